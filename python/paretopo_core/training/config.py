@@ -1,0 +1,181 @@
+r"""What a training run is told: TOML in, frozen sections out, checked before anything is loaded.
+
+>>> config = loads('recipe = "paper"\nseed = 3\n[optimiser]\nsteps = 20')
+>>> config.seed, config.optimiser.steps, config.paretopo.multiplier_on
+(3, 20, 'reward')
+>>> loads("[optimiser]\nstep = 20")
+Traceback (most recent call last):
+paretopo_core.training.keys.ConfigError: unknown key optimiser.step; did you mean 'steps'?
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from paretopo_core.training.keys import ConfigError, check_section, key, keys, nearest
+from paretopo_core.training.sections import (
+    EvaluationConfig,
+    ModelConfig,
+    OptimiserConfig,
+    RewardsConfig,
+    RunFolderConfig,
+    TaskConfig,
+    WarmupConfig,
+)
+from paretopo_core.training.switches import RECIPES, ParetoPOConfig
+
+__all__ = [
+    "RECIPES",
+    "SECTIONS",
+    "ConfigError",
+    "EvaluationConfig",
+    "ModelConfig",
+    "OptimiserConfig",
+    "ParetoPOConfig",
+    "RewardsConfig",
+    "RunConfig",
+    "RunFolderConfig",
+    "TaskConfig",
+    "WarmupConfig",
+    "dumps",
+    "load",
+    "loads",
+]
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A whole run."""
+
+    recipe: Literal["recommended", "paper"] = key(
+        "recommended", "Algorithm 1 to the letter (paper), or with its hazards removed."
+    )
+    backend: Literal["trl"] = key("trl", "The framework that performs the updates.")
+    seed: int = key(0, "Seed of everything random.", low=0, high=2**32 - 1)
+    model: ModelConfig = dataclasses.field(default_factory=ModelConfig)
+    task: TaskConfig = dataclasses.field(default_factory=TaskConfig)
+    warmup: WarmupConfig = dataclasses.field(default_factory=WarmupConfig)
+    rewards: RewardsConfig = dataclasses.field(default_factory=RewardsConfig)
+    paretopo: ParetoPOConfig = dataclasses.field(default=cast(Any, None))
+    optimiser: OptimiserConfig = dataclasses.field(default_factory=OptimiserConfig)
+    evaluation: EvaluationConfig = dataclasses.field(default_factory=EvaluationConfig)
+    run: RunFolderConfig = dataclasses.field(default_factory=RunFolderConfig)
+
+    def __post_init__(self) -> None:
+        check_section(self, "")
+        if self.paretopo is None:
+            object.__setattr__(self, "paretopo", ParetoPOConfig(recipe=self.recipe))
+        if self.paretopo.recipe != self.recipe:
+            raise ConfigError(
+                f"recipe is {self.recipe!r}, but the [paretopo] section was built for "
+                f"{self.paretopo.recipe!r}"
+            )
+
+
+SECTIONS: dict[str, type] = {
+    "model": ModelConfig,
+    "task": TaskConfig,
+    "warmup": WarmupConfig,
+    "rewards": RewardsConfig,
+    "paretopo": ParetoPOConfig,
+    "optimiser": OptimiserConfig,
+    "evaluation": EvaluationConfig,
+    "run": RunFolderConfig,
+}
+
+
+def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> RunConfig:
+    """Read a run's configuration from a TOML file.
+
+    Args:
+        path: the file.
+        overrides: values that win over the file, by dotted name, e.g. ``{"optimiser.steps": 20}``.
+
+    Raises:
+        ConfigError: the file is missing or not TOML, a key is unknown (with the nearest known
+            one), a value has the wrong type or lies outside its range.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"no configuration file at {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the configuration file {path}: {error}") from None
+    try:
+        return loads(text, overrides)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def loads(text: str, overrides: Mapping[str, Any] | None = None) -> RunConfig:
+    """As :func:`load`, from the text of a TOML file."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"not valid TOML: {error}") from None
+    for name, value in (overrides or {}).items():
+        *section, last = name.split(".")
+        target = table
+        for part in section:
+            target = target.setdefault(part, {})
+        target[last] = value
+    return _build(table)
+
+
+def dumps(config: RunConfig) -> str:
+    """The whole configuration as TOML, every key explained and every switch resolved.
+
+    >>> loads(dumps(RunConfig())) == RunConfig()
+    True
+    """
+    lines = []
+    for name, about in keys(config).items():
+        lines += [f"# {about.doc}", f"{name} = {_toml(getattr(config, name))}"]
+    for section in SECTIONS:
+        values = getattr(config, section)
+        lines += ["", f"[{section}]"]
+        for name, about in keys(values).items():
+            if about.in_file:
+                lines += [f"# {about.doc}", f"{name} = {_toml(getattr(values, name))}"]
+    return "\n".join(lines) + "\n"
+
+
+def _build(table: Mapping[str, Any]) -> RunConfig:
+    own = list(keys(RunConfig))
+    for name in table:
+        if name not in own and name not in SECTIONS:
+            raise ConfigError(f"unknown key {name}; {nearest(name, [*own, *SECTIONS])}")
+    values: dict[str, Any] = {name: table[name] for name in own if name in table}
+    recipe = values.get("recipe", "recommended")
+    if recipe not in RECIPES:
+        RunConfig(**values)
+    for section, kind in SECTIONS.items():
+        given = table.get(section, {})
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"{section} must be a section, [{section}], got {given!r}")
+        known = [name for name, about in keys(kind).items() if about.in_file]
+        for name in given:
+            if name == "recipe" and section == "paretopo":
+                raise ConfigError("recipe belongs at the top of the file, above every section")
+            if name not in known:
+                raise ConfigError(f"unknown key {section}.{name}; {nearest(name, known)}")
+        extra = {"recipe": recipe} if section == "paretopo" else {}
+        values[section] = kind(**given, **extra)
+    return RunConfig(**values)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return repr(value)

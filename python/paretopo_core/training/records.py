@@ -1,0 +1,236 @@
+"""A run's folder: what was asked, what happened, and what is needed to go on.
+
+::
+
+    config.toml         the configuration with every switch resolved
+    manifest.json       versions, seed, git commit, machine, command, start and end
+    steps.jsonl         one row per training step
+    evaluations.jsonl   one row per held-out evaluation
+    checkpoints/        what a resumed run continues from
+    model/              the trained policy
+    report/             tables and pictures drawn from the records
+
+Rows are appended whole, so that a killed run leaves at most one torn last line, which is dropped
+when the file is read or appended to again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from paretopo_core.training.config import ConfigError, RunConfig, dumps, load
+from paretopo_core.training.surroundings import git_commit, machine, versions
+
+Row = dict[str, Any]
+
+
+class RunFolder:
+    """The folder of one run; made by :meth:`create`, found again by :meth:`open`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     run = RunFolder.create(out, RunConfig(seed=7))
+    ...     run.append_step({"step": 1, "accuracy": 0.5})
+    ...     again = RunFolder.open(run.path)
+    ...     again.steps(), again.config.seed
+    ([{'step': 1, 'accuracy': 0.5}], 7)
+    """
+
+    def __init__(self, path: Path, config: RunConfig) -> None:
+        self.path = path
+        self.config = config
+
+    @classmethod
+    def create(
+        cls, out: str | Path, config: RunConfig, *, command: list[str] | None = None
+    ) -> RunFolder:
+        """Make a fresh folder under ``out``, named after task, recipe, seed and time (UTC).
+
+        Args:
+            out: where run folders are kept; made if missing.
+            config: written as ``config.toml``.
+            command: how the run was started, for the manifest; the process's own by default.
+        """
+        stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        name = f"{config.task.name}-{config.recipe}-seed{config.seed}-{stamp}"
+        path = _fresh(Path(out), name)
+        for folder in ("checkpoints", "model", "report"):
+            (path / folder).mkdir()
+        (path / "config.toml").write_text(dumps(config), encoding="utf-8")
+        run = cls(path, config)
+        run.update_manifest(
+            started=_now(),
+            ended=None,
+            status="running",
+            seed=config.seed,
+            command=shlex.join(sys.argv if command is None else command),
+            versions=versions(),
+            machine=machine(),
+            git=git_commit(),
+        )
+        return run
+
+    @classmethod
+    def open(cls, path: str | Path) -> RunFolder:
+        """The run that is kept in a folder.
+
+        Raises:
+            ConfigError: it is no run folder, or its ``config.toml`` is not valid.
+        """
+        path = Path(path)
+        if not (path / "config.toml").is_file():
+            raise ConfigError(f"{path} is not a run folder: it holds no config.toml")
+        return cls(path, load(path / "config.toml"))
+
+    @property
+    def checkpoints(self) -> Path:
+        """What a resumed run continues from."""
+        return self.path / "checkpoints"
+
+    @property
+    def model(self) -> Path:
+        """Where the trained policy is saved."""
+        return self.path / "model"
+
+    @property
+    def report(self) -> Path:
+        """Tables and pictures drawn from the records."""
+        return self.path / "report"
+
+    # ---- rows --------------------------------------------------------------------------------
+
+    def append_step(self, row: Mapping[str, Any]) -> None:
+        """Add a row to ``steps.jsonl``; it must say its ``step``."""
+        _append(self.path / "steps.jsonl", row)
+
+    def append_evaluation(self, row: Mapping[str, Any]) -> None:
+        """Add a row to ``evaluations.jsonl``; it must say its ``step``."""
+        _append(self.path / "evaluations.jsonl", row)
+
+    def steps(self) -> list[Row]:
+        """The whole rows of ``steps.jsonl``."""
+        return _rows(self.path / "steps.jsonl")
+
+    def evaluations(self) -> list[Row]:
+        """The whole rows of ``evaluations.jsonl``."""
+        return _rows(self.path / "evaluations.jsonl")
+
+    def truncate_after(self, step: int) -> None:
+        """Drop what was recorded after ``step``: a resumed run does those steps again."""
+        for name in ("steps.jsonl", "evaluations.jsonl"):
+            path = self.path / name
+            kept = [row for row in _rows(path) if row["step"] <= step]
+            if path.exists():
+                _replace(path, "".join(json.dumps(row) + "\n" for row in kept))
+
+    # ---- the manifest ------------------------------------------------------------------------
+
+    @property
+    def manifest(self) -> Row:
+        """``manifest.json`` as it is now; empty before it is written."""
+        path = self.path / "manifest.json"
+        if not path.exists():
+            return {}
+        found: Row = json.loads(path.read_text(encoding="utf-8"))
+        return found
+
+    def update_manifest(self, **entries: Any) -> None:
+        """Set entries of ``manifest.json``; the file is replaced whole, never half written."""
+        merged = self.manifest | entries
+        _replace(self.path / "manifest.json", json.dumps(_plain(merged), indent=2) + "\n")
+
+    def finish(self, status: str = "finished") -> None:
+        """Note the end of the run and how it came: "finished", "interrupted", "failed"."""
+        self.update_manifest(ended=_now(), status=status)
+
+    def resumed(self, step: int) -> None:
+        """Note that the run goes on from ``step``."""
+        before = list(self.manifest.get("resumed", []))
+        entry = {"at": _now(), "from_step": step, "versions": versions()}
+        self.update_manifest(resumed=[*before, entry], ended=None, status="running")
+
+
+def _append(path: Path, row: Mapping[str, Any]) -> None:
+    if "step" not in row:
+        raise ValueError(f"a row of {path.name} must say its step, got keys {sorted(row)}")
+    line = (json.dumps(_plain(dict(row))) + "\n").encode()
+    _drop_torn_line(path)
+    # One write to a file opened for appending: a row is there whole or is the torn last line.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        os.write(descriptor, line)
+    finally:
+        os.close(descriptor)
+
+
+def _drop_torn_line(path: Path) -> None:
+    """Cut what follows the last line end, or the next row would be glued to it."""
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    with path.open("rb+") as file:
+        file.seek(-1, os.SEEK_END)
+        if file.read(1) == b"\n":
+            return
+        content = path.read_bytes()
+        file.truncate(content.rfind(b"\n") + 1)
+
+
+def _rows(path: Path) -> list[Row]:
+    if not path.exists():
+        return []
+    lines = path.read_bytes().split(b"\n")[:-1]  # what follows the last line end is torn
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict):
+            raise ValueError(f"{path} line {number} is not a record: {line[:80]!r}")
+        rows.append(row)
+    return rows
+
+
+def _replace(path: Path, text: str) -> None:
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+def _plain(value: Any) -> Any:
+    """JSON's own types: NumPy and torch scalars and arrays unpacked, NaN and infinity as null."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _fresh(out: Path, name: str) -> Path:
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", name)
+    out.mkdir(parents=True, exist_ok=True)
+    for attempt in range(1, 1000):
+        path = out / (name if attempt == 1 else f"{name}-{attempt}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        return path
+    raise FileExistsError(f"{out} holds too many runs named {name}")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

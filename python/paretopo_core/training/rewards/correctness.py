@@ -1,0 +1,59 @@
+"""Task correctness: does the answer match, after normalisation?"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def exact_match(answer: str | None, targets: str | Sequence[str]) -> float:
+    """1.0 if the answer equals one of the targets but for surrounding blanks, else 0.0.
+
+    Args:
+        answer: what the rollout answered; None (no answer was given) is wrong.
+        targets: one right answer, or several.
+
+    >>> exact_match(" 42 ", "42"), exact_match("42.0", "42"), exact_match(None, "42")
+    (1.0, 0.0, 0.0)
+    """
+    if answer is None:
+        return 0.0
+    return float(answer.strip() in {target.strip() for target in _several(targets)})
+
+
+def normalised_match(answer: str | None, targets: str | Sequence[str]) -> float:
+    """1.0 if the answer equals one of the targets after normalisation, else 0.0.
+
+    Normalisation is that of open-domain question answering: lower case, no ASCII punctuation, no
+    articles, single blanks.
+
+    Args:
+        answer: what the rollout answered; None (no answer was given) is wrong.
+        targets: one right answer, or several.
+
+    Source: Rajpurkar et al. (2016), "SQuAD", the official evaluation script.
+
+    >>> normalised_match("The  Eiffel Tower.", ["eiffel tower", "tour eiffel"])
+    1.0
+    """
+    if answer is None:
+        return 0.0
+    return float(normalise(answer) in {normalise(target) for target in _several(targets)})
+
+
+def normalise(text: str) -> str:
+    """Lower case without punctuation, articles and superfluous blanks.
+
+    >>> normalise("An  apple, the Pear!")
+    'apple pear'
+    """
+    bare = text.lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", bare).split())
+
+
+def _several(targets: str | Sequence[str]) -> Sequence[str]:
+    return [targets] if isinstance(targets, str) else targets

@@ -1,0 +1,148 @@
+"""Tool economy: how far a rollout's calls are from the fewest that solved its prompt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+class CallMinimum:
+    """The fewest tool calls with which each prompt was solved.
+
+    One step is ``update`` with a group of rollouts, then the reward of all of them with
+    ``n_opt``: the group at hand counts already.
+
+    Args:
+        scope: "running" keeps the minimum over all updates of a prompt, as the paper does;
+            "group" knows the last update only, so that a lucky guess does not bind for ever.
+        min_support: how many successes with at most ``n`` calls make ``n`` count; 1 is the
+            paper. With scope "running" they add up over updates.
+
+    Source: arXiv 2606.16111, section 2.3 (``N_optimal``).
+
+    >>> calls = CallMinimum()
+    >>> calls.update("q1", calls=[3, 1, 0], successes=[True, True, False])
+    >>> calls.n_opt("q1"), calls.n_opt("q2")
+    (1, None)
+    """
+
+    def __init__(
+        self, *, scope: Literal["running", "group"] = "running", min_support: int = 1
+    ) -> None:
+        if scope not in ("running", "group"):
+            raise ValueError(f'scope must be "running" or "group", got {scope!r}')
+        if isinstance(min_support, bool) or not isinstance(min_support, int) or min_support < 1:
+            raise ValueError(f"min_support must be an integer of at least 1, got {min_support!r}")
+        self.scope = scope
+        self.min_support = min_support
+        # The `min_support` fewest call counts of each prompt's successes, ascending: the last of
+        # them is n_opt once there are that many.
+        self._fewest: dict[str, list[int]] = {}
+
+    def update(self, prompt_id: str, calls: ArrayLike, successes: ArrayLike) -> None:
+        """Take in the rollouts of one prompt.
+
+        Args:
+            prompt_id: the prompt.
+            calls: (points,) tool calls of each rollout, integers of at least 0.
+            successes: (points,) did the rollout solve its task?
+
+        Raises:
+            ValueError: shapes differ, or calls are not integers of at least 0; names the prompt.
+        """
+        counts, solved = _calls(calls, prompt_id), np.asarray(successes)
+        if solved.shape != counts.shape:
+            raise ValueError(
+                f"prompt {prompt_id!r}: successes must have the shape of calls, {counts.shape}, "
+                f"got {solved.shape}"
+            )
+        new = [int(count) for count in counts[solved.astype(bool)]]
+        known = self._fewest.get(prompt_id, []) if self.scope == "running" else []
+        fewest = sorted(known + new)[: self.min_support]
+        if fewest:
+            self._fewest[prompt_id] = fewest
+        else:
+            self._fewest.pop(prompt_id, None)
+
+    def n_opt(self, prompt_id: str) -> int | None:
+        """The fewest calls of a success, None while too few successes are known."""
+        fewest = self._fewest.get(prompt_id, [])
+        return fewest[-1] if len(fewest) == self.min_support else None
+
+    def __len__(self) -> int:
+        """Number of prompts with a known optimum."""
+        return sum(len(fewest) == self.min_support for fewest in self._fewest.values())
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to continue, JSON-able."""
+        return {
+            "scope": self.scope,
+            "min_support": self.min_support,
+            "fewest": {prompt: list(counts) for prompt, counts in self._fewest.items()},
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from :meth:`state_dict`.
+
+        Raises:
+            ValueError: the state comes from another scope or support.
+        """
+        for name in ("scope", "min_support"):
+            if state[name] != getattr(self, name):
+                raise ValueError(
+                    f"the saved call minimum has {name} = {state[name]!r}, this one "
+                    f"{getattr(self, name)!r}: resume with the configuration of the run"
+                )
+        self._fewest = {
+            str(prompt): [int(count) for count in counts]
+            for prompt, counts in state["fewest"].items()
+        }
+
+
+def tool_economy(calls: ArrayLike, n_opt: int | None, alpha: float = 0.7) -> NDArray[np.float64]:
+    """``exp(-alpha * |calls - n_opt|)`` of every rollout of one prompt; 0 where nobody solved it.
+
+    Args:
+        calls: (points,) or any shape, tool calls of each rollout, integers of at least 0.
+        n_opt: fewest calls of a success, None while no success is known.
+        alpha: fall per call, positive.
+
+    Returns:
+        float64 of the shape of ``calls``, in (0, 1], 1 at the optimum; all 0 for ``n_opt=None``.
+
+    Source: arXiv 2606.16111, equation 1.
+
+    >>> tool_economy([1, 2, 3], n_opt=1).round(4)
+    array([1.    , 0.4966, 0.2466])
+    """
+    if not (math.isfinite(alpha) and alpha > 0):
+        raise ValueError(f"alpha must be a positive number, got {alpha!r}")
+    counts = _calls(calls, None)
+    if n_opt is None:
+        return np.zeros(counts.shape)
+    distance = np.abs(counts - n_opt)
+    # One exp per distance through a table: rollouts with equal calls get bit-equal rewards on
+    # every machine, so that ranks see them as ties.
+    table = np.array([math.exp(-alpha * d) for d in range(int(distance.max(initial=0)) + 1)])
+    economy: NDArray[np.float64] = table[distance]
+    return economy
+
+
+def _calls(calls: ArrayLike, prompt_id: str | None) -> NDArray[np.int64]:
+    counts = np.asarray(calls)
+    of = "" if prompt_id is None else f"prompt {prompt_id!r}: "
+    if counts.size == 0:
+        return np.zeros(counts.shape, np.int64)
+    exact = (
+        counts.astype(np.int64)
+        if counts.dtype.kind in "iuf" and np.isfinite(counts).all()
+        else None
+    )
+    if exact is None or (exact != counts).any() or (exact < 0).any():
+        seen: Sequence[object] = counts.ravel().tolist()[:8]
+        raise ValueError(f"{of}calls must be integers of at least 0, got {seen}")
+    return exact

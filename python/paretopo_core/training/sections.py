@@ -1,0 +1,150 @@
+"""The sections of a run's configuration, each a frozen dataclass that checks itself.
+
+>>> OptimiserConfig(group_size=4).group_size
+4
+>>> OptimiserConfig(group_size=1)
+Traceback (most recent call last):
+paretopo_core.training.keys.ConfigError: optimiser.group_size must be an integer at least 2, got 1
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from paretopo_core.training.keys import ConfigError, check_section, key
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The policy: a Hugging Face model, or a small one made on the spot."""
+
+    path: str = key("tiny", 'Hugging Face name or folder; "tiny" makes a small Qwen3 on the spot.')
+    layers: int = key(2, "Transformer layers of the tiny model.", low=1)
+    width: int = key(128, "Hidden size of the tiny model.", low=8)
+    heads: int = key(4, "Attention heads of the tiny model; divides width.", low=1)
+    mlp_width: int = key(256, "Inner size of the tiny model's feed-forward layers.", low=8)
+
+    def __post_init__(self) -> None:
+        check_section(self, "model")
+        if self.width % self.heads:
+            raise ConfigError(
+                f"model.heads must divide model.width, got {self.heads} and {self.width}"
+            )
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """What the policy is asked."""
+
+    name: Literal["calculator"] = key("calculator", "The task.")
+    prompts: int = key(512, "Training questions.", low=1)
+    facts: int = key(24, "Memorised facts behind the questions that need no call.", low=1)
+    kinds: tuple[float, ...] = key(
+        (0.34, 0.33, 0.33),
+        "Shares of questions best answered with 0, 1 and 2 calls; summing to 1.",
+        low=0.0,
+        high=1.0,
+    )
+
+    def __post_init__(self) -> None:
+        check_section(self, "task")
+        if len(self.kinds) != 3 or abs(sum(self.kinds) - 1.0) > 1e-6:
+            raise ConfigError(f"task.kinds must be 3 shares summing to 1, got {list(self.kinds)}")
+
+
+@dataclass(frozen=True)
+class WarmupConfig:
+    """Supervised steps on written traces before reinforcement learning."""
+
+    steps: int = key(350, "Supervised steps; 0 skips the warm-up.", low=0)
+    batch_size: int = key(64, "Traces per supervised step.", low=1)
+    learning_rate: float = key(2e-3, "Learning rate of the warm-up.", low=0.0, open_low=True)
+    redundant_calls: int = key(2, "Most needless calls in a trace.", low=0)
+    guess_rate: float = key(
+        0.15, "Share of traces that guess instead of calling.", low=0.0, high=1.0
+    )
+
+    def __post_init__(self) -> None:
+        check_section(self, "warmup")
+
+
+@dataclass(frozen=True)
+class RewardsConfig:
+    """How rollouts are scored."""
+
+    alpha: float = key(
+        0.7,
+        "Fall of the economy per call off the optimum: exp(-alpha * d).",
+        low=0.0,
+        open_low=True,
+    )
+    n_opt_scope: Literal["running", "group"] = key(
+        "running", "Fewest calls of a success so far, or within the group at hand."
+    )
+    n_opt_min_support: int = key(
+        1, "Successes with that few calls needed before they count; 1 is the paper.", low=1
+    )
+    evaluation_n_opt: Literal["running", "frozen"] = key(
+        "running", "The optimum of held-out questions: updated always, or only the first time."
+    )
+
+    def __post_init__(self) -> None:
+        check_section(self, "rewards")
+
+
+@dataclass(frozen=True)
+class OptimiserConfig:
+    """The policy-gradient steps."""
+
+    steps: int = key(100, "Reinforcement-learning steps in all, both stages.", low=1)
+    learning_rate: float = key(3e-4, "Constant learning rate (AdamW).", low=0.0, open_low=True)
+    weight_decay: float = key(0.0, "Decoupled weight decay.", low=0.0)
+    max_grad_norm: float = key(
+        1.0, "Gradients are scaled down to this norm.", low=0.0, open_low=True
+    )
+    prompts_per_step: int = key(16, "Questions per step.", low=1)
+    group_size: int = key(8, "Rollouts per question.", low=2)
+    temperature: float = key(1.0, "Sampling temperature of rollouts.", low=0.0, open_low=True)
+    max_completion_tokens: int = key(
+        128, "Longest response in tokens, tool results included.", low=1
+    )
+    max_tool_calls: int = key(4, "Tool calls after which no more are executed.", low=0)
+    loss: Literal["dapo", "grpo", "dr_grpo", "bnpo"] = key(
+        "dapo", "How token losses are averaged, in TRL's names."
+    )
+    clip_low: float = key(
+        0.2, "Lower clipping of the probability ratio, 1 - clip_low.", low=0.0, high=1.0
+    )
+    clip_high: float = key(0.28, "Upper clipping of the probability ratio, 1 + clip_high.", low=0.0)
+    kl: float = key(0.0, "Weight of the KL penalty to the initial policy.", low=0.0)
+
+    def __post_init__(self) -> None:
+        check_section(self, "optimiser")
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """The held-out evaluation, which drives stage 1 and the archive."""
+
+    every: int = key(1, "Steps between evaluations; 1 is the paper.", low=1)
+    prompts: int = key(64, "Held-out questions, none of them trained on.", low=1)
+    temperature: float = key(0.0, "Sampling temperature; 0 decodes greedily.", low=0.0)
+
+    def __post_init__(self) -> None:
+        check_section(self, "evaluation")
+
+
+@dataclass(frozen=True)
+class RunFolderConfig:
+    """Where a run is kept and on what it runs."""
+
+    out: str = key("runs", "Folder under which the run gets a folder of its own.")
+    checkpoint_every: int = key(
+        1, "Steps between checkpoints, of which the last is kept; 0 writes none.", low=0
+    )
+    threads: int = key(1, "CPU threads for torch; 0 leaves torch's choice.", low=0)
+    device: Literal["auto", "cpu", "cuda"] = key("auto", "Where the policy lives.")
+
+    def __post_init__(self) -> None:
+        check_section(self, "run")

@@ -1,0 +1,75 @@
+"""What surrounds a run: versions, machine, git commit. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+_PACKAGES = ("paretopo", "numpy", "torch", "transformers", "trl", "accelerate")
+
+
+def versions() -> dict[str, str | None]:
+    """Version of Python and of the packages that shape a run; None where not installed."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = None
+    return found
+
+
+def machine() -> dict[str, str | int]:
+    """System, processor and cores this process may use; no host or user name."""
+    return {
+        "system": f"{platform.system()} {platform.release()}",
+        "processor": _processor(),
+        "cores": usable_cores(),
+    }
+
+
+def usable_cores() -> int:
+    """Cores this process may run on, which a container can make fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def git_commit(folder: str | Path = ".") -> dict[str, str | bool] | None:
+    """Commit of the repository around ``folder``, and whether tracked files differ from it.
+
+    Returns:
+        ``{"commit": ..., "changed": ...}``, None outside a repository or without git.
+    """
+    commit = _git(folder, "rev-parse", "HEAD")
+    if commit is None:
+        return None
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit, "changed": bool(changes)}
+
+
+def _git(folder: str | Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

@@ -1,0 +1,141 @@
+"""The switches of the two-stage controller, and the two recipes that fill them.
+
+>>> ParetoPOConfig(recipe="paper").multiplier_on
+'reward'
+>>> ParetoPOConfig(recipe="paper", multiplier_on="advantage").multiplier_on
+'advantage'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+from paretopo_core.training.keys import ConfigError, check_section, key
+
+# Every switch in which the two recipes differ. "paper" is Algorithm 1 of arXiv 2606.16111 to the
+# letter; "recommended" removes its hazards (docs/mathematics.md numbers the deviations).
+RECIPES: MappingProxyType[str, MappingProxyType[str, Any]] = MappingProxyType(
+    {
+        "recommended": MappingProxyType(
+            {
+                "reference": "zero",
+                "multiplier_on": "advantage",
+                "center": "mean",
+                "gate": "success",
+                "group_filter": "vector",
+            }
+        ),
+        "paper": MappingProxyType(
+            {
+                "reference": "initial",
+                "multiplier_on": "reward",
+                "center": "none",
+                "gate": "none",
+                "group_filter": "accuracy",
+            }
+        ),
+    }
+)
+
+_FROM_RECIPE = "by recipe"
+
+
+@dataclass(frozen=True)
+class ParetoPOConfig:
+    """The switches of the two-stage controller; what is not given comes from the recipe.
+
+    Raises:
+        ConfigError: a value of the wrong type or outside its range, weights that are negative or
+            do not sum to 1, a reference of another length than the weights.
+    """
+
+    recipe: Literal["recommended", "paper"] = key(
+        "recommended",
+        "Fills every switch that is not given explicitly; written at the top of a file.",
+        in_file=False,
+    )
+    weights: tuple[float, ...] = key(
+        (0.6, 0.4),
+        "Weight of each objective, (task, tool economy); not negative, summing to 1.",
+        low=0.0,
+        high=1.0,
+    )
+    beta: float = key(0.5, "Spread of the stage-2 advantages inside one front.", low=0.0, high=1.0)
+    gamma: float = key(
+        0.5,
+        "Smoothing of the hypervolume gain: smoothed = gamma * smoothed + (1 - gamma) * gain.",
+        low=0.0,
+        high=1.0,
+        open_high=True,
+    )
+    reference: Literal["initial", "zero"] | tuple[float, ...] = key(
+        None,
+        "Reference point of the hypervolume: the first evaluation, the origin, or numbers.",
+        shown_default=_FROM_RECIPE,
+    )
+    stage1_steps: int | Literal["epoch"] = key(
+        "epoch",
+        'Steps of stage 1; "epoch" is one pass over the prompts, 0 starts with stage 2.',
+        low=0,
+    )
+    stage1_estimator: Literal["pareto", "grpo", "dr_grpo", "constant"] = key(
+        "grpo", "Advantages of stage 1."
+    )
+    stage2_estimator: Literal["pareto", "grpo", "dr_grpo", "constant"] = key(
+        "pareto", "Advantages of stage 2."
+    )
+    multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
+        None,
+        "What the stage-1 multiplier scales; on the reward a group-standardised estimator cancels"
+        " it.",
+        shown_default=_FROM_RECIPE,
+    )
+    center: Literal["mean", "none", "std", "loo"] = key(
+        None,
+        "What the stage-2 advantages are measured from in each group: their mean, nothing, their"
+        " mean in standard deviations, the mean of the others.",
+        shown_default=_FROM_RECIPE,
+    )
+    gate: Literal["success", "none"] = key(
+        None,
+        "Economy counts only for rollouts that solve the task, or for all.",
+        shown_default=_FROM_RECIPE,
+    )
+    gate_floor: float = key(
+        0.0, "What a failed rollout gets in the gated objectives; at most their worst value."
+    )
+    group_filter: Literal["vector", "accuracy", "off"] = key(
+        None,
+        "Groups that get no advantage: all reward vectors equal, all solved or all failed, none.",
+        shown_default=_FROM_RECIPE,
+    )
+    gain_unit: Literal["raw", "box"] = key(
+        "raw", "Hypervolume gain as it is, or as a share of the box from the reference to 1."
+    )
+    gain_scale: float = key(1.0, "Factor on the smoothed gain inside tanh.", low=0.0, open_low=True)
+
+    def __post_init__(self) -> None:
+        if self.recipe not in RECIPES:
+            check_section(self, "paretopo")
+        for name, value in RECIPES[self.recipe].items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+        check_section(self, "paretopo")
+        if abs(sum(self.weights) - 1.0) > 1e-6:
+            raise ConfigError(
+                f"paretopo.weights must sum to 1, got {list(self.weights)} with sum "
+                f"{sum(self.weights):g}"
+            )
+        if isinstance(self.reference, tuple):
+            if len(self.reference) != len(self.weights):
+                raise ConfigError(
+                    f"paretopo.reference must have one number per weight ({len(self.weights)}), "
+                    f"got {list(self.reference)}"
+                )
+            if self.gain_unit == "box" and max(self.reference) >= 1.0:
+                raise ConfigError(
+                    "paretopo.reference must stay below 1 in every objective when "
+                    f'paretopo.gain_unit = "box", got {list(self.reference)}'
+                )
