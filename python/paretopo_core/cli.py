@@ -1,0 +1,211 @@
+"""The command line: ``paretopo info | train | report``.
+
+Every subcommand imports what it needs when it runs, so that ``paretopo --help`` is quick and
+``paretopo info`` works where only NumPy is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+_WRONG_INPUT = 2
+_INTERRUPTED = 130  # 128 + SIGINT, what shells expect
+
+_EXAMPLES = """\
+examples:
+  paretopo info                                   what is installed, and on what machine
+  paretopo train examples/calculator.toml         train; a run folder appears under runs/
+  paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
+  paretopo report runs/RUN                        draw table and pictures again
+"""
+
+_TRAIN_EXAMPLES = """\
+examples:
+  paretopo train examples/calculator.toml
+  paretopo train examples/calculator.toml --seed 3 --steps 20 --out /tmp/runs
+  paretopo train --resume runs/calculator-recommended-seed3-20260101-120000
+
+The file is TOML; docs/training.md explains every key. An unknown key or a value out of range is
+refused before anything is loaded. The run folder holds the resolved configuration, steps.jsonl,
+evaluations.jsonl, manifest.json, checkpoints/, model/ and report/.
+"""
+
+_REPORT_EXAMPLES = """\
+examples:
+  paretopo report runs/A                    writes runs/A/report/
+  paretopo report runs/A runs/B runs/C      lays them over each other, in runs/comparison/
+  paretopo report runs/A runs/B --out figures
+
+Reads the records of the runs only: nothing is evaluated again.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, 2 for wrong input, 130 after Ctrl-C.
+
+    Args:
+        arguments: the words after ``paretopo``; those of the process by default.
+    """
+    parsed = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = parsed.command
+    try:
+        return command(parsed)
+    except _Refusal as refusal:
+        print(f"paretopo: {refusal}", file=sys.stderr)
+        return _WRONG_INPUT
+    except KeyboardInterrupt:
+        print("paretopo: interrupted", file=sys.stderr)
+        return _INTERRUPTED
+
+
+class _Refusal(Exception):
+    """Wrong input, told in one line."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="paretopo",
+        description="Multi-objective training of tool-using language models.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    info = commands.add_parser("info", help="versions, build, devices")
+    info.set_defaults(command=_info)
+
+    train = commands.add_parser(
+        "train",
+        help="train a model, or go on with a run",
+        description="Two-stage ParetoPO training, as a configuration file says.",
+        epilog=_TRAIN_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    train.add_argument("config", nargs="?", metavar="CONFIG.toml", help="what to train")
+    train.add_argument("--resume", metavar="RUN", help="go on with the run in this folder")
+    train.add_argument("--seed", type=int, help="seed, instead of the file's")
+    train.add_argument("--steps", type=int, help="training steps, instead of the file's")
+    train.add_argument("--out", metavar="DIR", help="where run folders go, instead of the file's")
+    train.set_defaults(command=_train)
+
+    report = commands.add_parser(
+        "report",
+        help="tables and pictures of runs",
+        description="Table before and after, picture of the front, picture of the dynamics.",
+        epilog=_REPORT_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    report.add_argument("runs", nargs="+", metavar="RUN", help="a run folder")
+    report.add_argument("--out", metavar="DIR", help="where to write")
+    report.set_defaults(command=_report)
+    return parser
+
+
+def _info(_: argparse.Namespace) -> int:
+    from paretopo_core import _core
+    from paretopo_core.training.surroundings import machine, versions
+
+    here = machine()
+    packages = {name: version or "not installed" for name, version in versions().items()}
+    rows = {
+        "paretopo_core": _core.__version__,
+        "compiler": getattr(_core, "compiler", "unknown"),
+        "built with CUDA": "yes" if _core.cuda_is_compiled() else "no",
+        "CUDA devices": str(_core.cuda_device_count()) if _core.cuda_is_compiled() else "none",
+        **packages,
+        "system": str(here["system"]),
+        "processor": str(here["processor"]),
+        "usable cores": str(here["cores"]),
+    }
+    width = max(map(len, rows))
+    for name, value in rows.items():
+        print(f"{name:<{width}}  {value}")
+    return 0
+
+
+def _train(arguments: argparse.Namespace) -> int:
+    from paretopo_core.training.config import ConfigError, load
+    from paretopo_core.training.records import RunFolder
+
+    given = {
+        name: value
+        for name, value in (
+            ("seed", arguments.seed),
+            ("optimiser.steps", arguments.steps),
+            ("run.out", arguments.out),
+        )
+        if value is not None
+    }
+    if (arguments.config is None) == (arguments.resume is None):
+        _refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
+    if arguments.resume is not None and given:
+        _refuse("a resumed run keeps its own configuration: drop --seed, --steps and --out")
+    try:
+        if arguments.resume is not None:
+            run = RunFolder.open(arguments.resume)
+            _need_training_packages()
+        else:
+            config = load(arguments.config, given)
+            _need_training_packages()
+            run = RunFolder.create(config.run.out, config)
+    except (ConfigError, OSError) as error:
+        _refuse(str(error))
+
+    from paretopo_core.integrations.trl.train import train
+    from paretopo_core.training.report import write_report
+
+    try:
+        train(run.config, run, resume=arguments.resume is not None)
+    except KeyboardInterrupt:
+        run.finish("interrupted")
+        print(f"\nparetopo: go on with: paretopo train --resume {run.path}", file=sys.stderr)
+        raise
+    except ConfigError as error:
+        run.finish("failed")
+        _refuse(str(error))
+    except Exception:
+        run.finish("failed")
+        raise
+    run.finish()
+    print(f"report: {write_report([run])}")
+    return 0
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from paretopo_core.training.config import ConfigError
+    from paretopo_core.training.records import RunFolder
+
+    _need("matplotlib")
+    from paretopo_core.training.report import write_report
+
+    try:
+        runs = [RunFolder.open(path) for path in arguments.runs]
+        out = None if arguments.out is None else Path(arguments.out)
+        print(write_report(runs, out))
+    except (ConfigError, ValueError) as error:
+        _refuse(str(error))
+    return 0
+
+
+def _need_training_packages() -> None:
+    _need("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm")
+
+
+def _need(*packages: str) -> None:
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        _refuse(f"{', '.join(missing)} not installed; run: pip install 'paretopo[train]'")
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise _Refusal(reason) from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
