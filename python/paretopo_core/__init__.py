@@ -1,1 +1,25 @@
 """Pareto ranks, hypervolumes and rank advantages for batches of groups, on CPU and GPU."""
+
+from paretopo_core._core import __version__
+from paretopo_core.advantage import pareto_advantage
+from paretopo_core.archive import ParetoArchive
+from paretopo_core.crowding import crowding_distance
+from paretopo_core.fronts import is_nondominated, pareto_rank
+from paretopo_core.hypervolume import hv_contributions, hypervolume
+from paretopo_core.smooth import stochastic_dominance, stochastic_pareto_rank
+from paretopo_core.threads import get_num_threads, set_num_threads
+
+__all__ = [
+    "ParetoArchive",
+    "__version__",
+    "crowding_distance",
+    "get_num_threads",
+    "hv_contributions",
+    "hypervolume",
+    "is_nondominated",
+    "pareto_advantage",
+    "pareto_rank",
+    "set_num_threads",
+    "stochastic_dominance",
+    "stochastic_pareto_rank",
+]

@@ -1,0 +1,31 @@
+# Decides which folder under csrc/ implements the GPU half: cuda/ (needs nvcc) or no_cuda/ (stubs).
+# nvcc comes from PATH or CUDACXX, else from the pip package nvidia-cuda-nvcc, if it is installed.
+set(gpu_backend no_cuda)
+if(PARETOPO_CUDA MATCHES "^(OFF|off|0)$")
+  message(STATUS "paretopo: GPU half from csrc/no_cuda/ (PARETOPO_CUDA=OFF)")
+  return()
+endif()
+
+include(CheckLanguage)
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  find_package(Python REQUIRED COMPONENTS Interpreter Development.Module)
+  execute_process(COMMAND ${Python_EXECUTABLE} -c "import nvidia.cu13 as toolkit; print(list(toolkit.__path__)[0])"
+                  OUTPUT_VARIABLE toolkit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(toolkit AND EXISTS "${toolkit}/bin/nvcc")
+    set(CMAKE_CUDA_COMPILER "${toolkit}/bin/nvcc")
+    set(ENV{CUDAFLAGS} "-L${toolkit}/lib $ENV{CUDAFLAGS}") # the wheel has lib/, nvcc looks in lib64/
+  endif()
+endif()
+
+if(CMAKE_CUDA_COMPILER)
+  set(gpu_backend cuda)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90) # a local build; releases set CUDAARCHS to the full list
+  endif()
+  set(CMAKE_CUDA_STANDARD 20)
+  enable_language(CUDA)
+elseif(PARETOPO_CUDA MATCHES "^(ON|on|1)$")
+  message(FATAL_ERROR "PARETOPO_CUDA=ON, but no nvcc was found on PATH, in CUDACXX or in site-packages/nvidia.")
+endif()
+message(STATUS "paretopo: GPU half from csrc/${gpu_backend}/")

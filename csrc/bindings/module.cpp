@@ -1,0 +1,100 @@
+// paretopo_core._core: one function of Python per operation of ops.hpp.
+#include <pybind11/pybind11.h>
+
+#include "bindings/points.hpp"
+#include "ops.hpp"
+
+namespace py = pybind11;
+using namespace py::literals;
+using namespace paretopo;
+using namespace paretopo::bindings;
+
+namespace {
+
+void pareto_rank(const Points& points, std::uintptr_t ranks) {
+    const py::gil_scoped_release unlocked;
+    auto* out = at<std::int32_t>(ranks);
+    with_batch(points, [&](auto batch) {
+        if (points.device == kCpu) return cpu::pareto_rank(batch, out);
+        return cuda::pareto_rank(batch, out, points.device, at<void>(points.stream));
+    });
+}
+
+void is_nondominated(const Points& points, bool keep_weakly, std::uintptr_t chosen) {
+    const py::gil_scoped_release unlocked;
+    with_batch(points, [&](auto batch) {
+        cpu::is_nondominated(batch, keep_weakly, at<std::uint8_t>(chosen));
+    });
+}
+
+void crowding_distance(const Points& points, std::uintptr_t distances) {
+    const py::gil_scoped_release unlocked;
+    with_batch(points, [&](auto batch) { cpu::crowding_distance(batch, at<double>(distances)); });
+}
+
+void pareto_advantage(const Points& points, std::uintptr_t weights, double largest, double beta,
+                      int center, std::uintptr_t advantages, std::uintptr_t ranks,
+                      std::uintptr_t scratch) {
+    const py::gil_scoped_release unlocked;
+    with_batch(points, [&]<typename Scalar>(Batch<Scalar> batch) {
+        const Advantage<Scalar> how{at<const Scalar>(weights), static_cast<Scalar>(largest),
+                                    static_cast<Scalar>(beta), static_cast<Center>(center)};
+        auto* out = at<Scalar>(advantages);
+        auto* rank = at<std::int32_t>(ranks);
+        if (points.device == kCpu) return cpu::pareto_advantage(batch, how, out, rank);
+        return cuda::pareto_advantage(batch, how, out, rank, at<Scalar>(scratch), points.device,
+                                      at<void>(points.stream));
+    });
+}
+
+std::int64_t hypervolume(const Points& points, std::uintptr_t ref, std::uintptr_t volumes) {
+    const py::gil_scoped_release unlocked;
+    return with_batch(points, [&](auto batch) {
+        return cpu::hypervolume(batch, at<const double>(ref), at<double>(volumes));
+    });
+}
+
+std::int64_t hv_contributions(const Points& points, std::uintptr_t ref, bool ignore_dominated,
+                              std::uintptr_t contributions) {
+    const py::gil_scoped_release unlocked;
+    return with_batch(points, [&](auto batch) {
+        return cpu::hv_contributions(batch, at<const double>(ref), ignore_dominated,
+                                     at<double>(contributions));
+    });
+}
+
+std::int64_t hv_gain(const Points& points, std::uintptr_t ref, std::uintptr_t gains) {
+    const py::gil_scoped_release unlocked;
+    return with_batch(points, [&](auto batch) {
+        return cpu::hv_gain(batch, at<const double>(ref), at<double>(gains));
+    });
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
+    m.doc() = "Compiled kernels of paretopo_core. Private: takes raw addresses.";
+    m.attr("__version__") = PARETOPO_VERSION;
+    m.attr("CPU") = kCpu;
+    m.attr("COMPILER") = PARETOPO_COMPILER;
+    m.def("cuda_is_compiled", &cuda::is_compiled);
+    m.def("cuda_device_count", &cuda::device_count);
+    m.def("set_threads", &cpu::set_threads, "threads"_a);
+    m.def("threads", &cpu::threads);
+
+    py::class_<Points>(m, "Points")
+        .def(py::init<std::uintptr_t, std::uintptr_t, std::int64_t, std::int32_t, std::int32_t,
+                      std::uint64_t, int, int, std::uintptr_t>(),
+             "address"_a, "mask"_a, "groups"_a, "points"_a, "objectives"_a, "minimised"_a,
+             "itemsize"_a, "device"_a, "stream"_a);
+
+    m.def("pareto_rank", &pareto_rank, "points"_a, "ranks"_a);
+    m.def("is_nondominated", &is_nondominated, "points"_a, "keep_weakly"_a, "chosen"_a);
+    m.def("crowding_distance", &crowding_distance, "points"_a, "distances"_a);
+    m.def("pareto_advantage", &pareto_advantage, "points"_a, "weights"_a, "largest"_a, "beta"_a,
+          "center"_a, "advantages"_a, "ranks"_a, "scratch"_a);
+    m.def("hypervolume", &hypervolume, "points"_a, "ref"_a, "volumes"_a);
+    m.def("hv_contributions", &hv_contributions, "points"_a, "ref"_a, "ignore_dominated"_a,
+          "contributions"_a);
+    m.def("hv_gain", &hv_gain, "points"_a, "ref"_a, "gains"_a);
+}

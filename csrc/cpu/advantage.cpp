@@ -1,0 +1,81 @@
+#include "group/advantage.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "cpu/for_each_group.hpp"
+#include "cpu/fronts.hpp"
+#include "ops.hpp"
+
+namespace paretopo::cpu {
+namespace {
+
+// One group after the other, with the scratch of one thread.
+template <typename Scalar>
+class GroupAdvantage {
+  public:
+    GroupAdvantage(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
+                   std::int32_t* ranks)
+        : batch_(batch), how_(how), advantages_(advantages), ranks_(ranks) {}
+
+    void operator()(std::int64_t g) {
+        set_.take(batch_, g);
+        const auto count = static_cast<std::size_t>(set_.count);
+        own_ranks_.resize(count);
+        sums_.resize(count);
+        const std::int32_t fronts =
+            ranker_.rank(set_, batch_.objectives, batch_.minimised, own_ranks_.data());
+
+        lowest_.assign(static_cast<std::size_t>(fronts), std::numeric_limits<Scalar>::infinity());
+        highest_.assign(static_cast<std::size_t>(fronts), -std::numeric_limits<Scalar>::infinity());
+        for (std::size_t k = 0; k < count; ++k) {
+            const Scalar* rewards =
+                set_.values.data() + k * static_cast<std::size_t>(batch_.objectives);
+            sums_[k] = weighted_sum(rewards, how_.weights, how_.largest, batch_.objectives);
+            const auto front = static_cast<std::size_t>(own_ranks_[k]);
+            lowest_[front] = std::min(lowest_[front], sums_[k]);
+            highest_[front] = std::max(highest_[front], sums_[k]);
+        }
+        for (std::size_t k = 0; k < count; ++k) {
+            const auto front = static_cast<std::size_t>(own_ranks_[k]);
+            const Scalar q = normalised_in_front(sums_[k], lowest_[front], highest_[front]);
+            sums_[k] = rank_advantage(fronts, own_ranks_[k], q, how_.beta);
+        }
+
+        const Centring centring =
+            centring_of(sums_.data(), own_ranks_.data(), set_.count, how_.center);
+        Scalar* out = advantages_ + g * batch_.points;
+        std::fill_n(out, batch_.points, Scalar(0));
+        if (ranks_) std::fill_n(ranks_ + g * batch_.points, batch_.points, kUnranked);
+        for (std::size_t k = 0; k < count; ++k) {
+            out[set_.index[k]] = centring.apply(sums_[k]);
+            if (ranks_) ranks_[g * batch_.points + set_.index[k]] = own_ranks_[k];
+        }
+    }
+
+  private:
+    Batch<Scalar> batch_;
+    Advantage<Scalar> how_;
+    Scalar* advantages_;
+    std::int32_t* ranks_;
+    Present<Scalar> set_;
+    Ranker ranker_;
+    std::vector<std::int32_t> own_ranks_;
+    std::vector<Scalar> sums_, lowest_, highest_;
+};
+
+}  // namespace
+
+template <typename Scalar>
+void pareto_advantage(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
+                      std::int32_t* ranks) {
+    for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives),
+                   GroupAdvantage<Scalar>(batch, how, advantages, ranks));
+}
+
+template void pareto_advantage(Batch<float>, Advantage<float>, float*, std::int32_t*);
+template void pareto_advantage(Batch<double>, Advantage<double>, double*, std::int32_t*);
+
+}  // namespace paretopo::cpu

@@ -1,0 +1,88 @@
+#include "group/crowding.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "cpu/for_each_group.hpp"
+#include "cpu/fronts.hpp"
+#include "group/fronts.hpp"
+#include "ops.hpp"
+
+namespace paretopo::cpu {
+namespace {
+
+template <typename Scalar>
+class GroupCrowding {
+  public:
+    GroupCrowding(Batch<Scalar> batch, double* distances) : batch_(batch), distances_(distances) {}
+
+    void operator()(std::int64_t g) {
+        set_.take(batch_, g);
+        const auto count = static_cast<std::size_t>(set_.count);
+        ranks_.resize(count);
+        order_.resize(count);
+        own_.assign(count, 0.0);
+        ranker_.rank(set_, batch_.objectives, batch_.minimised, ranks_.data());
+        for (std::int32_t m = 0; m < batch_.objectives; ++m) add_objective(m);
+
+        double* out = distances_ + g * batch_.points;
+        std::fill_n(out, batch_.points, 0.0);
+        for (std::size_t k = 0; k < count; ++k) out[set_.index[k]] = own_[k];
+    }
+
+  private:
+    Scalar value(std::int32_t point, std::int32_t objective) const {
+        return set_
+            .values[static_cast<std::size_t>(point) * static_cast<std::size_t>(batch_.objectives) +
+                    static_cast<std::size_t>(objective)];
+    }
+
+    void add_objective(std::int32_t m) {
+        std::iota(order_.begin(), order_.end(), 0);
+        std::sort(order_.begin(), order_.end(), [&](std::int32_t a, std::int32_t b) {
+            const std::int32_t ra = ranks_[static_cast<std::size_t>(a)];
+            const std::int32_t rb = ranks_[static_cast<std::size_t>(b)];
+            if (ra != rb) return ra < rb;
+            if (is_worse(value(a, m), value(b, m), false)) return true;
+            if (is_worse(value(b, m), value(a, m), false)) return false;
+            return a < b;
+        });
+        for (std::size_t first = 0, end = 0; first < order_.size(); first = end) {
+            const std::int32_t rank = ranks_[static_cast<std::size_t>(order_[first])];
+            while (end < order_.size() && ranks_[static_cast<std::size_t>(order_[end])] == rank) {
+                ++end;
+            }
+            const auto at = [&](std::size_t k) { return static_cast<double>(value(order_[k], m)); };
+            for (std::size_t k = first + 1; k + 1 < end; ++k) {
+                own_[static_cast<std::size_t>(order_[k])] +=
+                    crowding_gap(at(k - 1), at(k + 1), at(first), at(end - 1));
+            }
+            constexpr double kAlone = std::numeric_limits<double>::infinity();
+            own_[static_cast<std::size_t>(order_[first])] = kAlone;
+            own_[static_cast<std::size_t>(order_[end - 1])] = kAlone;
+        }
+    }
+
+    Batch<Scalar> batch_;
+    double* distances_;
+    Present<Scalar> set_;
+    Ranker ranker_;
+    std::vector<std::int32_t> ranks_, order_;
+    std::vector<double> own_;
+};
+
+}  // namespace
+
+template <typename Scalar>
+void crowding_distance(Batch<Scalar> batch, double* distances) {
+    const double cost = (1.0 + batch.objectives) * ranking_cost(batch.points, batch.objectives);
+    for_each_group(batch.groups, cost, GroupCrowding<Scalar>(batch, distances));
+}
+
+template void crowding_distance(Batch<float>, double*);
+template void crowding_distance(Batch<double>, double*);
+
+}  // namespace paretopo::cpu

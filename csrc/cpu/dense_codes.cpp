@@ -1,0 +1,125 @@
+#include "cpu/dense_codes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace paretopo::cpu {
+namespace {
+
+constexpr int kDigitBits = 11;
+constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
+constexpr std::int32_t kRadixFrom = 256;  // points; below it a comparison sort is faster
+
+// Unsigned integers in the order of the values, best first. NaN comes last, both zeros are one.
+template <typename Scalar>
+std::uint64_t best_first(Scalar value, bool minimised) {
+    using Bits = std::conditional_t<sizeof(Scalar) == 4, std::uint32_t, std::uint64_t>;
+    constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
+    if (value != value) return static_cast<Bits>(~Bits{0});
+    Bits bits = std::bit_cast<Bits>(value);
+    if (bits == kSign) bits = 0;
+    const Bits ascending = (bits & kSign) ? static_cast<Bits>(~bits) : (bits | kSign);
+    return minimised ? ascending : static_cast<Bits>(~ascending);
+}
+
+// Stable least-significant-digit radix sort; a pass over a digit that all keys share is skipped.
+template <typename Keyed>
+void sort_by_key(std::vector<Keyed>& keyed, std::vector<Keyed>& spare, int key_bits) {
+    const std::size_t size = keyed.size();
+    spare.resize(size);
+    std::array<std::size_t, kDigits> start;
+    for (int shift = 0; shift < key_bits; shift += kDigitBits) {
+        start.fill(0);
+        for (const Keyed& item : keyed) ++start[item.key >> shift & (kDigits - 1)];
+        if (start[keyed[0].key >> shift & (kDigits - 1)] == size) continue;
+        std::size_t sum = 0;
+        for (std::size_t& count : start) sum += std::exchange(count, sum);
+        for (const Keyed& item : keyed) {
+            spare[start[item.key >> shift & (kDigits - 1)]++] = item;
+        }
+        keyed.swap(spare);
+    }
+}
+
+}  // namespace
+
+template <typename Scalar>
+void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                       std::uint64_t minimised) {
+    const auto size = static_cast<std::size_t>(points);
+    const auto width = static_cast<std::size_t>(objectives);
+    codes.resize(width);
+    unsorted_.resize(width);
+    order_.resize(size);
+    distinct_of.resize(size);
+    first_of.resize(size);
+    distinct = 0;
+    if (points == 0) return;
+
+    for (std::size_t m = width; m-- > 0;) {  // objective 0 last: its order is the one to start from
+        const bool flip = m < 64 && (minimised >> m & 1) != 0;
+        keyed_.resize(size);
+        for (std::int32_t i = 0; i < points; ++i) {
+            const std::size_t at = static_cast<std::size_t>(i) * width + m;
+            keyed_[static_cast<std::size_t>(i)] = {best_first(values[at], flip), i};
+        }
+        if (points < kRadixFrom) {
+            std::sort(keyed_.begin(), keyed_.end(), [](const Keyed& a, const Keyed& b) {
+                return a.key != b.key ? a.key < b.key : a.point < b.point;
+            });
+        } else {
+            sort_by_key(keyed_, spare_, sizeof(Scalar) * 8);
+        }
+        unsorted_[m].resize(size);
+        std::int32_t code = 0;
+        for (std::size_t k = 0; k < size; ++k) {
+            if (k > 0 && keyed_[k].key != keyed_[k - 1].key) ++code;
+            unsorted_[m][static_cast<std::size_t>(keyed_[k].point)] = code;
+        }
+    }
+
+    std::transform(keyed_.begin(), keyed_.end(), order_.begin(),
+                   [](const Keyed& item) { return item.point; });
+    const auto compare_from = [&](std::size_t m, std::int32_t a, std::int32_t b) {
+        for (; m < width; ++m) {
+            const std::int32_t ca = unsorted_[m][static_cast<std::size_t>(a)];
+            const std::int32_t cb = unsorted_[m][static_cast<std::size_t>(b)];
+            if (ca != cb) return ca < cb ? -1 : 1;
+        }
+        return 0;
+    };
+    const std::vector<std::int32_t>& best = unsorted_[0];
+    for (std::size_t first = 0, end = 0; first < size; first = end) {
+        const std::int32_t code = best[static_cast<std::size_t>(order_[first])];
+        while (end < size && best[static_cast<std::size_t>(order_[end])] == code) ++end;
+        if (end - first == 1) continue;
+        std::sort(order_.begin() + static_cast<std::ptrdiff_t>(first),
+                  order_.begin() + static_cast<std::ptrdiff_t>(end),
+                  [&](std::int32_t a, std::int32_t b) {
+                      const int sign = compare_from(1, a, b);
+                      return sign != 0 ? sign < 0 : a < b;
+                  });
+    }
+
+    for (std::size_t k = 0; k < size; ++k) {
+        if (k == 0 || compare_from(0, order_[k - 1], order_[k]) != 0) {
+            first_of[static_cast<std::size_t>(distinct++)] = order_[k];
+        }
+        distinct_of[static_cast<std::size_t>(order_[k])] = distinct - 1;
+    }
+    for (std::size_t m = 0; m < width; ++m) {
+        codes[m].resize(static_cast<std::size_t>(distinct));
+        for (std::size_t d = 0; d < codes[m].size(); ++d) {
+            codes[m][d] = unsorted_[m][static_cast<std::size_t>(first_of[d])];
+        }
+    }
+}
+
+template void SortedCodes::sort(const float*, std::int32_t, std::int32_t, std::uint64_t);
+template void SortedCodes::sort(const double*, std::int32_t, std::int32_t, std::uint64_t);
+
+}  // namespace paretopo::cpu

@@ -1,0 +1,71 @@
+// Threads over groups. A group is always computed by one thread with its own scratch, so results
+// do not depend on the number of threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "cpu/floating_point.hpp"
+#include "ops.hpp"
+
+namespace paretopo::cpu {
+
+// Calls work(g) for every group. `Work` is copied once per thread: what it holds by value is the
+// scratch of that thread. `group_cost` (ns, a rough guess) decides whether threads are worth it.
+template <typename Work>
+void for_each_group(std::int64_t groups, double group_cost, const Work& work) {
+    constexpr double kThreadCost = 50e3;  // ns to start and join a thread
+    constexpr double kGrainCost = 20e3;   // ns of work taken from the queue at a time
+
+    const double worth = static_cast<double>(groups) * group_cost / kThreadCost;
+    const auto wanted = static_cast<std::int64_t>(std::min(worth, static_cast<double>(threads())));
+    const std::int64_t workers = std::min(wanted, groups);
+    if (workers <= 1) {
+        const IeeeArithmetic scope;
+        Work mine(work);
+        for (std::int64_t g = 0; g < groups; ++g) mine(g);
+        return;
+    }
+
+    const std::int64_t grain =
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(kGrainCost / std::max(group_cost, 1e-3)),
+                                 1, std::max<std::int64_t>(1, groups / (4 * workers)));
+    std::atomic<std::int64_t> next{0};
+    std::exception_ptr failure;
+    std::mutex failure_lock;
+    const auto run = [&] {
+        try {
+            const IeeeArithmetic scope;
+            Work mine(work);
+            for (;;) {
+                const std::int64_t first = next.fetch_add(grain);
+                if (first >= groups) return;
+                const std::int64_t end = std::min(first + grain, groups);
+                for (std::int64_t g = first; g < end; ++g) mine(g);
+            }
+        } catch (...) {
+            const std::lock_guard<std::mutex> hold(failure_lock);
+            if (!failure) failure = std::current_exception();
+            next.store(groups);
+        }
+    };
+
+    std::vector<std::thread> helpers;
+    helpers.reserve(static_cast<std::size_t>(workers - 1));
+    try {
+        for (std::int64_t t = 1; t < workers; ++t) helpers.emplace_back(run);
+    } catch (const std::system_error&) {
+        // The system gives no more threads: those that run, and this one, do the work.
+    }
+    run();
+    for (std::thread& helper : helpers) helper.join();
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace paretopo::cpu

@@ -1,0 +1,117 @@
+#include "cpu/fronts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "cpu/for_each_group.hpp"
+#include "group/fronts.hpp"
+#include "ops.hpp"
+
+namespace paretopo::cpu {
+
+template <typename Scalar>
+std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
+                          std::uint64_t minimised, std::int32_t* ranks) {
+    if (set.count <= kBitmaskPoints) {
+        std::array<std::uint64_t, kBitmaskPoints> dominators;
+        std::uint64_t left = present_bits(nullptr, set.count);
+        for (std::int32_t i = 0; i < set.count; ++i) {
+            dominators[static_cast<std::size_t>(i)] =
+                dominators_of(set.values.data(), i, left, set.count, objectives, minimised);
+        }
+        std::int32_t fronts = 0;
+        for (; left != 0; ++fronts) {
+            const std::uint64_t front = next_front(dominators.data(), left, set.count);
+            for (std::int32_t i = 0; i < set.count; ++i) {
+                if ((front >> i & 1) != 0) ranks[i] = fronts;
+            }
+            left &= ~front;
+        }
+        return fronts;
+    }
+    sorted_.sort(set.values.data(), set.count, objectives, minimised);
+    rank_distinct(sorted_, distinct_ranks_);
+    std::int32_t last = kUnranked;
+    for (std::int32_t i = 0; i < set.count; ++i) {
+        const std::int32_t d = sorted_.distinct_of[static_cast<std::size_t>(i)];
+        ranks[i] = distinct_ranks_[static_cast<std::size_t>(d)];
+        last = std::max(last, ranks[i]);
+    }
+    return last + 1;
+}
+
+template <typename Scalar>
+void Ranker::filter(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised,
+                    bool keep_weakly, std::uint8_t* chosen) {
+    if (set.count <= kBitmaskPoints) {
+        const Scalar* values = set.values.data();
+        for (std::int32_t i = 0; i < set.count; ++i) {
+            bool is_chosen = true;
+            for (std::int32_t j = 0; is_chosen && j < set.count; ++j) {
+                if (j == i) continue;
+                const Order order =
+                    compare(values + std::int64_t{j} * objectives,
+                            values + std::int64_t{i} * objectives, objectives, minimised);
+                is_chosen =
+                    order != Order::kFirst && (keep_weakly || order != Order::kEqual || i < j);
+            }
+            chosen[i] = is_chosen;
+        }
+        return;
+    }
+    sorted_.sort(set.values.data(), set.count, objectives, minimised);
+    filter_distinct(sorted_, distinct_chosen_);
+    for (std::int32_t i = 0; i < set.count; ++i) {
+        const auto d = static_cast<std::size_t>(sorted_.distinct_of[static_cast<std::size_t>(i)]);
+        const bool is_kept = keep_weakly || sorted_.first_of[d] == i;
+        chosen[i] = is_kept && distinct_chosen_[d] != 0;
+    }
+}
+
+template <typename Scalar>
+void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
+    std::vector<std::int32_t> own(static_cast<std::size_t>(batch.points));
+    const auto work = [=, set = Present<Scalar>(), ranker = Ranker(),
+                       own = std::move(own)](std::int64_t g) mutable {
+        set.take(batch, g);
+        ranker.rank(set, batch.objectives, batch.minimised, own.data());
+        std::int32_t* out = ranks + g * batch.points;
+        std::fill_n(out, batch.points, kUnranked);
+        for (std::int32_t k = 0; k < set.count; ++k) {
+            out[set.index[static_cast<std::size_t>(k)]] = own[static_cast<std::size_t>(k)];
+        }
+    };
+    for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives), work);
+}
+
+template <typename Scalar>
+void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* chosen) {
+    std::vector<std::uint8_t> own(static_cast<std::size_t>(batch.points));
+    const auto work = [=, set = Present<Scalar>(), ranker = Ranker(),
+                       own = std::move(own)](std::int64_t g) mutable {
+        set.take(batch, g);
+        ranker.filter(set, batch.objectives, batch.minimised, keep_weakly, own.data());
+        std::uint8_t* out = chosen + g * batch.points;
+        std::fill_n(out, batch.points, std::uint8_t{0});
+        for (std::int32_t k = 0; k < set.count; ++k) {
+            out[set.index[static_cast<std::size_t>(k)]] = own[static_cast<std::size_t>(k)];
+        }
+    };
+    for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives), work);
+}
+
+template std::int32_t Ranker::rank(const Present<float>&, std::int32_t, std::uint64_t,
+                                   std::int32_t*);
+template std::int32_t Ranker::rank(const Present<double>&, std::int32_t, std::uint64_t,
+                                   std::int32_t*);
+template void Ranker::filter(const Present<float>&, std::int32_t, std::uint64_t, bool,
+                             std::uint8_t*);
+template void Ranker::filter(const Present<double>&, std::int32_t, std::uint64_t, bool,
+                             std::uint8_t*);
+template void pareto_rank(Batch<float>, std::int32_t*);
+template void pareto_rank(Batch<double>, std::int32_t*);
+template void is_nondominated(Batch<float>, bool, std::uint8_t*);
+template void is_nondominated(Batch<double>, bool, std::uint8_t*);
+
+}  // namespace paretopo::cpu

@@ -1,0 +1,61 @@
+#include "cpu/sides.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+namespace paretopo::cpu {
+
+template <typename Scalar>
+std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const double* ref) {
+    constexpr double kLargest = std::numeric_limits<double>::max();
+    const Scalar* group = batch.group(g);
+    const std::uint8_t* mask = batch.group_mask(g);
+    const auto width = static_cast<std::size_t>(batch.objectives);
+    values.resize(static_cast<std::size_t>(batch.points) * width);
+    index.resize(static_cast<std::size_t>(batch.points));
+    count = 0;
+    for (std::int32_t i = 0; i < batch.points; ++i) {
+        if (mask && mask[i] == 0) continue;
+        bool is_inside = true;
+        for (std::int32_t m = 0; m < batch.objectives; ++m) {
+            const std::int64_t at = std::int64_t{i} * batch.objectives + m;
+            const double sign = batch.is_minimised(m) ? -1.0 : 1.0;
+            const double value = sign * static_cast<double>(group[at]);
+            if (!(value <= kLargest)) return at;
+            const double side = std::min(value - sign * ref[m], kLargest);
+            is_inside = is_inside && side > 0.0;
+            values[count * width + static_cast<std::size_t>(m)] = side;
+        }
+        if (is_inside) index[count++] = i;
+    }
+    scale(batch.objectives);
+    return kNoneRefused;
+}
+
+// Products of sides must neither overflow nor vanish on the way to a result that is representable.
+// Powers of two change no digit, so scaling only when it is needed changes no result.
+void Sides::scale(std::int32_t objectives) {
+    const auto width = static_cast<std::size_t>(objectives);
+    exponent = 0;
+    const int safe = 600 / objectives;
+    for (std::size_t m = 0; m < width; ++m) {
+        double largest = 0.0;
+        for (std::size_t i = 0; i < count; ++i) {
+            largest = std::max(largest, values[i * width + m]);
+        }
+        const int power = largest > 0.0 ? std::ilogb(largest) : 0;
+        if (std::abs(power) <= safe) continue;
+        exponent += power;
+        for (std::size_t i = 0; i < count; ++i) {
+            double& side = values[i * width + m];
+            side = std::ldexp(side, -power);
+        }
+    }
+}
+
+template std::int64_t Sides::measure(const Batch<float>&, std::int64_t, const double*);
+template std::int64_t Sides::measure(const Batch<double>&, std::int64_t, const double*);
+
+}  // namespace paretopo::cpu

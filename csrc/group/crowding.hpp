@@ -1,0 +1,17 @@
+// Crowding distance, the arithmetic of one objective. Definition: Deb et al., 2002, NSGA-II,
+// section III-B, with each objective scaled by its range within the front.
+#pragma once
+
+#include "portability.hpp"
+
+namespace paretopo {
+
+// What a point adds that lies between `below` and `above` on a front spanning lowest..highest.
+// A span of zero, or one that is not finite, says nothing about crowding and adds nothing.
+PARETOPO_HD inline double crowding_gap(double below, double above, double lowest, double highest) {
+    const double span = highest - lowest;
+    const bool is_usable = span > 0.0 && span <= 1.7976931348623157e308;
+    return is_usable ? (above - below) / span : 0.0;
+}
+
+}  // namespace paretopo

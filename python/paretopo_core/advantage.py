@@ -1,0 +1,100 @@
+"""From reward vectors to advantages: the function trainers call."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from paretopo_core import _core
+from paretopo_core._arrays import Batch, address, vector_of
+
+Center = Literal["mean", "none", "std", "loo"]
+_CENTERS = {"none": 0, "mean": 1, "std": 2, "loo": 3}
+
+
+def pareto_advantage(
+    rewards: Any,
+    weights: Any,
+    *,
+    beta: float = 0.5,
+    center: Center = "mean",
+    mask: Any = None,
+    return_ranks: bool = False,
+) -> Any:
+    """Turn the reward vectors of each group of rollouts into advantages by Pareto rank.
+
+    In a group with ``fronts`` fronts, rollout i of rank ``rank`` (from 0) gets
+
+        A = fronts - rank + beta · (q - 1/2),
+
+    where q is its weighted reward, scaled to 0..1 within its front (1/2 where all weighted
+    rewards of a front are equal). Then the group is centred:
+
+    - ``"mean"``: A - mean(A). A group whose rollouts are all alike gets zeros.
+    - ``"none"``: A as it is, the paper's literal form; always positive.
+    - ``"std"``: (A - mean(A)) / (std(A) + 1e-6), std with n - 1, as in GRPO.
+    - ``"loo"``: A minus the mean of the *other* rollouts.
+
+    Args:
+        rewards: shape (..., points, objectives), any real dtype, larger is better; a NumPy
+            array, a list, or a torch tensor on CPU or CUDA. NaN counts as below every number.
+        weights: shape (objectives,), finite; only their proportions within a front matter.
+        beta: from 0 to 1; how much the weights count beside the ranks. At 1 neighbouring
+            fronts can tie.
+        center: see above.
+        mask: shape (..., points), bool; False marks padding, which gets 0.0 and rank -1.
+        return_ranks: also return the ranks, int32.
+
+    Returns:
+        shape (..., points), float32 for float32 and half precision, otherwise float64; same
+        library and device as ``rewards``. With ``return_ranks`` a tuple (advantages, ranks).
+        Bit for bit the same on every backend.
+
+    Raises:
+        ValueError: wrong shape of an argument, ``weights`` not finite, ``beta`` outside 0..1,
+            or an unknown ``center``.
+        TypeError: ``rewards`` are not real numbers, or ``mask`` is not bool.
+
+    Cost: that of :func:`paretopo_core.pareto_rank`, and one pass over the rewards.
+
+    Source: the ParetoPO paper, section 3.2 and lines 20-29 of Algorithm 1, where ranks start at
+    1; ``center="none"`` is its formula.
+
+    >>> import numpy as np
+    >>> rewards = np.array([[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.0]])
+    >>> pareto_advantage(rewards, [0.6, 0.4], center="none")
+    array([3.  , 2.25, 1.75, 1.  ])
+    >>> pareto_advantage(rewards, [0.6, 0.4])
+    array([ 1.  ,  0.25, -0.25, -1.  ])
+    """
+    batch = Batch.of(rewards, name="rewards", mask=mask)
+    weight = vector_of(weights, batch.objectives, "weights", scalar=False)
+    beta = float(beta)
+    if not 0.0 <= beta <= 1.0:
+        raise ValueError(f"beta must lie in 0..1, got {beta}")
+    if center not in _CENTERS:
+        raise ValueError(f"center must be one of {', '.join(_CENTERS)}, got {center!r}")
+
+    shape = (*batch.leading, batch.points)
+    advantages = batch.empty(shape, batch.float_name)
+    ranks = batch.empty(shape, "int32") if return_ranks or batch.is_on_cuda else None
+    scratch = batch.empty(shape, batch.float_name) if batch.is_on_cuda else None
+    beside = batch.vector(weight)
+    _core.pareto_advantage(
+        batch.view(),
+        weights=address(beside),
+        largest=largest_reward(weight, batch.float_name),
+        beta=beta,
+        center=_CENTERS[center],
+        advantages=address(advantages),
+        ranks=0 if ranks is None else address(ranks),
+        scratch=0 if scratch is None else address(scratch),
+    )
+    return (advantages, ranks) if return_ranks else advantages
+
+
+def largest_reward(weights: np.ndarray, dtype: str) -> float:
+    """The reward beyond which values saturate, so that no weighted sum overflows ``dtype``."""
+    heaviest = max(1.0, float(np.abs(weights).max()))
+    return float(np.finfo(dtype).max) / (4.0 * len(weights) * heaviest)

@@ -1,0 +1,46 @@
+"""Crowding distance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paretopo_core import _core
+from paretopo_core._arrays import ArrayT, Batch, address, need_cpu
+
+
+def crowding_distance(points: ArrayT, *, mask: Any = None) -> ArrayT:
+    """Measure how far each point's neighbours on its own front lie apart.
+
+    The fronts are those of :func:`paretopo_core.pareto_rank` with larger values better. Within a
+    front and for each objective, a point gets the distance between its two neighbours, divided
+    by the span of the front; the sum over objectives is its distance. The first and the last
+    point of an objective get infinity. Points with the same value stand in the order of their
+    indices.
+
+    Args:
+        points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a
+            torch tensor on the CPU. (To minimise, pass ``-points``.)
+        mask: shape (..., points), bool; False marks padding, which gets 0.0.
+
+    Returns:
+        shape (..., points), float64, dimensionless; same library and device as ``points``.
+        An objective whose span is zero or infinite adds nothing.
+
+    Raises:
+        ValueError: wrong shape of an argument, or no objectives.
+        TypeError: ``points`` are not real numbers, or ``mask`` is not bool.
+        NotImplementedError: ``points`` live on a GPU.
+
+    Cost: that of the ranks, and O(objectives · n log n).
+
+    Source: Deb, Pratap, Agarwal and Meyarivan (2002), NSGA-II, section III-B. pymoo divides by
+    the number of objectives; DEAP and pygmo do as here.
+
+    >>> crowding_distance([[0, 4], [1, 3], [4, 0]])
+    array([inf,  2., inf])
+    """
+    batch = Batch.of(points, mask=mask)
+    need_cpu(batch, "crowding_distance")
+    distances: ArrayT = batch.empty((*batch.leading, batch.points), "float64")
+    _core.crowding_distance(batch.view(), address(distances))
+    return distances
