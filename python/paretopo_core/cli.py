@@ -7,6 +7,7 @@ Every subcommand imports what it needs when it runs, so that ``paretopo --help``
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
@@ -112,8 +113,8 @@ def _info(_: argparse.Namespace) -> int:
     here = machine()
     packages = {name: version or "not installed" for name, version in versions().items()}
     rows = {
-        "paretopo_core": _core.__version__,
-        "compiler": getattr(_core, "compiler", "unknown"),
+        "compiled core": _core.__version__,
+        "compiler": _core.COMPILER,
         "built with CUDA": "yes" if _core.cuda_is_compiled() else "no",
         "CUDA devices": str(_core.cuda_device_count()) if _core.cuda_is_compiled() else "none",
         **packages,
@@ -122,8 +123,7 @@ def _info(_: argparse.Namespace) -> int:
         "usable cores": str(here["cores"]),
     }
     width = max(map(len, rows))
-    for name, value in rows.items():
-        print(f"{name:<{width}}  {value}")
+    print("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()))
     return 0
 
 
@@ -155,8 +155,10 @@ def _train(arguments: argparse.Namespace) -> int:
     except (ConfigError, OSError) as error:
         _refuse(str(error))
 
-    from paretopo_core.integrations.trl.train import train
     from paretopo_core.training.report import write_report
+
+    # By name: integrations/ becomes part of the package when it is built.
+    train = importlib.import_module(f"paretopo_core.integrations.{run.config.backend}.train").train
 
     try:
         train(run.config, run, resume=arguments.resume is not None)

@@ -18,7 +18,7 @@ array([[ 0.55,  0.35, -0.45, -0.45]])
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 import paretopo_core
 
 Rewards: TypeAlias = NDArray[np.float64]
+Center: TypeAlias = Literal["mean", "none", "std", "loo"]
 Mask: TypeAlias = NDArray[np.bool_] | None
 Estimator: TypeAlias = Callable[..., NDArray[np.float64]]
 
@@ -41,7 +42,7 @@ def pareto(
     weights: ArrayLike,
     *,
     beta: float = 0.5,
-    center: str = "mean",
+    center: Center = "mean",
     mask: Mask = None,
 ) -> NDArray[np.float64]:
     """Advantages by Pareto rank: :func:`paretopo_core.pareto_advantage`."""
@@ -56,7 +57,7 @@ def grpo(
     weights: ArrayLike,
     *,
     beta: float = 0.5,
-    center: str = "mean",
+    center: Center = "mean",
     mask: Mask = None,
 ) -> NDArray[np.float64]:
     """Weighted sum, standardised within the group: ``(s - mean) / (std + 1e-6)``.
@@ -79,7 +80,7 @@ def dr_grpo(
     weights: ArrayLike,
     *,
     beta: float = 0.5,
-    center: str = "mean",
+    center: Center = "mean",
     mask: Mask = None,
 ) -> NDArray[np.float64]:
     """Weighted sum less its mean in the group, without a standard deviation.
@@ -96,7 +97,7 @@ def constant(
     weights: ArrayLike,
     *,
     beta: float = 0.5,
-    center: str = "mean",
+    center: Center = "mean",
     mask: Mask = None,
 ) -> NDArray[np.float64]:
     """1 for every rollout: the control that shows what a method does without any reward.
