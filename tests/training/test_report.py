@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from paretopo_core.training import plots
+from paretopo_core.training.records import RunFolder
+from paretopo_core.training.report import before_and_after, labels, write_report
+from run_stories import evaluate, tell
+
+
+def picture(path):
+    from matplotlib.image import imread
+
+    pixels = imread(path)
+    assert pixels.shape[0] > 500
+    assert pixels.shape[1] > 500
+    assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 50  # not blank
+    return pixels
+
+
+def test_a_run_is_told_in_a_table_and_two_pictures(tmp_path):
+    run = tell(tmp_path)
+    path = write_report([run])
+    assert path == run.report / "report.md"
+    text = path.read_text(encoding="utf-8")
+    assert "|  | after warm-up (step 0) | end (step 6) | change |" in text
+    assert "| accuracy (%) | 50.0 | 90.0 | +40.0 |" in text
+    assert "| calls per question | 2.00 | 1.00 | -50 % |" in text
+    assert "| response tokens | 60.0 | 40.0 | -33 % |" in text
+    assert "| two calls: calls per question | 3.00 | 1.50 | -50 % |" in text
+    assert "status: finished" in text
+    assert "Archive at the end: 2 outcomes, hypervolume 0.8100." in text
+    for name in ("front.png", "dynamics.png"):
+        assert f"({name})" in text
+        picture(run.report / name)
+
+
+def test_a_report_needs_the_records_alone(tmp_path):
+    """Only config, manifest and the two record files travel; nothing is evaluated again."""
+    run = tell(tmp_path / "there")
+    expected = write_report([run]).read_text(encoding="utf-8")
+    here = tmp_path / "here" / run.path.name
+    here.mkdir(parents=True)
+    for name in ("config.toml", "manifest.json", "steps.jsonl", "evaluations.jsonl"):
+        shutil.copy(run.path / name, here / name)
+    assert write_report([RunFolder.open(here)]).read_text(encoding="utf-8") == expected
+
+
+def test_drawing_again_gives_the_same_pictures(tmp_path):
+    run = tell(tmp_path)
+    write_report([run])
+    first = [picture(run.report / name) for name in ("front.png", "dynamics.png")]
+    write_report([run])
+    again = [picture(run.report / name) for name in ("front.png", "dynamics.png")]
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_several_runs_are_compared(tmp_path):
+    runs = [tell(tmp_path, seed=0), tell(tmp_path, seed=1, steps=8), tell(tmp_path, recipe="paper")]
+    path = write_report(runs)
+    assert path == tmp_path / "comparison" / "report.md"
+    text = path.read_text(encoding="utf-8")
+    for name in ("recommended, seed 0", "recommended, seed 1", "paper, seed 0"):
+        assert f"| {name} | 50.0 | 90.0 | 2.00 | 1.00 | -50 % | 60.0 | 40.0 |" in text
+        assert f"## {name}" in text
+    assert "| **mean** | 50.0 | 90.0 |" in text
+    picture(path.parent / "front.png")
+    picture(path.parent / "dynamics.png")
+    assert not (runs[0].report / "report.md").exists()
+    elsewhere = write_report(runs, tmp_path / "figures")
+    assert elsewhere.parent == tmp_path / "figures"
+
+
+def test_runs_of_one_name_are_told_apart_by_folder(tmp_path):
+    runs = [tell(tmp_path), tell(tmp_path)]
+    assert list(labels(runs)) == [f"recommended, seed 0 ({run.path.name})" for run in runs]
+
+
+def test_an_interrupted_run_without_steps_still_reports(tmp_path):
+    run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
+    evaluate(run, 0, "warmup", 0.5, 2.0, 60.0)
+    run.finish("interrupted")
+    text = write_report([run]).read_text(encoding="utf-8")
+    assert "| accuracy (%) | 50.0 | 50.0 | +0.0 |" in text
+    assert "status: interrupted" in text
+
+
+def test_missing_values_do_not_break_it(tmp_path):
+    run = tell(tmp_path)
+    run.append_evaluation({"step": 7, "phase": "train", "accuracy": None, "calls": 0.0})
+    text = write_report([run]).read_text(encoding="utf-8")
+    assert "| accuracy (%) | 50.0 | nan |  |" in text
+    assert "evaluation (step 7)" in text
+
+
+@pytest.mark.parametrize("stage_1", [0, 99])
+def test_a_run_of_one_stage_has_no_boundary(tmp_path, stage_1):
+    run = tell(tmp_path, stage_1=stage_1)
+    assert plots._boundary(run) is None
+    write_report([run])
+
+
+def test_without_warmup_the_first_evaluation_counts(tmp_path):
+    run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
+    evaluate(run, 0, "pretrained", 0.2, 2.0, 60.0)
+    evaluate(run, 1, "train", 0.3, 1.5, 50.0)
+    evaluate(run, 2, "final", 0.4, 1.0, 40.0)
+    before, after = before_and_after(run)
+    assert (before["step"], after["step"]) == (1, 2)
+
+
+def test_nothing_to_report_is_told(tmp_path):
+    with pytest.raises(ValueError, match=r"a report needs at least one run"):
+        write_report([])
+    run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
+    with pytest.raises(ValueError, match=r"has no evaluations yet: there is nothing to report"):
+        write_report([run])
+
+
+@pytest.mark.parametrize("sense", [1.0, -1.0])
+def test_the_staircase_is_the_edge_of_what_is_dominated(sense):
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 8, 20) / 8, rng.integers(0, 8, 20) / 8
+    edge_x, edge_y = plots._staircase(x, y, sense)
+    for i in range(len(x)):
+        beaten = ((sense * x >= sense * x[i]) & (y >= y[i])).sum() > (
+            (x == x[i]) & (y == y[i])
+        ).sum()
+        assert ((edge_x == x[i]) & (edge_y == y[i])).any() or beaten
+    assert (np.diff(edge_y) >= 0).all()
+    assert (np.diff(sense * edge_x) <= 0).all()
