@@ -16,7 +16,7 @@ def picture(path):
     pixels = imread(path)
     assert pixels.shape[0] > 500
     assert pixels.shape[1] > 500
-    assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 50  # not blank
+    assert len(np.unique(pixels[::4, ::4].sum(axis=-1))) > 50  # not blank
     return pixels
 
 

@@ -20,6 +20,8 @@ from paretopo_core.training.estimators import ESTIMATORS
 from paretopo_core.training.gain import HypervolumeGain, Signal
 from paretopo_core.training.switches import ParetoPOConfig
 
+__all__ = ["ParetoPO", "Signal"]
+
 _STATE_FORMAT = 1
 
 
@@ -69,7 +71,9 @@ class ParetoPO:
 
     # ---- the training side -------------------------------------------------------------------
 
-    def advantages(self, rewards: ArrayLike, *, mask: ArrayLike | None = None) -> NDArray[Any]:
+    def advantages(
+        self, rewards: ArrayLike, *, mask: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """The advantage of every rollout of one step; counts the step.
 
         Args:
