@@ -67,6 +67,11 @@ template <typename Scalar>
 void pareto_advantage(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
                       std::int32_t* ranks);
 
+// The algorithm of cuda::pareto_advantage, emulated with `lanes` lanes: for tests.
+template <typename Scalar>
+void pareto_advantage_by_lanes(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
+                               std::int32_t* ranks, Scalar* uncentred, int lanes);
+
 // The three hypervolume operations return the flat index of the first value they refuse (NaN, or
 // infinity on the better side), or kNoneRefused. ref: (objectives,).
 template <typename Scalar>

@@ -34,13 +34,17 @@ void crowding_distance(const Points& points, std::uintptr_t distances) {
 
 void pareto_advantage(const Points& points, std::uintptr_t weights, double largest, double beta,
                       int center, std::uintptr_t advantages, std::uintptr_t ranks,
-                      std::uintptr_t scratch) {
+                      std::uintptr_t scratch, int emulated_lanes) {
     const py::gil_scoped_release unlocked;
     with_batch(points, [&]<typename Scalar>(Batch<Scalar> batch) {
         const Advantage<Scalar> how{at<const Scalar>(weights), static_cast<Scalar>(largest),
                                     static_cast<Scalar>(beta), static_cast<Center>(center)};
         auto* out = at<Scalar>(advantages);
         auto* rank = at<std::int32_t>(ranks);
+        if (emulated_lanes > 0) {
+            return cpu::pareto_advantage_by_lanes(batch, how, out, rank, at<Scalar>(scratch),
+                                                  emulated_lanes);
+        }
         if (points.device == kCpu) return cpu::pareto_advantage(batch, how, out, rank);
         return cuda::pareto_advantage(batch, how, out, rank, at<Scalar>(scratch), points.device,
                                       at<void>(points.stream));
@@ -92,7 +96,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.def("is_nondominated", &is_nondominated, "points"_a, "keep_weakly"_a, "chosen"_a);
     m.def("crowding_distance", &crowding_distance, "points"_a, "distances"_a);
     m.def("pareto_advantage", &pareto_advantage, "points"_a, "weights"_a, "largest"_a, "beta"_a,
-          "center"_a, "advantages"_a, "ranks"_a, "scratch"_a);
+          "center"_a, "advantages"_a, "ranks"_a, "scratch"_a, "emulated_lanes"_a = 0);
     m.def("hypervolume", &hypervolume, "points"_a, "ref"_a, "volumes"_a);
     m.def("hv_contributions", &hv_contributions, "points"_a, "ref"_a, "ignore_dominated"_a,
           "contributions"_a);

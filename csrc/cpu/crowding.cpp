@@ -50,20 +50,26 @@ class GroupCrowding {
             if (is_worse(value(b, m), value(a, m), false)) return false;
             return a < b;
         });
-        for (std::size_t first = 0, end = 0; first < order_.size(); first = end) {
-            const std::int32_t rank = ranks_[static_cast<std::size_t>(order_[first])];
-            while (end < order_.size() && ranks_[static_cast<std::size_t>(order_[end])] == rank) {
-                ++end;
-            }
-            const auto at = [&](std::size_t k) { return static_cast<double>(value(order_[k], m)); };
-            for (std::size_t k = first + 1; k + 1 < end; ++k) {
-                own_[static_cast<std::size_t>(order_[k])] +=
-                    crowding_gap(at(k - 1), at(k + 1), at(first), at(end - 1));
-            }
-            constexpr double kAlone = std::numeric_limits<double>::infinity();
-            own_[static_cast<std::size_t>(order_[first])] = kAlone;
-            own_[static_cast<std::size_t>(order_[end - 1])] = kAlone;
+        const std::int32_t* order = order_.data();
+        for (std::int32_t first = 0, end = 0; first < set_.count; first = end) {
+            const std::int32_t rank = ranks_[static_cast<std::size_t>(order[first])];
+            while (end < set_.count && ranks_[static_cast<std::size_t>(order[end])] == rank) ++end;
+            add_front(order + first, order + end, m);
         }
+    }
+
+    void add_front(const std::int32_t* first, const std::int32_t* end, std::int32_t m) {
+        constexpr double kAlone = std::numeric_limits<double>::infinity();
+        const auto at = [&](const std::int32_t* point) {
+            return static_cast<double>(value(*point, m));
+        };
+        const std::int32_t* last = end - 1;
+        for (const std::int32_t* point = first + 1; point < last; ++point) {
+            own_[static_cast<std::size_t>(*point)] +=
+                crowding_gap(at(point - 1), at(point + 1), at(first), at(last));
+        }
+        own_[static_cast<std::size_t>(*first)] = kAlone;
+        own_[static_cast<std::size_t>(*last)] = kAlone;
     }
 
     Batch<Scalar> batch_;

@@ -9,39 +9,21 @@ namespace paretopo::cuda {
 namespace {
 
 // One block per group; thread t owns points t, t + kThreads, ... The output holds the weighted sums
-// first, then the uncentred advantages, so no other memory is needed. Sums of a group run in index
-// order in every thread alike: the result does not depend on the launch.
+// until it holds the advantages.
 template <typename Scalar>
 __global__ void __launch_bounds__(kThreads)
     pareto_advantage_kernel(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
                             std::int32_t* ranks, Scalar* uncentred) {
+    const int lane = static_cast<int>(threadIdx.x);
     for (std::int64_t g = blockIdx.x; g < batch.groups; g += gridDim.x) {
-        std::int32_t* rank = ranks + g * batch.points;
-        Scalar* sums = advantages + g * batch.points;
-        Scalar* own = uncentred + g * batch.points;
-        for (int i = threadIdx.x; i < batch.points; i += kThreads) {
-            sums[i] = weighted_sum(batch.group(g) + std::int64_t{i} * batch.objectives, how.weights,
-                                   how.largest, batch.objectives);
-        }
-        const std::int32_t fronts = rank_group(batch, g, rank);  // its barriers publish the sums
-
-        for (int i = threadIdx.x; i < batch.points; i += kThreads) {
-            Scalar lowest = sums[i];
-            Scalar highest = sums[i];
-            for (int j = 0; j < batch.points; ++j) {
-                if (rank[j] != rank[i]) continue;
-                if (sums[j] < lowest) lowest = sums[j];
-                if (sums[j] > highest) highest = sums[j];
-            }
-            const Scalar q = normalised_in_front(sums[i], lowest, highest);
-            own[i] = rank_advantage(fronts, rank[i], q, how.beta);
-        }
+        const std::int64_t at = g * batch.points;
+        sum_rewards(batch, g, how, advantages + at, lane, kThreads);
+        const std::int32_t fronts = rank_group(batch, g, ranks + at);  // publishes the sums, too
+        rank_advantages(advantages + at, ranks + at, fronts, batch.points, how.beta, uncentred + at,
+                        lane, kThreads);
         __syncthreads();
-
-        const Centring centring = centring_of(own, rank, batch.points, how.center);
-        for (int i = threadIdx.x; i < batch.points; i += kThreads) {
-            sums[i] = rank[i] == kUnranked ? Scalar(0) : centring.apply(own[i]);
-        }
+        centre(uncentred + at, ranks + at, batch.points, how.center, advantages + at, lane,
+               kThreads);
         __syncthreads();
     }
 }

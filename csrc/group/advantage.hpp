@@ -82,4 +82,44 @@ PARETOPO_HD Centring centring_of(const Scalar* advantages, const std::int32_t* r
     return {mean, sqrt(squares / (count - 1)) + kStdEpsilon, 1.0};
 }
 
+// ---- The three steps of one lane of many; between them all lanes wait for each other ----
+
+// 1. Weighted sums of points lane, lane + lanes, ...
+template <typename Scalar>
+PARETOPO_HD void sum_rewards(const Batch<Scalar>& batch, std::int64_t g,
+                             const Advantage<Scalar>& how, Scalar* sums, int lane, int lanes) {
+    for (std::int32_t i = lane; i < batch.points; i += lanes) {
+        sums[i] = weighted_sum(batch.group(g) + std::int64_t{i} * batch.objectives, how.weights,
+                               how.largest, batch.objectives);
+    }
+}
+
+// 2. Advantages before centring. Ranks are complete.
+template <typename Scalar>
+PARETOPO_HD void rank_advantages(const Scalar* sums, const std::int32_t* ranks, std::int32_t fronts,
+                                 std::int32_t points, Scalar beta, Scalar* uncentred, int lane,
+                                 int lanes) {
+    for (std::int32_t i = lane; i < points; i += lanes) {
+        Scalar lowest = sums[i];
+        Scalar highest = sums[i];
+        for (std::int32_t j = 0; j < points; ++j) {
+            if (ranks[j] != ranks[i]) continue;
+            if (sums[j] < lowest) lowest = sums[j];
+            if (sums[j] > highest) highest = sums[j];
+        }
+        uncentred[i] =
+            rank_advantage(fronts, ranks[i], normalised_in_front(sums[i], lowest, highest), beta);
+    }
+}
+
+// 3. The result. Every lane sums the whole group, in the same order.
+template <typename Scalar>
+PARETOPO_HD void centre(const Scalar* uncentred, const std::int32_t* ranks, std::int32_t points,
+                        Center center, Scalar* advantages, int lane, int lanes) {
+    const Centring centring = centring_of(uncentred, ranks, points, center);
+    for (std::int32_t i = lane; i < points; i += lanes) {
+        advantages[i] = ranks[i] == kUnranked ? Scalar(0) : centring.apply(uncentred[i]);
+    }
+}
+
 }  // namespace paretopo

@@ -93,4 +93,30 @@ PARETOPO_HD bool belongs_to_front(const Scalar* group, const std::int32_t* ranks
     return true;
 }
 
+struct Pass {
+    bool found;      // this lane put a point into the front
+    bool some_left;  // this lane keeps an unranked point
+};
+
+// One lane's share of one front: points lane, lane + lanes, ... A set is ranked when no lane has a
+// point left; dominance is a strict partial order, so every pass of all lanes ranks a point.
+template <typename Scalar>
+PARETOPO_HD Pass rank_pass(const Batch<Scalar>& batch, std::int64_t g, std::int32_t* ranks,
+                           std::int32_t front, int lane, int lanes) {
+    const Scalar* group = batch.group(g);
+    const std::uint8_t* mask = batch.group_mask(g);
+    Pass pass{false, false};
+    for (std::int32_t i = lane; i < batch.points; i += lanes) {
+        if (ranks[i] != kUnranked || (mask && mask[i] == 0)) continue;
+        if (belongs_to_front(group, ranks, mask, i, batch.points, batch.objectives, batch.minimised,
+                             front)) {
+            ranks[i] = front;
+            pass.found = true;
+        } else {
+            pass.some_left = true;
+        }
+    }
+    return pass;
+}
+
 }  // namespace paretopo

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -207,7 +207,7 @@ def _widened(array: np.ndarray, name: str) -> np.ndarray:
 
 
 def _check_exact(lowest: int, highest: int, name: str) -> None:
-    if lowest < -_EXACT_IN_FLOAT64 or highest > _EXACT_IN_FLOAT64:
+    if lowest <= -_EXACT_IN_FLOAT64 or highest >= _EXACT_IN_FLOAT64:
         raise ValueError(
             f"{name} holds integers from {lowest} to {highest}, beyond what float64 holds exactly "
             "(2**53): their order would be lost; shift or scale them first"
@@ -224,9 +224,10 @@ def _torch_values(torch: Any, points: Any, name: str) -> Any:
     if dtype in _HALVES:
         values = values.float()
     elif dtype in _INTEGERS:
-        if values.dtype.itemsize == 8 and values.numel() and values.device.type == "cpu":
-            _check_exact(int(values.min()), int(values.max()), name)
+        is_wide = values.dtype.itemsize == 8
         values = values.double()
+        if is_wide and values.numel() and values.device.type == "cpu":  # a GPU would have to wait
+            _check_exact(int(values.min()), int(values.max()), name)
     elif dtype not in _FLOATS:
         raise TypeError(f"{name} must hold real numbers of at most 64 bits, got dtype {dtype}")
     return values.contiguous()
@@ -235,10 +236,7 @@ def _torch_values(torch: Any, points: Any, name: str) -> Any:
 def _minimised(maximise: Maximise, objectives: int) -> int:
     if isinstance(maximise, (bool, np.bool_)):
         return 0 if maximise else (1 << objectives) - 1
-    try:
-        senses = list(maximise)
-    except TypeError:
-        senses = [maximise]
+    senses: list[object] = list(maximise) if isinstance(maximise, Iterable) else [maximise]
     if not all(isinstance(sense, (bool, np.bool_)) for sense in senses):
         raise TypeError(f"maximise must be a bool or one bool per objective, got {maximise!r}")
     if len(senses) != objectives:

@@ -32,6 +32,7 @@ def pareto_advantage(
     advantages: int,
     ranks: int,
     scratch: int,
+    emulated_lanes: int = 0,
 ) -> None: ...
 def hypervolume(points: Points, ref: int, volumes: int) -> int: ...
 def hv_contributions(

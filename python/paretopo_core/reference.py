@@ -1,0 +1,222 @@
+"""Each operation as its definition, in plain NumPy: slow, short, and never optimised.
+
+The tests hold every backend to these functions; the docs link to them as the meaning. They take
+float32 or float64 arrays of shape (..., points, objectives) and trust their caller.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Maximise = bool | Sequence[bool]
+
+
+def pareto_rank(points: Array, *, maximise: Maximise = True, mask: Array | None = None) -> Array:
+    """Peel off the undominated points of each set until none is left."""
+
+    def rank(group: Array) -> Array:
+        dominates = _dominates(group, maximise)
+        ranks = np.full(len(group), -1, dtype=np.int32)
+        for front in range(len(group)):
+            rivals = ranks == -1
+            beaten = (dominates & rivals[:, None]).any(axis=0)
+            ranks[rivals & ~beaten] = front
+        return ranks
+
+    return _each_set(rank, points, mask, np.int32, missing=-1)
+
+
+def is_nondominated(
+    points: Array,
+    *,
+    maximise: Maximise = True,
+    keep_weakly: bool = True,
+    mask: Array | None = None,
+) -> Array:
+    """Keep the points nobody dominates; of equal points the first, unless keep_weakly."""
+
+    def filtered(group: Array) -> Array:
+        kept = ~_dominates(group, maximise).any(axis=0)
+        better = _better(group, maximise)
+        equal = ~better.any(axis=-1) & ~better.any(axis=-1).T
+        repeats = (equal & np.tri(len(group), k=-1, dtype=bool)).any(axis=1)
+        return np.asarray(kept if keep_weakly else kept & ~repeats)
+
+    return _each_set(filtered, points, mask, np.bool_, missing=False)
+
+
+def hypervolume(
+    points: Array, ref: Array, *, maximise: Maximise = True, mask: Array | None = None
+) -> Array:
+    """Sum the cells of the grid through all coordinates that some point covers."""
+
+    def volume(group: Array) -> float:
+        sides = _sides(group, ref, maximise)
+        grid = [np.unique(np.append(column, 0.0)) for column in sides.T]
+        total = 0.0
+        for cell in product(*(pairwise(edges) for edges in grid)):
+            upper = np.array([high for _, high in cell])
+            if (sides >= upper).all(axis=1).any():
+                total += float(np.prod([high - low for low, high in cell]))
+        return total
+
+    volumes = [volume(group[keep]) for group, keep in _sets(points, mask)]
+    return np.array(volumes, dtype=np.float64).reshape(points.shape[:-2])
+
+
+def hv_contributions(
+    points: Array,
+    ref: Array,
+    *,
+    maximise: Maximise = True,
+    ignore_dominated: bool = True,
+    mask: Array | None = None,
+) -> Array:
+    """Take away one point at a time; dominated ones first and for good, if they are ignored."""
+
+    def contributions(group: Array) -> Array:
+        counts = np.ones(len(group), dtype=bool)
+        if ignore_dominated:
+            counts = is_nondominated(group, maximise=maximise)
+        whole = hypervolume(group[counts], ref, maximise=maximise)
+        result = np.zeros(len(group))
+        for i in np.flatnonzero(counts):
+            others = counts & (np.arange(len(group)) != i)
+            result[i] = whole - hypervolume(group[others], ref, maximise=maximise)
+        return result
+
+    return _each_set(contributions, points, mask, np.float64, missing=0.0)
+
+
+def crowding_distance(points: Array, *, mask: Array | None = None) -> Array:
+    """Add up, objective by objective, how far the neighbours on the own front lie apart."""
+
+    def distances(group: Array) -> Array:
+        ranks = pareto_rank(group)
+        result = np.zeros(len(group))
+        for front in range(ranks.max(initial=-1) + 1):
+            members = np.flatnonzero(ranks == front)
+            for column in group[members].astype(np.float64).T:
+                order = np.lexsort((members, column, ~np.isnan(column)))
+                column, index = column[order], members[order]
+                with np.errstate(invalid="ignore", over="ignore"):
+                    span = column[-1] - column[0]
+                if np.isfinite(span) and span > 0:
+                    result[index[1:-1]] += (column[2:] - column[:-2]) / span
+                result[index[[0, -1]]] = np.inf
+        return result
+
+    return _each_set(distances, points, mask, np.float64, missing=0.0)
+
+
+def pareto_advantage(
+    rewards: Array,
+    weights: Array,
+    *,
+    beta: float = 0.5,
+    center: str = "mean",
+    mask: Array | None = None,
+) -> Array:
+    """Turn ranks and weighted rewards into advantages, each step in the rewards' own dtype."""
+    scalar = rewards.dtype.type
+    weights = np.asarray(weights, dtype=np.float64)
+    largest = scalar(
+        np.finfo(scalar).max / (4.0 * len(weights) * max(1.0, float(np.abs(weights).max())))
+    )
+
+    def advantages(group: Array) -> Array:
+        ranks = pareto_rank(group)
+        bounded = np.where(np.isnan(group), -largest, np.clip(group, -largest, largest))
+        score = np.zeros(len(group), dtype=scalar)
+        for weight, column in zip(weights.astype(scalar), bounded.T, strict=True):
+            score = score + weight * column
+        result = np.zeros(len(group), dtype=scalar)
+        for front in range(ranks.max(initial=-1) + 1):
+            members = ranks == front
+            low, high = score[members].min(), score[members].max()
+            q = (score[members] - low) / (high - low) if high > low else scalar(0.5)
+            base = scalar(ranks.max() + 1 - front)
+            result[members] = base + scalar(beta) * (q - scalar(0.5))
+        return _centred(result.astype(np.float64), center).astype(scalar)
+
+    return _each_set(advantages, rewards, mask, scalar, missing=0.0)
+
+
+def stochastic_dominance(points: Array, sigma: float, draws: int, seed: int) -> Array:
+    """Count how often one point of a set beats another everywhere under Gumbel noise."""
+    rng = np.random.default_rng(seed)
+    count = len(points)
+    wins = np.zeros((count, count))
+    for _ in range(draws):
+        noisy = points + rng.gumbel(scale=sigma, size=points.shape)
+        wins += (noisy[:, None] > noisy[None]).all(axis=-1)
+    return wins / draws
+
+
+def _centred(advantages: Array, center: str) -> Array:
+    count = len(advantages)
+    if center == "none" or count == 0:
+        return advantages
+    total = 0.0
+    for advantage in advantages:  # in index order: np.sum adds pairwise
+        total += advantage
+    gaps = advantages - total / count
+    if center == "mean":
+        return gaps
+    if count == 1:
+        return np.zeros(1)
+    if center == "loo":
+        return np.asarray(gaps * (count / (count - 1)))
+    squares = 0.0
+    for gap in gaps:
+        squares += gap * gap
+    return np.asarray(gaps / (np.sqrt(squares / (count - 1)) + 1e-6))
+
+
+def _better(group: Array, maximise: Maximise) -> Array:
+    """[a, b, m]: a is better than b in objective m. NaN is worse than every number."""
+    senses = np.broadcast_to(np.asarray(maximise), group.shape[1])
+    a, b = group[:, None], group[None]
+    return np.asarray(np.where(senses, a > b, a < b) | (~np.isnan(a) & np.isnan(b)))
+
+
+def _dominates(group: Array, maximise: Maximise) -> Array:
+    """[a, b]: a is at least as good as b in every objective, and better in one."""
+    better = _better(group, maximise).any(axis=-1)
+    return np.asarray(better & ~better.T)
+
+
+def _sides(group: Array, ref: Array, maximise: Maximise) -> Array:
+    """Distances from the reference of the points that are better than it in every objective."""
+    signs = np.where(np.broadcast_to(np.asarray(maximise), group.shape[1]), 1.0, -1.0)
+    sides = group.astype(np.float64) * signs - np.asarray(ref, dtype=np.float64) * signs
+    return np.asarray(sides[(sides > 0).all(axis=1)])
+
+
+def _sets(points: Array, mask: Array | None) -> list[tuple[Array, Array]]:
+    """The points of each set, and which of them count."""
+    count = math.prod(points.shape[:-2])
+    masks = np.broadcast_to(True if mask is None else mask, points.shape[:-1])
+    groups = points.reshape(count, *points.shape[-2:])
+    return list(zip(groups, masks.reshape(count, points.shape[-2]), strict=True))
+
+
+def _each_set(
+    operation: Callable[[Array], Array],
+    points: Array,
+    mask: Array | None,
+    dtype: Any,
+    missing: float,
+) -> Array:
+    """Apply an operation to the points of each set that count."""
+    result = np.full(points.shape[:-1], missing, dtype=dtype)
+    count, size = math.prod(points.shape[:-2]), points.shape[-2]
+    for out, (group, keep) in zip(result.reshape(count, size), _sets(points, mask), strict=True):
+        out[keep] = operation(group[keep])
+    return result

@@ -1,0 +1,91 @@
+"""ParetoArchive."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from strategies import few_values, finite, senses
+
+import paretopo_core as pp
+
+sequences = arrays(
+    np.float64,
+    st.tuples(st.integers(0, 12), st.integers(1, 4)),
+    elements=st.one_of(few_values, finite),
+)
+
+
+@given(points=sequences, data=st.data())
+def test_gains_are_differences_of_hypervolumes(points, data):
+    objectives = points.shape[1]
+    maximise = data.draw(senses(objectives))
+    ref = np.full(objectives, -1.0)
+    archive = pp.ParetoArchive(ref, maximise=maximise)
+    for count, point in enumerate(points):
+        before = pp.hypervolume(points[:count], ref, maximise=maximise)
+        after = pp.hypervolume(points[: count + 1], ref, maximise=maximise)
+        gain = archive.add(point)
+        assert gain >= 0.0
+        assert gain == pytest.approx(after - before, rel=1e-9, abs=1e-12 * max(1.0, after))
+        assert archive.hypervolume == pytest.approx(after, rel=1e-12)
+        assert archive.recomputed_hypervolume() == pytest.approx(after, rel=1e-12)
+    np.testing.assert_array_equal(archive.history, points)
+    kept = pp.is_nondominated(points, maximise=maximise, keep_weakly=False)
+    np.testing.assert_array_equal(archive.points, points[kept])
+    assert len(archive) == kept.sum()
+
+
+@given(points=sequences, cut=st.integers(0, 12))
+def test_a_restored_archive_continues_bit_for_bit(points, cut):
+    ref = np.full(points.shape[1], -1.5)
+    whole, first = pp.ParetoArchive(ref), pp.ParetoArchive(ref)
+    gains = [whole.add(point) for point in points]
+    for point in points[:cut]:
+        first.add(point)
+    second = pp.ParetoArchive(ref)
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    assert [second.add(point) for point in points[cut:]] == gains[cut:]
+    assert second.state_dict() == whole.state_dict()
+
+
+def test_refused_points_leave_the_archive_as_it_was():
+    archive = pp.ParetoArchive([0.0, 0.0])
+    archive.add([1, 1])
+    state = archive.state_dict()
+    for bad in ([1.0], [np.nan, 1.0], [np.inf, 1.0], "point"):
+        with pytest.raises((ValueError, TypeError), match="point must be"):
+            archive.add(bad)
+    assert archive.state_dict() == state
+
+
+def test_bad_states_are_refused():
+    archive = pp.ParetoArchive([0.0, 0.0])
+    with pytest.raises(ValueError, match="state lacks history, hypervolume"):
+        archive.load_state_dict({"ref": [0, 0], "maximise": [True, True], "points": []})
+    other = pp.ParetoArchive([0.0, 1.0]).state_dict()
+    with pytest.raises(ValueError, match="state belongs to an archive with ref and maximise"):
+        archive.load_state_dict(other)
+
+
+def test_results_are_copies():
+    archive = pp.ParetoArchive([0.0, 0.0])
+    archive.add([1.0, 2.0])
+    archive.points[:] = 9.0
+    archive.history[:] = 9.0
+    archive.ref[:] = 9.0
+    assert archive.points.tolist() == [[1.0, 2.0]]
+    assert archive.add([1.0, 3.0]) == 1.0
+
+
+def test_bad_references_are_named():
+    with pytest.raises(ValueError, match="ref must be finite"):
+        pp.ParetoArchive([0.0, np.nan])
+    with pytest.raises(ValueError, match="ref must have one number per objective"):
+        pp.ParetoArchive([])
+    with pytest.raises(ValueError, match="maximise must be a bool or have one bool"):
+        pp.ParetoArchive([0.0, 0.0], maximise=[True])
