@@ -1,0 +1,15 @@
+# Thin names for the commands of README.md and CONTRIBUTING.md.
+.PHONY: train test check format
+
+train:
+	python3 -m venv .venv && .venv/bin/pip install ".[train]" && .venv/bin/paretopo train examples/calculator.toml
+
+test:
+	python3 -m venv .venv && .venv/bin/pip install ".[test]" && .venv/bin/pytest
+
+check:
+	bash .ci/run
+
+format:
+	.venv/bin/ruff check --fix . && .venv/bin/ruff format .
+	git ls-files 'csrc/*' | xargs .venv/bin/clang-format -i
