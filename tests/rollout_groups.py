@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
+
 from paretopo_core.training.rewards.tool_calls import CallMinimum, tool_economy
 
 rollout = st.tuples(st.booleans(), st.integers(0, 5))

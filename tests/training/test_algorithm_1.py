@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from paretopo_core.training.config import ParetoPOConfig
 from paretopo_core.training.paretopo import ParetoPO
 

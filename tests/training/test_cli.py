@@ -4,12 +4,13 @@ import subprocess
 import sys
 import types
 
-import paretopo_core
 import pytest
+from run_stories import evaluate, tell
+
+import paretopo_core
 from paretopo_core import cli
 from paretopo_core.training.config import ConfigError
 from paretopo_core.training.records import RunFolder
-from run_stories import evaluate, tell
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from paretopo_core.training.config import (
     RECIPES,
     SECTIONS,
@@ -55,7 +56,7 @@ def test_the_defaults_are_the_papers_constants():
         ("[paretopo]\nrefrence = 'zero'", r"did you mean 'reference'\?"),
         ("[rewards]\nzzz = 1", r"unknown key rewards.zzz; known: alpha, evaluation_n_opt, n_opt"),
         ("[paretopo]\nrecipe = 'paper'", r"recipe belongs at the top of the file"),
-        ("recipe = 'papper'", r'recipe must be "recommended" or "paper", got \'papper\''),
+        ("recipe = 'papper'", r'^recipe must be "recommended" or "paper", got \'papper\''),
         ("seed = -1", r"seed must be an integer from 0 to 4294967295, got -1"),
         ("seed = 1.0", r"seed must be an integer .*, got 1.0"),
         ("seed = true", r"seed must be an integer .*, got True"),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from paretopo_core.training.rewards.correctness import exact_match, normalised_match
 
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
-import paretopo_core
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from paretopo_core.training.estimators import ESTIMATORS
 from rollout_groups import groups, reward_vectors, vectors
+
+import paretopo_core
+from paretopo_core.training.estimators import ESTIMATORS
 
 WEIGHTS = (0.6, 0.4)
 

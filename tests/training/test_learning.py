@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+
 from paretopo_core.training.config import ParetoPOConfig
 from paretopo_core.training.paretopo import ParetoPO
 from paretopo_core.training.rewards.tool_calls import CallMinimum, tool_economy

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from paretopo_core.training.config import ConfigError, RunConfig, loads
 from paretopo_core.training.records import RunFolder
 

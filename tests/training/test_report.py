@@ -4,10 +4,11 @@ import shutil
 
 import numpy as np
 import pytest
+from run_stories import evaluate, tell
+
 from paretopo_core.training import plots
 from paretopo_core.training.records import RunFolder
 from paretopo_core.training.report import before_and_after, labels, write_report
-from run_stories import evaluate, tell
 
 
 def picture(path):
@@ -110,6 +111,14 @@ def test_without_warmup_the_first_evaluation_counts(tmp_path):
     evaluate(run, 2, "final", 0.4, 1.0, 40.0)
     before, after = before_and_after(run)
     assert (before["step"], after["step"]) == (1, 2)
+
+
+def test_the_end_of_the_warmup_counts_where_it_was_evaluated_on_the_way(tmp_path):
+    run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
+    evaluate(run, 0, "warmup", 0.2, 2.0, 60.0)
+    evaluate(run, 0, "warmup", 0.5, 1.5, 50.0)
+    evaluate(run, 1, "final", 0.6, 1.0, 40.0)
+    assert before_and_after(run)[0]["accuracy"] == 0.5
 
 
 def test_nothing_to_report_is_told(tmp_path):

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from rollout_groups import groups, reward_vectors, vectors
+
 from paretopo_core import pareto_advantage, pareto_rank
 from paretopo_core.training.config import ParetoPOConfig
 from paretopo_core.training.paretopo import ParetoPO
-from rollout_groups import groups, reward_vectors, vectors
 
 WEIGHTS = (0.6, 0.4)
 GROUP_A = [(True, 1), (True, 2), (True, 3), (False, 1), (False, 2), (False, 3)]

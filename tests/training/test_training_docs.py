@@ -10,6 +10,7 @@ import typing
 from pathlib import Path
 
 import pytest
+
 from paretopo_core.training.config import RECIPES, SECTIONS, ParetoPOConfig, RunConfig, loads
 from paretopo_core.training.keys import Key, allowed, keys
 

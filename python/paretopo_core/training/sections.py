@@ -105,6 +105,9 @@ class OptimiserConfig:
     )
     prompts_per_step: int = key(16, "Questions per step.", low=1)
     group_size: int = key(8, "Rollouts per question.", low=2)
+    micro_batch: int = key(
+        0, "Rollouts per forward and backward pass, to save memory; 0 takes all of a step.", low=0
+    )
     temperature: float = key(1.0, "Sampling temperature of rollouts.", low=0.0, open_low=True)
     max_completion_tokens: int = key(
         128, "Longest response in tokens, tool results included.", low=1
