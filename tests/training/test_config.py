@@ -13,6 +13,7 @@ from paretopo_core.training.config import (
     ConfigError,
     OptimiserConfig,
     ParetoPOConfig,
+    RewardsConfig,
     RunConfig,
     dumps,
     load,
@@ -24,20 +25,25 @@ from paretopo_core.training.keys import keys
 def test_an_empty_file_is_the_recommended_recipe():
     config = loads("")
     assert config == RunConfig()
-    for name, value in RECIPES["recommended"].items():
-        assert getattr(config.paretopo, name) == value
+    for section, switches in RECIPES["recommended"].items():
+        for name, value in switches.items():
+            assert getattr(getattr(config, section), name) == value
 
 
 def test_the_recipe_fills_only_what_is_not_given():
     config = loads('recipe = "paper"\n[paretopo]\ncenter = "loo"')
-    expected = dict(RECIPES["paper"]) | {"center": "loo"}
+    expected = dict(RECIPES["paper"]["paretopo"]) | {"center": "loo"}
     assert {name: getattr(config.paretopo, name) for name in expected} == expected
+    assert config.rewards.evaluation_n_opt == "running"
 
 
 def test_recipes_differ_in_the_same_switches():
-    assert RECIPES["paper"].keys() == RECIPES["recommended"].keys()
-    for name in RECIPES["paper"]:
-        assert RECIPES["paper"][name] != RECIPES["recommended"][name]
+    paper, recommended = RECIPES["paper"], RECIPES["recommended"]
+    assert paper.keys() == recommended.keys()
+    for section in paper:
+        assert paper[section].keys() == recommended[section].keys()
+        for name in paper[section]:
+            assert paper[section][name] != recommended[section][name]
 
 
 def test_the_defaults_are_the_papers_constants():
@@ -56,6 +62,7 @@ def test_the_defaults_are_the_papers_constants():
         ("[paretopo]\nrefrence = 'zero'", r"did you mean 'reference'\?"),
         ("[rewards]\nzzz = 1", r"unknown key rewards.zzz; known: alpha, evaluation_n_opt, n_opt"),
         ("[paretopo]\nrecipe = 'paper'", r"recipe belongs at the top of the file"),
+        ("[rewards]\nrecipe = 'paper'", r"recipe belongs at the top of the file"),
         ("recipe = 'papper'", r'^recipe must be "recommended" or "paper", got \'papper\''),
         ("seed = -1", r"seed must be an integer from 0 to 4294967295, got -1"),
         ("seed = 1.0", r"seed must be an integer .*, got 1.0"),
@@ -117,6 +124,8 @@ def test_checks_also_hold_where_sections_are_built_by_hand():
         OptimiserConfig(steps=0)
     with pytest.raises(ConfigError, match=r"recipe is 'paper', but .* 'recommended'"):
         RunConfig(recipe="paper", paretopo=ParetoPOConfig())
+    with pytest.raises(ConfigError, match=r"but the \[rewards\] section was built for 'paper'"):
+        RunConfig(rewards=RewardsConfig(recipe="paper"))
     assert RunConfig(recipe="paper").paretopo == ParetoPOConfig(recipe="paper")
     with pytest.raises(ConfigError, match=r"paretopo.recipe must be"):
         ParetoPOConfig(recipe="papper")

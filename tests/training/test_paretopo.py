@@ -171,7 +171,7 @@ def test_a_wrong_mask_is_named():
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
-        ([0.1], r"outcome must have shape \(2,\), one mean per weight, got \(1,\)"),
+        ([0.1], r"outcome must have shape \(2,\), a mean per weight, got \(1,\)"),
         ([[0.1, 0.2]], r"got \(1, 2\)"),
         ([0.1, math.nan], r"outcome must be finite, got \[0.1, nan\]"),
     ],
@@ -256,6 +256,33 @@ def test_rewards_in_the_unit_box_bound_the_multiplier(outcomes):
         assert signal.gain >= 0
         assert 0.5 <= signal.multiplier <= multiplier_of(0.5) < 1.194
     assert total <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("reference", ["initial", "zero"])
+def test_earlier_outcomes_can_be_scored_anew(reference):
+    """The signal is then that of a controller which met the outcomes as they score today."""
+    stale, fresh = controller(reference=reference), controller(reference=reference)
+    stale.observe([0.5, 0.5], earlier=[])
+    stale.observe([0.6, 0.6])
+    rescored = [[0.5, 0.2], [0.6, 0.3]]
+    for point in rescored:
+        fresh.observe(point)
+    seen, expected = stale.observe([0.6, 0.6], earlier=rescored), fresh.observe([0.6, 0.6])
+    assert seen.gain == expected.gain > 0
+    assert seen.hypervolume == expected.hypervolume
+    assert seen.archived
+    np.testing.assert_array_equal(stale.archive.history, fresh.archive.history)
+    np.testing.assert_array_equal(stale.archive.points, fresh.archive.points)
+
+
+def test_earlier_outcomes_must_be_all_of_them():
+    brain = controller()
+    brain.observe([0.5, 0.5])
+    with pytest.raises(ValueError, match=r"earlier must have shape \(1, 2\).*got \(2, 2\)"):
+        brain.observe([0.5, 0.5], earlier=[[0.1, 0.1], [0.2, 0.2]])
+    with pytest.raises(ValueError, match=r"earlier must be finite"):
+        brain.observe([0.5, 0.5], earlier=[[0.1, math.nan]])
+    assert brain.observe([0.5, 0.6]).gain == pytest.approx(0.05)
 
 
 # ---- state -------------------------------------------------------------------------------------

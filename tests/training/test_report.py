@@ -129,6 +129,19 @@ def test_nothing_to_report_is_told(tmp_path):
         write_report([run])
 
 
+def test_rescored_outcomes_replace_those_of_the_time():
+    rows = [
+        {"outcome": [0.0, 0.0]},  # not seen by the controller
+        {"outcome": [0.5, 0.5]},
+        {"outcome": [0.6, 0.6], "rescored": [[0.5, 0.2]]},
+        {"outcome": [0.7, 0.7]},
+        {"outcome": [0.8, 0.8], "rescored": [[0.5, 0.1], [0.6, 0.5], [0.7, 0.7]]},
+    ]
+    expected = [[0, 0], [0.5, 0.1], [0.6, 0.5], [0.7, 0.7], [0.8, 0.8]]
+    np.testing.assert_array_equal(plots._outcomes(rows), expected)
+    np.testing.assert_array_equal(plots._outcomes(rows[:3]), [[0, 0], [0.5, 0.2], [0.6, 0.6]])
+
+
 @pytest.mark.parametrize("sense", [1.0, -1.0])
 def test_the_staircase_is_the_edge_of_what_is_dominated(sense):
     rng = np.random.default_rng(0)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from paretopo_core.training.config import RECIPES, SECTIONS, ParetoPOConfig, RunConfig, loads
+from paretopo_core.training.config import RECIPES, SECTIONS, RunConfig, loads
 from paretopo_core.training.keys import Key, allowed, keys
 
 TEXT = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
@@ -23,8 +23,10 @@ MODULES = [
     "gain",
     "keys",
     "paretopo",
+    "recipes",
     "records",
     "rewards.correctness",
+    "rewards.held_out",
     "rewards.tool_calls",
     "sections",
     "switches",
@@ -61,10 +63,11 @@ def test_every_key_is_in_the_documentation(name):
 
 
 def test_the_recipes_stand_side_by_side():
-    for switch in RECIPES["paper"]:
-        assert switch in keys(ParetoPOConfig)
-        paper, recommended = (RECIPES[name][switch] for name in ("paper", "recommended"))
-        assert f"| `{switch}` | `{paper}` | `{recommended}` |" in TEXT
+    for section, switches in RECIPES["paper"].items():
+        for switch, paper in switches.items():
+            assert switch in keys(SECTIONS[section])
+            recommended = RECIPES["recommended"][section][switch]
+            assert f"| `{section}.{switch}` | `{paper}` | `{recommended}` |" in TEXT
 
 
 @pytest.mark.parametrize("example", TOML)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from paretopo_core.training.keys import ConfigError, check_section, key, keys, nearest
+from paretopo_core.training.recipes import RECIPES
 from paretopo_core.training.sections import (
     EvaluationConfig,
     ModelConfig,
@@ -28,7 +29,7 @@ from paretopo_core.training.sections import (
     TaskConfig,
     WarmupConfig,
 )
-from paretopo_core.training.switches import RECIPES, ParetoPOConfig
+from paretopo_core.training.switches import ParetoPOConfig
 
 __all__ = [
     "RECIPES",
@@ -61,7 +62,7 @@ class RunConfig:
     model: ModelConfig = dataclasses.field(default_factory=ModelConfig)
     task: TaskConfig = dataclasses.field(default_factory=TaskConfig)
     warmup: WarmupConfig = dataclasses.field(default_factory=WarmupConfig)
-    rewards: RewardsConfig = dataclasses.field(default_factory=RewardsConfig)
+    rewards: RewardsConfig = dataclasses.field(default=cast(Any, None))
     paretopo: ParetoPOConfig = dataclasses.field(default=cast(Any, None))
     optimiser: OptimiserConfig = dataclasses.field(default_factory=OptimiserConfig)
     evaluation: EvaluationConfig = dataclasses.field(default_factory=EvaluationConfig)
@@ -69,13 +70,16 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         check_section(self, "")
-        if self.paretopo is None:
-            object.__setattr__(self, "paretopo", ParetoPOConfig(recipe=self.recipe))
-        if self.paretopo.recipe != self.recipe:
-            raise ConfigError(
-                f"recipe is {self.recipe!r}, but the [paretopo] section was built for "
-                f"{self.paretopo.recipe!r}"
-            )
+        for name in RECIPES[self.recipe]:
+            section = getattr(self, name)
+            if section is None:
+                section = SECTIONS[name](recipe=self.recipe)
+                object.__setattr__(self, name, section)
+            if section.recipe != self.recipe:
+                raise ConfigError(
+                    f"recipe is {self.recipe!r}, but the [{name}] section was built for "
+                    f"{section.recipe!r}"
+                )
 
 
 SECTIONS: dict[str, type] = {
@@ -162,11 +166,11 @@ def _build(table: Mapping[str, Any]) -> RunConfig:
             raise ConfigError(f"{section} must be a section, [{section}], got {given!r}")
         known = [name for name, about in keys(kind).items() if about.in_file]
         for name in given:
-            if name == "recipe" and section == "paretopo":
+            if name == "recipe" and section in RECIPES[recipe]:
                 raise ConfigError("recipe belongs at the top of the file, above every section")
             if name not in known:
                 raise ConfigError(f"unknown key {section}.{name}; {nearest(name, known)}")
-        extra = {"recipe": recipe} if section == "paretopo" else {}
+        extra = {"recipe": recipe} if section in RECIPES[recipe] else {}
         values[section] = kind(**given, **extra)
     return RunConfig(**values)
 

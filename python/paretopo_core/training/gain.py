@@ -70,7 +70,7 @@ class HypervolumeGain:
         elif config.reference != "initial":
             self._start_from(np.array(config.reference, np.float64))
 
-    def observe(self, outcome: ArrayLike) -> Signal:
+    def observe(self, outcome: ArrayLike, *, earlier: ArrayLike | None = None) -> Signal:
         """Take in an outcome: gain before it enters, average, multiplier, archive.
 
         The first one is the policy as it starts: it sets the reference point where that is
@@ -78,18 +78,17 @@ class HypervolumeGain:
 
         Args:
             outcome: (objectives,) mean of the gated reward vectors over the held-out prompts.
+            earlier: (observations so far, objectives), the earlier outcomes as they score today;
+                the archive is rebuilt from them, an "initial" reference included. None keeps them
+                as they were scored.
 
         Raises:
             ValueError: wrong length, NaN or infinity.
         """
-        point = np.array(outcome, np.float64)
-        if point.shape != (self._objectives,):
-            raise ValueError(
-                f"outcome must have shape ({self._objectives},), one mean per weight, got "
-                f"{point.shape}"
-            )
-        if not np.isfinite(point).all():
-            raise ValueError(f"outcome must be finite, got {point.tolist()}")
+        point = self._checked("outcome", outcome, (self._objectives,))
+        if earlier is not None:
+            shape = (self._observations, self._objectives)
+            self._rebuild(self._checked("earlier", earlier, shape))
         archive = self._start_from(point) if self.archive is None else self.archive
         known = _contains(archive, point)
         gain = float(archive.add(point)) * self._unit()
@@ -127,10 +126,31 @@ class HypervolumeGain:
                 state["archive"]
             )
 
+    def _rebuild(self, outcomes: NDArray[np.float64]) -> None:
+        reference = self._reference
+        if self._config.reference == "initial":
+            reference = outcomes[0] if len(outcomes) else None
+        if reference is not None:
+            archive = self._start_from(reference)
+            for point in outcomes:
+                archive.add(point)
+
     def _start_from(self, reference: NDArray[np.float64]) -> paretopo_core.ParetoArchive:
         self._reference = reference
         self.archive = paretopo_core.ParetoArchive(reference)
         return self.archive
+
+    def _checked(self, name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        array = np.array(values, np.float64)
+        if array.size == 0 and 0 in shape:
+            return array.reshape(shape)
+        if array.shape != shape:
+            raise ValueError(
+                f"{name} must have shape {shape}, a mean per weight, got {array.shape}"
+            )
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} must be finite, got {array.tolist()}")
+        return array
 
     def _unit(self) -> float:
         """1, or 1 / volume of the box from the reference to (1, ..., 1)."""

@@ -144,7 +144,7 @@ class ParetoPO:
 
     # ---- the evaluation side -----------------------------------------------------------------
 
-    def observe(self, outcome: ArrayLike) -> Signal:
+    def observe(self, outcome: ArrayLike, *, earlier: ArrayLike | None = None) -> Signal:
         """Take in the outcome of a held-out evaluation.
 
         The first call is the policy as it starts: it sets the reference point where that is
@@ -152,11 +152,14 @@ class ParetoPO:
 
         Args:
             outcome: (objectives,) mean of the gated reward vectors over the held-out prompts.
+            earlier: (evaluations so far, objectives), the earlier outcomes as they score today
+                (:class:`~paretopo_core.training.rewards.held_out.HeldOut`), from which the archive
+                is rebuilt; None keeps them as they were scored, as the paper does.
 
         Raises:
             ValueError: wrong length, NaN or infinity.
         """
-        return self._gain.observe(outcome)
+        return self._gain.observe(outcome, earlier=earlier)
 
     # ---- where it stands ---------------------------------------------------------------------
 

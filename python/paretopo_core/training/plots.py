@@ -43,7 +43,7 @@ def draw_front(runs: Mapping[str, RunFolder], path: Path) -> None:
     for (label, run), colour, marker in _styled(runs):
         rows = _trained(run)
         calls, accuracy = _column(rows, "calls"), 100 * _column(rows, "accuracy")
-        outcomes = _outcomes(rows)
+        outcomes = _outcomes(run.evaluations())[-len(rows) :]
         # One run shows its progress by shade; several runs need their colour to be told apart.
         shade: Any = {"c": _column(rows, "step"), "cmap": "viridis"}
         if len(runs) > 1:
@@ -170,8 +170,13 @@ def _column(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
 
 
 def _outcomes(rows: Sequence[Row]) -> NDArray[np.float64]:
-    """The first two objectives of each outcome, (evaluations, 2)."""
-    pairs = [[*row.get("outcome", []), np.nan, np.nan][:2] for row in rows]
+    """The first two objectives of each outcome by what is known at the end, (evaluations, 2)."""
+    outcomes: list[Any] = []
+    for row in rows:
+        rescored = row.get("rescored") or []
+        outcomes[len(outcomes) - len(rescored) :] = rescored
+        outcomes.append(row.get("outcome", []))
+    pairs = [[*outcome, np.nan, np.nan][:2] for outcome in outcomes]
     return np.array(pairs, np.float64).reshape(-1, 2)
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from paretopo_core.training.plots import draw_dynamics, draw_front
 from paretopo_core.training.records import Row, RunFolder
 
-# Measure, its key in a row, factor, decimals, and whether its change is told in percent.
+# Measure, its key in a row, factor, decimals, and whether its change is told in percent. Economy is
+# not among them: the first evaluation is scored before leaner solutions are known.
 _MEASURES = (
     ("accuracy (%)", "accuracy", 100.0, 1, False),
     ("calls per question", "calls", 1.0, 2, True),
-    ("tool economy", "economy", 1.0, 3, False),
     ("response tokens", "response_tokens", 1.0, 1, True),
 )
 
@@ -85,7 +85,7 @@ def _before_after(run: RunFolder) -> list[str]:
     ]
     lines += _measured("", before, after)
     kinds = after.get("by_kind") or {}
-    for kind, values in kinds.items():
+    for kind, values in sorted(kinds.items()):
         earlier = (before.get("by_kind") or {}).get(kind, {})
         lines += _measured(f"{kind}: ", earlier, values)
     return lines

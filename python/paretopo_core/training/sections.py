@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from paretopo_core.training.keys import ConfigError, check_section, key
+from paretopo_core.training.recipes import BY_RECIPE, fill_by_recipe
 
 
 @dataclass(frozen=True)
@@ -85,11 +86,19 @@ class RewardsConfig:
     n_opt_min_support: int = key(
         1, "Successes with that few calls needed before they count; 1 is the paper.", low=1
     )
-    evaluation_n_opt: Literal["running", "frozen"] = key(
-        "running", "The optimum of held-out questions: updated always, or only the first time."
+    evaluation_n_opt: Literal["recompute", "running", "frozen"] = key(
+        None,
+        "The optimum of held-out questions: recompute scores all evaluations anew when it falls;"
+        " running scores each once, as it is then; frozen keeps the first, which punishes leaner"
+        " answers later.",
+        shown_default=BY_RECIPE,
+    )
+    recipe: Literal["recommended", "paper"] = key(
+        "recommended", "Fills what is not given; written at the top of a file.", in_file=False
     )
 
     def __post_init__(self) -> None:
+        fill_by_recipe(self, "rewards")
         check_section(self, "rewards")
 
 

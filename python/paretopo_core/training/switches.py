@@ -1,4 +1,4 @@
-"""The switches of the two-stage controller, and the two recipes that fill them.
+"""The switches of the two-stage controller.
 
 >>> ParetoPOConfig(recipe="paper").multiplier_on
 'reward'
@@ -9,37 +9,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 from paretopo_core.training.keys import ConfigError, check_section, key
-
-# Every switch in which the two recipes differ. "paper" is Algorithm 1 of arXiv 2606.16111 to the
-# letter; "recommended" removes its hazards (docs/mathematics.md numbers the deviations).
-RECIPES: MappingProxyType[str, MappingProxyType[str, Any]] = MappingProxyType(
-    {
-        "recommended": MappingProxyType(
-            {
-                "reference": "zero",
-                "multiplier_on": "advantage",
-                "center": "mean",
-                "gate": "success",
-                "group_filter": "vector",
-            }
-        ),
-        "paper": MappingProxyType(
-            {
-                "reference": "initial",
-                "multiplier_on": "reward",
-                "center": "none",
-                "gate": "none",
-                "group_filter": "accuracy",
-            }
-        ),
-    }
-)
-
-_FROM_RECIPE = "by recipe"
+from paretopo_core.training.recipes import BY_RECIPE, fill_by_recipe
 
 
 @dataclass(frozen=True)
@@ -73,7 +46,7 @@ class ParetoPOConfig:
     reference: Literal["initial", "zero"] | tuple[float, ...] = key(
         None,
         "Reference point of the hypervolume: the first evaluation, the origin, or numbers.",
-        shown_default=_FROM_RECIPE,
+        shown_default=BY_RECIPE,
     )
     stage1_steps: int | Literal["epoch"] = key(
         "epoch",
@@ -90,18 +63,18 @@ class ParetoPOConfig:
         None,
         "What the stage-1 multiplier scales; on the reward a group-standardised estimator cancels"
         " it.",
-        shown_default=_FROM_RECIPE,
+        shown_default=BY_RECIPE,
     )
     center: Literal["mean", "none", "std", "loo"] = key(
         None,
         "What the stage-2 advantages are measured from in each group: their mean, nothing, their"
         " mean in standard deviations, the mean of the others.",
-        shown_default=_FROM_RECIPE,
+        shown_default=BY_RECIPE,
     )
     gate: Literal["success", "none"] = key(
         None,
         "Economy counts only for rollouts that solve the task, or for all.",
-        shown_default=_FROM_RECIPE,
+        shown_default=BY_RECIPE,
     )
     gate_floor: float = key(
         0.0, "What a failed rollout gets in the gated objectives; at most their worst value."
@@ -109,7 +82,7 @@ class ParetoPOConfig:
     group_filter: Literal["vector", "accuracy", "off"] = key(
         None,
         "Groups that get no advantage: all reward vectors equal, all solved or all failed, none.",
-        shown_default=_FROM_RECIPE,
+        shown_default=BY_RECIPE,
     )
     gain_unit: Literal["raw", "box"] = key(
         "raw", "Hypervolume gain as it is, or as a share of the box from the reference to 1."
@@ -117,11 +90,7 @@ class ParetoPOConfig:
     gain_scale: float = key(1.0, "Factor on the smoothed gain inside tanh.", low=0.0, open_low=True)
 
     def __post_init__(self) -> None:
-        if self.recipe not in RECIPES:
-            check_section(self, "paretopo")
-        for name, value in RECIPES[self.recipe].items():
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, value)
+        fill_by_recipe(self, "paretopo")
         check_section(self, "paretopo")
         if abs(sum(self.weights) - 1.0) > 1e-6:
             raise ConfigError(

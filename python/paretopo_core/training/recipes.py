@@ -1,0 +1,67 @@
+"""The two recipes: every switch in which they differ.
+
+"paper" is Algorithm 1 of arXiv 2606.16111 to the letter; "recommended" removes its hazards, which
+``docs/mathematics.md`` numbers.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+from paretopo_core.training.keys import check_section
+
+BY_RECIPE = "by recipe"
+
+# Recipe, section, switch. Both recipes fill the same switches.
+RECIPES: MappingProxyType[str, MappingProxyType[str, MappingProxyType[str, Any]]] = (
+    MappingProxyType(
+        {
+            "recommended": MappingProxyType(
+                {
+                    "paretopo": MappingProxyType(
+                        {
+                            "reference": "zero",
+                            "multiplier_on": "advantage",
+                            "center": "mean",
+                            "gate": "success",
+                            "group_filter": "vector",
+                        }
+                    ),
+                    "rewards": MappingProxyType({"evaluation_n_opt": "recompute"}),
+                }
+            ),
+            "paper": MappingProxyType(
+                {
+                    "paretopo": MappingProxyType(
+                        {
+                            "reference": "initial",
+                            "multiplier_on": "reward",
+                            "center": "none",
+                            "gate": "none",
+                            "group_filter": "accuracy",
+                        }
+                    ),
+                    "rewards": MappingProxyType({"evaluation_n_opt": "running"}),
+                }
+            ),
+        }
+    )
+)
+
+
+def fill_by_recipe(section: Any, name: str) -> None:
+    """Give every switch that is still None its value in the section's ``recipe``.
+
+    Args:
+        section: a frozen dataclass with a ``recipe`` field.
+        name: its name in the file.
+
+    Raises:
+        ConfigError: there is no such recipe.
+    """
+    if section.recipe not in RECIPES:
+        check_section(section, name)
+    for switch, value in RECIPES[section.recipe][name].items():
+        if getattr(section, switch) is None:
+            object.__setattr__(section, switch, value)
