@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from rollout_groups import groups, reward_vectors
 
 from paretopo_core.training.config import ParetoPOConfig
