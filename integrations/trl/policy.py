@@ -1,0 +1,58 @@
+"""The policy and its tokenizer: any Hugging Face model with a tool-calling template, or `tiny`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from trl.chat_template_utils import supports_tool_calling
+
+from paretopo_core.integrations.trl.tiny_model import make_model, make_tokenizer
+from paretopo_core.training.keys import ConfigError
+from paretopo_core.training.sections import ModelConfig
+
+TINY = "tiny"
+
+
+def load_policy(config: ModelConfig, texts: Iterable[str], seed: int) -> tuple[Any, Any]:
+    """Model and tokenizer, as `[model]` says.
+
+    Args:
+        config: Hugging Face name or folder, or "tiny" with its sizes.
+        texts: The words of the task, for the vocabulary of the tiny model.
+        seed: Fixes the weights of the tiny model.
+
+    Returns:
+        (model, tokenizer). Weights are float32 also for models stored in half precision: steps of
+        a reinforcement learning rate would be lost in bfloat16; a GPU computes in bfloat16 anyway.
+
+    Raises:
+        ConfigError: There is no such model, or its chat template cannot render tool calls.
+    """
+    if config.path == TINY:
+        tokenizer = make_tokenizer(texts)
+        model = make_model(
+            tokenizer,
+            layers=config.layers,
+            width=config.width,
+            heads=config.heads,
+            mlp_width=config.mlp_width,
+            seed=seed,
+        )
+        return model, tokenizer
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(config.path, padding_side="left")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"model.path: cannot load {config.path!r}: {error}") from error
+    if not supports_tool_calling(tokenizer):
+        raise ConfigError(
+            f"model.path: the chat template of {config.path!r} does not render tool calls and tool "
+            "results; take a model trained for tool use, for example Qwen/Qwen3-0.6B"
+        )
+    try:
+        model = AutoModelForCausalLM.from_pretrained(config.path, dtype=torch.float32)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"model.path: cannot load {config.path!r}: {error}") from error
+    return model, tokenizer

@@ -1,0 +1,166 @@
+"""Held-out evaluations and training steps: what they hand to the controller and the records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from transformers import TrainerCallback
+
+from paretopo_core.integrations.trl.rewards import CallRewards, Scored
+from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo_core.training.records import Row, RunFolder
+
+
+class Evaluations(TrainerCallback):
+    """Orders evaluations on schedule; their outcome goes to the controller and the records.
+
+    Args:
+        trainer: Its rewards and controller are read.
+        rewards: What the rollouts did.
+        run: Gets a row per evaluation.
+        every: Steps between evaluations; the last step is always evaluated.
+        first_phase: What the evaluation before the first step is called in the records.
+
+    Attributes:
+        latest: The newest row, None before the first.
+    """
+
+    def __init__(
+        self,
+        trainer: ParetoGRPOTrainer,
+        rewards: CallRewards,
+        run: RunFolder,
+        every: int,
+        first_phase: str,
+    ) -> None:
+        self._trainer = trainer
+        self._rewards = rewards
+        self._run = run
+        self._every = every
+        self._first_phase = first_phase
+        earlier = run.evaluations()
+        self.latest: Row | None = earlier[-1] if earlier else None
+        self._rollouts: dict[int, tuple[Scored, NDArray[np.float64], int]] = {}
+        self._started = time.perf_counter()
+
+    def on_train_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """The evaluation before the first step comes next."""
+        self._begin()
+
+    def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Order an evaluation when one is due."""
+        last = state.global_step >= state.max_steps
+        control.should_evaluate = last or state.global_step % self._every == 0
+        self._begin()
+
+    def on_prediction_step(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """Collect a batch; a row repeated to fill the last batch of all processes counts once."""
+        trainer = self._trainer
+        rollouts = zip(self._rewards.scored, trainer.rewards, trainer.response_tokens, strict=True)
+        for scored, vector, tokens in rollouts:
+            self._rollouts.setdefault(scored.row, (scored, vector, int(tokens)))
+
+    def on_evaluate(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
+        """Hand the outcome to the controller and record it."""
+        collected = list(self._rollouts.values())
+        scored = [one for one, _, _ in collected]
+        vectors = np.array([vector for _, vector, _ in collected])
+        controller = self._trainer.controller
+        outcome = controller.gate(vectors).mean(axis=0)
+        signal = controller.observe(outcome)
+        self._rewards.evaluated()
+        archive = controller.archive
+        self.latest = {
+            "step": state.global_step,
+            "stage": controller.stage,
+            "phase": self._phase(state),
+            **_averages(scored),
+            "economy": float(vectors[:, 1].mean()),
+            "outcome": outcome.tolist(),
+            "response_tokens": float(np.mean([tokens for _, _, tokens in collected])),
+            "gain": signal.gain,
+            "smoothed_gain": signal.smoothed_gain,
+            "multiplier": signal.multiplier,
+            "archived": signal.archived,
+            "archive_size": 0 if archive is None else len(archive.points),
+            "hypervolume": signal.hypervolume,
+            "seconds": time.perf_counter() - self._started,
+            "by_kind": {
+                kind: _averages([one for one in scored if one.kind == kind])
+                for kind in sorted({one.kind for one in scored})
+            },
+        }
+        if state.is_world_process_zero:
+            self._run.append_evaluation(self.latest)
+
+    def _begin(self) -> None:
+        self._rollouts = {}
+        self._started = time.perf_counter()
+
+    def _phase(self, state: Any) -> str:
+        if state.global_step == 0:
+            return self._first_phase
+        return "final" if state.global_step >= state.max_steps else "train"
+
+
+class Steps(TrainerCallback):
+    """Records each training step.
+
+    Args:
+        trainer: Its rewards, advantages and controller are read.
+        rewards: What the rollouts did.
+        run: Gets a row per step.
+    """
+
+    def __init__(self, trainer: ParetoGRPOTrainer, rewards: CallRewards, run: RunFolder) -> None:
+        self._trainer = trainer
+        self._rewards = rewards
+        self._run = run
+        self._started = time.perf_counter()
+        self._learning_rate = 0.0
+        self._multiplier = 1.0
+
+    def on_step_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """Start the clock; what the multiplier is now is what this step trains with."""
+        self._started = time.perf_counter()
+        self._multiplier = self._trainer.controller.multiplier
+
+    def on_optimizer_step(self, _args: Any, _state: Any, _control: Any, **kwargs: Any) -> None:
+        """Note the learning rate that was used, the controller's factor included."""
+        self._learning_rate = float(kwargs["optimizer"].param_groups[0]["lr"])
+
+    def on_log(
+        self, _args: Any, state: Any, _control: Any, logs: dict[str, float] | None = None, **_: Any
+    ) -> None:
+        """Record the step that TRL just logged."""
+        if logs is None or "loss" not in logs or not state.is_world_process_zero:
+            return  # an evaluation, or the summary at the end
+        trainer, controller = self._trainer, self._trainer.controller
+        groups = trainer.rewards.reshape(*trainer.advantages.shape, -1)
+        self._run.append_step(
+            {
+                "step": state.global_step,
+                "stage": controller.stage,
+                **_averages(self._rewards.scored),
+                "economy": float(trainer.rewards[:, 1].mean()),
+                "multiplier": self._multiplier,
+                "informative": float(controller.informative(groups).mean()),
+                "response_tokens": float(trainer.response_tokens.mean()),
+                "loss": float(logs["loss"]),
+                "grad_norm": float(logs["grad_norm"]) if "grad_norm" in logs else None,
+                "learning_rate": self._learning_rate,
+                "seconds": time.perf_counter() - self._started,
+                "rank_histogram": controller.rank_histogram(groups),
+            }
+        )
+
+
+def _averages(scored: Sequence[Scored]) -> dict[str, float]:
+    return {
+        "accuracy": float(np.mean([one.solved for one in scored])),
+        "calls": float(np.mean([one.calls for one in scored])),
+    }

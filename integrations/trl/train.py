@@ -1,0 +1,224 @@
+"""`paretopo train` on TRL: warm-up, stage 1 and stage 2 of one run, begun or resumed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from transformers import PrinterCallback
+from transformers.utils import logging as transformers_logging
+from trl import GRPOConfig
+
+from paretopo_core.integrations.trl.callbacks import (
+    LearningRateFactor,
+    Progress,
+    WholeCheckpoints,
+)
+from paretopo_core.integrations.trl.checkpoints import Checkpoints
+from paretopo_core.integrations.trl.interrupt import Interrupt
+from paretopo_core.integrations.trl.policy import TINY, load_policy
+from paretopo_core.integrations.trl.recording import Evaluations, Steps
+from paretopo_core.integrations.trl.rewards import CallRewards
+from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo_core.integrations.trl.warmup import warm_up
+from paretopo_core.training.config import RunConfig
+from paretopo_core.training.keys import ConfigError
+from paretopo_core.training.paretopo import ParetoPO
+from paretopo_core.training.records import RunFolder
+from paretopo_core.training.tasks.calculator import (
+    CalculatorTask,
+    Question,
+    calculator,
+    is_correct,
+)
+
+_NO_STEP = -1  # every record is after it
+
+
+def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
+    """Run a configuration to its end; records, checkpoints and the model go to the run folder.
+
+    Args:
+        config: What to do.
+        run: Where it is kept.
+        resume: Go on from the last whole checkpoint (or the kept warm-up, or the beginning). The
+            rest of the run is what it would have been without the interruption.
+
+    Raises:
+        ConfigError: The model cannot be loaded or cannot call tools, or the device is not there.
+        KeyboardInterrupt: Ctrl-C came; the step it came in is finished and kept.
+        ValueError: A reward is NaN or missing; names the prompt and the reward.
+    """
+    device = _device(config)
+    transformers_logging.disable_progress_bar()  # a bar per saved file would bury ours
+    if config.run.threads > 0:
+        torch.set_num_threads(config.run.threads)
+    task = CalculatorTask(
+        prompts=config.task.prompts,
+        held_out=config.evaluation.prompts,
+        facts=config.task.facts,
+        kinds=config.task.kinds,
+        seed=config.seed,
+    )
+    model, tokenizer = load_policy(config.model, task.words(), config.seed)
+    model.to(device)
+
+    checkpoints = Checkpoints(run.checkpoints)
+    checkpoints.remove_unfinished()
+    done = checkpoints.latest() if resume else None
+    if resume:
+        run.truncate_after(_NO_STEP if done is None else done)
+        run.resumed(done or 0)
+
+    with Interrupt() as interrupt:
+        if done is None and config.warmup.steps > 0:
+            _warm_up(config, task, model, tokenizer, run.checkpoints / "warmup.pt", interrupt)
+        rewards = CallRewards(config.rewards, is_correct)
+        controller = ParetoPO(
+            config.paretopo,
+            steps_per_epoch=math.ceil(config.task.prompts / config.optimiser.prompts_per_step),
+        )
+        if done is not None:
+            state = checkpoints.state(done)
+            controller.load_state_dict(state["controller"])
+            rewards.load_state_dict(state["rewards"])
+        if config.optimiser.kl > 0:
+            _keep_as_reference(model, tokenizer, run.checkpoints / "reference", done is None)
+        trainer = _trainer(config, task, model, tokenizer, controller, rewards, run, device, done)
+        trainer.add_callback(WholeCheckpoints(checkpoints, trainer, rewards, interrupt))
+        trainer.train(resume_from_checkpoint=None if done is None else str(checkpoints.path(done)))
+        if interrupt.came and trainer.state.global_step < config.optimiser.steps:
+            raise KeyboardInterrupt
+    trainer.save_model(str(run.model))
+
+
+def _warm_up(
+    config: RunConfig,
+    task: CalculatorTask,
+    model: Any,
+    tokenizer: Any,
+    state_file: Path,
+    interrupt: Interrupt,
+) -> None:
+    settings = config.warmup
+
+    def traces(step: int) -> list[list[dict[str, Any]]]:
+        # Guesses are noise to imitate: the first half is without them, and learns to call sooner.
+        guess_rate = settings.guess_rate if 2 * step >= settings.steps else 0.0
+        return task.traces(step, settings.batch_size, settings.redundant_calls, guess_rate)
+
+    finished = warm_up(model, tokenizer, traces, settings, state_file, lambda: interrupt.came)
+    if not finished:
+        raise KeyboardInterrupt
+
+
+def _trainer(
+    config: RunConfig,
+    task: CalculatorTask,
+    model: Any,
+    tokenizer: Any,
+    controller: ParetoPO,
+    rewards: CallRewards,
+    run: RunFolder,
+    device: str,
+    done: int | None,
+) -> ParetoGRPOTrainer:
+    optimiser = config.optimiser
+    trainer = ParetoGRPOTrainer(
+        model=model,
+        args=_arguments(config, run, device, evaluate_first=done is None),
+        reward_funcs=[rewards.correct, rewards.economy],
+        train_dataset=_rows(
+            task.schedule(optimiser.steps, optimiser.prompts_per_step), held_out=False
+        ),
+        eval_dataset=_rows(task.held_out, held_out=True),
+        processing_class=tokenizer,
+        tools=[calculator],
+        controller=controller,
+        evaluation_temperature=config.evaluation.temperature,
+    )
+    trainer.remove_callback(PrinterCallback)
+    first_phase = "warmup" if config.warmup.steps > 0 else "pretrained"
+    evaluations = Evaluations(trainer, rewards, run, config.evaluation.every, first_phase)
+    for callback in (
+        LearningRateFactor(trainer),
+        Steps(trainer, rewards, run),
+        evaluations,
+        Progress(trainer, evaluations),
+    ):
+        trainer.add_callback(callback)
+    return trainer
+
+
+def _arguments(
+    config: RunConfig, run: RunFolder, device: str, *, evaluate_first: bool
+) -> GRPOConfig:
+    optimiser = config.optimiser
+    rollouts = optimiser.prompts_per_step * optimiser.group_size
+    at_once = optimiser.micro_batch or rollouts
+    if rollouts % at_once:
+        raise ConfigError(
+            f"optimiser.micro_batch must divide the {rollouts} rollouts of a step "
+            f"(prompts_per_step * group_size), got {at_once}"
+        )
+    on_gpu = device != "cpu"
+    return GRPOConfig(
+        output_dir=str(run.checkpoints),
+        seed=config.seed,
+        # One generation per optimiser step: TRL generates for all its micro-batches together.
+        per_device_train_batch_size=at_once,
+        gradient_accumulation_steps=rollouts // at_once,
+        per_device_eval_batch_size=min(at_once, config.evaluation.prompts),
+        num_generations=optimiser.group_size,
+        num_generations_eval=1,
+        max_steps=optimiser.steps,
+        learning_rate=optimiser.learning_rate,
+        lr_scheduler_type="constant",
+        weight_decay=optimiser.weight_decay,
+        max_grad_norm=optimiser.max_grad_norm,
+        temperature=optimiser.temperature,
+        max_completion_length=optimiser.max_completion_tokens,
+        max_tool_calling_iterations=optimiser.max_tool_calls,
+        loss_type=optimiser.loss,
+        epsilon=optimiser.clip_low,
+        epsilon_high=optimiser.clip_high,
+        beta=optimiser.kl,
+        shuffle_dataset=False,  # the rows are in the order of the schedule already
+        eval_on_start=evaluate_first,
+        save_strategy="steps" if config.run.checkpoint_every > 0 else "no",
+        save_steps=max(config.run.checkpoint_every, 1),
+        logging_steps=1,
+        report_to="none",
+        disable_tqdm=True,
+        use_cpu=not on_gpu,
+        bf16=on_gpu and torch.cuda.is_bf16_supported(),
+        gradient_checkpointing=config.model.path != TINY,
+        dataloader_pin_memory=on_gpu,
+    )
+
+
+def _rows(questions: Iterable[Question], *, held_out: bool) -> Dataset:
+    return Dataset.from_list(
+        [
+            {**question.row(), "row": row, "held_out": held_out}
+            for row, question in enumerate(questions)
+        ]
+    )
+
+
+def _keep_as_reference(model: Any, tokenizer: Any, folder: Path, starting: bool) -> None:
+    """TRL loads the reference model of the KL penalty from where the policy says it is from."""
+    if starting:
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    model.config._name_or_path = str(folder)
+
+
+def _device(config: RunConfig) -> str:
+    if config.run.device == "cuda" and not torch.cuda.is_available():
+        raise ConfigError('run.device is "cuda", but torch finds no CUDA device; use "cpu"')
+    return "cuda" if config.run.device != "cpu" and torch.cuda.is_available() else "cpu"

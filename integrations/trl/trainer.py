@@ -1,0 +1,215 @@
+"""Pareto advantages inside TRL's `GRPOTrainer`: two overridden methods, nothing copied.
+
+TRL computes rewards for all processes, then advantages, then slices out those of this process. The
+mixin keeps the reward matrix on its way through and replaces the advantages at the end. TRL has no
+public extension point for this, so every assumption about its shapes is checked at every step, and
+a change in TRL stops the run with `UnexpectedTRL` instead of training on something else.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate.utils import gather_object
+from numpy.typing import NDArray
+from trl import GRPOTrainer
+
+from paretopo_core.training.paretopo import ParetoPO
+
+
+class UnexpectedTRL(RuntimeError):
+    """TRL handed over something else than versions 0.19 to 1.16 do."""
+
+
+class ParetoAdvantages:
+    """Mixin before `GRPOTrainer`: advantages come from a `ParetoPO` controller.
+
+    The reward functions of the trainer are the objectives, in the controller's order. TRL's own
+    `reward_weights`, `scale_rewards` and `multi_objective_aggregation` have no effect.
+
+    Attributes:
+        controller: Set it before training starts.
+        rewards: (rollouts of all processes, objectives) float64 of the latest batch.
+        response_tokens: (rollouts of all processes,) tokens that the policy wrote, tool results
+            not counted.
+        advantages: (groups, points) float64 of the latest training batch.
+        prompt_names: Column "id" of every rollout of the latest batch, or its prompt.
+    """
+
+    controller: ParetoPO
+    rewards: NDArray[np.float64]
+    response_tokens: NDArray[np.int64]
+    advantages: NDArray[np.float64]
+    prompt_names: list[str]
+
+    def _calculate_rewards(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        # Cleared first: should TRL stop calling this method, the next batch finds nothing.
+        self.rewards = np.empty((0, 0))
+        matrix = super()._calculate_rewards(inputs, *args, **kwargs)  # type: ignore[misc]
+        self.prompt_names = gather_object([_name(row) for row in inputs])
+        self.rewards = self._checked(matrix, len(inputs))
+        return matrix
+
+    def _generate_and_score_completions(self, inputs: Any) -> Any:
+        self.rewards = np.empty((0, 0))
+        out = super()._generate_and_score_completions(inputs)  # type: ignore[misc]
+        if self.rewards.shape[0] == 0:
+            raise UnexpectedTRL("TRL scored completions without calling _calculate_rewards")
+        self.response_tokens = self._written(out)
+        if self.model.training:  # type: ignore[attr-defined]
+            groups = self._grouped(self.num_generations)  # type: ignore[attr-defined]
+            self.advantages = self.controller.advantages(groups)
+            out["advantages"] = self._local(out.get("advantages"), len(inputs))
+            self._relog()
+        return out
+
+    def _checked(self, matrix: Any, local_rows: int) -> NDArray[np.float64]:
+        """The gathered rewards as float64; refuses other shapes, and NaN by name."""
+        names = self.reward_func_names  # type: ignore[attr-defined]
+        if len(names) != self.controller.objectives:
+            raise ValueError(
+                f"the controller has {self.controller.objectives} objectives, the trainer "
+                f"{len(names)} reward functions ({', '.join(names)}): give one per objective"
+            )
+        rows = self.accelerator.num_processes * local_rows  # type: ignore[attr-defined]
+        if not isinstance(matrix, torch.Tensor) or tuple(matrix.shape) != (rows, len(names)):
+            seen = tuple(matrix.shape) if isinstance(matrix, torch.Tensor) else type(matrix)
+            raise UnexpectedTRL(
+                f"rewards must have shape (rollouts of all processes, objectives) = "
+                f"({rows}, {len(names)}), TRL returned {seen}"
+            )
+        if len(self.prompt_names) != rows:
+            raise UnexpectedTRL(
+                f"expected {rows} prompts with {rows} rewards, got {len(self.prompt_names)}"
+            )
+        rewards: NDArray[np.float64] = matrix.detach().cpu().double().numpy()
+        broken = np.argwhere(~np.isfinite(rewards))
+        if len(broken):
+            row, column = (int(index) for index in broken[0])
+            raise ValueError(
+                f"reward {names[column]!r} of prompt {self.prompt_names[row]!r} is "
+                f"{rewards[row, column]}, expected a finite number for every rollout (a reward "
+                f"function that returns None gives nan); {len(broken)} such values in this batch"
+            )
+        return rewards
+
+    def _grouped(self, points: int) -> NDArray[np.float64]:
+        """(groups, points, objectives); refuses a batch whose groups are not contiguous."""
+        rows = len(self.rewards)
+        if rows % points:
+            raise UnexpectedTRL(f"{rows} rollouts do not make groups of {points}")
+        for first in range(0, rows, points):
+            group = self.prompt_names[first : first + points]
+            if len(set(group)) != 1:
+                raise UnexpectedTRL(
+                    f"rollouts {first} to {first + points - 1} must belong to one prompt, got "
+                    f"{sorted(set(group))}: TRL no longer keeps groups contiguous"
+                )
+        return self.rewards.reshape(rows // points, points, -1)
+
+    def _local(self, theirs: Any, local_rows: int) -> torch.Tensor:
+        """This process's slice of the advantages, like TRL's own in dtype and device."""
+        if not isinstance(theirs, torch.Tensor) or tuple(theirs.shape) != (local_rows,):
+            seen = tuple(theirs.shape) if isinstance(theirs, torch.Tensor) else type(theirs)
+            raise UnexpectedTRL(f"advantages must have shape ({local_rows},), TRL computed {seen}")
+        start = self.accelerator.process_index * local_rows  # type: ignore[attr-defined]
+        ours = self.advantages.reshape(-1)[start : start + local_rows]
+        return torch.as_tensor(ours).to(theirs)
+
+    def _written(self, out: Any) -> NDArray[np.int64]:
+        mask = out["completion_mask"]
+        if out.get("tool_mask") is not None:
+            mask = mask * out["tool_mask"]
+        gathered = self.accelerator.gather(mask.sum(dim=1))  # type: ignore[attr-defined]
+        tokens: NDArray[np.int64] = gathered.cpu().numpy()
+        return tokens
+
+    def _relog(self) -> None:
+        """Put the trained advantages where TRL logged its own for the same rollouts."""
+        log = self._logs["advantages"]  # type: ignore[attr-defined]
+        flat = self.advantages.reshape(-1).tolist()
+        if len(log) < len(flat):
+            raise UnexpectedTRL(f"TRL logged {len(log)} advantages for {len(flat)} rollouts")
+        for _ in flat:
+            log.pop()
+        log.extend(flat)
+
+
+class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
+    """TRL's `GRPOTrainer` with the advantages of a controller.
+
+    Args:
+        *args: As for `GRPOTrainer`.
+        controller: Gives the advantages; its objectives are the trainer's reward functions.
+        evaluation_temperature: Sampling temperature of evaluations, 0 decodes greedily; None
+            samples as in training. Generation with transformers only, not with vLLM.
+        **kwargs: As for `GRPOTrainer`.
+
+    Raises:
+        ValueError: `evaluation_temperature` is negative, or given together with vLLM.
+
+    Example:
+        >>> from paretopo_core.training.config import ParetoPOConfig
+        >>> controller = ParetoPO(ParetoPOConfig(stage1_steps=100))
+        >>> ParetoGRPOTrainer(controller=controller, model=…, reward_funcs=[correct, economy], …)
+        ... # doctest: +SKIP
+    """
+
+    generation_config: Any  # GRPOTrainer's own; exchanged while evaluating
+    generation_kwargs: Any
+
+    def __init__(
+        self,
+        *args: Any,
+        controller: ParetoPO,
+        evaluation_temperature: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.controller = controller
+        super().__init__(*args, **kwargs)
+        if evaluation_temperature is not None:
+            if evaluation_temperature < 0:
+                raise ValueError(
+                    f"evaluation_temperature must be at least 0, got {evaluation_temperature}"
+                )
+            if self.use_vllm:
+                raise ValueError("evaluation_temperature has no effect on vLLM: leave it None")
+        self._evaluation_temperature = evaluation_temperature
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """Evaluate as `GRPOTrainer` does, at the evaluation temperature."""
+        with self._sampling_for_evaluation():
+            metrics: dict[str, float] = super().evaluate(*args, **kwargs)
+        return metrics
+
+    @contextmanager
+    def _sampling_for_evaluation(self) -> Iterator[None]:
+        if self._evaluation_temperature is None:
+            yield
+            return
+        sampled = self._evaluation_temperature > 0
+        changes: dict[str, Any] = {"do_sample": sampled}
+        if sampled:
+            changes["temperature"] = self._evaluation_temperature
+        else:
+            changes |= dict.fromkeys(("temperature", "top_p", "top_k", "min_p"))
+        training = self.generation_config, self.generation_kwargs
+        self.generation_config = copy.deepcopy(self.generation_config)
+        self.generation_config.update(**changes)
+        self.generation_kwargs = {**self.generation_kwargs, **changes}
+        try:
+            yield
+        finally:
+            self.generation_config, self.generation_kwargs = training
+
+
+def _name(row: Any) -> str:
+    """What errors call a prompt: its column "id", or the end of its text."""
+    if "id" in row:
+        return str(row["id"])
+    return str(row["prompt"])[-200:]

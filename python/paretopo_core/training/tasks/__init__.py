@@ -1,0 +1,1 @@
+"""Tasks: where questions come from, how answers are graded, what a warm-up imitates."""
