@@ -55,8 +55,8 @@ FACTS: tuple[tuple[str, int], ...] = (
 )
 
 
-# Traces of two calls are the hardest to imitate, so the warm-up sees more of them.
-_TRACE_SHARES = (1, 1, 2)
+# Traces of two calls are the hardest to imitate: the warm-up sees them more often than their share.
+_TRACE_WEIGHTS = (1.0, 1.0, 2.0)
 
 
 @dataclass(frozen=True)
@@ -176,9 +176,10 @@ class CalculatorTask:
             Chat messages per conversation, with `tool_calls` and `tool` messages.
         """
         rng = random.Random(f"trace {step} {self._seed}")
+        shares = [share * w for share, w in zip(self._kinds, _TRACE_WEIGHTS, strict=True)]
         conversations: list[list[dict[str, Any]]] = []
         while len(conversations) < count:
-            kind = rng.choices(KINDS, _TRACE_SHARES)[0]
+            kind = rng.choices(KINDS, shares)[0]
             question = rng.choice(self._facts) if kind == "fact" else _arithmetic(kind, rng)
             if question.text not in self._reserved:
                 conversations.append(_trace(question, rng, redundant_calls, guess_rate))
