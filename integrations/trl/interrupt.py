@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from types import FrameType, TracebackType
 from typing import Any
@@ -43,4 +44,4 @@ class Interrupt:
         if self.came:
             raise KeyboardInterrupt
         self.came = True
-        tqdm.write("stopping after this step; press Ctrl-C again to stop at once")
+        tqdm.write("stopping after this step; Ctrl-C again stops at once", file=sys.stderr)

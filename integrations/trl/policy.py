@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
-from trl.chat_template_utils import supports_tool_calling
+from trl.chat_template_utils import add_response_schema, supports_tool_calling
 
 from paretopo_core.integrations.trl.tiny_model import make_model, make_tokenizer
 from paretopo_core.training.keys import ConfigError
@@ -29,7 +29,8 @@ def load_policy(config: ModelConfig, texts: Iterable[str], seed: int) -> tuple[A
         a reinforcement learning rate would be lost in bfloat16; a GPU computes in bfloat16 anyway.
 
     Raises:
-        ConfigError: There is no such model, or its chat template cannot render tool calls.
+        ConfigError: There is no such model, or its chat template does not render tool calls, or TRL
+            does not know how to read them out of a response.
     """
     if config.path == TINY:
         tokenizer = make_tokenizer(texts)
@@ -51,6 +52,14 @@ def load_policy(config: ModelConfig, texts: Iterable[str], seed: int) -> tuple[A
             f"model.path: the chat template of {config.path!r} does not render tool calls and tool "
             "results; take a model trained for tool use, for example Qwen/Qwen3-0.6B"
         )
+    if getattr(tokenizer, "response_template", None) is None:
+        try:
+            tokenizer = add_response_schema(tokenizer)
+        except ValueError as error:
+            raise ConfigError(
+                f"model.path: TRL cannot read tool calls out of the responses of {config.path!r}: "
+                f"{error}; save its tokenizer with a response_template"
+            ) from error
     try:
         model = AutoModelForCausalLM.from_pretrained(config.path, dtype=torch.float32)
     except (OSError, ValueError) as error:

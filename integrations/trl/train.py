@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from paretopo_core.training.tasks.calculator import (
 )
 
 _NO_STEP = -1  # every record is after it
+_EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short
 
 
 def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
@@ -49,10 +51,16 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
             rest of the run is what it would have been without the interruption.
 
     Raises:
-        ConfigError: The model cannot be loaded or cannot call tools, or the device is not there.
+        ConfigError: The model cannot be loaded or cannot call tools, the device is not there, or
+            several processes were launched.
         KeyboardInterrupt: Ctrl-C came; the step it came in is finished and kept.
         ValueError: A reward is NaN or missing; names the prompt and the reward.
     """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ConfigError(
+            "paretopo train runs in one process; for several, use ParetoGRPOTrainer in a script "
+            "of your own and start that with accelerate launch"
+        )
     device = _device(config)
     transformers_logging.disable_progress_bar()  # a bar per saved file would bury ours
     if config.run.threads > 0:
@@ -172,7 +180,9 @@ def _arguments(
         # One generation per optimiser step: TRL generates for all its micro-batches together.
         per_device_train_batch_size=at_once,
         gradient_accumulation_steps=rollouts // at_once,
-        per_device_eval_batch_size=min(at_once, config.evaluation.prompts),
+        per_device_eval_batch_size=min(
+            config.evaluation.prompts, optimiser.micro_batch or max(rollouts, _EVALUATED_AT_ONCE)
+        ),
         num_generations=optimiser.group_size,
         num_generations_eval=1,
         max_steps=optimiser.steps,

@@ -257,3 +257,21 @@ def test_a_template_without_tools_is_refused(uninterrupted, tmp_path):
     run = RunFolder.create(Path(tmp_path), config)
     with pytest.raises(ConfigError, match="does not render tool calls"):
         train(config, run)
+
+
+def test_an_unknown_template_is_refused(uninterrupted, tmp_path):
+    from transformers import AutoTokenizer
+
+    folder = tmp_path / "unknown"
+    tokenizer = AutoTokenizer.from_pretrained(uninterrupted.model)
+    tokenizer.response_template = None
+    tokenizer.save_pretrained(folder)
+    run = RunFolder.create(tmp_path, loads(SMALL, {"model.path": str(folder)}))
+    with pytest.raises(ConfigError, match="cannot read tool calls out of the responses"):
+        train(run.config, run)
+
+
+def test_several_processes_are_refused(uninterrupted, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ConfigError, match="runs in one process"):
+        train(uninterrupted.config, uninterrupted)

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.tasks.calculator import (
     FACTS,
     KINDS,
@@ -34,6 +35,8 @@ def test_shares_of_the_kinds():
         "one": 99,
         "two": 99,
     }
+    for count in (1, 2, 3, 7):
+        assert len(CalculatorTask(count, count, kinds=(0.0, 0.5, 0.5)).training) == count
     only_facts = CalculatorTask(10, 5, kinds=(1.0, 0.0, 0.0), seed=0)
     assert {question.kind for question in only_facts.training} == {"fact"}
 
@@ -75,8 +78,10 @@ def test_facts_are_few_and_spread_evenly():
     assert len({text for text, _ in FACTS}) == len(FACTS)
     asked = Counter(q.id for q in TASK.training if q.kind == "fact")
     assert max(asked.values()) - min(asked.values()) <= 1
-    with pytest.raises(ValueError, match=rf"facts must be from 1 to {len(FACTS)}, got 99"):
+    with pytest.raises(ConfigError, match=rf"task.facts must be from 1 to {len(FACTS)}, got 99"):
         CalculatorTask(8, 8, facts=99)
+    with pytest.raises(ConfigError, match="more than 6000 questions of one operation: 20000"):
+        CalculatorTask(20_000, 8)
 
 
 def test_the_seed_fixes_everything():

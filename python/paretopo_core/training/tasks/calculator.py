@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.tools.calculator import Limits, make_calculator
 
 KINDS = ("fact", "one", "two")
@@ -54,6 +55,9 @@ FACTS: tuple[tuple[str, int], ...] = (
     ("How many bits are in a byte?", 8),
 )
 
+
+# Operands are 11 to 99: 7921 products, of which not the last few should have to be drawn.
+_MOST_OF_KIND_ONE = 6000
 
 # Traces of two calls are the hardest to imitate: the warm-up sees them more often than their share.
 _TRACE_WEIGHTS = (1.0, 1.0, 2.0)
@@ -98,7 +102,7 @@ class CalculatorTask:
         seed: Fixes every question and every trace.
 
     Raises:
-        ValueError: `facts` is not between 1 and the number of facts there are.
+        ConfigError: More facts, or more questions of one operation, than there are.
 
     Example:
         >>> task = CalculatorTask(prompts=12, held_out=6, facts=4, seed=0)
@@ -115,7 +119,12 @@ class CalculatorTask:
         seed: int = 0,
     ) -> None:
         if not 1 <= facts <= len(FACTS):
-            raise ValueError(f"facts must be from 1 to {len(FACTS)}, got {facts}")
+            raise ConfigError(f"task.facts must be from 1 to {len(FACTS)}, got {facts}")
+        if (prompts + held_out) * kinds[1] > _MOST_OF_KIND_ONE:
+            raise ConfigError(
+                f"task.prompts and evaluation.prompts ask for more than {_MOST_OF_KIND_ONE} "
+                f"questions of one operation: {prompts} and {held_out}, share {kinds[1]}"
+            )
         self._facts = [
             Question(f"fact-{i}", "fact", text, str(answer))
             for i, (text, answer) in enumerate(FACTS[:facts])
@@ -130,9 +139,10 @@ class CalculatorTask:
 
     def _draw(self, count: int, rng: random.Random, taken: set[str]) -> list[Question]:
         """`count` questions in the shares of the kinds; arithmetic ones are new each time."""
-        arithmetic = [round(count * share) for share in self._kinds[1:]]
-        questions = self._some_facts(count - sum(arithmetic), rng)
-        for kind, wanted in zip(KINDS[1:], arithmetic, strict=True):
+        one = round(count * self._kinds[1])
+        two = min(round(count * self._kinds[2]), count - one)
+        questions = self._some_facts(count - one - two, rng)
+        for kind, wanted in (("one", one), ("two", two)):
             for _ in range(wanted):
                 question = _arithmetic(kind, rng)
                 while question.text in taken:
@@ -142,9 +152,9 @@ class CalculatorTask:
         return questions
 
     def _some_facts(self, count: int, rng: random.Random) -> list[Question]:
-        """Facts in random order, each as often as any other (up to one)."""
+        """Facts in random order, none more than once more often than another."""
         order = rng.sample(self._facts, len(self._facts))
-        return [order[i % len(order)] for i in range(max(0, count))]
+        return [order[i % len(order)] for i in range(count)]
 
     def schedule(self, steps: int, per_step: int) -> Iterator[Question]:
         """Training questions for `steps` steps: pass after pass, each in a fresh random order."""
