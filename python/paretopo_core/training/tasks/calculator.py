@@ -231,12 +231,12 @@ def _trace(
     if guessing:
         steps = steps[: rng.randrange(len(steps))]
     answer = _guess(question.answer, rng) if guessing else question.answer
-    result = question.answer  # what a needless call for a fact feeds on
+    result = question.answer
+    expression = f"{result}*1"  # what a needless call for a fact looks like
     for step in steps:
         expression = step.format(result)
         result = _call(messages, expression)
     if not guessing:
-        expression = expression if steps else f"{question.answer}*1"
         # The larger of two draws: needless calls are the habit, not the exception.
         for _ in range(max(rng.randint(0, redundant_calls), rng.randint(0, redundant_calls))):
             _call(messages, expression)
