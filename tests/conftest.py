@@ -65,6 +65,22 @@ def rank_backend(request: pytest.FixtureRequest) -> Backend:
     return _torch_backend(request.param.removeprefix("torch_"))
 
 
+def available_isas() -> list[str]:
+    """The instruction sets of this machine."""
+    return ["portable", "avx2", "avx512"][: pp._core.best_isa() + 1]
+
+
+@pytest.fixture(scope="session", params=["portable", "avx2", "avx512"])
+def each_isa(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run a test on every instruction set; those the machine lacks are skipped, and counted."""
+    before = pp.get_isa()
+    if request.param not in available_isas():
+        pytest.skip(f"this machine has no {request.param}")
+    pp.set_isa(request.param)
+    yield request.param
+    pp.set_isa(before)
+
+
 @pytest.fixture
 def threads() -> Iterator[Callable[[int], None]]:
     """Set the number of threads for one test."""

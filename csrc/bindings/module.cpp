@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 
 #include "bindings/points.hpp"
+#include "cpu/isa.hpp"
 #include "ops.hpp"
 
 namespace py = pybind11;
@@ -85,6 +86,9 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.def("cuda_device_count", &cuda::device_count);
     m.def("set_threads", &cpu::set_threads, "threads"_a);
     m.def("threads", &cpu::threads);
+    m.def("set_isa", [](int isa) { cpu::set_isa(static_cast<cpu::Isa>(isa)); }, "isa"_a);
+    m.def("isa", [] { return static_cast<int>(cpu::isa()); });
+    m.def("best_isa", [] { return static_cast<int>(cpu::best_isa()); });
 
     py::class_<Points>(m, "Points")
         .def(py::init<std::uintptr_t, std::uintptr_t, std::int64_t, std::int32_t, std::int32_t,

@@ -7,6 +7,7 @@
 
 #include "cpu/for_each_group.hpp"
 #include "cpu/fronts.hpp"
+#include "cpu/lanes/small_groups.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -71,6 +72,9 @@ class GroupAdvantage {
 template <typename Scalar>
 void pareto_advantage(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
                       std::int32_t* ranks) {
+    if (fits_lanes(batch.points, batch.objectives)) {
+        return PARETOPO_ON_LANES(advantage_of_groups, batch, how, advantages, ranks);
+    }
     for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives),
                    GroupAdvantage<Scalar>(batch, how, advantages, ranks));
 }

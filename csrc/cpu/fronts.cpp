@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "cpu/for_each_group.hpp"
+#include "cpu/lanes/small_groups.hpp"
 #include "group/fronts.hpp"
 #include "ops.hpp"
 
@@ -71,6 +72,9 @@ void Ranker::filter(const Present<Scalar>& set, std::int32_t objectives, std::ui
 
 template <typename Scalar>
 void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
+    if (fits_lanes(batch.points, batch.objectives)) {
+        return PARETOPO_ON_LANES(rank_groups, batch, ranks);
+    }
     std::vector<std::int32_t> own(static_cast<std::size_t>(batch.points));
     const auto work = [=, set = Present<Scalar>(), ranker = Ranker(),
                        own = std::move(own)](std::int64_t g) mutable {
@@ -87,6 +91,9 @@ void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
 
 template <typename Scalar>
 void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* chosen) {
+    if (fits_lanes(batch.points, batch.objectives)) {
+        return PARETOPO_ON_LANES(filter_groups, batch, keep_weakly, chosen);
+    }
     std::vector<std::uint8_t> own(static_cast<std::size_t>(batch.points));
     const auto work = [=, set = Present<Scalar>(), ranker = Ranker(),
                        own = std::move(own)](std::int64_t g) mutable {

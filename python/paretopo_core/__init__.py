@@ -6,6 +6,7 @@ from paretopo_core.archive import ParetoArchive
 from paretopo_core.crowding import crowding_distance
 from paretopo_core.fronts import is_nondominated, pareto_rank
 from paretopo_core.hypervolume import hv_contributions, hypervolume
+from paretopo_core.isa import get_isa, set_isa
 from paretopo_core.smooth import stochastic_dominance, stochastic_pareto_rank
 from paretopo_core.threads import get_num_threads, set_num_threads
 
@@ -13,12 +14,14 @@ __all__ = [
     "ParetoArchive",
     "__version__",
     "crowding_distance",
+    "get_isa",
     "get_num_threads",
     "hv_contributions",
     "hypervolume",
     "is_nondominated",
     "pareto_advantage",
     "pareto_rank",
+    "set_isa",
     "set_num_threads",
     "stochastic_dominance",
     "stochastic_pareto_rank",

@@ -1,0 +1,195 @@
+// Vectors with one lane per group. The algorithms are written once against Lanes<float> and
+// Lanes<double>; a file that includes this is compiled once per instruction set.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#define PARETOPO_INLINE inline __attribute__((always_inline))
+
+namespace paretopo::cpu::PARETOPO_LANES {
+
+#if defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+inline constexpr int kVectorBytes = 32;
+#else
+inline constexpr int kVectorBytes = 16;
+#endif
+
+// ---- Vectors: arithmetic and comparisons come from the compiler's vector extension ----
+
+template <typename Scalar>
+struct Lanes {
+    static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(Scalar));
+    using Int = std::conditional_t<sizeof(Scalar) == 4, std::int32_t, std::int64_t>;
+    typedef Scalar F __attribute__((vector_size(kVectorBytes)));
+    typedef Int I __attribute__((vector_size(kVectorBytes)));
+
+    static PARETOPO_INLINE F load(const Scalar* from) {
+        F vector;
+        std::memcpy(&vector, from, sizeof vector);
+        return vector;
+    }
+    static PARETOPO_INLINE void store(Scalar* to, F vector) {
+        std::memcpy(to, &vector, sizeof vector);
+    }
+    static PARETOPO_INLINE F all(Scalar value) { return value - F{}; }
+    static PARETOPO_INLINE I all_int(Int value) { return value - I{}; }
+
+    // ---- Masks: one bit a lane with AVX-512, otherwise all bits of a lane ----
+#if defined(__AVX512F__)
+    using Mask = std::conditional_t<sizeof(Scalar) == 4, __mmask16, __mmask8>;
+
+    static PARETOPO_INLINE Mask none() { return 0; }
+    static PARETOPO_INLINE Mask greater(I a, I b) {
+        if constexpr (sizeof(Scalar) == 4)
+            return _mm512_cmpgt_epi32_mask((__m512i)a, (__m512i)b);
+        else
+            return _mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b);
+    }
+    static PARETOPO_INLINE Mask equal(I a, I b) {
+        if constexpr (sizeof(Scalar) == 4)
+            return _mm512_cmpeq_epi32_mask((__m512i)a, (__m512i)b);
+        else
+            return _mm512_cmpeq_epi64_mask((__m512i)a, (__m512i)b);
+    }
+    static PARETOPO_INLINE Mask meets(I a, I b) {  // is a & b anything?
+        if constexpr (sizeof(Scalar) == 4)
+            return _mm512_test_epi32_mask((__m512i)a, (__m512i)b);
+        else
+            return _mm512_test_epi64_mask((__m512i)a, (__m512i)b);
+    }
+    static PARETOPO_INLINE Mask both(Mask a, Mask b) { return static_cast<Mask>(a & b); }
+    static PARETOPO_INLINE Mask either(Mask a, Mask b) { return static_cast<Mask>(a | b); }
+    static PARETOPO_INLINE Mask without(Mask a, Mask b) { return static_cast<Mask>(a & ~b); }
+    static PARETOPO_INLINE bool any(Mask a) { return a != 0; }
+    static PARETOPO_INLINE I choose(Mask mask, I yes, I no) {
+        if constexpr (sizeof(Scalar) == 4)
+            return (I)_mm512_mask_blend_epi32(mask, (__m512i)no, (__m512i)yes);
+        else
+            return (I)_mm512_mask_blend_epi64(mask, (__m512i)no, (__m512i)yes);
+    }
+    static PARETOPO_INLINE F choose(Mask mask, F yes, F no) {
+        return (F)choose(mask, (I)yes, (I)no);
+    }
+    static PARETOPO_INLINE I add_where(Mask mask, I a, I b) {
+        if constexpr (sizeof(Scalar) == 4)
+            return (I)_mm512_mask_add_epi32((__m512i)a, mask, (__m512i)a, (__m512i)b);
+        else
+            return (I)_mm512_mask_add_epi64((__m512i)a, mask, (__m512i)a, (__m512i)b);
+    }
+    static PARETOPO_INLINE F smaller_where(Mask mask, F a, F b) {  // otherwise b
+        if constexpr (sizeof(Scalar) == 4)
+            return (F)_mm512_mask_min_ps((__m512)b, mask, (__m512)a, (__m512)b);
+        else
+            return (F)_mm512_mask_min_pd((__m512d)b, mask, (__m512d)a, (__m512d)b);
+    }
+    static PARETOPO_INLINE F larger_where(Mask mask, F a, F b) {
+        if constexpr (sizeof(Scalar) == 4)
+            return (F)_mm512_mask_max_ps((__m512)b, mask, (__m512)a, (__m512)b);
+        else
+            return (F)_mm512_mask_max_pd((__m512d)b, mask, (__m512d)a, (__m512d)b);
+    }
+    static PARETOPO_INLINE I or_where(Mask mask, I a, I b) {
+        if constexpr (sizeof(Scalar) == 4)
+            return (I)_mm512_mask_or_epi32((__m512i)a, mask, (__m512i)a, (__m512i)b);
+        else
+            return (I)_mm512_mask_or_epi64((__m512i)a, mask, (__m512i)a, (__m512i)b);
+    }
+#else
+    using Mask = I;
+
+    static PARETOPO_INLINE Mask none() { return Mask{}; }
+    static PARETOPO_INLINE Mask greater(I a, I b) { return a > b; }
+    static PARETOPO_INLINE Mask equal(I a, I b) { return a == b; }
+    static PARETOPO_INLINE Mask meets(I a, I b) { return (a & b) != 0; }
+    static PARETOPO_INLINE Mask both(Mask a, Mask b) { return a & b; }
+    static PARETOPO_INLINE Mask either(Mask a, Mask b) { return a | b; }
+    static PARETOPO_INLINE Mask without(Mask a, Mask b) { return a & ~b; }
+    static PARETOPO_INLINE bool any(Mask a) {
+        std::uint64_t words[kVectorBytes / 8];
+        std::memcpy(words, &a, sizeof words);
+        std::uint64_t bits = 0;
+        for (const std::uint64_t word : words) bits |= word;
+        return bits != 0;
+    }
+    static PARETOPO_INLINE I choose(Mask mask, I yes, I no) { return (yes & mask) | (no & ~mask); }
+    static PARETOPO_INLINE F choose(Mask mask, F yes, F no) {
+        return (F)choose(mask, (I)yes, (I)no);
+    }
+    static PARETOPO_INLINE I add_where(Mask mask, I a, I b) { return a + (b & mask); }
+    static PARETOPO_INLINE I or_where(Mask mask, I a, I b) { return a | (b & mask); }
+    static PARETOPO_INLINE F smaller_where(Mask mask, F a, F b) {
+        return choose(mask, smaller(a, b), b);
+    }
+    static PARETOPO_INLINE F larger_where(Mask mask, F a, F b) {
+        return choose(mask, larger(a, b), b);
+    }
+#endif
+
+    // Exactly `a < b ? a : b` and `a > b ? a : b`: one instruction each.
+    static PARETOPO_INLINE F smaller(F a, F b) { return a < b ? a : b; }
+    static PARETOPO_INLINE F larger(F a, F b) { return a > b ? a : b; }
+
+    // Lane k of the first half of a beside lane k of the first half of b, and so on.
+    static PARETOPO_INLINE F zip_first(F a, F b) {
+        return zip_from(a, b, std::make_integer_sequence<int, kLanes>(),
+                        std::integral_constant<int, 0>());
+    }
+    static PARETOPO_INLINE F zip_second(F a, F b) {
+        return zip_from(a, b, std::make_integer_sequence<int, kLanes>(),
+                        std::integral_constant<int, kLanes / 2>());
+    }
+
+  private:
+    template <int... k, int kFirst>
+    static PARETOPO_INLINE F zip_from(F a, F b, std::integer_sequence<int, k...>,
+                                      std::integral_constant<int, kFirst>) {
+        return __builtin_shufflevector(a, b, (kFirst + k / 2 + (k % 2) * kLanes)...);
+    }
+};
+
+// Turns `kLanes` rows into columns: what was lane k of row r becomes lane r of row k.
+template <typename Scalar>
+PARETOPO_INLINE void transpose(typename Lanes<Scalar>::F* rows) {
+    using V = Lanes<Scalar>;
+    using F = typename V::F;
+    constexpr int kHalf = V::kLanes / 2;
+#pragma GCC unroll 4
+    for (int round = 1; round < V::kLanes; round *= 2) {  // each round rotates the address by a bit
+        F turned[V::kLanes];
+#pragma GCC unroll 8
+        for (int r = 0; r < kHalf; ++r) {
+            turned[2 * r] = V::zip_first(rows[r], rows[r + kHalf]);
+            turned[2 * r + 1] = V::zip_second(rows[r], rows[r + kHalf]);
+        }
+#pragma GCC unroll 16
+        for (int r = 0; r < V::kLanes; ++r) rows[r] = turned[r];
+    }
+}
+
+// Integers in the order of the floats: NaN lowest, both zeros equal.
+template <typename Scalar>
+PARETOPO_INLINE typename Lanes<Scalar>::I ordered(typename Lanes<Scalar>::F values,
+                                                  bool minimised) {
+    using V = Lanes<Scalar>;
+    using I = typename V::I;
+    constexpr int kSignShift = 8 * static_cast<int>(sizeof(Scalar)) - 1;
+    constexpr auto kLowest = std::numeric_limits<typename V::Int>::min();
+    const I is_nan = (I)(values != values);
+    const I bits = (I)(values + V::all(0));  // -0 becomes +0
+    const I magnitude_flip = (I)(bits >> kSignShift) & V::all_int(~kLowest);
+    I keys = bits ^ magnitude_flip;
+    if (minimised) keys = ~keys;
+    return (keys & ~is_nan) | (V::all_int(kLowest) & is_nan);
+}
+
+}  // namespace paretopo::cpu::PARETOPO_LANES

@@ -1,0 +1,41 @@
+// Ranks, filter and advantages of many small groups, one group per lane.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/isa.hpp"
+#include "ops.hpp"
+
+namespace paretopo::cpu {
+
+// Can the lane kernels take groups of this shape?
+constexpr bool fits_lanes(std::int32_t points, std::int32_t objectives) {
+    return points <= 64 && std::int64_t{points} * objectives <= 256;
+}
+
+#define PARETOPO_DECLARE_LANES(isa)                                                          \
+    namespace isa {                                                                          \
+    template <typename Scalar>                                                               \
+    void rank_groups(Batch<Scalar> batch, std::int32_t* ranks);                              \
+    template <typename Scalar>                                                               \
+    void filter_groups(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* chosen);         \
+    template <typename Scalar>                                                               \
+    void advantage_of_groups(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages, \
+                             std::int32_t* ranks);                                           \
+    }
+PARETOPO_DECLARE_LANES(portable)
+PARETOPO_DECLARE_LANES(avx2)
+PARETOPO_DECLARE_LANES(avx512)
+#undef PARETOPO_DECLARE_LANES
+
+// Calls the function of that name of the instruction set in use.
+#if defined(PARETOPO_X86_LANES)
+#define PARETOPO_ON_LANES(function, ...)                   \
+    (isa() == Isa::kAvx512 ? avx512::function(__VA_ARGS__) \
+     : isa() == Isa::kAvx2 ? avx2::function(__VA_ARGS__)   \
+                           : portable::function(__VA_ARGS__))
+#else
+#define PARETOPO_ON_LANES(function, ...) portable::function(__VA_ARGS__)
+#endif
+
+}  // namespace paretopo::cpu

@@ -1,0 +1,52 @@
+"""Which instruction set the compiled core runs on."""
+
+from __future__ import annotations
+
+import os
+
+from paretopo_core import _core
+
+_NAMES = ("portable", "avx2", "avx512")
+
+
+def get_isa() -> str:
+    """Return the instruction set in use: ``"portable"``, ``"avx2"`` or ``"avx512"``.
+
+    At first: the environment variable ``PARETOPO_ISA``, else the best that the machine has.
+
+    >>> get_isa() in ("portable", "avx2", "avx512")
+    True
+    """
+    return _NAMES[_core.isa()]
+
+
+def set_isa(name: str) -> None:
+    """Choose the instruction set; results are the same, bit for bit, only speed differs.
+
+    Args:
+        name: ``"portable"``, ``"avx2"`` or ``"avx512"``, at most what the machine has.
+
+    Raises:
+        ValueError: an unknown name, or more than this machine or build can do.
+
+    >>> before = get_isa()
+    >>> set_isa("portable")
+    >>> get_isa()
+    'portable'
+    >>> set_isa(before)
+    """
+    _set(name, "the instruction set")
+
+
+def _set(name: str, what: str) -> None:
+    available = _NAMES[: _core.best_isa() + 1]
+    if name not in available:
+        raise ValueError(
+            f"{what} must be one of {', '.join(available)} on this machine, got {name!r}"
+        )
+    _core.set_isa(_NAMES.index(name))
+
+
+_wanted = os.environ.get("PARETOPO_ISA", "").strip()
+if _wanted:
+    _set(_wanted, "the environment variable PARETOPO_ISA")
