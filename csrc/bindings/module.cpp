@@ -1,4 +1,5 @@
 // paretopo_core._core: one function of Python per operation of ops.hpp.
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include "bindings/points.hpp"
@@ -11,6 +12,26 @@ using namespace paretopo;
 using namespace paretopo::bindings;
 
 namespace {
+
+std::uintptr_t address(const py::array& array) {
+    return reinterpret_cast<std::uintptr_t>(array.data());
+}
+
+// A contiguous NumPy array of shape (..., points, objectives), and its mask or None.
+Points points_of(const py::array& values, const py::object& mask, std::uint64_t minimised) {
+    const py::ssize_t last = values.ndim() - 1;
+    std::int64_t groups = 1;
+    for (py::ssize_t axis = 0; axis < last - 1; ++axis) groups *= values.shape(axis);
+    return {address(values),
+            mask.is_none() ? 0 : address(py::reinterpret_borrow<py::array>(mask)),
+            groups,
+            static_cast<std::int32_t>(values.shape(last - 1)),
+            static_cast<std::int32_t>(values.shape(last)),
+            minimised,
+            static_cast<int>(values.itemsize()),
+            kCpu,
+            0};
+}
 
 void pareto_rank(const Points& points, std::uintptr_t ranks) {
     const py::gil_scoped_release unlocked;
@@ -95,6 +116,9 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
                       std::uint64_t, int, int, std::uintptr_t>(),
              "address"_a, "mask"_a, "groups"_a, "points"_a, "objectives"_a, "minimised"_a,
              "itemsize"_a, "device"_a, "stream"_a);
+
+    m.def("address", &address, "array"_a);
+    m.def("points_of", &points_of, "values"_a, "mask"_a, "minimised"_a);
 
     m.def("pareto_rank", &pareto_rank, "points"_a, "ranks"_a);
     m.def("is_nondominated", &is_nondominated, "points"_a, "keep_weakly"_a, "chosen"_a);

@@ -23,7 +23,7 @@ _HALVES = ("float16", "bfloat16")
 _INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that alone would cost a tenth of a small call
 class Batch:
     """Checked, contiguous points and where they live."""
 
@@ -109,6 +109,8 @@ class Batch:
 
     def view(self) -> _core.Points:
         """The points as the compiled core sees them; valid while this batch lives."""
+        if isinstance(self.values, np.ndarray):
+            return _core.points_of(self.values, self.mask, self.minimised)
         return _core.Points(
             address=address(self.values),
             mask=0 if self.mask is None else address(self.mask),
@@ -124,7 +126,7 @@ class Batch:
 
 def address(array: Any) -> int:
     """Where the first element lives, in host or device memory."""
-    return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data_ptr())
+    return _core.address(array) if isinstance(array, np.ndarray) else int(array.data_ptr())
 
 
 def need_cpu(batch: Batch, operation: str) -> None:
@@ -143,19 +145,19 @@ def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.n
     if _torch_of(numbers) is not None:
         numbers = numbers.detach().cpu().double().numpy()
     try:
-        vector = np.asarray(numbers, dtype=np.float64)
+        vector = np.array(numbers, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be numbers, got {numbers!r}") from error
     if vector.ndim == 0 and scalar:
-        vector = np.full(objectives, vector)
+        vector = np.array([vector] * objectives)
     if vector.shape != (objectives,):
         expected = f"a number or shape ({objectives},)" if scalar else f"shape ({objectives},)"
         raise ValueError(
             f"{name} must be {expected}, one number per objective, got shape {vector.shape}"
         )
-    if not np.isfinite(vector).all():
+    if not all(map(math.isfinite, vector.tolist())):  # quicker than NumPy on a few numbers
         raise ValueError(f"{name} must be finite, got {vector.tolist()}")
-    return np.ascontiguousarray(vector)
+    return vector
 
 
 def _torch_of(array: Any) -> Any:
@@ -165,6 +167,10 @@ def _torch_of(array: Any) -> Any:
 
 
 def _numpy_values(points: Any, name: str) -> np.ndarray:
+    if type(points) is np.ndarray and points.dtype.char in "fd":  # the usual case, without detours
+        flags = points.flags
+        if flags.c_contiguous and flags.aligned and points.dtype.isnative:
+            return points
     if isinstance(points, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array: pass {name}.data and mask=~{name}.mask[..., 0]")
     try:

@@ -10,6 +10,7 @@ from paretopo_core import _core
 from paretopo_core._arrays import Batch, address, vector_of
 
 Center = Literal["mean", "none", "std", "loo"]
+_LARGEST = {name: float(np.finfo(name).max) for name in ("float32", "float64")}
 _CENTERS = {"none": 0, "mean": 1, "std": 2, "loo": 3}
 
 
@@ -83,18 +84,18 @@ def pareto_advantage(
     beside = batch.vector(weight)
     _core.pareto_advantage(
         batch.view(),
-        weights=address(beside),
-        largest=largest_reward(weight, batch.float_name),
-        beta=beta,
-        center=_CENTERS[center],
-        advantages=address(advantages),
-        ranks=0 if ranks is None else address(ranks),
-        scratch=0 if scratch is None else address(scratch),
+        address(beside),
+        largest_reward(weight, batch.float_name),
+        beta,
+        _CENTERS[center],
+        address(advantages),
+        0 if ranks is None else address(ranks),
+        0 if scratch is None else address(scratch),
     )
     return (advantages, ranks) if return_ranks else advantages
 
 
 def largest_reward(weights: np.ndarray, dtype: str) -> float:
     """The reward beyond which values saturate, so that no weighted sum overflows ``dtype``."""
-    heaviest = max(1.0, float(np.abs(weights).max()))
-    return float(np.finfo(dtype).max) / (4.0 * len(weights) * heaviest)
+    heaviest = max(1.0, *map(abs, weights.tolist()))
+    return _LARGEST[dtype] / (4.0 * len(weights) * heaviest)
