@@ -7,6 +7,7 @@
 
 #include "cpu/for_each_group.hpp"
 #include "cpu/fronts.hpp"
+#include "cpu/lanes/on_lanes.hpp"
 #include "cpu/lanes/small_groups.hpp"
 #include "ops.hpp"
 

@@ -26,13 +26,19 @@ std::uint64_t best_first(Scalar value, bool minimised) {
     return minimised ? ascending : static_cast<Bits>(~ascending);
 }
 
-// Stable least-significant-digit radix sort; a pass over a digit that all keys share is skipped.
+template <typename Keyed>
+bool is_before(const Keyed& a, const Keyed& b) {
+    return a.key != b.key ? a.key < b.key : a.point < b.point;
+}
+
+// Stable. Least-significant-digit radix sort on the upper 32 bits of the keys, skipping digits that
+// all keys share; the few keys that agree in all of these are then sorted among themselves.
 template <typename Keyed>
 void sort_by_key(std::vector<Keyed>& keyed, std::vector<Keyed>& spare, int key_bits) {
     const std::size_t size = keyed.size();
     spare.resize(size);
     std::array<std::size_t, kDigits> start;
-    for (int shift = 0; shift < key_bits; shift += kDigitBits) {
+    for (int shift = key_bits - 32; shift < key_bits; shift += kDigitBits) {
         start.fill(0);
         for (const Keyed& item : keyed) ++start[item.key >> shift & (kDigits - 1)];
         if (start[keyed[0].key >> shift & (kDigits - 1)] == size) continue;
@@ -42,6 +48,17 @@ void sort_by_key(std::vector<Keyed>& keyed, std::vector<Keyed>& spare, int key_b
             spare[start[item.key >> shift & (kDigits - 1)]++] = item;
         }
         keyed.swap(spare);
+    }
+    if (key_bits == 32) return;
+    const auto upper = [](const Keyed& item) { return item.key >> 32; };
+    for (std::size_t first = 0, end = 0; first < size; first = end) {
+        bool is_sorted = true;
+        for (++end; end < size && upper(keyed[end]) == upper(keyed[first]); ++end) {
+            is_sorted = is_sorted && keyed[end - 1].key <= keyed[end].key;
+        }
+        if (is_sorted) continue;
+        std::sort(keyed.begin() + static_cast<std::ptrdiff_t>(first),
+                  keyed.begin() + static_cast<std::ptrdiff_t>(end), is_before<Keyed>);
     }
 }
 
@@ -68,9 +85,7 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
             keyed_[static_cast<std::size_t>(i)] = {best_first(values[at], flip), i};
         }
         if (points < kRadixFrom) {
-            std::sort(keyed_.begin(), keyed_.end(), [](const Keyed& a, const Keyed& b) {
-                return a.key != b.key ? a.key < b.key : a.point < b.point;
-            });
+            std::sort(keyed_.begin(), keyed_.end(), is_before<Keyed>);
         } else {
             sort_by_key(keyed_, spare_, sizeof(Scalar) * 8);
         }
@@ -97,12 +112,13 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
         const std::int32_t code = best[static_cast<std::size_t>(order_[first])];
         while (end < size && best[static_cast<std::size_t>(order_[end])] == code) ++end;
         if (end - first == 1) continue;
-        std::sort(order_.begin() + static_cast<std::ptrdiff_t>(first),
-                  order_.begin() + static_cast<std::ptrdiff_t>(end),
-                  [&](std::int32_t a, std::int32_t b) {
-                      const int sign = compare_from(1, a, b);
-                      return sign != 0 ? sign < 0 : a < b;
-                  });
+        const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto stop = order_.begin() + static_cast<std::ptrdiff_t>(end);
+        const auto goes_before = [&](std::int32_t a, std::int32_t b) {
+            const int sign = compare_from(1, a, b);
+            return sign != 0 ? sign < 0 : a < b;
+        };
+        if (!std::is_sorted(begin, stop, goes_before)) std::sort(begin, stop, goes_before);
     }
 
     for (std::size_t k = 0; k < size; ++k) {

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <numeric>
+#include <utility>
 
 #include "cpu/for_each_group.hpp"
+#include "cpu/lanes/large_sets.hpp"
+#include "cpu/lanes/on_lanes.hpp"
 #include "cpu/lanes/small_groups.hpp"
 #include "group/fronts.hpp"
 #include "ops.hpp"
@@ -43,6 +47,44 @@ std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
 }
 
 template <typename Scalar>
+void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
+                      std::uint64_t minimised) {
+    constexpr std::int32_t kSample = 256;
+    constexpr int kPivots = 8;
+    survivors_.resize(static_cast<std::size_t>(set.count));
+    std::iota(survivors_.begin(), survivors_.end(), 0);
+    if (set.count < 4 * kSample || !fits_lanes(1, objectives)) return;
+
+    std::vector<std::int32_t> sample(kSample);
+    for (std::int32_t k = 0; k < kSample; ++k) {
+        sample[static_cast<std::size_t>(k)] =
+            static_cast<std::int32_t>(std::int64_t{set.count} * k / kSample);
+    }
+    Present<Scalar> small;
+    small.take(set, sample, objectives);
+    sorted_.sort(small.values.data(), kSample, objectives, minimised);
+    std::array<std::pair<std::int64_t, std::int32_t>, kSample> score;  // low codes are good
+    for (std::int32_t k = 0; k < kSample; ++k) {
+        const auto d = static_cast<std::size_t>(sorted_.distinct_of[static_cast<std::size_t>(k)]);
+        std::int64_t sum = 0;
+        for (const std::vector<std::int32_t>& column : sorted_.codes) sum += column[d];
+        score[static_cast<std::size_t>(k)] = {sum, sample[static_cast<std::size_t>(k)]};
+    }
+    std::partial_sort(score.begin(), score.begin() + kPivots, score.end());
+    std::array<std::int32_t, kPivots> pivots;
+    for (std::size_t p = 0; p < kPivots; ++p) pivots[p] = score[p].second;
+
+    const std::int32_t left =
+        PARETOPO_ON_LANES(thin_out, set.values.data(), set.count, objectives, minimised,
+                          pivots.data(), kPivots, survivors_.data());
+    if (left < set.count - set.count / 4) {
+        survivors_.resize(static_cast<std::size_t>(left));
+    } else {
+        std::iota(survivors_.begin(), survivors_.end(), 0);
+    }
+}
+
+template <typename Scalar>
 void Ranker::filter(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised,
                     bool keep_weakly, std::uint8_t* chosen) {
     if (set.count <= kBitmaskPoints) {
@@ -61,12 +103,22 @@ void Ranker::filter(const Present<Scalar>& set, std::int32_t objectives, std::ui
         }
         return;
     }
-    sorted_.sort(set.values.data(), set.count, objectives, minimised);
+    // Where most points are dominated, a few good ones show it before anything is sorted.
+    thin_out(set, objectives, minimised);
+    std::fill_n(chosen, set.count, std::uint8_t{0});
+    const auto count = static_cast<std::int32_t>(survivors_.size());
+    if (count < set.count) {
+        Present<Scalar> thinned;
+        thinned.take(set, survivors_, objectives);
+        sorted_.sort(thinned.values.data(), count, objectives, minimised);
+    } else {
+        sorted_.sort(set.values.data(), count, objectives, minimised);
+    }
     filter_distinct(sorted_, distinct_chosen_);
-    for (std::int32_t i = 0; i < set.count; ++i) {
-        const auto d = static_cast<std::size_t>(sorted_.distinct_of[static_cast<std::size_t>(i)]);
-        const bool is_kept = keep_weakly || sorted_.first_of[d] == i;
-        chosen[i] = is_kept && distinct_chosen_[d] != 0;
+    for (std::int32_t k = 0; k < count; ++k) {
+        const auto d = static_cast<std::size_t>(sorted_.distinct_of[static_cast<std::size_t>(k)]);
+        const bool is_kept = keep_weakly || sorted_.first_of[d] == k;
+        chosen[survivors_[static_cast<std::size_t>(k)]] = is_kept && distinct_chosen_[d] != 0;
     }
 }
 

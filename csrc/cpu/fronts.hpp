@@ -24,9 +24,14 @@ class Ranker {
                 bool keep_weakly, std::uint8_t* chosen);
 
   private:
+    // survivors_: the points that may be non-dominated; all of them where thinning does not pay.
+    template <typename Scalar>
+    void thin_out(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised);
+
     SortedCodes sorted_;
     std::vector<std::int32_t> distinct_ranks_;
     std::vector<std::uint8_t> distinct_chosen_;
+    std::vector<std::int32_t> survivors_;
 };
 
 // A guess, in ns, for the choice of threads.

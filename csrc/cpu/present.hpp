@@ -30,6 +30,19 @@ struct Present {
             index[static_cast<std::size_t>(count++)] = i;
         }
     }
+
+    // Some points of another set, by their place there.
+    void take(const Present& from, const std::vector<std::int32_t>& places,
+              std::int32_t objectives) {
+        const auto width = static_cast<std::size_t>(objectives);
+        values.resize(places.size() * width);
+        index = places;
+        count = static_cast<std::int32_t>(places.size());
+        for (std::size_t k = 0; k < places.size(); ++k) {
+            std::copy_n(from.values.data() + static_cast<std::size_t>(places[k]) * width, width,
+                        values.data() + k * width);
+        }
+    }
 };
 
 }  // namespace paretopo::cpu

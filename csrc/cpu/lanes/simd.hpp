@@ -71,6 +71,8 @@ struct Lanes {
     static PARETOPO_INLINE Mask either(Mask a, Mask b) { return static_cast<Mask>(a | b); }
     static PARETOPO_INLINE Mask without(Mask a, Mask b) { return static_cast<Mask>(a & ~b); }
     static PARETOPO_INLINE bool any(Mask a) { return a != 0; }
+    static PARETOPO_INLINE bool every(Mask a) { return a == static_cast<Mask>(~Mask{0}); }
+    static PARETOPO_INLINE unsigned bits(Mask a) { return a; }
     static PARETOPO_INLINE I choose(Mask mask, I yes, I no) {
         if constexpr (sizeof(Scalar) == 4)
             return (I)_mm512_mask_blend_epi32(mask, (__m512i)no, (__m512i)yes);
@@ -120,6 +122,19 @@ struct Lanes {
         std::uint64_t bits = 0;
         for (const std::uint64_t word : words) bits |= word;
         return bits != 0;
+    }
+    static PARETOPO_INLINE bool every(Mask a) { return !any(~a); }
+    static PARETOPO_INLINE unsigned bits(Mask a) {
+#if defined(__AVX2__)
+        if constexpr (sizeof(Scalar) == 4)
+            return static_cast<unsigned>(_mm256_movemask_ps((__m256)a));
+        else
+            return static_cast<unsigned>(_mm256_movemask_pd((__m256d)a));
+#else
+        unsigned found = 0;
+        for (int k = 0; k < kLanes; ++k) found |= static_cast<unsigned>(a[k] != 0) << k;
+        return found;
+#endif
     }
     static PARETOPO_INLINE I choose(Mask mask, I yes, I no) { return (yes & mask) | (no & ~mask); }
     static PARETOPO_INLINE F choose(Mask mask, F yes, F no) {

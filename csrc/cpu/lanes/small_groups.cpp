@@ -77,8 +77,7 @@ class Block {
 
     // Peels front after front. A point that leaves never comes back, so ranks count the rounds.
     PARETOPO_INLINE void rank() {
-        I alive[kWords];
-        for (int w = 0; w < words(); ++w) alive[w] = I{};
+        I alive[kWords] = {};
 #pragma GCC unroll 16
         for (int i = 0; i < points(); ++i) {
             ranks_[i] = I{};
@@ -86,8 +85,7 @@ class Block {
         }
         fronts_ = V::all_int(1);
         for (;;) {
-            I next[kWords];
-            for (int w = 0; w < words(); ++w) next[w] = I{};
+            I next[kWords] = {};
             Mask some = V::none();
 #pragma GCC unroll 16
             for (int i = 0; i < points(); ++i) {
@@ -163,8 +161,7 @@ class Block {
     }
 
     void write_chosen(bool keep_weakly, std::uint8_t* chosen) const {
-        I there[kWords];
-        for (int w = 0; w < words(); ++w) there[w] = I{};
+        I there[kWords] = {};
         for (int i = 0; i < points(); ++i) set_bit(there, i, is_present(i));
         for (int i = 0; i < points(); ++i) {
             I rivals = dominators_[i][0] & there[0];

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "cpu/isa.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -27,15 +26,5 @@ PARETOPO_DECLARE_LANES(portable)
 PARETOPO_DECLARE_LANES(avx2)
 PARETOPO_DECLARE_LANES(avx512)
 #undef PARETOPO_DECLARE_LANES
-
-// Calls the function of that name of the instruction set in use.
-#if defined(PARETOPO_X86_LANES)
-#define PARETOPO_ON_LANES(function, ...)                   \
-    (isa() == Isa::kAvx512 ? avx512::function(__VA_ARGS__) \
-     : isa() == Isa::kAvx2 ? avx2::function(__VA_ARGS__)   \
-                           : portable::function(__VA_ARGS__))
-#else
-#define PARETOPO_ON_LANES(function, ...) portable::function(__VA_ARGS__)
-#endif
 
 }  // namespace paretopo::cpu
