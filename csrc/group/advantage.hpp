@@ -51,7 +51,8 @@ struct Centring {
 
     template <typename Scalar>
     PARETOPO_HD Scalar apply(Scalar advantage) const {
-        return static_cast<Scalar>((static_cast<double>(advantage) - mean) / divisor * factor);
+        const Scalar gap = advantage - static_cast<Scalar>(mean);
+        return static_cast<Scalar>(static_cast<double>(gap) / divisor * factor);
     }
 };
 

@@ -143,7 +143,7 @@ def pareto_advantage(
             q = (score[members] - low) / (high - low) if high > low else scalar(0.5)
             base = scalar(ranks.max() + 1 - front)
             result[members] = base + scalar(beta) * (q - scalar(0.5))
-        return _centred(result.astype(np.float64), center).astype(scalar)
+        return _centred(result, center)
 
     return _each_set(advantages, rewards, mask, scalar, missing=0.0)
 
@@ -160,23 +160,27 @@ def stochastic_dominance(points: Array, sigma: float, draws: int, seed: int) -> 
 
 
 def _centred(advantages: Array, center: str) -> Array:
+    """Statistics in double, summed in index order (np.sum adds pairwise)."""
     count = len(advantages)
+    scalar = advantages.dtype.type
     if center == "none" or count == 0:
         return advantages
     total = 0.0
-    for advantage in advantages:  # in index order: np.sum adds pairwise
+    for advantage in advantages.tolist():
         total += advantage
-    gaps = advantages - total / count
+    mean = total / count
+    gaps = np.asarray(advantages - scalar(mean))
     if center == "mean":
         return gaps
     if count == 1:
-        return np.zeros(1)
+        return np.zeros_like(gaps)
     if center == "loo":
-        return np.asarray(gaps * (count / (count - 1)))
+        return np.asarray(gaps.astype(np.float64) * (count / (count - 1))).astype(scalar)
     squares = 0.0
-    for gap in gaps:
-        squares += gap * gap
-    return np.asarray(gaps / (np.sqrt(squares / (count - 1)) + 1e-6))
+    for advantage in advantages.tolist():
+        squares += (advantage - mean) * (advantage - mean)
+    deviation = np.sqrt(squares / (count - 1)) + 1e-6
+    return np.asarray(gaps.astype(np.float64) / deviation).astype(scalar)
 
 
 def _better(group: Array, maximise: Maximise) -> Array:

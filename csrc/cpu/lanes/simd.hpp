@@ -49,6 +49,7 @@ struct Lanes {
     using Mask = std::conditional_t<sizeof(Scalar) == 4, __mmask16, __mmask8>;
 
     static PARETOPO_INLINE Mask none() { return 0; }
+    static PARETOPO_INLINE Mask all_lanes() { return static_cast<Mask>(~Mask{0}); }
     static PARETOPO_INLINE Mask greater(I a, I b) {
         if constexpr (sizeof(Scalar) == 4)
             return _mm512_cmpgt_epi32_mask((__m512i)a, (__m512i)b);
@@ -66,6 +67,25 @@ struct Lanes {
             return _mm512_test_epi32_mask((__m512i)a, (__m512i)b);
         else
             return _mm512_test_epi64_mask((__m512i)a, (__m512i)b);
+    }
+    // Is a >= b, too, where `mask` holds?
+    static PARETOPO_INLINE Mask and_at_least(Mask mask, I a, I b) {
+        if constexpr (sizeof(Scalar) == 4)
+            return _mm512_mask_cmpge_epi32_mask(mask, (__m512i)a, (__m512i)b);
+        else
+            return _mm512_mask_cmpge_epi64_mask(mask, (__m512i)a, (__m512i)b);
+    }
+    static PARETOPO_INLINE Mask and_at_least(Mask mask, F a, F b) {
+        if constexpr (sizeof(Scalar) == 4)
+            return _mm512_mask_cmp_ps_mask(mask, (__m512)a, (__m512)b, _CMP_GE_OQ);
+        else
+            return _mm512_mask_cmp_pd_mask(mask, (__m512d)a, (__m512d)b, _CMP_GE_OQ);
+    }
+    static PARETOPO_INLINE Mask unordered(F a, F b) {  // is a or b NaN?
+        if constexpr (sizeof(Scalar) == 4)
+            return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_UNORD_Q);
+        else
+            return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_UNORD_Q);
     }
     static PARETOPO_INLINE Mask both(Mask a, Mask b) { return static_cast<Mask>(a & b); }
     static PARETOPO_INLINE Mask either(Mask a, Mask b) { return static_cast<Mask>(a | b); }
@@ -110,9 +130,13 @@ struct Lanes {
     using Mask = I;
 
     static PARETOPO_INLINE Mask none() { return Mask{}; }
+    static PARETOPO_INLINE Mask all_lanes() { return ~Mask{}; }
     static PARETOPO_INLINE Mask greater(I a, I b) { return a > b; }
     static PARETOPO_INLINE Mask equal(I a, I b) { return a == b; }
     static PARETOPO_INLINE Mask meets(I a, I b) { return (a & b) != 0; }
+    static PARETOPO_INLINE Mask and_at_least(Mask mask, I a, I b) { return mask & ~greater(b, a); }
+    static PARETOPO_INLINE Mask and_at_least(Mask mask, F a, F b) { return mask & (I)(a >= b); }
+    static PARETOPO_INLINE Mask unordered(F a, F b) { return (I)(a != a) | (I)(b != b); }
     static PARETOPO_INLINE Mask both(Mask a, Mask b) { return a & b; }
     static PARETOPO_INLINE Mask either(Mask a, Mask b) { return a | b; }
     static PARETOPO_INLINE Mask without(Mask a, Mask b) { return a & ~b; }

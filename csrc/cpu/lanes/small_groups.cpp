@@ -41,31 +41,14 @@ class Block {
 
     // D[i], bit j: j dominates i.
     PARETOPO_INLINE void find_dominators() {
-        I keys[kValues];
-        for (int c = 0; c < points() * objectives(); ++c) {
-            const bool flip = batch_.minimised != 0 && batch_.is_minimised(c % objectives());
-            keys[c] = ordered<Scalar>(columns_[c], flip);
-        }
-#pragma GCC unroll 16
-        for (int i = 0; i < points(); ++i) {
-            for (int w = 0; w < words(); ++w) dominators_[i][w] = I{};
-        }
-#pragma GCC unroll 16
-        for (int i = 1; i < points(); ++i) {
-#pragma GCC unroll 16
-            for (int j = 0; j < i; ++j) {
-                Mask below = V::none();  // i is worse than j somewhere
-                Mask above = V::none();  // i is better than j somewhere
-#pragma GCC unroll 4
-                for (int m = 0; m < objectives(); ++m) {
-                    const I a = keys[i * objectives() + m];
-                    const I b = keys[j * objectives() + m];
-                    below = V::either(below, V::greater(b, a));
-                    above = V::either(above, V::greater(a, b));
-                }
-                set_bit(dominators_[j], i, V::without(above, below));
-                set_bit(dominators_[i], j, V::without(below, above));
+        if (batch_.minimised == 0 && !has_nan()) {
+            compare_all(columns_);  // plain floats are in order already
+        } else {
+            I keys[kValues];
+            for (int c = 0; c < points() * objectives(); ++c) {
+                keys[c] = ordered<Scalar>(columns_[c], batch_.is_minimised(c % objectives()));
             }
+            compare_all(keys);
         }
         if (!is_masked_) return;
         for (int i = 0; i < points(); ++i) {
@@ -86,7 +69,6 @@ class Block {
         fronts_ = V::all_int(1);
         for (;;) {
             I next[kWords] = {};
-            Mask some = V::none();
 #pragma GCC unroll 16
             for (int i = 0; i < points(); ++i) {
                 Mask beaten = V::meets(dominators_[i][0], alive[0]);
@@ -95,8 +77,10 @@ class Block {
                 }
                 ranks_[i] = V::add_where(beaten, ranks_[i], V::all_int(1));
                 set_bit(next, i, beaten);
-                some = V::either(some, beaten);
             }
+            I left = next[0];
+            for (int w = 1; w < words(); ++w) left |= next[w];
+            const Mask some = V::meets(left, left);
             if (!V::any(some)) break;
             fronts_ = V::add_where(some, fronts_, V::all_int(1));
             for (int w = 0; w < words(); ++w) alive[w] = next[w];
@@ -203,7 +187,43 @@ class Block {
     PARETOPO_INLINE int points() const { return kPoints ? kPoints : batch_.points; }
     PARETOPO_INLINE int objectives() const { return kObjectives ? kObjectives : batch_.objectives; }
     PARETOPO_INLINE int words() const {
-        return kPoints ? kWords : (batch_.points + kBits - 1) / kBits;
+        return kPoints || kWords == 1 ? kWords : (batch_.points + kBits - 1) / kBits;
+    }
+
+    PARETOPO_INLINE bool has_nan() const {
+        const int count = points() * objectives();
+        Mask found = V::unordered(columns_[count - 1], columns_[count - 1]);
+#pragma GCC unroll 32
+        for (int c = 0; c + 1 < count; c += 2) {
+            found = V::either(found, V::unordered(columns_[c], columns_[c + 1]));
+        }
+        return V::any(found);
+    }
+
+    template <typename Vector>
+    PARETOPO_INLINE void compare_all(const Vector* values) {
+#pragma GCC unroll 16
+        for (int i = 0; i < points(); ++i) {
+#pragma GCC unroll 2
+            for (int w = 0; w < words(); ++w) dominators_[i][w] = I{};
+        }
+#pragma GCC unroll 16
+        for (int i = 1; i < points(); ++i) {
+#pragma GCC unroll 16
+            for (int j = 0; j < i; ++j) {
+                Mask first = V::all_lanes();   // i is at least as good as j
+                Mask second = V::all_lanes();  // j is at least as good as i
+#pragma GCC unroll 4
+                for (int m = 0; m < objectives(); ++m) {
+                    const Vector a = values[i * objectives() + m];
+                    const Vector b = values[j * objectives() + m];
+                    first = V::and_at_least(first, a, b);
+                    second = V::and_at_least(second, b, a);
+                }
+                set_bit(dominators_[j], i, V::without(first, second));
+                set_bit(dominators_[i], j, V::without(second, first));
+            }
+        }
     }
 
     static PARETOPO_INLINE void set_bit(I* words, int bit, Mask where) {
@@ -265,20 +285,15 @@ class Block {
             const F one = V::choose(present_[i], V::all(1), V::all(0));
             for (int p = 0; p < kParts; ++p) count[p] = count[p] + part(one, p);
         }
+        F mean;
         const double everyone = points();
         for (int p = 0; p < kParts; ++p) {
-            sum[p] = is_masked_ ? sum[p] / count[p] : sum[p] / (everyone - D{});
+            const D here = is_masked_ ? sum[p] / count[p] : sum[p] / (everyone - D{});
+            const Narrow piece = __builtin_convertvector(here, Narrow);
+            std::memcpy(reinterpret_cast<char*>(&mean) + p * sizeof piece, &piece, sizeof piece);
         }
 #pragma GCC unroll 16
-        for (int i = 0; i < points(); ++i) {
-            F centred;
-            for (int p = 0; p < kParts; ++p) {
-                const Narrow piece = __builtin_convertvector(part(columns_[i], p) - sum[p], Narrow);
-                std::memcpy(reinterpret_cast<char*>(&centred) + p * sizeof piece, &piece,
-                            sizeof piece);
-            }
-            columns_[i] = centred;
-        }
+        for (int i = 0; i < points(); ++i) columns_[i] = columns_[i] - mean;
     }
 
     Batch<Scalar> batch_;
