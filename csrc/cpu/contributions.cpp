@@ -31,8 +31,7 @@ class GroupContributions {
         double* out = contributions_ + g * batch_.points;
         std::fill_n(out, batch_.points, 0.0);
         own_.assign(sides_.count, 0.0);
-        sorted_.sort(sides_.values.data(), static_cast<std::int32_t>(sides_.count),
-                     batch_.objectives, 0);
+        sort_as_given(g);
         filter_distinct(sorted_, chosen_);
         if (batch_.objectives == 2) {
             planar();
@@ -49,6 +48,18 @@ class GroupContributions {
     bool may_contribute(std::size_t i) const {
         const auto d = static_cast<std::size_t>(sorted_.distinct_of[i]);
         return chosen_[d] != 0 && copies_[d] == 1;
+    }
+
+    // Dominance is that of the points as given: far from the reference, sides may round to ties.
+    void sort_as_given(std::int64_t g) {
+        const auto width = static_cast<std::size_t>(batch_.objectives);
+        given_.resize(sides_.count * width);
+        for (std::size_t i = 0; i < sides_.count; ++i) {
+            const auto at = static_cast<std::size_t>(sides_.index[i]) * width;
+            std::copy_n(batch_.group(g) + at, width, &given_[i * width]);
+        }
+        sorted_.sort(given_.data(), static_cast<std::int32_t>(sides_.count), batch_.objectives,
+                     batch_.minimised);
     }
 
     void count_copies() {
@@ -118,6 +129,7 @@ class GroupContributions {
     Sides sides_;
     SortedCodes sorted_;
     Volume volume_;
+    std::vector<Scalar> given_;
     std::vector<std::uint8_t> chosen_;
     std::vector<std::int32_t> copies_, front_;
     std::vector<std::size_t> rival_of_;

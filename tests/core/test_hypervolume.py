@@ -160,6 +160,16 @@ def test_small_contributions_keep_their_digits_at_any_scale():
     assert pp.hv_contributions(tiny, 0)[1] == pytest.approx((1.0 + 1e-12 - 1.0) / 8, rel=1e-14)
 
 
+def test_dominance_is_that_of_the_points_as_given():
+    """Both sides round to 1, yet the first point is dominated, and left out."""
+    points = np.array([[1e-41, -1.0], [0.0, -1.0]])
+    parts = pp.hv_contributions(points, [1.0, 0.0], maximise=False)
+    assert parts.tolist() == [0.0, 1.0]
+    cube = np.column_stack([points, [-1.0, -1.0]])
+    parts = pp.hv_contributions(cube, [1.0, 0.0, 0.0], maximise=False)
+    assert parts.tolist() == [0.0, 1.0]
+
+
 def test_sixteen_objectives():
     rng = np.random.default_rng(3)
     points = rng.random((12, 16))
