@@ -97,5 +97,5 @@ def pareto_advantage(
 
 def largest_reward(weights: np.ndarray, dtype: str) -> float:
     """The reward beyond which values saturate, so that no weighted sum overflows ``dtype``."""
-    heaviest = max(1.0, *map(abs, weights.tolist()))
+    heaviest: float = max(1.0, *map(abs, weights.tolist()))
     return _LARGEST[dtype] / (4.0 * len(weights) * heaviest)
