@@ -68,11 +68,13 @@ class Evaluations(TrainerCallback):
         """Hand the outcome to the controller and record it."""
         collected = list(self._rollouts.values())
         scored = [one for one, _, _ in collected]
-        vectors = np.array([vector for _, vector, _ in collected])
+        vectors, before = self._rewards.evaluated(
+            scored, np.array([vector for _, vector, _ in collected])
+        )
         controller = self._trainer.controller
         outcome = controller.gate(vectors).mean(axis=0)
-        signal = controller.observe(outcome)
-        self._rewards.evaluated()
+        earlier = None if before is None else controller.gate(before).mean(axis=1)
+        signal = controller.observe(outcome, earlier=earlier)
         archive = controller.archive
         self.latest = {
             "step": state.global_step,
@@ -94,6 +96,8 @@ class Evaluations(TrainerCallback):
                 for kind in sorted({one.kind for one in scored})
             },
         }
+        if earlier is not None:
+            self.latest["rescored"] = earlier.tolist()
         if state.is_world_process_zero:
             self._run.append_evaluation(self.latest)
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 from accelerate.utils import gather_object
+from numpy.typing import NDArray
 
+from paretopo_core.training.rewards.held_out import HeldOut
 from paretopo_core.training.rewards.tool_calls import CallMinimum, tool_economy
 from paretopo_core.training.sections import RewardsConfig
 
@@ -59,6 +61,7 @@ class CallRewards:
             held_out: CallMinimum(scope=config.n_opt_scope, min_support=config.n_opt_min_support)
             for held_out in (False, True)
         }
+        self._held_out = HeldOut(alpha=config.alpha, min_support=config.n_opt_min_support)
         self._frozen = False
         self.scored: list[Scored] = []
 
@@ -92,15 +95,38 @@ class CallRewards:
         self._learn(self.scored)
         return [self._economy(rollout) for rollout in local]
 
-    def evaluated(self) -> None:
-        """An evaluation is over: with `evaluation_n_opt = "frozen"` its minima stay from now on."""
+    def evaluated(
+        self, rollouts: Sequence[Scored], vectors: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Take a whole evaluation in, and score it as `evaluation_n_opt` says.
+
+        Args:
+            rollouts: One per held-out row.
+            vectors: (rows, 2) as the reward functions scored them.
+
+        Returns:
+            The vectors to go by, (rows, 2); with "recompute", where this evaluation changed the
+            score of earlier ones, also all of theirs, (evaluations, rows, 2), else None.
+        """
         self._frozen = self._config.evaluation_n_opt == "frozen"
+        if self._config.evaluation_n_opt != "recompute":
+            return vectors, None
+        before = self._held_out.vectors()
+        self._held_out.add(
+            [f"{one.row}: {one.id}" for one in rollouts],  # several rows can ask one fact
+            [one.calls for one in rollouts],
+            [one.solved for one in rollouts],
+        )
+        *earlier, latest = self._held_out.vectors()
+        changed = not np.array_equal(before, np.reshape(earlier, before.shape))
+        return latest, np.array(earlier) if changed else None
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue, JSON-able."""
         return {
             "training": self._minima[False].state_dict(),
             "held_out": self._minima[True].state_dict(),
+            "evaluations": self._held_out.state_dict(),
             "frozen": self._frozen,
         }
 
@@ -108,6 +134,7 @@ class CallRewards:
         """Continue from :meth:`state_dict`."""
         self._minima[False].load_state_dict(state["training"])
         self._minima[True].load_state_dict(state["held_out"])
+        self._held_out.load_state_dict(state["evaluations"])
         self._frozen = bool(state["frozen"])
 
     def _solved(self, messages: list[Message], answer: str) -> bool:

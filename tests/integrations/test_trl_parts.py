@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import signal
 
@@ -192,15 +193,41 @@ def test_unsolved_prompts_pay_nothing():
     assert score(rewards, [(0, "7"), (1, "7")]) == ([0.0, 0.0], [0.0, 0.0])
 
 
+def evaluate(rewards, rollouts):
+    correct, economy = score(rewards, rollouts, held_out=True)
+    return rewards.evaluated(rewards.scored, np.stack([correct, economy], axis=-1))
+
+
 def test_held_out_minima_are_their_own_and_can_be_frozen():
-    rewards = CallRewards(RewardsConfig(evaluation_n_opt="frozen"), is_correct)
+    config = RewardsConfig(evaluation_n_opt="frozen")
+    rewards, again = CallRewards(config, is_correct), CallRewards(config, is_correct)
     score(rewards, [(0, "6")])
-    assert score(rewards, [(2, "6")], held_out=True)[1] == [1.0]
-    rewards.evaluated()
-    again = CallRewards(RewardsConfig(evaluation_n_opt="frozen"), is_correct)
-    again.load_state_dict(rewards.state_dict())
-    assert score(again, [(1, "6"), (2, "6")], held_out=True)[1] == pytest.approx([far(1), 1.0])
+    assert evaluate(rewards, [(2, "6")])[0].tolist() == [[1.0, 1.0]]
+    again.load_state_dict(json.loads(json.dumps(rewards.state_dict())))
+    vectors, earlier = evaluate(again, [(1, "6"), (2, "6")])
+    assert vectors[:, 1] == pytest.approx([far(1), 1.0])
+    assert earlier is None
     assert score(again, [(1, "6")])[1] == pytest.approx([far(1)])
+
+
+def test_earlier_evaluations_are_scored_anew_when_fewer_calls_suffice():
+    config = RewardsConfig(evaluation_n_opt="recompute")
+    rewards, again = CallRewards(config, is_correct), CallRewards(config, is_correct)
+    assert evaluate(rewards, [(2, "6"), (1, "6")])[1] is None
+    assert evaluate(rewards, [(2, "6"), (1, "7")])[1] is None
+    again.load_state_dict(json.loads(json.dumps(rewards.state_dict())))
+    vectors, earlier = evaluate(again, [(0, "6"), (1, "6")])
+    # Rows are questions of their own, so the first one's optimum falls from 2 to 0.
+    assert vectors.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert earlier[:, :, 0].tolist() == [[1.0, 1.0], [1.0, 0.0]]
+    np.testing.assert_allclose(earlier[:, :, 1], [[far(2), 1.0], [far(2), 1.0]])
+
+
+def test_running_minima_leave_earlier_evaluations_alone():
+    rewards = CallRewards(RewardsConfig(evaluation_n_opt="running"), is_correct)
+    assert evaluate(rewards, [(2, "6")])[0].tolist() == [[1.0, 1.0]]
+    assert evaluate(rewards, [(0, "6")])[1] is None
+    assert evaluate(rewards, [(2, "6")])[0][:, 1] == pytest.approx([far(2)])
 
 
 def test_a_response_that_ends_in_a_call_has_no_answer():

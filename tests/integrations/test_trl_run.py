@@ -114,6 +114,15 @@ def test_records_say_what_happened(uninterrupted):
     for row in evaluations:
         # The gated economy cannot exceed the accuracy, nor the economy of all rollouts.
         assert row["outcome"][1] <= min(row["outcome"][0], row["economy"]) + 1e-12
+    # Whenever fewer calls turned out to suffice, all earlier evaluations were scored anew.
+    assert any("rescored" in row for row in evaluations)
+    for at, row in enumerate(evaluations):
+        rescored = row.get("rescored", [])
+        assert len(rescored) in (0, at)
+        assert all(
+            after[1] <= then["outcome"][1]
+            for after, then in zip(rescored, evaluations[:at], strict=False)
+        )
     assert evaluations[0]["multiplier"] == 1.0
     assert evaluations[0]["accuracy"] > 0.5, "the warm-up taught too little to test anything"
     assert any(row["informative"] > 0 for row in steps)
