@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Builds the core with a sanitizer and runs its tests:
+#     scripts/test_sanitized.sh address,undefined
+#     scripts/test_sanitized.sh thread
+# A finding ends the run with an error. Needs gcc; the environment is kept in build/ for next time.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+sanitizers=${1:?usage: scripts/test_sanitized.sh address,undefined | thread}
+case $sanitizers in
+  thread) runtime=libtsan.so ;;
+  *address*) runtime=libasan.so ;;
+  *) echo "expected address,undefined or thread, got $sanitizers"; exit 2 ;;
+esac
+
+venv=build/sanitized-${sanitizers//,/-}
+python3 -m venv "$venv"
+"$venv/bin/pip" install --quiet "scikit-build-core>=0.11" "pybind11>=3.0" cmake ninja numpy==2.3.5 \
+  hypothesis pytest pytest-timeout
+PARETOPO_CUDA=OFF "$venv/bin/pip" install --quiet --no-deps --no-build-isolation \
+  --config-settings=cmake.define.PARETOPO_SANITIZE="$sanitizers" \
+  --config-settings=cmake.build-type=RelWithDebInfo --config-settings=install.strip=false \
+  --config-settings=build-dir="$venv/build" .
+
+# Python itself leaks by design and is not instrumented: only what the core does counts.
+export LD_PRELOAD="$(g++ -print-file-name=$runtime) $(g++ -print-file-name=libstdc++.so)"
+export ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export TSAN_OPTIONS=halt_on_error=1:report_signal_unsafe=0
+cd tests # the package is the installed one, whatever the current folder holds
+exec "../$venv/bin/python" -m pytest -p no:cacheprovider core \
+  -k "not seconds and not import_is_fast and not in_a_second and not doctest" "${@:2}"
