@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 
 #include "bindings/points.hpp"
+#include "cpu/isa.hpp"
 #include "ops.hpp"
 
 namespace py = pybind11;
@@ -83,6 +84,9 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.attr("COMPILER") = PARETOPO_COMPILER;
     m.def("cuda_is_compiled", &cuda::is_compiled);
     m.def("cuda_device_count", &cuda::device_count);
+    m.def("set_isa", [](int isa) { cpu::set_isa(static_cast<cpu::Isa>(isa)); }, "isa"_a);
+    m.def("isa", [] { return static_cast<int>(cpu::isa()); });
+    m.def("best_isa", [] { return static_cast<int>(cpu::best_isa()); });
     m.def("set_threads", &cpu::set_threads, "threads"_a);
     m.def("threads", &cpu::threads);
 

@@ -24,7 +24,8 @@ class GroupContributions {
           ref_(ref),
           ignore_dominated_(ignore_dominated),
           contributions_(contributions),
-          refused_(refused) {}
+          refused_(refused),
+          volume_(batch.objectives) {}
 
     void operator()(std::int64_t g) {
         if (refused_->note(batch_, g, sides_.measure(batch_, g, ref_))) return;
@@ -60,7 +61,7 @@ class GroupContributions {
         count_copies();
         const auto width = static_cast<std::size_t>(batch_.objectives);
         rivals_.clear();
-        rival_of_.assign(sides_.count, Volume::kNone);
+        rival_of_.assign(sides_.count, kNone);
         for (std::size_t i = 0; i < sides_.count; ++i) {
             const auto d = static_cast<std::size_t>(sorted_.distinct_of[i]);
             if (ignore_dominated_ && chosen_[d] == 0) continue;
@@ -68,10 +69,11 @@ class GroupContributions {
             const double* row = sides_.values.data() + i * width;
             rivals_.insert(rivals_.end(), row, row + width);
         }
+        const std::size_t rivals = rivals_.size() / width;
+        shares_.resize(rivals);
+        volume_.contributions(rivals_.data(), rivals, 0, rivals, shares_.data());
         for (std::size_t i = 0; i < sides_.count; ++i) {
-            if (!may_contribute(i)) continue;
-            own_[i] = volume_.exclusive(sides_.values.data() + i * width, rivals_.data(),
-                                        rivals_.size() / width, batch_.objectives, rival_of_[i]);
+            if (may_contribute(i)) own_[i] = shares_[rival_of_[i]];
         }
     }
 
@@ -121,7 +123,8 @@ class GroupContributions {
     std::vector<std::uint8_t> chosen_;
     std::vector<std::int32_t> copies_, front_;
     std::vector<std::size_t> rival_of_;
-    std::vector<double> own_, rivals_, shaded_;
+    std::vector<double> own_, rivals_, shares_, shaded_;
+    static constexpr std::size_t kNone = ~std::size_t{0};
 };
 
 }  // namespace

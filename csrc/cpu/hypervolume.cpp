@@ -12,10 +12,10 @@ namespace paretopo::cpu {
 template <typename Scalar>
 std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes) {
     FirstRefused refused;
-    const auto work = [=, &refused, sides = Sides(), volume = Volume()](std::int64_t g) mutable {
+    const auto work = [=, &refused, sides = Sides(),
+                       volume = Volume(batch.objectives)](std::int64_t g) mutable {
         if (refused.note(batch, g, sides.measure(batch, g, ref))) return;
-        volumes[g] = std::ldexp(volume.of(sides.values.data(), sides.count, batch.objectives),
-                                sides.exponent);
+        volumes[g] = std::ldexp(volume.of(sides.values.data(), sides.count), sides.exponent);
     };
     for_each_group(batch.groups, volume_cost(batch.points, batch.objectives), work);
     return refused.index();
@@ -24,15 +24,16 @@ std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes
 template <typename Scalar>
 std::int64_t hv_gain(Batch<Scalar> batch, const double* ref, double* gains) {
     FirstRefused refused;
-    const auto work = [=, &refused, sides = Sides(), volume = Volume()](std::int64_t g) mutable {
+    const auto work = [=, &refused, sides = Sides(),
+                       volume = Volume(batch.objectives)](std::int64_t g) mutable {
         if (refused.note(batch, g, sides.measure(batch, g, ref))) return;
         gains[g] = 0.0;
         const bool is_inside = sides.count > 0 && sides.index[sides.count - 1] == batch.points - 1;
         if (!is_inside) return;
         const std::size_t last = (sides.count - 1) * static_cast<std::size_t>(batch.objectives);
-        gains[g] = std::ldexp(volume.exclusive(sides.values.data() + last, sides.values.data(),
-                                               sides.count - 1, batch.objectives),
-                              sides.exponent);
+        gains[g] = std::ldexp(
+            volume.exclusive(sides.values.data() + last, sides.values.data(), sides.count - 1),
+            sides.exponent);
     };
     for_each_group(batch.groups, volume_cost(batch.points, batch.objectives), work);
     return refused.index();

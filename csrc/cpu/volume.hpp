@@ -3,43 +3,42 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
-#include <vector>
-
-#include "cpu/staircase.hpp"
+#include <memory>
 
 namespace paretopo::cpu {
 
-// Scratch of one thread. Sides are rows of distances from the reference, all positive.
+// What csrc/cpu/lanes/ implements once per instruction set. Sides are rows of distances from the
+// reference, all positive; dominated rows and duplicates are fine.
+class VolumeEngine {
+  public:
+    virtual ~VolumeEngine();
+    virtual double of(const double* sides, std::size_t count, int objectives) = 0;
+    // What `point` dominates that no row does.
+    virtual double exclusive(const double* point, const double* sides, std::size_t count,
+                             int objectives) = 0;
+    // own[i] = what row i dominates that no other row does, for the rows `first` to `end` in the
+    // order of the last objective.
+    virtual void contributions(const double* sides, std::size_t count, int objectives,
+                               std::size_t first, std::size_t end, double* own) = 0;
+};
+
+// Scratch of one thread.
 class Volume {
   public:
-    // The hypervolume of `count` rows; dominated rows and duplicates are fine.
-    //
-    // 2 objectives: sort and sweep, O(n log n). 3: sweep with a staircase, O(n log n). From 4:
-    // sweep over the last objective, each point adding what it alone dominates of the slice (While,
-    // Bradstreet and Barone, 2012), exponential in the objectives at worst.
-    double of(const double* sides, std::size_t count, int objectives);
+    explicit Volume(int objectives);
+    Volume(const Volume& other);
+    Volume& operator=(const Volume&) = delete;
 
-    // What `point` dominates that no row does; row `skip` is passed over.
-    double exclusive(const double* point, const double* sides, std::size_t count, int objectives,
-                     std::size_t skip = kNone);
-
-    static constexpr std::size_t kNone = ~std::size_t{0};
+    // 2 and 3 objectives: sort and sweep, O(n log n). 4: O(n^2). Above: exponential in the
+    // objectives at worst.
+    double of(const double* sides, std::size_t count);
+    double exclusive(const double* point, const double* sides, std::size_t count);
+    void contributions(const double* sides, std::size_t count, std::size_t first, std::size_t end,
+                       double* own);
 
   private:
-    struct Level {  // scratch of one number of objectives
-        std::vector<double> limited, slice, corner, box;
-        std::vector<std::pair<double, std::uint32_t>> order;
-    };
-
-    double of_2d(const double* sides, std::size_t count);
-    double of_3d(const double* sides, std::size_t count);
-    double by_slices(const double* sides, std::size_t count, int objectives);
-    void sort_by_last(const double* sides, std::size_t count, int objectives);
-    Level& level(int objectives);
-
-    std::vector<Level> levels_;
-    Staircase<double> staircase_;
+    int objectives_;
+    std::unique_ptr<VolumeEngine> engine_;
 };
 
 // A guess, in ns, for the choice of threads.

@@ -1,0 +1,30 @@
+#include "cpu/isa.hpp"
+
+#include <atomic>
+
+namespace paretopo::cpu {
+
+Isa best_isa() {
+#if defined(PARETOPO_X86_LANES)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+        return Isa::kAvx512;
+    }
+    if (__builtin_cpu_supports("avx2")) return Isa::kAvx2;
+#endif
+    return Isa::kPortable;
+}
+
+namespace {
+
+std::atomic<Isa>& chosen() {
+    static std::atomic<Isa> value{best_isa()};
+    return value;
+}
+
+}  // namespace
+
+Isa isa() { return chosen().load(std::memory_order_relaxed); }
+void set_isa(Isa isa) { chosen().store(isa); }
+
+}  // namespace paretopo::cpu

@@ -1,0 +1,56 @@
+// Exact volumes of sides in columns, for one instruction set. One engine serves one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/lanes/columns.hpp"
+#include "cpu/lanes/staircase_steps.hpp"
+#include "cpu/volume.hpp"
+
+namespace paretopo::cpu::PARETOPO_LANES {
+
+class Engine final : public VolumeEngine {
+  public:
+    explicit Engine(int objectives);
+    ~Engine() override;
+
+    double of(const double* sides, std::size_t count, int objectives) override;
+    double exclusive(const double* point, const double* sides, std::size_t count,
+                     int objectives) override;
+    void contributions(const double* sides, std::size_t count, int objectives, std::size_t first,
+                       std::size_t end, double* own) override;
+
+  private:
+    // Scratch of one number of objectives. The recursion only goes to fewer objectives, so that no
+    // level is entered twice.
+    struct Level {
+        Buffer<double> prefix, limited, block, gains, vectors;
+        Buffer<std::uint32_t> order;
+    };
+
+    // `rows` are in descending order of their last objective.
+    double sorted(int objectives, Columns rows);
+    double planar(Columns rows);
+    double spatial(Columns rows, double* gains);
+    double by_prefix(int objectives, Columns rows);
+    double exclusive_of(int objectives, const double* point, Columns rows);
+    double exclusive_3d(const double* point, Columns rows);
+    template <int kObjectives>
+    double exclusive_limited(int objectives, const double* point, Columns rows);
+
+    Columns first_block(int objectives, Columns rows, std::size_t tied, double& volume);
+    Columns sorted_columns(const double* sides, std::size_t count, int objectives);
+
+    Level& level(int objectives) { return levels_[objectives]; }
+
+    int most_objectives_;
+    Level* levels_;
+    Buffer<double> steps_, all_, keys_;
+    Buffer<std::uint32_t> order_;
+};
+
+// order[k]: index of the k-th largest key; equal keys in the order of their indices.
+void descending(const double* keys, std::size_t count, std::uint32_t* order);
+
+}  // namespace paretopo::cpu::PARETOPO_LANES

@@ -1,0 +1,318 @@
+// Hypervolume from 4 objectives: a sweep over the last objective, best first. Each point adds what
+// it alone dominates of the slice; the slice is the non-dominated part of the points before it.
+// What a point dominates alone is its box, shrunk to its tightest lower corner, less what the
+// slice dominates of the box, which is a hypervolume of fewer, limited points.
+//
+// Sources: While, Bradstreet and Barone, 2012, "A fast way of calculating exact hypervolumes"
+// (limiting, slicing); Guerreiro and Fonseca, 2018, "Computing and updating hypervolume
+// contributions in up to four dimensions" (delimiters of a box).
+#include <cstring>
+
+#include "cpu/lanes/volume_engine.hpp"
+
+namespace paretopo::cpu::PARETOPO_LANES {
+namespace {
+
+PARETOPO_LANE double product(const double* sides, int objectives) {
+    double volume = sides[0];
+    for (int m = 1; m < objectives; ++m) volume *= sides[m];
+    return volume;
+}
+
+// Is some row at least as large as `point` in every objective?
+bool is_covered(const double* point, Columns rows, int objectives) {
+    for (std::size_t i = 0; i < rows.count; i += kLanes) {
+        Mask covers = reaches(load(rows[0] + i), all(point[0]));
+        for (int m = 1; m < objectives && bits(covers); ++m) {
+            covers = both(covers, reaches(load(rows[m] + i), all(point[m])));
+        }
+        if (bits(covers)) return true;
+    }
+    return false;
+}
+
+PARETOPO_LANE void append(Columns& rows, const double* point, int objectives) {
+    for (int m = 0; m < objectives; ++m) rows[m][rows.count] = point[m];
+    ++rows.count;
+    rows.close(objectives);
+}
+
+// Drops the rows that `point` covers and puts it in its place; the last objective descends.
+void insert(Columns& rows, const double* point, int objectives) {
+    const double* last = rows[objectives - 1];
+    const double key = point[objectives - 1];
+    std::size_t place = 0;
+    for (std::size_t left = rows.count; left > 0;) {
+        const std::size_t half = left / 2;
+        const bool is_before = last[place + half] > key;
+        place = is_before ? place + half + 1 : place;
+        left = is_before ? left - half - 1 : half;
+    }
+    // Covered rows lie behind this place. The first of them makes room for the point.
+    std::size_t hole = rows.count;
+    std::size_t kept = rows.count;
+    for (std::size_t i = place; i < rows.count; i += kLanes) {
+        Mask covered = reaches(all(point[0]), load(rows[0] + i));
+        for (int m = 1; m < objectives && bits(covered); ++m) {
+            covered = both(covered, reaches(all(point[m]), load(rows[m] + i)));
+        }
+        unsigned chosen = bits(covered);
+        if (rows.count - i < static_cast<std::size_t>(kLanes)) {
+            chosen &= (1U << (rows.count - i)) - 1;  // the zeros behind the rows are no rows
+        }
+        if (hole == rows.count) {
+            if (chosen == 0) continue;
+            hole = kept = i + static_cast<std::size_t>(__builtin_ctz(chosen));
+            chosen &= chosen - 1;
+            const std::size_t end =
+                rows.count < i + static_cast<std::size_t>(kLanes) ? rows.count : i + kLanes;
+            for (std::size_t r = hole + 1; r < end; ++r) {
+                if (chosen >> (r - i) & 1) continue;
+                ++kept;
+                for (int m = 0; m < objectives; ++m) rows[m][kept] = rows[m][r];
+            }
+            continue;
+        }
+        const std::size_t end =
+            rows.count < i + static_cast<std::size_t>(kLanes) ? rows.count : i + kLanes;
+        for (std::size_t r = i; r < end; ++r) {
+            if (chosen >> (r - i) & 1) continue;
+            ++kept;
+            for (int m = 0; m < objectives; ++m) rows[m][kept] = rows[m][r];
+        }
+    }
+    const std::size_t size = (hole == rows.count ? rows.count : kept) + 1;
+    for (int m = 0; m < objectives; ++m) {
+        double* column = rows[m];
+        std::memmove(column + place + 1, column + place, (hole - place) * sizeof(double));
+        column[place] = point[m];
+    }
+    rows.count = size;
+    rows.close(objectives);
+}
+
+}  // namespace
+
+double Engine::sorted(int objectives, Columns rows) {
+    const std::size_t n = rows.count;
+    if (n == 0) return 0.0;
+    if (n <= 3) {  // inclusion and exclusion
+        double whole[3] = {1.0, 1.0, 1.0};
+        double pairs[3] = {1.0, 1.0, 1.0};
+        double triple = 1.0;
+        if (n == 1) {
+            for (int m = 0; m < objectives; ++m) whole[0] *= rows[m][0];
+            return whole[0];
+        }
+        const auto lower = [](double a, double b) { return a < b ? a : b; };
+        if (n == 2) {
+            for (int m = 0; m < objectives; ++m) {
+                const double a = rows[m][0];
+                const double b = rows[m][1];
+                whole[0] *= a;
+                whole[1] *= b;
+                triple *= lower(a, b);
+            }
+            return whole[0] + (whole[1] - triple);
+        }
+        for (int m = 0; m < objectives; ++m) {
+            const double a = rows[m][0];
+            const double b = rows[m][1];
+            const double c = rows[m][2];
+            const double ab = lower(a, b);
+            whole[0] *= a;
+            whole[1] *= b;
+            whole[2] *= c;
+            pairs[0] *= ab;
+            pairs[1] *= lower(a, c);
+            pairs[2] *= lower(b, c);
+            triple *= lower(ab, c);
+        }
+        return whole[0] + (whole[1] - pairs[0]) + ((whole[2] - pairs[1]) - (pairs[2] - triple));
+    }
+    switch (objectives) {
+        case 1:
+            return rows[0][0];
+        case 2:
+            return planar(rows);
+        case 3:
+            return spatial(rows, nullptr);
+        default:
+            return by_prefix(objectives, rows);
+    }
+}
+
+// The rows that share the best last objective, swept as one set of one objective less: limiting
+// makes about half of all rows share it.
+Columns Engine::first_block(int objectives, Columns rows, std::size_t tied, double& volume) {
+    const int rest = objectives - 1;
+    Level& mine = level(objectives);
+    Columns block = columns_in(mine.block, rest, tied);
+    std::uint32_t* order = mine.order.of(tied + kRoom);
+    descending(rows[rest - 1], tied, order);
+    for (int m = 0; m < rest; ++m) {
+        const double* from = rows[m];
+        double* to = block[m];
+        for (std::size_t i = 0; i < tied; ++i) to[i] = from[order[i]];
+    }
+    block.count = tied;
+    block.close(rest);
+
+    Columns prefix = columns_in(mine.prefix, rest, rows.count);
+    prefix.close(rest);
+    double* point = mine.vectors.of(static_cast<std::size_t>(2 * objectives));
+    double* gains = rest == 3 ? mine.gains.of(tied) : nullptr;
+    if (gains) volume = spatial(block, gains);
+    for (std::size_t i = 0; i < tied; ++i) {
+        for (int m = 0; m < rest; ++m) point[m] = block[m][i];
+        if (gains ? gains[i] > 0.0 : !is_covered(point, prefix, rest)) append(prefix, point, rest);
+    }
+    if (!gains) volume = sorted(rest, prefix);
+    return prefix;
+}
+
+double Engine::by_prefix(int objectives, Columns rows) {
+    const int rest = objectives - 1;
+    const double* last = rows[rest];
+    std::size_t i = 1;
+    while (i < rows.count && last[i] == last[0]) ++i;
+
+    double volume = 0.0;
+    Columns prefix;
+    double* point = level(objectives).vectors.of(static_cast<std::size_t>(2 * objectives));
+    if (i > 1) {
+        prefix = first_block(objectives, rows, i, volume);
+    } else {
+        prefix = columns_in(level(objectives).prefix, rest, rows.count);
+        for (int m = 0; m < rest; ++m) point[m] = rows[m][0];
+        append(prefix, point, rest);
+        volume = product(point, rest);
+    }
+    volume *= last[0];
+    for (; i < rows.count; ++i) {
+        for (int m = 0; m < rest; ++m) point[m] = rows[m][i];
+        const double gain = exclusive_of(rest, point, prefix);
+        if (!(gain > 0.0)) continue;
+        volume += gain * last[i];
+        if (i + 1 < rows.count) insert(prefix, point, rest);
+    }
+    return volume;
+}
+
+double Engine::exclusive_of(int objectives, const double* point, Columns rows) {
+    switch (objectives) {
+        case 3:
+            return exclusive_3d(point, rows);
+        case 4:
+            return exclusive_limited<4>(4, point, rows);
+        case 5:
+            return exclusive_limited<5>(5, point, rows);
+        case 6:
+            return exclusive_limited<6>(6, point, rows);
+        case 7:
+            return exclusive_limited<7>(7, point, rows);
+        default:
+            return exclusive_limited<0>(objectives, point, rows);
+    }
+}
+
+template <int kObjectives>
+double Engine::exclusive_limited(int objectives, const double* point, Columns rows) {
+    const int width = kObjectives > 0 ? kObjectives : objectives;
+    Level& mine = level(width);
+    double* corner = mine.vectors.of(static_cast<std::size_t>(2 * width + 2)) + width + 1;
+    for (int m = 0; m < width; ++m) corner[m] = 0.0;
+
+    // A row that falls short of the point in one objective only cuts the box there.
+    constexpr unsigned kAll = (1U << kLanes) - 1;
+    for (std::size_t i = 0; i < rows.count; i += kLanes) {
+        Mask once = none();
+        Mask twice = none();
+        for (int m = 0; m < width; ++m) {
+            const Mask is_short = above(all(point[m]), load(rows[m] + i));
+            twice = either(twice, both(once, is_short));
+            once = either(once, is_short);
+        }
+        if (bits(once) != kAll) return 0.0;
+        for (unsigned chosen = bits(without(once, twice)); chosen; chosen &= chosen - 1) {
+            const std::size_t r = i + static_cast<std::size_t>(__builtin_ctz(chosen));
+            int m = 0;
+            while (rows[m][r] >= point[m]) ++m;
+            if (rows[m][r] > corner[m]) corner[m] = rows[m][r];
+        }
+    }
+
+    Columns limited = columns_in(mine.limited, width, rows.count);
+    for (std::size_t i = 0; i < rows.count; i += kLanes) {
+        Doubles reach[kObjectives > 0 ? kObjectives : 1];
+        Mask inside = above(load(rows[0] + i), all(corner[0]));
+        for (int m = 1; m < width; ++m) {
+            inside = both(inside, above(load(rows[m] + i), all(corner[m])));
+        }
+        if (!bits(inside)) continue;
+        for (int m = 0; m < width; ++m) {
+            Doubles& side = reach[kObjectives > 0 ? m : 0];
+            side = smaller(load(rows[m] + i), all(point[m])) - all(corner[m]);
+            squeeze(limited[m] + limited.count, inside, side);
+        }
+        limited.count += static_cast<std::size_t>(count(inside));
+    }
+    limited.close(width);
+
+    double box = point[0] - corner[0];
+    for (int m = 1; m < width; ++m) box *= point[m] - corner[m];
+    if (limited.count == 0) return box;
+    const double gain = box - sorted(width, limited);
+    return gain > 0.0 ? gain : 0.0;
+}
+
+// Top-level rows, sorted by their last objective.
+Columns Engine::sorted_columns(const double* sides, std::size_t count, int objectives) {
+    const auto width = static_cast<std::size_t>(objectives);
+    Columns rows = columns_in(all_, objectives, count);
+    double* keys = keys_.of(count + kRoom);
+    for (std::size_t i = 0; i < count; ++i) keys[i] = sides[i * width + width - 1];
+    std::uint32_t* order = order_.of(count + kRoom);
+    descending(keys, count, order);
+    for (std::size_t i = 0; i < count; ++i) {
+        const double* side = sides + order[i] * width;
+        for (int m = 0; m < objectives; ++m) rows[m][i] = side[m];
+    }
+    rows.count = count;
+    rows.close(objectives);
+    return rows;
+}
+
+double Engine::of(const double* sides, std::size_t count, int objectives) {
+    return sorted(objectives, sorted_columns(sides, count, objectives));
+}
+
+double Engine::exclusive(const double* point, const double* sides, std::size_t count,
+                         int objectives) {
+    return exclusive_of(objectives, point, sorted_columns(sides, count, objectives));
+}
+
+void Engine::contributions(const double* sides, std::size_t count, int objectives,
+                           std::size_t first, std::size_t end, double* own) {
+    const Columns rows = sorted_columns(sides, count, objectives);
+    const std::uint32_t* order = order_.of(count);
+    double* point = keys_.of(static_cast<std::size_t>(objectives));
+    for (std::size_t i = first; i < end; ++i) {
+        // A row of zeros limits nothing: the point is its own rival no more.
+        for (int m = 0; m < objectives; ++m) {
+            point[m] = rows[m][i];
+            rows[m][i] = 0.0;
+        }
+        own[order[i]] = exclusive_of(objectives, point, rows);
+        for (int m = 0; m < objectives; ++m) rows[m][i] = point[m];
+    }
+}
+
+Engine::Engine(int objectives)
+    : most_objectives_(objectives), levels_(new Level[static_cast<std::size_t>(objectives) + 1]) {}
+
+Engine::~Engine() { delete[] levels_; }
+
+VolumeEngine* make_volume_engine(int objectives) { return new Engine(objectives); }
+
+}  // namespace paretopo::cpu::PARETOPO_LANES
