@@ -6,7 +6,7 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
-constexpr std::size_t kCounted = 64;  // keys
+constexpr std::size_t kCounted = 384;  // keys
 
 }  // namespace
 

@@ -47,6 +47,9 @@ PARETOPO_LANE Mask either(Mask a, Mask b) { return a | b; }
 PARETOPO_LANE Mask without(Mask a, Mask b) { return static_cast<Mask>(a & ~b); }
 PARETOPO_LANE Mask none() { return 0; }
 PARETOPO_LANE unsigned bits(Mask mask) { return mask; }
+PARETOPO_LANE Mask lanes_before(int lane) {  // none if negative
+    return static_cast<Mask>(lane < 0 ? 0 : lane > 7 ? 0xff : (1 << lane) - 1);
+}
 PARETOPO_LANE Doubles where(Mask mask, Doubles a) { return _mm512_maskz_mov_pd(mask, a); }
 PARETOPO_LANE Doubles choose(Mask mask, Doubles a, Doubles b) {
     return _mm512_mask_blend_pd(mask, b, a);
@@ -66,6 +69,14 @@ PARETOPO_LANE Mask either(Mask a, Mask b) { return a | b; }
 PARETOPO_LANE Mask without(Mask a, Mask b) { return a & ~b; }
 PARETOPO_LANE Mask none() { return Mask{}; }
 PARETOPO_LANE Doubles where(Mask mask, Doubles a) { return (Doubles)((Words)a & mask); }
+PARETOPO_LANE Mask lanes_before(int lane) {
+#if defined(__AVX2__)
+    const Words index = {0, 1, 2, 3};
+#else
+    const Words index = {0, 1};
+#endif
+    return index < lane;
+}
 PARETOPO_LANE Doubles choose(Mask mask, Doubles a, Doubles b) {
     return (Doubles)(((Words)a & mask) | ((Words)b & ~mask));
 }
@@ -96,9 +107,36 @@ PARETOPO_LANE void squeeze(double* to, Mask mask, Doubles a) {
 PARETOPO_LANE int count(Mask mask) { return __builtin_popcount(bits(mask)); }
 
 PARETOPO_LANE double largest(Doubles a) {
-    double most = a[0];
-    for (int lane = 1; lane < kLanes; ++lane) most = a[lane] > most ? a[lane] : most;
-    return most;
+#if defined(__AVX512F__)
+    const __m256d half = _mm256_max_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1));
+    const __m128d two = _mm_max_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
+    return _mm_cvtsd_f64(_mm_max_sd(two, _mm_unpackhi_pd(two, two)));
+#elif defined(__AVX2__)
+    const __m128d two = _mm_max_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_max_sd(two, _mm_unpackhi_pd(two, two)));
+#else
+    return a[0] > a[1] ? a[0] : a[1];
+#endif
+}
+
+// Eight doubles on every path, so that their sum is taken in one order everywhere.
+inline constexpr int kEight = 8;
+inline constexpr int kParts = kEight / kLanes;
+
+PARETOPO_LANE double sum_of_eight(const Doubles* parts) {
+#if defined(__AVX512F__)
+    const __m256d four =
+        _mm256_add_pd(_mm512_castpd512_pd256(parts[0]), _mm512_extractf64x4_pd(parts[0], 1));
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two));
+#elif defined(__AVX2__)
+    const __m256d four = _mm256_add_pd(parts[0], parts[1]);
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two));
+#else
+    const Doubles two = (parts[0] + parts[2]) + (parts[1] + parts[3]);
+    return two[0] + two[1];
+#endif
 }
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

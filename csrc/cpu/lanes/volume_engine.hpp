@@ -22,6 +22,12 @@ class Engine final : public VolumeEngine {
                        std::size_t end, double* own) override;
 
   private:
+    struct Corner {
+        double x, y, z;
+    };
+
+    static constexpr std::size_t kMostDense = 64;  // hits; beyond, O(hits^2) columns cost more
+
     // Scratch of one number of objectives. The recursion only goes to fewer objectives, so that no
     // level is entered twice.
     struct Level {
@@ -36,6 +42,8 @@ class Engine final : public VolumeEngine {
     double by_prefix(int objectives, Columns rows);
     double exclusive_of(int objectives, const double* point, Columns rows);
     double exclusive_3d(const double* point, Columns rows);
+    double by_steps(const double* x, const double* y, const double* z, std::size_t hits,
+                    const Corner& point, Corner corner);
     template <int kObjectives>
     double exclusive_limited(int objectives, const double* point, Columns rows);
 

@@ -38,57 +38,59 @@ PARETOPO_LANE void append(Columns& rows, const double* point, int objectives) {
 }
 
 // Drops the rows that `point` covers and puts it in its place; the last objective descends.
-void insert(Columns& rows, const double* point, int objectives) {
-    const double* last = rows[objectives - 1];
-    const double key = point[objectives - 1];
+template <int kObjectives>
+PARETOPO_LANE void insert_in(Columns& rows, const double* point, int objectives) {
+    const int width = kObjectives > 0 ? kObjectives : objectives;
+    const double* last = rows[width - 1];
+    const Doubles key = all(point[width - 1]);
     std::size_t place = 0;
-    for (std::size_t left = rows.count; left > 0;) {
-        const std::size_t half = left / 2;
-        const bool is_before = last[place + half] > key;
-        place = is_before ? place + half + 1 : place;
-        left = is_before ? left - half - 1 : half;
+    for (;;) {  // the zeros behind the rows stop it
+        const int before = count(above(load(last + place), key));
+        place += static_cast<std::size_t>(before);
+        if (before < kLanes) break;
     }
-    // Covered rows lie behind this place. The first of them makes room for the point.
-    std::size_t hole = rows.count;
-    std::size_t kept = rows.count;
-    for (std::size_t i = place; i < rows.count; i += kLanes) {
+    // Covered rows lie behind this place.
+    const auto kept_at = [&](std::size_t i) {
         Mask covered = reaches(all(point[0]), load(rows[0] + i));
-        for (int m = 1; m < objectives && bits(covered); ++m) {
+        for (int m = 1; m < width; ++m) {
             covered = both(covered, reaches(all(point[m]), load(rows[m] + i)));
         }
-        unsigned chosen = bits(covered);
-        if (rows.count - i < static_cast<std::size_t>(kLanes)) {
-            chosen &= (1U << (rows.count - i)) - 1;  // the zeros behind the rows are no rows
+        const std::size_t left = rows.count - i;
+        const int valid = left < kLanes ? static_cast<int>(left) : kLanes;
+        return without(lanes_before(valid), covered);
+    };
+    std::size_t kept = place;
+    for (std::size_t i = place; i < rows.count; i += kLanes) {
+        const Mask keep = kept_at(i);
+        const auto stays = static_cast<std::size_t>(count(keep));
+        if (kept != i || (stays < kLanes && i + stays < rows.count)) {
+            for (int m = 0; m < width; ++m) squeeze(rows[m] + kept, keep, load(rows[m] + i));
         }
-        if (hole == rows.count) {
-            if (chosen == 0) continue;
-            hole = kept = i + static_cast<std::size_t>(__builtin_ctz(chosen));
-            chosen &= chosen - 1;
-            const std::size_t end =
-                rows.count < i + static_cast<std::size_t>(kLanes) ? rows.count : i + kLanes;
-            for (std::size_t r = hole + 1; r < end; ++r) {
-                if (chosen >> (r - i) & 1) continue;
-                ++kept;
-                for (int m = 0; m < objectives; ++m) rows[m][kept] = rows[m][r];
-            }
-            continue;
-        }
-        const std::size_t end =
-            rows.count < i + static_cast<std::size_t>(kLanes) ? rows.count : i + kLanes;
-        for (std::size_t r = i; r < end; ++r) {
-            if (chosen >> (r - i) & 1) continue;
-            ++kept;
-            for (int m = 0; m < objectives; ++m) rows[m][kept] = rows[m][r];
-        }
+        kept += stays;
     }
-    const std::size_t size = (hole == rows.count ? rows.count : kept) + 1;
-    for (int m = 0; m < objectives; ++m) {
+    for (int m = 0; m < width; ++m) {
         double* column = rows[m];
-        std::memmove(column + place + 1, column + place, (hole - place) * sizeof(double));
+        for (std::size_t i = place + (kept - place + kLanes - 1) / kLanes * kLanes; i > place;) {
+            i -= kLanes;
+            store(column + i + 1, load(column + i));
+        }
         column[place] = point[m];
     }
-    rows.count = size;
-    rows.close(objectives);
+    rows.count = kept + 1;
+    rows.close(width);
+}
+
+void insert(Columns& rows, const double* point, int objectives) {
+    switch (objectives) {
+        case 3:
+            return insert_in<3>(rows, point, 3);
+        case 4:
+            return insert_in<4>(rows, point, 4);
+        case 5:
+            return insert_in<5>(rows, point, 5);
+        default:
+            return insert_in<0>(rows, point, objectives);
+    }
 }
 
 }  // namespace

@@ -64,42 +64,100 @@ double Engine::exclusive_3d(const double* point, Columns rows) {
         below = largest(most_y);
     }
 
-    // Downwards from the top of the point, the area that is its own shrinks.
-    double* memory = steps_.of(2 * (rows.count + 2));
-    Steps steps{memory, memory + rows.count + 2};
-    double area = (px - left) * (py - below);
-    double volume = 0.0;
-    double level = pz;
+    // Rows within that rectangle, from the top down to the first that covers all of it.
+    const std::size_t room = rows.count + 3 * kRoom;
+    double* hit_x = steps_.of(4 * room);
+    double* hit_y = hit_x + room;
+    double* hit_z = hit_y + room;
+    std::size_t hits = 0;
+    double floor = 0.0;
     for (std::size_t i = 0; i < rows.count; i += kLanes) {
-        unsigned chosen = bits(both(above(load(x + i), all(left)), above(load(y + i), all(below))));
-        for (; chosen; chosen &= chosen - 1) {
-            const std::size_t r = i + static_cast<std::size_t>(__builtin_ctz(chosen));
-            double qx = x[r];
-            double qy = y[r];
-            if (qx <= left || qy <= below) continue;  // cut off since the comparison
-            const double height = z[r] < pz ? z[r] : pz;
-            volume += area * (level - height);
-            level = height;
-            const bool wide = qx >= px;
-            const bool tall = qy >= py;
-            if (wide && tall) return volume;
-            qx = wide ? px : qx;
-            qy = tall ? py : qy;
-            const Steps::Taken taken = steps.take(qx, qy, left, below);
-            if (!(taken.area > 0.0)) continue;
-            area -= taken.area;
-            if (wide) {
-                steps.drop(0, taken.end);
-                below = qy;
-            } else if (tall) {
-                steps.drop(taken.first, steps.size);
-                left = qx;
-            } else {
-                steps.replace(taken.first, taken.end, qx, qy);
+        const Doubles qx = load(x + i);
+        const Doubles qy = load(y + i);
+        Mask inside = both(above(qx, all(left)), above(qy, all(below)));
+        const unsigned covers = bits(both(reaches(qx, all(px)), reaches(qy, all(py))));
+        if (covers) {
+            const int first = __builtin_ctz(covers);
+            floor = z[i + static_cast<std::size_t>(first)];
+            inside = both(inside, lanes_before(first));
+        }
+        squeeze(hit_x + hits, inside, smaller(qx, all(px)));
+        squeeze(hit_y + hits, inside, smaller(qy, all(py)));
+        squeeze(hit_z + hits, inside, smaller(load(z + i), all(pz)));
+        hits += static_cast<std::size_t>(count(inside));
+        if (covers) break;
+    }
+    if (hits == 0) return (px - left) * (py - below) * (pz - floor);
+    if (hits > kMostDense) {
+        return by_steps(hit_x, hit_y, hit_z, hits, {px, py, pz}, {left, below, floor});
+    }
+
+    // One lane per column of the rectangle: from the x of a hit to the next x on the left. Down the
+    // levels the free part of a column, above all hits at least as wide, only shrinks.
+    hit_z[hits] = floor;
+    for (std::size_t i = 0; i < kRoom; ++i) hit_x[hits + i] = left;
+    double volume = 0.0;
+    double widest = hit_x[0];
+    for (std::size_t first = 0; first < hits; first += kEight) {
+        Doubles column[kParts];
+        Doubles next[kParts];
+        Doubles top[kParts];
+        Doubles free[kParts];
+        for (int p = 0; p < kParts; ++p) {
+            column[p] = load(hit_x + first + static_cast<std::size_t>(p * kLanes));
+            next[p] = all(left);
+            top[p] = all(below);
+            free[p] = all(py - below) * all(pz - hit_z[0]);
+        }
+        for (std::size_t k = 0; k < hits; ++k) {
+            const Doubles qx = all(hit_x[k]);
+            const Doubles qy = all(hit_y[k]);
+            const Doubles drop = all(hit_z[k] - hit_z[k + 1]);
+            const int earlier = k > first ? static_cast<int>(k - first) : 0;
+            for (int p = 0; p < kParts; ++p) {
+                // Of equal columns all but the last are empty.
+                const Mask narrower = above(column[p], qx);
+                const Mask equal_later =
+                    both(reaches(column[p], qx), lanes_before(earlier - p * kLanes));
+                next[p] = choose(either(narrower, equal_later), larger(next[p], qx), next[p]);
+                top[p] = choose(narrower, top[p], larger(top[p], qy));
+                free[p] += (all(py) - top[p]) * drop;
             }
+            widest = hit_x[k] > widest ? hit_x[k] : widest;
+        }
+        Doubles parts[kParts];
+        for (int p = 0; p < kParts; ++p) parts[p] = (column[p] - next[p]) * free[p];
+        volume += sum_of_eight(parts);
+    }
+    return volume + (px - widest) * (py - below) * (pz - floor);
+}
+
+// The same for many hits, one after the other: the free area shrinks by what each takes.
+double Engine::by_steps(const double* x, const double* y, const double* z, std::size_t hits,
+                        const Corner& point, Corner corner) {
+    double* memory = levels_[3].gains.of(2 * (hits + 2));
+    Steps steps{memory, memory + hits + 2};
+    double area = (point.x - corner.x) * (point.y - corner.y);
+    double volume = 0.0;
+    double level = point.z;
+    for (std::size_t i = 0; i < hits; ++i) {
+        if (x[i] <= corner.x || y[i] <= corner.y) continue;
+        const Steps::Taken taken = steps.take(x[i], y[i], corner.x, corner.y);
+        if (!(taken.area > 0.0)) continue;
+        volume += area * (level - z[i]);
+        level = z[i];
+        area -= taken.area;
+        if (x[i] >= point.x) {
+            steps.drop(0, taken.end);
+            corner.y = y[i];
+        } else if (y[i] >= point.y) {
+            steps.drop(taken.first, steps.size);
+            corner.x = x[i];
+        } else {
+            steps.replace(taken.first, taken.end, x[i], y[i]);
         }
     }
-    return volume + area * level;
+    return volume + area * (level - corner.z);
 }
 
 }  // namespace paretopo::cpu::PARETOPO_LANES
