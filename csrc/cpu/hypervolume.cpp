@@ -1,21 +1,36 @@
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "cpu/for_each_group.hpp"
+#include "cpu/hypervolume_3d.hpp"
 #include "cpu/refused.hpp"
 #include "cpu/sides.hpp"
 #include "cpu/volume.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
+namespace {
+
+constexpr std::size_t kFew = 96;  // points; up to here counting ranks beats sorting
+
+}  // namespace
 
 template <typename Scalar>
 std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes) {
     FirstRefused refused;
-    const auto work = [=, &refused, sides = Sides(),
+    const auto work = [=, &refused, sides = Sides(), sweep = Sweep(),
                        volume = Volume(batch.objectives)](std::int64_t g) mutable {
         if (refused.note(batch, g, sides.measure(batch, g, ref))) return;
-        volumes[g] = std::ldexp(volume.of(sides.values.data(), sides.count), sides.exponent);
+        double own = 0.0;
+        if (batch.objectives == 2 && sides.count > kFew) {
+            own = sweep.volume_2d(sides.values.data(), sides.count);
+        } else if (batch.objectives == 3 && sides.count > kFew) {
+            own = sweep.volume_3d(sides.values.data(), sides.count);
+        } else {
+            own = volume.of(sides.values.data(), sides.count);
+        }
+        volumes[g] = sides.exponent == 0 ? own : std::ldexp(own, sides.exponent);
     };
     for_each_group(batch.groups, volume_cost(batch.points, batch.objectives), work);
     return refused.index();

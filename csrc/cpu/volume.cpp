@@ -24,24 +24,59 @@ VolumeEngine* make_engine(int objectives) {
     return portable::make_volume_engine(objectives);
 }
 
+// The engine that this thread used last: its scratch is warm, and a small set pays no allocation.
+struct Idle {
+    Isa isa = Isa::kPortable;
+    int objectives = 0;
+    std::unique_ptr<VolumeEngine> engine;
+};
+thread_local Idle idle;
+
+std::unique_ptr<VolumeEngine> take_engine(int objectives) {
+    if (idle.engine && idle.isa == isa() && idle.objectives == objectives) {
+        return std::move(idle.engine);
+    }
+    return std::unique_ptr<VolumeEngine>(make_engine(objectives));
+}
+
+constexpr std::size_t kMostIdleBytes = std::size_t{4} << 20;
+
 }  // namespace
 
 VolumeEngine::~VolumeEngine() = default;
 
-Volume::Volume(int objectives) : objectives_(objectives), engine_(make_engine(objectives)) {}
-Volume::Volume(const Volume& other) : Volume(other.objectives_) {}
+Volume::Volume(int objectives) : objectives_(objectives) {}
+Volume::Volume(const Volume& other) : objectives_(other.objectives_) {}
+
+Volume::~Volume() {
+    if (engine_ && engine_->bytes() <= kMostIdleBytes) {
+        idle = {isa_, objectives_, std::move(engine_)};
+    }
+}
+
+VolumeEngine& Volume::engine() {
+    if (!engine_) {
+        isa_ = isa();
+        engine_ = take_engine(objectives_);
+    }
+    return *engine_;
+}
 
 double Volume::of(const double* sides, std::size_t count) {
-    return engine_->of(sides, count, objectives_);
+    return engine().of(sides, count, objectives_);
 }
 
 double Volume::exclusive(const double* point, const double* sides, std::size_t count) {
-    return engine_->exclusive(point, sides, count, objectives_);
+    return engine().exclusive(point, sides, count, objectives_);
 }
 
 void Volume::contributions(const double* sides, std::size_t count, std::size_t first,
                            std::size_t end, double* own) {
-    engine_->contributions(sides, count, objectives_, first, end, own);
+    engine().contributions(sides, count, objectives_, first, end, own);
+}
+
+void Volume::nondominated(const double* sides, std::size_t count, std::uint8_t* kept) {
+    engine().nondominated(sides, count, objectives_, kept);
 }
 
 }  // namespace paretopo::cpu

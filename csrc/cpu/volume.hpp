@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "cpu/isa.hpp"
+
 namespace paretopo::cpu {
 
 // What csrc/cpu/lanes/ implements once per instruction set. Sides are rows of distances from the
@@ -12,6 +14,7 @@ namespace paretopo::cpu {
 class VolumeEngine {
   public:
     virtual ~VolumeEngine();
+    virtual std::size_t bytes() const = 0;  // of scratch
     virtual double of(const double* sides, std::size_t count, int objectives) = 0;
     // What `point` dominates that no row does.
     virtual double exclusive(const double* point, const double* sides, std::size_t count,
@@ -20,13 +23,17 @@ class VolumeEngine {
     // order of the last objective.
     virtual void contributions(const double* sides, std::size_t count, int objectives,
                                std::size_t first, std::size_t end, double* own) = 0;
+    // kept[i]: 1 unless a row is better than row i in one objective and nowhere worse.
+    virtual void nondominated(const double* sides, std::size_t count, int objectives,
+                              std::uint8_t* kept) = 0;
 };
 
 // Scratch of one thread.
 class Volume {
   public:
     explicit Volume(int objectives);
-    Volume(const Volume& other);
+    Volume(const Volume& other);  // the same objectives, scratch of its own
+    ~Volume();
     Volume& operator=(const Volume&) = delete;
 
     // 2 and 3 objectives: sort and sweep, O(n log n). 4: O(n^2). Above: exponential in the
@@ -35,9 +42,13 @@ class Volume {
     double exclusive(const double* point, const double* sides, std::size_t count);
     void contributions(const double* sides, std::size_t count, std::size_t first, std::size_t end,
                        double* own);
+    void nondominated(const double* sides, std::size_t count, std::uint8_t* kept);
 
   private:
+    VolumeEngine& engine();
+
     int objectives_;
+    Isa isa_ = Isa::kPortable;
     std::unique_ptr<VolumeEngine> engine_;
 };
 

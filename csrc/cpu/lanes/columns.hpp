@@ -32,6 +32,8 @@ class Buffer {
         return data_;
     }
 
+    std::size_t bytes() const { return size_ * sizeof(Number); }
+
   private:
     static constexpr std::align_val_t kAlignment{64};
     void release() {

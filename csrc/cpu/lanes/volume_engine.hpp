@@ -15,11 +15,14 @@ class Engine final : public VolumeEngine {
     explicit Engine(int objectives);
     ~Engine() override;
 
+    std::size_t bytes() const override;
     double of(const double* sides, std::size_t count, int objectives) override;
     double exclusive(const double* point, const double* sides, std::size_t count,
                      int objectives) override;
     void contributions(const double* sides, std::size_t count, int objectives, std::size_t first,
                        std::size_t end, double* own) override;
+    void nondominated(const double* sides, std::size_t count, int objectives,
+                      std::uint8_t* kept) override;
 
   private:
     struct Corner {

@@ -311,9 +311,43 @@ void Engine::contributions(const double* sides, std::size_t count, int objective
 }
 
 Engine::Engine(int objectives)
-    : most_objectives_(objectives), levels_(new Level[static_cast<std::size_t>(objectives) + 1]) {}
+    : most_objectives_(objectives),
+      levels_(new Level[static_cast<std::size_t>(objectives < 3 ? 3 : objectives) + 1]) {}
 
 Engine::~Engine() { delete[] levels_; }
+
+void Engine::nondominated(const double* sides, std::size_t count, int objectives,
+                          std::uint8_t* kept) {
+    const Columns rows = sorted_columns(sides, count, objectives);
+    const std::uint32_t* order = order_.of(count);
+    double* point = keys_.of(static_cast<std::size_t>(objectives));
+    for (std::size_t k = 0; k < count; ++k) {
+        for (int m = 0; m < objectives; ++m) point[m] = rows[m][k];
+        bool is_dominated = false;
+        for (std::size_t i = 0; i < count && !is_dominated; i += kLanes) {
+            const Doubles last = load(rows[objectives - 1] + i);
+            Mask covers = reaches(last, all(point[objectives - 1]));
+            if (!bits(covers)) break;
+            Mask better = above(last, all(point[objectives - 1]));
+            for (int m = 0; m + 1 < objectives; ++m) {
+                covers = both(covers, reaches(load(rows[m] + i), all(point[m])));
+                better = either(better, above(load(rows[m] + i), all(point[m])));
+            }
+            is_dominated = bits(both(covers, better)) != 0;
+        }
+        kept[order[k]] = is_dominated ? 0 : 1;
+    }
+}
+
+std::size_t Engine::bytes() const {
+    std::size_t sum = steps_.bytes() + all_.bytes() + keys_.bytes() + order_.bytes();
+    for (int m = 0; m <= most_objectives_; ++m) {
+        const Level& one = levels_[m];
+        sum += one.prefix.bytes() + one.limited.bytes() + one.block.bytes() + one.gains.bytes() +
+               one.vectors.bytes() + one.order.bytes();
+    }
+    return sum;
+}
 
 VolumeEngine* make_volume_engine(int objectives) { return new Engine(objectives); }
 
