@@ -54,6 +54,11 @@ PARETOPO_LANE Doubles where(Mask mask, Doubles a) { return _mm512_maskz_mov_pd(m
 PARETOPO_LANE Doubles choose(Mask mask, Doubles a, Doubles b) {
     return _mm512_mask_blend_pd(mask, b, a);
 }
+PARETOPO_LANE Mask opposite(Mask mask) { return static_cast<Mask>(~mask); }
+// The larger of a and b in the chosen lanes, a elsewhere.
+PARETOPO_LANE Doubles raised(Doubles a, Mask mask, Doubles b) {
+    return _mm512_mask_max_pd(a, mask, a, b);
+}
 // Writes the chosen lanes side by side; what follows them, up to kLanes, is arbitrary.
 PARETOPO_LANE void squeeze(double* to, Mask mask, Doubles a) {
     store(to, _mm512_maskz_compress_pd(mask, a));
@@ -64,6 +69,7 @@ PARETOPO_LANE void squeeze(double* to, Mask mask, Doubles a) {
 using Mask = Words;
 PARETOPO_LANE Mask above(Doubles a, Doubles b) { return a > b; }
 PARETOPO_LANE Mask reaches(Doubles a, Doubles b) { return a >= b; }
+PARETOPO_LANE Mask opposite(Mask mask) { return ~mask; }
 PARETOPO_LANE Mask both(Mask a, Mask b) { return a & b; }
 PARETOPO_LANE Mask either(Mask a, Mask b) { return a | b; }
 PARETOPO_LANE Mask without(Mask a, Mask b) { return a & ~b; }
@@ -93,6 +99,9 @@ PARETOPO_LANE unsigned bits(Mask mask) {
     return static_cast<unsigned>((mask[0] & 1) | (mask[1] & 2));
 }
 #endif
+PARETOPO_LANE Doubles raised(Doubles a, Mask mask, Doubles b) {
+    return choose(mask, larger(a, b), a);
+}
 PARETOPO_LANE void squeeze(double* to, Mask mask, Doubles a) {
     const unsigned chosen = bits(mask);
     std::size_t kept = 0;

@@ -34,7 +34,7 @@ class Engine final : public VolumeEngine {
     // Scratch of one number of objectives. The recursion only goes to fewer objectives, so that no
     // level is entered twice.
     struct Level {
-        Buffer<double> prefix, limited, block, gains, vectors;
+        Buffer<double> prefix, limited, block, gains, vectors, corners;
         Buffer<std::uint32_t> order;
     };
 
@@ -43,12 +43,14 @@ class Engine final : public VolumeEngine {
     double planar(Columns rows);
     double spatial(Columns rows, double* gains);
     double by_prefix(int objectives, Columns rows);
-    double exclusive_of(int objectives, const double* point, Columns rows);
-    double exclusive_3d(const double* point, Columns rows);
+    // What `point` dominates that no row does; `high`, 0 before, counts the rows that reach its
+    // last objective.
+    double exclusive_of(int objectives, const double* point, Columns rows, std::size_t& high);
+    double exclusive_3d(const double* point, Columns rows, std::size_t& high);
     double by_steps(const double* x, const double* y, const double* z, std::size_t hits,
                     const Corner& point, Corner corner);
     template <int kObjectives>
-    double exclusive_limited(int objectives, const double* point, Columns rows);
+    double exclusive_limited(int objectives, const double* point, Columns rows, std::size_t& high);
 
     Columns first_block(int objectives, Columns rows, std::size_t tied, double& volume);
     Columns sorted_columns(const double* sides, std::size_t count, int objectives);
@@ -58,10 +60,11 @@ class Engine final : public VolumeEngine {
     int most_objectives_;
     Level* levels_;
     Buffer<double> steps_, all_, keys_;
-    Buffer<std::uint32_t> order_;
+    Buffer<std::uint32_t> order_, buckets_;
 };
 
 // order[k]: index of the k-th largest key; equal keys in the order of their indices.
-void descending(const double* keys, std::size_t count, std::uint32_t* order);
+void descending(const double* keys, std::size_t count, std::uint32_t* order,
+                Buffer<std::uint32_t>& buckets);
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

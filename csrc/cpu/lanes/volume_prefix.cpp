@@ -37,18 +37,14 @@ PARETOPO_LANE void append(Columns& rows, const double* point, int objectives) {
     rows.close(objectives);
 }
 
-// Drops the rows that `point` covers and puts it in its place; the last objective descends.
+// Drops the rows that `point` covers and puts it in its place, behind the `high` rows that reach
+// its last objective.
 template <int kObjectives>
-PARETOPO_LANE void insert_in(Columns& rows, const double* point, int objectives) {
+PARETOPO_LANE void insert_in(Columns& rows, const double* point, int objectives, std::size_t high) {
     const int width = kObjectives > 0 ? kObjectives : objectives;
     const double* last = rows[width - 1];
-    const Doubles key = all(point[width - 1]);
-    std::size_t place = 0;
-    for (;;) {  // the zeros behind the rows stop it
-        const int before = count(above(load(last + place), key));
-        place += static_cast<std::size_t>(before);
-        if (before < kLanes) break;
-    }
+    std::size_t place = high;
+    while (place > 0 && last[place - 1] == point[width - 1]) --place;
     // Covered rows lie behind this place.
     const auto kept_at = [&](std::size_t i) {
         Mask covered = reaches(all(point[0]), load(rows[0] + i));
@@ -68,28 +64,25 @@ PARETOPO_LANE void insert_in(Columns& rows, const double* point, int objectives)
         }
         kept += stays;
     }
-    for (int m = 0; m < width; ++m) {
-        double* column = rows[m];
-        for (std::size_t i = place + (kept - place + kLanes - 1) / kLanes * kLanes; i > place;) {
-            i -= kLanes;
-            store(column + i + 1, load(column + i));
-        }
-        column[place] = point[m];
+    for (std::size_t i = place + (kept - place + kLanes - 1) / kLanes * kLanes; i > place;) {
+        i -= kLanes;
+        for (int m = 0; m < width; ++m) store(rows[m] + i + 1, load(rows[m] + i));
     }
+    for (int m = 0; m < width; ++m) rows[m][place] = point[m];
     rows.count = kept + 1;
     rows.close(width);
 }
 
-void insert(Columns& rows, const double* point, int objectives) {
+void insert(Columns& rows, const double* point, int objectives, std::size_t high) {
     switch (objectives) {
         case 3:
-            return insert_in<3>(rows, point, 3);
+            return insert_in<3>(rows, point, 3, high);
         case 4:
-            return insert_in<4>(rows, point, 4);
+            return insert_in<4>(rows, point, 4, high);
         case 5:
-            return insert_in<5>(rows, point, 5);
+            return insert_in<5>(rows, point, 5, high);
         default:
-            return insert_in<0>(rows, point, objectives);
+            return insert_in<0>(rows, point, objectives, high);
     }
 }
 
@@ -151,7 +144,7 @@ Columns Engine::first_block(int objectives, Columns rows, std::size_t tied, doub
     Level& mine = level(objectives);
     Columns block = columns_in(mine.block, rest, tied);
     std::uint32_t* order = mine.order.of(tied + kRoom);
-    descending(rows[rest - 1], tied, order);
+    descending(rows[rest - 1], tied, order, buckets_);
     for (int m = 0; m < rest; ++m) {
         const double* from = rows[m];
         double* to = block[m];
@@ -193,39 +186,46 @@ double Engine::by_prefix(int objectives, Columns rows) {
     volume *= last[0];
     for (; i < rows.count; ++i) {
         for (int m = 0; m < rest; ++m) point[m] = rows[m][i];
-        const double gain = exclusive_of(rest, point, prefix);
+        std::size_t high = 0;
+        const double gain = exclusive_of(rest, point, prefix, high);
         if (!(gain > 0.0)) continue;
         volume += gain * last[i];
-        if (i + 1 < rows.count) insert(prefix, point, rest);
+        if (i + 1 < rows.count) insert(prefix, point, rest, high);
     }
     return volume;
 }
 
-double Engine::exclusive_of(int objectives, const double* point, Columns rows) {
+double Engine::exclusive_of(int objectives, const double* point, Columns rows, std::size_t& high) {
     switch (objectives) {
         case 3:
-            return exclusive_3d(point, rows);
+            return exclusive_3d(point, rows, high);
         case 4:
-            return exclusive_limited<4>(4, point, rows);
+            return exclusive_limited<4>(4, point, rows, high);
         case 5:
-            return exclusive_limited<5>(5, point, rows);
+            return exclusive_limited<5>(5, point, rows, high);
         case 6:
-            return exclusive_limited<6>(6, point, rows);
+            return exclusive_limited<6>(6, point, rows, high);
         case 7:
-            return exclusive_limited<7>(7, point, rows);
+            return exclusive_limited<7>(7, point, rows, high);
         default:
-            return exclusive_limited<0>(objectives, point, rows);
+            return exclusive_limited<0>(objectives, point, rows, high);
     }
 }
 
 template <int kObjectives>
-double Engine::exclusive_limited(int objectives, const double* point, Columns rows) {
+double Engine::exclusive_limited(int objectives, const double* point, Columns rows,
+                                 std::size_t& high) {
     const int width = kObjectives > 0 ? kObjectives : objectives;
     Level& mine = level(width);
-    double* corner = mine.vectors.of(static_cast<std::size_t>(2 * width + 2)) + width + 1;
-    for (int m = 0; m < width; ++m) corner[m] = 0.0;
+    double* scratch =
+        kObjectives > 0 ? nullptr : mine.corners.of(static_cast<std::size_t>(width * (kLanes + 1)));
+    double corner_here[kObjectives + 1];
+    Doubles corners_here[kObjectives + 1];
+    Doubles* corners = kObjectives > 0 ? corners_here : reinterpret_cast<Doubles*>(scratch);
+    double* corner = kObjectives > 0 ? corner_here : scratch + width * kLanes;
 
     // A row that falls short of the point in one objective only cuts the box there.
+    for (int m = 0; m < width; ++m) corners[m] = all(0.0);
     constexpr unsigned kAll = (1U << kLanes) - 1;
     for (std::size_t i = 0; i < rows.count; i += kLanes) {
         Mask once = none();
@@ -234,15 +234,17 @@ double Engine::exclusive_limited(int objectives, const double* point, Columns ro
             const Mask is_short = above(all(point[m]), load(rows[m] + i));
             twice = either(twice, both(once, is_short));
             once = either(once, is_short);
+            if (m == width - 1) high += static_cast<std::size_t>(kLanes - count(is_short));
         }
         if (bits(once) != kAll) return 0.0;
-        for (unsigned chosen = bits(without(once, twice)); chosen; chosen &= chosen - 1) {
-            const std::size_t r = i + static_cast<std::size_t>(__builtin_ctz(chosen));
-            int m = 0;
-            while (rows[m][r] >= point[m]) ++m;
-            if (rows[m][r] > corner[m]) corner[m] = rows[m][r];
+        const Mask cuts = without(once, twice);
+        if (!bits(cuts)) continue;
+        for (int m = 0; m < width; ++m) {
+            const Doubles side = load(rows[m] + i);
+            corners[m] = larger(corners[m], where(both(cuts, above(all(point[m]), side)), side));
         }
     }
+    for (int m = 0; m < width; ++m) corner[m] = largest(corners[m]);
 
     Columns limited = columns_in(mine.limited, width, rows.count);
     for (std::size_t i = 0; i < rows.count; i += kLanes) {
@@ -275,7 +277,7 @@ Columns Engine::sorted_columns(const double* sides, std::size_t count, int objec
     double* keys = keys_.of(count + kRoom);
     for (std::size_t i = 0; i < count; ++i) keys[i] = sides[i * width + width - 1];
     std::uint32_t* order = order_.of(count + kRoom);
-    descending(keys, count, order);
+    descending(keys, count, order, buckets_);
     for (std::size_t i = 0; i < count; ++i) {
         const double* side = sides + order[i] * width;
         for (int m = 0; m < objectives; ++m) rows[m][i] = side[m];
@@ -291,7 +293,8 @@ double Engine::of(const double* sides, std::size_t count, int objectives) {
 
 double Engine::exclusive(const double* point, const double* sides, std::size_t count,
                          int objectives) {
-    return exclusive_of(objectives, point, sorted_columns(sides, count, objectives));
+    std::size_t high = 0;
+    return exclusive_of(objectives, point, sorted_columns(sides, count, objectives), high);
 }
 
 void Engine::contributions(const double* sides, std::size_t count, int objectives,
@@ -305,7 +308,8 @@ void Engine::contributions(const double* sides, std::size_t count, int objective
             point[m] = rows[m][i];
             rows[m][i] = 0.0;
         }
-        own[order[i]] = exclusive_of(objectives, point, rows);
+        std::size_t high = 0;
+        own[order[i]] = exclusive_of(objectives, point, rows, high);
         for (int m = 0; m < objectives; ++m) rows[m][i] = point[m];
     }
 }
@@ -340,11 +344,12 @@ void Engine::nondominated(const double* sides, std::size_t count, int objectives
 }
 
 std::size_t Engine::bytes() const {
-    std::size_t sum = steps_.bytes() + all_.bytes() + keys_.bytes() + order_.bytes();
+    std::size_t sum =
+        steps_.bytes() + all_.bytes() + keys_.bytes() + order_.bytes() + buckets_.bytes();
     for (int m = 0; m <= most_objectives_; ++m) {
         const Level& one = levels_[m];
         sum += one.prefix.bytes() + one.limited.bytes() + one.block.bytes() + one.gains.bytes() +
-               one.vectors.bytes() + one.order.bytes();
+               one.vectors.bytes() + one.corners.bytes() + one.order.bytes();
     }
     return sum;
 }

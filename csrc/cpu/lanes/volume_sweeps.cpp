@@ -35,7 +35,59 @@ double Engine::spatial(Columns rows, double* gains) {
     return volume;
 }
 
-double Engine::exclusive_3d(const double* point, Columns rows) {
+namespace {
+
+struct Box {
+    double x, y, z, left, below, floor;
+};
+
+// The free volume of the columns `first` to `first` + 8 * kBlocks, one lane each: from the x of a
+// hit to the next x on the left. Down the levels the free part of a column, above all hits at least
+// as wide, only shrinks.
+template <int kBlocks>
+PARETOPO_LANE double columns_of(const double* x, const double* y, const double* z, std::size_t hits,
+                                std::size_t first, const Box& box) {
+    constexpr int kAll = kBlocks * kParts;
+    Doubles column[kAll];
+    Doubles next[kAll];
+    Doubles top[kAll];
+    Doubles free[kAll];
+    for (int p = 0; p < kAll; ++p) {
+        column[p] = load(x + first + static_cast<std::size_t>(p * kLanes));
+        next[p] = all(box.left);
+        top[p] = all(box.below);
+        free[p] = all((box.y - box.below) * (box.z - z[0]));
+    }
+    for (std::size_t k = 0; k < hits; ++k) {
+        const Doubles qx = all(x[k]);
+        const Doubles qy = all(y[k]);
+        const Doubles drop = all(z[k] - z[k + 1]);
+        const int earlier = k > first ? static_cast<int>(k - first) : 0;
+        for (int p = 0; p < kAll; ++p) {
+            // Of equal columns all but the last are empty.
+            const Mask reached = reaches(column[p], qx);
+            const Mask narrower = above(column[p], qx);
+            const Mask ends = either(narrower, both(reached, lanes_before(earlier - p * kLanes)));
+            next[p] = raised(next[p], ends, qx);
+            top[p] = raised(top[p], opposite(narrower), qy);
+            free[p] += (all(box.y) - top[p]) * drop;
+        }
+    }
+    double volume = 0.0;
+    for (int b = 0; b < kBlocks; ++b) {
+        Doubles parts[kParts];
+        for (int p = 0; p < kParts; ++p) {
+            const int at = b * kParts + p;
+            parts[p] = (column[at] - next[at]) * free[at];
+        }
+        volume += sum_of_eight(parts);
+    }
+    return volume;
+}
+
+}  // namespace
+
+double Engine::exclusive_3d(const double* point, Columns rows, std::size_t& high) {
     const double px = point[0];
     const double py = point[1];
     const double pz = point[2];
@@ -52,6 +104,7 @@ double Engine::exclusive_3d(const double* point, Columns rows) {
         for (std::size_t i = 0; i < rows.count; i += kLanes) {
             const Mask is_high = reaches(load(z + i), all(pz));
             if (!bits(is_high)) break;
+            high += static_cast<std::size_t>(count(is_high));
             const Doubles qx = load(x + i);
             const Doubles qy = load(y + i);
             const Mask wide = both(is_high, reaches(qx, all(px)));
@@ -65,7 +118,7 @@ double Engine::exclusive_3d(const double* point, Columns rows) {
     }
 
     // Rows within that rectangle, from the top down to the first that covers all of it.
-    const std::size_t room = rows.count + 3 * kRoom;
+    const std::size_t room = rows.count + 4 * kRoom;
     double* hit_x = steps_.of(4 * room);
     double* hit_y = hit_x + room;
     double* hit_z = hit_y + room;
@@ -92,43 +145,19 @@ double Engine::exclusive_3d(const double* point, Columns rows) {
         return by_steps(hit_x, hit_y, hit_z, hits, {px, py, pz}, {left, below, floor});
     }
 
-    // One lane per column of the rectangle: from the x of a hit to the next x on the left. Down the
-    // levels the free part of a column, above all hits at least as wide, only shrinks.
     hit_z[hits] = floor;
-    for (std::size_t i = 0; i < kRoom; ++i) hit_x[hits + i] = left;
+    for (std::size_t i = 0; i < 2 * kRoom; ++i) hit_x[hits + i] = left;
+    const Box box{px, py, pz, left, below, floor};
     double volume = 0.0;
-    double widest = hit_x[0];
-    for (std::size_t first = 0; first < hits; first += kEight) {
-        Doubles column[kParts];
-        Doubles next[kParts];
-        Doubles top[kParts];
-        Doubles free[kParts];
-        for (int p = 0; p < kParts; ++p) {
-            column[p] = load(hit_x + first + static_cast<std::size_t>(p * kLanes));
-            next[p] = all(left);
-            top[p] = all(below);
-            free[p] = all(py - below) * all(pz - hit_z[0]);
+    if (hits <= kEight) {
+        volume = columns_of<1>(hit_x, hit_y, hit_z, hits, 0, box);
+    } else {
+        for (std::size_t first = 0; first < hits; first += 2 * kEight) {
+            volume += columns_of<2>(hit_x, hit_y, hit_z, hits, first, box);
         }
-        for (std::size_t k = 0; k < hits; ++k) {
-            const Doubles qx = all(hit_x[k]);
-            const Doubles qy = all(hit_y[k]);
-            const Doubles drop = all(hit_z[k] - hit_z[k + 1]);
-            const int earlier = k > first ? static_cast<int>(k - first) : 0;
-            for (int p = 0; p < kParts; ++p) {
-                // Of equal columns all but the last are empty.
-                const Mask narrower = above(column[p], qx);
-                const Mask equal_later =
-                    both(reaches(column[p], qx), lanes_before(earlier - p * kLanes));
-                next[p] = choose(either(narrower, equal_later), larger(next[p], qx), next[p]);
-                top[p] = choose(narrower, top[p], larger(top[p], qy));
-                free[p] += (all(py) - top[p]) * drop;
-            }
-            widest = hit_x[k] > widest ? hit_x[k] : widest;
-        }
-        Doubles parts[kParts];
-        for (int p = 0; p < kParts; ++p) parts[p] = (column[p] - next[p]) * free[p];
-        volume += sum_of_eight(parts);
     }
+    double widest = left;
+    for (std::size_t i = 0; i < hits; ++i) widest = hit_x[i] > widest ? hit_x[i] : widest;
     return volume + (px - widest) * (py - below) * (pz - floor);
 }
 
