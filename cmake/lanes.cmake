@@ -5,8 +5,7 @@ set(lane_sets portable)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   list(APPEND lane_sets avx2 avx512)
   set(lane_flags_avx2 -mavx2)
-  set(lane_flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
-      -Wno-maybe-uninitialized) # GCC 12 says it of its own intrinsics
+  set(lane_flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
 endif()
 foreach(set IN LISTS lane_sets)
   add_library(paretopo_lanes_${set} OBJECT ${lane_sources})

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -6,6 +8,7 @@
 #include "cpu/hypervolume_3d.hpp"
 #include "cpu/refused.hpp"
 #include "cpu/sides.hpp"
+#include "cpu/small_sets.hpp"
 #include "cpu/volume.hpp"
 #include "ops.hpp"
 
@@ -14,10 +17,33 @@ namespace {
 
 constexpr std::size_t kFew = 96;  // points; up to here counting ranks beats sorting
 
+// One set per lane; what the lanes leave over, one by one.
+template <typename Scalar>
+std::int64_t small_hypervolumes(const Batch<Scalar>& batch, const double* ref, double* volumes) {
+    FirstRefused refused;
+    const auto work = [=, &refused, sides = Sides()](std::int64_t part) mutable {
+        const std::int64_t first = part * kSmallPart;
+        const std::int64_t end = std::min(first + kSmallPart, batch.groups);
+        std::array<std::uint8_t, kSmallPart> left_over;
+        small_volumes(batch, ref, first, end, volumes, left_over.data());
+        for (std::int64_t g = first; g < end; ++g) {
+            if (left_over[static_cast<std::size_t>(g - first)] == 0) continue;
+            if (refused.note(batch, g, sides.measure(batch, g, ref))) continue;
+            volumes[g] =
+                std::ldexp(small_volume_of(sides.values.data(), sides.count, batch.objectives),
+                           sides.exponent);
+        }
+    };
+    const double cost = 10.0 * batch.points * (batch.objectives - 1) * kSmallPart;
+    for_each_group((batch.groups + kSmallPart - 1) / kSmallPart, cost, work);
+    return refused.index();
+}
+
 }  // namespace
 
 template <typename Scalar>
 std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes) {
+    if (fits_small_sets(batch)) return small_hypervolumes(batch, ref, volumes);
     FirstRefused refused;
     const auto work = [=, &refused, sides = Sides(), sweep = Sweep(),
                        volume = Volume(batch.objectives)](std::int64_t g) mutable {
