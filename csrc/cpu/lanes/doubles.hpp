@@ -37,8 +37,6 @@ PARETOPO_LANE Doubles all(double value) { return value - Doubles{}; }
 
 #if defined(__AVX512F__)
 
-PARETOPO_LANE __m256d upper_half(Doubles a) { return _mm512_maskz_extractf64x4_pd(0xf, a, 1); }
-
 // With a mask of all lanes: GCC 12 warns of its own unmasked forms.
 using Mask = __mmask8;
 PARETOPO_LANE Doubles smaller(Doubles a, Doubles b) { return _mm512_maskz_min_pd(0xff, a, b); }
@@ -118,17 +116,32 @@ PARETOPO_LANE void squeeze(double* to, Mask mask, Doubles a) {
 
 PARETOPO_LANE int count(Mask mask) { return __builtin_popcount(bits(mask)); }
 
+#if defined(__AVX2__)
+typedef double Pair __attribute__((vector_size(16)));
+
+#if defined(__AVX512F__)
+typedef double Four __attribute__((vector_size(32)));
+PARETOPO_LANE Four lower(Doubles a) { return __builtin_shufflevector(a, a, 0, 1, 2, 3); }
+PARETOPO_LANE Four upper(Doubles a) { return __builtin_shufflevector(a, a, 4, 5, 6, 7); }
+#else
+typedef Doubles Four;
+#endif
+PARETOPO_LANE Pair lower_pair(Four a) { return __builtin_shufflevector(a, a, 0, 1); }
+PARETOPO_LANE Pair upper_pair(Four a) { return __builtin_shufflevector(a, a, 2, 3); }
+#endif
+
 PARETOPO_LANE double largest(Doubles a) {
 #if defined(__AVX512F__)
-    const __m256d half = _mm256_max_pd(_mm512_castpd512_pd256(a), upper_half(a));
-    const __m128d two = _mm_max_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
-    return _mm_cvtsd_f64(_mm_max_sd(two, _mm_unpackhi_pd(two, two)));
+    const Four four = _mm256_max_pd(lower(a), upper(a));
 #elif defined(__AVX2__)
-    const __m128d two = _mm_max_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
-    return _mm_cvtsd_f64(_mm_max_sd(two, _mm_unpackhi_pd(two, two)));
-#else
-    return a[0] > a[1] ? a[0] : a[1];
+    const Four four = a;
 #endif
+#if defined(__AVX2__)
+    const Pair two = _mm_max_pd(lower_pair(four), upper_pair(four));
+#else
+    const Doubles two = a;
+#endif
+    return two[0] > two[1] ? two[0] : two[1];
 }
 
 // Eight doubles on every path, so that their sum is taken in one order everywhere.
@@ -137,18 +150,16 @@ inline constexpr int kParts = kEight / kLanes;
 
 PARETOPO_LANE double sum_of_eight(const Doubles* parts) {
 #if defined(__AVX512F__)
-    const __m256d four =
-        _mm256_add_pd(_mm512_castpd512_pd256(parts[0]), upper_half(parts[0]));
-    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
-    return _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two));
+    const Four four = lower(parts[0]) + upper(parts[0]);
 #elif defined(__AVX2__)
-    const __m256d four = _mm256_add_pd(parts[0], parts[1]);
-    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
-    return _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two));
+    const Four four = parts[0] + parts[1];
+#endif
+#if defined(__AVX2__)
+    const Pair two = lower_pair(four) + upper_pair(four);
 #else
     const Doubles two = (parts[0] + parts[2]) + (parts[1] + parts[3]);
-    return two[0] + two[1];
 #endif
+    return two[0] + two[1];
 }
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

@@ -96,6 +96,26 @@ PARETOPO_LANE Doubles swept_4d(const Doubles* points, int count) {
     return volume;
 }
 
+// Replaces points that an earlier one covers by zeros; returns how many are left in the fullest
+// lane. Worth it where the sweep is cubic. points: last side descending.
+PARETOPO_LANE int drop_covered(Doubles* points, int count) {
+    Doubles left = all(1.0);
+    for (int i = 1; i < count; ++i) {
+        Doubles* own = points + 4 * i;
+        Doubles margin = all(-1.0);  // not negative where some point is nowhere smaller
+        for (int j = 0; j < i; ++j) {
+            const Doubles* other = points + 4 * j;
+            const Doubles least =
+                smaller(smaller(other[0] - own[0], other[1] - own[1]), other[2] - own[2]);
+            margin = larger(margin, least);
+        }
+        const Mask stays = above(all(0.0), margin);
+        for (int m = 0; m < 4; ++m) own[m] = where(stays, own[m]);
+        left += where(stays, all(1.0));
+    }
+    return static_cast<int>(largest(left));
+}
+
 template <int kPoints, int kObjectives>
 Doubles volume_of(Doubles* points, int count) {
     for (int i = count * kObjectives; i < kPoints * kObjectives; ++i) points[i] = all(0.0);
@@ -105,7 +125,9 @@ Doubles volume_of(Doubles* points, int count) {
     } else if constexpr (kObjectives == 3) {
         return swept_3d<3>(points, count);
     } else {
-        return swept_4d(points, count);
+        const int left = drop_covered(points, count);
+        if (left < count) sort_points<kPoints, kObjectives>(points);  // zeros to the end
+        return swept_4d(points, left);
     }
 }
 
@@ -189,12 +211,12 @@ struct Frame {
         }
         most = 1.0;
         for (int k = 0; k < 600 / batch.objectives; ++k) most *= 2.0;
-        least = 1.0 / most;
+        least = kMostSmall / most;  // of a sum; its largest term is at least 1 / most then
     }
 };
 
 // Collects one tile: kLanes sets, a lane each.
-template <typename Scalar>
+template <int kObjectives, typename Scalar>
 class Tile {
   public:
     Tile(const Batch<Scalar>& batch, const double* ref) : batch_(batch), frame_(batch, ref) {}
@@ -202,27 +224,34 @@ class Tile {
     // `groups`: kLanes indices. Reads whole vectors, never beyond the last value of the batch.
     PARETOPO_LANE int read(const std::int64_t* groups) {
         typedef Scalar Packed __attribute__((vector_size(kLanes * sizeof(Scalar))));
-        const int width = batch_.points * batch_.objectives;
+        const int width = batch_.points * kObjectives;
         const Scalar* end = batch_.values + batch_.groups * width;
         start();
-        int m = 0;
-        for (int c = 0; c < width; c += kLanes) {
-            Doubles rows[kLanes];
-            for (int lane = 0; lane < kLanes; ++lane) {
-                const Scalar* from = batch_.values + groups[lane] * width + c;
-                Packed packed{};
-                if (from + kLanes <= end) {
-                    std::memcpy(&packed, from, sizeof packed);
-                } else {
-                    for (int k = 0; k < end - from; ++k) packed[k] = from[k];
+        // kObjectives vectors hold kLanes points: the objective of a column is known here.
+        for (int c = 0; c < width; c += kObjectives * kLanes) {
+#pragma GCC unroll 4
+            for (int part = 0; part < kObjectives; ++part) {
+                const int first = c + part * kLanes;
+                if (first >= width) break;
+                Doubles rows[kLanes];
+#pragma GCC unroll 8
+                for (int lane = 0; lane < kLanes; ++lane) {
+                    const Scalar* from = batch_.values + groups[lane] * width + first;
+                    Packed packed{};
+                    if (from + kLanes <= end) {
+                        std::memcpy(&packed, from, sizeof packed);
+                    } else {
+                        for (int k = 0; k < end - from; ++k) packed[k] = from[k];
+                    }
+                    rows[lane] = __builtin_convertvector(packed, Doubles);
                 }
-                rows[lane] = __builtin_convertvector(packed, Doubles);
-            }
-            transpose(rows);
-            const int columns = width - c < kLanes ? width - c : kLanes;
-            for (int k = 0; k < columns; ++k) {
-                values[c + k] = side_of(rows[k], m);
-                m = m + 1 < batch_.objectives ? m + 1 : 0;
+                transpose(rows);
+#pragma GCC unroll 8
+                for (int k = 0; k < kLanes; ++k) {  // what lies behind the group is not looked at
+                    if (first + k < width) {
+                        values[first + k] = side_of(rows[k], (part * kLanes + k) % kObjectives);
+                    }
+                }
             }
         }
         return batch_.points;
@@ -230,28 +259,27 @@ class Tile {
 
     // The points that count, side by side in each lane; at most `most` of them.
     PARETOPO_LANE int read_present(const std::int64_t* groups, int most) {
-        const int objectives = batch_.objectives;
         auto* flat = reinterpret_cast<double*>(values);
         for (int lane = 0; lane < kLanes; ++lane) {
             const std::int64_t first = groups[lane] * batch_.points;
             const std::uint8_t* mask = batch_.mask + first;
-            const Scalar* from = batch_.values + first * objectives;
+            const Scalar* from = batch_.values + first * kObjectives;
             double* to = flat + lane;
-            for (int i = 0; i < batch_.points; ++i, from += objectives) {
+            for (int i = 0; i < batch_.points; ++i, from += kObjectives) {
                 if (mask[i] == 0) continue;
-                for (int m = 0; m < objectives; ++m, to += kLanes)
+                for (int m = 0; m < kObjectives; ++m, to += kLanes)
                     *to = static_cast<double>(from[m]);
             }
-            for (; to < flat + most * objectives * kLanes;) {
-                for (int m = 0; m < objectives; ++m, to += kLanes) {
+            for (; to < flat + most * kObjectives * kLanes;) {
+                for (int m = 0; m < kObjectives; ++m, to += kLanes) {
                     *to = frame_.sign[m] * frame_.ref[m];  // a point on the reference adds nothing
                 }
             }
         }
         start();
         for (int i = 0; i < most; ++i) {
-            for (int m = 0; m < objectives; ++m) {
-                Doubles& value = values[i * objectives + m];
+            for (int m = 0; m < kObjectives; ++m) {
+                Doubles& value = values[i * kObjectives + m];
                 value = side_of(value, m);
             }
         }
@@ -260,44 +288,39 @@ class Tile {
 
     // Lanes that hold numbers only, with products in the range of doubles.
     PARETOPO_LANE unsigned sound() const {
-        Mask good = is_number_;
-        for (int m = 0; m < batch_.objectives; ++m) {
-            const Mask fits = both(
-                reaches(all(frame_.most), largest_[m]),
-                either(reaches(largest_[m], all(frame_.least)), reaches(all(0.0), largest_[m])));
-            good = both(good, fits);
+        Mask good = opposite(none());
+        for (int m = 0; m < kObjectives; ++m) {
+            const Mask fits =
+                either(reaches(sum_[m], all(frame_.least)), reaches(all(0.0), sum_[m]));
+            good = both(good, both(fits, reaches(all(frame_.most), sum_[m])));
         }
         return bits(good);
     }
 
-    Doubles values[kMostSmall * kMostObjectives + kLanes];
+    Doubles values[kMostSmall * kObjectives];
 
   private:
     PARETOPO_LANE void start() {
-        is_number_ = opposite(none());
-        for (int m = 0; m < kMostObjectives; ++m) largest_[m] = all(0.0);
+        for (int m = 0; m < kObjectives; ++m) sum_[m] = all(0.0);
     }
 
     PARETOPO_LANE Doubles side_of(Doubles value, int m) {
-        constexpr double kLargest = 1.7976931348623157e308;
-        const Doubles signed_value = value * all(frame_.sign[m]);
-        is_number_ = both(is_number_, reaches(all(kLargest), signed_value));
-        const Doubles side = larger(signed_value - all(frame_.ref[m]), all(0.0));
-        largest_[m] = larger(largest_[m], side);
+        const Doubles difference = value * all(frame_.sign[m]) - all(frame_.ref[m]);
+        const Doubles side = larger(all(0.0), difference);  // NaN stays NaN
+        sum_[m] += side;
         return side;
     }
 
     const Batch<Scalar>& batch_;
     Frame frame_;
-    Mask is_number_;
-    Doubles largest_[kMostObjectives];
+    Doubles sum_[kObjectives];  // NaN or infinite if a value is
 };
 
 template <int kObjectives, typename Scalar>
 void volumes_of(const Batch<Scalar>& batch, const double* ref, const std::int64_t* order,
                 const int* counts, int groups, std::int64_t first, double* volumes,
                 std::uint8_t* left_over) {
-    Tile<Scalar> tile(batch, ref);
+    Tile<kObjectives, Scalar> tile(batch, ref);
     for (int start = 0; start < groups; start += kLanes) {
         std::int64_t taken[kLanes];
         int most = 0;
@@ -309,6 +332,12 @@ void volumes_of(const Batch<Scalar>& batch, const double* ref, const std::int64_
         const int count = batch.mask ? tile.read_present(taken, most) : tile.read(taken);
         const unsigned sound = tile.sound();
         const Doubles own = volume_of<kObjectives>(tile.values, count);
+        constexpr unsigned kAll = (1U << kLanes) - 1;
+        if (!batch.mask && sound == kAll && start + kLanes <= groups) {
+            store(volumes + first + start, own);
+            std::memset(left_over + start, 0, kLanes);
+            continue;
+        }
         for (int lane = 0; lane < kLanes && start + lane < groups; ++lane) {
             volumes[taken[lane]] = own[lane];
             left_over[taken[lane] - first] = sound >> lane & 1 ? 0 : 1;
