@@ -45,6 +45,10 @@ constexpr std::size_t kMostIdleBytes = std::size_t{4} << 20;
 
 VolumeEngine::~VolumeEngine() = default;
 
+std::unique_ptr<VolumeEngine> make_volume_engine(int objectives) {
+    return std::unique_ptr<VolumeEngine>(make_engine(objectives));
+}
+
 Volume::Volume(int objectives) : objectives_(objectives) {}
 Volume::Volume(const Volume& other) : objectives_(other.objectives_) {}
 

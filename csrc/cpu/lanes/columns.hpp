@@ -66,4 +66,32 @@ PARETOPO_LANE Columns columns_in(Buffer<double>& buffer, int objectives, std::si
     return {buffer.of(stride * static_cast<std::size_t>(objectives)), stride, 0};
 }
 
+// Columns that keep their rows while they grow.
+class GrowingColumns {
+  public:
+    Columns rows;
+
+    void need_one_more(int objectives) {
+        if (rows.count < room_) return;
+        room_ = 2 * room_ + 64;
+        Columns grown = columns_in(memory_[side_ ^= 1], objectives, room_);
+        for (int m = 0; m < objectives && rows.count > 0; ++m) {
+            std::memcpy(grown[m], rows[m], rows.count * sizeof(double));
+        }
+        grown.count = rows.count;
+        grown.close(objectives);
+        rows = grown;
+    }
+
+    void clear(int objectives) {
+        rows.count = 0;
+        if (room_ > 0) rows.close(objectives);
+    }
+
+  private:
+    Buffer<double> memory_[2];
+    int side_ = 0;
+    std::size_t room_ = 0;
+};
+
 }  // namespace paretopo::cpu::PARETOPO_LANES

@@ -23,6 +23,13 @@ class Engine final : public VolumeEngine {
                        std::size_t end, double* own) override;
     void nondominated(const double* sides, std::size_t count, int objectives,
                       std::uint8_t* kept) override;
+    double gain(const double* side) override;
+    void keep(const double* side) override;
+    bool is_covered(const double* point) override;
+    void admit(const double* point) override;
+    std::size_t members() override { return members_.rows.count; }
+    const double* member_column(int objective) override { return members_.rows[objective]; }
+    void forget() override;
 
   private:
     struct Corner {
@@ -61,6 +68,7 @@ class Engine final : public VolumeEngine {
     Level* levels_;
     Buffer<double> steps_, all_, keys_;
     Buffer<std::uint32_t> order_, buckets_;
+    GrowingColumns kept_, members_;
 };
 
 // order[k]: index of the k-th largest key; equal keys in the order of their indices.
