@@ -150,7 +150,7 @@ class Owners {
 
 void Sweep::contributions_3d(const double* sides, std::size_t count, bool ignore_dominated,
                              double* own) {
-    take(sides, count);
+    take_in_order(sides, count);
     staircase_.clear();
     Owners owners(count);
     std::fill_n(own, count, 0.0);

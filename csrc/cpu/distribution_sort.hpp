@@ -55,9 +55,16 @@ class DistributionSort {
         std::size_t first = 0;
         for (std::size_t b = 0; b < size && first < size; ++b) {
             const std::size_t end = start_[b];
+            const auto at = [&items](std::size_t i) {
+                return items.begin() + static_cast<std::ptrdiff_t>(i);
+            };
             if (end - first > kFewInBucket) {
-                std::sort(items.begin() + static_cast<std::ptrdiff_t>(first),
-                          items.begin() + static_cast<std::ptrdiff_t>(end), is_before);
+                // Integer data: a bucket of equal keys, in order already if ties do not matter.
+                if (std::is_sorted(at(first), at(end), is_before)) {
+                    first = end;
+                    continue;
+                }
+                std::sort(at(first), at(end), is_before);
             } else {
                 for (std::size_t i = first + 1; i < end; ++i) {
                     const Item item = items[i];

@@ -4,20 +4,23 @@
 
 namespace paretopo::cpu {
 
-void Sweep::take(const double* sides, std::size_t count) {
+template <typename Before>
+void Sweep::take(const double* sides, std::size_t count, Before is_before) {
     rows_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
         const double* side = sides + 3 * i;
         rows_[i] = {side[0], side[1], side[2], static_cast<std::uint32_t>(i)};
     }
-    sort_rows_.sort(
-        rows_, [](const Row& row) { return row.z; },
-        [](const Row& a, const Row& b) {
-            if (a.z != b.z) return a.z > b.z;
-            if (a.x != b.x) return a.x > b.x;
-            if (a.y != b.y) return a.y > b.y;
-            return a.index < b.index;
-        });
+    sort_rows_.sort(rows_, [](const Row& row) { return row.z; }, is_before);
+}
+
+void Sweep::take_in_order(const double* sides, std::size_t count) {
+    take(sides, count, [](const Row& a, const Row& b) {
+        if (a.z != b.z) return a.z > b.z;
+        if (a.x != b.x) return a.x > b.x;
+        if (a.y != b.y) return a.y > b.y;
+        return a.index < b.index;
+    });
 }
 
 double Sweep::volume_2d(const double* sides, std::size_t count) {
@@ -25,7 +28,7 @@ double Sweep::volume_2d(const double* sides, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) pairs_[i] = {sides[2 * i], sides[2 * i + 1]};
     sort_pairs_.sort(
         pairs_, [](const Pair& pair) { return pair.x; },
-        [](const Pair& a, const Pair& b) { return a.x != b.x ? a.x > b.x : a.y > b.y; });
+        [](const Pair& a, const Pair& b) { return a.x > b.x; });
     double area = 0.0;
     double height = 0.0;
     for (const auto& [x, y] : pairs_) {
@@ -37,7 +40,7 @@ double Sweep::volume_2d(const double* sides, std::size_t count) {
 }
 
 double Sweep::volume_3d(const double* sides, std::size_t count) {
-    take(sides, count);
+    take(sides, count, [](const Row& a, const Row& b) { return a.z > b.z; });
     staircase_.clear();
     double volume = 0.0;
     for (const Row& row : rows_) {

@@ -34,7 +34,10 @@ class Sweep {
         std::uint32_t index;
     };
 
-    void take(const double* sides, std::size_t count);  // into rows_, z descending
+    // Into rows_, z descending; of equal z those first that could cover another.
+    void take_in_order(const double* sides, std::size_t count);
+    template <typename Before>
+    void take(const double* sides, std::size_t count, Before is_before);
 
     std::vector<Pair> pairs_;
     std::vector<Row> rows_;
