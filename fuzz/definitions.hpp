@@ -72,8 +72,8 @@ template <typename Scalar>
 void print(const Input<Scalar>& in) {
     std::fprintf(stderr, "groups %lld points %d objectives %d minimised %llx isa %d float%zu\n",
                  static_cast<long long>(in.batch.groups), in.batch.points, in.batch.objectives,
-                 static_cast<unsigned long long>(in.batch.minimised),
-                 static_cast<int>(cpu::isa()), 8 * sizeof(Scalar));
+                 static_cast<unsigned long long>(in.batch.minimised), static_cast<int>(cpu::isa()),
+                 8 * sizeof(Scalar));
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
         for (int i = 0; i < in.batch.points; ++i) {
             std::fprintf(stderr, in.is_present(g, i) ? "  " : "  (masked)");

@@ -1,5 +1,5 @@
-// pareto_advantage and crowding_distance: advantages equal the block algorithm of the GPU bit for bit
-// and follow the definition; whatever the rewards, they are numbers.
+// pareto_advantage and crowding_distance: advantages equal the block algorithm of the GPU bit for
+// bit and follow the definition; whatever the rewards, they are numbers.
 #include <algorithm>
 
 #include "definitions.hpp"
@@ -31,7 +31,8 @@ void run(Bytes& bytes) {
         const std::vector<int> expected = ranks_of(in, g);
         const int fronts = points ? 1 + *std::max_element(expected.begin(), expected.end()) : 0;
         for (int i = 0; i < in.batch.points; ++i) {
-            const std::size_t at = static_cast<std::size_t>(g) * points + static_cast<std::size_t>(i);
+            const std::size_t at =
+                static_cast<std::size_t>(g) * points + static_cast<std::size_t>(i);
             const int rank = expected[static_cast<std::size_t>(i)];
             if (ranks[at] != rank) mismatch(in, "rank", g, i, ranks[at], rank);
             if (block_ranks[at] != rank) mismatch(in, "rank by lanes", g, i, block_ranks[at], rank);

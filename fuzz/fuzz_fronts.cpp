@@ -16,7 +16,8 @@ void run(Bytes& bytes) {
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
         const std::vector<int> expected = ranks_of(in, g);
         for (int i = 0; i < in.batch.points; ++i) {
-            const std::size_t at = static_cast<std::size_t>(g) * points + static_cast<std::size_t>(i);
+            const std::size_t at =
+                static_cast<std::size_t>(g) * points + static_cast<std::size_t>(i);
             const int rank = expected[static_cast<std::size_t>(i)];
             if (ranks[at] != rank) mismatch(in, "rank", g, i, ranks[at], rank);
             if (weakly[at] != (rank == 0)) mismatch(in, "weak filter", g, i, weakly[at], rank == 0);

@@ -17,8 +17,8 @@ Rows sides_of(const Input<Scalar>& in, const std::vector<double>& ref, std::int6
         std::vector<double> row;
         for (int m = 0; m < in.batch.objectives; ++m) {
             const double sign = in.batch.is_minimised(m) ? -1.0 : 1.0;
-            row.push_back(sign * (static_cast<double>(in.point(g, i)[m]) -
-                                  ref[static_cast<std::size_t>(m)]));
+            row.push_back(
+                sign * (static_cast<double>(in.point(g, i)[m]) - ref[static_cast<std::size_t>(m)]));
         }
         if (*std::min_element(row.begin(), row.end()) > 0.0) rows.push_back(row);
     }
@@ -64,9 +64,10 @@ void run(Bytes& bytes) {
             if (!near(shadowed[at], lost, 1.0)) {
                 mismatch(in, "contribution", g, static_cast<int>(i), shadowed[at], lost);
             }
-            if (i + 1 == points && !near(gains[static_cast<std::size_t>(g)],
-                                         present[i] ? lost : 0.0, 1.0)) {
-                mismatch(in, "gain", g, static_cast<int>(i), gains[static_cast<std::size_t>(g)], lost);
+            if (i + 1 == points &&
+                !near(gains[static_cast<std::size_t>(g)], present[i] ? lost : 0.0, 1.0)) {
+                mismatch(in, "gain", g, static_cast<int>(i), gains[static_cast<std::size_t>(g)],
+                         lost);
             }
             others = best;
             others[i] = false;

@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include "bindings/points.hpp"
+#include "cpu/archive.hpp"
 #include "cpu/isa.hpp"
 #include "ops.hpp"
 
@@ -96,6 +97,13 @@ std::int64_t hv_gain(const Points& points, std::uintptr_t ref, std::uintptr_t ga
     });
 }
 
+// `row`: one float64 per objective, checked by Python.
+double add_to_archive(cpu::Archive& archive, const py::buffer& row) {
+    const py::buffer_info info = row.request();
+    const py::gil_scoped_release unlocked;
+    return archive.add(static_cast<const double*>(info.ptr));
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
@@ -129,4 +137,24 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.def("hv_contributions", &hv_contributions, "points"_a, "ref"_a, "ignore_dominated"_a,
           "contributions"_a);
     m.def("hv_gain", &hv_gain, "points"_a, "ref"_a, "gains"_a);
+
+    py::class_<cpu::Archive>(m, "Archive")
+        .def(py::init([](int objectives, std::uintptr_t signs, std::uintptr_t ref) {
+                 return cpu::Archive(objectives, at<const double>(signs), at<const double>(ref));
+             }),
+             "objectives"_a, "signs"_a, "ref"_a)
+        .def("add", &add_to_archive, "row"_a)
+        .def("size", &cpu::Archive::size)
+        .def(
+            "copy_members",
+            [](cpu::Archive& archive, std::uintptr_t rows) {
+                archive.copy_members(at<double>(rows));
+            },
+            "rows"_a)
+        .def(
+            "load",
+            [](cpu::Archive& archive, std::uintptr_t rows, std::size_t count) {
+                archive.load(at<const double>(rows), count);
+            },
+            "rows"_a, "count"_a);
 }

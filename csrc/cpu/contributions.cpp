@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "cpu/for_each_group.hpp"
+#include "cpu/fronts.hpp"
+#include "cpu/hypervolume_3d.hpp"
+#include "cpu/present.hpp"
 #include "cpu/refused.hpp"
 #include "cpu/sides.hpp"
-#include "cpu/sort_large.hpp"
 #include "cpu/volume.hpp"
-#include "group/hypervolume.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -24,102 +25,108 @@ class GroupContributions {
           ref_(ref),
           ignore_dominated_(ignore_dominated),
           contributions_(contributions),
-          refused_(refused) {}
+          refused_(refused),
+          volume_(batch.objectives) {}
 
     void operator()(std::int64_t g) {
         if (refused_->note(batch_, g, sides_.measure(batch_, g, ref_))) return;
         double* out = contributions_ + g * batch_.points;
         std::fill_n(out, batch_.points, 0.0);
+        // After measuring, dominance can be looked for among the sides, unless some have become
+        // equal: then it is settled among the points as given, and all that stay count.
+        const bool ignore = ignore_dominated_ && keeps_order(g);
+        if (ignore_dominated_ && !ignore) drop_dominated(g);
         own_.assign(sides_.count, 0.0);
-        sort_as_given(g);
-        filter_distinct(sorted_, chosen_);
+        const double* sides = sides_.values.data();
         if (batch_.objectives == 2) {
-            planar();
+            sweep_.contributions_2d(sides, sides_.count, ignore, own_.data());
+        } else if (batch_.objectives == 3) {
+            sweep_.contributions_3d(sides, sides_.count, ignore, own_.data());
         } else {
-            one_by_one();
+            by_limits(ignore);
         }
         for (std::size_t i = 0; i < sides_.count; ++i) {
-            out[sides_.index[i]] = std::ldexp(own_[i], sides_.exponent);
+            out[sides_.index[i]] =
+                sides_.exponent == 0 ? own_[i] : std::ldexp(own_[i], sides_.exponent);
         }
     }
 
   private:
-    // Is point i the only one of its kind, and dominated by none? Nobody else contributes.
-    bool may_contribute(std::size_t i) const {
-        const auto d = static_cast<std::size_t>(sorted_.distinct_of[i]);
-        return chosen_[d] != 0 && copies_[d] == 1;
-    }
-
-    // Dominance is that of the points as given: far from the reference, sides may round to ties.
-    void sort_as_given(std::int64_t g) {
+    // Did measuring from the reference keep all points apart? Far from it, sides round to ties.
+    bool keeps_order(std::int64_t g) const {
+        if (sides_.exponent != 0) return false;
         const auto width = static_cast<std::size_t>(batch_.objectives);
-        given_.resize(sides_.count * width);
         for (std::size_t i = 0; i < sides_.count; ++i) {
-            const auto at = static_cast<std::size_t>(sides_.index[i]) * width;
-            std::copy_n(batch_.group(g) + at, width, &given_[i * width]);
+            const Scalar* point =
+                batch_.group(g) + static_cast<std::size_t>(sides_.index[i]) * width;
+            for (std::size_t m = 0; m < width; ++m) {
+                const double sign = batch_.is_minimised(static_cast<int>(m)) ? -1.0 : 1.0;
+                const double value = sign * static_cast<double>(point[m]);
+                if (sides_.values[i * width + m] + sign * ref_[m] != value) return false;
+            }
         }
-        sorted_.sort(given_.data(), static_cast<std::int32_t>(sides_.count), batch_.objectives,
-                     batch_.minimised);
+        return true;
     }
 
-    void count_copies() {
-        copies_.assign(static_cast<std::size_t>(sorted_.distinct), 0);
-        for (const std::int32_t d : sorted_.distinct_of) ++copies_[static_cast<std::size_t>(d)];
+    // Dominance is that of the points as given.
+    void drop_dominated(std::int64_t g) {
+        const auto width = static_cast<std::size_t>(batch_.objectives);
+        given_.count = static_cast<std::int32_t>(sides_.count);
+        given_.values.resize(sides_.count * width);
+        for (std::size_t i = 0; i < sides_.count; ++i) {
+            std::copy_n(batch_.group(g) + static_cast<std::size_t>(sides_.index[i]) * width, width,
+                        &given_.values[i * width]);
+        }
+        kept_.resize(sides_.count);
+        ranker_.filter(given_, batch_.objectives, batch_.minimised, true, kept_.data());
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < sides_.count; ++i) {
+            if (kept_[i] == 0) continue;
+            std::copy_n(&sides_.values[i * width], width, &sides_.values[count * width]);
+            sides_.index[count++] = sides_.index[i];
+        }
+        sides_.count = count;
     }
 
-    void one_by_one() {
-        count_copies();
+    // Point by point: its box, less what limits it. One point does not wait for another, so that
+    // one large set is shared between threads.
+    void by_limits(bool ignore) {
         const auto width = static_cast<std::size_t>(batch_.objectives);
         rivals_.clear();
-        rival_of_.assign(sides_.count, Volume::kNone);
+        rival_of_.clear();
+        if (ignore) {
+            kept_.resize(sides_.count);
+            volume_.nondominated(sides_.values.data(), sides_.count, kept_.data());
+        } else {
+            kept_.assign(sides_.count, 1);
+        }
         for (std::size_t i = 0; i < sides_.count; ++i) {
-            const auto d = static_cast<std::size_t>(sorted_.distinct_of[i]);
-            if (ignore_dominated_ && chosen_[d] == 0) continue;
-            rival_of_[i] = rivals_.size() / width;
+            if (kept_[i] == 0) continue;
             const double* row = sides_.values.data() + i * width;
             rivals_.insert(rivals_.end(), row, row + width);
+            rival_of_.push_back(i);
         }
-        for (std::size_t i = 0; i < sides_.count; ++i) {
-            if (!may_contribute(i)) continue;
-            own_[i] = volume_.exclusive(sides_.values.data() + i * width, rivals_.data(),
-                                        rivals_.size() / width, batch_.objectives, rival_of_[i]);
+        const std::size_t rivals = rival_of_.size();
+        shares_.resize(rivals);
+
+        const bool is_alone = batch_.groups == 1 && rivals >= 2 * kGrain;
+        const std::size_t grain = is_alone ? kGrain : std::max<std::size_t>(rivals, 1);
+        const auto work = [this, rivals, grain, volume = volume_](std::int64_t part) mutable {
+            const std::size_t first = static_cast<std::size_t>(part) * grain;
+            volume.contributions(rivals_.data(), rivals, first, std::min(first + grain, rivals),
+                                 shares_.data());
+        };
+        if (is_alone) {
+            const double cost = volume_cost(static_cast<std::int32_t>(rivals), batch_.objectives);
+            const auto parts = static_cast<std::int64_t>((rivals + grain - 1) / grain);
+            for_each_group(parts, cost / static_cast<double>(parts), work);
+        } else {
+            volume_.contributions(rivals_.data(), rivals, 0, rivals, shares_.data());
         }
+        for (std::size_t k = 0; k < rivals; ++k) own_[rival_of_[k]] = shares_[k];
     }
 
-    // One sweep over the front, x descending. Point k alone owns the rectangle right of its
-    // successor and above its predecessor, less what points dominated by it alone take of it.
-    void planar() {
-        count_copies();
-        front_.clear();
-        for (std::int32_t d = 0; d < sorted_.distinct; ++d) {
-            if (chosen_[static_cast<std::size_t>(d)] != 0) front_.push_back(d);
-        }
-        std::size_t shade = 0;  // distinct points are in order of descending x, then descending y
-        for (std::size_t k = 0; k < front_.size(); ++k) {
-            const auto i = static_cast<std::size_t>(first_point(front_[k]));
-            const double left = k + 1 < front_.size() ? side(first_point(front_[k + 1]), 0) : 0.0;
-            const double below = k > 0 ? side(first_point(front_[k - 1]), 1) : 0.0;
-            double area = (sides_.values[2 * i] - left) * (sides_.values[2 * i + 1] - below);
-            if (!ignore_dominated_) {
-                shaded_.clear();
-                for (; shade < static_cast<std::size_t>(sorted_.distinct); ++shade) {
-                    const std::int32_t j = sorted_.first_of[shade];
-                    if (side(j, 0) <= left) break;
-                    if (chosen_[shade] != 0 || side(j, 1) <= below) continue;
-                    shaded_.insert(shaded_.end(), {side(j, 0) - left, side(j, 1) - below});
-                }
-                area -= area_of_sorted(shaded_.data(), static_cast<int>(shaded_.size() / 2));
-            }
-            if (may_contribute(i)) own_[i] = std::max(0.0, area);
-        }
-    }
-
-    std::int32_t first_point(std::int32_t d) const {
-        return sorted_.first_of[static_cast<std::size_t>(d)];
-    }
-    double side(std::int32_t i, std::size_t m) const {
-        return sides_.values[2 * static_cast<std::size_t>(i) + m];
-    }
+    static constexpr std::size_t kGrain = 64;  // points
 
     Batch<Scalar> batch_;
     const double* ref_;
@@ -127,13 +134,13 @@ class GroupContributions {
     double* contributions_;
     FirstRefused* refused_;
     Sides sides_;
-    SortedCodes sorted_;
+    Present<Scalar> given_;
+    Ranker ranker_;
+    Sweep sweep_;
     Volume volume_;
-    std::vector<Scalar> given_;
-    std::vector<std::uint8_t> chosen_;
-    std::vector<std::int32_t> copies_, front_;
+    std::vector<std::uint8_t> kept_;
     std::vector<std::size_t> rival_of_;
-    std::vector<double> own_, rivals_, shaded_;
+    std::vector<double> own_, rivals_, shares_;
 };
 
 }  // namespace
@@ -142,9 +149,8 @@ template <typename Scalar>
 std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
                               double* contributions) {
     FirstRefused refused;
-    const double cost = volume_cost(batch.points, std::max(batch.objectives, 4));
     for_each_group(
-        batch.groups, cost,
+        batch.groups, volume_cost(batch.points, batch.objectives),
         GroupContributions<Scalar>(batch, ref, ignore_dominated, contributions, &refused));
     return refused.index();
 }

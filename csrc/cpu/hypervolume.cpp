@@ -1,21 +1,62 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "cpu/for_each_group.hpp"
+#include "cpu/hypervolume_3d.hpp"
 #include "cpu/refused.hpp"
 #include "cpu/sides.hpp"
+#include "cpu/small_sets.hpp"
 #include "cpu/volume.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
+namespace {
+
+constexpr std::size_t kFew = 96;  // points; up to here counting ranks beats sorting
+
+// One set per lane; what the lanes leave over, one by one.
+template <typename Scalar>
+std::int64_t small_hypervolumes(const Batch<Scalar>& batch, const double* ref, double* volumes) {
+    FirstRefused refused;
+    const auto work = [=, &refused, sides = Sides()](std::int64_t part) mutable {
+        const std::int64_t first = part * kSmallPart;
+        const std::int64_t end = std::min(first + kSmallPart, batch.groups);
+        std::array<std::uint8_t, kSmallPart> left_over;
+        small_volumes(batch, ref, first, end, volumes, left_over.data());
+        for (std::int64_t g = first; g < end; ++g) {
+            if (left_over[static_cast<std::size_t>(g - first)] == 0) continue;
+            if (refused.note(batch, g, sides.measure(batch, g, ref))) continue;
+            volumes[g] =
+                std::ldexp(small_volume_of(sides.values.data(), sides.count, batch.objectives),
+                           sides.exponent);
+        }
+    };
+    const double cost = 10.0 * batch.points * (batch.objectives - 1) * kSmallPart;
+    for_each_group((batch.groups + kSmallPart - 1) / kSmallPart, cost, work);
+    return refused.index();
+}
+
+}  // namespace
 
 template <typename Scalar>
 std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes) {
+    if (fits_small_sets(batch)) return small_hypervolumes(batch, ref, volumes);
     FirstRefused refused;
-    const auto work = [=, &refused, sides = Sides(), volume = Volume()](std::int64_t g) mutable {
+    const auto work = [=, &refused, sides = Sides(), sweep = Sweep(),
+                       volume = Volume(batch.objectives)](std::int64_t g) mutable {
         if (refused.note(batch, g, sides.measure(batch, g, ref))) return;
-        volumes[g] = std::ldexp(volume.of(sides.values.data(), sides.count, batch.objectives),
-                                sides.exponent);
+        double own = 0.0;
+        if (batch.objectives == 2 && sides.count > kFew) {
+            own = sweep.volume_2d(sides.values.data(), sides.count);
+        } else if (batch.objectives == 3 && sides.count > kFew) {
+            own = sweep.volume_3d(sides.values.data(), sides.count);
+        } else {
+            own = volume.of(sides.values.data(), sides.count);
+        }
+        volumes[g] = sides.exponent == 0 ? own : std::ldexp(own, sides.exponent);
     };
     for_each_group(batch.groups, volume_cost(batch.points, batch.objectives), work);
     return refused.index();
@@ -24,15 +65,16 @@ std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes
 template <typename Scalar>
 std::int64_t hv_gain(Batch<Scalar> batch, const double* ref, double* gains) {
     FirstRefused refused;
-    const auto work = [=, &refused, sides = Sides(), volume = Volume()](std::int64_t g) mutable {
+    const auto work = [=, &refused, sides = Sides(),
+                       volume = Volume(batch.objectives)](std::int64_t g) mutable {
         if (refused.note(batch, g, sides.measure(batch, g, ref))) return;
         gains[g] = 0.0;
         const bool is_inside = sides.count > 0 && sides.index[sides.count - 1] == batch.points - 1;
         if (!is_inside) return;
         const std::size_t last = (sides.count - 1) * static_cast<std::size_t>(batch.objectives);
-        gains[g] = std::ldexp(volume.exclusive(sides.values.data() + last, sides.values.data(),
-                                               sides.count - 1, batch.objectives),
-                              sides.exponent);
+        gains[g] = std::ldexp(
+            volume.exclusive(sides.values.data() + last, sides.values.data(), sides.count - 1),
+            sides.exponent);
     };
     for_each_group(batch.groups, volume_cost(batch.points, batch.objectives), work);
     return refused.index();

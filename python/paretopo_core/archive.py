@@ -42,10 +42,9 @@ class ParetoArchive:
         self._ref = vector_of(ref, objectives, "ref", scalar=objectives == 1)
         self._maximise = maximise
         # A sense of the wrong length is refused here, not at the first point.
-        minimised = Batch.of(np.empty((0, objectives)), maximise=maximise).minimised
-        self._sign = np.array([-1.0 if minimised >> m & 1 else 1.0 for m in range(objectives)])
-        self._rows = np.empty((8, objectives))  # members, then room for newcomers
-        self._size = 0
+        Batch.of(np.empty((0, objectives)), maximise=maximise)
+        self._sign = np.where(np.broadcast_to(np.asarray(maximise), objectives), 1.0, -1.0)
+        self._members = self._empty()
         self._history: list[np.ndarray] = []
         self._hypervolume = 0.0
 
@@ -57,7 +56,9 @@ class ParetoArchive:
     @property
     def points(self) -> np.ndarray:
         """The members in the order of their arrival, shape (members, objectives)."""
-        return self._rows[: self._size].copy()
+        rows = np.empty((len(self), self._ref.size))
+        self._members.copy_members(address(rows))
+        return rows
 
     @property
     def history(self) -> np.ndarray:
@@ -70,7 +71,7 @@ class ParetoArchive:
         return self._hypervolume
 
     def __len__(self) -> int:
-        return self._size
+        return self._members.size()
 
     def add(self, point: Any) -> float:
         """Add a point; return by how much it raises the hypervolume, 0.0 or more.
@@ -81,22 +82,15 @@ class ParetoArchive:
         Raises:
             ValueError: wrong shape, NaN or infinity; the archive is unchanged then.
 
-        Cost: O(members · objectives) up to 3 objectives; from 4 the hypervolume of what limits
-        the new point comes on top. The gain is computed directly, not as the difference of two
-        hypervolumes.
+        Cost: O(members · objectives) up to 3 objectives, microseconds for 1,000 members; from 4
+        the hypervolume of what limits the new point comes on top. The gain is computed directly,
+        not as the difference of two hypervolumes.
         """
         row = vector_of(point, self._ref.size, "point", scalar=False)
-        if self._size == len(self._rows):
-            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
-        self._rows[self._size] = row
-        batch = Batch.of(self._rows[: self._size + 1], maximise=self._maximise)
-        gain = np.empty(())
-        _core.hv_gain(batch.view(), address(self._ref), address(gain))
-
+        gain = self._members.add(row)
         self._history.append(row)
-        self._hypervolume += float(gain)
-        self._keep(row)
-        return float(gain)
+        self._hypervolume += gain
+        return gain
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue, as plain JSON values."""
@@ -126,8 +120,7 @@ class ParetoArchive:
         width = self._ref.size
         points = np.array(state["points"], dtype=np.float64).reshape(-1, width)
         history = np.array(state["history"], dtype=np.float64).reshape(-1, width)
-        self._rows = np.concatenate([points, np.empty((8, width))])
-        self._size = len(points)
+        self._members.load(address(points), len(points))
         self._history = list(history)
         self._hypervolume = float(state["hypervolume"])
 
@@ -135,14 +128,14 @@ class ParetoArchive:
         """The hypervolume of the members from scratch, free of the rounding of the sum."""
         return float(hypervolume(self.points, self._ref, maximise=self._maximise))
 
-    def _keep(self, row: np.ndarray) -> None:
-        """Make the row just written a member, or not."""
-        members = self._rows[: self._size] * self._sign
-        new = row * self._sign
-        if (members >= new).all(axis=1).any():
-            return
-        stays = ~(new >= members).all(axis=1)
-        kept = self._rows[: self._size][stays]
-        self._rows[: len(kept)] = kept
-        self._rows[len(kept)] = row
-        self._size = len(kept) + 1
+    def _empty(self) -> _core.Archive:
+        return _core.Archive(self._ref.size, address(self._sign), address(self._ref))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_members": self.points}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        points = np.ascontiguousarray(state["_members"])
+        self._members = self._empty()
+        self._members.load(address(points), len(points))

@@ -172,7 +172,7 @@ def test_one_array_shared_by_many_threads(operation):
 
 
 def test_the_gil_is_released():
-    points = large_set("sphere", 400, 6)
+    points = large_set("sphere", 1500, 6)
     ticks = 0
     done = threading.Event()
 

@@ -165,6 +165,8 @@ def test_dominance_is_that_of_the_points_as_given():
     points = np.array([[1e-41, -1.0], [0.0, -1.0]])
     parts = pp.hv_contributions(points, [1.0, 0.0], maximise=False)
     assert parts.tolist() == [0.0, 1.0]
+    apart = pp.hv_contributions([[1e-41, -2.0], [0.0, -1.0]], [1.0, 0.0], maximise=False)
+    assert apart.tolist() == [1.0, 0.0]  # both count, though one side is a tie now
     cube = np.column_stack([points, [-1.0, -1.0]])
     parts = pp.hv_contributions(cube, [1.0, 0.0, 0.0], maximise=False)
     assert parts.tolist() == [0.0, 1.0]

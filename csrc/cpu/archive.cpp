@@ -1,0 +1,112 @@
+#include "cpu/archive.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "cpu/floating_point.hpp"
+#include "ops.hpp"
+
+namespace paretopo::cpu {
+
+Archive::Archive(int objectives, const double* signs, const double* ref)
+    : width_(static_cast<std::size_t>(objectives)),
+      most_(std::ldexp(1.0, 600 / objectives)),
+      least_(std::ldexp(1.0, -(600 / objectives))),
+      signs_(signs, signs + objectives),
+      ref_(width_),
+      side_(width_),
+      engine_(make_volume_engine(objectives)) {
+    for (std::size_t m = 0; m < width_; ++m) ref_[m] = signs_[m] * ref[m];
+}
+
+Archive::Archive(Archive&& other) noexcept
+    : width_(other.width_),
+      most_(other.most_),
+      least_(other.least_),
+      is_wide_(other.is_wide_),
+      signs_(std::move(other.signs_)),
+      ref_(std::move(other.ref_)),
+      side_(std::move(other.side_)),
+      engine_(std::move(other.engine_)) {}
+
+double Archive::add(const double* given) {
+    const std::lock_guard<std::mutex> hold(busy_);
+    const IeeeArithmetic scope;
+    std::vector<double> point(width_);
+    for (std::size_t m = 0; m < width_; ++m) point[m] = signs_[m] * given[m];
+    if (engine_->is_covered(point.data())) return 0.0;
+
+    const bool is_inside = measure(point.data());
+    double gain = 0.0;
+    if (is_inside) {
+        const auto fits = [this](double side) { return side <= most_ && side >= least_; };
+        const bool needs_no_scale = !is_wide_ && std::all_of(side_.begin(), side_.end(), fits);
+        gain = needs_no_scale ? engine_->gain(side_.data()) : scaled_gain(point.data());
+    }
+    engine_->admit(point.data());
+    if (is_inside) {
+        for (const double side : side_) is_wide_ = is_wide_ || side > most_;
+        engine_->keep(side_.data());
+    }
+    return gain;
+}
+
+std::size_t Archive::size() {
+    const std::lock_guard<std::mutex> hold(busy_);
+    return engine_->members();
+}
+
+void Archive::copy_members(double* rows) {
+    const std::lock_guard<std::mutex> hold(busy_);
+    for (std::size_t m = 0; m < width_; ++m) {
+        const double* column = engine_->member_column(static_cast<int>(m));
+        for (std::size_t i = 0; i < engine_->members(); ++i) {
+            rows[i * width_ + m] = signs_[m] * column[i];
+        }
+    }
+}
+
+void Archive::load(const double* rows, std::size_t count) {
+    const std::lock_guard<std::mutex> hold(busy_);
+    const IeeeArithmetic scope;
+    is_wide_ = false;
+    engine_->forget();
+    std::vector<double> member(width_);
+    for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t m = 0; m < width_; ++m) member[m] = signs_[m] * rows[i * width_ + m];
+        engine_->admit(member.data());
+        if (!measure(member.data())) continue;
+        for (const double side : side_) is_wide_ = is_wide_ || side > most_;
+        engine_->keep(side_.data());
+    }
+}
+
+bool Archive::measure(const double* point) {
+    bool is_inside = true;
+    for (std::size_t m = 0; m < width_; ++m) {
+        side_[m] = std::min(point[m] - ref_[m], std::numeric_limits<double>::max());
+        is_inside = is_inside && side_[m] > 0.0;
+    }
+    return is_inside;
+}
+
+// Sides whose products leave the range of doubles: measured and scaled from scratch.
+double Archive::scaled_gain(const double* point) {
+    std::vector<double> rows;
+    for (std::size_t i = 0; i < engine_->members(); ++i) {
+        for (std::size_t m = 0; m < width_; ++m) {
+            rows.push_back(engine_->member_column(static_cast<int>(m))[i]);
+        }
+    }
+    rows.insert(rows.end(), point, point + width_);
+    const auto points = static_cast<std::int32_t>(rows.size() / width_);
+    const Batch<double> batch{
+        rows.data(), nullptr, 1, points, static_cast<std::int32_t>(width_), 0};
+    double gain = 0.0;
+    hv_gain(batch, ref_.data(), &gain);
+    return gain;
+}
+
+}  // namespace paretopo::cpu

@@ -1,0 +1,49 @@
+// Volumes and contributions of ONE set of 2 or 3 objectives, of any size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cpu/distribution_sort.hpp"
+#include "cpu/maxima.hpp"
+
+namespace paretopo::cpu {
+
+class Sweep {
+  public:
+    // Sort and sweep with a staircase (Fonseca, Paquete and Lopez-Ibanez, 2006), O(n log n).
+    double volume_2d(const double* sides, std::size_t count);
+    double volume_3d(const double* sides, std::size_t count);
+
+    // own[i]: what row i dominates alone. Sweeps that keep what each point on the staircase
+    // dominates alone as a list of boxes, O(n log n); dominated points take from others unless they
+    // are ignored. (Emmerich and Fonseca, 2011, "Computing hypervolume contributions in low
+    // dimensions: asymptotically optimal algorithm and complexity results".)
+    void contributions_2d(const double* sides, std::size_t count, bool ignore_dominated,
+                          double* own);
+    void contributions_3d(const double* sides, std::size_t count, bool ignore_dominated,
+                          double* own);
+
+  private:
+    struct Pair {
+        double x, y;
+    };
+    struct Row {
+        double x, y, z;
+        std::uint32_t index;
+    };
+
+    // Into rows_, z descending; of equal z those first that could cover another.
+    void take_in_order(const double* sides, std::size_t count);
+    template <typename Before>
+    void take(const double* sides, std::size_t count, Before is_before);
+
+    std::vector<Pair> pairs_;
+    std::vector<Row> rows_;
+    DistributionSort<Pair> sort_pairs_;
+    DistributionSort<Row> sort_rows_;
+    Maxima staircase_;
+};
+
+}  // namespace paretopo::cpu

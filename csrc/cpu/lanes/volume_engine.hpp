@@ -1,0 +1,78 @@
+// Exact volumes of sides in columns, for one instruction set. One engine serves one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/lanes/columns.hpp"
+#include "cpu/lanes/staircase_steps.hpp"
+#include "cpu/volume.hpp"
+
+namespace paretopo::cpu::PARETOPO_LANES {
+
+class Engine final : public VolumeEngine {
+  public:
+    explicit Engine(int objectives);
+    ~Engine() override;
+
+    std::size_t bytes() const override;
+    double of(const double* sides, std::size_t count, int objectives) override;
+    double exclusive(const double* point, const double* sides, std::size_t count,
+                     int objectives) override;
+    void contributions(const double* sides, std::size_t count, int objectives, std::size_t first,
+                       std::size_t end, double* own) override;
+    void nondominated(const double* sides, std::size_t count, int objectives,
+                      std::uint8_t* kept) override;
+    double gain(const double* side) override;
+    void keep(const double* side) override;
+    bool is_covered(const double* point) override;
+    void admit(const double* point) override;
+    std::size_t members() override { return members_.rows.count; }
+    const double* member_column(int objective) override { return members_.rows[objective]; }
+    void forget() override;
+
+  private:
+    struct Corner {
+        double x, y, z;
+    };
+
+    static constexpr std::size_t kMostDense = 64;  // hits; beyond, O(hits^2) columns cost more
+
+    // Scratch of one number of objectives. The recursion only goes to fewer objectives, so that no
+    // level is entered twice.
+    struct Level {
+        Buffer<double> prefix, limited, block, gains, vectors, corners;
+        Buffer<std::uint32_t> order;
+    };
+
+    // `rows` are in descending order of their last objective.
+    double sorted(int objectives, Columns rows);
+    double planar(Columns rows);
+    double spatial(Columns rows, double* gains);
+    double by_prefix(int objectives, Columns rows);
+    // What `point` dominates that no row does; `high`, 0 before, counts the rows that reach its
+    // last objective.
+    double exclusive_of(int objectives, const double* point, Columns rows, std::size_t& high);
+    double exclusive_3d(const double* point, Columns rows, std::size_t& high);
+    double by_steps(const double* x, const double* y, const double* z, std::size_t hits,
+                    const Corner& point, Corner corner);
+    template <int kObjectives>
+    double exclusive_limited(int objectives, const double* point, Columns rows, std::size_t& high);
+
+    Columns first_block(int objectives, Columns rows, std::size_t tied, double& volume);
+    Columns sorted_columns(const double* sides, std::size_t count, int objectives);
+
+    Level& level(int objectives) { return levels_[objectives]; }
+
+    int most_objectives_;
+    Level* levels_;
+    Buffer<double> steps_, all_, keys_;
+    Buffer<std::uint32_t> order_, buckets_;
+    GrowingColumns kept_, members_;
+};
+
+// order[k]: index of the k-th largest key; equal keys in the order of their indices.
+void descending(const double* keys, std::size_t count, std::uint32_t* order,
+                Buffer<std::uint32_t>& buckets);
+
+}  // namespace paretopo::cpu::PARETOPO_LANES
