@@ -1,4 +1,4 @@
-"""The command line: ``paretopo info | train | report``.
+"""The command line: ``paretopo info | train | report | bench``.
 
 Every subcommand imports what it needs when it runs, so that ``paretopo --help`` is quick and
 ``paretopo info`` works where only NumPy is installed.
@@ -22,6 +22,7 @@ examples:
   paretopo train examples/calculator.toml         train; a run folder appears under runs/
   paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
   paretopo report runs/RUN                        draw table and pictures again
+  paretopo bench --quick                          time the core against its peers
 """
 
 _TRAIN_EXAMPLES = """\
@@ -42,6 +43,21 @@ examples:
   paretopo report runs/A runs/B --out figures
 
 Reads the records of the runs only: nothing is evaluated again.
+"""
+
+_BENCH_EXAMPLES = """\
+examples:
+  paretopo bench --quick                    small sizes, to see that everything works
+  paretopo bench                            everything, in about 25 minutes
+  paretopo bench fronts hypervolume         two operations
+  paretopo bench --resume                   go on where an interrupted run stopped
+  paretopo bench --plots-only               draw the pictures again, from the CSV files
+  paretopo bench --promises                 hold the CSV files against what is promised
+
+Peers that are not installed are left out: pip install 'paretopo[bench]' brings all of them. Every
+answer is checked before it is timed; a peer that is wrong, crashes or takes too long gets a row
+that says so. Without --out, results go to bench/results/MACHINE, the machine's name being made of
+its processor.
 """
 
 
@@ -103,6 +119,27 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("runs", nargs="+", metavar="RUN", help="a run folder")
     report.add_argument("--out", metavar="DIR", help="where to write")
     report.set_defaults(command=_report)
+
+    bench = commands.add_parser(
+        "bench",
+        help="time the core against its peers",
+        description="Time every operation against every installed peer, on one thread.",
+        epilog=_BENCH_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    bench.add_argument(
+        "operations",
+        nargs="*",
+        metavar="OPERATION",
+        help="fronts, filter, hypervolume, contributions, batches, advantage, archive, overhead "
+        "or threads; all of them if none is named",
+    )
+    bench.add_argument("--quick", action="store_true", help="small sizes, few repeats")
+    bench.add_argument("--resume", action="store_true", help="keep what is already measured")
+    bench.add_argument("--out", metavar="DIR", help="where CSV files and pictures go")
+    bench.add_argument("--plots-only", action="store_true", help="measure nothing, only draw")
+    bench.add_argument("--promises", action="store_true", help="measure nothing, print the table")
+    bench.set_defaults(command=_bench)
     return parser
 
 
@@ -195,14 +232,40 @@ def _report(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _bench(arguments: argparse.Namespace) -> int:
+    from paretopo_core.bench import command
+
+    folder = command.results_folder(arguments.out, quick=arguments.quick)
+    operations: list[str] = arguments.operations
+    try:
+        if arguments.promises:
+            print(command.promised(folder), end="")
+            return 0
+        _need("matplotlib", extra="bench")
+        if not arguments.plots_only:
+            _need("moocore", extra="bench")  # the judge of large sets
+            try:
+                command.measure(operations, folder, quick=arguments.quick, resume=arguments.resume)
+            except KeyboardInterrupt:
+                print("\nparetopo: go on with: paretopo bench --resume", file=sys.stderr)
+                raise
+            if not arguments.quick:  # the promises are about the full sizes
+                print(f"\n{command.promised(folder)}")
+        for path in command.draw(operations, folder):
+            print(path)
+    except (OSError, ValueError) as error:
+        _refuse(str(error))
+    return 0
+
+
 def _need_training_packages() -> None:
     _need("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm")
 
 
-def _need(*packages: str) -> None:
+def _need(*packages: str, extra: str = "train") -> None:
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        _refuse(f"{', '.join(missing)} not installed; run: pip install 'paretopo[train]'")
+        _refuse(f"{', '.join(missing)} not installed; run: pip install 'paretopo[{extra}]'")
 
 
 def _refuse(reason: str) -> NoReturn:

@@ -1,0 +1,117 @@
+"""``paretopo bench``: run, draw, and hold the numbers against the promises."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+import paretopo_core
+from paretopo_core.bench import rows
+from paretopo_core.bench.operations import OPERATIONS
+from paretopo_core.bench.promises import markdown, promises
+from paretopo_core.bench.rows import Row
+from paretopo_core.bench.runner import Plan, Runner
+from paretopo_core.bench.timing import Effort
+from paretopo_core.training.surroundings import machine
+
+QUICK = Plan(Effort(budget_s=0.03, least=3, most=7), limit_s=5.0)
+
+
+def results_folder(out: str | Path | None, *, quick: bool = False) -> Path:
+    """Where results go: ``bench/results/<machine>`` unless told otherwise."""
+    if out is not None:
+        return Path(out)
+    name = rows.machine_name(str(machine()["processor"]), paretopo_core.get_isa())
+    return Path("bench") / "results" / (f"{name}-quick" if quick else name)
+
+
+def measure(
+    operations: Sequence[str],
+    folder: Path,
+    *,
+    quick: bool = False,
+    resume: bool = False,
+    plan: Plan | None = None,
+) -> None:
+    """Measure operations into CSV files.
+
+    Args:
+        operations: names of ``OPERATIONS``; all of them if empty.
+        folder: where the files go.
+        quick: small sizes and few samples, to see that everything works.
+        resume: keep what a run before has finished.
+        plan: how hard to measure, instead of the usual.
+
+    Raises:
+        ValueError: an unknown operation.
+    """
+    names = _known(operations)
+    folder.mkdir(parents=True, exist_ok=True)
+    here = surroundings()
+    with Runner(plan or (QUICK if quick else Plan())) as runner:
+        here["versions"] = {**runner.versions, "numpy": np.__version__}
+        for name, value in here.items():
+            print(f"{name}: {value}")
+        if runner.missing:
+            print(f"not installed: {', '.join(runner.missing)}; pip install 'paretopo[bench]'")
+        (folder / "machine.json").write_text(json.dumps(here, indent=1) + "\n", encoding="utf-8")
+        for name in names:
+            print(f"\n{name}", flush=True)
+            cases = OPERATIONS[name](quick=quick)
+            runner.run(cases, folder / f"{name}.csv", resume=resume)
+
+
+def surroundings() -> dict[str, object]:
+    """The machine as a reader needs to know it; no host, user or path."""
+    here = machine()
+    return {
+        "processor": here["processor"],
+        "cores": here["cores"],
+        "instruction set": paretopo_core.get_isa(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "compiler": paretopo_core._core.COMPILER,
+    }
+
+
+def draw(operations: Sequence[str], folder: Path) -> list[Path]:
+    """Draw pictures from the CSV files in a folder.
+
+    Raises:
+        ValueError: there are none, or an unknown operation.
+    """
+    from paretopo_core.bench import plots
+
+    return plots.draw(_measured(operations, folder), folder)
+
+
+def promised(folder: Path) -> str:
+    """The table of promises for the CSV files in a folder, also written to ``promises.md``.
+
+    Raises:
+        ValueError: there are none.
+    """
+    measured = _measured((), folder)
+    there = folder / "machine.json"
+    here = json.loads(there.read_text(encoding="utf-8")) if there.exists() else surroundings()
+    text = markdown(promises(measured, str(here["instruction set"])))
+    (folder / "promises.md").write_text(text, encoding="utf-8")
+    return text
+
+
+def _measured(operations: Sequence[str], folder: Path) -> list[Row]:
+    found = rows.read_all(folder, _known(operations))
+    if not found:
+        raise ValueError(f"no results in {folder}: run paretopo bench first")
+    return found
+
+
+def _known(operations: Sequence[str]) -> list[str]:
+    for operation in operations:
+        if operation not in OPERATIONS:
+            raise ValueError(f"operation must be one of {', '.join(OPERATIONS)}, got {operation!r}")
+    return [*dict.fromkeys(operations)] or [*OPERATIONS]

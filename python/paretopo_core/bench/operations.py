@@ -1,0 +1,31 @@
+"""The operations of the benchmark, in the order they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from paretopo_core.bench import (
+    advantage,
+    archive,
+    batches,
+    contributions,
+    filter,
+    fronts,
+    hypervolume,
+    overhead,
+    threads,
+)
+from paretopo_core.bench.case import Case
+
+# Called as cases(quick=False).
+OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
+    "fronts": fronts.cases,
+    "filter": filter.cases,
+    "hypervolume": hypervolume.cases,
+    "contributions": contributions.cases,
+    "batches": batches.cases,
+    "advantage": advantage.cases,
+    "archive": archive.cases,
+    "overhead": overhead.cases,
+    "threads": threads.cases,
+}

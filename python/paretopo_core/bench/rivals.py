@@ -1,0 +1,64 @@
+"""Every contender behind one signature: ``rival.<task>(case)`` gives what to time, or None.
+
+A rival has a method for each task it offers, named as in ``case.TASKS``. The method prepares the
+data in the form the package likes best, outside the clock, and returns a ``Work``; None where the
+package has no answer for the case, or would need memory beyond reason. A package is imported when
+its rival is made, so that none of them is needed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from importlib import metadata
+from typing import Any
+
+from paretopo_core.bench.case import Case
+from paretopo_core.bench.timing import Work
+
+OURS = "paretopo"
+
+# name: (what has to be installed, the first being its version; where its rival class lives)
+RIVALS: dict[str, tuple[tuple[str, ...], str]] = {
+    OURS: (("paretopo",), "rivals_ours:Paretopo"),
+    "moocore": (("moocore",), "rivals_compiled:Moocore"),
+    "moocore C": (("moocore", "numba"), "rivals_moocore_c:MoocoreC"),
+    "pygmo": (("pygmo",), "rivals_compiled:Pygmo"),
+    "hvwfg": (("hvwfg",), "rivals_compiled:Hvwfg"),
+    "pymoo": (("pymoo",), "rivals_compiled:Pymoo"),
+    "paretoset": (("paretoset", "numba"), "rivals_compiled:Paretoset"),
+    "optuna": (("optuna",), "rivals_compiled:Optuna"),
+    "moarchiving": (("moarchiving",), "rivals_compiled:Moarchiving"),
+    "botorch": (("botorch",), "rivals_torch:Botorch"),
+    "evotorch": (("evotorch",), "rivals_torch:Evotorch"),
+    "evox": (("evox",), "rivals_torch:Evox"),
+    "torch": (("torch",), "rivals_torch:PlainTorch"),
+}
+
+
+def version(name: str) -> str | None:
+    """The version of a rival's package, None if something it needs is not installed."""
+    needed, _ = RIVALS[name]
+    try:
+        first, *_ = [metadata.version(package) for package in needed]
+    except metadata.PackageNotFoundError:
+        return None
+    return first
+
+
+def make(name: str) -> Any:
+    """Import a rival's package and make the rival.
+
+    Raises:
+        KeyError: no such rival.
+        ImportError: its package is not installed.
+    """
+    _, place = RIVALS[name]
+    module, _, kind = place.partition(":")
+    return getattr(importlib.import_module(f"paretopo_core.bench.{module}"), kind)()
+
+
+def work_of(rival: Any, case: Case) -> Work | None:
+    """What a rival would run for a case; None if it does not offer that."""
+    offer = getattr(rival, case.task, None)
+    work = None if offer is None else offer(case)
+    return work if work is None or isinstance(work, Work) else Work(work)

@@ -1,0 +1,125 @@
+"""Check the answer, then time it: a timing of a wrong answer is refused."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+_LEAST_SAMPLE_S = 2e-3  # a sample of less repeats its call, so that the clock's own cost vanishes
+_MOST_CALLS = 10_000
+_SLOW_CALL_S = 1.0  # beyond, one sample after the first has to do
+
+
+class WrongAnswer(Exception):
+    """A contender computed something else than the judge."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is timed.
+
+    Attributes:
+        run: computes the answer.
+        fresh: called before every run, outside the clock, where a run changes its own input.
+    """
+
+    run: Callable[[], Any]
+    fresh: Callable[[], object] | None = None
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure one contender on one case: seconds in all, and samples."""
+
+    budget_s: float = 0.4
+    least: int = 3
+    most: int = 25
+
+
+@dataclass(frozen=True)
+class Times:
+    """Milliseconds per call: wall clock, and processor time of the whole process."""
+
+    calls: int  # per sample
+    repeats: int
+    wall_median_ms: float
+    wall_q1_ms: float
+    wall_q3_ms: float
+    wall_min_ms: float
+    cpu_median_ms: float
+    cpu_min_ms: float
+
+
+def measure(work: Work, check: Callable[[Any], str | None], effort: Effort) -> Times:
+    """Run once and check, then take samples until the budget is spent.
+
+    Args:
+        work: what to time.
+        check: gets the answer, returns what is wrong with it, or None.
+        effort: how many samples.
+
+    Raises:
+        WrongAnswer: ``check`` found something.
+    """
+    _prepare(work)
+    start = time.perf_counter()
+    answer = work.run()
+    first = time.perf_counter() - start
+    complaint = check(answer)
+    del answer
+    if complaint is not None:
+        raise WrongAnswer(complaint)
+
+    calls = 1
+    if work.fresh is None and first < _LEAST_SAMPLE_S:
+        _, warm, _ = _sample(work, 1)  # the first call paid for caches and lazy imports
+        calls = min(_MOST_CALLS, max(1, round(_LEAST_SAMPLE_S / max(warm, 1e-7))))
+    wall: list[float] = []
+    cpu: list[float] = []
+    spent = 0.0
+    while len(wall) < effort.most:
+        least = 1 if wall and wall[0] > _SLOW_CALL_S else effort.least
+        if len(wall) >= least and spent >= effort.budget_s:
+            break
+        whole, seconds, processor = _sample(work, calls)
+        spent += whole
+        wall.append(seconds)
+        cpu.append(processor)
+    q1, median, q3 = _quartiles(wall)
+    return Times(
+        calls=calls,
+        repeats=len(wall),
+        wall_median_ms=median * 1e3,
+        wall_q1_ms=q1 * 1e3,
+        wall_q3_ms=q3 * 1e3,
+        wall_min_ms=min(wall) * 1e3,
+        cpu_median_ms=statistics.median(cpu) * 1e3,
+        cpu_min_ms=min(cpu) * 1e3,
+    )
+
+
+def _sample(work: Work, calls: int) -> tuple[float, float, float]:
+    """Seconds of the whole sample, wall seconds per call, processor seconds per call."""
+    begin = time.perf_counter()
+    _prepare(work)
+    run = work.run
+    processor, start = time.process_time_ns(), time.perf_counter_ns()
+    for _ in range(calls):
+        run()
+    wall, cpu = time.perf_counter_ns() - start, time.process_time_ns() - processor
+    return time.perf_counter() - begin, wall / calls * 1e-9, cpu / calls * 1e-9
+
+
+def _prepare(work: Work) -> None:
+    if work.fresh is not None:
+        work.fresh()
+
+
+def _quartiles(samples: list[float]) -> tuple[float, float, float]:
+    if len(samples) == 1:
+        return samples[0], samples[0], samples[0]
+    q1, median, q3 = statistics.quantiles(samples, n=4, method="inclusive")
+    return q1, median, q3
