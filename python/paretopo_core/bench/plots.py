@@ -16,6 +16,7 @@ from paretopo_core.bench.rows import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 _COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
@@ -108,6 +109,10 @@ def _draw_lines(title: str, panels: Mapping[int, Sequence[Row]], path: Path) -> 
                 **_look(contender),
             )
         axes.set(xscale="log", yscale="log", title=f"{objectives} objectives", xlabel="points")
+        sizes = sorted({row.points for row in rows})
+        axes.set_xticks(sizes, [_short(size) for size in sizes])
+        axes.set_xticks([], minor=True)
+        _plain(axes.yaxis)
     for axes in grid[len(panels) :]:
         axes.set_visible(False)
     for axes in grid[::columns]:
@@ -125,7 +130,22 @@ def _draw_dots(title: str, rows: Sequence[Row], path: Path) -> None:
         axes.plot([row.milliseconds for row in mine], heights, label=contender, **look)
     axes.set(xscale="log", xlabel="milliseconds", yticks=range(len(labels)), yticklabels=labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
+    _plain(axes.xaxis)
     _finish(figure, [axes], title, path)
+
+
+def _plain(axis: Axis) -> None:
+    """Numbers as one reads them; 1, 2 and 5 of each decade where there are few decades."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 50 else (1,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.7g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _short(size: int) -> str:
+    return f"{size // 1000}k" if size >= 1000 and size % 1000 == 0 else str(size)
 
 
 def _label(row: Row) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 from collections.abc import Callable
 from functools import partial
@@ -199,14 +198,17 @@ class Moarchiving:
         """Keeps its hypervolume up to date while it adds."""
         if case.objectives > 4:
             return None
-        members = case.doubles[: case.points].tolist()
-        newcomers = case.doubles[case.points :].tolist()
-        full = self._peer.get_mo_archive(members, reference_point=case.ref.tolist())
+        points, ref = case.doubles.tolist(), case.ref.tolist()
+        full = self._peer.get_mo_archive([], reference_point=ref, n_obj=case.objectives)
+        kind = type(full)  # computes in fractions by default, which takes many times longer
+        kind.hypervolume_final_float_type = kind.hypervolume_computation_float_type = float
+        full = self._peer.get_mo_archive(points[: case.points], reference_point=ref)
+        newcomers = points[case.points :]
         archive: Any = None
 
         def fresh() -> None:
             nonlocal archive
-            archive = copy.deepcopy(full)
+            archive = full.copy()
 
         def run() -> list[float]:
             gains, volume = [], float(archive.hypervolume)

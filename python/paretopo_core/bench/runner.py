@@ -11,15 +11,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from paretopo_core.bench import rivals, rows
+from paretopo_core.bench import rivals, rows, worker
 from paretopo_core.bench.case import Case
 from paretopo_core.bench.rows import Row
 from paretopo_core.bench.timing import Effort
-from paretopo_core.bench.worker import JUDGE
 
 _ONE_THREAD = ("OMP", "MKL", "OPENBLAS", "NUMBA", "VECLIB_MAXIMUM")
 _START_S = 120.0  # importing a package on a busy machine
@@ -42,11 +42,18 @@ class Plan:
 
 @dataclass
 class Process:
-    """A worker: started when first asked, started anew after a crash."""
+    """A worker: started when first asked, started anew after a crash.
+
+    Attributes:
+        name: of the contender, or the judge.
+        program: what Python runs; the worker of that name by default.
+    """
 
     name: str
+    program: Sequence[str] = ()
     _process: subprocess.Popen[str] | None = None
     _replies: queue.Queue[str] = field(default_factory=queue.Queue)
+    _reader: threading.Thread | None = None
 
     def ask(self, request: dict[str, Any], limit_s: float) -> dict[str, Any]:
         """Send a request and wait for its reply, or for the end of the worker."""
@@ -69,22 +76,28 @@ class Process:
             reply: dict[str, Any] = json.loads(line)
             return reply
         code = process.wait()
-        self._process = None
+        self.stop()
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         return {"status": "crashed", "note": how}
 
     def stop(self) -> None:
         """End the worker, if there is one."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        if self._reader is not None:
+            self._reader.join()  # ends with the process, and closes its output
+        if process.stdin is not None:
+            with suppress(OSError):  # what was not read yet is lost
+                process.stdin.close()
 
     def _start(self) -> None:
         surroundings = dict(os.environ)
         surroundings.update({f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD})
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "paretopo_core.bench.worker", self.name],
+            [sys.executable, *(self.program or ("-m", worker.__name__, self.name))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -92,13 +105,17 @@ class Process:
             env=surroundings,
         )
         self._replies = queue.Queue()
-        threading.Thread(target=_forward, args=(self._process, self._replies), daemon=True).start()
+        self._reader = threading.Thread(
+            target=_forward, args=(self._process, self._replies), daemon=True
+        )
+        self._reader.start()
 
 
 def _forward(process: subprocess.Popen[str], replies: queue.Queue[str]) -> None:
     assert process.stdout is not None
-    for line in process.stdout:
-        replies.put(line)
+    with process.stdout:
+        for line in process.stdout:
+            replies.put(line)
     replies.put("")  # the end
 
 
@@ -116,7 +133,7 @@ class Runner:
         found = {name: rivals.version(name) for name in plan.names}
         self.versions = {name: version for name, version in found.items() if version is not None}
         self.missing = [name for name, version in found.items() if version is None]
-        self._processes = {name: Process(name) for name in (JUDGE, *self.versions)}
+        self._processes = {name: Process(name) for name in (worker.JUDGE, *self.versions)}
         self._too_slow: dict[tuple[object, ...], int] = {}
 
     def __enter__(self) -> Runner:
@@ -157,11 +174,13 @@ class Runner:
                 "truth": str(Path(folder) / "truth.npy"),
                 "effort": asdict(self._plan.effort),
             }
-            judged = self._processes[JUDGE].ask(request, 10 * self._plan.limit_s)
+            judged = self._processes[worker.JUDGE].ask(request, 10 * self._plan.limit_s)
             if judged["status"] != "ok":
                 self._tell(f"{case}: no right answer, {judged.get('note', judged['status'])}")
                 return
             for name, version in self.versions.items():
+                if case.operation == "threads" and name != rivals.OURS:
+                    continue  # peers have none
                 reply = self._ask(name, case, request)
                 if reply["status"] == "not offered":
                     continue

@@ -1,0 +1,269 @@
+"""The programs of ``defects.py``: each sets ``got``, and ``right`` to whether that is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A peer, what it does, and a program that shows it.
+
+    Attributes:
+        peer: a name of ``rivals.RIVALS``.
+        what: in a few words.
+        program: Python, which sets ``got`` and ``right`` if it comes to its end.
+    """
+
+    peer: str
+    what: str
+    program: str
+
+
+_INFINITE = """\
+import numpy as np, moocore
+inf = np.inf
+got = moocore.{function}(np.array([[0, 0, 0], [inf, -inf, 1], [2, -inf, 2]]))
+right = got.tolist() == {answer}
+"""
+_MANY_INFINITE = """\
+import numpy as np, moocore
+for seed in range(30):
+    rng = np.random.default_rng(seed)
+    points = rng.random((340, {objectives}))
+    points[rng.random(points.shape) < 0.05] = np.inf
+    points[rng.random(points.shape) < 0.05] = -np.inf
+    got = moocore.{function}(points)
+right = True  # as far as it comes
+"""
+_SPHERE = """\
+import numpy as np
+points = np.abs(np.random.default_rng(0).standard_normal(({points}, {objectives})))
+points /= np.linalg.norm(points, axis=1, keepdims=True)
+"""
+
+DEFECTS = (
+    Defect(
+        "moocore",
+        "`pareto_rank`, 3 objectives: segmentation fault on infinite values",
+        _INFINITE.format(function="pareto_rank", answer=[0, 0, 1]),
+    ),
+    Defect(
+        "moocore",
+        "`is_nondominated`, 3 objectives: segmentation fault on infinite values",
+        _INFINITE.format(function="is_nondominated", answer=[True, True, False]),
+    ),
+    Defect(
+        "moocore",
+        "`pareto_rank`, 3 objectives: segmentation fault on -inf alone",
+        """\
+import numpy as np, moocore
+got = moocore.pareto_rank(np.array([[0, 0, 0], [1, -np.inf, 1], [2, -np.inf, 2]]))
+right = got.tolist() == [0, 0, 1]
+""",
+    ),
+    Defect(
+        "moocore",
+        "`pareto_rank`, 4 objectives: segmentation fault on infinite values",
+        _MANY_INFINITE.format(function="pareto_rank", objectives=4),
+    ),
+    Defect(
+        "moocore",
+        "`is_nondominated`, 4 objectives: segmentation fault on infinite values",
+        _MANY_INFINITE.format(function="is_nondominated", objectives=4),
+    ),
+    Defect(
+        "moocore",
+        "`hv_contributions`, from 4 objectives: segmentation fault on a read-only memory map",
+        f"""\
+import tempfile
+import moocore
+{_SPHERE.format(points=50, objectives=4)}\
+file = tempfile.NamedTemporaryFile(suffix=".npy")
+np.save(file.name, points)
+mapped = np.load(file.name, mmap_mode="r")
+got = moocore.hv_contributions(mapped, ref=1.1).sum()
+right = got > 0
+""",
+    ),
+    Defect(
+        "moocore",
+        "`hv_contributions`, from 4 objectives: wrong when threads share an array, whose rows it "
+        "swaps while it works",
+        f"""\
+from concurrent.futures import ThreadPoolExecutor
+import moocore
+{_SPHERE.format(points=200, objectives=4)}\
+alone = moocore.hv_contributions(points.copy(), ref=1.1)
+with ThreadPoolExecutor(4) as pool:
+    shared = list(pool.map(lambda _: moocore.hv_contributions(points, ref=1.1), range(4)))
+got = [bool(np.allclose(one, alone)) for one in shared]
+right = all(got)
+""",
+    ),
+    Defect(
+        "moocore",
+        "`hv_contributions`, from 4 objectives: contributions below 1.5e-8 become 0, whatever the "
+        "scale of the objectives",
+        f"""\
+import moocore
+{_SPHERE.format(points=20, objectives=4)}\
+expected = moocore.hv_contributions(points, ref=1.1).max() * 1e-12
+got = moocore.hv_contributions(points * 1e-3, ref=1.1e-3).max()
+right = np.isclose(got, expected, atol=0)
+""",
+    ),
+    Defect(
+        "moocore",
+        "`hypervolume`: an array of three dimensions is taken for one of two",
+        """\
+import numpy as np, moocore
+try:
+    got = moocore.hypervolume(np.zeros((2, 3, 2)), ref=1)
+    right = False  # two sets of three points: a ValueError, or two hypervolumes
+except ValueError as error:
+    got, right = error, True
+""",
+    ),
+    Defect(
+        "moocore",
+        "`pareto_rank`: with NaN, the ranks of the *other* points depend on the order of the rows",
+        """\
+import numpy as np, moocore
+points = np.array([[np.nan, 1], [0, 1], [1, 3], [1, 0], [1, 2]])
+order = [1, 0, 2, 3, 4]
+again = np.empty(5, int)
+again[order] = moocore.pareto_rank(points[order])
+got = moocore.pareto_rank(points).tolist(), again.tolist()
+right = got[0] == got[1]
+""",
+    ),
+    Defect(
+        "pygmo",
+        "`hypervolume(...).contributions`, 2 objectives: segmentation fault on -inf",
+        """\
+import pygmo
+got = pygmo.hypervolume([[0.0, 1.0], [-float("inf"), 2.0]]).contributions([3, 3])
+right = True
+""",
+    ),
+    Defect(
+        "pymoo",
+        "compiled `fast_best_order_sort`: wrong with ties (30 of 30 sets of small integers)",
+        """\
+import numpy as np
+from paretopo_core import reference
+from pymoo.functions.compiled.non_dominated_sorting import fast_best_order_sort
+got = 0
+for seed in range(30):
+    points = np.random.default_rng(seed).integers(0, 4, (30, 3)).astype(float)
+    ranks = np.full(30, -1)
+    for rank, front in enumerate(fast_best_order_sort(points)):
+        ranks[front] = rank
+    got += not (ranks == reference.pareto_rank(points, maximise=False)).all()
+right = got == 0
+""",
+    ),
+    Defect(
+        "pymoo",
+        "compiled `fast_non_dominated_sort`: hangs on NaN",
+        """\
+import numpy as np
+from pymoo.functions.compiled.non_dominated_sorting import fast_non_dominated_sort
+rng = np.random.default_rng(0)
+points = rng.random((10, 3))
+points[rng.random(points.shape) < 0.2] = np.nan
+got, right = fast_non_dominated_sort(points), True
+""",
+    ),
+    Defect(
+        "pymoo",
+        "`tree_based_non_dominated_sort`: equal points get different ranks",
+        """\
+import numpy as np
+from pymoo.functions.standard.non_dominated_sorting import tree_based_non_dominated_sort
+fronts = tree_based_non_dominated_sort(np.array([[0, 1], [0, 1], [1, 0.0]]))
+got = [sorted(map(int, front)) for front in fronts]
+right = got == [[0, 1, 2]]
+""",
+    ),
+    Defect(
+        "pymoo",
+        "`NonDominatedSorting(epsilon=...)`: has no effect",
+        """\
+import numpy as np
+from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
+points = np.array([[0.0, 0.0], [0.1, 0.1]])  # epsilon-equal
+got = [front.tolist() for front in NonDominatedSorting(epsilon=0.3).do(points)]
+right = got == [[0, 1]]
+""",
+    ),
+    Defect(
+        "hvwfg",
+        "`wfg`, 2 objectives: wrong when a point is dominated",
+        """\
+import numpy as np, hvwfg
+points = np.array([[0.75, 0.5], [0.5, 0.25], [0.25, 0], [0, 0], [0, 0.75]])
+got = hvwfg.wfg(points, np.ones(2))
+right = got == 1.0
+""",
+    ),
+    Defect(
+        "hvwfg",
+        "`hv`, 4 objectives: wrong when a point is there twice or dominated",
+        """\
+import numpy as np, hvwfg
+points = np.array([[1.0] * 4, [1.0] * 4, [2.0] * 4])
+got = hvwfg.hv(points, np.full(4, 3.0))
+right = got == 16.0
+""",
+    ),
+    Defect(
+        "hvwfg",
+        "`hv`, 5 objectives: memory corruption on 50 points of a clean front",
+        f"""\
+import hvwfg
+{_SPHERE.format(points=50, objectives=5)}\
+got = hvwfg.hv(points, np.full(5, 1.1))
+right = abs(got - hvwfg.wfg(points, np.full(5, 1.1))) < 1e-9
+""",
+    ),
+    Defect(
+        "botorch",
+        "`is_non_dominated`, more than 1,000 points: one row of NaN removes every other point",
+        """\
+import torch
+from botorch.utils.multi_objective.pareto import is_non_dominated
+torch.manual_seed(0)
+points = torch.rand(1001, 2)
+without = is_non_dominated(points[1:]).sum().item()
+points[0] = float("nan")
+got = is_non_dominated(points)[1:].sum().item()
+right = got == without
+""",
+    ),
+    Defect(
+        "botorch",
+        "`is_non_dominated`, up to 1,000 points: a row with a NaN counts as non-dominated, where "
+        "the documentation says dominated",
+        """\
+import torch
+from botorch.utils.multi_objective.pareto import is_non_dominated
+points = torch.tensor([[float("nan"), 5.0], [1.0, 1.0]])
+got = is_non_dominated(points).tolist()
+right = got == [False, True]
+""",
+    ),
+    Defect(
+        "evox",
+        "`metrics.hv`: a point outside the reference point adds volume, beyond the error of its "
+        "sampling",
+        """\
+import torch
+from evox.metrics import hv
+torch.manual_seed(0)
+got = hv(torch.tensor([[1.0, 1.0], [9.0, 0.0]]), torch.tensor([5.0, 5.0])).item()
+right = abs(got - 16) < 0.5
+""",
+    ),
+)

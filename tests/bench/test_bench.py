@@ -1,0 +1,268 @@
+"""The benchmark checks before it times, survives its peers, and draws from its files."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from paretopo_core import cli
+from paretopo_core.bench import command, defects, judge, plots, rivals, rows, timing, worker
+from paretopo_core.bench.case import TASKS, Case
+from paretopo_core.bench.defect_list import Defect
+from paretopo_core.bench.operations import OPERATIONS
+from paretopo_core.bench.promises import markdown, promises
+from paretopo_core.bench.runner import Plan, Process, Runner
+from paretopo_core.bench.timing import Effort, Work
+from paretopo_core.bench.workloads import SHAPES, points_of
+
+pytest.importorskip("moocore", reason="the judge of large sets")
+
+EFFORT = Effort(budget_s=0.001, least=1, most=2)
+PLAN = Plan(EFFORT, limit_s=60.0, names=("paretopo", "moocore"))
+TINY = Case("fronts", "pareto_rank", "uniform", 30, 2)
+
+
+def a_row(**changes):
+    row = rows.Row(
+        **TINY.as_dict(), contender="paretopo", version="1", status="ok", cpu_median_ms=2.0
+    )
+    return replace(row, **changes)
+
+
+def test_a_wrong_answer_is_refused_before_it_is_timed():
+    right = judge.truth(TINY)
+    check = partial(judge.complaint, TINY, right=right)
+    calls = []
+
+    def wrong():
+        calls.append(1)
+        return right + (np.arange(len(right)) == 7)
+
+    with pytest.raises(timing.WrongAnswer, match=r"1 of 30 differ, at \[7\]"):
+        timing.measure(Work(wrong), check, EFFORT)
+    assert len(calls) == 1
+    assert timing.measure(Work(lambda: right), check, EFFORT).repeats >= 1
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_knows_right_from_wrong(task):
+    case = Case("any", task, "concave", 12, 3)
+    right = judge.truth(case)
+    work = rivals.work_of(rivals.make("paretopo"), case)
+    if work.fresh is not None:
+        work.fresh()
+    answer = np.array(work.run())
+    assert judge.complaint(case, answer, right) is None
+    assert judge.complaint(case, answer[..., None], right).startswith("shape")
+    worse = ~answer if answer.dtype == bool else answer * 1.001 + 1
+    assert "differ" in judge.complaint(case, worse, right)
+    if answer.dtype == float:
+        assert "differ" in judge.complaint(case, answer * np.nan, right)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_operation_has_cases_of_known_workloads(operation):
+    small, large = (OPERATIONS[operation](quick=quick) for quick in (True, False))
+    for cases in (small, large):
+        assert len(set(cases)) == len(cases)
+        assert {case.operation for case in cases} == {operation}
+        assert {case.task for case in cases} <= set(TASKS)
+        assert {case.workload for case in cases} <= {*SHAPES, "ragged"}
+    sizes = [sum(case.points * max(case.groups, 1) for case in cases) for cases in (small, large)]
+    assert sizes[0] <= sizes[1]
+
+
+@pytest.mark.parametrize("workload", SHAPES)
+def test_a_workload_is_the_same_every_time(workload):
+    points = points_of(workload, 50, 4)
+    assert points.shape == (50, 4)
+    assert points.min() >= 0
+    assert points.max() <= 1
+    np.testing.assert_array_equal(points, points_of(workload, 50, 4))
+    fronts = {"chain": 50, "equal": 1, **dict.fromkeys(("linear", "convex", "degenerate"), 1)}
+    ranks = judge.truth(Case("any", "pareto_rank", workload, 50, 4))
+    assert ranks.max() + 1 == fronts.get(workload, ranks.max() + 1)
+
+
+def test_an_unknown_workload_is_named():
+    with pytest.raises(ValueError, match=r"workload must be one of uniform, .*, got 'cubic'"):
+        points_of("cubic", 3, 2)
+
+
+@pytest.mark.parametrize("workload", ["uniform", "ragged"])
+def test_groups_are_judged_and_done_like_single_sets(workload):
+    task = "pareto_rank" if workload == "uniform" else "hypervolume"
+    case = Case("batches", task, workload, 9, 3, groups=20)
+    right = judge.truth(case)
+    for name in ("paretopo", "moocore"):
+        answer = rivals.work_of(rivals.make(name), case).run()
+        assert judge.complaint(case, answer, right) is None
+
+
+def test_rows_come_back_from_the_csv(tmp_path):
+    path = tmp_path / "fronts.csv"
+    written = [a_row(), a_row(contender="a, b", status="crashed", cpu_median_ms=math.nan)]
+    rows.write(path, written[:1])
+    rows.write(path, written[1:], append=True)
+    back = rows.read(path)
+    assert [row.contender for row in back] == ["paretopo", "a, b"]
+    assert [row.is_timed for row in back] == [True, False]
+    assert back[0].case == TINY
+    assert back[0].milliseconds == 2.0
+    assert math.isnan(back[1].milliseconds)
+
+
+def test_a_foreign_csv_is_refused(tmp_path):
+    path = tmp_path / "fronts.csv"
+    path.write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"fronts\.csv is no result of this benchmark"):
+        rows.read(path)
+
+
+def test_a_machine_gets_a_plain_name():
+    assert rows.machine_name("AMD EPYC", "avx512") == "amd-epyc-avx512"
+    name = rows.machine_name("Intel(R) Core(TM) i7-1165G7 CPU @ 2.80GHz", "avx2")
+    assert name == "intel-core-i7-1165g7-avx2"
+
+
+def test_a_run_measures_checks_and_resumes(tmp_path):
+    path, told = tmp_path / "fronts.csv", []
+    cases = [TINY, replace(TINY, workload="equal")]
+    with Runner(PLAN, told.append) as runner:
+        runner.run(cases[:1], path)
+        path.rename(path.with_suffix(".csv.part"))
+        runner.run(cases, path, resume=True)
+        measured = rows.read(path)
+        runner.run(cases, path, resume=True)
+    assert [(row.case, row.contender, row.status) for row in measured] == [
+        (case, name, "ok") for case in cases for name in PLAN.names
+    ]
+    assert all(row.wall_min_ms <= row.wall_median_ms for row in measured)
+    assert [line.split()[1] for line in told] == ["uniform", "equal", "is"]
+
+
+@pytest.fixture
+def stranger(monkeypatch):
+    """A contender of the test's making, in a worker that finds it."""
+
+    def register(body, tmp_path):
+        (tmp_path / "stranger.py").write_text(
+            "import os, signal, time\n"
+            "from paretopo_core.bench import rivals, worker\n"
+            "class Stranger:\n"
+            f"    def pareto_rank(self, case):\n        return lambda: {body}\n"
+            "rivals.make = lambda name: Stranger()\n"
+            "worker.main('stranger')\n",
+            encoding="utf-8",
+        )
+        process = Process("stranger", (str(tmp_path / "stranger.py"),))
+        truth = tmp_path / "truth.npy"
+        np.save(truth, judge.truth(TINY))
+        request = {"case": TINY.as_dict(), "truth": str(truth), "effort": vars(EFFORT)}
+        return process, request
+
+    return register
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "note"),
+    [
+        ("case.data[:, 0]", "wrong", "differ"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "crashed", f"signal {int(signal.SIGSEGV)}"),
+        ("1 / 0", "error", "ZeroDivisionError"),
+        ("[print('noise'), os.system('echo noise'), 1 / 0]", "error", "ZeroDivisionError"),
+    ],
+)
+def test_a_bad_contender_is_recorded_and_does_not_stop_the_run(
+    stranger, tmp_path, body, status, note
+):
+    process, request = stranger(body, tmp_path)
+    for _ in range(2):  # after a crash it is started anew
+        reply = process.ask(request, 60.0)
+        assert reply["status"] == status
+        assert note in reply["note"]
+    process.stop()
+
+
+def test_a_slow_contender_is_stopped(stranger, tmp_path):
+    process, request = stranger("time.sleep(60)", tmp_path)
+    assert process.ask({**request, "case": replace(TINY, task="hypervolume").as_dict()}, 60.0) == {
+        "status": "not offered"
+    }
+    assert process.ask(request, 0.2)["status"] == "too slow"
+
+
+def test_pictures_are_drawn_from_the_files_alone(tmp_path):
+    pytest.importorskip("matplotlib")
+    sizes = [
+        a_row(points=points, contender=name) for points in (10, 100, 1000) for name in PLAN.names
+    ]
+    rows.write(tmp_path / "fronts.csv", [*sizes, a_row(workload="chain"), a_row(status="wrong")])
+    drawn = command.draw((), tmp_path)
+    assert [path.name for path in drawn] == ["fronts-uniform.png", "fronts.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)
+    with pytest.raises(ValueError, match="no results in"):
+        command.draw(("filter",), tmp_path)
+
+
+def test_promises_are_held_against_the_rows():
+    case = {"workload": "uniform", "points": 100_000, "objectives": 2}
+    ours, theirs = a_row(**case), a_row(**case, contender="moocore", cpu_median_ms=7.0)
+    first = "sort 100,000 uniform, 2 objectives, against moocore"
+    (kept,) = (line for line in promises([ours, theirs], "avx512") if line.what == first)
+    assert kept.cells == (
+        first, "3.5 x (uniform 100000 x 2, moocore)", "at least 3 x", "1.17", "yes",
+    )  # fmt: skip
+    (late,) = (
+        line
+        for line in promises([replace(ours, status="too slow"), theirs], "avx512")
+        if line.what == first
+    )
+    assert late.cells[-2:] == ("0.00", "NO")
+    chain = a_row(workload="chain", points=20_000, objectives=3, cpu_median_ms=30.0)
+    table = markdown(promises([chain], "avx2"))
+    assert "| 30 ms (3 objectives)" in table
+    assert table.count("not measured") == len(table.splitlines()) - 3
+
+
+def test_the_command_line_measures_draws_and_promises(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(command, "QUICK", PLAN)
+    monkeypatch.setitem(OPERATIONS, "fronts", lambda *, quick: [TINY])
+    out = str(tmp_path / "results")
+    assert cli.main(["bench", "fronts", "--quick", "--out", out]) == 0
+    text = capsys.readouterr().out
+    assert "best peer moocore" in text
+    assert text.rstrip().endswith("fronts.png")
+    assert cli.main(["bench", "--promises", "--out", out]) == 0
+    assert "| promise " in capsys.readouterr().out
+    assert str(os.sep) not in (tmp_path / "results" / "fronts.csv").read_text(encoding="utf-8")
+    assert cli.main(["bench", "cooking", "--out", out]) == 2
+    assert "operation must be one of fronts, filter" in capsys.readouterr().err
+
+
+def test_a_defect_is_seen_in_a_process_of_its_own():
+    programs = {
+        "right": "got, right = 1, True",
+        "wrong: 2": "got, right = 2, False",
+        f"crashes: signal {int(signal.SIGKILL)}": "import os; os.kill(os.getpid(), 9)",
+        "hangs: more than 0.5 s": "import time; time.sleep(60)",
+    }
+    for expected, program in programs.items():
+        outcome = defects.show(Defect("moocore", "", program), 0.5 if "sleep" in program else 60)
+        assert str(outcome).startswith(expected)
+
+
+def test_every_rival_is_left_out_where_it_is_not_installed(monkeypatch):
+    monkeypatch.setitem(rivals.RIVALS, "moocore", (("no-such-package",), "rivals_compiled:Moocore"))
+    runner = Runner(PLAN)
+    assert runner.missing == ["moocore"]
+    assert list(runner.versions) == ["paretopo"]
+    assert worker.JUDGE not in rivals.RIVALS
+    assert {name: plots._look(name)["color"] for name in rivals.RIVALS}
