@@ -36,7 +36,7 @@ class Plan:
     """
 
     effort: Effort = field(default_factory=Effort)
-    limit_s: float = 15.0
+    limit_s: float = 10.0
     names: Sequence[str] = tuple(rivals.RIVALS)
 
 
@@ -59,23 +59,28 @@ class Process:
         """Send a request and wait for its reply, or for the end of the worker."""
         if self._process is None:
             self._start()
-            limit_s += _START_S
+            ready = self._reply(_START_S)
+            if ready["status"] != "ready":
+                return ready
         process = self._process
         assert process is not None
         assert process.stdin is not None
-        try:
+        with suppress(OSError):  # it has ended: there is no reply either
             process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
+        return self._reply(limit_s)
+
+    def _reply(self, limit_s: float) -> dict[str, Any]:
+        try:
             line = self._replies.get(timeout=limit_s)
         except queue.Empty:
             self.stop()
             return {"status": "too slow", "note": f"more than {limit_s:g} s"}
-        except OSError:
-            line = ""
         if line:
             reply: dict[str, Any] = json.loads(line)
             return reply
-        code = process.wait()
+        assert self._process is not None
+        code = self._process.wait()
         self.stop()
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         return {"status": "crashed", "note": how}

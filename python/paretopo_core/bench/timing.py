@@ -10,7 +10,7 @@ from typing import Any
 
 _LEAST_SAMPLE_S = 2e-3  # a sample of less repeats its call, so that the clock's own cost vanishes
 _MOST_CALLS = 10_000
-_SLOW_CALL_S = 1.0  # beyond, one sample after the first has to do
+_SLOW_CALL_S = 1.0  # beyond, warming up is no matter, and the checked call is the only sample
 
 
 class WrongAnswer(Exception):
@@ -65,9 +65,10 @@ def measure(work: Work, check: Callable[[Any], str | None], effort: Effort) -> T
         WrongAnswer: ``check`` found something.
     """
     _prepare(work)
-    start = time.perf_counter()
+    processor, start = time.process_time_ns(), time.perf_counter_ns()
     answer = work.run()
-    first = time.perf_counter() - start
+    first = (time.perf_counter_ns() - start) * 1e-9
+    first_cpu = (time.process_time_ns() - processor) * 1e-9
     complaint = check(answer)
     del answer
     if complaint is not None:
@@ -77,12 +78,11 @@ def measure(work: Work, check: Callable[[Any], str | None], effort: Effort) -> T
     if work.fresh is None and first < _LEAST_SAMPLE_S:
         _, warm, _ = _sample(work, 1)  # the first call paid for caches and lazy imports
         calls = min(_MOST_CALLS, max(1, round(_LEAST_SAMPLE_S / max(warm, 1e-7))))
-    wall: list[float] = []
-    cpu: list[float] = []
+    is_slow = first > _SLOW_CALL_S
+    wall, cpu = ([first], [first_cpu]) if is_slow else ([], [])
     spent = 0.0
-    while len(wall) < effort.most:
-        least = 1 if wall and wall[0] > _SLOW_CALL_S else effort.least
-        if len(wall) >= least and spent >= effort.budget_s:
+    while not is_slow and len(wall) < effort.most:
+        if len(wall) >= effort.least and spent >= effort.budget_s:
             break
         whole, seconds, processor = _sample(work, calls)
         spent += whole

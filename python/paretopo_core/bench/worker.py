@@ -1,7 +1,7 @@
 """One contender in a process of its own: what crashes there does not stop the benchmark.
 
 ``python -m paretopo_core.bench.worker RIVAL`` reads one request per line and writes one reply per
-line, both JSON. A request names a case and a file for the right answer: the worker called
+line, both JSON; "ready" comes first. A request names a case and a file for the right answer: the worker called
 "judge" writes that file, every other one reads it, checks its own answer against it, and times.
 """
 
@@ -25,6 +25,7 @@ def main(name: str) -> None:
     """Answer requests until the input ends."""
     replies = _own_output()
     rival = None if name == JUDGE else rivals.make(name)
+    print(json.dumps({"status": "ready"}), file=replies, flush=True)
     for line in sys.stdin:
         request = json.loads(line)
         case = Case(**request["case"])
