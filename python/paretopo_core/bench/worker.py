@@ -1,8 +1,9 @@
 """One contender in a process of its own: what crashes there does not stop the benchmark.
 
 ``python -m paretopo_core.bench.worker RIVAL`` reads one request per line and writes one reply per
-line, both JSON; "ready" comes first. A request names a case and a file for the right answer: the worker called
-"judge" writes that file, every other one reads it, checks its own answer against it, and times.
+line, both JSON; "ready" comes first. A request names a case and a file for the right answer: the
+worker called "judge" writes that file, every other one reads it, checks its own answer against it,
+and times.
 """
 
 from __future__ import annotations
