@@ -64,11 +64,12 @@ class Block {
 #pragma GCC unroll 16
         for (int i = 0; i < points(); ++i) {
             ranks_[i] = I{};
-            set_bit(alive, i, is_present(i));
+            set_bit(alive, i, bit_of(i), is_present(i));
         }
         fronts_ = V::all_int(1);
         for (;;) {
             I next[kWords] = {};
+            I bit = V::all_int(1);
 #pragma GCC unroll 16
             for (int i = 0; i < points(); ++i) {
                 Mask beaten = V::meets(dominators_[i][0], alive[0]);
@@ -76,7 +77,8 @@ class Block {
                     beaten = V::either(beaten, V::meets(dominators_[i][w], alive[w]));
                 }
                 ranks_[i] = V::add_where(beaten, ranks_[i], V::all_int(1));
-                set_bit(next, i, beaten);
+                set_bit(next, i, bit, beaten);
+                bit = following(bit, i);
             }
             I left = next[0];
             for (int w = 1; w < words(); ++w) left |= next[w];
@@ -108,16 +110,21 @@ class Block {
             }
             sums[i] = low[i] = high[i] = sum;
         }
-#pragma GCC unroll 16
         for (int i = 1; i < points(); ++i) {
+            const F mine = sums[i];
+            const I rank = ranks_[i];
+            F lower = mine;
+            F upper = mine;
 #pragma GCC unroll 16
             for (int j = 0; j < i; ++j) {
-                const Mask same = V::equal(ranks_[i], ranks_[j]);
-                low[i] = V::smaller_where(same, sums[j], low[i]);
-                high[i] = V::larger_where(same, sums[j], high[i]);
-                low[j] = V::smaller_where(same, sums[i], low[j]);
-                high[j] = V::larger_where(same, sums[i], high[j]);
+                const Mask same = V::equal(rank, ranks_[j]);
+                lower = V::smaller_where(same, sums[j], lower);
+                upper = V::larger_where(same, sums[j], upper);
+                low[j] = V::smaller_where(same, mine, low[j]);
+                high[j] = V::larger_where(same, mine, high[j]);
             }
+            low[i] = lower;
+            high[i] = upper;
         }
         const F half = V::all(Scalar(0.5));
 #pragma GCC unroll 16
@@ -146,7 +153,7 @@ class Block {
 
     void write_chosen(bool keep_weakly, std::uint8_t* chosen) const {
         I there[kWords] = {};
-        for (int i = 0; i < points(); ++i) set_bit(there, i, is_present(i));
+        for (int i = 0; i < points(); ++i) set_bit(there, i, bit_of(i), is_present(i));
         for (int i = 0; i < points(); ++i) {
             I rivals = dominators_[i][0] & there[0];
             for (int w = 1; w < words(); ++w) rivals |= dominators_[i][w] & there[w];
@@ -207,28 +214,43 @@ class Block {
 #pragma GCC unroll 2
             for (int w = 0; w < words(); ++w) dominators_[i][w] = I{};
         }
-#pragma GCC unroll 16
+        // What belongs to point i stays in registers while the others pass by.
         for (int i = 1; i < points(); ++i) {
+            Vector mine[kObjectives ? kObjectives : kMostValues];
+#pragma GCC unroll 4
+            for (int m = 0; m < objectives(); ++m) mine[m] = values[i * objectives() + m];
+            I above[kWords] = {};
+            const I own_bit = bit_of(i);
+            I bit = V::all_int(1);
 #pragma GCC unroll 16
             for (int j = 0; j < i; ++j) {
                 Mask first = V::all_lanes();   // i is at least as good as j
                 Mask second = V::all_lanes();  // j is at least as good as i
 #pragma GCC unroll 4
                 for (int m = 0; m < objectives(); ++m) {
-                    const Vector a = values[i * objectives() + m];
-                    const Vector b = values[j * objectives() + m];
-                    first = V::and_at_least(first, a, b);
-                    second = V::and_at_least(second, b, a);
+                    const Vector other = values[j * objectives() + m];
+                    first = V::and_at_least(first, mine[m], other);
+                    second = V::and_at_least(second, other, mine[m]);
                 }
-                set_bit(dominators_[j], i, V::without(first, second));
-                set_bit(dominators_[i], j, V::without(second, first));
+                set_bit(dominators_[j], i, own_bit, V::without(first, second));
+                set_bit(above, j, bit, V::without(second, first));
+                bit = following(bit, j);
             }
+            for (int w = 0; w < words(); ++w) dominators_[i][w] = above[w];
         }
     }
 
-    static PARETOPO_INLINE void set_bit(I* words, int bit, Mask where) {
-        const Int one = static_cast<Int>(std::make_unsigned_t<Int>{1} << (bit % kBits));
-        words[bit / kBits] = V::or_where(where, words[bit / kBits], V::all_int(one));
+    static PARETOPO_INLINE I bit_of(int point) {
+        return V::all_int(static_cast<Int>(std::make_unsigned_t<Int>{1} << (point % kBits)));
+    }
+
+    // The bit of the next point; cheaper than making each from scratch.
+    static PARETOPO_INLINE I following(I bit, int point) {
+        return (point + 1) % kBits == 0 ? V::all_int(1) : bit + bit;
+    }
+
+    static PARETOPO_INLINE void set_bit(I* words, int point, I bit, Mask where) {
+        words[point / kBits] = V::or_where(where, words[point / kBits], bit);
     }
 
     PARETOPO_INLINE Mask is_present(int point) const {
