@@ -74,7 +74,9 @@ template <typename Scalar>
 void pareto_advantage(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
                       std::int32_t* ranks) {
     if (fits_lanes(batch.points, batch.objectives)) {
-        return PARETOPO_ON_LANES(advantage_of_groups, batch, how, advantages, ranks);
+        return for_each_lane_part(batch, [=](std::int64_t first, std::int64_t end) {
+            PARETOPO_ON_LANES(advantage_of_groups, batch, first, end, how, advantages, ranks);
+        });
     }
     for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives),
                    GroupAdvantage<Scalar>(batch, how, advantages, ranks));

@@ -125,7 +125,9 @@ void Ranker::filter(const Present<Scalar>& set, std::int32_t objectives, std::ui
 template <typename Scalar>
 void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
     if (fits_lanes(batch.points, batch.objectives)) {
-        return PARETOPO_ON_LANES(rank_groups, batch, ranks);
+        return for_each_lane_part(batch, [=](std::int64_t first, std::int64_t end) {
+            PARETOPO_ON_LANES(rank_groups, batch, first, end, ranks);
+        });
     }
     std::vector<std::int32_t> own(static_cast<std::size_t>(batch.points));
     const auto work = [=, set = Present<Scalar>(), ranker = Ranker(),
@@ -144,7 +146,9 @@ void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
 template <typename Scalar>
 void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* chosen) {
     if (fits_lanes(batch.points, batch.objectives)) {
-        return PARETOPO_ON_LANES(filter_groups, batch, keep_weakly, chosen);
+        return for_each_lane_part(batch, [=](std::int64_t first, std::int64_t end) {
+            PARETOPO_ON_LANES(filter_groups, batch, first, end, keep_weakly, chosen);
+        });
     }
     std::vector<std::uint8_t> own(static_cast<std::size_t>(batch.points));
     const auto work = [=, set = Present<Scalar>(), ranker = Ranker(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -281,7 +282,7 @@ def test_environment_sets_the_threads():
         code = "import paretopo_core as pp; print(pp.get_num_threads())"
         return subprocess.run(
             [sys.executable, "-c", code],
-            env={"PARETOPO_NUM_THREADS": value, "PATH": ""},
+            env={**os.environ, "PARETOPO_NUM_THREADS": value},
             capture_output=True,
             text=True,
             check=False,

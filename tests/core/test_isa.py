@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -78,7 +79,7 @@ def test_volumes_are_the_same_bits(each_isa, points):
 def test_the_environment_forces_one():
     def run(value):
         code = "import paretopo_core as pp; print(pp.get_isa())"
-        environment = {"PARETOPO_ISA": value, "PATH": ""}
+        environment = {**os.environ, "PARETOPO_ISA": value}
         command = [sys.executable, "-c", code]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cpu/for_each_group.hpp"
 #include "cpu/lanes/block.hpp"
 #include "cpu/lanes/simd.hpp"
 #include "group/advantage.hpp"
@@ -328,48 +327,46 @@ class Block {
     Mask present_[kRoom];
 };
 
-// Calls work(block, first group) for every block of groups.
+// Calls work(block, first group) for the blocks of groups first..end.
 template <typename Scalar, int kPoints, int kObjectives, typename Work>
-void each_block(const Batch<Scalar>& batch, const Work& work) {
+void each_block(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
+                const Work& work) {
     constexpr int kLanes = Lanes<Scalar>::kLanes;
-    const std::int64_t blocks = (batch.groups + kLanes - 1) / kLanes;
-    const double n = batch.points;
-    const double cost = kLanes * (4.0 + 0.1 * n * n);
-    for_each_group(blocks, cost, [&](std::int64_t b) {
-        Block<Scalar, kPoints, kObjectives> block(batch);
-        const std::int64_t first = b * kLanes;
-        block.read(first, static_cast<int>(std::min<std::int64_t>(kLanes, batch.groups - first)));
+    Block<Scalar, kPoints, kObjectives> block(batch);
+    for (; first < end; first += kLanes) {
+        block.read(first, static_cast<int>(end - first < kLanes ? end - first : kLanes));
         work(block, first);
-    });
+    }
 }
 
 // The shapes that rollout groups most often have are compiled for; others take the general way.
 template <typename Scalar, typename Work>
-void each_block_of_shape(const Batch<Scalar>& batch, const Work& work) {
+void each_block_of_shape(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
+                         const Work& work) {
     switch (batch.points * 8 + batch.objectives) {
         case 4 * 8 + 2:
-            return each_block<Scalar, 4, 2>(batch, work);
+            return each_block<Scalar, 4, 2>(batch, first, end, work);
         case 8 * 8 + 2:
-            return each_block<Scalar, 8, 2>(batch, work);
+            return each_block<Scalar, 8, 2>(batch, first, end, work);
         case 8 * 8 + 3:
-            return each_block<Scalar, 8, 3>(batch, work);
+            return each_block<Scalar, 8, 3>(batch, first, end, work);
         case 16 * 8 + 2:
-            return each_block<Scalar, 16, 2>(batch, work);
+            return each_block<Scalar, 16, 2>(batch, first, end, work);
         case 16 * 8 + 3:
-            return each_block<Scalar, 16, 3>(batch, work);
+            return each_block<Scalar, 16, 3>(batch, first, end, work);
         default:
             break;
     }
-    if (batch.objectives == 2) return each_block<Scalar, 0, 2>(batch, work);
-    if (batch.objectives == 3) return each_block<Scalar, 0, 3>(batch, work);
-    each_block<Scalar, 0, 0>(batch, work);
+    if (batch.objectives == 2) return each_block<Scalar, 0, 2>(batch, first, end, work);
+    if (batch.objectives == 3) return each_block<Scalar, 0, 3>(batch, first, end, work);
+    each_block<Scalar, 0, 0>(batch, first, end, work);
 }
 
 }  // namespace
 
 template <typename Scalar>
-void rank_groups(Batch<Scalar> batch, std::int32_t* ranks) {
-    each_block_of_shape(batch, [&](auto& block, std::int64_t first) {
+void rank_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, std::int32_t* ranks) {
+    each_block_of_shape(batch, from, end, [&](auto& block, std::int64_t first) {
         block.find_dominators();
         block.rank();
         block.write_ranks(ranks + first * batch.points);
@@ -377,17 +374,18 @@ void rank_groups(Batch<Scalar> batch, std::int32_t* ranks) {
 }
 
 template <typename Scalar>
-void filter_groups(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* chosen) {
-    each_block<Scalar, 0, 0>(batch, [&](auto& block, std::int64_t first) {
+void filter_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, bool keep_weakly,
+                   std::uint8_t* chosen) {
+    each_block<Scalar, 0, 0>(batch, from, end, [&](auto& block, std::int64_t first) {
         block.find_dominators();
         block.write_chosen(keep_weakly, chosen + first * batch.points);
     });
 }
 
 template <typename Scalar>
-void advantage_of_groups(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
-                         std::int32_t* ranks) {
-    each_block_of_shape(batch, [&](auto& block, std::int64_t first) {
+void advantage_of_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end,
+                         Advantage<Scalar> how, Scalar* advantages, std::int32_t* ranks) {
+    each_block_of_shape(batch, from, end, [&](auto& block, std::int64_t first) {
         block.find_dominators();
         block.rank();
         if (ranks) block.write_ranks(ranks + first * batch.points);
@@ -396,11 +394,13 @@ void advantage_of_groups(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* adv
     });
 }
 
-template void rank_groups(Batch<float>, std::int32_t*);
-template void rank_groups(Batch<double>, std::int32_t*);
-template void filter_groups(Batch<float>, bool, std::uint8_t*);
-template void filter_groups(Batch<double>, bool, std::uint8_t*);
-template void advantage_of_groups(Batch<float>, Advantage<float>, float*, std::int32_t*);
-template void advantage_of_groups(Batch<double>, Advantage<double>, double*, std::int32_t*);
+template void rank_groups(Batch<float>, std::int64_t, std::int64_t, std::int32_t*);
+template void rank_groups(Batch<double>, std::int64_t, std::int64_t, std::int32_t*);
+template void filter_groups(Batch<float>, std::int64_t, std::int64_t, bool, std::uint8_t*);
+template void filter_groups(Batch<double>, std::int64_t, std::int64_t, bool, std::uint8_t*);
+template void advantage_of_groups(Batch<float>, std::int64_t, std::int64_t, Advantage<float>,
+                                  float*, std::int32_t*);
+template void advantage_of_groups(Batch<double>, std::int64_t, std::int64_t, Advantage<double>,
+                                  double*, std::int32_t*);
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

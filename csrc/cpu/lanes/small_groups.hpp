@@ -12,15 +12,19 @@ constexpr bool fits_lanes(std::int32_t points, std::int32_t objectives) {
     return points <= 64 && std::int64_t{points} * objectives <= 256;
 }
 
-#define PARETOPO_DECLARE_LANES(isa)                                                          \
-    namespace isa {                                                                          \
-    template <typename Scalar>                                                               \
-    void rank_groups(Batch<Scalar> batch, std::int32_t* ranks);                              \
-    template <typename Scalar>                                                               \
-    void filter_groups(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* chosen);         \
-    template <typename Scalar>                                                               \
-    void advantage_of_groups(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages, \
-                             std::int32_t* ranks);                                           \
+// The groups first..end of a batch. Threads are the caller's: a lane file must not define anything
+// that other files could end up using, and a standard container would.
+#define PARETOPO_DECLARE_LANES(isa)                                                           \
+    namespace isa {                                                                           \
+    template <typename Scalar>                                                                \
+    void rank_groups(Batch<Scalar> batch, std::int64_t first, std::int64_t end,               \
+                     std::int32_t* ranks);                                                    \
+    template <typename Scalar>                                                                \
+    void filter_groups(Batch<Scalar> batch, std::int64_t first, std::int64_t end,             \
+                       bool keep_weakly, std::uint8_t* chosen);                               \
+    template <typename Scalar>                                                                \
+    void advantage_of_groups(Batch<Scalar> batch, std::int64_t first, std::int64_t end,       \
+                             Advantage<Scalar> how, Scalar* advantages, std::int32_t* ranks); \
     }
 PARETOPO_DECLARE_LANES(portable)
 PARETOPO_DECLARE_LANES(avx2)
