@@ -67,17 +67,22 @@ class Block {
         }
         fronts_ = V::all_int(1);
         for (;;) {
-            I next[kWords] = {};
-            I bit = V::all_int(1);
+            I next[kWords];
+            for (int w = 0; w < words(); ++w) {
+                I beaten_here{};
+                I bit = V::all_int(1);
+                const int end = points() < (w + 1) * kBits ? points() : (w + 1) * kBits;
 #pragma GCC unroll 16
-            for (int i = 0; i < points(); ++i) {
-                Mask beaten = V::meets(dominators_[i][0], alive[0]);
-                for (int w = 1; w < words(); ++w) {
-                    beaten = V::either(beaten, V::meets(dominators_[i][w], alive[w]));
+                for (int i = w * kBits; i < end; ++i) {
+                    Mask beaten = V::meets(dominators_[i][0], alive[0]);
+                    for (int v = 1; v < words(); ++v) {
+                        beaten = V::either(beaten, V::meets(dominators_[i][v], alive[v]));
+                    }
+                    ranks_[i] = V::add_where(beaten, ranks_[i], V::all_int(1));
+                    beaten_here = V::or_where(beaten, beaten_here, bit);
+                    bit = bit + bit;
                 }
-                ranks_[i] = V::add_where(beaten, ranks_[i], V::all_int(1));
-                set_bit(next, i, bit, beaten);
-                bit = following(bit, i);
+                next[w] = beaten_here;
             }
             I left = next[0];
             for (int w = 1; w < words(); ++w) left |= next[w];
@@ -218,34 +223,34 @@ class Block {
             Vector mine[kObjectives ? kObjectives : kMostValues];
 #pragma GCC unroll 4
             for (int m = 0; m < objectives(); ++m) mine[m] = values[i * objectives() + m];
-            I above[kWords] = {};
             const I own_bit = bit_of(i);
-            I bit = V::all_int(1);
+            const int own_word = i / kBits;
+            for (int w = 0; w < words(); ++w) {
+                I above{};  // of the points of this word, those that dominate i
+                I bit = V::all_int(1);
+                const int end = i < (w + 1) * kBits ? i : (w + 1) * kBits;
 #pragma GCC unroll 16
-            for (int j = 0; j < i; ++j) {
-                Mask first = V::all_lanes();   // i is at least as good as j
-                Mask second = V::all_lanes();  // j is at least as good as i
+                for (int j = w * kBits; j < end; ++j) {
+                    Mask first = V::all_lanes();   // i is at least as good as j
+                    Mask second = V::all_lanes();  // j is at least as good as i
 #pragma GCC unroll 4
-                for (int m = 0; m < objectives(); ++m) {
-                    const Vector other = values[j * objectives() + m];
-                    first = V::and_at_least(first, mine[m], other);
-                    second = V::and_at_least(second, other, mine[m]);
+                    for (int m = 0; m < objectives(); ++m) {
+                        const Vector other = values[j * objectives() + m];
+                        first = V::and_at_least(first, mine[m], other);
+                        second = V::and_at_least(second, other, mine[m]);
+                    }
+                    I& below = dominators_[j][own_word];
+                    below = V::or_where(V::without(first, second), below, own_bit);
+                    above = V::or_where(V::without(second, first), above, bit);
+                    bit = bit + bit;
                 }
-                set_bit(dominators_[j], i, own_bit, V::without(first, second));
-                set_bit(above, j, bit, V::without(second, first));
-                bit = following(bit, j);
+                dominators_[i][w] = above;
             }
-            for (int w = 0; w < words(); ++w) dominators_[i][w] = above[w];
         }
     }
 
     static PARETOPO_INLINE I bit_of(int point) {
         return V::all_int(static_cast<Int>(std::make_unsigned_t<Int>{1} << (point % kBits)));
-    }
-
-    // The bit of the next point; cheaper than making each from scratch.
-    static PARETOPO_INLINE I following(I bit, int point) {
-        return (point + 1) % kBits == 0 ? V::all_int(1) : bit + bit;
     }
 
     static PARETOPO_INLINE void set_bit(I* words, int point, I bit, Mask where) {
