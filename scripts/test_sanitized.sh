@@ -7,8 +7,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 sanitizers=${1:?usage: scripts/test_sanitized.sh address,undefined | thread}
+chosen="not seconds and not import_is_fast and not in_a_second and not doctest"
 case $sanitizers in
-  thread) runtime=libtsan.so ;;
+  thread) # what does not start threads cannot race
+    runtime=libtsan.so
+    chosen="thread" ;;
   *address*) runtime=libasan.so ;;
   *) echo "expected address,undefined or thread, got $sanitizers"; exit 2 ;;
 esac
@@ -25,7 +28,6 @@ PARETOPO_CUDA=OFF "$venv/bin/pip" install --quiet --no-deps --no-build-isolation
 # Python itself leaks by design and is not instrumented: only what the core does counts.
 export LD_PRELOAD="$(g++ -print-file-name=$runtime) $(g++ -print-file-name=libstdc++.so)"
 export ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-export TSAN_OPTIONS=halt_on_error=1:report_signal_unsafe=0
+export TSAN_OPTIONS="halt_on_error=1:report_signal_unsafe=0:suppressions=$PWD/scripts/tsan_suppressions.txt"
 cd tests # the package is the installed one, whatever the current folder holds
-exec "../$venv/bin/python" -m pytest -p no:cacheprovider core \
-  -k "not seconds and not import_is_fast and not in_a_second and not doctest" "${@:2}"
+exec "../$venv/bin/python" -m pytest -p no:cacheprovider core -k "$chosen" "${@:2}"

@@ -144,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _info(_: argparse.Namespace) -> int:
-    from paretopo_core import _core
+    from paretopo_core import _core, get_isa, get_num_threads
     from paretopo_core.training.surroundings import machine, versions
 
     here = machine()
@@ -152,6 +152,8 @@ def _info(_: argparse.Namespace) -> int:
     rows = {
         "compiled core": _core.__version__,
         "compiler": _core.COMPILER,
+        "instruction set": get_isa(),
+        "threads": str(get_num_threads()),
         "built with CUDA": "yes" if _core.cuda_is_compiled() else "no",
         "CUDA devices": str(_core.cuda_device_count()) if _core.cuda_is_compiled() else "none",
         **packages,
