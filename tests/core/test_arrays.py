@@ -121,6 +121,8 @@ def test_empty_shapes(operation):
     assert np.shape(operation(np.empty((0, 5, 2)))) in ((0, 5), (0,))
     assert np.shape(operation(np.empty((3, 0, 2)))) in ((3, 0), (3,))
     assert np.shape(operation(np.empty((2, 0, 4, 2)))) in ((2, 0, 4), (2, 0))
+    for _ in range(50):  # whatever the memory held before
+        assert np.size(operation(np.empty((40, 0, 2), np.float32))) in (0, 40)
 
 
 def test_broadcast_masks(operation):

@@ -9,7 +9,7 @@ namespace paretopo::cpu {
 
 // Can the lane kernels take groups of this shape?
 constexpr bool fits_lanes(std::int32_t points, std::int32_t objectives) {
-    return points <= 64 && std::int64_t{points} * objectives <= 256;
+    return points >= 1 && points <= 64 && std::int64_t{points} * objectives <= 256;
 }
 
 // The groups first..end of a batch. Threads are the caller's: a lane file must not define anything
