@@ -61,11 +61,11 @@ void run(Bytes& bytes) {
             std::vector<bool> others = present;
             others[i] = false;
             const double lost = whole - volume(sides_of(in, ref, g, others));
-            if (!near(shadowed[at], lost, 1.0)) {
+            if (!near(shadowed[at], lost, 1.0 + whole)) {
                 mismatch(in, "contribution", g, static_cast<int>(i), shadowed[at], lost);
             }
             if (i + 1 == points &&
-                !near(gains[static_cast<std::size_t>(g)], present[i] ? lost : 0.0, 1.0)) {
+                !near(gains[static_cast<std::size_t>(g)], present[i] ? lost : 0.0, 1.0 + whole)) {
                 mismatch(in, "gain", g, static_cast<int>(i), gains[static_cast<std::size_t>(g)],
                          lost);
             }
@@ -74,7 +74,7 @@ void run(Bytes& bytes) {
             const double among_best =
                 best[i] ? volume(sides_of(in, ref, g, best)) - volume(sides_of(in, ref, g, others))
                         : 0.0;
-            if (!near(parts[at], among_best, 1.0)) {
+            if (!near(parts[at], among_best, 1.0 + whole)) {
                 mismatch(in, "contribution among the best", g, static_cast<int>(i), parts[at],
                          among_best);
             }

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Fuzzes the compiled core against its definitions, under the address and undefined-behaviour
 # sanitizers:
-#     scripts/fuzz.sh [SECONDS_EACH]      (default 600)
+#     scripts/fuzz.sh [SECONDS_EACH [TARGET ...]]      (default 600 fronts hypervolume advantage)
 # Needs clang with libFuzzer (Debian: clang, libclang-rt-dev). A mismatch prints its input.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${1:-600}
+targets=("${@:2}")
+[ ${#targets[@]} -gt 0 ] || targets=(fronts hypervolume advantage)
 compiler=${CXX:-clang++}
 build=build/fuzz
 mkdir -p "$build/corpus"
@@ -32,7 +34,7 @@ for isa in portable avx2 avx512; do
   done
 done
 
-for target in fronts hypervolume advantage; do
+for target in "${targets[@]}"; do
   "$compiler" "${flags[@]}" -fsanitize=fuzzer "${checks[@]}" "fuzz/fuzz_$target.cpp" "${objects[@]}" -pthread \
     -o "$build/fuzz_$target"
   mkdir -p "$build/corpus/$target"
@@ -40,4 +42,4 @@ for target in fronts hypervolume advantage; do
   "$build/fuzz_$target" -max_total_time="$seconds" -max_len=4096 -timeout=60 \
     -artifact_prefix="$build/$target-" -print_final_stats=1 "$build/corpus/$target"
 done
-echo "3 targets without a finding"
+echo "${#targets[@]} targets without a finding"
