@@ -14,18 +14,6 @@ constexpr int kDigitBits = 11;
 constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
 constexpr std::int32_t kRadixFrom = 256;  // points; below it a comparison sort is faster
 
-// Unsigned integers in the order of the values, best first. NaN comes last, both zeros are one.
-template <typename Scalar>
-std::uint64_t best_first(Scalar value, bool minimised) {
-    using Bits = std::conditional_t<sizeof(Scalar) == 4, std::uint32_t, std::uint64_t>;
-    constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
-    if (value != value) return static_cast<Bits>(~Bits{0});
-    Bits bits = std::bit_cast<Bits>(value);
-    if (bits == kSign) bits = 0;
-    const Bits ascending = (bits & kSign) ? static_cast<Bits>(~bits) : (bits | kSign);
-    return minimised ? ascending : static_cast<Bits>(~ascending);
-}
-
 template <typename Keyed>
 bool is_before(const Keyed& a, const Keyed& b) {
     return a.key != b.key ? a.key < b.key : a.point < b.point;
@@ -65,6 +53,33 @@ void sort_by_key(std::vector<Keyed>& keyed, std::vector<Keyed>& spare, int key_b
 }  // namespace
 
 template <typename Scalar>
+std::uint64_t best_first(Scalar value, bool minimised) {
+    using Bits = std::conditional_t<sizeof(Scalar) == 4, std::uint32_t, std::uint64_t>;
+    constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
+    if (value != value) return static_cast<Bits>(~Bits{0});
+    Bits bits = std::bit_cast<Bits>(value);
+    if (bits == kSign) bits = 0;
+    const Bits ascending = (bits & kSign) ? static_cast<Bits>(~bits) : (bits | kSign);
+    return minimised ? ascending : static_cast<Bits>(~ascending);
+}
+
+template <typename Scalar>
+void sort_objective(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                    std::int32_t m, bool minimised, std::vector<KeyedPoint>& keyed,
+                    std::vector<KeyedPoint>& spare) {
+    keyed.resize(static_cast<std::size_t>(points));
+    for (std::int32_t i = 0; i < points; ++i) {
+        const std::int64_t at = std::int64_t{i} * objectives + m;
+        keyed[static_cast<std::size_t>(i)] = {best_first(values[at], minimised), i};
+    }
+    if (points < kRadixFrom) {
+        std::sort(keyed.begin(), keyed.end(), is_before<KeyedPoint>);
+    } else {
+        sort_by_key(keyed, spare, sizeof(Scalar) * 8);
+    }
+}
+
+template <typename Scalar>
 void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t objectives,
                        std::uint64_t minimised) {
     const auto size = static_cast<std::size_t>(points);
@@ -79,16 +94,8 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
 
     for (std::size_t m = width; m-- > 0;) {  // objective 0 last: its order is the one to start from
         const bool flip = m < 64 && (minimised >> m & 1) != 0;
-        keyed_.resize(size);
-        for (std::int32_t i = 0; i < points; ++i) {
-            const std::size_t at = static_cast<std::size_t>(i) * width + m;
-            keyed_[static_cast<std::size_t>(i)] = {best_first(values[at], flip), i};
-        }
-        if (points < kRadixFrom) {
-            std::sort(keyed_.begin(), keyed_.end(), is_before<Keyed>);
-        } else {
-            sort_by_key(keyed_, spare_, sizeof(Scalar) * 8);
-        }
+        sort_objective(values, points, objectives, static_cast<std::int32_t>(m), flip, keyed_,
+                       spare_);
         unsorted_[m].resize(size);
         std::int32_t code = 0;
         for (std::size_t k = 0; k < size; ++k) {
@@ -98,7 +105,7 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
     }
 
     std::transform(keyed_.begin(), keyed_.end(), order_.begin(),
-                   [](const Keyed& item) { return item.point; });
+                   [](const KeyedPoint& item) { return item.point; });
     const auto compare_from = [&](std::size_t m, std::int32_t a, std::int32_t b) {
         for (; m < width; ++m) {
             const std::int32_t ca = unsorted_[m][static_cast<std::size_t>(a)];
@@ -135,6 +142,12 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
     }
 }
 
+template std::uint64_t best_first(float, bool);
+template std::uint64_t best_first(double, bool);
+template void sort_objective(const float*, std::int32_t, std::int32_t, std::int32_t, bool,
+                             std::vector<KeyedPoint>&, std::vector<KeyedPoint>&);
+template void sort_objective(const double*, std::int32_t, std::int32_t, std::int32_t, bool,
+                             std::vector<KeyedPoint>&, std::vector<KeyedPoint>&);
 template void SortedCodes::sort(const float*, std::int32_t, std::int32_t, std::uint64_t);
 template void SortedCodes::sort(const double*, std::int32_t, std::int32_t, std::uint64_t);
 

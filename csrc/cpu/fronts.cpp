@@ -35,6 +35,9 @@ std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
         }
         return fronts;
     }
+    if (objectives == 2) {
+        return planar_.rank(set.values.data(), set.count, minimised, ranks);
+    }
     sorted_.sort(set.values.data(), set.count, objectives, minimised);
     rank_distinct(sorted_, distinct_ranks_);
     std::int32_t last = kUnranked;
@@ -49,28 +52,29 @@ std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
 template <typename Scalar>
 void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
                       std::uint64_t minimised) {
-    constexpr std::int32_t kSample = 256;
+    constexpr std::int32_t kMostSampled = 256;
     constexpr int kPivots = 8;
+    const std::int32_t sampled = std::min(kMostSampled, set.count / 8);
     survivors_.resize(static_cast<std::size_t>(set.count));
     std::iota(survivors_.begin(), survivors_.end(), 0);
-    if (set.count < 4 * kSample || !fits_lanes(1, objectives)) return;
+    if (sampled < 2 * kPivots || !fits_lanes(1, objectives)) return;
 
-    std::vector<std::int32_t> sample(kSample);
-    for (std::int32_t k = 0; k < kSample; ++k) {
+    std::vector<std::int32_t> sample(static_cast<std::size_t>(sampled));
+    for (std::int32_t k = 0; k < sampled; ++k) {
         sample[static_cast<std::size_t>(k)] =
-            static_cast<std::int32_t>(std::int64_t{set.count} * k / kSample);
+            static_cast<std::int32_t>(std::int64_t{set.count} * k / sampled);
     }
     Present<Scalar> small;
     small.take(set, sample, objectives);
-    sorted_.sort(small.values.data(), kSample, objectives, minimised);
-    std::array<std::pair<std::int64_t, std::int32_t>, kSample> score;  // low codes are good
-    for (std::int32_t k = 0; k < kSample; ++k) {
+    sorted_.sort(small.values.data(), sampled, objectives, minimised);
+    std::array<std::pair<std::int64_t, std::int32_t>, kMostSampled> score;  // low codes are good
+    for (std::int32_t k = 0; k < sampled; ++k) {
         const auto d = static_cast<std::size_t>(sorted_.distinct_of[static_cast<std::size_t>(k)]);
         std::int64_t sum = 0;
         for (const std::vector<std::int32_t>& column : sorted_.codes) sum += column[d];
         score[static_cast<std::size_t>(k)] = {sum, sample[static_cast<std::size_t>(k)]};
     }
-    std::partial_sort(score.begin(), score.begin() + kPivots, score.end());
+    std::partial_sort(score.begin(), score.begin() + kPivots, score.begin() + sampled);
     std::array<std::int32_t, kPivots> pivots;
     for (std::size_t p = 0; p < kPivots; ++p) pivots[p] = score[p].second;
 

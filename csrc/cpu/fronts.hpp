@@ -29,6 +29,7 @@ class Ranker {
     void thin_out(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised);
 
     SortedCodes sorted_;
+    PlanarRanker planar_;
     std::vector<std::int32_t> distinct_ranks_;
     std::vector<std::uint8_t> distinct_chosen_;
     std::vector<std::int32_t> survivors_;

@@ -29,20 +29,6 @@ std::size_t first_front_free(std::size_t fronts, const Dominates& dominates) {
 
 constexpr auto kIgnore = [](const auto&) {};
 
-void rank_2d(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) {
-    std::vector<std::int32_t> tails;  // best second code of each front so far; ascends
-    for (std::size_t d = 0; d < ranks.size(); ++d) {
-        const std::int32_t y = sorted.codes[1][d];
-        const auto free = std::upper_bound(tails.begin(), tails.end(), y);
-        ranks[d] = static_cast<std::int32_t>(free - tails.begin());
-        if (free == tails.end()) {
-            tails.push_back(y);
-        } else {
-            *free = y;
-        }
-    }
-}
-
 void rank_3d(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) {
     std::vector<Staircase<std::int32_t>> fronts;
     for (std::size_t d = 0; d < ranks.size(); ++d) {
@@ -64,8 +50,6 @@ void rank_distinct(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) 
         case 1:
             std::copy(sorted.codes[0].begin(), sorted.codes[0].end(), ranks.begin());
             return;
-        case 2:
-            return rank_2d(sorted, ranks);
         case 3:
             return rank_3d(sorted, ranks);
         default:
@@ -103,5 +87,45 @@ void filter_distinct(const SortedCodes& sorted, std::vector<std::uint8_t>& chose
             return PARETOPO_ON_LANES(filter_many, sorted, chosen);
     }
 }
+
+template <typename Scalar>
+std::int32_t PlanarRanker::rank(const Scalar* values, std::int32_t points, std::uint64_t minimised,
+                                std::int32_t* ranks) {
+    sort_objective(values, points, 2, 0, (minimised & 1) != 0, keyed_, spare_);
+    const auto second = [&](std::int32_t point) {
+        return best_first(values[2 * std::int64_t{point} + 1], (minimised & 2) != 0);
+    };
+    tails_.clear();
+    const std::size_t size = keyed_.size();
+    for (std::size_t first = 0, end = 0; first < size; first = end) {
+        const std::uint64_t x = keyed_[first].key;
+        while (end < size && keyed_[end].key == x) {
+            keyed_[end].key = second(keyed_[end].point);
+            ++end;
+        }
+        const auto lower = [](const KeyedPoint& a, const KeyedPoint& b) { return a.key < b.key; };
+        const auto begin = keyed_.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto stop = keyed_.begin() + static_cast<std::ptrdiff_t>(end);
+        if (!std::is_sorted(begin, stop, lower)) std::sort(begin, stop, lower);
+        for (std::size_t k = first; k < end; ++k) {
+            const auto [y, point] = keyed_[k];
+            if (k > first && y == keyed_[k - 1].key) {
+                ranks[point] = ranks[keyed_[k - 1].point];
+                continue;
+            }
+            const auto free = std::upper_bound(tails_.begin(), tails_.end(), y);
+            ranks[point] = static_cast<std::int32_t>(free - tails_.begin());
+            if (free == tails_.end()) {
+                tails_.push_back(y);
+            } else {
+                *free = y;
+            }
+        }
+    }
+    return static_cast<std::int32_t>(tails_.size());
+}
+
+template std::int32_t PlanarRanker::rank(const float*, std::int32_t, std::uint64_t, std::int32_t*);
+template std::int32_t PlanarRanker::rank(const double*, std::int32_t, std::uint64_t, std::int32_t*);
 
 }  // namespace paretopo::cpu

@@ -103,7 +103,7 @@ class Batch:
     def vector(self, numbers: np.ndarray) -> Any:
         """A small float64 vector, moved beside the points in their dtype."""
         if isinstance(self.values, np.ndarray):
-            return np.ascontiguousarray(numbers, self.float_name)
+            return numbers if self.values.itemsize == 8 else numbers.astype(np.float32)
         torch = sys.modules["torch"]
         return torch.from_numpy(numbers).to(self.values)
 

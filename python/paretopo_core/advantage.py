@@ -78,14 +78,15 @@ def pareto_advantage(
         raise ValueError(f"center must be one of {', '.join(_CENTERS)}, got {center!r}")
 
     shape = (*batch.leading, batch.points)
-    advantages = batch.empty(shape, batch.float_name)
+    dtype = batch.float_name
+    advantages = batch.empty(shape, dtype)
     ranks = batch.empty(shape, "int32") if return_ranks or batch.is_on_cuda else None
-    scratch = batch.empty(shape, batch.float_name) if batch.is_on_cuda else None
+    scratch = batch.empty(shape, dtype) if batch.is_on_cuda else None
     beside = batch.vector(weight)
     _core.pareto_advantage(
         batch.view(),
         address(beside),
-        largest_reward(weight, batch.float_name),
+        largest_reward(weight, dtype),
         beta,
         _CENTERS[center],
         address(advantages),
