@@ -1,0 +1,133 @@
+// Advantages of a block of small groups, in the pass that ranks them: one group per lane.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "cpu/lanes/dominance_block.hpp"
+#include "group/advantage.hpp"
+
+namespace paretopo::cpu::PARETOPO_LANES {
+
+template <typename Scalar, int kPoints, int kObjectives>
+class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
+    using Base = DominanceBlock<Scalar, kPoints, kObjectives>;
+    using V = Lanes<Scalar>;
+    using F = typename V::F;
+    using I = typename V::I;
+    using Mask = typename V::Mask;
+    using Base::columns_;
+    using Base::fronts_;
+    using Base::groups_;
+    using Base::is_masked_;
+    using Base::kRoom;
+    using Base::objectives;
+    using Base::points;
+    using Base::present_;
+    using Base::ranks_;
+
+  public:
+    using Base::Base;
+
+    // The values of the block become its advantages, not yet centred. Ranks are known.
+    PARETOPO_INLINE void advantages(const Advantage<Scalar>& how) {
+        const F highest = V::all(how.largest);
+        const F lowest = V::all(-how.largest);
+        F sums[kRoom];
+        F low[kRoom];
+        F high[kRoom];
+#pragma GCC unroll 16
+        for (int i = 0; i < points(); ++i) {
+            F sum = V::all(0);
+#pragma GCC unroll 4
+            for (int m = 0; m < objectives(); ++m) {
+                const F reward =
+                    V::larger(columns_[i * objectives() + m], lowest);  // NaN is lowest
+                sum = sum + V::all(how.weights[m]) * V::smaller(reward, highest);
+            }
+            sums[i] = low[i] = high[i] = sum;
+        }
+        for (int i = 1; i < points(); ++i) {
+            const F mine = sums[i];
+            const I rank = ranks_[i];
+            F lower = mine;
+            F upper = mine;
+#pragma GCC unroll 16
+            for (int j = 0; j < i; ++j) {
+                const Mask same = V::equal(rank, ranks_[j]);
+                lower = V::smaller_where(same, sums[j], lower);
+                upper = V::larger_where(same, sums[j], upper);
+                low[j] = V::smaller_where(same, mine, low[j]);
+                high[j] = V::larger_where(same, mine, high[j]);
+            }
+            low[i] = lower;
+            high[i] = upper;
+        }
+        const F half = V::all(Scalar(0.5));
+#pragma GCC unroll 16
+        for (int i = 0; i < points(); ++i) {
+            const F q = (sums[i] - low[i]) / (high[i] - low[i]);
+            const F used = high[i] > low[i] ? q : half;
+            const F base = __builtin_convertvector(fronts_ - ranks_[i], F);
+            columns_[i] = base + V::all(how.beta) * (used - half);
+        }
+    }
+
+    // Centres the advantages and writes them, group-major.
+    void write_advantages(const Advantage<Scalar>& how, Scalar* advantages) {
+        if (how.center == Center::kMean) subtract_mean();
+        if (how.center == Center::kMean || how.center == Center::kNone) {
+            if (is_masked_) {
+                for (int i = 0; i < points(); ++i) {
+                    columns_[i] = V::choose(present_[i], columns_[i], V::all(0));
+                }
+            }
+            write_columns<Scalar>(columns_, points(), groups_, advantages);
+            return;
+        }
+        alignas(kVectorBytes) Scalar own[V::kLanes * kRoom];
+        alignas(kVectorBytes) std::int32_t ranks[V::kLanes * kRoom];
+        this->write_ranks(ranks);
+        write_columns<Scalar>(columns_, points(), groups_, own);
+        for (int g = 0; g < groups_; ++g) {
+            centre(own + g * points(), ranks + g * points(), points(), how.center,
+                   advantages + g * points(), 0, 1);
+        }
+    }
+
+  private:
+    // The mean of the present advantages, summed in index order in double, as everywhere.
+    PARETOPO_INLINE void subtract_mean() {
+        constexpr int kParts = static_cast<int>(sizeof(double) / sizeof(Scalar));
+        typedef double D __attribute__((vector_size(kVectorBytes)));
+        typedef Scalar Narrow __attribute__((vector_size(kVectorBytes / kParts)));
+        D sum[kParts] = {};
+        D count[kParts] = {};
+        const auto part = [](F vector, int p) {
+            Narrow piece;
+            std::memcpy(&piece, reinterpret_cast<const char*>(&vector) + p * sizeof piece,
+                        sizeof piece);
+            return __builtin_convertvector(piece, D);
+        };
+#pragma GCC unroll 16
+        for (int i = 0; i < points(); ++i) {
+            const F counted =
+                is_masked_ ? V::choose(present_[i], columns_[i], V::all(0)) : columns_[i];
+            for (int p = 0; p < kParts; ++p) sum[p] = sum[p] + part(counted, p);
+            if (!is_masked_) continue;
+            const F one = V::choose(present_[i], V::all(1), V::all(0));
+            for (int p = 0; p < kParts; ++p) count[p] = count[p] + part(one, p);
+        }
+        F mean;
+        const double everyone = points();
+        for (int p = 0; p < kParts; ++p) {
+            const D here = is_masked_ ? sum[p] / count[p] : sum[p] / (everyone - D{});
+            const Narrow piece = __builtin_convertvector(here, Narrow);
+            std::memcpy(reinterpret_cast<char*>(&mean) + p * sizeof piece, &piece, sizeof piece);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < points(); ++i) columns_[i] = columns_[i] - mean;
+    }
+};
+
+}  // namespace paretopo::cpu::PARETOPO_LANES
