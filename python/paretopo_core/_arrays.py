@@ -130,10 +130,14 @@ def address(array: Any) -> int:
 
 
 def need_cpu(batch: Batch, operation: str) -> None:
-    """Refuse a GPU tensor where there is no kernel for it."""
+    """Refuse a GPU tensor where an operation runs on the CPU only.
+
+    Copying it silently would make the host wait for the GPU behind the caller's back.
+    """
     if batch.is_on_cuda:
-        raise NotImplementedError(
-            f"{operation} has no CUDA kernel yet: pass points.cpu() and move the result back"
+        raise TypeError(
+            f"{operation} runs on the CPU, but points live on CUDA device {batch.device}: pass "
+            "points.cpu() and move the result back"
         )
 
 

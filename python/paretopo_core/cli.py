@@ -28,7 +28,7 @@ examples:
 _TRAIN_EXAMPLES = """\
 examples:
   paretopo train examples/calculator.toml
-  paretopo train examples/calculator.toml --seed 3 --steps 20 --out /tmp/runs
+  paretopo train examples/calculator.toml --seed 3 --steps 20 --out trials
   paretopo train --resume runs/calculator-recommended-seed3-20260101-120000
 
 The file is TOML; docs/training.md explains every key. An unknown key or a value out of range is

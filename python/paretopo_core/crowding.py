@@ -28,8 +28,7 @@ def crowding_distance(points: ArrayT, *, mask: Any = None) -> ArrayT:
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives.
-        TypeError: ``points`` are not real numbers, or ``mask`` is not bool.
-        NotImplementedError: ``points`` live on a GPU.
+        TypeError: ``points`` are not real numbers or live on a GPU, or ``mask`` is not bool.
 
     Cost: that of the ranks, and O(objectives · n log n).
 

@@ -67,8 +67,8 @@ def is_nondominated(
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives.
-        TypeError: ``points`` are not real numbers, ``mask`` or ``maximise`` not bool.
-        NotImplementedError: ``points`` live on a GPU.
+        TypeError: ``points`` are not real numbers or live on a GPU, ``mask`` or ``maximise`` not
+            bool.
 
     Cost: O(n log n) up to 3 objectives; from 4 O(n · front · objectives).
 

@@ -29,8 +29,8 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
     Raises:
         ValueError: wrong shape of an argument; ``ref`` not finite; a point that is NaN, or
             infinite on the better side (its volume would be infinite).
-        TypeError: ``points`` are not real numbers, ``mask`` or ``maximise`` not bool.
-        NotImplementedError: ``points`` live on a GPU.
+        TypeError: ``points`` are not real numbers or live on a GPU, ``mask`` or ``maximise`` not
+            bool.
 
     Cost: O(n log n) for 2 and 3 objectives, O(n²) for 4 as a rule; above, a recursion over what
     limits each point, exponential in the number of objectives at worst. Sets of up to 32 points
@@ -76,7 +76,7 @@ def hv_contributions(
         0.0 each: without one of them nothing is lost.
 
     Raises:
-        ValueError, TypeError, NotImplementedError: as :func:`hypervolume`.
+        ValueError, TypeError: as :func:`hypervolume`.
 
     Cost: O(n log n) for 2 and 3 objectives; otherwise O(n² · objectives) for finding what limits
     each point, plus the hypervolume of what limits it; the points of one large set are shared

@@ -12,6 +12,7 @@ import pytest
 from strategies import large_set
 
 import paretopo_core as pp
+from paretopo_core._arrays import Batch
 
 
 def _equal_weights(points):
@@ -254,6 +255,19 @@ class TestErrors:
             operation(torch.ones(2, 2, device="meta"))
         with pytest.raises(TypeError, match=r"must hold real numbers.*complex64"):
             operation(torch.ones(2, 2, dtype=torch.complex64))
+
+    @pytest.mark.parametrize(
+        "name", ["is_nondominated", "hypervolume", "hv_contributions", "crowding_distance"]
+    )
+    def test_tensors_on_a_gpu_are_refused_by_what_runs_on_the_cpu(self, name, monkeypatch):
+        here = Batch.of(grid())
+        there = Batch(here.values, None, 0, device=1, stream=0)
+        monkeypatch.setattr(Batch, "of", staticmethod(lambda *_, **__: there))
+        expected = (
+            rf"{name} runs on the CPU, but points live on CUDA device 1: pass points\.cpu\(\)"
+        )
+        with pytest.raises(TypeError, match=expected):
+            OPERATIONS[name](grid())
 
     def test_masks(self, operation):
         points = grid((3, 7, 2))
