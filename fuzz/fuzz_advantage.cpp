@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "definitions.hpp"
+#include "target.hpp"
 
 namespace paretopo::fuzz {
 
 template <typename Scalar>
 void run(Bytes& bytes) {
-    Input<Scalar> in(bytes, bytes.next() % 2 ? 16 : 100, 5, false);
+    Input<Scalar> in(bytes, bytes.next() % 2 ? 16 : 100, 20, false);
     in.batch.minimised = 0;
     std::vector<Scalar> weights;
     for (int m = 0; m < in.batch.objectives; ++m) {
@@ -50,13 +51,3 @@ void run(Bytes& bytes) {
 }
 
 }  // namespace paretopo::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    paretopo::fuzz::Bytes bytes(data, size);
-    if (bytes.next() % 2) {
-        paretopo::fuzz::run<float>(bytes);
-    } else {
-        paretopo::fuzz::run<double>(bytes);
-    }
-    return 0;
-}

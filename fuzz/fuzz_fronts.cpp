@@ -1,11 +1,12 @@
 // pareto_rank and is_nondominated against their definitions.
 #include "definitions.hpp"
+#include "target.hpp"
 
 namespace paretopo::fuzz {
 
 template <typename Scalar>
 void run(Bytes& bytes) {
-    const Input<Scalar> in(bytes, bytes.next() % 2 ? 20 : 150, 6, false);
+    const Input<Scalar> in(bytes, bytes.next() % 2 ? 20 : 150, 20, false);
     const auto points = static_cast<std::size_t>(in.batch.points);
     const auto rows = static_cast<std::size_t>(in.batch.groups) * points;
     std::vector<std::int32_t> ranks(rows);
@@ -37,13 +38,3 @@ void run(Bytes& bytes) {
 }
 
 }  // namespace paretopo::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    paretopo::fuzz::Bytes bytes(data, size);
-    if (bytes.next() % 2) {
-        paretopo::fuzz::run<float>(bytes);
-    } else {
-        paretopo::fuzz::run<double>(bytes);
-    }
-    return 0;
-}

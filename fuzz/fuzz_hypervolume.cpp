@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "definitions.hpp"
+#include "target.hpp"
 
 namespace paretopo::fuzz {
 
@@ -83,13 +84,3 @@ void run(Bytes& bytes) {
 }
 
 }  // namespace paretopo::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    paretopo::fuzz::Bytes bytes(data, size);
-    if (bytes.next() % 2) {
-        paretopo::fuzz::run<float>(bytes);
-    } else {
-        paretopo::fuzz::run<double>(bytes);
-    }
-    return 0;
-}
