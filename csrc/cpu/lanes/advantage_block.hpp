@@ -82,13 +82,13 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
                     columns_[i] = V::choose(present_[i], columns_[i], V::all(0));
                 }
             }
-            write_columns<Scalar>(columns_, points(), groups_, advantages);
+            write_columns<Scalar, kPoints>(columns_, points(), groups_, advantages);
             return;
         }
         alignas(kVectorBytes) Scalar own[V::kLanes * kRoom];
         alignas(kVectorBytes) std::int32_t ranks[V::kLanes * kRoom];
         this->write_ranks(ranks);
-        write_columns<Scalar>(columns_, points(), groups_, own);
+        write_columns<Scalar, kPoints>(columns_, points(), groups_, own);
         for (int g = 0; g < groups_; ++g) {
             centre(own + g * points(), ranks + g * points(), points(), how.center,
                    advantages + g * points(), 0, 1);

@@ -100,7 +100,8 @@ class DominanceBlock {
         if constexpr (sizeof(Int) == 4) {
             F as_floats[kRoom];
             for (int i = 0; i < points(); ++i) as_floats[i] = (F)ranks_[i];
-            write_columns<Scalar>(as_floats, points(), groups_, reinterpret_cast<Scalar*>(ranks));
+            write_columns<Scalar, kPoints>(as_floats, points(), groups_,
+                                           reinterpret_cast<Scalar*>(ranks));
         } else {
             for (int i = 0; i < points(); ++i) {
                 for (int g = 0; g < groups_; ++g) {

@@ -166,11 +166,12 @@ struct Lanes {
     }
     static PARETOPO_INLINE I add_where(Mask mask, I a, I b) { return a + (b & mask); }
     static PARETOPO_INLINE I or_where(Mask mask, I a, I b) { return a | (b & mask); }
+    // Where the mask is off, a becomes NaN and so loses.
     static PARETOPO_INLINE F smaller_where(Mask mask, F a, F b) {
-        return choose(mask, smaller(a, b), b);
+        return smaller((F)((I)a | ~mask), b);
     }
     static PARETOPO_INLINE F larger_where(Mask mask, F a, F b) {
-        return choose(mask, larger(a, b), b);
+        return larger((F)((I)a | ~mask), b);
     }
 #endif
 
@@ -196,22 +197,22 @@ struct Lanes {
     }
 };
 
-// Turns `kLanes` rows into columns: what was lane k of row r becomes lane r of row k.
-template <typename Scalar>
-PARETOPO_INLINE void transpose(typename Lanes<Scalar>::F* rows) {
+// Makes columns of groups group-major: lane g of column c becomes element g * kColumns + c of all
+// the rows together. kColumns is a power of two; with as many columns as lanes this transposes.
+template <typename Scalar, int kColumns>
+PARETOPO_INLINE void rotate_addresses(typename Lanes<Scalar>::F* columns) {
     using V = Lanes<Scalar>;
-    using F = typename V::F;
-    constexpr int kHalf = V::kLanes / 2;
+    constexpr int kHalf = kColumns / 2;
 #pragma GCC unroll 4
-    for (int round = 1; round < V::kLanes; round *= 2) {  // each round rotates the address by a bit
-        F turned[V::kLanes];
+    for (int round = 1; round < kColumns; round *= 2) {  // one bit of the address at a time
+        typename V::F turned[kColumns];
 #pragma GCC unroll 8
-        for (int r = 0; r < kHalf; ++r) {
-            turned[2 * r] = V::zip_first(rows[r], rows[r + kHalf]);
-            turned[2 * r + 1] = V::zip_second(rows[r], rows[r + kHalf]);
+        for (int c = 0; c < kHalf; ++c) {
+            turned[2 * c] = V::zip_first(columns[c], columns[c + kHalf]);
+            turned[2 * c + 1] = V::zip_second(columns[c], columns[c + kHalf]);
         }
 #pragma GCC unroll 16
-        for (int r = 0; r < V::kLanes; ++r) rows[r] = turned[r];
+        for (int c = 0; c < kColumns; ++c) columns[c] = turned[c];
     }
 }
 
