@@ -10,8 +10,6 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
-// Points a group may have here: one bit each in at most two words of a lane.
-inline constexpr int kMostPoints = 64;
 // Values a group may have here, so that a block stays in the first-level cache.
 inline constexpr int kMostValues = 256;
 

@@ -42,7 +42,7 @@ void each_block_of_shape(const Batch<Scalar>& batch, std::int64_t first, std::in
 
 template <typename Scalar>
 void rank_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, std::int32_t* ranks) {
-    each_block_of_shape<DominanceBlock>(batch, from, end, [&](auto& block, std::int64_t first) {
+    each_block_of_shape<DominanceBlock>(batch, from, end, [&](auto& block, std::int64_t first) __attribute__((always_inline)) {
         block.find_dominators();
         block.rank();
         block.write_ranks(ranks + first * batch.points);
@@ -53,7 +53,7 @@ template <typename Scalar>
 void filter_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, bool keep_weakly,
                    std::uint8_t* chosen) {
     each_block<DominanceBlock<Scalar, 0, 0>>(
-        batch, from, end, [&](auto& block, std::int64_t first) {
+        batch, from, end, [&](auto& block, std::int64_t first) __attribute__((always_inline)) {
             block.find_dominators();
             block.write_chosen(keep_weakly, chosen + first * batch.points);
         });
@@ -62,7 +62,7 @@ void filter_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, boo
 template <typename Scalar>
 void advantage_of_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end,
                          Advantage<Scalar> how, Scalar* advantages, std::int32_t* ranks) {
-    each_block_of_shape<AdvantageBlock>(batch, from, end, [&](auto& block, std::int64_t first) {
+    each_block_of_shape<AdvantageBlock>(batch, from, end, [&](auto& block, std::int64_t first) __attribute__((always_inline)) {
         block.find_dominators();
         block.rank();
         if (ranks) block.write_ranks(ranks + first * batch.points);
