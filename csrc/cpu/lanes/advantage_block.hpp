@@ -130,33 +130,24 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
 
     // The mean of the present advantages, summed in index order in double, as everywhere.
     PARETOPO_INLINE void subtract_mean() {
-        constexpr int kParts = static_cast<int>(sizeof(double) / sizeof(Scalar));
-        typedef double D __attribute__((vector_size(kVectorBytes)));
-        typedef Scalar Narrow __attribute__((vector_size(kVectorBytes / kParts)));
-        D sum[kParts] = {};
-        D count[kParts] = {};
-        const auto part = [](F vector, int p) {
-            Narrow piece;
-            std::memcpy(&piece, reinterpret_cast<const char*>(&vector) + p * sizeof piece,
-                        sizeof piece);
-            return __builtin_convertvector(piece, D);
-        };
+        using D = typename V::D;
+        D sum[V::kDoubles] = {};
+        D count[V::kDoubles] = {};
 #pragma GCC unroll 16
         for (int i = 0; i < points(); ++i) {
-            const F counted =
-                is_masked_ ? V::choose(present_[i], columns_[i], V::all(0)) : columns_[i];
-            for (int p = 0; p < kParts; ++p) sum[p] = sum[p] + part(counted, p);
+            D doubles[V::kDoubles];
+            V::to_doubles(is_masked_ ? V::choose(present_[i], columns_[i], V::all(0)) : columns_[i],
+                          doubles);
+            for (int p = 0; p < V::kDoubles; ++p) sum[p] = sum[p] + doubles[p];
             if (!is_masked_) continue;
-            const F one = V::choose(present_[i], V::all(1), V::all(0));
-            for (int p = 0; p < kParts; ++p) count[p] = count[p] + part(one, p);
+            V::to_doubles(V::choose(present_[i], V::all(1), V::all(0)), doubles);
+            for (int p = 0; p < V::kDoubles; ++p) count[p] = count[p] + doubles[p];
         }
-        F mean;
         const double everyone = points();
-        for (int p = 0; p < kParts; ++p) {
-            const D here = is_masked_ ? sum[p] / count[p] : sum[p] / (everyone - D{});
-            const Narrow piece = __builtin_convertvector(here, Narrow);
-            std::memcpy(reinterpret_cast<char*>(&mean) + p * sizeof piece, &piece, sizeof piece);
+        for (int p = 0; p < V::kDoubles; ++p) {
+            sum[p] = is_masked_ ? sum[p] / count[p] : sum[p] / (everyone - D{});
         }
+        const F mean = V::from_doubles(sum);
 #pragma GCC unroll 16
         for (int i = 0; i < points(); ++i) columns_[i] = columns_[i] - mean;
     }

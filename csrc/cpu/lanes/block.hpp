@@ -46,8 +46,8 @@ PARETOPO_INLINE void read_columns(const Scalar* values, int width, int groups, b
     }
 }
 
-// values[g * width + c] = lane g of columns[c], for `groups` groups. kWidth is `width`, where that is
-// known when compiling, or 0.
+// values[g * width + c] = lane g of columns[c], for `groups` groups. kWidth is `width`, where that
+// is known when compiling, or 0.
 template <typename Scalar, int kWidth>
 PARETOPO_INLINE void write_columns(const typename Lanes<Scalar>::F* columns, int width, int groups,
                                    Scalar* values) {

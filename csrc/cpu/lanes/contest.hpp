@@ -1,7 +1,7 @@
 // Two points of a group against each other, in every lane: which dominates?
 #pragma once
 
-#include <cstdint>
+#include <type_traits>
 
 #include "cpu/lanes/dominators.hpp"
 #include "cpu/lanes/simd.hpp"
@@ -9,15 +9,18 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 
 // contest(i)(j): values[i * objectives + m] are keys or finite numbers of which more is better, and
-// -0 does not occur. kObjectives is 0 if only known at run time.
-template <typename Scalar, typename Vector, int kObjectives>
+// -0 does not occur. kObjectives is 0 if only known at run time. Where ties are watched for, a zero
+// in `closest` says that two points of that lane are equal in some objective.
+template <typename Scalar, typename Vector, int kObjectives, bool kWatchesTies = false>
 struct Contest {
     using V = Lanes<Scalar>;
     using I = typename V::I;
+    using U = typename V::U;
     using Mask = typename V::Mask;
 
     const Vector* values;
     int objectives;
+    U* closest = nullptr;
 
     struct Against {
         const Contest& contest;
@@ -32,6 +35,14 @@ struct Contest {
         PARETOPO_INLINE Verdict<Scalar> operator()(int j) const {
             const int count = kObjectives ? kObjectives : contest.objectives;
             const Vector* other = contest.values + j * count;
+            if constexpr (kWatchesTies) {
+                U gap = *contest.closest;
+#pragma GCC unroll 4
+                for (int m = 0; m < count; ++m) {
+                    gap = V::smaller(gap, (U)(of_mine(m) - other[m]));
+                }
+                *contest.closest = gap;
+            }
 #if defined(__AVX512F__)
             if constexpr (std::is_same_v<Vector, typename V::F>) {
                 // By the signs of differences, because a comparison into a mask register holds

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "cpu/lanes/block.hpp"
@@ -23,10 +24,11 @@ class DominanceBlock {
     using Mask = typename V::Mask;
     using Dominators = std::conditional_t<kPoints && kPoints <= 8, ByteDominators<Scalar, kPoints>,
                                           WordDominators<Scalar, kPoints>>;
-    static constexpr int kLanes = V::kLanes;
     static constexpr int kValues = kPoints * kObjectives ? kPoints * kObjectives : kMostValues;
 
   public:
+    static constexpr int kLanes = V::kLanes;
+
     explicit DominanceBlock(const Batch<Scalar>& batch)
         : batch_(batch), dominators_(batch.points) {}
 
@@ -37,6 +39,18 @@ class DominanceBlock {
         read_columns<Scalar>(batch_.group(first), points() * objectives(), groups, last, columns_);
         is_masked_ = batch_.mask != nullptr;
         if (is_masked_) read_mask(first, groups);
+    }
+
+    // For ranks of numbers that were rounded to Scalar, which keeps their order but for ties.
+    // False: there are ties, or numbers that are not finite, and nothing is known.
+    PARETOPO_INLINE bool find_dominators_of_rounded() {
+        F numbers[kValues];
+        if (!to_maximised_numbers(numbers)) return false;
+        using U = typename V::U;
+        U closest = (U)V::all_int(-1);
+        dominators_.fill(Contest<Scalar, F, kObjectives, true>{numbers, objectives(), &closest});
+        if (is_masked_) dominators_.keep(present_);
+        return !V::any(V::equal((I)closest, I{}));
     }
 
     PARETOPO_INLINE void find_dominators() {
@@ -67,16 +81,18 @@ class DominanceBlock {
 
     // Ranks of the block, group-major, as the public int32.
     PARETOPO_INLINE void write_ranks(std::int32_t* ranks) {
+        F as_floats[kRoom];
+        for (int i = 0; i < points(); ++i) as_floats[i] = (F)ranks_[i];
         if constexpr (sizeof(Int) == 4) {
-            F as_floats[kRoom];
-            for (int i = 0; i < points(); ++i) as_floats[i] = (F)ranks_[i];
             write_columns<Scalar, kPoints>(as_floats, points(), groups_,
                                            reinterpret_cast<Scalar*>(ranks));
         } else {
-            for (int i = 0; i < points(); ++i) {
-                for (int g = 0; g < groups_; ++g) {
-                    ranks[g * points() + i] = static_cast<std::int32_t>(ranks_[i][g]);
-                }
+            alignas(kVectorBytes) Scalar wide[kLanes * kRoom];
+            write_columns<Scalar, kPoints>(as_floats, points(), groups_, wide);
+            for (int k = 0; k < groups_ * points(); ++k) {
+                Int rank;
+                std::memcpy(&rank, wide + k, sizeof rank);
+                ranks[k] = static_cast<std::int32_t>(rank);
             }
         }
     }

@@ -34,6 +34,7 @@ struct Lanes {
     using Int = std::conditional_t<sizeof(Scalar) == 4, std::int32_t, std::int64_t>;
     typedef Scalar F __attribute__((vector_size(kVectorBytes)));
     typedef Int I __attribute__((vector_size(kVectorBytes)));
+    typedef std::make_unsigned_t<Int> U __attribute__((vector_size(kVectorBytes)));
 
     static PARETOPO_INLINE F load(const Scalar* from) {
         F vector;
@@ -188,6 +189,7 @@ struct Lanes {
     static PARETOPO_INLINE F larger(F a, F b) { return a > b ? a : b; }
 
     static PARETOPO_INLINE I larger(I a, I b) { return a > b ? a : b; }
+    static PARETOPO_INLINE U smaller(U a, U b) { return a < b ? a : b; }
 
     // Lane k of the first half of a beside lane k of the first half of b, and so on.
     static PARETOPO_INLINE F zip_first(F a, F b) {
@@ -209,7 +211,38 @@ struct Lanes {
                           std::integral_constant<int, 1>());
     }
 
+    // As doubles, in one vector or two, and back.
+    static constexpr int kDoubles = static_cast<int>(sizeof(double) / sizeof(Scalar));
+    typedef double D __attribute__((vector_size(kVectorBytes)));
+    static PARETOPO_INLINE void to_doubles(F a, D* doubles) {
+        if constexpr (kDoubles == 1) {
+            doubles[0] = a;
+        } else {
+            using Index = std::make_integer_sequence<int, kLanes / 2>;
+            doubles[0] = __builtin_convertvector(half_from<0>(a, Index()), D);
+            doubles[1] = __builtin_convertvector(half_from<kLanes / 2>(a, Index()), D);
+        }
+    }
+    static PARETOPO_INLINE F from_doubles(const D* doubles) {
+        if constexpr (kDoubles == 1) {
+            return doubles[0];
+        } else {
+            return join(__builtin_convertvector(doubles[0], Half),
+                        __builtin_convertvector(doubles[1], Half),
+                        std::make_integer_sequence<int, kLanes>());
+        }
+    }
+
   private:
+    typedef Scalar Half __attribute__((vector_size(kVectorBytes / 2)));
+    template <int kFirst, int... k>
+    static PARETOPO_INLINE Half half_from(F a, std::integer_sequence<int, k...>) {
+        return __builtin_shufflevector(a, a, (kFirst + k)...);
+    }
+    template <int... k>
+    static PARETOPO_INLINE F join(Half a, Half b, std::integer_sequence<int, k...>) {
+        return __builtin_shufflevector(a, b, k...);
+    }
     template <int... k, int kFirst>
     static PARETOPO_INLINE F unzip_from(F a, F b, std::integer_sequence<int, k...>,
                                         std::integral_constant<int, kFirst>) {
