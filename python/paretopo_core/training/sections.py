@@ -81,7 +81,9 @@ class RewardsConfig:
         open_low=True,
     )
     n_opt_scope: Literal["running", "group"] = key(
-        "running", "Fewest calls of a success so far, or within the group at hand."
+        "running",
+        "Fewest calls of a success so far, or within the group at hand; held-out questions go by"
+        " evaluation_n_opt.",
     )
     n_opt_min_support: int = key(
         1, "Successes with that few calls needed before they count; 1 is the paper.", low=1
