@@ -80,6 +80,17 @@ class RunConfig:
                     f"recipe is {self.recipe!r}, but the [{name}] section was built for "
                     f"{section.recipe!r}"
                 )
+        # What every task pays: correctness, 0 or 1, and tool economy, from 0 to 1.
+        if len(self.paretopo.weights) != 2:
+            raise ConfigError(
+                "paretopo.weights must be 2 numbers, for the task and for tool economy, got "
+                f"{list(self.paretopo.weights)}"
+            )
+        if self.paretopo.gate_floor > 0.0:
+            raise ConfigError(
+                "paretopo.gate_floor must be at most 0, the least economy, or a failed rollout "
+                f"could be paid more than a right one, got {self.paretopo.gate_floor:g}"
+            )
 
 
 SECTIONS: dict[str, type] = {

@@ -32,6 +32,11 @@ class ModelConfig:
             raise ConfigError(
                 f"model.heads must divide model.width, got {self.heads} and {self.width}"
             )
+        if self.width // self.heads % 2:
+            raise ConfigError(
+                "model.width / model.heads, the size of a head, must be even for rotary positions, "
+                f"got {self.width} / {self.heads} = {self.width // self.heads}"
+            )
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,12 @@ class RewardsConfig:
     def __post_init__(self) -> None:
         fill_by_recipe(self, "rewards")
         check_section(self, "rewards")
+        if self.evaluation_n_opt == "frozen" and self.n_opt_min_support > 1:
+            raise ConfigError(
+                'rewards.evaluation_n_opt = "frozen" needs rewards.n_opt_min_support = 1: the '
+                "first evaluation answers each question once, which never makes "
+                f"{self.n_opt_min_support} successes"
+            )
 
 
 @dataclass(frozen=True)
@@ -135,6 +146,12 @@ class OptimiserConfig:
 
     def __post_init__(self) -> None:
         check_section(self, "optimiser")
+        rollouts = self.prompts_per_step * self.group_size
+        if self.micro_batch and rollouts % self.micro_batch:
+            raise ConfigError(
+                f"optimiser.micro_batch must divide the {rollouts} rollouts of a step "
+                f"(prompts_per_step * group_size), got {self.micro_batch}"
+            )
 
 
 @dataclass(frozen=True)
