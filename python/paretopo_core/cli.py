@@ -229,7 +229,7 @@ def _report(arguments: argparse.Namespace) -> int:
         runs = [RunFolder.open(path) for path in arguments.runs]
         out = None if arguments.out is None else Path(arguments.out)
         print(write_report(runs, out))
-    except (ConfigError, ValueError) as error:
+    except (ConfigError, OSError, ValueError) as error:
         _refuse(str(error))
     return 0
 

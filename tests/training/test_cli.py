@@ -159,6 +159,19 @@ def test_report_writes_where_it_says(tmp_path, capsys):
     assert (tmp_path / "figures" / "dynamics.png").exists()
 
 
+def test_a_report_that_cannot_be_written_or_read_ends_in_one_line(tmp_path, capsys):
+    run = tell(tmp_path)
+    blocked = tmp_path / "file"
+    blocked.touch()
+    assert cli.main(["report", str(run.path), "--out", str(blocked)]) == 2
+    (run.path / "evaluations.jsonl").write_text("{}\n")
+    assert cli.main(["report", str(run.path)]) == 2
+    (run.path / "manifest.json").write_text("")
+    assert cli.main(["report", str(run.path)]) == 2
+    assert cli.main(["train", "--resume", str(run.path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 4
+
+
 def test_the_command_runs_as_a_module():
     done = subprocess.run(
         [sys.executable, "-m", "paretopo_core.cli", "train", "nothing.toml"],

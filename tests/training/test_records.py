@@ -83,11 +83,21 @@ def test_a_torn_last_line_is_dropped_wherever_the_kill_came(run, cut):
     assert run.steps() == [{"step": 1, "a": 1}, {"step": 2, "a": 3}]
 
 
-def test_a_broken_line_elsewhere_is_told(run):
+@pytest.mark.parametrize("line", ["nonsense", "[2]", '{"stop": 2}', '{"step": "2"}', "\udcff"])
+def test_a_broken_line_elsewhere_is_told(run, line):
     path = run.path / "steps.jsonl"
-    path.write_text('{"step": 1}\nnonsense\n{"step": 3}\n')
-    with pytest.raises(ValueError, match=r"steps.jsonl line 2 is not a record: b'nonsense'"):
+    path.write_text(f'{{"step": 1}}\n{line}\n{{"step": 3}}\n', errors="surrogateescape")
+    with pytest.raises(ConfigError, match=r"steps.jsonl line 2 is not a record with a step: b"):
         run.steps()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"status": ', "\udcff"])
+def test_a_broken_manifest_is_told(run, text):
+    (run.path / "manifest.json").write_text(text, errors="surrogateescape")
+    with pytest.raises(ConfigError, match=r"manifest.json is broken: it holds no JSON object"):
+        RunFolder.open(run.path)
+    (run.path / "manifest.json").unlink()
+    assert RunFolder.open(run.path).manifest == {}
 
 
 def test_truncating_drops_later_rows_of_both_files(run):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo_core.training.records import Row, RunFolder
+from paretopo_core.training.records import Row, RunFolder, start_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,9 +159,9 @@ def draw_dynamics(runs: Mapping[str, RunFolder], path: Path) -> None:
 
 
 def _trained(run: RunFolder) -> list[Row]:
-    """Evaluations from the end of the warm-up on; the untrained policy would only stretch axes."""
+    """Evaluations from the end of the warm-up on; what was before would only stretch axes."""
     rows = run.evaluations()
-    return [row for row in rows if row.get("phase") != "pretrained"] or rows
+    return rows[start_of(rows) :]
 
 
 def _column(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
@@ -230,7 +230,7 @@ def _styled(runs: Mapping[str, RunFolder]) -> Iterator[tuple[tuple[str, RunFolde
 
 def _name_ends(axes: Axes) -> None:
     style: dict[str, Any] = {"linestyle": "none", "color": "#444444"}
-    axes.plot([], [], marker="s", markersize=9, fillstyle="none", label="after warm-up", **style)
+    axes.plot([], [], marker="s", markersize=9, fillstyle="none", label="start", **style)
     axes.plot([], [], marker="*", markersize=13, label="end", **style)
     axes.plot([], [], color="#444444", linewidth=1.4, label="Pareto front of the evaluations")
 
