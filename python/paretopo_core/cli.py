@@ -11,7 +11,10 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
+
+if TYPE_CHECKING:
+    from paretopo_core.training.records import RunFolder
 
 _Command: TypeAlias = Callable[[argparse.Namespace], int]
 _WRONG_INPUT = 2
@@ -204,26 +207,30 @@ def _train(arguments: argparse.Namespace) -> int:
     except (ConfigError, OSError) as error:
         _refuse(str(error))
 
+    try:
+        with run.claimed():
+            _carry_out(run, resume=arguments.resume is not None)
+    except ConfigError as error:
+        _refuse(str(error))
+    return 0
+
+
+def _carry_out(run: RunFolder, *, resume: bool) -> None:
     from paretopo_core.training.report import write_report
 
-    # By name: integrations/ becomes part of the package when it is built.
-    train = importlib.import_module(f"paretopo_core.integrations.{run.config.backend}.train").train
-
     try:
-        train(run.config, run, resume=arguments.resume is not None)
+        # By name: integrations/ becomes part of the package when it is built.
+        backend = importlib.import_module(f"paretopo_core.integrations.{run.config.backend}.train")
+        backend.train(run.config, run, resume=resume)
     except KeyboardInterrupt:
         run.finish("interrupted")
         print(f"\nparetopo: go on with: paretopo train --resume {run.path}", file=sys.stderr)
         raise
-    except ConfigError as error:
-        run.finish("failed")
-        _refuse(str(error))
     except Exception:
         run.finish("failed")
         raise
     run.finish()
     print(f"report: {write_report([run])}")
-    return 0
 
 
 def _report(arguments: argparse.Namespace) -> int:

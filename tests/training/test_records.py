@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 import numpy as np
@@ -41,6 +42,18 @@ def test_opening_finds_the_run_again(run):
     assert again.steps() == [{"step": 1}]
     with pytest.raises(ConfigError, match=r"is not a run folder: it holds no config\.toml"):
         RunFolder.open(run.path / "model")
+
+
+def test_one_process_at_a_time_trains_into_a_folder(run):
+    with run.claimed():
+        code = (
+            "import sys; from paretopo_core.training.records import RunFolder\n"
+            "with RunFolder.open(sys.argv[1]).claimed(): pass"
+        )
+        words = [sys.executable, "-c", code, str(run.path)]
+        other = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert f"ConfigError: another process trains in {run.path}" in other.stderr
+    subprocess.run(words, check=True)
 
 
 def test_rows_come_back_as_plain_json(run):

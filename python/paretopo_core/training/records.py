@@ -7,6 +7,7 @@
     steps.jsonl         one row per training step
     evaluations.jsonl   one row per held-out evaluation
     checkpoints/        what a resumed run continues from
+    claim               held by the process that trains here
     model/              the trained policy
     report/             tables and pictures drawn from the records
 
@@ -16,13 +17,15 @@ when the file is read or appended to again.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -107,6 +110,24 @@ class RunFolder:
     def report(self) -> Path:
         """Tables and pictures drawn from the records."""
         return self.path / "report"
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep other processes from training into this folder; a killed process claims nothing.
+
+        Raises:
+            ConfigError: another process trains here.
+        """
+        with (self.path / "claim").open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConfigError(
+                    f"another process trains in {self.path}: wait for its end, or end it first"
+                ) from None
+            except OSError:
+                pass  # a file system without locks
+            yield
 
     # ---- rows --------------------------------------------------------------------------------
 
