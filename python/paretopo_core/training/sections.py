@@ -134,7 +134,11 @@ class OptimiserConfig:
     max_completion_tokens: int = key(
         128, "Longest response in tokens, tool results included.", low=1
     )
-    max_tool_calls: int = key(4, "Tool calls after which no more are executed.", low=0)
+    max_tool_calls: int = key(
+        4,
+        "Turns with tool calls, one call or several each, after which no more are executed.",
+        low=0,
+    )
     loss: Literal["dapo", "grpo", "dr_grpo", "bnpo"] = key(
         "dapo", "How token losses are averaged, in TRL's names."
     )
