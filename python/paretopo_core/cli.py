@@ -216,9 +216,9 @@ def _train(arguments: argparse.Namespace) -> int:
 
 
 def _carry_out(run: RunFolder, *, resume: bool) -> None:
-    from paretopo_core.training.report import write_report
-
     try:
+        from paretopo_core.training.report import write_report
+
         # By name: integrations/ becomes part of the package when it is built.
         backend = importlib.import_module(f"paretopo_core.integrations.{run.config.backend}.train")
         backend.train(run.config, run, resume=resume)

@@ -146,6 +146,16 @@ def test_ctrl_c_tells_how_to_go_on(trainer, toml, capsys):
     assert RunFolder.open(path).manifest["status"] == "interrupted"
 
 
+def test_ctrl_c_while_packages_load_is_noted(trainer, toml, tmp_path, monkeypatch):
+    def interrupted(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.importlib, "import_module", interrupted)
+    assert cli.main(["train", str(toml)]) == 130
+    (path,) = (tmp_path / "runs").iterdir()
+    assert RunFolder.open(path).manifest["status"] == "interrupted"
+
+
 def test_what_the_user_can_mend_in_training_ends_in_one_line(trainer, toml, capsys):
     trainer.fails = ConfigError("model.path: nothing at /x")
     assert cli.main(["train", str(toml)]) == 2
