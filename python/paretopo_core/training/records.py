@@ -93,7 +93,7 @@ class RunFolder:
         if not (path / "config.toml").is_file():
             raise ConfigError(f"{path} is not a run folder: it holds no config.toml")
         run = cls(path, load(path / "config.toml"))
-        run.read_manifest()
+        _ = run.manifest  # a broken one is refused here
         return run
 
     @property
@@ -159,11 +159,7 @@ class RunFolder:
 
     @property
     def manifest(self) -> Row:
-        """``manifest.json`` as it is now; empty before it is written."""
-        return self.read_manifest()
-
-    def read_manifest(self) -> Row:
-        """As ``manifest``.
+        """``manifest.json`` as it is now; empty before it is written.
 
         Raises:
             ConfigError: it holds no JSON object.
