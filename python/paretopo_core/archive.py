@@ -56,9 +56,7 @@ class ParetoArchive:
     @property
     def points(self) -> np.ndarray:
         """The members in the order of their arrival, shape (members, objectives)."""
-        rows = np.empty((len(self), self._ref.size))
-        self._members.copy_members(address(rows))
-        return rows
+        return self._members.members().reshape(-1, self._ref.size)
 
     @property
     def history(self) -> np.ndarray:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -61,6 +63,23 @@ def test_refused_points_leave_the_archive_as_it_was():
         with pytest.raises((ValueError, TypeError), match="point must be"):
             archive.add(bad)
     assert archive.state_dict() == state
+
+
+def test_members_can_be_read_while_another_thread_adds():
+    archive = pp.ParetoArchive(np.zeros(300))
+    points = np.random.default_rng(0).random((1500, 300)) - 2.0  # no volume: members come fast
+    writer = threading.Thread(target=lambda: [archive.add(point) for point in points])
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        writer.start()
+        while writer.is_alive():
+            members = archive.points
+            np.testing.assert_array_equal(members, points[: len(members)])
+        writer.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(archive) == len(points)
 
 
 def test_bad_states_are_refused():
