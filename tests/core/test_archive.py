@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import threading
 
@@ -80,6 +82,42 @@ def test_members_can_be_read_while_another_thread_adds():
     finally:
         sys.setswitchinterval(interval)
     assert len(archive) == len(points)
+
+
+_SHORT_OF_MEMORY = """
+import resource
+import numpy as np
+import paretopo_core as pp
+
+points = np.ones((460, 600)) + 0.5 * np.eye(460, 600)  # nobody covers anybody; 7 MB at 449 members
+free = resource.RLIM_INFINITY
+for spare in (1, 10):  # MB: not even the first of two tables can grow, or not the second
+    archive, twin = pp.ParetoArchive(np.zeros(600)), pp.ParetoArchive(np.zeros(600))
+    refused = 0
+    for point in points:
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + spare * 2**20, free))
+        try:
+            gain = archive.add(point)
+        except MemoryError:
+            refused += 1
+            resource.setrlimit(resource.RLIMIT_AS, (free, free))
+            gain = archive.add(point)
+        resource.setrlimit(resource.RLIMIT_AS, (free, free))
+        assert gain == twin.add(point) == 0.5 or len(archive) == 1
+    assert refused > 0
+    assert archive.state_dict() == twin.state_dict()
+    print(refused)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory the Linux way")
+@pytest.mark.skipif("san" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers need memory")
+def test_an_archive_survives_a_lack_of_memory():
+    run = subprocess.run(
+        [sys.executable, "-c", _SHORT_OF_MEMORY], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
 
 
 def test_bad_states_are_refused():
