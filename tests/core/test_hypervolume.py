@@ -160,6 +160,16 @@ def test_small_contributions_keep_their_digits_at_any_scale():
     assert pp.hv_contributions(tiny, 0)[1] == pytest.approx((1.0 + 1e-12 - 1.0) / 8, rel=1e-14)
 
 
+@pytest.mark.parametrize("objectives", [2, 3, 4, 5])
+def test_a_point_that_others_nearly_cover_keeps_its_digits(objectives):
+    """Each rival falls short in one objective: what is left is a cube, tiny but exact."""
+    short = 2.0**-30
+    rivals = np.ones((objectives, objectives)) - short * np.eye(objectives)
+    points = np.vstack([np.ones(objectives), rivals])
+    parts = pp.hv_contributions(points, 0, ignore_dominated=False)
+    assert parts.tolist() == [short**objectives] + [0.0] * objectives
+
+
 def test_dominance_is_that_of_the_points_as_given():
     """Both sides round to 1, yet the first point is dominated, and left out."""
     points = np.array([[1e-41, -1.0], [0.0, -1.0]])
