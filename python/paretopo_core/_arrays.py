@@ -32,6 +32,7 @@ class Batch:
     minimised: int  # bit m: smaller is better in objective m
     device: int  # _core.CPU, or the CUDA device index
     stream: int  # address of the CUDA stream, 0 on the CPU
+    signs: np.ndarray | None = None  # (objectives,), what `values` were multiplied by
 
     @staticmethod
     def of(
@@ -56,17 +57,19 @@ class Batch:
                 f"{name} must have at most {_MOST_POINTS} points and objectives, got shape {shape}"
             )
         minimised = _minimised(maximise, shape[-1])
+        signs = None
         if minimised >> 64:  # the compiled core keeps one bit for each of 64 objectives
-            signs = [-1.0 if minimised >> m & 1 else 1.0 for m in range(shape[-1])]
-            values = values * (torch.tensor(signs).to(values) if torch else np.array(signs))
-            values = values if torch else values.astype(np.dtype(values.dtype), copy=False)
+            signs = np.array([-1.0 if minimised >> m & 1 else 1.0 for m in range(shape[-1])])
+            values = values * (
+                torch.from_numpy(signs).to(values) if torch else signs.astype(values.dtype)
+            )
             minimised = 0
         if mask is not None:
             mask = _mask(torch, mask, values)
         if torch is None or values.device.type == "cpu":
-            return Batch(values, mask, minimised, _core.CPU, 0)
+            return Batch(values, mask, minimised, _core.CPU, 0, signs)
         stream = torch.cuda.current_stream(values.device).cuda_stream
-        return Batch(values, mask, minimised, values.device.index, stream)
+        return Batch(values, mask, minimised, values.device.index, stream, signs)
 
     @property
     def leading(self) -> tuple[int, ...]:
@@ -106,6 +109,11 @@ class Batch:
             return numbers if self.values.itemsize == 8 else numbers.astype(np.float32)
         torch = sys.modules["torch"]
         return torch.from_numpy(numbers).to(self.values)
+
+    def reference(self, ref: Any) -> np.ndarray:
+        """The reference point, turned as the values are."""
+        corner = vector_of(ref, self.objectives, "ref", scalar=True)
+        return corner if self.signs is None else corner * self.signs
 
     def view(self) -> _core.Points:
         """The points as the compiled core sees them; valid while this batch lives."""

@@ -182,6 +182,23 @@ def test_dominance_is_that_of_the_points_as_given():
     assert parts.tolist() == [0.0, 1.0]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_more_objectives_than_the_core_has_bits_for(backend, dtype):
+    rng = np.random.default_rng(0)
+    points = rng.integers(1, 4, (5, 70)).astype(dtype)
+    for maximise in (False, [bool(m % 3) for m in range(70)]):
+        signs = np.where(np.broadcast_to(maximise, 70), 1.0, -1.0)
+        expected = pp.hypervolume(points, 0)
+        turned = backend.send((points * signs).astype(dtype))
+        assert backend.fetch(pp.hypervolume(turned, 0, maximise=maximise)) == expected
+        shifted = backend.send((points * signs + 1).astype(dtype))
+        assert backend.fetch(pp.hypervolume(shifted, 1.0, maximise=maximise)) == expected
+        parts = backend.fetch(pp.hv_contributions(shifted, np.ones(70), maximise=maximise))
+        np.testing.assert_array_equal(parts, pp.hv_contributions(points, 0))
+    with pytest.raises(ValueError, match=r"points\[0, 69\] is -inf, an infinite volume"):
+        pp.hypervolume(np.where(np.eye(1, 70, 69) > 0, -np.inf, 0.0), 1.0, maximise=False)
+
+
 def test_sixteen_objectives():
     rng = np.random.default_rng(3)
     points = rng.random((12, 16))
