@@ -11,7 +11,7 @@ from strategies import large_set, masked_batches, point_batches
 import paretopo_core as pp
 from paretopo_core import _core, reference
 from paretopo_core._arrays import Batch, address
-from paretopo_core.advantage import largest_reward
+from paretopo_core.advantage import bounded
 
 CENTERS = ("mean", "none", "std", "loo")
 weight_values = st.floats(0, 1, width=32)
@@ -59,7 +59,7 @@ def test_the_block_algorithm_of_the_gpu_agrees(case, lanes):
     _core.pareto_advantage(
         batch.view(),
         weights=address(beside),
-        largest=largest_reward(weight, batch.float_name),
+        largest=bounded(weight, batch.float_name)[1],
         beta=beta,
         center={"none": 0, "mean": 1, "std": 2, "loo": 3}[center],
         advantages=address(advantages),
@@ -182,6 +182,18 @@ def test_a_better_reward_never_lowers_the_own_rank_advantage(rewards, data):
     before = pp.pareto_advantage(rewards, weights, beta=0.0, center="none")[:, i]
     after = pp.pareto_advantage(better, weights, beta=0.0, center="none")[:, i]
     assert (after >= before).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("power", [-1070, -160, 160, 1020])
+def test_only_the_proportions_of_the_weights_matter(dtype, power):
+    weights = np.array([1.0, 3.0, -0.5])
+    for points in (8, 100):
+        rewards = np.random.default_rng(0).random((4, points, 3)).astype(dtype)
+        expected = pp.pareto_advantage(rewards, weights)
+        scaled = np.ldexp(weights, power)
+        np.testing.assert_array_equal(pp.pareto_advantage(rewards, scaled), expected)
+        np.testing.assert_array_equal(reference.pareto_advantage(rewards, scaled), expected)
 
 
 def test_bad_arguments_are_named():
