@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, Maximise, address, vector_of
+from paretopo_core._arrays import address, numbers_of, vector_of
+from paretopo_core._senses import Maximise, minimised_of, signs_of
 from paretopo_core.hypervolume import hypervolume
 
 
@@ -36,14 +37,11 @@ class ParetoArchive:
     """
 
     def __init__(self, ref: Any, *, maximise: Maximise = True) -> None:
-        objectives = int(np.size(ref))
-        if objectives == 0:
+        numbers = numbers_of(ref, "ref")
+        if numbers.size == 0:
             raise ValueError("ref must have one number per objective, got none")
-        self._ref = vector_of(ref, objectives, "ref", scalar=objectives == 1)
-        self._maximise = maximise
-        # A sense of the wrong length is refused here, not at the first point.
-        Batch.of(np.empty((0, objectives)), maximise=maximise)
-        self._sign = np.where(np.broadcast_to(np.asarray(maximise), objectives), 1.0, -1.0)
+        self._ref = vector_of(numbers, numbers.size, "ref", scalar=numbers.size == 1)
+        self._sign = signs_of(minimised_of(maximise, numbers.size), numbers.size)
         self._members = self._empty()
         self._history: list[np.ndarray] = []
         self._hypervolume = 0.0
@@ -94,7 +92,7 @@ class ParetoArchive:
         """Everything needed to continue, as plain JSON values."""
         return {
             "ref": self._ref.tolist(),
-            "maximise": [bool(sign > 0) for sign in self._sign],
+            "maximise": self._maximise,
             "points": self.points.tolist(),
             "history": self.history.tolist(),
             "hypervolume": self._hypervolume,
@@ -109,7 +107,7 @@ class ParetoArchive:
         missing = {"ref", "maximise", "points", "history", "hypervolume"} - set(state)
         if missing:
             raise ValueError(f"state lacks {', '.join(sorted(missing))}")
-        ours = (self._ref.tolist(), [bool(sign > 0) for sign in self._sign])
+        ours = (self._ref.tolist(), self._maximise)
         theirs = (list(state["ref"]), list(state["maximise"]))
         if ours != theirs:
             raise ValueError(
@@ -125,6 +123,11 @@ class ParetoArchive:
     def recomputed_hypervolume(self) -> float:
         """The hypervolume of the members from scratch, free of the rounding of the sum."""
         return float(hypervolume(self.points, self._ref, maximise=self._maximise))
+
+    @property
+    def _maximise(self) -> list[bool]:
+        senses: list[bool] = (self._sign > 0).tolist()
+        return senses
 
     def _empty(self) -> _core.Archive:
         return _core.Archive(self._ref.size, address(self._sign), address(self._ref))

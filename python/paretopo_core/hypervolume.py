@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, Maximise, address, need_cpu
+from paretopo_core._arrays import ArrayT, Batch, address, need_cpu
+from paretopo_core._senses import Maximise
 
 
 def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None) -> Any:

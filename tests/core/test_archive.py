@@ -139,7 +139,23 @@ def test_results_are_copies():
     assert archive.add([1.0, 3.0]) == 1.0
 
 
+def test_the_reference_may_be_a_tensor_and_the_senses_anything_that_lists_them():
+    torch = pytest.importorskip("torch")
+    senses = [False, True]
+    archive = pp.ParetoArchive(torch.tensor([1.0, 0.0]), maximise=(each for each in senses))
+    listed = pp.ParetoArchive([1.0, 0.0], maximise=senses)
+    senses[0] = True  # the archive keeps its own
+    for point in ([0.0, 2.0], [-1.0, 1.0]):
+        assert archive.add(torch.tensor(point)) == listed.add(point) > 0
+    assert archive.state_dict() == listed.state_dict()
+    assert archive.recomputed_hypervolume() == listed.recomputed_hypervolume() == 3.0
+
+
 def test_bad_references_are_named():
+    with pytest.raises(TypeError, match="ref must be numbers"):
+        pp.ParetoArchive([[0.0], [0.0, 1.0]])
+    with pytest.raises(TypeError, match=r"ref must be real numbers, got dtype complex128"):
+        pp.ParetoArchive(np.array([1j, 0.0]))
     with pytest.raises(ValueError, match="ref must be finite"):
         pp.ParetoArchive([0.0, np.nan])
     with pytest.raises(ValueError, match="ref must have one number per objective"):

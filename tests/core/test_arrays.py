@@ -279,7 +279,8 @@ class TestErrors:
             operation(points, mask=np.ones((3, 1), dtype=bool))
 
     def test_senses(self):
-        for maximise, error in (([True], ValueError), (1, TypeError), ("max", TypeError)):
+        wrong = [True], 1, "max", np.array(True)
+        for maximise, error in zip(wrong, (ValueError, *3 * (TypeError,)), strict=True):
             with pytest.raises(error, match="maximise must be a bool or"):
                 pp.pareto_rank(np.ones((2, 2)), maximise=maximise)
 
