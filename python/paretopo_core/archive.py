@@ -42,7 +42,7 @@ class ParetoArchive:
             raise ValueError("ref must have one number per objective, got none")
         self._ref = vector_of(numbers, numbers.size, "ref", scalar=numbers.size == 1)
         self._sign = signs_of(minimised_of(maximise, numbers.size), numbers.size)
-        self._members = self._empty()
+        self._members = self._core_of(self._rows([]))
         self._history: list[np.ndarray] = []
         self._hypervolume = 0.0
 
@@ -102,7 +102,8 @@ class ParetoArchive:
         """Continue from :meth:`state_dict`, bit for bit.
 
         Raises:
-            ValueError: a key is missing, or the state belongs to another reference or sense.
+            ValueError: a key is missing, the state belongs to another reference or sense, or holds
+                a point that is not finite; the archive is unchanged then.
         """
         missing = {"ref", "maximise", "points", "history", "hypervolume"} - set(state)
         if missing:
@@ -113,12 +114,11 @@ class ParetoArchive:
             raise ValueError(
                 f"state belongs to an archive with ref and maximise {theirs}, this one has {ours}"
             )
-        width = self._ref.size
-        points = np.array(state["points"], dtype=np.float64).reshape(-1, width)
-        history = np.array(state["history"], dtype=np.float64).reshape(-1, width)
-        self._members.load(address(points), len(points))
+        points, history = self._rows(state["points"]), self._rows(state["history"])
+        volume = float(state["hypervolume"])
+        self._members = self._core_of(points)
         self._history = list(history)
-        self._hypervolume = float(state["hypervolume"])
+        self._hypervolume = volume
 
     def recomputed_hypervolume(self) -> float:
         """The hypervolume of the members from scratch, free of the rounding of the sum."""
@@ -129,14 +129,20 @@ class ParetoArchive:
         senses: list[bool] = (self._sign > 0).tolist()
         return senses
 
-    def _empty(self) -> _core.Archive:
-        return _core.Archive(self._ref.size, address(self._sign), address(self._ref))
+    def _rows(self, numbers: Any) -> np.ndarray:
+        rows = np.array(numbers, dtype=np.float64, order="C").reshape(-1, self._ref.size)
+        if not np.isfinite(rows).all():
+            raise ValueError("state holds a point that is not finite")
+        return rows
+
+    def _core_of(self, rows: np.ndarray) -> _core.Archive:
+        core = _core.Archive(self._ref.size, address(self._sign), address(self._ref))
+        core.load(address(rows), len(rows))
+        return core
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_members": self.points}
+        return {**self.__dict__, "_members": self.points, "_history": list(self._history)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        points = np.ascontiguousarray(state["_members"])
-        self._members = self._empty()
-        self._members.load(address(points), len(points))
+        self._members = self._core_of(self._rows(state["_members"]))

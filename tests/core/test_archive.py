@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import subprocess
@@ -127,6 +128,21 @@ def test_bad_states_are_refused():
     other = pp.ParetoArchive([0.0, 1.0]).state_dict()
     with pytest.raises(ValueError, match="state belongs to an archive with ref and maximise"):
         archive.load_state_dict(other)
+    archive.add([1.0, 2.0])
+    before = archive.state_dict()
+    for wrong in ({"points": [[np.nan, 1.0]]}, {"history": [[1.0]]}, {"hypervolume": "much"}):
+        with pytest.raises(ValueError, match=r"not finite|cannot reshape|could not convert"):
+            archive.load_state_dict({**before, "points": [], **wrong})
+        assert archive.state_dict() == before
+
+
+def test_a_copy_goes_its_own_way():
+    archive = pp.ParetoArchive([0.0, 0.0])
+    archive.add([1.0, 2.0])
+    before = archive.state_dict()
+    for twin in (copy.copy(archive), copy.deepcopy(archive)):
+        assert twin.add([2.0, 2.0]) == 2.0
+        assert archive.state_dict() == before
 
 
 def test_results_are_copies():
