@@ -56,7 +56,8 @@ def pareto_advantage(
     Raises:
         ValueError: wrong shape of an argument, ``weights`` not finite, ``beta`` outside 0..1,
             or an unknown ``center``.
-        TypeError: ``rewards`` are not real numbers, or ``mask`` is not bool.
+        TypeError: ``rewards``, ``weights`` or ``beta`` are not real numbers, or ``mask`` is not
+            bool.
 
     Cost: that of :func:`paretopo_core.pareto_rank`, and one pass over the rewards.
 
@@ -72,10 +73,13 @@ def pareto_advantage(
     """
     batch = Batch.of(rewards, name="rewards", mask=mask)
     weight = vector_of(weights, batch.objectives, "weights", scalar=False)
-    beta = float(beta)
+    try:
+        beta = float(beta)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"beta must be a number, got {beta!r}") from error
     if not 0.0 <= beta <= 1.0:
         raise ValueError(f"beta must lie in 0..1, got {beta}")
-    if center not in _CENTERS:
+    if not isinstance(center, str) or center not in _CENTERS:
         raise ValueError(f"center must be one of {', '.join(_CENTERS)}, got {center!r}")
 
     shape = (*batch.leading, batch.points)

@@ -206,7 +206,14 @@ def test_bad_arguments_are_named():
         pp.pareto_advantage(rewards, [1, 1], beta=1.5)
     with pytest.raises(ValueError, match="beta must lie in"):
         pp.pareto_advantage(rewards, [1, 1], beta=float("nan"))
+    for beta in (None, "half"):
+        with pytest.raises(TypeError, match="beta must be a number, got"):
+            pp.pareto_advantage(rewards, [1, 1], beta=beta)
     with pytest.raises(ValueError, match="center must be one of none, mean, std, loo, got 'group'"):
         pp.pareto_advantage(rewards, [1, 1], center="group")
+    with pytest.raises(ValueError, match="center must be one of none, mean, std, loo, got None"):
+        pp.pareto_advantage(rewards, [1, 1], center=None)
+    with pytest.raises(ValueError, match=r"center must be one of .*, got \['mean'\]"):
+        pp.pareto_advantage(rewards, [1, 1], center=["mean"])
     with pytest.raises(ValueError, match=r"rewards must have shape \(\.\.\., points, objectives\)"):
         pp.pareto_advantage(np.ones(3), [1, 1, 1])
