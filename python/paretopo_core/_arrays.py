@@ -214,7 +214,7 @@ def _numpy_values(points: Any, name: str) -> np.ndarray:
 
 
 def _from_list(array: np.ndarray, name: str) -> tuple[np.ndarray, str]:
-    """Lists become float64, whatever they hold, as long as they hold numbers."""
+    """Python's numbers become float64; a list of arrays is what an array of them would be."""
     if array.dtype.name in _INTEGERS and array.size:
         array = _widened(array, name)
     elif array.dtype.name == "object" or not np.issubdtype(array.dtype, np.number):

@@ -170,6 +170,21 @@ def test_a_point_that_others_nearly_cover_keeps_its_digits(objectives):
     assert parts.tolist() == [short**objectives] + [0.0] * objectives
 
 
+@pytest.mark.parametrize(
+    ("objectives", "large", "small"),
+    [(2, 2.0**900, 2.0**-900), (3, 2.0**700, 1.0), (4, 2.0**600, 2.0**-100)],
+)
+def test_points_of_very_different_scales(objectives, large, small):
+    """Each point is alone in one objective; scaled by the largest, the others would vanish."""
+    points = np.where(np.eye(objectives) > 0, large, small)
+    own = (large - small) * small ** (objectives - 1)
+    whole = objectives * own + small**objectives
+    for copies in (1, 6):
+        volumes = pp.hypervolume(np.tile(points, (copies, 1, 1)), 0)
+        np.testing.assert_allclose(volumes, whole, rtol=1e-14)
+    np.testing.assert_allclose(pp.hv_contributions(points, 0), own, rtol=1e-14)
+
+
 def test_dominance_is_that_of_the_points_as_given():
     """Both sides round to 1, yet the first point is dominated, and left out."""
     points = np.array([[1e-41, -1.0], [0.0, -1.0]])
