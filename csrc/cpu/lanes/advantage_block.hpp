@@ -46,7 +46,7 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
                     V::larger(columns_[i * objectives() + m], lowest);  // NaN is lowest
                 sum = sum + V::all(how.weights[m]) * V::smaller(reward, highest);
             }
-            sums[i] = low[i] = high[i] = sum;
+            sums[i] = sum;
         }
         if constexpr (kPoints && kPoints <= 8) {
             range_by_pairs(sums, low, high);
@@ -88,7 +88,7 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
   private:
     // The lowest and the highest sum in the front of each point. Few points: each pair once.
     PARETOPO_INLINE void range_by_pairs(const F* sums, F* low, F* high) const {
-        for (int i = 1; i < points(); ++i) {
+        for (int i = 0; i < points(); ++i) {
             const F mine = sums[i];
             const I rank = ranks_[i];
             F lower = mine;
@@ -109,6 +109,7 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
     // Many points: front after front, as there are far fewer fronts than points.
     PARETOPO_INLINE void range_by_fronts(const F* sums, F* low, F* high) const {
         const F infinity = V::all(std::numeric_limits<Scalar>::infinity());
+        for (int i = 0; i < points(); ++i) low[i] = high[i] = sums[i];
         I front{};
         for (; V::any(V::greater(fronts_, front)); front = front + V::all_int(1)) {
             F lowest = infinity;
