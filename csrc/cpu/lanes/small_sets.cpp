@@ -27,40 +27,59 @@ PARETOPO_LANE Doubles swept_2d(const Doubles* points, int count) {
     return area;
 }
 
-// Puts (px, py) into `count` points in descending order of x; returns the area of all of them.
-PARETOPO_LANE Doubles insert_area(Doubles* x, Doubles* y, int count, Doubles px, Doubles py) {
+// A point on its way to its place in a staircase of descending x, and the area of what it has
+// passed, itself included.
+struct Insertion {
+    Doubles x, y;
     Doubles area = all(0.0);
     Doubles height = all(0.0);
     Doubles right = all(0.0);
-    for (int k = 0; k < count; ++k) {
-        const Mask is_before = above(px, x[k]);
-        const Doubles here = larger(x[k], px);
-        px = smaller(x[k], px);
-        const Doubles top = choose(is_before, py, y[k]);
-        py = choose(is_before, y[k], py);
-        x[k] = here;
-        y[k] = top;
+
+    PARETOPO_LANE void pass(Doubles& step_x, Doubles& step_y) {
+        const Mask is_before = above(x, step_x);
+        const Doubles here = larger(step_x, x);
+        const Doubles top = choose(is_before, y, step_y);
+        x = smaller(step_x, x);
+        y = choose(is_before, step_y, y);
         area += (right - here) * height;
         height = larger(height, top);
         right = here;
+        step_x = here;
+        step_y = top;
     }
-    x[count] = px;
-    y[count] = py;
-    area += (right - px) * height;
-    return area + px * larger(height, py);
-}
 
-// points: last side descending.
+    PARETOPO_LANE Doubles end() const {
+        return area + (right - x) * height + x * larger(height, y);
+    }
+};
+
+// points: last side descending. Two points are on their way at once: one waits for nothing that the
+// other computes at the same step.
 template <int kStride>
 PARETOPO_LANE Doubles swept_3d(const Doubles* points, int count) {
-    Doubles x[kMostSmall];
-    Doubles y[kMostSmall];
+    Doubles x[kMostSmall + 1];
+    Doubles y[kMostSmall + 1];
     Doubles volume = all(0.0);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count; i += 2) {
         const Doubles* point = points + kStride * i;
-        const Doubles next = i + 1 < count ? point[kStride + 2] : all(0.0);
-        const Doubles area = insert_area(x, y, i, point[0], point[1]);
-        volume += area * (point[2] - next);
+        const bool has_second = i + 1 < count;
+        Insertion first{point[0], point[1]};
+        Insertion second{has_second ? point[kStride] : all(0.0),
+                         has_second ? point[kStride + 1] : all(0.0)};
+        for (int k = 0; k < i; ++k) {
+            first.pass(x[k], y[k]);
+            second.pass(x[k], y[k]);
+        }
+        const Doubles z = has_second ? point[kStride + 2] : all(0.0);
+        volume += first.end() * (point[2] - z);
+        if (!has_second) break;
+        x[i] = first.x;
+        y[i] = first.y;
+        second.pass(x[i], y[i]);
+        x[i + 1] = second.x;
+        y[i + 1] = second.y;
+        const Doubles next = i + 2 < count ? point[2 * kStride + 2] : all(0.0);
+        volume += second.end() * (z - next);
     }
     return volume;
 }
@@ -97,28 +116,28 @@ PARETOPO_LANE Doubles swept_4d(const Doubles* points, int count) {
 
 // As bits of a double, 2^i for point i: the points that no other covers; of equal ones the first.
 PARETOPO_LANE Doubles uncovered_4d(const Doubles* points, int count) {
-    Doubles margin[kMostSmall];  // not negative if some point is nowhere smaller
+    // Doubles that are not negative are in the order of their bits: a difference of bits is negative
+    // where a double is smaller.
+    Words stays[kMostSmall];  // negative in lanes where the point is to stay
+    const auto side = [points](int i, int m) __attribute__((always_inline)) {
+        return (Words)points[4 * i + m];
+    };
     for (int i = 0; i < count; ++i) {
-        const Doubles* own = points + 4 * i;
-        Doubles nearest = all(-1.0);
+        Words own = Words{} - 1;
         for (int j = 0; j < i; ++j) {
-            const Doubles* other = points + 4 * j;
-            const Doubles a = other[0] - own[0];
-            const Doubles b = other[1] - own[1];
-            const Doubles c = other[2] - own[2];
-            const Doubles d = other[3] - own[3];
-            const Doubles least = smaller(smaller(a, b), smaller(c, d));
-            const Doubles most = larger(larger(a, b), larger(c, d));
-            nearest = larger(nearest, least);
-            const Mask differs = above(all(0.0), least);
-            margin[j] = larger(margin[j], choose(differs, all(0.0) - most, all(-1.0)));
+            const Words is_worse = (side(j, 0) - side(i, 0)) | (side(j, 1) - side(i, 1)) |
+                                   (side(j, 2) - side(i, 2)) | (side(j, 3) - side(i, 3));
+            const Words is_better = (side(i, 0) - side(j, 0)) | (side(i, 1) - side(j, 1)) |
+                                    (side(i, 2) - side(j, 2)) | (side(i, 3) - side(j, 3));
+            own &= is_worse;                    // somewhere worse: j does not cover i
+            stays[j] &= is_better | ~is_worse;  // i does not cover j, or equals it
         }
-        margin[i] = nearest;
+        stays[i] = own;
     }
     Doubles uncovered = all(0.0);
     double bit = 1.0;
     for (int i = 0; i < count; ++i, bit *= 2.0) {
-        uncovered += where(above(all(0.0), margin[i]), all(bit));
+        uncovered += where(negative(stays[i]), all(bit));
     }
     return uncovered;
 }
