@@ -28,6 +28,6 @@ PARETOPO_CUDA=OFF "$venv/bin/pip" install --quiet --no-deps --no-build-isolation
 # Python itself leaks by design and is not instrumented: only what the core does counts.
 export LD_PRELOAD="$(g++ -print-file-name=$runtime) $(g++ -print-file-name=libstdc++.so)"
 export ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-export TSAN_OPTIONS="halt_on_error=1:report_signal_unsafe=0:suppressions=$PWD/scripts/tsan_suppressions.txt"
+export TSAN_OPTIONS="halt_on_error=1:die_after_fork=0:report_signal_unsafe=0:suppressions=$PWD/scripts/tsan_suppressions.txt"
 cd tests # the package is the installed one, whatever the current folder holds
 exec "../$venv/bin/python" -m pytest -p no:cacheprovider core -k "$chosen" "${@:2}"

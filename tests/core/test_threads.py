@@ -46,7 +46,7 @@ stop = threading.Event()
 def compute():
     while not stop.is_set():
         pp.hypervolume(sets, 0)
-worker = threading.Thread(target=compute)
+worker = threading.Thread(target=compute, daemon=True)
 worker.start()
 for _ in range(20):
     ask_a_child()

@@ -116,8 +116,8 @@ PARETOPO_LANE Doubles swept_4d(const Doubles* points, int count) {
 
 // As bits of a double, 2^i for point i: the points that no other covers; of equal ones the first.
 PARETOPO_LANE Doubles uncovered_4d(const Doubles* points, int count) {
-    // Doubles that are not negative are in the order of their bits: a difference of bits is negative
-    // where a double is smaller.
+    // Doubles that are not negative are in the order of their bits: a difference of bits is
+    // negative where a double is smaller.
     Words stays[kMostSmall];  // negative in lanes where the point is to stay
     const auto side = [points](int i, int m) __attribute__((always_inline)) {
         return (Words)points[4 * i + m];
