@@ -6,8 +6,8 @@
 #include <condition_variable>
 #include <csignal>
 #include <deque>
+#include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 namespace paretopo::cpu {
@@ -57,8 +57,8 @@ class ThreadPool {
         const SignalsBlocked scope;
         try {
             for (; hired_ < threads; ++hired_) std::thread([this] { serve(); }).detach();
-        } catch (const std::system_error&) {
-            // The system gives no more threads: those that run do the work.
+        } catch (const std::exception&) {
+            // No more threads, or no memory for one: those that run do the work.
         }
     }
 
