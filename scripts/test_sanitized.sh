@@ -9,9 +9,9 @@ cd "$(dirname "$0")/.."
 sanitizers=${1:?usage: scripts/test_sanitized.sh address,undefined | thread}
 chosen="not seconds and not import_is_fast and not in_a_second and not doctest"
 case $sanitizers in
-  thread) # what does not start threads cannot race
+  thread) # what does not start threads cannot race; threads after a fork are beyond this sanitizer
     runtime=libtsan.so
-    chosen="thread" ;;
+    chosen="thread and not fork" ;;
   *address*) runtime=libasan.so ;;
   *) echo "expected address,undefined or thread, got $sanitizers"; exit 2 ;;
 esac
@@ -28,6 +28,6 @@ PARETOPO_CUDA=OFF "$venv/bin/pip" install --quiet --no-deps --no-build-isolation
 # Python itself leaks by design and is not instrumented: only what the core does counts.
 export LD_PRELOAD="$(g++ -print-file-name=$runtime) $(g++ -print-file-name=libstdc++.so)"
 export ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-export TSAN_OPTIONS="halt_on_error=1:die_after_fork=0:report_signal_unsafe=0:suppressions=$PWD/scripts/tsan_suppressions.txt"
+export TSAN_OPTIONS="halt_on_error=1:report_signal_unsafe=0:suppressions=$PWD/scripts/tsan_suppressions.txt"
 cd tests # the package is the installed one, whatever the current folder holds
 exec "../$venv/bin/python" -m pytest -p no:cacheprovider core -k "$chosen" "${@:2}"
