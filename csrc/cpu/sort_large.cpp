@@ -32,7 +32,8 @@ std::size_t first_front_free(std::size_t fronts, const Dominates& dominates) {
 std::size_t count_up_to(const std::vector<std::uint64_t>& ascending, std::uint64_t y) {
     const std::uint64_t* base = ascending.data();
     std::size_t size = ascending.size();
-    if (size == 0) return 0;
+    if (size == 0 || y < base[0]) return 0;  // points of one front
+    if (base[size - 1] <= y) return size;    // a chain
     while (size > 1) {
         const std::size_t half = size / 2;
         base += half & -static_cast<std::size_t>(base[half - 1] <= y);
