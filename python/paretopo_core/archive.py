@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, Maximise, address, vector_of
+from paretopo_core._arrays import Batch, Maximise, host_address, vector_of
 from paretopo_core.hypervolume import hypervolume
 
 
@@ -57,7 +57,7 @@ class ParetoArchive:
     def points(self) -> np.ndarray:
         """The members in the order of their arrival, shape (members, objectives)."""
         rows = np.empty((len(self), self._ref.size))
-        self._members.copy_members(address(rows))
+        self._members.copy_members(host_address(rows))
         return rows
 
     @property
@@ -120,7 +120,7 @@ class ParetoArchive:
         width = self._ref.size
         points = np.array(state["points"], dtype=np.float64).reshape(-1, width)
         history = np.array(state["history"], dtype=np.float64).reshape(-1, width)
-        self._members.load(address(points), len(points))
+        self._members.load(host_address(points), len(points))
         self._history = list(history)
         self._hypervolume = float(state["hypervolume"])
 
@@ -129,7 +129,7 @@ class ParetoArchive:
         return float(hypervolume(self.points, self._ref, maximise=self._maximise))
 
     def _empty(self) -> _core.Archive:
-        return _core.Archive(self._ref.size, address(self._sign), address(self._ref))
+        return _core.Archive(self._ref.size, host_address(self._sign), host_address(self._ref))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_members": self.points}
@@ -138,4 +138,4 @@ class ParetoArchive:
         self.__dict__.update(state)
         points = np.ascontiguousarray(state["_members"])
         self._members = self._empty()
-        self._members.load(address(points), len(points))
+        self._members.load(host_address(points), len(points))

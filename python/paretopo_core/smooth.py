@@ -31,7 +31,8 @@ def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
         shape (..., points, points): entry [i, j] belongs to "i dominates j"; the diagonal is 0.
 
     Raises:
-        ValueError: wrong shape, NaN, ``sigma`` not positive or ``margin`` negative.
+        ValueError: wrong shape, NaN, ``sigma`` not positive or ``margin`` negative. On a GPU, where
+            looking for NaN would make the host wait, a NaN goes through to the result.
 
     Cost: O(points² · objectives) time and memory.
 
@@ -96,9 +97,16 @@ def _values(points: Any) -> tuple[Any, Any]:
         raise ValueError(
             f"points must have shape (..., points, objectives), got {tuple(values.shape)}"
         )
-    if bool(library.isnan(values).any()):
+    if not _would_wait(values, library) and bool(library.isnan(values).any()):
         raise ValueError("points must be numbers, got NaN")
     return values, library
+
+
+def _would_wait(values: Any, library: Any) -> bool:
+    """Whether asking for a value makes the host wait for a GPU, or cannot be compiled."""
+    if library is np:
+        return False
+    return values.device.type != "cpu" or bool(library.compiler.is_compiling())
 
 
 def _sigmoid(x: Any, library: Any) -> Any:

@@ -1,0 +1,181 @@
+"""The operations as torch operators, which torch.compile and torch.export see as one node each.
+
+Imported where torch has to see an operator (``_arrays.operators``); a direct call does without,
+which is quicker. Reference points and weights are tensors on the CPU here.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from paretopo_core import advantage, crowding, fronts
+from paretopo_core import hypervolume as volumes
+
+
+def pareto_rank(points: Tensor, maximise: list[bool], mask: Any) -> Tensor:
+    """See :func:`paretopo_core.pareto_rank`."""
+    return _pareto_rank(points, maximise, _mask(mask))
+
+
+def is_nondominated(points: Tensor, maximise: list[bool], keep_weakly: bool, mask: Any) -> Tensor:
+    """See :func:`paretopo_core.is_nondominated`."""
+    return _is_nondominated(points, maximise, keep_weakly, _mask(mask))
+
+
+def crowding_distance(points: Tensor, mask: Any) -> Tensor:
+    """See :func:`paretopo_core.crowding_distance`."""
+    return _crowding_distance(points, _mask(mask))
+
+
+def pareto_advantage(
+    rewards: Tensor, weights: Any, beta: float, center: str, mask: Any
+) -> tuple[Tensor, Tensor]:
+    """See :func:`paretopo_core.pareto_advantage`; returns the ranks, too."""
+    return _pareto_advantage(rewards, _vector(weights), beta, center, _mask(mask))
+
+
+def hypervolume(points: Tensor, ref: Any, maximise: list[bool], mask: Any) -> Tensor:
+    """See :func:`paretopo_core.hypervolume`."""
+    return _hypervolume(points, _vector(ref), maximise, _mask(mask))
+
+
+def hv_contributions(
+    points: Tensor, ref: Any, maximise: list[bool], ignore_dominated: bool, mask: Any
+) -> Tensor:
+    """See :func:`paretopo_core.hv_contributions`."""
+    return _hv_contributions(points, _vector(ref), maximise, ignore_dominated, _mask(mask))
+
+
+def _vector(numbers: Any) -> Tensor:
+    if isinstance(numbers, Tensor):
+        return numbers
+    return torch.tensor(np.asarray(numbers, dtype=np.float64).tolist(), dtype=torch.float64)
+
+
+def _mask(mask: Any) -> Tensor | None:
+    return mask if mask is None or isinstance(mask, Tensor) else torch.as_tensor(mask)
+
+
+# ---- The operators and, below each, the shape of its result ----
+
+
+@torch.library.custom_op("paretopo::pareto_rank", mutates_args=())
+def _pareto_rank(points: Tensor, maximise: list[bool], mask: Tensor | None) -> Tensor:
+    return fronts.pareto_rank(points, maximise=maximise, mask=mask)
+
+
+@_pareto_rank.register_fake
+def _(points: Tensor, maximise: list[bool], mask: Tensor | None) -> Tensor:
+    return points.new_empty(points.shape[:-1], dtype=torch.int32)
+
+
+@torch.library.custom_op("paretopo::is_nondominated", mutates_args=())
+def _is_nondominated(
+    points: Tensor, maximise: list[bool], keep_weakly: bool, mask: Tensor | None
+) -> Tensor:
+    return fronts.is_nondominated(points, maximise=maximise, keep_weakly=keep_weakly, mask=mask)
+
+
+@_is_nondominated.register_fake
+def _(points: Tensor, maximise: list[bool], keep_weakly: bool, mask: Tensor | None) -> Tensor:
+    return points.new_empty(points.shape[:-1], dtype=torch.bool)
+
+
+@torch.library.custom_op("paretopo::crowding_distance", mutates_args=())
+def _crowding_distance(points: Tensor, mask: Tensor | None) -> Tensor:
+    return crowding.crowding_distance(points, mask=mask)
+
+
+@_crowding_distance.register_fake
+def _(points: Tensor, mask: Tensor | None) -> Tensor:
+    return points.new_empty(points.shape[:-1], dtype=torch.float64)
+
+
+@torch.library.custom_op("paretopo::pareto_advantage", mutates_args=())
+def _pareto_advantage(
+    rewards: Tensor, weights: Tensor, beta: float, center: str, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    both: tuple[Tensor, Tensor] = advantage.pareto_advantage(
+        rewards,
+        weights,
+        beta=beta,
+        center=center,  # type: ignore[arg-type]
+        mask=mask,
+        return_ranks=True,
+    )
+    return both
+
+
+@_pareto_advantage.register_fake
+def _(
+    rewards: Tensor, weights: Tensor, beta: float, center: str, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    is_narrow = rewards.dtype in (torch.float32, torch.float16, torch.bfloat16)
+    shape = rewards.shape[:-1]
+    advantages = rewards.new_empty(shape, dtype=torch.float32 if is_narrow else torch.float64)
+    return advantages, rewards.new_empty(shape, dtype=torch.int32)
+
+
+@torch.library.custom_op("paretopo::hv_contributions", mutates_args=())
+def _hv_contributions(
+    points: Tensor,
+    ref: Tensor,
+    maximise: list[bool],
+    ignore_dominated: bool,
+    mask: Tensor | None,
+) -> Tensor:
+    return volumes.hv_contributions(
+        points, ref, maximise=maximise, ignore_dominated=ignore_dominated, mask=mask
+    )
+
+
+@_hv_contributions.register_fake
+def _(
+    points: Tensor,
+    ref: Tensor,
+    maximise: list[bool],
+    ignore_dominated: bool,
+    mask: Tensor | None,
+) -> Tensor:
+    return points.new_empty(points.shape[:-1], dtype=torch.float64)
+
+
+@torch.library.custom_op("paretopo::hypervolume", mutates_args=())
+def _hypervolume(
+    points: Tensor, ref: Tensor, maximise: list[bool], mask: Tensor | None
+) -> Tensor:
+    result: Tensor = volumes.hypervolume(points.detach(), ref, maximise=maximise, mask=mask)
+    return result
+
+
+@_hypervolume.register_fake
+def _(points: Tensor, ref: Tensor, maximise: list[bool], mask: Tensor | None) -> Tensor:
+    return points.new_empty(points.shape[:-2], dtype=torch.float64)
+
+
+@torch.library.custom_op("paretopo::hypervolume_gradient", mutates_args=())
+def _hypervolume_gradient(
+    points: Tensor, ref: Tensor, maximise: list[bool], mask: Tensor | None
+) -> Tensor:
+    return volumes.hypervolume_gradient(points, ref, maximise=maximise, mask=mask)
+
+
+@_hypervolume_gradient.register_fake
+def _(points: Tensor, ref: Tensor, maximise: list[bool], mask: Tensor | None) -> Tensor:
+    return points.new_empty(points.shape, dtype=torch.float64)
+
+
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    points, ref, ctx.maximise, mask = inputs
+    ctx.save_for_backward(points, ref, mask)
+
+
+def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
+    points, ref, mask = ctx.saved_tensors
+    slopes = _hypervolume_gradient(points, ref, ctx.maximise, mask)
+    return (gradient[..., None, None] * slopes).to(points.dtype), None, None, None
+
+
+_hypervolume.register_autograd(_backward, setup_context=_remember)
