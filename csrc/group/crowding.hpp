@@ -11,6 +11,8 @@
 
 namespace paretopo {
 
+inline constexpr double kAlone = std::numeric_limits<double>::infinity();  // at an end
+
 // What a point adds that lies between `below` and `above` on a front spanning lowest..highest.
 // A span of zero, or one that is not finite, says nothing about crowding and adds nothing.
 PARETOPO_HD inline double crowding_gap(double below, double above, double lowest, double highest) {
@@ -25,7 +27,6 @@ template <typename Scalar, typename KeyAt>
 PARETOPO_HD double crowding_of(const std::int32_t* ranks, std::int32_t i, std::int32_t points,
                                std::int32_t objectives, KeyAt key) {
     if (ranks[i] == kUnranked) return 0.0;
-    constexpr double kAlone = std::numeric_limits<double>::infinity();
     double distance = 0.0;
     for (std::int32_t m = 0; m < objectives; ++m) {
         const Key<Scalar> own = key(i, m);

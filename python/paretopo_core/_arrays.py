@@ -138,7 +138,7 @@ def operators(points: Any, *, gradient: bool = False) -> Any:
     That is while torch.compile or torch.export looks on and, with ``gradient``, where the points
     want one.
     """
-    if type(points) is np.ndarray or not is_tensor(points):
+    if type(points) is np.ndarray or not is_tensor(points) or points.dim() < 2:
         return None
     torch = sys.modules["torch"]
     if not torch.compiler.is_compiling() and not (

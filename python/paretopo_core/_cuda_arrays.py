@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from paretopo_core import _core
+from paretopo_core import _core, _torch_arrays
 from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, check_mask_shape, refuse_dtype
 
 # Packages that make arrays as NumPy does: empty, asarray, ascontiguousarray, broadcast_to.
@@ -26,12 +26,12 @@ def values_of(points: Any, name: str) -> Any:
     """A contiguous array of floats; a tensor of the same memory where torch has to allocate."""
     if _package(points) not in _LIKE_NUMPY:
         torch = sys.modules.get("torch")
-        if torch is None:
+        if torch is None or not torch.cuda.is_available():
             raise TypeError(
                 f"{name} is a {type(points).__name__} on a GPU, of a package that this one cannot "
                 "allocate results with: pass cupy.asarray(...) or torch.as_tensor(...) of it"
             )
-        return torch.as_tensor(points)
+        return _torch_arrays.values_of(torch.as_tensor(points), name)
     if points.__cuda_array_interface__.get("mask") is not None:
         raise TypeError(f"{name} is a masked array: pass its data, and mask=")
     dtype = points.dtype.name

@@ -6,12 +6,11 @@ which is quicker. Reference points and weights are tensors on the CPU here.
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from paretopo_core import advantage, crowding, fronts
-from paretopo_core import hypervolume as volumes
+import paretopo_core as core
+from paretopo_core._arrays import vector_of
 
 
 def pareto_rank(points: Tensor, maximise: list[bool], mask: Any) -> Tensor:
@@ -33,25 +32,27 @@ def pareto_advantage(
     rewards: Tensor, weights: Any, beta: float, center: str, mask: Any
 ) -> tuple[Tensor, Tensor]:
     """See :func:`paretopo_core.pareto_advantage`; returns the ranks, too."""
-    return _pareto_advantage(rewards, _vector(weights), beta, center, _mask(mask))
+    return _pareto_advantage(rewards, _vector(weights, rewards, "weights"), beta, center, _mask(mask))
 
 
 def hypervolume(points: Tensor, ref: Any, maximise: list[bool], mask: Any) -> Tensor:
     """See :func:`paretopo_core.hypervolume`."""
-    return _hypervolume(points, _vector(ref), maximise, _mask(mask))
+    return _hypervolume(points, _vector(ref, points, "ref"), maximise, _mask(mask))
 
 
 def hv_contributions(
     points: Tensor, ref: Any, maximise: list[bool], ignore_dominated: bool, mask: Any
 ) -> Tensor:
     """See :func:`paretopo_core.hv_contributions`."""
-    return _hv_contributions(points, _vector(ref), maximise, ignore_dominated, _mask(mask))
+    return _hv_contributions(points, _vector(ref, points, "ref"), maximise, ignore_dominated, _mask(mask))
 
 
-def _vector(numbers: Any) -> Tensor:
+def _vector(numbers: Any, points: Tensor, name: str) -> Tensor:
     if isinstance(numbers, Tensor):
         return numbers
-    return torch.tensor(np.asarray(numbers, dtype=np.float64).tolist(), dtype=torch.float64)
+    if torch.compiler.is_compiling():
+        return torch.as_tensor(numbers, dtype=torch.float64)
+    return torch.from_numpy(vector_of(numbers, points.shape[-1], name, scalar=name == "ref"))
 
 
 def _mask(mask: Any) -> Tensor | None:
@@ -63,7 +64,7 @@ def _mask(mask: Any) -> Tensor | None:
 
 @torch.library.custom_op("paretopo::pareto_rank", mutates_args=())
 def _pareto_rank(points: Tensor, maximise: list[bool], mask: Tensor | None) -> Tensor:
-    return fronts.pareto_rank(points, maximise=maximise, mask=mask)
+    return core.pareto_rank(points, maximise=maximise, mask=mask)
 
 
 @_pareto_rank.register_fake
@@ -75,7 +76,7 @@ def _(points: Tensor, maximise: list[bool], mask: Tensor | None) -> Tensor:
 def _is_nondominated(
     points: Tensor, maximise: list[bool], keep_weakly: bool, mask: Tensor | None
 ) -> Tensor:
-    return fronts.is_nondominated(points, maximise=maximise, keep_weakly=keep_weakly, mask=mask)
+    return core.is_nondominated(points, maximise=maximise, keep_weakly=keep_weakly, mask=mask)
 
 
 @_is_nondominated.register_fake
@@ -85,7 +86,7 @@ def _(points: Tensor, maximise: list[bool], keep_weakly: bool, mask: Tensor | No
 
 @torch.library.custom_op("paretopo::crowding_distance", mutates_args=())
 def _crowding_distance(points: Tensor, mask: Tensor | None) -> Tensor:
-    return crowding.crowding_distance(points, mask=mask)
+    return core.crowding_distance(points, mask=mask)
 
 
 @_crowding_distance.register_fake
@@ -97,7 +98,7 @@ def _(points: Tensor, mask: Tensor | None) -> Tensor:
 def _pareto_advantage(
     rewards: Tensor, weights: Tensor, beta: float, center: str, mask: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    both: tuple[Tensor, Tensor] = advantage.pareto_advantage(
+    both: tuple[Tensor, Tensor] = core.pareto_advantage(
         rewards,
         weights,
         beta=beta,
@@ -126,7 +127,7 @@ def _hv_contributions(
     ignore_dominated: bool,
     mask: Tensor | None,
 ) -> Tensor:
-    return volumes.hv_contributions(
+    return core.hv_contributions(
         points, ref, maximise=maximise, ignore_dominated=ignore_dominated, mask=mask
     )
 
@@ -146,7 +147,7 @@ def _(
 def _hypervolume(
     points: Tensor, ref: Tensor, maximise: list[bool], mask: Tensor | None
 ) -> Tensor:
-    result: Tensor = volumes.hypervolume(points.detach(), ref, maximise=maximise, mask=mask)
+    result: Tensor = core.hypervolume(points.detach(), ref, maximise=maximise, mask=mask)
     return result
 
 
@@ -159,7 +160,7 @@ def _(points: Tensor, ref: Tensor, maximise: list[bool], mask: Tensor | None) ->
 def _hypervolume_gradient(
     points: Tensor, ref: Tensor, maximise: list[bool], mask: Tensor | None
 ) -> Tensor:
-    return volumes.hypervolume_gradient(points, ref, maximise=maximise, mask=mask)
+    return core.hypervolume_gradient(points, ref, maximise=maximise, mask=mask)
 
 
 @_hypervolume_gradient.register_fake

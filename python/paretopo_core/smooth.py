@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -45,7 +46,7 @@ def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
     """
     values, library = _values(points)
     for name, number, bound in (("sigma", sigma, sigma > 0), ("margin", margin, margin >= 0)):
-        if not bound or not np.isfinite(number):
+        if not bound or not math.isfinite(number):
             least = "above 0" if name == "sigma" else "0 or more"
             raise ValueError(f"{name} must be finite and {least}, got {number}")
     gaps = values[..., :, None, :] - values[..., None, :, :]
