@@ -26,9 +26,8 @@ class Exclusive {
         rivals_ = room.take<double>(std::int64_t{points} * width_);
         counts_ = room.take<std::int32_t>(points);
         kept_ = room.take<std::int32_t>(points);
-        for (std::int32_t width = width_; width >= 3; --width) {
-            rows_[width] = room.take<double>(std::int64_t{points} * width);
-        }
+        levels_ = room.take<Level>(width_ + 1);
+        rows_ = room.take<double>(points * (width_ * (width_ + 1) / 2 - kNarrower));
     }
 
     // own(k): side k of the point. rival(j, row): whether point j is a rival, and if so its sides.
@@ -127,7 +126,7 @@ class Exclusive {
                 place += kept_[k] != 0 && (other > own || (other == own && k < j));
             }
             for (std::int32_t m = 0; m < width; ++m) {
-                rows_[width][place * width + m] = rivals_[j * width + m];
+                rows(width)[place * width + m] = rivals_[j * width + m];
             }
         });
         return warp.count([&](int lane) {
@@ -140,11 +139,11 @@ class Exclusive {
     // What the rows 0..i-1 leave visible of row i without its last side: into the candidates.
     template <typename Warp>
     PARETOPO_HD void limit(Warp& warp, std::int32_t i, std::int32_t width) {
-        const double* rows = rows_[width];
+        const double* all = rows(width);
         for_each(warp, i, [&](std::int64_t j) {
             for (std::int32_t m = 0; m < width - 1; ++m) {
-                const double own = rows[i * width + m];
-                const double other = rows[j * width + m];
+                const double own = all[i * width + m];
+                const double other = all[j * width + m];
                 rivals_[j * (width - 1) + m] = other < own ? other : own;
             }
             counts_[j] = 1;
@@ -153,11 +152,11 @@ class Exclusive {
 
     template <typename Warp>
     PARETOPO_HD double swept(Warp& warp, std::int32_t count) {
-        const Box* rows = reinterpret_cast<const Box*>(rows_[3]);
+        const Box* boxes = reinterpret_cast<const Box*>(rows(3));
         return warp.sum([&](int lane) {
             double own = 0.0;
             for (std::int64_t i = lane; i < count; i += warp.lanes()) {
-                own += volume_beyond(rows, count, i);
+                own += volume_beyond(boxes, count, i);
             }
             return own;
         });
@@ -167,47 +166,64 @@ class Exclusive {
     template <typename Warp>
     PARETOPO_HD double union_of(Warp& warp, std::int32_t count) {
         if (width_ == 3) return swept(warp, count);
-        std::int32_t counts[kMostSides + 1];
-        std::int32_t next[kMostSides + 1];
-        double totals[kMostSides + 1];
         std::int32_t width = width_;
-        counts[width] = count;
-        next[width] = 0;
-        totals[width] = 0.0;
+        enter(warp, width, {0.0, count, 0});
         while (true) {
+            Level level = levels_[width];
             double below;  // what the rows before take from the current one
-            if (next[width] == counts[width]) {
-                if (width == width_) return totals[width];
-                below = totals[width];
-                ++width;
+            if (level.next == level.count) {
+                if (width == width_) return level.total;
+                below = level.total;
+                level = levels_[++width];
             } else {
-                limit(warp, next[width], width);
-                const std::int32_t candidates = arrange(warp, next[width], width - 1);
+                limit(warp, level.next, width);
+                const std::int32_t candidates = arrange(warp, level.next, width - 1);
                 if (width - 1 > 3 && candidates > 0) {
-                    --width;
-                    counts[width] = candidates;
-                    next[width] = 0;
-                    totals[width] = 0.0;
+                    enter(warp, --width, {0.0, candidates, 0});
                     continue;
                 }
                 below = candidates == 0 ? 0.0 : swept(warp, candidates);
             }
-            const double* row = rows_[width] + std::int64_t{next[width]} * width;
+            const double* row = rows(width) + std::int64_t{level.next} * width;
             double box = 1.0;
             for (std::int32_t m = 0; m < width - 1; ++m) box *= row[m];
-            totals[width] += row[width - 1] * (box - below);
-            ++next[width];
+            level.total += row[width - 1] * (box - below);
+            ++level.next;
+            enter(warp, width, level);
         }
     }
+
+    // The rows of one width and how far their sum has come.
+    struct Level {
+        double total;
+        std::int32_t count;
+        std::int32_t next;
+    };
+
+    template <typename Warp>
+    PARETOPO_HD void enter(Warp& warp, std::int32_t width, Level level) {
+        warp.each([](int) {});  // all have read what is there
+        warp.each([&](int lane) {
+            if (lane == 0) levels_[width] = level;
+        });
+    }
+
+    // Rows of width_, of one less, ..., of 3.
+    PARETOPO_HD double* rows(std::int32_t width) const {
+        return rows_ + std::int64_t{points_} * ((width_ * (width_ + 1) - width * (width + 1)) / 2);
+    }
+
+    static constexpr std::int32_t kNarrower = 1 + 2;  // widths below 3 have no rows
 
     std::int32_t points_;
     std::int32_t width_;
     double* own_;
     std::int64_t* corner_;
-    double* rivals_;         // candidates of the level at work
-    std::int32_t* counts_;   // which of them count
-    std::int32_t* kept_;     // and are within no other
-    double* rows_[kMostSides + 1];  // of each width
+    double* rivals_;        // candidates of the level at work
+    std::int32_t* counts_;  // which of them count
+    std::int32_t* kept_;    // and are within no other
+    Level* levels_;         // of each width
+    double* rows_;
 };
 
 }  // namespace paretopo

@@ -1,6 +1,7 @@
 // Lanes that work on one group together: threads of a warp or of a block on a GPU, the turns of a
 // loop on the CPU. What they run is written once, as a sequence of steps; the code between steps
-// is run by every lane alike. Within a step no lane may read what another one writes.
+// is run by every lane alike. Within a step no lane may read what another one writes; nor may a
+// step write what the code since the step before it reads, as some lanes may still be reading.
 //
 // A team offers:
 //   lanes()        how many
