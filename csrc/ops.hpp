@@ -116,13 +116,7 @@ struct Emulated {
 namespace gpu {
 
 // Those that take scratch.
-enum class Operation : int {
-    kRank,
-    kFilter,
-    kCrowding,
-    kAdvantage,
-    kHypervolume
-};
+enum class Operation : int { kRank, kFilter, kCrowding, kAdvantage, kHypervolume };
 
 template <typename Place, typename Scalar>
 std::int64_t scratch_bytes(Place place, Operation operation, Batch<Scalar> batch);

@@ -67,8 +67,7 @@ def plain(names: list[str]) -> list[str]:
     )
     # "void paretopo::cuda::by_warps<paretopo::gpu::Job<float, 3> >(..., long)": launch and job
     return [
-        re.sub(r"\(.*", "", line).replace("paretopo::", "").replace("gpu::", "").replace("void ", "")
-        for line in done.stdout.splitlines()
+        re.sub(r"paretopo::|cuda::|gpu::|void |\(.*", "", line) for line in done.stdout.splitlines()
     ]
 
 

@@ -16,6 +16,7 @@ import paretopo_core as pp
 settings.register_profile(
     "paretopo", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
 )
+settings.register_profile("few", settings.get_profile("paretopo"), max_examples=5)
 settings.load_profile("paretopo")
 
 

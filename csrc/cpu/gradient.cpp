@@ -42,8 +42,8 @@ class GroupGradient {
   private:
     // Values that are larger when better.
     double value(std::int64_t g, std::size_t i, std::size_t m) const {
-        const std::int64_t at = std::int64_t{sides_.index[i]} * batch_.objectives +
-                                static_cast<std::int64_t>(m);
+        const std::int64_t at =
+            std::int64_t{sides_.index[i]} * batch_.objectives + static_cast<std::int64_t>(m);
         const auto given = static_cast<double>(batch_.group(g)[at]);
         return batch_.is_minimised(static_cast<int>(m)) ? -given : given;
     }

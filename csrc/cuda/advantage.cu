@@ -1,7 +1,6 @@
-#include "gpu/advantage.hpp"
-
 #include "cuda/launcher.cuh"
 #include "cuda/ranking.cuh"
+#include "gpu/advantage.hpp"
 
 namespace paretopo::gpu {
 

@@ -1,7 +1,6 @@
-#include "gpu/crowding.hpp"
-
 #include "cuda/launcher.cuh"
 #include "cuda/ranking.cuh"
+#include "gpu/crowding.hpp"
 #include "gpu/scratch.hpp"
 
 namespace paretopo::gpu {

@@ -26,8 +26,8 @@ bool is_about_the_driver(cudaError_t status) {
 std::string driver_needed() {
     constexpr int kMajor = CUDART_VERSION / 1000;
     const char* first = kMajor >= 13 ? "580" : (kMajor == 12 ? "525" : "450");
-    return std::string("NVIDIA driver ") + first + " or later (CUDA " +
-           std::to_string(kMajor) + ".x)";
+    return std::string("NVIDIA driver ") + first + " or later (CUDA " + std::to_string(kMajor) +
+           ".x)";
 }
 
 void check(cudaError_t status, const char* while_doing) {
@@ -65,7 +65,8 @@ int device_of(const void* at) {
     cudaPointerAttributes attributes{};
     check(cudaPointerGetAttributes(&attributes, at), "asking where an array lives");
     if (attributes.type != cudaMemoryTypeDevice && attributes.type != cudaMemoryTypeManaged) {
-        throw std::invalid_argument("the array says that it lives on a GPU, but its memory does not");
+        throw std::invalid_argument(
+            "the array says that it lives on a GPU, but its memory does not");
     }
     return attributes.device;
 }

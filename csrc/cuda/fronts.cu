@@ -1,7 +1,6 @@
-#include "gpu/fronts.hpp"
-
 #include "cuda/launcher.cuh"
 #include "cuda/ranking.cuh"
+#include "gpu/fronts.hpp"
 
 namespace paretopo::gpu {
 

@@ -1,6 +1,5 @@
-#include "gpu/ranking.hpp"
-
 #include "cuda/launcher.cuh"
+#include "gpu/ranking.hpp"
 
 namespace paretopo::gpu {
 

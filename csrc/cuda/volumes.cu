@@ -1,6 +1,5 @@
-#include "gpu/volumes.hpp"
-
 #include "cuda/launcher.cuh"
+#include "gpu/volumes.hpp"
 
 namespace paretopo::gpu {
 

@@ -130,7 +130,7 @@ void pareto_advantage(Place place, Batch<Scalar> batch, Advantage<Scalar> how, S
                                                                                batch.objectives);
         if (fits_warp(batch, limits)) {
             const AdvantageByWarp<Scalar, m.value> job{batch, place.scratch, weighing, advantages,
-                                                         ranks};
+                                                       ranks};
             return launcher.warps(batch.groups, job.room(), job);
         }
         auto* own = ranks ? ranks : reinterpret_cast<std::int32_t*>(place.scratch);

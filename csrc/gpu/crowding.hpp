@@ -71,9 +71,9 @@ void crowding_distance(Place place, Batch<Scalar> batch, double* distances) {
     Place behind = place;
     behind.scratch += ranks_bytes(batch, limits);
     rank_large(behind, batch, ranks);
-    launcher.blocks(launcher.parts(batch.points), batch.groups,
-                    CrowdingOfPoints<Scalar>{Chains<Scalar>{behind.scratch, batch}, ranks,
-                                             distances});
+    launcher.blocks(
+        launcher.parts(batch.points), batch.groups,
+        CrowdingOfPoints<Scalar>{Chains<Scalar>{behind.scratch, batch}, ranks, distances});
 }
 
 }  // namespace paretopo::gpu

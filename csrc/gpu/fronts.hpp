@@ -13,8 +13,7 @@ namespace paretopo::gpu {
 
 // Where the keys of a group lie that have no place in the room of a warp.
 template <typename Scalar>
-PARETOPO_HD Key<Scalar>* keys_elsewhere(char* scratch, const Batch<Scalar>& batch,
-                                        std::int64_t g) {
+PARETOPO_HD Key<Scalar>* keys_elsewhere(char* scratch, const Batch<Scalar>& batch, std::int64_t g) {
     return reinterpret_cast<Key<Scalar>*>(scratch) + g * batch.points * batch.objectives;
 }
 
@@ -62,7 +61,8 @@ void pareto_rank(Place place, Batch<Scalar> batch, std::int32_t* ranks) {
     if constexpr (std::is_same_v<Scalar, float>) {
         if (fits_thread(batch, limits)) {
             return with_registers(batch.points, batch.objectives, [&](auto points, auto m) {
-                launcher.threads(batch.groups, RankInRegisters<points.value, m.value>{batch, ranks});
+                launcher.threads(batch.groups,
+                                 RankInRegisters<points.value, m.value>{batch, ranks});
             });
         }
     }

@@ -10,13 +10,13 @@
 namespace paretopo::gpu {
 
 struct Limits {
-    std::int32_t thread_points = 16;   // up to here and with so many groups, a thread each, if the
+    std::int32_t thread_points = 16;  // up to here and with so many groups, a thread each, if the
     std::int64_t thread_groups = 16384;  // points are float and have 2 to 4 objectives
-    std::int32_t warp_points = 64;     // up to here, a warp per group
-    std::int32_t block_points = 2048;  // up to here, or with so many groups, a block each
+    std::int32_t warp_points = 64;       // up to here, a warp per group
+    std::int32_t block_points = 2048;    // up to here, or with so many groups, a block each
     std::int64_t block_groups = 256;
-    std::int32_t tile = 64;            // points settled together; at most 64
-    std::int32_t super_tile = 1024;    // points settled by one launch on a large single set
+    std::int32_t tile = 64;          // points settled together; at most 64
+    std::int32_t super_tile = 1024;  // points settled by one launch on a large single set
 };
 
 inline constexpr std::int64_t kMostRoom = 48 * 1024;  // bytes of a block, without asking for more

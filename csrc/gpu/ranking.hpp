@@ -74,9 +74,8 @@ struct SortSet {
     PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
                                 std::int64_t g) const {
         const auto chain = chains.of(g);
-        block.each([&](int lane) {
-            chain.sort(part * block.lanes() + lane, parts * block.lanes());
-        });
+        block.each(
+            [&](int lane) { chain.sort(part * block.lanes() + lane, parts * block.lanes()); });
     }
 };
 
@@ -99,8 +98,9 @@ struct SettleSuperTile {
             chain.template settle<kObjectives>(block, from, to, tile);
         } else {
             block.each([&](int lane) {
-                chain.template raise<kObjectives>(before, from, to, chain.points, (part - 1) * block.lanes() + lane,
-                            (parts - 1) * block.lanes());
+                chain.template raise<kObjectives>(before, from, to, chain.points,
+                                                  (part - 1) * block.lanes() + lane,
+                                                  (parts - 1) * block.lanes());
             });
         }
     }
@@ -157,9 +157,9 @@ void rank_large(Place place, Batch<Scalar> batch, std::int32_t* ranks) {
             const std::int64_t before = std::max<std::int64_t>(from - limits.super_tile, 0);
             const std::int64_t to = std::min<std::int64_t>(from + limits.super_tile, points);
             const std::int64_t raised = from == 0 ? 0 : points - to;
-            launcher.blocks(1 + launcher.parts(raised), groups,
-                            SettleSuperTile<Scalar, kObjectives>{chains, before, from, to,
-                                                                 limits.tile});
+            launcher.blocks(
+                1 + launcher.parts(raised), groups,
+                SettleSuperTile<Scalar, kObjectives>{chains, before, from, to, limits.tile});
         }
         launcher.blocks(parts, groups, WriteRanks<Scalar>{chains, ranks});
     });

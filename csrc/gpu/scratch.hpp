@@ -16,7 +16,8 @@ std::int64_t scratch_bytes(Place place, Operation operation, Batch<Scalar> batch
     const Limits limits = limits_of(place);
     switch (operation) {
         case Operation::kRank:
-        case Operation::kFilter: return ranking_scratch(batch, limits);
+        case Operation::kFilter:
+            return ranking_scratch(batch, limits);
         case Operation::kCrowding: {
             Limits no_threads = limits;
             no_threads.thread_points = 0;
@@ -24,7 +25,8 @@ std::int64_t scratch_bytes(Place place, Operation operation, Batch<Scalar> batch
         }
         case Operation::kAdvantage:
             return ranks_bytes(batch, limits) + ranking_scratch(batch, limits);
-        case Operation::kHypervolume: break;
+        case Operation::kHypervolume:
+            break;
     }
     if (batch.objectives > 3) {
         return batch.groups * batch.points * static_cast<std::int64_t>(sizeof(double));

@@ -165,8 +165,8 @@ struct Facet {
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t job, char* memory) const {
         const std::int32_t directions = is_gradient ? batch.objectives : 1;
-        const auto m = is_gradient ? static_cast<std::int32_t>(job % directions)
-                                   : batch.objectives - 1;
+        const auto m =
+            is_gradient ? static_cast<std::int32_t>(job % directions) : batch.objectives - 1;
         const std::int64_t i = job / directions % batch.points;
         const PointOfSet<Scalar> set{batch, ref, job / directions / batch.points};
         double piece = 0.0;

@@ -86,7 +86,8 @@ PARETOPO_HD Centring centring_of(const Scalar* advantages, const std::int32_t* r
     return {mean, sqrt(squares / (count - 1)) + kStdEpsilon, 1.0};
 }
 
-// The result, for points lane, lane + lanes, ... Every lane sums the whole group, in the same order.
+// The result, for points lane, lane + lanes, ... Every lane sums the whole group, in the same
+// order.
 template <typename Scalar>
 PARETOPO_HD void centre(const Scalar* uncentred, const std::int32_t* ranks, std::int32_t points,
                         Center center, Scalar* advantages, int lane, int lanes) {
@@ -128,9 +129,8 @@ struct Scores {
         });
         for_each(team, points, [&](std::int64_t i) {
             if (ranks[i] == kUnranked) return;
-            const Scalar q =
-                normalised_in_front(sums[i], value_of<Scalar>(lowest[ranks[i]]),
-                                    value_of<Scalar>(highest[ranks[i]]));
+            const Scalar q = normalised_in_front(sums[i], value_of<Scalar>(lowest[ranks[i]]),
+                                                 value_of<Scalar>(highest[ranks[i]]));
             uncentred[i] = rank_advantage(fronts, ranks[i], q, how.beta);
         });
         team.each([&](int lane) {

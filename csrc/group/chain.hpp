@@ -19,11 +19,11 @@ inline constexpr std::int32_t kMostInTile = 64;
 // Memory of one set, and its steps. kObjectives 0: any number.
 template <typename Scalar>
 struct Chain {
-    Key<Scalar>* given;    // (points, objectives), the lowest keys for masked points
-    Key<Scalar>* sorted;   // the same in lexicographic order, best first
-    std::int32_t* order;   // which point is there
-    std::int32_t* ranks;   // of the sorted points, growing
-    std::int32_t* fronts;  // how many there are
+    Key<Scalar>* given;         // (points, objectives), the lowest keys for masked points
+    Key<Scalar>* sorted;        // the same in lexicographic order, best first
+    std::int32_t* order;        // which point is there
+    std::int32_t* ranks;        // of the sorted points, growing
+    std::int32_t* fronts;       // how many there are
     std::uint64_t* dominators;  // within the tile, of each of its points
     std::int32_t points;
     std::int32_t objectives;
@@ -110,9 +110,8 @@ struct Chain {
         for (std::int64_t from = first; from < last; from += tile) {
             const std::int64_t to = from + tile < last ? from + tile : last;
             block.one_warp([&](auto& warp) { settle_tile<kObjectives>(warp, from, to); });
-            block.each([&](int lane) {
-                raise<kObjectives>(from, to, to, last, lane, block.lanes());
-            });
+            block.each(
+                [&](int lane) { raise<kObjectives>(from, to, to, last, lane, block.lanes()); });
         }
     }
 
@@ -140,9 +139,8 @@ struct Chain {
     PARETOPO_HD void settle_tile(Warp& warp, std::int64_t from, std::int64_t to) const {
         const auto count = static_cast<std::int32_t>(to - from);
         std::uint64_t left = ~std::uint64_t{0} >> (kMostInTile - count);
-        for_each(warp, count, [&](std::int64_t i) {
-            dominators[i] = dominators_in_tile<kObjectives>(from, i);
-        });
+        for_each(warp, count,
+                 [&](std::int64_t i) { dominators[i] = dominators_in_tile<kObjectives>(from, i); });
         while (left != 0) {
             const std::uint64_t ready = warp.bits(count, [&](std::int32_t i) {
                 return (left >> i & 1) != 0 && (dominators[i] & left) == 0;

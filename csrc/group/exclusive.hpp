@@ -33,8 +33,7 @@ class Exclusive {
     // own(k): side k of the point. rival(j, row): whether point j is a rival, and if so its sides.
     // Returns `height` times the volume, scaled so that only the product has to be representable.
     template <typename Warp, typename Own, typename Rival>
-    PARETOPO_HD double volume(Warp& warp, std::int32_t sides, double height, Own own,
-                              Rival rival) {
+    PARETOPO_HD double volume(Warp& warp, std::int32_t sides, double height, Own own, Rival rival) {
         for_each(warp, width_, [&](std::int64_t k) {
             own_[k] = k < sides ? own(static_cast<std::int32_t>(k)) : 1.0;
             corner_[k] = 0;

@@ -53,7 +53,7 @@ PARETOPO_HD inline double volume_beyond(const Box* rows, std::int64_t count, std
 // Memory and steps of one set; masked points and those outside have no extent.
 struct Sweep {
     Box* given;
-    Box* sorted;    // x descending
+    Box* sorted;  // x descending
     double* pieces;
     std::int32_t* refused;  // whether a value has no place in a volume
     std::int32_t points;
@@ -76,8 +76,8 @@ struct Sweep {
             PARETOPO_UNROLL
             for (int m = 0; m < 3; ++m) {
                 if (m >= batch.objectives) continue;
-                sides[m] = side_of(values[i * batch.objectives + m], ref.at[m],
-                                   batch.is_minimised(m));
+                sides[m] =
+                    side_of(values[i * batch.objectives + m], ref.at[m], batch.is_minimised(m));
                 is_inside = is_inside && sides[m] > 0.0;
             }
             given[i] = is_inside ? Box{sides[0], sides[1], sides[2]} : Box{0.0, 0.0, 0.0};
@@ -86,8 +86,8 @@ struct Sweep {
     }
 
     template <typename Team, typename Scalar>
-    PARETOPO_HD void sort(Team& team, const Batch<Scalar>& batch, std::int64_t g,
-                          std::int64_t lane, std::int64_t lanes) const {
+    PARETOPO_HD void sort(Team& team, const Batch<Scalar>& batch, std::int64_t g, std::int64_t lane,
+                          std::int64_t lanes) const {
         for (std::int64_t i = lane; i < points; i += lanes) {
             if (is_refused_point(batch, g, i)) team.raise(refused, 1);
             std::int64_t place = 0;

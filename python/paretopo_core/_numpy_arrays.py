@@ -17,7 +17,7 @@ from paretopo_core._dtypes import (
 )
 
 
-def place_of(values: np.ndarray) -> tuple[int, int]:
+def place_of(_values: np.ndarray) -> tuple[int, int]:
     """Device and stream."""
     return _core.CPU, 0
 
@@ -32,7 +32,7 @@ def mask_of(mask: Any, values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.broadcast_to(array, expected)).view(np.uint8)
 
 
-def empty(shape: tuple[int, ...], dtype: str, beside: np.ndarray) -> np.ndarray:
+def empty(shape: tuple[int, ...], dtype: str, _beside: np.ndarray) -> np.ndarray:
     """Uninitialised memory."""
     return np.empty(shape, dtype)
 

@@ -15,36 +15,44 @@ from paretopo_core._arrays import vector_of
 
 def pareto_rank(points: Tensor, maximise: list[bool], mask: Any) -> Tensor:
     """See :func:`paretopo_core.pareto_rank`."""
-    return _pareto_rank(points, maximise, _mask(mask))
+    result: Tensor = _pareto_rank(points, maximise, _mask(mask))
+    return result
 
 
 def is_nondominated(points: Tensor, maximise: list[bool], keep_weakly: bool, mask: Any) -> Tensor:
     """See :func:`paretopo_core.is_nondominated`."""
-    return _is_nondominated(points, maximise, keep_weakly, _mask(mask))
+    result: Tensor = _is_nondominated(points, maximise, keep_weakly, _mask(mask))
+    return result
 
 
 def crowding_distance(points: Tensor, mask: Any) -> Tensor:
     """See :func:`paretopo_core.crowding_distance`."""
-    return _crowding_distance(points, _mask(mask))
+    result: Tensor = _crowding_distance(points, _mask(mask))
+    return result
 
 
 def pareto_advantage(
     rewards: Tensor, weights: Any, beta: float, center: str, mask: Any
 ) -> tuple[Tensor, Tensor]:
     """See :func:`paretopo_core.pareto_advantage`; returns the ranks, too."""
-    return _pareto_advantage(rewards, _vector(weights, rewards, "weights"), beta, center, _mask(mask))
+    return _pareto_advantage(
+        rewards, _vector(weights, rewards, "weights"), beta, center, _mask(mask)
+    )
 
 
 def hypervolume(points: Tensor, ref: Any, maximise: list[bool], mask: Any) -> Tensor:
     """See :func:`paretopo_core.hypervolume`."""
-    return _hypervolume(points, _vector(ref, points, "ref"), maximise, _mask(mask))
+    result: Tensor = _hypervolume(points, _vector(ref, points, "ref"), maximise, _mask(mask))
+    return result
 
 
 def hv_contributions(
     points: Tensor, ref: Any, maximise: list[bool], ignore_dominated: bool, mask: Any
 ) -> Tensor:
     """See :func:`paretopo_core.hv_contributions`."""
-    return _hv_contributions(points, _vector(ref, points, "ref"), maximise, ignore_dominated, _mask(mask))
+    return _hv_contributions(
+        points, _vector(ref, points, "ref"), maximise, ignore_dominated, _mask(mask)
+    )
 
 
 def _vector(numbers: Any, points: Tensor, name: str) -> Tensor:
@@ -144,9 +152,7 @@ def _(
 
 
 @torch.library.custom_op("paretopo::hypervolume", mutates_args=())
-def _hypervolume(
-    points: Tensor, ref: Tensor, maximise: list[bool], mask: Tensor | None
-) -> Tensor:
+def _hypervolume(points: Tensor, ref: Tensor, maximise: list[bool], mask: Tensor | None) -> Tensor:
     result: Tensor = core.hypervolume(points.detach(), ref, maximise=maximise, mask=mask)
     return result
 

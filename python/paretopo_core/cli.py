@@ -139,7 +139,10 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--resume", action="store_true", help="keep what is already measured")
     bench.add_argument("--out", metavar="DIR", help="where CSV files and pictures go")
     bench.add_argument(
-        "--device", choices=("cpu", "cuda"), default="cpu", help="where the data live, cpu if unsaid"
+        "--device",
+        choices=("cpu", "cuda"),
+        default="cpu",
+        help="where the data live",
     )
     bench.add_argument("--plots-only", action="store_true", help="measure nothing, only draw")
     bench.add_argument("--promises", action="store_true", help="measure nothing, print the table")

@@ -38,9 +38,7 @@ def test_it_equals_its_definition_bit_for_bit(backend, case):
     expected = reference.pareto_advantage(rewards, weights, beta=beta, center=center, mask=mask)
     np.testing.assert_array_equal(backend.fetch(advantages), expected)
     assert backend.fetch(advantages).dtype == rewards.dtype
-    np.testing.assert_array_equal(
-        backend.fetch(ranks), reference.pareto_rank(rewards, mask=mask)
-    )
+    np.testing.assert_array_equal(backend.fetch(ranks), reference.pareto_rank(rewards, mask=mask))
     assert np.isfinite(expected).all()  # whatever the rewards are
 
 

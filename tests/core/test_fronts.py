@@ -18,9 +18,7 @@ from paretopo_core import reference
 def test_ranks_equal_their_definition(backend, batch, data):
     points, mask = batch
     maximise = data.draw(senses(points.shape[-1]))
-    ranks = pp.pareto_rank(
-        backend.send(points), maximise=maximise, mask=backend.send(mask)
-    )
+    ranks = pp.pareto_rank(backend.send(points), maximise=maximise, mask=backend.send(mask))
     expected = reference.pareto_rank(points, maximise=maximise, mask=mask)
     np.testing.assert_array_equal(backend.fetch(ranks), expected)
     assert backend.fetch(ranks).dtype == np.int32

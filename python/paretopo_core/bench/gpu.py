@@ -28,7 +28,8 @@ def cases(*, quick: bool = False) -> Sequence[Case]:
 
     def batches(task: str, shapes: Sequence[tuple[int, int, int]]) -> list[Case]:
         return [
-            case(task, "uniform", points, m, max(groups // many, 10)) for groups, points, m in shapes
+            case(task, "uniform", points, m, max(groups // many, 10))
+            for groups, points, m in shapes
         ]
 
     return [

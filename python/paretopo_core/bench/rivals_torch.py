@@ -1,4 +1,4 @@
-"""Peers in torch, on one thread of the CPU or on a GPU, and what one would write in torch oneself."""
+"""Peers in torch, on one CPU thread or on a GPU, and what one would write in torch oneself."""
 
 from __future__ import annotations
 
