@@ -22,7 +22,7 @@ inline constexpr int kBlocksAtOnce = 2;    // of those, at least; up to 128 regi
 
 // A thread per job; the grid strides over what does not fit it.
 template <typename Job>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 2 * kBlocksAtOnce)
     by_threads(const __grid_constant__ Job job, std::int64_t count) {
     const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
     for (std::int64_t k = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; k < count;

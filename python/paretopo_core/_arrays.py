@@ -173,7 +173,7 @@ def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.n
     return vector
 
 
-def senses(maximise: Maximise, objectives: int) -> list[bool]:
+def senses_of(maximise: Maximise, objectives: int) -> list[bool]:
     """One bool per objective."""
     minimised = _minimised(maximise, objectives)
     return [not minimised >> m & 1 for m in range(objectives)]

@@ -10,49 +10,55 @@ import torch
 from torch import Tensor
 
 import paretopo_core as core
-from paretopo_core._arrays import vector_of
+from paretopo_core._arrays import Maximise, senses_of, vector_of
 
 
-def pareto_rank(points: Tensor, maximise: list[bool], mask: Any) -> Tensor:
+def pareto_rank(points: Tensor, maximise: Maximise, mask: Any) -> Tensor:
     """See :func:`paretopo_core.pareto_rank`."""
-    result: Tensor = _pareto_rank(points, maximise, _mask(mask))
-    return result
+    ranks: Tensor = _pareto_rank(points, _senses(maximise, points), _mask(mask))
+    return ranks
 
 
-def is_nondominated(points: Tensor, maximise: list[bool], keep_weakly: bool, mask: Any) -> Tensor:
+def is_nondominated(points: Tensor, maximise: Maximise, keep_weakly: bool, mask: Any) -> Tensor:
     """See :func:`paretopo_core.is_nondominated`."""
-    result: Tensor = _is_nondominated(points, maximise, keep_weakly, _mask(mask))
-    return result
+    senses = _senses(maximise, points)
+    chosen: Tensor = _is_nondominated(points, senses, keep_weakly, _mask(mask))
+    return chosen
 
 
 def crowding_distance(points: Tensor, mask: Any) -> Tensor:
     """See :func:`paretopo_core.crowding_distance`."""
-    result: Tensor = _crowding_distance(points, _mask(mask))
-    return result
+    distances: Tensor = _crowding_distance(points, _mask(mask))
+    return distances
 
 
 def pareto_advantage(
     rewards: Tensor, weights: Any, beta: float, center: str, mask: Any
 ) -> tuple[Tensor, Tensor]:
     """See :func:`paretopo_core.pareto_advantage`; returns the ranks, too."""
-    return _pareto_advantage(
-        rewards, _vector(weights, rewards, "weights"), beta, center, _mask(mask)
-    )
+    vector = _vector(weights, rewards, "weights")
+    both: tuple[Tensor, Tensor] = _pareto_advantage(rewards, vector, beta, center, _mask(mask))
+    return both
 
 
-def hypervolume(points: Tensor, ref: Any, maximise: list[bool], mask: Any) -> Tensor:
+def hypervolume(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> Tensor:
     """See :func:`paretopo_core.hypervolume`."""
-    result: Tensor = _hypervolume(points, _vector(ref, points, "ref"), maximise, _mask(mask))
-    return result
+    corner, senses = _vector(ref, points, "ref"), _senses(maximise, points)
+    volumes: Tensor = _hypervolume(points, corner, senses, _mask(mask))
+    return volumes
 
 
 def hv_contributions(
-    points: Tensor, ref: Any, maximise: list[bool], ignore_dominated: bool, mask: Any
+    points: Tensor, ref: Any, maximise: Maximise, ignore_dominated: bool, mask: Any
 ) -> Tensor:
     """See :func:`paretopo_core.hv_contributions`."""
-    return _hv_contributions(
-        points, _vector(ref, points, "ref"), maximise, ignore_dominated, _mask(mask)
-    )
+    corner, senses = _vector(ref, points, "ref"), _senses(maximise, points)
+    parts: Tensor = _hv_contributions(points, corner, senses, ignore_dominated, _mask(mask))
+    return parts
+
+
+def _senses(maximise: Maximise, points: Tensor) -> list[bool]:
+    return senses_of(maximise, points.shape[-1])
 
 
 def _vector(numbers: Any, points: Tensor, name: str) -> Tensor:

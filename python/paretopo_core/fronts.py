@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, Maximise, operators, senses
+from paretopo_core._arrays import ArrayT, Batch, Maximise, operators
 
 
 def pareto_rank(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) -> ArrayT:
@@ -46,7 +46,7 @@ def pareto_rank(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     array([0, 0, 1], dtype=int32)
     """
     if (torch_ops := operators(points)) is not None:
-        ranks: ArrayT = torch_ops.pareto_rank(points, senses(maximise, points.shape[-1]), mask)
+        ranks: ArrayT = torch_ops.pareto_rank(points, maximise, mask)
         return ranks
     batch = Batch.of(points, maximise=maximise, mask=mask)
     ranks = batch.empty((*batch.leading, batch.points), "int32")
@@ -87,9 +87,7 @@ def is_nondominated(
     array([ True,  True, False, False])
     """
     if (torch_ops := operators(points)) is not None:
-        chosen: ArrayT = torch_ops.is_nondominated(
-            points, senses(maximise, points.shape[-1]), bool(keep_weakly), mask
-        )
+        chosen: ArrayT = torch_ops.is_nondominated(points, maximise, bool(keep_weakly), mask)
         return chosen
     batch = Batch.of(points, maximise=maximise, mask=mask)
     chosen = batch.empty((*batch.leading, batch.points), "bool")

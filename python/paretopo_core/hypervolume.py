@@ -13,7 +13,6 @@ from paretopo_core._arrays import (
     Maximise,
     host_address,
     operators,
-    senses,
     vector_of,
 )
 
@@ -55,7 +54,7 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
     np.float64(6.0)
     """
     if (torch_ops := operators(points, gradient=True)) is not None:
-        return torch_ops.hypervolume(points, ref, senses(maximise, points.shape[-1]), mask)
+        return torch_ops.hypervolume(points, ref, maximise, mask)
     batch = Batch.of(points, maximise=maximise, mask=mask)
     corner = vector_of(ref, batch.objectives, "ref", scalar=True)
     volumes = batch.empty(batch.leading, "float64")
@@ -152,7 +151,7 @@ def hv_contributions(
     """
     if (torch_ops := operators(points)) is not None:
         contributions: ArrayT = torch_ops.hv_contributions(
-            points, ref, senses(maximise, points.shape[-1]), bool(ignore_dominated), mask
+            points, ref, maximise, bool(ignore_dominated), mask
         )
         return contributions
     batch = Batch.of(points, maximise=maximise, mask=mask)
