@@ -86,6 +86,7 @@ class GroupGradient {
 
 template <typename Scalar>
 std::int64_t hypervolume_gradient(Batch<Scalar> batch, const double* ref, double* gradient) {
+    if (batch.is_empty()) return kNoneRefused;
     FirstRefused refused;
     const double cost = batch.points * volume_cost(batch.points, batch.objectives);
     for_each_group(batch.groups, cost, GroupGradient<Scalar>(batch, ref, gradient, &refused));

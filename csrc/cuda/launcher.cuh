@@ -17,12 +17,13 @@ namespace paretopo::cuda {
 inline constexpr int kThreads = 128;       // of a block of independent threads
 inline constexpr int kMostWarps = 4;       // of a block of independent warps
 inline constexpr int kBlockThreads = 256;  // of a block that works together
-inline constexpr int kBlocksAtOnce = 2;    // of those, at least; up to 128 registers a thread, as
-                                           // the compiler would rather spill than use them
+// Of all of these, at least so many at once on a multiprocessor. Told nothing, the compiler spills
+// registers to fit more.
+inline constexpr int kBlocksAtOnce = 2;
 
 // A thread per job; the grid strides over what does not fit it.
 template <typename Job>
-__global__ void __launch_bounds__(kThreads, 2 * kBlocksAtOnce)
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     by_threads(const __grid_constant__ Job job, std::int64_t count) {
     const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
     for (std::int64_t k = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; k < count;

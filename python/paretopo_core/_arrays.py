@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, TypeVar
@@ -16,10 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from paretopo_core import _core, _cuda_arrays, _numpy_arrays, _torch_arrays
+from paretopo_core._senses import Maximise, minimised_of, signs_of
 
 # A NumPy array, a torch tensor on CPU or CUDA, a CuPy array: what goes in decides what comes out.
 ArrayT = TypeVar("ArrayT")
-Maximise = bool | Sequence[bool]
 
 _MOST_POINTS = 2**31 - 1
 
@@ -34,6 +33,7 @@ class Batch:
     device: int  # _core.CPU, the CUDA device index, or _core.EMULATED and below
     stream: int  # address of the CUDA stream, 0 on the CPU
     library: ModuleType = _numpy_arrays
+    signs: np.ndarray | None = None  # (objectives,), what `values` were multiplied by
 
     @staticmethod
     def of(
@@ -56,15 +56,16 @@ class Batch:
             raise ValueError(
                 f"{name} must have at most {_MOST_POINTS} points and objectives, got shape {shape}"
             )
-        minimised = _minimised(maximise, shape[-1])
+        minimised = minimised_of(maximise, shape[-1])
+        signs = None
         if minimised >> 64:  # the compiled core keeps one bit for each of 64 objectives
-            signs = [-1.0 if minimised >> m & 1 else 1.0 for m in range(shape[-1])]
+            signs = signs_of(minimised, shape[-1])
             values = library.turned(values, signs)
             minimised = 0
         if mask is not None:
             mask = library.mask_of(mask, values)
         device, stream = library.place_of(values)
-        return Batch(values, mask, minimised, device, stream, library)
+        return Batch(values, mask, minimised, device, stream, library, signs)
 
     @property
     def leading(self) -> tuple[int, ...]:
@@ -90,6 +91,11 @@ class Batch:
     def float_name(self) -> str:
         """The dtype the values are computed in: float32 or float64."""
         return "float32" if self.values.dtype.itemsize == 4 else "float64"
+
+    def reference(self, ref: Any) -> np.ndarray:
+        """The reference point, turned as the values are; in host memory."""
+        corner = vector_of(ref, self.objectives, "ref", scalar=True)
+        return corner if self.signs is None else corner * self.signs
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
         """Uninitialised output beside the points: same library, same device."""
@@ -150,17 +156,28 @@ def operators(points: Any, *, gradient: bool = False) -> Any:
     return _torch_operators
 
 
+def numbers_of(numbers: Any, name: str) -> np.ndarray:
+    """A float64 copy of any shape."""
+    if is_tensor(numbers):
+        is_complex = numbers.is_complex()
+    else:
+        is_complex = isinstance(numbers, np.ndarray) and numbers.dtype.kind == "c"
+    if is_complex:
+        raise TypeError(f"{name} must be real numbers, got dtype {numbers.dtype}")  # no warning
+    if is_tensor(numbers):
+        numbers = numbers.detach().cpu().double().numpy()
+    try:
+        return np.array(numbers, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be numbers, got {numbers!r}") from error
+
+
 def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.ndarray:
     """A finite float64 vector with one number per objective.
 
     A scalar stands for all objectives if ``scalar``.
     """
-    if is_tensor(numbers):
-        numbers = numbers.detach().cpu().double().numpy()
-    try:
-        vector = np.array(numbers, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be numbers, got {numbers!r}") from error
+    vector = numbers_of(numbers, name)
     if vector.ndim == 0 and scalar:
         vector = np.array([vector] * objectives)
     if vector.shape != (objectives,):
@@ -173,29 +190,9 @@ def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.n
     return vector
 
 
-def senses_of(maximise: Maximise, objectives: int) -> list[bool]:
-    """One bool per objective."""
-    minimised = _minimised(maximise, objectives)
-    return [not minimised >> m & 1 for m in range(objectives)]
-
-
 def _library_of(points: Any) -> ModuleType:
     if type(points) is np.ndarray:
         return _numpy_arrays
     if is_tensor(points):
         return _torch_arrays
     return _cuda_arrays if _cuda_arrays.speaks(points) else _numpy_arrays
-
-
-def _minimised(maximise: Maximise, objectives: int) -> int:
-    if isinstance(maximise, (bool, np.bool_)):
-        return 0 if maximise else (1 << objectives) - 1
-    senses: list[object] = list(maximise) if isinstance(maximise, Iterable) else [maximise]
-    if not all(isinstance(sense, (bool, np.bool_)) for sense in senses):
-        raise TypeError(f"maximise must be a bool or one bool per objective, got {maximise!r}")
-    if len(senses) != objectives:
-        raise ValueError(
-            f"maximise must be a bool or have one bool for each of the {objectives} objectives, "
-            f"got {len(senses)}"
-        )
-    return sum(1 << m for m, sense in enumerate(senses) if not sense)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
+
 from paretopo_core import _core, _torch_arrays
 from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, check_mask_shape, refuse_dtype
 
@@ -76,7 +78,7 @@ def address(array: Any) -> int:
     return int(array.__cuda_array_interface__["data"][0])
 
 
-def turned(values: Any, signs: list[float]) -> Any:
+def turned(values: Any, signs: np.ndarray) -> Any:
     """The values times one sign per objective."""
     with values.device:
         return values * _library(values).asarray(signs, dtype=values.dtype)

@@ -42,9 +42,9 @@ def address(array: np.ndarray) -> int:
     return _core.address(array)
 
 
-def turned(values: np.ndarray, signs: list[float]) -> np.ndarray:
+def turned(values: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """The values times one sign per objective."""
-    return np.asarray(values * np.array(signs)).astype(values.dtype, copy=False)
+    return np.asarray(values * signs.astype(values.dtype))
 
 
 def values_of(points: Any, name: str) -> np.ndarray:
@@ -76,7 +76,7 @@ def values_of(points: Any, name: str) -> np.ndarray:
 
 
 def _from_list(array: np.ndarray, name: str) -> tuple[np.ndarray, str]:
-    """Lists become float64, whatever they hold, as long as they hold numbers."""
+    """Python's numbers become float64; a list of arrays is what an array of them would be."""
     if array.dtype.name in INTEGERS and array.size:
         array = _widened(array, name)
     elif array.dtype.name == "object" or not np.issubdtype(array.dtype, np.number):

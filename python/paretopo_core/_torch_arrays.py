@@ -48,9 +48,9 @@ def address(array: Any) -> int:
     return int(array.data_ptr())
 
 
-def turned(values: Any, signs: list[float]) -> Any:
+def turned(values: Any, signs: np.ndarray) -> Any:
     """The values times one sign per objective."""
-    return values * _torch().tensor(signs).to(values)
+    return values * _torch().from_numpy(signs).to(values)
 
 
 def values_of(points: Any, name: str) -> Any:

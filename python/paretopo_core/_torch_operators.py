@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 import paretopo_core as core
-from paretopo_core._arrays import Maximise, senses_of, vector_of
+from paretopo_core._arrays import vector_of
+from paretopo_core._senses import Maximise, senses_of
 
 
 def pareto_rank(points: Tensor, maximise: Maximise, mask: Any) -> Tensor:

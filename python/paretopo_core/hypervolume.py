@@ -10,11 +10,10 @@ from paretopo_core import _core
 from paretopo_core._arrays import (
     ArrayT,
     Batch,
-    Maximise,
     host_address,
     operators,
-    vector_of,
 )
+from paretopo_core._senses import Maximise
 
 
 def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None) -> Any:
@@ -56,7 +55,7 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
     if (torch_ops := operators(points, gradient=True)) is not None:
         return torch_ops.hypervolume(points, ref, maximise, mask)
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    corner = vector_of(ref, batch.objectives, "ref", scalar=True)
+    corner = batch.reference(ref)
     volumes = batch.empty(batch.leading, "float64")
     view = batch.view()
     scratch = batch.scratch(view, "hypervolume")
@@ -102,13 +101,13 @@ def hypervolume_gradient(
            [1., 1.]])
     """
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    corner = vector_of(ref, batch.objectives, "ref", scalar=True)
+    corner = batch.reference(ref)
     gradient: ArrayT = batch.empty((*batch.leading, batch.points, batch.objectives), "float64")
     refused = _core.hypervolume_gradient(
         batch.view(), host_address(corner), batch.address(gradient)
     )
     _refuse(refused, batch)
-    return gradient
+    return gradient if batch.signs is None else batch.library.turned(gradient, batch.signs)
 
 
 def hv_contributions(
@@ -155,7 +154,7 @@ def hv_contributions(
         )
         return contributions
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    corner = vector_of(ref, batch.objectives, "ref", scalar=True)
+    corner = batch.reference(ref)
     contributions = batch.empty((*batch.leading, batch.points), "float64")
     refused = _core.hv_contributions(
         batch.view(), host_address(corner), bool(ignore_dominated), batch.address(contributions)
@@ -169,7 +168,7 @@ def _refuse(index: int, batch: Batch) -> None:
     if index < 0:
         return
     at = tuple(int(i) for i in np.unravel_index(index, tuple(batch.values.shape)))
-    value = float(batch.values[at])
+    value = float(batch.values[at]) * (1.0 if batch.signs is None else batch.signs[at[-1]])
     why = "is NaN" if value != value else f"is {value}, an infinite volume"
     raise ValueError(
         f"points must be numbers, finite on the better side, but points{list(at)} {why}; "

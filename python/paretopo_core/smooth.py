@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,8 @@ def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
         shape (..., points, points): entry [i, j] belongs to "i dominates j"; the diagonal is 0.
 
     Raises:
-        ValueError: wrong shape, NaN, ``sigma`` not positive or ``margin`` negative. On a GPU, where
-            looking for NaN would make the host wait, a NaN goes through to the result.
+        ValueError: wrong shape, NaN or infinity, ``sigma`` not positive or ``margin`` negative. On
+            a GPU, where looking for them would make the host wait, they go through to the result.
 
     Cost: O(points² · objectives) time and memory.
 
@@ -49,8 +50,10 @@ def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
         if not bound or not math.isfinite(number):
             least = "above 0" if name == "sigma" else "0 or more"
             raise ValueError(f"{name} must be finite and {least}, got {number}")
-    gaps = values[..., :, None, :] - values[..., None, :, :]
-    wins = _sigmoid((gaps + margin) / sigma, library).prod(-1)
+    # To infinity, where the probability is 0 or 1.
+    with np.errstate(over="ignore") if library is np else nullcontext():
+        gaps = values[..., :, None, :] - values[..., None, :, :]
+        wins = _sigmoid((gaps + margin) / sigma, library).prod(-1)
     if margin > 0:
         wins = wins * (1 - wins.swapaxes(-1, -2))
     count = values.shape[-2]
@@ -98,8 +101,9 @@ def _values(points: Any) -> tuple[Any, Any]:
         raise ValueError(
             f"points must have shape (..., points, objectives), got {tuple(values.shape)}"
         )
-    if not _would_wait(values, library) and bool(library.isnan(values).any()):
-        raise ValueError("points must be numbers, got NaN")
+    # Two equal infinities have no difference.
+    if not _would_wait(values, library) and not bool(library.isfinite(values).all()):
+        raise ValueError("points must be finite, got NaN or infinity")
     return values, library
 
 

@@ -152,6 +152,18 @@ def test_a_better_reward_never_lowers_the_own_rank_advantage(rewards, data):
     assert (after >= before).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("power", [-1070, -160, 160, 1020])
+def test_only_the_proportions_of_the_weights_matter(dtype, power):
+    weights = np.array([1.0, 3.0, -0.5])
+    for points in (8, 100):
+        rewards = np.random.default_rng(0).random((4, points, 3)).astype(dtype)
+        expected = pp.pareto_advantage(rewards, weights)
+        scaled = np.ldexp(weights, power)
+        np.testing.assert_array_equal(pp.pareto_advantage(rewards, scaled), expected)
+        np.testing.assert_array_equal(reference.pareto_advantage(rewards, scaled), expected)
+
+
 def test_bad_arguments_are_named():
     rewards = np.ones((4, 8, 2))
     with pytest.raises(ValueError, match=r"weights must be shape \(2,\).*got shape \(3,\)"):
@@ -162,7 +174,14 @@ def test_bad_arguments_are_named():
         pp.pareto_advantage(rewards, [1, 1], beta=1.5)
     with pytest.raises(ValueError, match="beta must lie in"):
         pp.pareto_advantage(rewards, [1, 1], beta=float("nan"))
+    for beta in (None, "half"):
+        with pytest.raises(TypeError, match="beta must be a number, got"):
+            pp.pareto_advantage(rewards, [1, 1], beta=beta)
     with pytest.raises(ValueError, match="center must be one of none, mean, std, loo, got 'group'"):
         pp.pareto_advantage(rewards, [1, 1], center="group")
+    with pytest.raises(ValueError, match="center must be one of none, mean, std, loo, got None"):
+        pp.pareto_advantage(rewards, [1, 1], center=None)
+    with pytest.raises(ValueError, match=r"center must be one of .*, got \['mean'\]"):
+        pp.pareto_advantage(rewards, [1, 1], center=["mean"])
     with pytest.raises(ValueError, match=r"rewards must have shape \(\.\.\., points, objectives\)"):
         pp.pareto_advantage(np.ones(3), [1, 1, 1])
