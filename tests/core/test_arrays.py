@@ -28,7 +28,7 @@ OPERATIONS = {
     "hv_contributions": lambda points, **keywords: pp.hv_contributions(points, -3.0, **keywords),
     "hypervolume_gradient": lambda points, **keywords: pp.hypervolume_gradient(
         points, -3.0, **keywords
-    ),
+    ).sum(-1),
     "crowding_distance": pp.crowding_distance,
     "pareto_advantage": lambda points, **keywords: pp.pareto_advantage(
         points, _equal_weights(points), **keywords
