@@ -21,7 +21,12 @@ endif()
 if(CMAKE_CUDA_COMPILER)
   set(gpu_backend cuda)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 90) # a local build; releases set CUDAARCHS to the full list
+    if(PARETOPO_CUDA MATCHES "^(ON|on|1)$") # a wheel for others: machine code for what is in use,
+      # and for everything else the instructions that its driver compiles
+      set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90 100-real 120-real)
+    else()
+      set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
+    endif()
   endif()
   set(CMAKE_CUDA_STANDARD 20)
   enable_language(CUDA)

@@ -1,10 +1,11 @@
-// The compiled core, complete: every operation, on the CPU and on CUDA.
+// The compiled core, complete: every operation, on the CPU and on a GPU.
 //
 // The caller has checked shapes and owns all memory; outputs are written in full. Operations on the
-// CPU return when they are done; operations on CUDA return when they are queued on `stream`.
+// CPU return when they are done; operations on a GPU return when they are queued.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "portability.hpp"
 
@@ -37,7 +38,7 @@ enum class Center : std::int32_t { kNone = 0, kMean = 1, kStd = 2, kLoo = 3 };
 // How ranks become advantages; see group/advantage.hpp.
 template <typename Scalar>
 struct Advantage {
-    const Scalar* weights;  // (objectives,), beside the batch
+    const Scalar* weights;  // (objectives,)
     Scalar largest;         // rewards beyond it saturate, so that no sum overflows
     Scalar beta;
     Center center;
@@ -68,12 +69,7 @@ template <typename Scalar>
 void pareto_advantage(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
                       std::int32_t* ranks);
 
-// The algorithm of cuda::pareto_advantage, emulated with `lanes` lanes: for tests.
-template <typename Scalar>
-void pareto_advantage_by_lanes(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
-                               std::int32_t* ranks, Scalar* uncentred, int lanes);
-
-// The three hypervolume operations return the flat index of the first value they refuse (NaN, or
+// The hypervolume operations return the flat index of the first value they refuse (NaN, or
 // infinity on the better side), or kNoneRefused. ref: (objectives,).
 template <typename Scalar>
 std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes);
@@ -81,6 +77,10 @@ std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes
 template <typename Scalar>
 std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
                               double* contributions);
+
+// gradient: (groups, points, objectives), what the hypervolume gains for each unit of a value.
+template <typename Scalar>
+std::int64_t hypervolume_gradient(Batch<Scalar> batch, const double* ref, double* gradient);
 
 // gains: (groups,); what the last point of each group adds to the hypervolume of the others.
 template <typename Scalar>
@@ -91,15 +91,62 @@ std::int64_t hv_gain(Batch<Scalar> batch, const double* ref, double* gains);
 namespace cuda {
 
 bool is_compiled();
-int device_count();  // 0 without a driver
-
-template <typename Scalar>
-void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks, int device, void* stream);
-
-// Here `ranks` must not be null; scratch: (groups, points).
-template <typename Scalar>
-void pareto_advantage(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
-                      std::int32_t* ranks, Scalar* scratch, int device, void* stream);
+int device_count();             // 0 without a driver
+int device_of(const void* at);  // the device whose memory that is; the current one for null
+std::string driver_needed();    // what drivers this build runs on; empty in a build without CUDA
 
 }  // namespace cuda
+
+// ---- On a GPU. Nothing waits, nothing is allocated: all memory is the caller's. ----
+
+// Work is queued on `stream` of `device`.
+struct Cuda {
+    int device;
+    void* stream;
+    char* scratch;  // scratch_bytes of it, aligned to 16 bytes
+};
+
+// The same algorithms on the CPU, lane after lane: what runs on a GPU is tested without one.
+// `mapping` chooses which of them do small sets, too.
+enum class Mapping : int { kWarp = 0, kThread = 1, kBlock = 2, kGrid = 3 };
+struct Emulated {
+    Mapping mapping;
+    char* scratch;
+};
+
+namespace gpu {
+
+// Those that take scratch.
+enum class Operation : int { kRank, kFilter, kCrowding, kAdvantage, kHypervolume };
+
+template <typename Place, typename Scalar>
+std::int64_t scratch_bytes(Place place, Operation operation, Batch<Scalar> batch);
+
+template <typename Place, typename Scalar>
+void pareto_rank(Place place, Batch<Scalar> batch, std::int32_t* ranks);
+
+template <typename Place, typename Scalar>
+void is_nondominated(Place place, Batch<Scalar> batch, bool keep_weakly, std::uint8_t* chosen);
+
+template <typename Place, typename Scalar>
+void crowding_distance(Place place, Batch<Scalar> batch, double* distances);
+
+// how.weights are in host memory; `ranks` may be null.
+template <typename Place, typename Scalar>
+void pareto_advantage(Place place, Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
+                      std::int32_t* ranks);
+
+// ref is in host memory. A set with a value that the CPU refuses has the volume NaN, and so have
+// its contributions and its gradient: telling the host would make it wait.
+template <typename Place, typename Scalar>
+void hypervolume(Place place, Batch<Scalar> batch, const double* ref, double* volumes);
+
+template <typename Place, typename Scalar>
+void hypervolume_gradient(Place place, Batch<Scalar> batch, const double* ref, double* gradient);
+
+template <typename Place, typename Scalar>
+void hv_contributions(Place place, Batch<Scalar> batch, const double* ref, bool ignore_dominated,
+                      double* contributions);
+
+}  // namespace gpu
 }  // namespace paretopo

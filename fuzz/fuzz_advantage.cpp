@@ -1,8 +1,9 @@
-// pareto_advantage and crowding_distance: advantages equal the block algorithm of the GPU bit for
-// bit and follow the definition; whatever the rewards, they are numbers.
+// pareto_advantage and crowding_distance: equal to what a GPU does bit for bit, and advantages
+// follow the definition; whatever the rewards, they are numbers.
 #include <algorithm>
 
 #include "definitions.hpp"
+#include "emulated.hpp"
 #include "target.hpp"
 
 namespace paretopo::fuzz {
@@ -21,13 +22,15 @@ void run(Bytes& bytes) {
                                 static_cast<Center>(bytes.next() % 4)};
     const auto points = static_cast<std::size_t>(in.batch.points);
     const auto rows = static_cast<std::size_t>(in.batch.groups) * points;
-    std::vector<Scalar> ours(rows), blocks(rows), scratch(rows);
-    std::vector<std::int32_t> ranks(rows), block_ranks(rows);
-    std::vector<double> distances(rows);
+    std::vector<Scalar> ours(rows), theirs(rows);
+    std::vector<std::int32_t> ranks(rows), gpu_ranks(rows);
+    std::vector<double> distances(rows), gpu_distances(rows);
     cpu::pareto_advantage(in.batch, how, ours.data(), ranks.data());
-    cpu::pareto_advantage_by_lanes(in.batch, how, blocks.data(), block_ranks.data(), scratch.data(),
-                                   1 + bytes.next() % 64);
     cpu::crowding_distance(in.batch, distances.data());
+    OnGpu<Scalar> device(in.batch, bytes);
+    gpu::pareto_advantage(device.place(gpu::Operation::kAdvantage), in.batch, how, theirs.data(),
+                          gpu_ranks.data());
+    gpu::crowding_distance(device.place(gpu::Operation::kCrowding), in.batch, gpu_distances.data());
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
         const std::vector<int> expected = ranks_of(in, g);
         const int fronts = points ? 1 + *std::max_element(expected.begin(), expected.end()) : 0;
@@ -36,9 +39,12 @@ void run(Bytes& bytes) {
                 static_cast<std::size_t>(g) * points + static_cast<std::size_t>(i);
             const int rank = expected[static_cast<std::size_t>(i)];
             if (ranks[at] != rank) mismatch(in, "rank", g, i, ranks[at], rank);
-            if (block_ranks[at] != rank) mismatch(in, "rank by lanes", g, i, block_ranks[at], rank);
-            if (!(ours[at] == blocks[at]) || !std::isfinite(ours[at])) {
-                mismatch(in, "advantage", g, i, ours[at], blocks[at]);
+            if (gpu_ranks[at] != rank) mismatch(in, "rank on a GPU", g, i, gpu_ranks[at], rank);
+            if (!(ours[at] == theirs[at]) || !std::isfinite(ours[at])) {
+                mismatch(in, "advantage", g, i, ours[at], theirs[at]);
+            }
+            if (!(distances[at] == gpu_distances[at])) {
+                mismatch(in, "crowding on a GPU", g, i, gpu_distances[at], distances[at]);
             }
             if (!(distances[at] >= 0.0)) mismatch(in, "crowding", g, i, distances[at], 0.0);
             if (how.center != Center::kNone) continue;

@@ -1,5 +1,6 @@
-// pareto_rank and is_nondominated against their definitions.
+// pareto_rank and is_nondominated, on the CPU and as a GPU does them, against their definitions.
 #include "definitions.hpp"
+#include "emulated.hpp"
 #include "target.hpp"
 
 namespace paretopo::fuzz {
@@ -14,6 +15,13 @@ void run(Bytes& bytes) {
     cpu::pareto_rank(in.batch, ranks.data());
     cpu::is_nondominated(in.batch, true, weakly.data());
     cpu::is_nondominated(in.batch, false, strictly.data());
+    OnGpu<Scalar> device(in.batch, bytes);
+    std::vector<std::int32_t> gpu_ranks(rows);
+    std::vector<std::uint8_t> gpu_weakly(rows), gpu_strictly(rows);
+    gpu::pareto_rank(device.place(gpu::Operation::kRank), in.batch, gpu_ranks.data());
+    gpu::is_nondominated(device.place(gpu::Operation::kFilter), in.batch, true, gpu_weakly.data());
+    gpu::is_nondominated(device.place(gpu::Operation::kFilter), in.batch, false,
+                         gpu_strictly.data());
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
         const std::vector<int> expected = ranks_of(in, g);
         for (int i = 0; i < in.batch.points; ++i) {
@@ -21,6 +29,7 @@ void run(Bytes& bytes) {
                 static_cast<std::size_t>(g) * points + static_cast<std::size_t>(i);
             const int rank = expected[static_cast<std::size_t>(i)];
             if (ranks[at] != rank) mismatch(in, "rank", g, i, ranks[at], rank);
+            if (gpu_ranks[at] != rank) mismatch(in, "rank on a GPU", g, i, gpu_ranks[at], rank);
             if (weakly[at] != (rank == 0)) mismatch(in, "weak filter", g, i, weakly[at], rank == 0);
             bool first = rank == 0;
             for (int j = 0; j < i && first; ++j) {
@@ -33,6 +42,9 @@ void run(Bytes& bytes) {
                 first = !same;
             }
             if (strictly[at] != first) mismatch(in, "strict filter", g, i, strictly[at], first);
+            if (gpu_weakly[at] != weakly[at] || gpu_strictly[at] != strictly[at]) {
+                mismatch(in, "filters on a GPU", g, i, gpu_weakly[at], gpu_strictly[at]);
+            }
         }
     }
 }

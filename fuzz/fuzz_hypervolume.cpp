@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "definitions.hpp"
+#include "emulated.hpp"
 #include "target.hpp"
 
 namespace paretopo::fuzz {
@@ -43,6 +44,13 @@ void run(Bytes& bytes) {
     cpu::hv_contributions(in.batch, ref.data(), true, parts.data());
     cpu::hv_contributions(in.batch, ref.data(), false, shadowed.data());
     cpu::hv_gain(in.batch, ref.data(), gains.data());
+    OnGpu<Scalar> device(in.batch, bytes);
+    std::vector<double> gpu_volumes(groups), gpu_parts(groups * points),
+        gpu_shadowed(groups * points);
+    gpu::hypervolume(device.place(gpu::Operation::kHypervolume), in.batch, ref.data(),
+                     gpu_volumes.data());
+    gpu::hv_contributions(device.place(), in.batch, ref.data(), true, gpu_parts.data());
+    gpu::hv_contributions(device.place(), in.batch, ref.data(), false, gpu_shadowed.data());
     if (refused != kNoneRefused || is_wild || is_large) return;
 
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
@@ -57,8 +65,17 @@ void run(Bytes& bytes) {
         if (!near(volumes[static_cast<std::size_t>(g)], whole, 1.0)) {
             mismatch(in, "hypervolume", g, -1, volumes[static_cast<std::size_t>(g)], whole);
         }
+        if (!near(gpu_volumes[static_cast<std::size_t>(g)], whole, 1.0)) {
+            mismatch(in, "hypervolume on a GPU", g, -1, gpu_volumes[static_cast<std::size_t>(g)],
+                     whole);
+        }
         for (std::size_t i = 0; i < points; ++i) {
             const std::size_t at = static_cast<std::size_t>(g) * points + i;
+            if (!near(gpu_shadowed[at], shadowed[at], 1.0 + whole) ||
+                !near(gpu_parts[at], parts[at], 1.0 + whole)) {
+                mismatch(in, "contributions on a GPU", g, static_cast<int>(i), gpu_shadowed[at],
+                         gpu_parts[at]);
+            }
             std::vector<bool> others = present;
             others[i] = false;
             const double lost = whole - volume(sides_of(in, ref, g, others));

@@ -25,6 +25,7 @@ compile() { # SOURCE OBJECT FLAGS...
 for source in csrc/cpu/*.cpp; do
   compile "$source" "$build/$(basename "$source" .cpp).o" -fsanitize=fuzzer-no-link "${checks[@]}"
 done
+compile csrc/emulated/ops.cpp "$build/emulated.o" -fsanitize=fuzzer-no-link "${checks[@]}"
 for isa in portable avx2 avx512; do
   for source in csrc/cpu/lanes/*.cpp; do
     # Unrolled loops times every check would take many minutes to compile: addresses only.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import device_arrays
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,7 @@ import paretopo_core as pp
 settings.register_profile(
     "paretopo", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
 )
+settings.register_profile("few", settings.get_profile("paretopo"), max_examples=5)
 settings.load_profile("paretopo")
 
 
@@ -51,18 +53,32 @@ def _numpy_backend() -> Backend:
     return Backend("numpy", lambda array: array, fetch)
 
 
-@pytest.fixture(scope="session", params=["numpy", "torch_cpu"])
-def backend(request: pytest.FixtureRequest) -> Backend:
-    """Every backend that implements every operation."""
-    return _numpy_backend() if request.param == "numpy" else _torch_backend("cpu")
+def _device_array_backend(name: str) -> Backend:
+    def fetch(array: Any) -> np.ndarray:
+        assert isinstance(array, device_arrays.DeviceArray)
+        return array.host
+
+    return Backend(name, lambda array: device_arrays.DeviceArray(np.array(array)), fetch)
 
 
-@pytest.fixture(scope="session", params=["numpy", "torch_cpu", "torch_cuda"])
-def rank_backend(request: pytest.FixtureRequest) -> Backend:
-    """The backends of `pareto_rank` and `pareto_advantage`: also the GPU."""
-    if request.param == "numpy":
-        return _numpy_backend()
-    return _torch_backend(request.param.removeprefix("torch_"))
+_EMULATED = [f"emulated_{mapping}" for mapping in device_arrays.MAPPINGS]
+
+
+@pytest.fixture(scope="session", params=["numpy", "torch_cpu", *_EMULATED, "torch_cuda"])
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    """Every backend; all of them implement every operation.
+
+    The emulated ones run the kernels of the GPU on the CPU, lane after lane, each with another
+    choice of who does small sets.
+    """
+    library, _, kind = request.param.partition("_")
+    if library == "numpy":
+        yield _numpy_backend()
+    elif library == "torch":
+        yield _torch_backend(kind)
+    else:
+        with device_arrays.emulate(kind):
+            yield _device_array_backend(request.param)
 
 
 def available_isas() -> list[str]:

@@ -2,6 +2,10 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "bindings/points.hpp"
@@ -36,66 +40,112 @@ Points points_of(const py::array& values, const py::object& mask, std::uint64_t 
             0};
 }
 
-void pareto_rank(const Points& points, std::uintptr_t ranks) {
+gpu::Operation operation_named(const std::string& name) {
+    if (name == "pareto_rank") return gpu::Operation::kRank;
+    if (name == "is_nondominated") return gpu::Operation::kFilter;
+    if (name == "crowding_distance") return gpu::Operation::kCrowding;
+    if (name == "pareto_advantage") return gpu::Operation::kAdvantage;
+    if (name == "hypervolume") return gpu::Operation::kHypervolume;
+    throw std::invalid_argument("no operation takes scratch under the name " + name);
+}
+
+// Bytes that an operation on a GPU needs beside its output.
+std::int64_t scratch_bytes(const Points& points, const std::string& operation) {
+    return with_batch(points, [&](auto batch) {
+        return on_gpu(points, 0, [&](auto place) {
+            return gpu::scratch_bytes(place, operation_named(operation), batch);
+        });
+    });
+}
+
+void pareto_rank(const Points& points, std::uintptr_t ranks, std::uintptr_t scratch) {
     const py::gil_scoped_release unlocked;
     auto* out = at<std::int32_t>(ranks);
     with_batch(points, [&](auto batch) {
         if (points.device == kCpu) return cpu::pareto_rank(batch, out);
-        return cuda::pareto_rank(batch, out, points.device, at<void>(points.stream));
+        on_gpu(points, scratch, [&](auto place) { gpu::pareto_rank(place, batch, out); });
     });
 }
 
-void is_nondominated(const Points& points, bool keep_weakly, std::uintptr_t chosen) {
+void is_nondominated(const Points& points, bool keep_weakly, std::uintptr_t chosen,
+                     std::uintptr_t scratch) {
     const py::gil_scoped_release unlocked;
+    auto* out = at<std::uint8_t>(chosen);
     with_batch(points, [&](auto batch) {
-        cpu::is_nondominated(batch, keep_weakly, at<std::uint8_t>(chosen));
+        if (points.device == kCpu) return cpu::is_nondominated(batch, keep_weakly, out);
+        on_gpu(points, scratch,
+               [&](auto place) { gpu::is_nondominated(place, batch, keep_weakly, out); });
     });
 }
 
-void crowding_distance(const Points& points, std::uintptr_t distances) {
+void crowding_distance(const Points& points, std::uintptr_t distances, std::uintptr_t scratch) {
     const py::gil_scoped_release unlocked;
-    with_batch(points, [&](auto batch) { cpu::crowding_distance(batch, at<double>(distances)); });
+    auto* out = at<double>(distances);
+    with_batch(points, [&](auto batch) {
+        if (points.device == kCpu) return cpu::crowding_distance(batch, out);
+        on_gpu(points, scratch, [&](auto place) { gpu::crowding_distance(place, batch, out); });
+    });
 }
 
+// `weights`: float64, in host memory.
 void pareto_advantage(const Points& points, std::uintptr_t weights, double largest, double beta,
                       int center, std::uintptr_t advantages, std::uintptr_t ranks,
-                      std::uintptr_t scratch, int emulated_lanes) {
+                      std::uintptr_t scratch) {
     const py::gil_scoped_release unlocked;
     with_batch(points, [&]<typename Scalar>(Batch<Scalar> batch) {
-        const Advantage<Scalar> how{at<const Scalar>(weights), static_cast<Scalar>(largest),
+        const auto* given = at<const double>(weights);
+        std::vector<Scalar> own(static_cast<std::size_t>(batch.objectives));
+        for (std::size_t m = 0; m < own.size(); ++m) own[m] = static_cast<Scalar>(given[m]);
+        const Advantage<Scalar> how{own.data(), static_cast<Scalar>(largest),
                                     static_cast<Scalar>(beta), static_cast<Center>(center)};
         auto* out = at<Scalar>(advantages);
         auto* rank = at<std::int32_t>(ranks);
-        if (emulated_lanes > 0) {
-            return cpu::pareto_advantage_by_lanes(batch, how, out, rank, at<Scalar>(scratch),
-                                                  emulated_lanes);
-        }
         if (points.device == kCpu) return cpu::pareto_advantage(batch, how, out, rank);
-        return cuda::pareto_advantage(batch, how, out, rank, at<Scalar>(scratch), points.device,
-                                      at<void>(points.stream));
+        on_gpu(points, scratch,
+               [&](auto place) { gpu::pareto_advantage(place, batch, how, out, rank); });
     });
 }
 
-std::int64_t hypervolume(const Points& points, std::uintptr_t ref, std::uintptr_t volumes) {
+// Those that measure volumes: `ref` is float64, in host memory. They return the flat index of the
+// first value they refuse, or kNoneRefused, as always on a GPU.
+std::int64_t hypervolume(const Points& points, std::uintptr_t ref, std::uintptr_t volumes,
+                         std::uintptr_t scratch) {
     const py::gil_scoped_release unlocked;
+    const auto* corner = at<const double>(ref);
+    auto* out = at<double>(volumes);
     return with_batch(points, [&](auto batch) {
-        return cpu::hypervolume(batch, at<const double>(ref), at<double>(volumes));
+        if (points.device == kCpu) return cpu::hypervolume(batch, corner, out);
+        on_gpu(points, scratch, [&](auto place) { gpu::hypervolume(place, batch, corner, out); });
+        return kNoneRefused;
+    });
+}
+
+std::int64_t hypervolume_gradient(const Points& points, std::uintptr_t ref,
+                                  std::uintptr_t gradient) {
+    const py::gil_scoped_release unlocked;
+    const auto* corner = at<const double>(ref);
+    auto* out = at<double>(gradient);
+    return with_batch(points, [&](auto batch) {
+        if (points.device == kCpu) return cpu::hypervolume_gradient(batch, corner, out);
+        on_gpu(points, 0,
+               [&](auto place) { gpu::hypervolume_gradient(place, batch, corner, out); });
+        return kNoneRefused;
     });
 }
 
 std::int64_t hv_contributions(const Points& points, std::uintptr_t ref, bool ignore_dominated,
                               std::uintptr_t contributions) {
     const py::gil_scoped_release unlocked;
+    const auto* corner = at<const double>(ref);
+    auto* out = at<double>(contributions);
     return with_batch(points, [&](auto batch) {
-        return cpu::hv_contributions(batch, at<const double>(ref), ignore_dominated,
-                                     at<double>(contributions));
-    });
-}
-
-std::int64_t hv_gain(const Points& points, std::uintptr_t ref, std::uintptr_t gains) {
-    const py::gil_scoped_release unlocked;
-    return with_batch(points, [&](auto batch) {
-        return cpu::hv_gain(batch, at<const double>(ref), at<double>(gains));
+        if (points.device == kCpu) {
+            return cpu::hv_contributions(batch, corner, ignore_dominated, out);
+        }
+        on_gpu(points, 0, [&](auto place) {
+            gpu::hv_contributions(place, batch, corner, ignore_dominated, out);
+        });
+        return kNoneRefused;
     });
 }
 
@@ -121,9 +171,14 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.doc() = "Compiled kernels of paretopo_core. Private: takes raw addresses.";
     m.attr("__version__") = PARETOPO_VERSION;
     m.attr("CPU") = kCpu;
+    m.attr("EMULATED") = kEmulated;
     m.attr("COMPILER") = PARETOPO_COMPILER;
     m.def("cuda_is_compiled", &cuda::is_compiled);
     m.def("cuda_device_count", &cuda::device_count);
+    m.def(
+        "cuda_device_of", [](std::uintptr_t address) { return cuda::device_of(at<void>(address)); },
+        "address"_a);
+    m.def("cuda_driver_needed", &cuda::driver_needed);
     m.def("set_threads", &cpu::set_threads, "threads"_a);
     m.def("threads", &cpu::threads);
     m.def("set_isa", [](int isa) { cpu::set_isa(static_cast<cpu::Isa>(isa)); }, "isa"_a);
@@ -139,15 +194,17 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.def("address", &address, "array"_a);
     m.def("points_of", &points_of, "values"_a, "mask"_a, "minimised"_a);
 
-    m.def("pareto_rank", &pareto_rank, "points"_a, "ranks"_a);
-    m.def("is_nondominated", &is_nondominated, "points"_a, "keep_weakly"_a, "chosen"_a);
-    m.def("crowding_distance", &crowding_distance, "points"_a, "distances"_a);
+    m.def("scratch_bytes", &scratch_bytes, "points"_a, "operation"_a);
+    m.def("pareto_rank", &pareto_rank, "points"_a, "ranks"_a, "scratch"_a = 0);
+    m.def("is_nondominated", &is_nondominated, "points"_a, "keep_weakly"_a, "chosen"_a,
+          "scratch"_a = 0);
+    m.def("crowding_distance", &crowding_distance, "points"_a, "distances"_a, "scratch"_a = 0);
     m.def("pareto_advantage", &pareto_advantage, "points"_a, "weights"_a, "largest"_a, "beta"_a,
-          "center"_a, "advantages"_a, "ranks"_a, "scratch"_a, "emulated_lanes"_a = 0);
-    m.def("hypervolume", &hypervolume, "points"_a, "ref"_a, "volumes"_a);
+          "center"_a, "advantages"_a, "ranks"_a, "scratch"_a = 0);
+    m.def("hypervolume", &hypervolume, "points"_a, "ref"_a, "volumes"_a, "scratch"_a = 0);
+    m.def("hypervolume_gradient", &hypervolume_gradient, "points"_a, "ref"_a, "gradient"_a);
     m.def("hv_contributions", &hv_contributions, "points"_a, "ref"_a, "ignore_dominated"_a,
           "contributions"_a);
-    m.def("hv_gain", &hv_gain, "points"_a, "ref"_a, "gains"_a);
 
     py::class_<cpu::Archive>(m, "Archive")
         .def(py::init([](int objectives, std::uintptr_t signs, std::uintptr_t ref) {

@@ -7,7 +7,8 @@
 
 namespace paretopo::bindings {
 
-inline constexpr int kCpu = -1;  // the `device` of host memory
+inline constexpr int kCpu = -1;       // the `device` of host memory
+inline constexpr int kEmulated = -2;  // and below: as a GPU would, on the CPU; one per Mapping
 
 struct Points {
     std::uintptr_t address;
@@ -17,7 +18,7 @@ struct Points {
     std::int32_t objectives;
     std::uint64_t minimised;
     int itemsize;  // 4: float, 8: double
-    int device;    // kCpu, or the CUDA device index
+    int device;    // kCpu, kEmulated - mapping, or the CUDA device index
     std::uintptr_t stream;
 };
 
@@ -39,6 +40,16 @@ auto with_batch(const Points& p, Op op) {
     };
     if (p.itemsize == 4) return op(batch_of(float{}));
     return op(batch_of(double{}));
+}
+
+// Calls op with the GPU that the points live on, or with what stands for one.
+template <typename Op>
+auto on_gpu(const Points& p, std::uintptr_t scratch, Op op) {
+    char* memory = at<char>(scratch);
+    if (p.device <= kEmulated) {
+        return op(Emulated{static_cast<Mapping>(kEmulated - p.device), memory});
+    }
+    return op(Cuda{p.device, at<void>(p.stream), memory});
 }
 
 }  // namespace paretopo::bindings

@@ -9,6 +9,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "group/carve.hpp"
+#include "group/keys.hpp"
+#include "group/team.hpp"
 #include "ops.hpp"
 #include "portability.hpp"
 
@@ -83,37 +86,8 @@ PARETOPO_HD Centring centring_of(const Scalar* advantages, const std::int32_t* r
     return {mean, sqrt(squares / (count - 1)) + kStdEpsilon, 1.0};
 }
 
-// ---- The three steps of one lane of many; between them all lanes wait for each other ----
-
-// 1. Weighted sums of points lane, lane + lanes, ...
-template <typename Scalar>
-PARETOPO_HD void sum_rewards(const Batch<Scalar>& batch, std::int64_t g,
-                             const Advantage<Scalar>& how, Scalar* sums, int lane, int lanes) {
-    for (std::int32_t i = lane; i < batch.points; i += lanes) {
-        sums[i] = weighted_sum(batch.group(g) + std::int64_t{i} * batch.objectives, how.weights,
-                               how.largest, batch.objectives);
-    }
-}
-
-// 2. Advantages before centring. Ranks are complete.
-template <typename Scalar>
-PARETOPO_HD void rank_advantages(const Scalar* sums, const std::int32_t* ranks, std::int32_t fronts,
-                                 std::int32_t points, Scalar beta, Scalar* uncentred, int lane,
-                                 int lanes) {
-    for (std::int32_t i = lane; i < points; i += lanes) {
-        Scalar lowest = sums[i];
-        Scalar highest = sums[i];
-        for (std::int32_t j = 0; j < points; ++j) {
-            if (ranks[j] != ranks[i]) continue;
-            if (sums[j] < lowest) lowest = sums[j];
-            if (sums[j] > highest) highest = sums[j];
-        }
-        uncentred[i] =
-            rank_advantage(fronts, ranks[i], normalised_in_front(sums[i], lowest, highest), beta);
-    }
-}
-
-// 3. The result. Every lane sums the whole group, in the same order.
+// The result, for points lane, lane + lanes, ... Every lane sums the whole group, in the same
+// order.
 template <typename Scalar>
 PARETOPO_HD void centre(const Scalar* uncentred, const std::int32_t* ranks, std::int32_t points,
                         Center center, Scalar* advantages, int lane, int lanes) {
@@ -122,5 +96,47 @@ PARETOPO_HD void centre(const Scalar* uncentred, const std::int32_t* ranks, std:
         advantages[i] = ranks[i] == kUnranked ? Scalar(0) : centring.apply(uncentred[i]);
     }
 }
+
+// The steps by which a team turns the ranks of one group into advantages, and their memory.
+template <typename Scalar>
+struct Scores {
+    Scalar* sums;
+    Scalar* uncentred;
+    Key<Scalar>* lowest;   // sum of each front
+    Key<Scalar>* highest;  // sum of each front
+
+    PARETOPO_HD Scores(Carve& memory, std::int32_t points)
+        : sums(memory.take<Scalar>(points)),
+          uncentred(memory.take<Scalar>(points)),
+          lowest(memory.take<Key<Scalar>>(points)),
+          highest(memory.take<Key<Scalar>>(points)) {}
+
+    template <typename Team>
+    PARETOPO_HD void advantages(Team& team, const Batch<Scalar>& batch, std::int64_t g,
+                                const Advantage<Scalar>& how, const std::int32_t* ranks,
+                                std::int32_t fronts, Scalar* out) const {
+        const std::int32_t points = batch.points;
+        for_each(team, points, [&](std::int64_t i) {
+            sums[i] = weighted_sum(batch.group(g) + i * batch.objectives, how.weights, how.largest,
+                                   batch.objectives);
+            lowest[i] = kHighestKey<Scalar>;
+            highest[i] = kLowestKey<Scalar>;
+        });
+        for_each(team, points, [&](std::int64_t i) {
+            if (ranks[i] == kUnranked) return;
+            team.lower(&lowest[ranks[i]], key_of(sums[i], false));
+            team.raise(&highest[ranks[i]], key_of(sums[i], false));
+        });
+        for_each(team, points, [&](std::int64_t i) {
+            if (ranks[i] == kUnranked) return;
+            const Scalar q = normalised_in_front(sums[i], value_of<Scalar>(lowest[ranks[i]]),
+                                                 value_of<Scalar>(highest[ranks[i]]));
+            uncentred[i] = rank_advantage(fronts, ranks[i], q, how.beta);
+        });
+        team.each([&](int lane) {
+            centre(uncentred, ranks, points, how.center, out, lane, team.lanes());
+        });
+    }
+};
 
 }  // namespace paretopo

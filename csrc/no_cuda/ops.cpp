@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-namespace paretopo::cuda {
+namespace paretopo {
 namespace {
 
 [[noreturn]] void refuse() {
@@ -14,25 +14,66 @@ namespace {
 
 }  // namespace
 
+namespace cuda {
+
 bool is_compiled() { return false; }
 int device_count() { return 0; }
+int device_of(const void*) { refuse(); }
+std::string driver_needed() { return ""; }
 
-template <typename Scalar>
-void pareto_rank(Batch<Scalar>, std::int32_t*, int, void*) {
+}  // namespace cuda
+
+namespace gpu {
+
+template <typename Place, typename Scalar>
+std::int64_t scratch_bytes(Place, Operation, Batch<Scalar>) {
+    refuse();
+}
+template <typename Place, typename Scalar>
+void pareto_rank(Place, Batch<Scalar>, std::int32_t*) {
+    refuse();
+}
+template <typename Place, typename Scalar>
+void is_nondominated(Place, Batch<Scalar>, bool, std::uint8_t*) {
+    refuse();
+}
+template <typename Place, typename Scalar>
+void crowding_distance(Place, Batch<Scalar>, double*) {
+    refuse();
+}
+template <typename Place, typename Scalar>
+void pareto_advantage(Place, Batch<Scalar>, Advantage<Scalar>, Scalar*, std::int32_t*) {
+    refuse();
+}
+template <typename Place, typename Scalar>
+void hypervolume(Place, Batch<Scalar>, const double*, double*) {
+    refuse();
+}
+template <typename Place, typename Scalar>
+void hypervolume_gradient(Place, Batch<Scalar>, const double*, double*) {
+    refuse();
+}
+template <typename Place, typename Scalar>
+void hv_contributions(Place, Batch<Scalar>, const double*, bool, double*) {
     refuse();
 }
 
-template <typename Scalar>
-void pareto_advantage(Batch<Scalar>, Advantage<Scalar>, Scalar*, std::int32_t*, Scalar*, int,
-                      void*) {
-    refuse();
-}
+template std::int64_t scratch_bytes(Cuda, Operation, Batch<float>);
+template std::int64_t scratch_bytes(Cuda, Operation, Batch<double>);
+template void pareto_rank(Cuda, Batch<float>, std::int32_t*);
+template void pareto_rank(Cuda, Batch<double>, std::int32_t*);
+template void is_nondominated(Cuda, Batch<float>, bool, std::uint8_t*);
+template void is_nondominated(Cuda, Batch<double>, bool, std::uint8_t*);
+template void crowding_distance(Cuda, Batch<float>, double*);
+template void crowding_distance(Cuda, Batch<double>, double*);
+template void pareto_advantage(Cuda, Batch<float>, Advantage<float>, float*, std::int32_t*);
+template void pareto_advantage(Cuda, Batch<double>, Advantage<double>, double*, std::int32_t*);
+template void hypervolume(Cuda, Batch<float>, const double*, double*);
+template void hypervolume(Cuda, Batch<double>, const double*, double*);
+template void hypervolume_gradient(Cuda, Batch<float>, const double*, double*);
+template void hypervolume_gradient(Cuda, Batch<double>, const double*, double*);
+template void hv_contributions(Cuda, Batch<float>, const double*, bool, double*);
+template void hv_contributions(Cuda, Batch<double>, const double*, bool, double*);
 
-template void pareto_rank(Batch<float>, std::int32_t*, int, void*);
-template void pareto_rank(Batch<double>, std::int32_t*, int, void*);
-template void pareto_advantage(Batch<float>, Advantage<float>, float*, std::int32_t*, float*, int,
-                               void*);
-template void pareto_advantage(Batch<double>, Advantage<double>, double*, std::int32_t*, double*,
-                               int, void*);
-
-}  // namespace paretopo::cuda
+}  // namespace gpu
+}  // namespace paretopo

@@ -5,7 +5,7 @@ from paretopo_core.advantage import pareto_advantage
 from paretopo_core.archive import ParetoArchive
 from paretopo_core.crowding import crowding_distance
 from paretopo_core.fronts import is_nondominated, pareto_rank
-from paretopo_core.hypervolume import hv_contributions, hypervolume
+from paretopo_core.hypervolume import hv_contributions, hypervolume, hypervolume_gradient
 from paretopo_core.isa import get_isa, set_isa
 from paretopo_core.smooth import stochastic_dominance, stochastic_pareto_rank
 from paretopo_core.threads import get_num_threads, set_num_threads
@@ -18,6 +18,7 @@ __all__ = [
     "get_num_threads",
     "hv_contributions",
     "hypervolume",
+    "hypervolume_gradient",
     "is_nondominated",
     "pareto_advantage",
     "pareto_rank",

@@ -1,25 +1,26 @@
-"""The one place that knows NumPy from torch: checks, addresses, allocation, stream."""
+"""Where arrays meet the compiled core: checks, addresses, allocation, stream.
+
+What differs between libraries is in one module each: ``_numpy_arrays``, ``_torch_arrays`` and, for
+what else lives on a GPU, ``_cuda_arrays``; all with the same functions.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
 
-from paretopo_core import _core
+from paretopo_core import _core, _cuda_arrays, _numpy_arrays, _torch_arrays
 from paretopo_core._senses import Maximise, minimised_of, signs_of
 
-# A NumPy array, or a torch tensor on CPU or CUDA: what goes in decides what comes out.
+# A NumPy array, a torch tensor on CPU or CUDA, a CuPy array: what goes in decides what comes out.
 ArrayT = TypeVar("ArrayT")
 
 _MOST_POINTS = 2**31 - 1
-_EXACT_IN_FLOAT64 = 2**53
-_FLOATS = ("float32", "float64")
-_HALVES = ("float16", "bfloat16")
-_INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
 @dataclass(slots=True)  # not frozen: that alone would cost a tenth of a small call
@@ -29,8 +30,9 @@ class Batch:
     values: Any  # (..., points, objectives)
     mask: Any  # (..., points) of bytes, or None
     minimised: int  # bit m: smaller is better in objective m
-    device: int  # _core.CPU, or the CUDA device index
+    device: int  # _core.CPU, the CUDA device index, or _core.EMULATED and below
     stream: int  # address of the CUDA stream, 0 on the CPU
+    library: ModuleType = _numpy_arrays
     signs: np.ndarray | None = None  # (objectives,), what `values` were multiplied by
 
     @staticmethod
@@ -38,11 +40,10 @@ class Batch:
         points: Any, *, name: str = "points", maximise: Maximise = True, mask: Any = None
     ) -> Batch:
         """Check one argument after the other; copy only what is not contiguous float."""
-        torch = _torch_of(points)
-        if torch is not None:
-            values = _torch_values(torch, points, name)
-        else:
-            values = _numpy_values(points, name)
+        library = _library_of(points)
+        values = library.values_of(points, name)
+        if library is _cuda_arrays and is_tensor(values):
+            library = _torch_arrays
         shape = tuple(values.shape)
         if len(shape) < 2:
             raise ValueError(
@@ -59,16 +60,12 @@ class Batch:
         signs = None
         if minimised >> 64:  # the compiled core keeps one bit for each of 64 objectives
             signs = signs_of(minimised, shape[-1])
-            values = values * (
-                torch.from_numpy(signs).to(values) if torch else signs.astype(values.dtype)
-            )
+            values = library.turned(values, signs)
             minimised = 0
         if mask is not None:
-            mask = _mask(torch, mask, values)
-        if torch is None or values.device.type == "cpu":
-            return Batch(values, mask, minimised, _core.CPU, 0, signs)
-        stream = torch.cuda.current_stream(values.device).cuda_stream
-        return Batch(values, mask, minimised, values.device.index, stream, signs)
+            mask = library.mask_of(mask, values)
+        device, stream = library.place_of(values)
+        return Batch(values, mask, minimised, device, stream, library, signs)
 
     @property
     def leading(self) -> tuple[int, ...]:
@@ -86,8 +83,8 @@ class Batch:
         return int(self.values.shape[-1])
 
     @property
-    def is_on_cuda(self) -> bool:
-        """Whether the points live on a GPU."""
+    def is_on_gpu(self) -> bool:
+        """Whether the points live on a GPU, or on what stands for one."""
         return self.device != _core.CPU
 
     @property
@@ -95,32 +92,31 @@ class Batch:
         """The dtype the values are computed in: float32 or float64."""
         return "float32" if self.values.dtype.itemsize == 4 else "float64"
 
-    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
-        """Uninitialised output beside the points: same library, same device."""
-        if isinstance(self.values, np.ndarray):
-            return np.empty(shape, dtype)
-        torch = sys.modules["torch"]
-        return torch.empty(shape, dtype=getattr(torch, dtype), device=self.values.device)
-
-    def vector(self, numbers: np.ndarray) -> Any:
-        """A small float64 vector, moved beside the points in their dtype."""
-        if isinstance(self.values, np.ndarray):
-            return numbers if self.values.itemsize == 8 else numbers.astype(np.float32)
-        torch = sys.modules["torch"]
-        return torch.from_numpy(numbers).to(self.values)
-
     def reference(self, ref: Any) -> np.ndarray:
-        """The reference point, turned as the values are."""
+        """The reference point, turned as the values are; in host memory."""
         corner = vector_of(ref, self.objectives, "ref", scalar=True)
         return corner if self.signs is None else corner * self.signs
 
+    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+        """Uninitialised output beside the points: same library, same device."""
+        return self.library.empty(shape, dtype, self.values)
+
+    def scratch(self, view: _core.Points, operation: str) -> Any:
+        """What an operation on a GPU needs beside its output, or None."""
+        size = _core.scratch_bytes(view, operation) if self.is_on_gpu else 0
+        return self.empty((size,), "uint8") if size else None
+
+    def address(self, array: Any) -> int:
+        """Where an array of this batch's library begins; 0 for None."""
+        return 0 if array is None else self.library.address(array)
+
     def view(self) -> _core.Points:
         """The points as the compiled core sees them; valid while this batch lives."""
-        if isinstance(self.values, np.ndarray):
+        if self.library is _numpy_arrays:
             return _core.points_of(self.values, self.mask, self.minimised)
         return _core.Points(
-            address=address(self.values),
-            mask=0 if self.mask is None else address(self.mask),
+            address=self.address(self.values),
+            mask=self.address(self.mask),
             groups=math.prod(self.leading),
             points=self.points,
             objectives=self.objectives,
@@ -131,30 +127,44 @@ class Batch:
         )
 
 
-def address(array: Any) -> int:
-    """Where the first element lives, in host or device memory."""
-    return _core.address(array) if isinstance(array, np.ndarray) else int(array.data_ptr())
+def host_address(array: np.ndarray) -> int:
+    """Where a NumPy array begins."""
+    return _core.address(array)
 
 
-def need_cpu(batch: Batch, operation: str) -> None:
-    """Refuse a GPU tensor where an operation runs on the CPU only.
+def is_tensor(array: Any) -> bool:
+    """Whether that is a torch tensor; one exists only if torch was imported."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
 
-    Copying it silently would make the host wait for the GPU behind the caller's back.
+
+def operators(points: Any, *, gradient: bool = False) -> Any:
+    """The operations as torch operators, where torch has to see one; otherwise None.
+
+    That is while torch.compile or torch.export looks on and, with ``gradient``, where the points
+    want one.
     """
-    if batch.is_on_cuda:
-        raise TypeError(
-            f"{operation} runs on the CPU, but points live on CUDA device {batch.device}: pass "
-            "points.cpu() and move the result back"
-        )
+    if type(points) is np.ndarray or not is_tensor(points) or points.dim() < 2:
+        return None
+    torch = sys.modules["torch"]
+    if not torch.compiler.is_compiling() and not (
+        gradient and points.requires_grad and torch.is_grad_enabled()
+    ):
+        return None
+    from paretopo_core import _torch_operators
+
+    return _torch_operators
 
 
 def numbers_of(numbers: Any, name: str) -> np.ndarray:
     """A float64 copy of any shape."""
-    is_tensor = _torch_of(numbers) is not None
-    is_array = isinstance(numbers, np.ndarray)
-    if numbers.is_complex() if is_tensor else is_array and numbers.dtype.kind == "c":
+    if is_tensor(numbers):
+        is_complex = numbers.is_complex()
+    else:
+        is_complex = isinstance(numbers, np.ndarray) and numbers.dtype.kind == "c"
+    if is_complex:
         raise TypeError(f"{name} must be real numbers, got dtype {numbers.dtype}")  # no warning
-    if is_tensor:
+    if is_tensor(numbers):
         numbers = numbers.detach().cpu().double().numpy()
     try:
         return np.array(numbers, dtype=np.float64)
@@ -181,106 +191,9 @@ def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.n
     return vector
 
 
-def _torch_of(array: Any) -> Any:
-    """The torch module if ``array`` is a tensor; one exists only if torch was imported."""
-    torch = sys.modules.get("torch")
-    return torch if torch is not None and isinstance(array, torch.Tensor) else None
-
-
-def _numpy_values(points: Any, name: str) -> np.ndarray:
-    if type(points) is np.ndarray and points.dtype.char in "fd":  # the usual case, without detours
-        flags = points.flags
-        if flags.c_contiguous and flags.aligned and points.dtype.isnative:
-            return points
-    if isinstance(points, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array: pass {name}.data and mask=~{name}.mask[..., 0]")
-    try:
-        array = np.asarray(points)
-    except ValueError as error:
-        raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from error
-    dtype = array.dtype.name
-    if not isinstance(points, np.ndarray) and not hasattr(points, "__array__"):
-        array, dtype = _from_list(array, name)
-    if dtype in _HALVES:
-        array = array.astype(np.float32)
-    elif dtype in _INTEGERS:
-        array = _widened(array, name)
-    elif dtype not in _FLOATS:
-        raise TypeError(f"{name} must hold real numbers of at most 64 bits, got dtype {dtype}")
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    if not (array.flags.c_contiguous and array.flags.aligned):
-        array = np.array(array, order="C")
-    return array
-
-
-def _from_list(array: np.ndarray, name: str) -> tuple[np.ndarray, str]:
-    """Python's numbers become float64; a list of arrays is what an array of them would be."""
-    if array.dtype.name in _INTEGERS and array.size:
-        array = _widened(array, name)
-    elif array.dtype.name == "object" or not np.issubdtype(array.dtype, np.number):
-        if array.size:
-            raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype.name}")
-        array = array.astype(np.float64)
-    elif array.size == 0:
-        array = array.astype(np.float64)
-    return array, array.dtype.name
-
-
-def _widened(array: np.ndarray, name: str) -> np.ndarray:
-    if array.dtype.itemsize == 8 and array.size:
-        _check_exact(int(array.min()), int(array.max()), name)
-    return array.astype(np.float64)
-
-
-def _check_exact(lowest: int, highest: int, name: str) -> None:
-    if lowest <= -_EXACT_IN_FLOAT64 or highest >= _EXACT_IN_FLOAT64:
-        raise ValueError(
-            f"{name} holds integers from {lowest} to {highest}, beyond what float64 holds exactly "
-            "(2**53): their order would be lost; shift or scale them first"
-        )
-
-
-def _torch_values(torch: Any, points: Any, name: str) -> Any:
-    dtype = str(points.dtype).removeprefix("torch.")
-    if points.layout != torch.strided or points.is_quantized:
-        raise TypeError(f"{name} must be a dense tensor, got layout {points.layout}")
-    if points.device.type not in ("cpu", "cuda"):
-        raise TypeError(f"{name} must live on CPU or CUDA, got device {points.device}")
-    values = points.detach().resolve_neg()
-    if dtype in _HALVES:
-        values = values.float()
-    elif dtype in _INTEGERS:
-        is_wide = values.dtype.itemsize == 8
-        values = values.double()
-        if is_wide and values.numel() and values.device.type == "cpu":  # a GPU would have to wait
-            _check_exact(int(values.min()), int(values.max()), name)
-    elif dtype not in _FLOATS:
-        raise TypeError(f"{name} must hold real numbers of at most 64 bits, got dtype {dtype}")
-    return values.contiguous()
-
-
-def _mask(torch: Any, mask: Any, values: Any) -> Any:
-    """One byte per point, beside the points, broadcast over leading dimensions."""
-    expected = tuple(values.shape[:-1])
-    if torch is not None:
-        if _torch_of(mask) is None:
-            mask = torch.as_tensor(np.asarray(mask))
-        if mask.dtype != torch.bool:
-            raise TypeError(f"mask must be of dtype bool, got {mask.dtype}")
-        _check_mask_shape(tuple(mask.shape), expected)
-        return mask.detach().to(values.device).expand(expected).contiguous().view(torch.uint8)
-    array = np.asarray(mask)
-    if array.dtype != np.bool_:
-        raise TypeError(f"mask must be of dtype bool, got {array.dtype.name}")
-    _check_mask_shape(array.shape, expected)
-    return np.ascontiguousarray(np.broadcast_to(array, expected)).view(np.uint8)
-
-
-def _check_mask_shape(shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
-    fits = len(shape) <= len(expected) and all(
-        ours in (1, theirs)
-        for ours, theirs in zip(reversed(shape), reversed(expected), strict=False)
-    )
-    if not fits or not shape or shape[-1] != expected[-1]:
-        raise ValueError(f"mask must have shape {expected}, one bool per point, got {shape}")
+def _library_of(points: Any) -> ModuleType:
+    if type(points) is np.ndarray:
+        return _numpy_arrays
+    if is_tensor(points):
+        return _torch_arrays
+    return _cuda_arrays if _cuda_arrays.speaks(points) else _numpy_arrays

@@ -28,3 +28,9 @@ def minimised_of(maximise: Maximise, objectives: int) -> int:
 def signs_of(minimised: int, objectives: int) -> np.ndarray:
     """Shape (objectives,): -1.0 where smaller is better, 1.0 elsewhere."""
     return np.array([-1.0 if minimised >> m & 1 else 1.0 for m in range(objectives)])
+
+
+def senses_of(maximise: Maximise, objectives: int) -> list[bool]:
+    """One bool per objective."""
+    minimised = minimised_of(maximise, objectives)
+    return [not minimised >> m & 1 for m in range(objectives)]

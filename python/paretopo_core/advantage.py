@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, address, vector_of
+from paretopo_core._arrays import Batch, host_address, operators, vector_of
 
 Center = Literal["mean", "none", "std", "loo"]
 _LARGEST = {name: float(np.finfo(name).max) for name in ("float32", "float64")}
@@ -40,8 +40,10 @@ def pareto_advantage(
 
     Args:
         rewards: shape (..., points, objectives), any real dtype, larger is better; a NumPy
-            array, a list, or a torch tensor on CPU or CUDA. NaN counts as below every number.
-        weights: shape (objectives,), finite; only their proportions within a front matter.
+            array, a list, a torch tensor on CPU or CUDA, or another array on a GPU, such as
+            CuPy's. NaN counts as below every number.
+        weights: shape (objectives,), finite; only their proportions within a front matter. On a
+            GPU at most 64, and in host memory, or the host has to wait for them.
         beta: from 0 to 1; how much the weights count beside the ranks. At 1 neighbouring
             fronts can tie.
         center: see above.
@@ -71,8 +73,6 @@ def pareto_advantage(
     >>> pareto_advantage(rewards, [0.6, 0.4])
     array([ 1.  ,  0.25, -0.25, -1.  ])
     """
-    batch = Batch.of(rewards, name="rewards", mask=mask)
-    weight = vector_of(weights, batch.objectives, "weights", scalar=False)
     try:
         beta = float(beta)
     except (TypeError, ValueError) as error:
@@ -81,23 +81,28 @@ def pareto_advantage(
         raise ValueError(f"beta must lie in 0..1, got {beta}")
     if not isinstance(center, str) or center not in _CENTERS:
         raise ValueError(f"center must be one of {', '.join(_CENTERS)}, got {center!r}")
+    if (torch_ops := operators(rewards)) is not None:
+        both = torch_ops.pareto_advantage(rewards, weights, beta, center, mask)
+        return both if return_ranks else both[0]
 
+    batch = Batch.of(rewards, name="rewards", mask=mask)
+    weight = vector_of(weights, batch.objectives, "weights", scalar=False)
     shape = (*batch.leading, batch.points)
     dtype = batch.float_name
     advantages = batch.empty(shape, dtype)
-    ranks = batch.empty(shape, "int32") if return_ranks or batch.is_on_cuda else None
-    scratch = batch.empty(shape, dtype) if batch.is_on_cuda else None
+    ranks = batch.empty(shape, "int32") if return_ranks else None
     weight, largest = bounded(weight, dtype)
-    beside = batch.vector(weight)
+    view = batch.view()
+    scratch = batch.scratch(view, "pareto_advantage")
     _core.pareto_advantage(
-        batch.view(),
-        address(beside),
+        view,
+        host_address(weight),
         largest,
         beta,
         _CENTERS[center],
-        address(advantages),
-        0 if ranks is None else address(ranks),
-        0 if scratch is None else address(scratch),
+        batch.address(advantages),
+        batch.address(ranks),
+        batch.address(scratch),
     )
     return (advantages, ranks) if return_ranks else advantages
 

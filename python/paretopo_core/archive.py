@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import address, numbers_of, vector_of
+from paretopo_core._arrays import host_address, numbers_of, vector_of
 from paretopo_core._senses import Maximise, minimised_of, signs_of
 from paretopo_core.hypervolume import hypervolume
 
@@ -136,8 +136,8 @@ class ParetoArchive:
         return rows
 
     def _core_of(self, rows: np.ndarray) -> _core.Archive:
-        core = _core.Archive(self._ref.size, address(self._sign), address(self._ref))
-        core.load(address(rows), len(rows))
+        core = _core.Archive(self._ref.size, host_address(self._sign), host_address(self._ref))
+        core.load(host_address(rows), len(rows))
         return core
 
     def __getstate__(self) -> dict[str, Any]:

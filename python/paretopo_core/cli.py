@@ -57,6 +57,7 @@ examples:
   paretopo bench --resume                   go on where an interrupted run stopped
   paretopo bench --plots-only               draw the pictures again, from the CSV files
   paretopo bench --promises                 hold the CSV files against what is promised
+  paretopo bench --device cuda              everything that runs on a GPU, beside torch peers
 
 Peers that are not installed are left out: pip install 'paretopo[bench]' brings all of them. Every
 answer is checked before it is timed; a peer that is wrong, crashes or takes too long gets a row
@@ -151,6 +152,12 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--quick", action="store_true", help="small sizes, few repeats")
     bench.add_argument("--resume", action="store_true", help="keep what is already measured")
     bench.add_argument("--out", metavar="DIR", help="where CSV files and pictures go")
+    bench.add_argument(
+        "--device",
+        choices=("cpu", "cuda"),
+        default="cpu",
+        help="where the data live",
+    )
     bench.add_argument("--plots-only", action="store_true", help="measure nothing, only draw")
     bench.add_argument("--promises", action="store_true", help="measure nothing, print the table")
     return parser
@@ -169,6 +176,7 @@ def _info(_: argparse.Namespace) -> int:
         "threads": str(get_num_threads()),
         "built with CUDA": "yes" if _core.cuda_is_compiled() else "no",
         "CUDA devices": str(_core.cuda_device_count()) if _core.cuda_is_compiled() else "none",
+        "CUDA needs": _core.cuda_driver_needed() or "a build with CUDA",
         **packages,
         "system": str(here["system"]),
         "processor": str(here["processor"]),
@@ -254,6 +262,8 @@ def _report(arguments: argparse.Namespace) -> int:
 def _bench(arguments: argparse.Namespace) -> int:
     from paretopo_core.bench import command
 
+    if arguments.device == "cuda":
+        return _bench_gpu(arguments)
     folder = command.results_folder(arguments.out, quick=arguments.quick)
     operations: list[str] = arguments.operations
     try:
@@ -271,6 +281,21 @@ def _bench(arguments: argparse.Namespace) -> int:
             if not arguments.quick:  # the promises are about the full sizes
                 print(f"\n{command.promised(folder)}")
         for path in command.draw(operations, folder):
+            print(path)
+    except (OSError, ValueError) as error:
+        _refuse(str(error))
+    return 0
+
+
+def _bench_gpu(arguments: argparse.Namespace) -> int:
+    from paretopo_core.bench import command
+
+    if arguments.operations or arguments.promises or arguments.plots_only:
+        _refuse("--device cuda measures everything: drop the operations and other switches")
+    _need("matplotlib", "moocore", extra="bench")
+    try:
+        folder = command.measure_gpu(arguments.out, quick=arguments.quick, resume=arguments.resume)
+        for path in command.draw((), folder):
             print(path)
     except (OSError, ValueError) as error:
         _refuse(str(error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, address, need_cpu
+from paretopo_core._arrays import ArrayT, Batch, operators
 
 
 def crowding_distance(points: ArrayT, *, mask: Any = None) -> ArrayT:
@@ -19,7 +19,7 @@ def crowding_distance(points: ArrayT, *, mask: Any = None) -> ArrayT:
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a
-            torch tensor on the CPU. (To minimise, pass ``-points``.)
+            torch tensor on CPU or CUDA. (To minimise, pass ``-points``.)
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
     Returns:
@@ -28,9 +28,9 @@ def crowding_distance(points: ArrayT, *, mask: Any = None) -> ArrayT:
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives.
-        TypeError: ``points`` are not real numbers or live on a GPU, or ``mask`` is not bool.
+        TypeError: ``points`` are not real numbers, or ``mask`` is not bool.
 
-    Cost: that of the ranks, and O(objectives · n log n).
+    Cost: that of the ranks, and O(objectives · n log n); on a GPU O(objectives · n²).
 
     Source: Deb, Pratap, Agarwal and Meyarivan (2002), NSGA-II, section III-B. pymoo divides by
     the number of objectives; DEAP and pygmo do as here.
@@ -38,8 +38,12 @@ def crowding_distance(points: ArrayT, *, mask: Any = None) -> ArrayT:
     >>> crowding_distance([[0, 4], [1, 3], [4, 0]])
     array([inf,  2., inf])
     """
+    if (torch_ops := operators(points)) is not None:
+        distances: ArrayT = torch_ops.crowding_distance(points, mask)
+        return distances
     batch = Batch.of(points, mask=mask)
-    need_cpu(batch, "crowding_distance")
-    distances: ArrayT = batch.empty((*batch.leading, batch.points), "float64")
-    _core.crowding_distance(batch.view(), address(distances))
+    distances = batch.empty((*batch.leading, batch.points), "float64")
+    view = batch.view()
+    scratch = batch.scratch(view, "crowding_distance")
+    _core.crowding_distance(view, batch.address(distances), batch.address(scratch))
     return distances

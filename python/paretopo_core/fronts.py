@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, address, need_cpu
+from paretopo_core._arrays import ArrayT, Batch, operators
 from paretopo_core._senses import Maximise
 
 
@@ -18,7 +18,8 @@ def pareto_rank(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
 
     Args:
         points: shape (..., points, objectives), any real dtype, dimensionless; a NumPy array,
-            a list, or a torch tensor on CPU or CUDA. NaN counts as worse than every number.
+            a list, a torch tensor on CPU or CUDA, or another array on a GPU, such as CuPy's. NaN
+            counts as worse than every number.
         maximise: whether larger is better; one bool, or one per objective. (moocore, pymoo
             and pygmo minimise: pass ``maximise=False`` for their meaning.)
         mask: shape (..., points), bool; False marks padding, which gets rank -1.
@@ -31,9 +32,10 @@ def pareto_rank(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
         ValueError: wrong shape of an argument, or no objectives.
         TypeError: ``points`` are not real numbers, ``mask`` or ``maximise`` not bool.
 
-    Cost: up to 64 points O(points² · objectives) per set; larger sets on the CPU
-    O(n log n) with 2 objectives, O(n log² n) typically with 3, and
-    O(n · fronts-searched · objectives) from 4, at worst O(n² · objectives).
+    Cost: up to 64 points, and on a GPU always, O(points² · objectives) per set; larger sets on the
+    CPU O(n log n) with 2 objectives, O(n log² n) typically with 3, and
+    O(n · fronts-searched · objectives) from 4, at worst O(n² · objectives). On a GPU the work is
+    queued on the current stream, and nothing waits for it.
 
     Source: Deb, Pratap, Agarwal and Meyarivan (2002), "A fast and elitist multiobjective
     genetic algorithm: NSGA-II", IEEE Trans. Evol. Comput. 6(2), section III-A; for large sets
@@ -44,9 +46,14 @@ def pareto_rank(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     >>> pareto_rank(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
     array([0, 0, 1], dtype=int32)
     """
+    if (torch_ops := operators(points)) is not None:
+        ranks: ArrayT = torch_ops.pareto_rank(points, maximise, mask)
+        return ranks
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    ranks: ArrayT = batch.empty((*batch.leading, batch.points), "int32")
-    _core.pareto_rank(batch.view(), address(ranks))
+    ranks = batch.empty((*batch.leading, batch.points), "int32")
+    view = batch.view()
+    scratch = batch.scratch(view, "pareto_rank")
+    _core.pareto_rank(view, batch.address(ranks), batch.address(scratch))
     return ranks
 
 
@@ -68,10 +75,9 @@ def is_nondominated(
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives.
-        TypeError: ``points`` are not real numbers or live on a GPU, ``mask`` or ``maximise`` not
-            bool.
+        TypeError: ``points`` are not real numbers, ``mask`` or ``maximise`` not bool.
 
-    Cost: O(n log n) up to 3 objectives; from 4 O(n · front · objectives).
+    Cost: O(n log n) up to 3 objectives; from 4 O(n · front · objectives); on a GPU O(n²) at worst.
 
     Source: Kung, Luccio and Preparata (1975), "On finding the maxima of a set of vectors",
     Journal of the ACM 22(4).
@@ -81,8 +87,12 @@ def is_nondominated(
     >>> is_nondominated([[1, 0], [0, 1], [0, 1], [0, 0]], keep_weakly=False)
     array([ True,  True, False, False])
     """
+    if (torch_ops := operators(points)) is not None:
+        chosen: ArrayT = torch_ops.is_nondominated(points, maximise, bool(keep_weakly), mask)
+        return chosen
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    need_cpu(batch, "is_nondominated")
-    chosen: ArrayT = batch.empty((*batch.leading, batch.points), "bool")
-    _core.is_nondominated(batch.view(), bool(keep_weakly), address(chosen))
+    chosen = batch.empty((*batch.leading, batch.points), "bool")
+    view = batch.view()
+    scratch = batch.scratch(view, "is_nondominated")
+    _core.is_nondominated(view, bool(keep_weakly), batch.address(chosen), batch.address(scratch))
     return chosen

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -31,7 +33,8 @@ def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
         shape (..., points, points): entry [i, j] belongs to "i dominates j"; the diagonal is 0.
 
     Raises:
-        ValueError: wrong shape, NaN or infinity, ``sigma`` not positive or ``margin`` negative.
+        ValueError: wrong shape, NaN or infinity, ``sigma`` not positive or ``margin`` negative. On
+            a GPU, where looking for them would make the host wait, they go through to the result.
 
     Cost: O(points² · objectives) time and memory.
 
@@ -44,10 +47,11 @@ def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
     """
     values, library = _values(points)
     for name, number, bound in (("sigma", sigma, sigma > 0), ("margin", margin, margin >= 0)):
-        if not bound or not np.isfinite(number):
+        if not bound or not math.isfinite(number):
             least = "above 0" if name == "sigma" else "0 or more"
             raise ValueError(f"{name} must be finite and {least}, got {number}")
-    with np.errstate(over="ignore"):  # to infinity, where the probability is 0 or 1
+    # To infinity, where the probability is 0 or 1.
+    with np.errstate(over="ignore") if library is np else nullcontext():
         gaps = values[..., :, None, :] - values[..., None, :, :]
         wins = _sigmoid((gaps + margin) / sigma, library).prod(-1)
     if margin > 0:
@@ -97,9 +101,17 @@ def _values(points: Any) -> tuple[Any, Any]:
         raise ValueError(
             f"points must have shape (..., points, objectives), got {tuple(values.shape)}"
         )
-    if not bool(library.isfinite(values).all()):  # two equal infinities have no difference
+    # Two equal infinities have no difference.
+    if not _would_wait(values, library) and not bool(library.isfinite(values).all()):
         raise ValueError("points must be finite, got NaN or infinity")
     return values, library
+
+
+def _would_wait(values: Any, library: Any) -> bool:
+    """Whether asking for a value makes the host wait for a GPU, or cannot be compiled."""
+    if library is np:
+        return False
+    return values.device.type != "cpu" or bool(library.compiler.is_compiling())
 
 
 def _sigmoid(x: Any, library: Any) -> Any:

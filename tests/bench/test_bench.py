@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from paretopo_core import cli
-from paretopo_core.bench import command, defects, judge, plots, rivals, rows, timing, worker
+from paretopo_core.bench import command, defects, gpu, judge, plots, rivals, rows, timing, worker
 from paretopo_core.bench.case import TASKS, Case
 from paretopo_core.bench.defect_list import Defect
 from paretopo_core.bench.operations import OPERATIONS
@@ -266,3 +266,55 @@ def test_every_rival_is_left_out_where_it_is_not_installed(monkeypatch):
     assert list(runner.versions) == ["paretopo"]
     assert worker.JUDGE not in rivals.RIVALS
     assert {name: plots._look(name)["color"] for name in rivals.RIVALS}
+
+
+def test_a_gpu_is_waited_for_within_the_clock():
+    events = []
+    work = Work(lambda: events.append("run"), finish=lambda: events.append("wait"))
+    timing.measure(work, lambda _: None, Effort(budget_s=0.0, least=1, most=1))
+    assert events[:2] == ["run", "wait"]
+    assert events[-1] == "wait"
+    assert events.count("wait") == 3  # the checked call, the one that warms up, the sample
+
+
+def test_cases_on_a_gpu_are_what_their_rivals_take():
+    small, large = gpu.cases(quick=True), gpu.cases()
+    for cases in (small, large):
+        assert len(set(cases)) == len(cases)
+        assert all(case.is_on_gpu and case.operation == gpu.OPERATION for case in cases)
+        assert {case.task for case in cases} <= set(TASKS)
+    assert any(case.groups == 1_000_000 for case in large)
+    assert str(large[0]).endswith("on the GPU")
+    assert set(rivals.ON_CPU) | set(rivals.ON_GPU) == set(rivals.RIVALS)
+    assert a_row(threads=0, wall_median_ms=7.0).milliseconds == 7.0
+
+
+def test_a_device_is_described_as_its_driver_tells():
+    told = "NVIDIA H200, 580.65.06, 1980, 1980, 3201, 700.00\nNVIDIA H200, 0, 0, 0, 0, 0\n"
+    found = gpu.told_by_driver(told)
+    assert found["gpu"] == "NVIDIA H200"
+    assert found["driver"] == "580.65.06"
+    assert rows.machine_name(str(found["gpu"])) == "nvidia-h200"
+    assert command.results_folder(None, device="NVIDIA H200").name == "nvidia-h200"
+
+
+def test_compiled_one_liners_answer_like_eager_ones(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch, "compile", lambda run: run)  # what compiles is torch's matter
+    compiled = rivals.make("torch compiled")
+    for task in ("pareto_rank", "is_nondominated", "hypervolume", "pareto_advantage"):
+        case = Case("any", task, "uniform", 9, 2, groups=20)
+        answer = rivals.work_of(compiled, case).run()
+        assert judge.complaint(case, answer, judge.truth(case)) is None
+    assert rivals.work_of(rivals.make("paretopo graph"), case) is None
+
+
+def test_without_a_gpu_the_reason_is_told(capsys, monkeypatch):
+    if gpu.why_not() is None:
+        pytest.skip("there is a GPU")
+    assert cli.main(["bench", "--device", "cuda"]) == 2
+    told = capsys.readouterr().err
+    assert "--device cuda: " in told
+    assert "PARETOPO_CUDA=ON" in told or "finds no CUDA device" in told
+    assert cli.main(["bench", "fronts", "--device", "cuda"]) == 2
+    assert "drop the operations" in capsys.readouterr().err

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from strategies import large_set, masked_batches, point_batches
 
 import paretopo_core as pp
-from paretopo_core import _core, reference
-from paretopo_core._arrays import Batch, address
-from paretopo_core.advantage import bounded
+from paretopo_core import reference
 
 CENTERS = ("mean", "none", "std", "loo")
 weight_values = st.floats(0, 1, width=32)
@@ -27,51 +25,21 @@ def advantage_cases(draw, **keywords):
 
 
 @given(case=advantage_cases())
-def test_it_equals_its_definition_bit_for_bit(rank_backend, case):
+def test_it_equals_its_definition_bit_for_bit(backend, case):
     rewards, mask, weights, beta, center = case
     advantages, ranks = pp.pareto_advantage(
-        rank_backend.send(rewards),
+        backend.send(rewards),
         weights,
         beta=beta,
         center=center,
-        mask=rank_backend.send(mask),
+        mask=backend.send(mask),
         return_ranks=True,
     )
     expected = reference.pareto_advantage(rewards, weights, beta=beta, center=center, mask=mask)
-    np.testing.assert_array_equal(rank_backend.fetch(advantages), expected)
-    assert rank_backend.fetch(advantages).dtype == rewards.dtype
-    np.testing.assert_array_equal(
-        rank_backend.fetch(ranks), reference.pareto_rank(rewards, mask=mask)
-    )
+    np.testing.assert_array_equal(backend.fetch(advantages), expected)
+    assert backend.fetch(advantages).dtype == rewards.dtype
+    np.testing.assert_array_equal(backend.fetch(ranks), reference.pareto_rank(rewards, mask=mask))
     assert np.isfinite(expected).all()  # whatever the rewards are
-
-
-@given(case=advantage_cases(max_points=70), lanes=st.sampled_from([1, 3, 64]))
-def test_the_block_algorithm_of_the_gpu_agrees(case, lanes):
-    """The code that CUDA blocks run, lane after lane on the CPU."""
-    rewards, mask, weights, beta, center = case
-    batch = Batch.of(rewards, mask=mask)
-    weight = np.array(weights)
-    shape = rewards.shape[:-1]
-    advantages, scratch = np.empty(shape, rewards.dtype), np.empty(shape, rewards.dtype)
-    ranks = np.empty(shape, np.int32)
-    beside = batch.vector(weight)
-    _core.pareto_advantage(
-        batch.view(),
-        weights=address(beside),
-        largest=bounded(weight, batch.float_name)[1],
-        beta=beta,
-        center={"none": 0, "mean": 1, "std": 2, "loo": 3}[center],
-        advantages=address(advantages),
-        ranks=address(ranks),
-        scratch=address(scratch),
-        emulated_lanes=lanes,
-    )
-    expected, expected_ranks = pp.pareto_advantage(
-        rewards, weights, beta=beta, center=center, mask=mask, return_ranks=True
-    )
-    np.testing.assert_array_equal(advantages, expected)
-    np.testing.assert_array_equal(ranks, expected_ranks)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

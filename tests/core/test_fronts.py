@@ -15,15 +15,13 @@ from paretopo_core import reference
 
 
 @given(batch=masked_batches(), data=st.data())
-def test_ranks_equal_their_definition(rank_backend, batch, data):
+def test_ranks_equal_their_definition(backend, batch, data):
     points, mask = batch
     maximise = data.draw(senses(points.shape[-1]))
-    ranks = pp.pareto_rank(
-        rank_backend.send(points), maximise=maximise, mask=rank_backend.send(mask)
-    )
+    ranks = pp.pareto_rank(backend.send(points), maximise=maximise, mask=backend.send(mask))
     expected = reference.pareto_rank(points, maximise=maximise, mask=mask)
-    np.testing.assert_array_equal(rank_backend.fetch(ranks), expected)
-    assert rank_backend.fetch(ranks).dtype == np.int32
+    np.testing.assert_array_equal(backend.fetch(ranks), expected)
+    assert backend.fetch(ranks).dtype == np.int32
 
 
 @given(batch=masked_batches(), keep_weakly=st.booleans(), data=st.data())

@@ -12,6 +12,7 @@ from paretopo_core.bench import workloads
 from paretopo_core.bench.workloads import Array
 
 NEWCOMERS = 50  # points that one run adds to an archive
+ON_GPU = 0  # threads of a case that runs on a GPU
 BETA = 0.5  # how much the weights count beside the ranks, in pareto_advantage
 TASKS = (
     "pareto_rank",
@@ -36,7 +37,7 @@ class Case:
         objectives: values of each point.
         groups: groups of a batch; 0 for one set.
         dtype: of the data; peers that know only float64 get it converted, outside the clock.
-        threads: how many threads a call may use.
+        threads: how many threads a call may use; ``ON_GPU``: none, it runs on a GPU.
     """
 
     operation: str
@@ -58,7 +59,13 @@ class Case:
             size = f"{self.groups} x {size}"
         kind = "" if self.dtype == "float64" else " float32"
         many = "" if self.threads == 1 else f", {self.threads} threads"
+        many = " on the GPU" if self.is_on_gpu else many
         return f"{self.task} {self.workload} {size}{kind}{many}"
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """Whether the data are to be put on a GPU first."""
+        return self.threads == ON_GPU
 
     @cached_property
     def data(self) -> Array:

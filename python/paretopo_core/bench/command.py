@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import paretopo_core
-from paretopo_core.bench import rows
+from paretopo_core.bench import gpu, rivals, rows
 from paretopo_core.bench.operations import OPERATIONS
 from paretopo_core.bench.promises import markdown, promises
 from paretopo_core.bench.rows import Row
@@ -21,11 +21,22 @@ from paretopo_core.training.surroundings import machine
 QUICK = Plan(Effort(budget_s=0.03, least=3, most=7), limit_s=5.0)
 
 
-def results_folder(out: str | Path | None, *, quick: bool = False) -> Path:
-    """Where results go: ``bench/results/<machine>`` unless told otherwise."""
+def results_folder(
+    out: str | Path | None, *, quick: bool = False, device: str | None = None
+) -> Path:
+    """Where results go: ``bench/results/<machine>`` unless told otherwise.
+
+    Args:
+        out: told otherwise.
+        quick: whether small sizes are measured.
+        device: the name of the GPU, where one is measured.
+    """
     if out is not None:
         return Path(out)
-    name = rows.machine_name(str(machine()["processor"]), paretopo_core.get_isa())
+    if device is not None:
+        name = rows.machine_name(device)
+    else:
+        name = rows.machine_name(str(machine()["processor"]), paretopo_core.get_isa())
     return Path("bench") / "results" / (f"{name}-quick" if quick else name)
 
 
@@ -65,6 +76,34 @@ def measure(
             runner.run(cases, folder / f"{name}.csv", resume=resume)
 
 
+def measure_gpu(out: str | Path | None, *, quick: bool = False, resume: bool = False) -> Path:
+    """Measure on a GPU, against the peers that run there; return the folder.
+
+    Args:
+        out: where the files go, ``bench/results/<gpu>`` by default.
+        quick: small sizes and few samples, to see that everything works.
+        resume: keep what a run before has finished.
+
+    Raises:
+        ValueError: there is no GPU, or this build cannot use it; the message says which.
+    """
+    reason = gpu.why_not()
+    if reason is not None:
+        raise ValueError(f"--device cuda: {reason}")
+    effort = QUICK.effort if quick else Effort()
+    plan = Plan(effort, limit_s=30.0, names=rivals.ON_GPU)
+    device = gpu.surroundings()
+    folder = results_folder(out, quick=quick, device=str(device["gpu"]))
+    folder.mkdir(parents=True, exist_ok=True)
+    with Runner(plan) as runner:
+        here = {**surroundings(), **device}
+        here["versions"] = {**runner.versions, "numpy": np.__version__}
+        runner.run(gpu.cases(quick=quick), folder / f"{gpu.OPERATION}.csv", resume=resume)
+    here["copy GB/s at the end"] = gpu.surroundings()["copy GB/s"]
+    (folder / "machine.json").write_text(json.dumps(here, indent=1) + "\n", encoding="utf-8")
+    return folder
+
+
 def surroundings() -> dict[str, object]:
     """The machine as a reader needs to know it; no host, user or path."""
     here = machine()
@@ -86,7 +125,9 @@ def draw(operations: Sequence[str], folder: Path) -> list[Path]:
     """
     from paretopo_core.bench import plots
 
-    return plots.draw(_measured(operations, folder), folder)
+    on_gpu = folder / f"{gpu.OPERATION}.csv"
+    measured = rows.read(on_gpu) if on_gpu.exists() else _measured(operations, folder)
+    return plots.draw(measured, folder)
 
 
 def promised(folder: Path) -> str:

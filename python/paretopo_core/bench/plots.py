@@ -32,6 +32,7 @@ _TITLES = {
     "archive": "50 points added to an archive, each with its gain",
     "overhead": "One call on one small array",
     "threads": "One thread and two",
+    "gpu": "On a GPU",
 }
 
 

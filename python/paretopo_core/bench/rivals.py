@@ -9,6 +9,7 @@ its rival is made, so that none of them is needed.
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from importlib import metadata
 from typing import Any
 
@@ -32,7 +33,12 @@ RIVALS: dict[str, tuple[tuple[str, ...], str]] = {
     "evotorch": (("evotorch",), "rivals_torch:Evotorch"),
     "evox": (("evox",), "rivals_torch:Evox"),
     "torch": (("torch",), "rivals_torch:PlainTorch"),
+    "torch compiled": (("torch",), "rivals_gpu:Compiled"),
+    "paretopo graph": (("paretopo", "torch"), "rivals_gpu:Graph"),
 }
+_GPU_ONLY = ("torch compiled", "paretopo graph")
+ON_CPU = tuple(name for name in RIVALS if name not in _GPU_ONLY)
+ON_GPU = (OURS, "botorch", "evotorch", "evox", "torch", *_GPU_ONLY)
 
 
 def version(name: str) -> str | None:
@@ -61,4 +67,8 @@ def work_of(rival: Any, case: Case) -> Work | None:
     """What a rival would run for a case; None if it does not offer that."""
     offer = getattr(rival, case.task, None)
     work = None if offer is None else offer(case)
-    return work if work is None or isinstance(work, Work) else Work(work)
+    work = work if work is None or isinstance(work, Work) else Work(work)
+    if work is None or not case.is_on_gpu:
+        return work
+    torch: Any = importlib.import_module("torch")
+    return replace(work, finish=torch.cuda.synchronize)

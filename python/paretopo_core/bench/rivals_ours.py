@@ -8,6 +8,7 @@ from typing import Any
 
 import paretopo_core as pp
 from paretopo_core.bench.case import BETA, Case
+from paretopo_core.bench.rivals_torch import tensor_of
 from paretopo_core.bench.timing import Work
 
 
@@ -16,28 +17,28 @@ class Paretopo:
 
     def pareto_rank(self, case: Case) -> Callable[[], Any]:
         """Batches and masks in one call."""
-        pp.set_num_threads(case.threads)
-        return partial(pp.pareto_rank, case.data, maximise=False, mask=case.mask)
+        points = _points(case)
+        return partial(pp.pareto_rank, points, maximise=False, mask=case.mask)
 
     def is_nondominated(self, case: Case) -> Callable[[], Any]:
         """All of several equal points are kept, as the peers are told to."""
-        pp.set_num_threads(case.threads)
-        return partial(pp.is_nondominated, case.data, maximise=False, mask=case.mask)
+        points = _points(case)
+        return partial(pp.is_nondominated, points, maximise=False, mask=case.mask)
 
     def hypervolume(self, case: Case) -> Callable[[], Any]:
         """Batches and masks in one call."""
-        pp.set_num_threads(case.threads)
-        return partial(pp.hypervolume, case.data, case.ref, maximise=False, mask=case.mask)
+        points = _points(case)
+        return partial(pp.hypervolume, points, case.ref, maximise=False, mask=case.mask)
 
     def hv_contributions(self, case: Case) -> Callable[[], Any]:
         """Batches and masks in one call."""
-        pp.set_num_threads(case.threads)
-        return partial(pp.hv_contributions, case.data, case.ref, maximise=False, mask=case.mask)
+        points = _points(case)
+        return partial(pp.hv_contributions, points, case.ref, maximise=False, mask=case.mask)
 
     def pareto_advantage(self, case: Case) -> Callable[[], Any]:
         """Rewards are maximised: the data with the sign turned."""
-        pp.set_num_threads(case.threads)
-        return partial(pp.pareto_advantage, -case.data, case.weights, beta=BETA)
+        points = _points(case)
+        return partial(pp.pareto_advantage, -points, case.weights, beta=BETA)
 
     def archive_add(self, case: Case) -> Work:
         """The archive with its members is restored before every run."""
@@ -52,3 +53,10 @@ class Paretopo:
             run=lambda: [archive.add(point) for point in newcomers],
             fresh=lambda: archive.load_state_dict(state),
         )
+
+
+def _points(case: Case) -> Any:
+    if case.is_on_gpu:
+        return tensor_of(case)
+    pp.set_num_threads(case.threads)
+    return case.data

@@ -1,4 +1,4 @@
-"""Peers in torch, on one thread of the CPU, and what one would write in torch oneself."""
+"""Peers in torch, on one CPU thread or on a GPU, and what one would write in torch oneself."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ _MOST_FOR_BOXES = {2: 1_000, 3: 300, 4: 100, 5: 30}  # points, by objectives
 def tensor_of(case: Case) -> Any:
     """The data as a tensor."""
     torch: Any = importlib.import_module("torch")
+    if case.is_on_gpu:
+        return torch.from_numpy(case.data).cuda()
     torch.set_num_threads(case.threads)
     return torch.from_numpy(case.data)
 
@@ -112,7 +114,8 @@ class PlainTorch:
         if case.objectives != 2:
             return None
         torch = self._torch
-        points, ref = tensor_of(case), torch.from_numpy(case.ref)
+        points = tensor_of(case)
+        ref = torch.from_numpy(case.ref).to(points.device)
         mask = None if case.mask is None else torch.from_numpy(case.mask)[..., None]
 
         def run() -> Any:
@@ -153,12 +156,19 @@ class PlainTorch:
         return never_worse & ~never_worse.transpose(-1, -2)
 
     def _ranks(self, points: Any) -> Any:
-        torch = self._torch
         dominates = self._dominates(points)
-        ranks = torch.full(points.shape[:-1], -1, dtype=torch.int64)
+        ranks = self._unranked(points)
         front = 0
-        while bool((left := ranks < 0).any()):
-            on_front = left & ~(dominates & left[..., None]).any(-2)
-            ranks.masked_fill_(on_front, front)
+        while bool((ranks < 0).any()):
+            ranks = self._next_front(dominates, ranks, front)
             front += 1
         return ranks
+
+    def _unranked(self, points: Any) -> Any:
+        torch = self._torch
+        return torch.full(points.shape[:-1], -1, dtype=torch.int64, device=points.device)
+
+    def _next_front(self, dominates: Any, ranks: Any, front: int) -> Any:
+        left = ranks < 0
+        on_front = left & ~(dominates & left[..., None]).any(-2)
+        return ranks.masked_fill(on_front, front)

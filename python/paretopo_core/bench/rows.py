@@ -54,7 +54,7 @@ class Row:
 
     @property
     def milliseconds(self) -> float:
-        """The median that counts: processor time on one thread, the wall clock on several."""
+        """The median that counts: processor time on one thread, otherwise the wall clock."""
         return self.cpu_median_ms if self.threads == 1 else self.wall_median_ms
 
     @property
@@ -97,10 +97,10 @@ def read_all(folder: Path, operations: Sequence[str]) -> list[Row]:
     return [row for path in paths if path.exists() for row in read(path)]
 
 
-def machine_name(processor: str, isa: str) -> str:
-    """A folder name for a processor, such as "amd-epyc-avx512"."""
+def machine_name(processor: str, isa: str = "") -> str:
+    """A folder name for a processor, such as "amd-epyc-avx512"; or for a GPU."""
     words = re.sub(r"\((r|tm)\)|\bcpu\b|@.*$|processor|\d+-core", " ", processor.lower())
-    return "-".join([*re.findall(r"[a-z0-9]+", words), isa])
+    return "-".join([*re.findall(r"[a-z0-9]+", words), *([isa] if isa else [])])
 
 
 def _value(name: str, text: str) -> Any:

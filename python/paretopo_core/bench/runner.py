@@ -37,7 +37,7 @@ class Plan:
 
     effort: Effort = field(default_factory=Effort)
     limit_s: float = 10.0
-    names: Sequence[str] = tuple(rivals.RIVALS)
+    names: Sequence[str] = rivals.ON_CPU
 
 
 @dataclass

@@ -24,10 +24,12 @@ class Work:
     Attributes:
         run: computes the answer.
         fresh: called before every run, outside the clock, where a run changes its own input.
+        finish: called after the calls of a sample, within the clock: waits for a GPU.
     """
 
     run: Callable[[], Any]
     fresh: Callable[[], object] | None = None
+    finish: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ def measure(work: Work, check: Callable[[Any], str | None], effort: Effort) -> T
     _prepare(work)
     begun, begun_cpu = time.perf_counter(), time.process_time()
     answer = work.run()
+    _finish(work)
     first, first_cpu = time.perf_counter() - begun, time.process_time() - begun_cpu
     complaint = check(answer)
     del answer
@@ -108,6 +111,7 @@ def _sample(work: Work, calls: int) -> tuple[float, float, float]:
     processor, start = time.process_time_ns(), time.perf_counter_ns()
     for _ in range(calls):
         run()
+    _finish(work)
     wall, cpu = time.perf_counter_ns() - start, time.process_time_ns() - processor
     return time.perf_counter() - begin, wall / calls * 1e-9, cpu / calls * 1e-9
 
@@ -115,6 +119,11 @@ def _sample(work: Work, calls: int) -> tuple[float, float, float]:
 def _prepare(work: Work) -> None:
     if work.fresh is not None:
         work.fresh()
+
+
+def _finish(work: Work) -> None:
+    if work.finish is not None:
+        work.finish()
 
 
 def _quartiles(samples: list[float]) -> tuple[float, float, float]:

@@ -61,8 +61,14 @@ def _time(rival: Any, case: Case, request: dict[str, Any]) -> dict[str, Any]:
         return {"status": "not offered"}
     right = np.load(request["truth"])
     effort = timing.Effort(**request["effort"])
-    times = timing.measure(work, lambda answer: judge.complaint(case, answer, right), effort)
+    times = timing.measure(
+        work, lambda answer: judge.complaint(case, _on_host(answer), right), effort
+    )
     return {"status": "ok", **asdict(times)}
+
+
+def _on_host(answer: Any) -> Any:
+    return answer.cpu() if hasattr(answer, "cpu") else answer
 
 
 if __name__ == "__main__":

@@ -1,0 +1,127 @@
+// Launches the jobs of csrc/gpu/ on a device: a thread, a warp or blocks per group.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "cuda/errors.hpp"
+#include "cuda/team.cuh"
+#include "gpu/limits.hpp"
+#include "ops.hpp"
+
+namespace paretopo::cuda {
+
+inline constexpr int kThreads = 128;       // of a block of independent threads
+inline constexpr int kMostWarps = 4;       // of a block of independent warps
+inline constexpr int kBlockThreads = 256;  // of a block that works together
+// Of all of these, at least so many at once on a multiprocessor. Told nothing, the compiler spills
+// registers to fit more.
+inline constexpr int kBlocksAtOnce = 2;
+
+// A thread per job; the grid strides over what does not fit it.
+template <typename Job>
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+    by_threads(const __grid_constant__ Job job, std::int64_t count) {
+    const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
+    for (std::int64_t k = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; k < count;
+         k += stride) {
+        job(k);
+    }
+}
+
+// A warp per job, each with `room` bytes of its own.
+template <typename Job>
+__global__ void __launch_bounds__(kMostWarps* Warp::kLanes, 2 * kBlocksAtOnce)
+    by_warps(const __grid_constant__ Job job, std::int64_t count, std::int64_t room) {
+    extern __shared__ __align__(16) char rooms[];
+    const unsigned warps = blockDim.x / Warp::kLanes;
+    const unsigned own = threadIdx.x / Warp::kLanes;
+    Warp warp;
+    for (std::int64_t k = std::int64_t{blockIdx.x} * warps + own; k < count;
+         k += std::int64_t{gridDim.x} * warps) {
+        job(warp, k, rooms + own * room);
+    }
+}
+
+// gridDim.x blocks share the work of a group; gridDim.y strides over the groups.
+template <typename Job>
+__global__ void __launch_bounds__(kBlockThreads, kBlocksAtOnce)
+    by_blocks(const __grid_constant__ Job job, std::int64_t groups) {
+    Block<kBlockThreads> block;
+    for (std::int64_t g = blockIdx.y; g < groups; g += gridDim.y) {
+        job(block, blockIdx.x, gridDim.x, g);
+    }
+}
+
+// Makes the device current while it lives.
+class Launcher {
+  public:
+    Launcher(const Cuda& place, const char* operation)
+        : stream_(static_cast<cudaStream_t>(place.stream)), operation_(operation) {
+        check(cudaGetDevice(&previous_), "asking for the current device");
+        if (place.device == previous_) return;
+        check(cudaSetDevice(place.device), "switching to the device of the points");
+        is_switched_ = true;
+    }
+    ~Launcher() {
+        if (is_switched_) cudaSetDevice(previous_);
+    }
+    Launcher(const Launcher&) = delete;
+    Launcher& operator=(const Launcher&) = delete;
+
+    // Blocks that give every point a thread.
+    std::int64_t parts(std::int64_t points) const {
+        return (points + kBlockThreads - 1) / kBlockThreads;
+    }
+
+    template <typename Job>
+    void threads(std::int64_t count, const Job& job) const {
+        by_threads<<<blocks_for(count, kThreads), kThreads, 0, stream_>>>(job, count);
+        check_launch();
+    }
+    template <typename Job>
+    void warps(std::int64_t count, std::int64_t room, const Job& job) const {
+        const std::int64_t fit = room == 0 ? kMostWarps : gpu::kMostRoom / room;
+        const std::int64_t warps = std::clamp<std::int64_t>(fit, 1, kMostWarps);
+        by_warps<<<blocks_for(count, warps), static_cast<unsigned>(warps * Warp::kLanes),
+                   static_cast<std::size_t>(warps * room), stream_>>>(job, count, room);
+        check_launch();
+    }
+    template <typename Job>
+    void blocks(std::int64_t parts, std::int64_t groups, const Job& job) const {
+        constexpr std::int64_t kMostGroups = 65535;  // in the y direction of a grid
+        const dim3 grid(static_cast<unsigned>(parts),
+                        static_cast<unsigned>(std::min(groups, kMostGroups)));
+        by_blocks<<<grid, kBlockThreads, 0, stream_>>>(job, groups);
+        check_launch();
+    }
+
+  private:
+    static unsigned blocks_for(std::int64_t count, std::int64_t each) {
+        constexpr std::int64_t kMost = 1 << 22;
+        return static_cast<unsigned>(std::min((count + each - 1) / each, kMost));
+    }
+    void check_launch() const {
+        const cudaError_t status = cudaGetLastError();
+        if (status != cudaSuccess) check(status, (std::string("launching ") + operation_).c_str());
+    }
+
+    cudaStream_t stream_;
+    const char* operation_;
+    int previous_ = 0;
+    bool is_switched_ = false;
+};
+
+}  // namespace paretopo::cuda
+
+namespace paretopo {
+
+inline cuda::Launcher launcher_of(const Cuda& place, const char* operation) {
+    return cuda::Launcher(place, operation);
+}
+inline gpu::Limits limits_of(const Cuda&) { return {}; }
+
+}  // namespace paretopo

@@ -1,0 +1,119 @@
+// Warps and blocks as teams, see group/team.hpp.
+#pragma once
+
+#include <cstdint>
+
+namespace paretopo::cuda {
+
+__device__ inline void raise_to(std::int32_t* at, std::int32_t to) { atomicMax(at, to); }
+__device__ inline void raise_to(std::int64_t* at, std::int64_t to) {
+    atomicMax(reinterpret_cast<long long*>(at), static_cast<long long>(to));
+}
+__device__ inline void lower_to(std::int32_t* at, std::int32_t to) { atomicMin(at, to); }
+__device__ inline void lower_to(std::int64_t* at, std::int64_t to) {
+    atomicMin(reinterpret_cast<long long*>(at), static_cast<long long>(to));
+}
+
+class Warp {
+  public:
+    static constexpr int kLanes = 32;
+
+    __device__ int lanes() const { return kLanes; }
+
+    template <typename Step>
+    __device__ void each(Step step) {
+        step(lane());
+        __syncwarp();
+    }
+    template <typename Step>
+    __device__ bool any(Step step) {
+        const bool found = __any_sync(kAll, step(lane()));
+        __syncwarp();
+        return found;
+    }
+    template <typename Step>
+    __device__ int count(Step step) {
+        return all_together(static_cast<int>(step(lane())));
+    }
+    template <typename Step>
+    __device__ double sum(Step step) {
+        return all_together(static_cast<double>(step(lane())));
+    }
+    template <typename Test>
+    __device__ std::uint64_t bits(std::int32_t count, Test test) {
+        const std::int32_t low = lane();
+        const std::int32_t high = low + kLanes;
+        std::uint64_t found = __ballot_sync(kAll, low < count && test(low));
+        if (count > kLanes) {
+            found |= std::uint64_t{__ballot_sync(kAll, high < count && test(high))} << kLanes;
+        }
+        __syncwarp();
+        return found;
+    }
+    template <typename Integer>
+    __device__ void raise(Integer* at, Integer to) const {
+        raise_to(at, to);
+    }
+    template <typename Integer>
+    __device__ void lower(Integer* at, Integer to) const {
+        lower_to(at, to);
+    }
+
+  private:
+    static constexpr unsigned kAll = ~0U;
+
+    __device__ static int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
+
+    // Pairs, pairs of pairs, ...: each lane ends with the same sum, as a + b is b + a.
+    template <typename Number>
+    __device__ static Number all_together(Number own) {
+        for (int apart = 1; apart < kLanes; apart *= 2) {
+            own += __shfl_xor_sync(kAll, own, apart);
+        }
+        __syncwarp();
+        return own;
+    }
+};
+
+template <int kThreads>
+class Block {
+  public:
+    __device__ int lanes() const { return kThreads; }
+
+    template <typename Step>
+    __device__ void each(Step step) {
+        step(static_cast<int>(threadIdx.x));
+        __syncthreads();
+    }
+    template <typename Step>
+    __device__ double sum(Step step) {
+        __shared__ double of_warp[kThreads / Warp::kLanes];
+        Warp warp;
+        const auto first = static_cast<int>(threadIdx.x) / Warp::kLanes * Warp::kLanes;
+        const double own = warp.sum([&](int lane) { return step(first + lane); });
+        if (threadIdx.x % Warp::kLanes == 0) of_warp[threadIdx.x / Warp::kLanes] = own;
+        __syncthreads();
+        double all = 0.0;
+        for (const double part : of_warp) all += part;
+        __syncthreads();
+        return all;
+    }
+    template <typename Work>
+    __device__ void one_warp(Work work) {
+        if (threadIdx.x < Warp::kLanes) {
+            Warp warp;
+            work(warp);
+        }
+        __syncthreads();
+    }
+    template <typename Integer>
+    __device__ void raise(Integer* at, Integer to) const {
+        raise_to(at, to);
+    }
+    template <typename Integer>
+    __device__ void lower(Integer* at, Integer to) const {
+        lower_to(at, to);
+    }
+};
+
+}  // namespace paretopo::cuda

@@ -1,0 +1,121 @@
+// The launches of csrc/gpu/ on the CPU, lane after lane. A step that wrongly depends on what
+// another lane does in it shows: some lanes run backwards, and room holds garbage at first.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "gpu/limits.hpp"
+#include "ops.hpp"
+
+namespace paretopo::emulated {
+
+class Team {
+  public:
+    Team(int lanes, bool backwards) : lanes_(lanes), backwards_(backwards) {}
+
+    int lanes() const { return lanes_; }
+
+    template <typename Step>
+    void each(Step step) {
+        for (int k = 0; k < lanes_; ++k) step(backwards_ ? lanes_ - 1 - k : k);
+    }
+    template <typename Step>
+    bool any(Step step) {
+        bool found = false;
+        each([&](int lane) { found |= step(lane); });
+        return found;
+    }
+    template <typename Step>
+    int count(Step step) {
+        int all = 0;
+        each([&](int lane) { all += step(lane); });
+        return all;
+    }
+    template <typename Step>
+    double sum(Step step) {
+        double all = 0.0;
+        for (int lane = 0; lane < lanes_; ++lane) all += step(lane);
+        return all;
+    }
+    template <typename Test>
+    std::uint64_t bits(std::int32_t count, Test test) {
+        std::uint64_t found = 0;
+        for (std::int32_t i = 0; i < count; ++i) found |= std::uint64_t{test(i)} << i;
+        return found;
+    }
+    template <typename Work>
+    void one_warp(Work work) {
+        work(*this);
+    }
+    template <typename Integer>
+    void raise(Integer* at, Integer to) const {
+        *at = std::max(*at, to);
+    }
+    template <typename Integer>
+    void lower(Integer* at, Integer to) const {
+        *at = std::min(*at, to);
+    }
+
+  private:
+    int lanes_;
+    bool backwards_;
+};
+
+class Launcher {
+  public:
+    explicit Launcher(Mapping mapping) : mapping_(mapping) {}
+
+    std::int64_t parts(std::int64_t points) const { return std::min<std::int64_t>(points, 3); }
+
+    template <typename Job>
+    void threads(std::int64_t count, const Job& job) const {
+        for (std::int64_t g = 0; g < count; ++g) job(g);
+    }
+    template <typename Job>
+    void warps(std::int64_t count, std::int64_t room, const Job& job) const {
+        constexpr std::uint64_t kGarbage = 0x7ff4dead7ff4dead;  // NaN as a float and as a double
+        std::vector<std::uint64_t> memory(static_cast<std::size_t>(room) / 8 + 2);
+        for (std::int64_t k = 0; k < count; ++k) {
+            std::fill(memory.begin(), memory.end(), kGarbage);
+            Team warp(32, mapping_ == Mapping::kWarp && k % 2 == 0);
+            job(warp, k, reinterpret_cast<char*>(memory.data()));
+        }
+    }
+    template <typename Job>
+    void blocks(std::int64_t parts, std::int64_t groups, const Job& job) const {
+        for (std::int64_t g = groups - 1; g >= 0; --g) {
+            for (std::int64_t part = parts - 1; part >= 0; --part) {
+                Team block(5, mapping_ == Mapping::kGrid);
+                job(block, part, parts, g);
+            }
+        }
+    }
+
+  private:
+    Mapping mapping_;
+};
+
+}  // namespace paretopo::emulated
+
+namespace paretopo {
+
+inline emulated::Launcher launcher_of(const Emulated& place, const char*) {
+    return emulated::Launcher(place.mapping);
+}
+
+// Small bounds, so that small sets go the way of large ones.
+inline gpu::Limits limits_of(const Emulated& place) {
+    gpu::Limits limits;
+    if (place.mapping == Mapping::kThread) limits.thread_groups = 0;
+    if (place.mapping == Mapping::kBlock) limits.warp_points = 1;
+    if (place.mapping == Mapping::kGrid) {
+        limits.warp_points = limits.block_points = 1;
+        limits.tile = 3;
+        limits.super_tile = 7;
+    }
+    return limits;
+}
+
+}  // namespace paretopo

@@ -1,0 +1,172 @@
+// One small group in the registers of one thread: up to kPoints float points of kObjectives. Every
+// loop has constant bounds, so that no array is ever indexed at run time.
+#pragma once
+
+#include <cstdint>
+
+#include "group/advantage.hpp"
+#include "group/fronts.hpp"
+#include "group/keys.hpp"
+#include "ops.hpp"
+#include "portability.hpp"
+
+namespace paretopo {
+
+struct alignas(16) FourFloats {
+    float at[4];
+};
+
+PARETOPO_HD inline bool is_aligned(const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address) % alignof(FourFloats) == 0;
+}
+
+template <int kPoints, int kObjectives>
+class Registers {
+  public:
+    PARETOPO_HD Registers(const Batch<float>& batch, std::int64_t g)
+        : present_(present_points(batch.group_mask(g), batch.points)) {
+        const float* group = batch.group(g);
+        constexpr int kValues = kPoints * kObjectives;
+        if (batch.points == kPoints && is_aligned(group)) {
+            PARETOPO_UNROLL
+            for (int k = 0; k < kValues; k += 4) {
+                const FourFloats four = *reinterpret_cast<const FourFloats*>(group + k);
+                PARETOPO_UNROLL
+                for (int lane = 0; lane < 4; ++lane) values_[k + lane] = four.at[lane];
+            }
+        } else {
+            PARETOPO_UNROLL
+            for (int k = 0; k < kValues; ++k) {
+                values_[k] = k < batch.points * kObjectives ? group[k] : 0.0F;
+            }
+        }
+    }
+
+    PARETOPO_HD std::uint32_t present() const { return present_; }
+
+    // Weighted sums of the rewards; before find_dominators, which needs their registers.
+    PARETOPO_HD void weigh(const float* weights, float largest, float (&sums)[kPoints]) const {
+        PARETOPO_UNROLL
+        for (int i = 0; i < kPoints; ++i) {
+            sums[i] = weighted_sum(values_ + i * kObjectives, weights, largest, kObjectives);
+        }
+    }
+
+    // dominators[i]: bit j if point j dominates point i; repeats: bit i if an earlier point that
+    // counts equals point i.
+    PARETOPO_HD std::uint32_t find_dominators(std::uint64_t minimised,
+                                              std::uint32_t (&dominators)[kPoints]) const {
+        std::int32_t keys[kPoints * kObjectives];
+        PARETOPO_UNROLL
+        for (int i = 0; i < kPoints; ++i) {
+            PARETOPO_UNROLL
+            for (int m = 0; m < kObjectives; ++m) {
+                keys[i * kObjectives + m] =
+                    key_of(values_[i * kObjectives + m], (minimised >> m & 1) != 0);
+            }
+            dominators[i] = 0;
+        }
+        std::uint32_t repeats = 0;
+        PARETOPO_UNROLL
+        for (int i = 1; i < kPoints; ++i) {
+            PARETOPO_UNROLL
+            for (int j = 0; j < i; ++j) {
+                bool i_first = true;
+                bool j_first = true;
+                PARETOPO_UNROLL
+                for (int m = 0; m < kObjectives; ++m) {
+                    i_first &= keys[i * kObjectives + m] >= keys[j * kObjectives + m];
+                    j_first &= keys[j * kObjectives + m] >= keys[i * kObjectives + m];
+                }
+                if (i_first && !j_first) dominators[j] |= std::uint32_t{1} << i;
+                if (j_first && !i_first) dominators[i] |= std::uint32_t{1} << j;
+                if (i_first && j_first && (present_ >> j & 1) != 0) {
+                    repeats |= std::uint32_t{1} << i;
+                }
+            }
+        }
+        return repeats;
+    }
+
+    // Peels front after front; returns how many there are.
+    PARETOPO_HD std::int32_t rank(const std::uint32_t (&dominators)[kPoints],
+                                  std::int32_t (&ranks)[kPoints]) const {
+        PARETOPO_UNROLL
+        for (int i = 0; i < kPoints; ++i) ranks[i] = kUnranked;
+        std::uint32_t left = present_;
+        std::int32_t front = 0;
+        for (; left != 0; ++front) {
+            std::uint32_t behind = 0;
+            PARETOPO_UNROLL
+            for (int i = 0; i < kPoints; ++i) {
+                const std::uint32_t bit = std::uint32_t{1} << i;
+                const bool is_behind = (dominators[i] & left) != 0;
+                if ((left & bit) != 0 && !is_behind) ranks[i] = front;
+                if (is_behind) behind |= bit;
+            }
+            left &= behind;
+        }
+        return front;
+    }
+
+  private:
+    PARETOPO_HD static std::uint32_t present_points(const std::uint8_t* mask, int points) {
+        std::uint32_t present = 0;
+        PARETOPO_UNROLL
+        for (int i = 0; i < kPoints; ++i) {
+            if (i < points && (!mask || mask[i] != 0)) present |= std::uint32_t{1} << i;
+        }
+        return present;
+    }
+
+    float values_[kPoints * kObjectives];
+    std::uint32_t present_;
+};
+
+// Sums become advantages before centring, in place.
+template <int kPoints>
+PARETOPO_HD void rank_advantages(std::int32_t fronts, const std::int32_t (&ranks)[kPoints],
+                                 float beta, float (&sums)[kPoints]) {
+    float lowest[kPoints];
+    float highest[kPoints];
+    PARETOPO_UNROLL
+    for (int i = 0; i < kPoints; ++i) lowest[i] = highest[i] = sums[i];
+    PARETOPO_UNROLL
+    for (int i = 1; i < kPoints; ++i) {
+        PARETOPO_UNROLL
+        for (int j = 0; j < i; ++j) {
+            if (ranks[i] != ranks[j]) continue;
+            lowest[i] = sums[j] < lowest[i] ? sums[j] : lowest[i];
+            lowest[j] = sums[i] < lowest[j] ? sums[i] : lowest[j];
+            highest[i] = sums[j] > highest[i] ? sums[j] : highest[i];
+            highest[j] = sums[i] > highest[j] ? sums[i] : highest[j];
+        }
+    }
+    PARETOPO_UNROLL
+    for (int i = 0; i < kPoints; ++i) {
+        const float q = normalised_in_front(sums[i], lowest[i], highest[i]);
+        sums[i] = rank_advantage(fronts, ranks[i], q, beta);
+    }
+}
+
+// The first `points` of an array in registers; four at a time where that is possible.
+template <int kPoints, typename T>
+PARETOPO_HD void store(const T (&own)[kPoints], std::int32_t points, T* out) {
+    static_assert(sizeof(T) == sizeof(float));
+    struct alignas(16) Four {
+        T at[4];
+    };
+    if (points == kPoints && is_aligned(out)) {
+        PARETOPO_UNROLL
+        for (int k = 0; k < kPoints; k += 4) {
+            *reinterpret_cast<Four*>(out + k) = {{own[k], own[k + 1], own[k + 2], own[k + 3]}};
+        }
+        return;
+    }
+    PARETOPO_UNROLL
+    for (int i = 0; i < kPoints; ++i) {
+        if (i < points) out[i] = own[i];
+    }
+}
+
+}  // namespace paretopo

@@ -1,0 +1,118 @@
+// The hypervolume of ONE set of up to 3 objectives, as many small pieces: point by point in the
+// order of the last side, what the point dominates that no point before it does. Each piece is a
+// sweep along the first side (Fonseca, Paquete and Lopez-Ibanez, 2006), O(points), independent of
+// the others, and a sum of positive terms, so that no digits cancel.
+//
+// Fewer objectives have sides of 1 in place of those that are missing.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "group/carve.hpp"
+#include "group/sides.hpp"
+#include "group/team.hpp"
+#include "ops.hpp"
+#include "portability.hpp"
+
+namespace paretopo {
+
+struct Box {
+    double x, y, z;
+};
+
+// Is row j before row i in the order of z?
+PARETOPO_HD inline bool is_higher(const Box* rows, std::int64_t j, std::int64_t i) {
+    return rows[j].z > rows[i].z || (rows[j].z == rows[i].z && j < i);
+}
+
+// What row i dominates that no row before it does. rows: x descending.
+PARETOPO_HD inline double volume_beyond(const Box* rows, std::int64_t count, std::int64_t i) {
+    const Box own = rows[i];
+    if (!(own.x > 0.0)) return 0.0;
+    const Scale sx = Scale::of(own.x);
+    const Scale sy = Scale::of(own.y);
+    const Scale sz = Scale::of(own.z);
+    double area = 0.0;
+    double at = own.x;    // the sweep has come down to here
+    double height = 0.0;  // and this much is covered by points further out
+    for (std::int64_t j = 0; j < count; ++j) {
+        if (j == i || !(rows[j].y > height) || !is_higher(rows, j, i)) continue;
+        const double x = rows[j].x < at ? rows[j].x : at;
+        area += (at - x) * sx.factor * ((own.y - height) * sy.factor);
+        at = x;
+        height = rows[j].y;
+        if (height >= own.y) break;
+    }
+    if (height < own.y) area += at * sx.factor * ((own.y - height) * sy.factor);
+    const double volume = area * (own.z * sz.factor);
+    const int power = sx.power + sy.power + sz.power;
+    return power == 0 ? volume : ldexp(volume, power);
+}
+
+// Memory and steps of one set; masked points and those outside have no extent.
+struct Sweep {
+    Box* given;
+    Box* sorted;  // x descending
+    double* pieces;
+    std::int32_t* refused;  // whether a value has no place in a volume
+    std::int32_t points;
+
+    PARETOPO_HD Sweep(Carve& memory, std::int32_t points)
+        : given(memory.take<Box>(points)),
+          sorted(memory.take<Box>(points)),
+          pieces(memory.take<double>(points)),
+          refused(memory.take<std::int32_t>(1)),
+          points(points) {}
+
+    template <typename Scalar>
+    PARETOPO_HD void read(const Batch<Scalar>& batch, std::int64_t g, const Reference& ref,
+                          std::int64_t lane, std::int64_t lanes) const {
+        const Scalar* values = batch.group(g);
+        const std::uint8_t* mask = batch.group_mask(g);
+        for (std::int64_t i = lane; i < points; i += lanes) {
+            double sides[3] = {1.0, 1.0, 1.0};
+            bool is_inside = !mask || mask[i] != 0;
+            PARETOPO_UNROLL
+            for (int m = 0; m < 3; ++m) {
+                if (m >= batch.objectives) continue;
+                sides[m] =
+                    side_of(values[i * batch.objectives + m], ref.at[m], batch.is_minimised(m));
+                is_inside = is_inside && sides[m] > 0.0;
+            }
+            given[i] = is_inside ? Box{sides[0], sides[1], sides[2]} : Box{0.0, 0.0, 0.0};
+        }
+        if (lane == 0) *refused = 0;
+    }
+
+    template <typename Team, typename Scalar>
+    PARETOPO_HD void sort(Team& team, const Batch<Scalar>& batch, std::int64_t g, std::int64_t lane,
+                          std::int64_t lanes) const {
+        for (std::int64_t i = lane; i < points; i += lanes) {
+            if (is_refused_point(batch, g, i)) team.raise(refused, 1);
+            std::int64_t place = 0;
+            for (std::int64_t j = 0; j < points; ++j) {
+                place += given[j].x > given[i].x || (given[j].x == given[i].x && j < i);
+            }
+            sorted[place] = given[i];
+        }
+    }
+
+    PARETOPO_HD void measure(std::int64_t lane, std::int64_t lanes) const {
+        for (std::int64_t i = lane; i < points; i += lanes) {
+            pieces[i] = volume_beyond(sorted, points, i);
+        }
+    }
+
+    template <typename Team>
+    PARETOPO_HD double total(Team& team) const {
+        const double sum = team.sum([&](int lane) {
+            double own = 0.0;
+            for (std::int64_t i = lane; i < points; i += team.lanes()) own += pieces[i];
+            return own;
+        });
+        return *refused != 0 ? kNoVolume : sum;
+    }
+};
+
+}  // namespace paretopo

@@ -1,0 +1,92 @@
+"""Arrays on a GPU that speak ``__cuda_array_interface__``, as CuPy's do.
+
+https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html. Work is queued on the stream
+that the interface names, so that it comes after what the caller queued there.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from paretopo_core import _core, _torch_arrays
+from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, check_mask_shape, refuse_dtype
+
+# Packages that make arrays as NumPy does: empty, asarray, ascontiguousarray, broadcast_to.
+_LIKE_NUMPY = {"cupy"}
+_LEGACY_STREAM = 1
+
+
+def speaks(points: Any) -> bool:
+    """Whether that is an array on a GPU."""
+    return hasattr(points, "__cuda_array_interface__")
+
+
+def values_of(points: Any, name: str) -> Any:
+    """A contiguous array of floats; a tensor of the same memory where torch has to allocate."""
+    if _package(points) not in _LIKE_NUMPY:
+        torch = sys.modules.get("torch")
+        if torch is None or not torch.cuda.is_available():
+            raise TypeError(
+                f"{name} is a {type(points).__name__} on a GPU, of a package that this one cannot "
+                "allocate results with: pass cupy.asarray(...) or torch.as_tensor(...) of it"
+            )
+        return _torch_arrays.values_of(torch.as_tensor(points), name)
+    if points.__cuda_array_interface__.get("mask") is not None:
+        raise TypeError(f"{name} is a masked array: pass its data, and mask=")
+    dtype = points.dtype.name
+    if dtype in HALVES:
+        points = points.astype("float32")
+    elif dtype in INTEGERS:  # whether float64 holds them exactly, a GPU would have to wait to tell
+        points = points.astype("float64")
+    elif dtype not in FLOATS:
+        raise refuse_dtype(name, dtype)
+    elif not points.dtype.isnative:
+        raise TypeError(f"{name} must have the byte order of this machine, got {points.dtype}")
+    return _library(points).ascontiguousarray(points)
+
+
+def place_of(values: Any) -> tuple[int, int]:
+    """Device and stream."""
+    stream = values.__cuda_array_interface__.get("stream")
+    device = _core.cuda_device_of(address(values))
+    return device, _LEGACY_STREAM if stream is None else int(stream)
+
+
+def mask_of(mask: Any, values: Any) -> Any:
+    """One byte per point, beside the points, broadcast over leading dimensions."""
+    library = _library(values)
+    with values.device:
+        array = library.asarray(mask)
+        if array.dtype.name != "bool":
+            raise TypeError(f"mask must be of dtype bool, got {array.dtype.name}")
+        expected = tuple(values.shape[:-1])
+        check_mask_shape(tuple(array.shape), expected)
+        return library.ascontiguousarray(library.broadcast_to(array, expected))
+
+
+def empty(shape: tuple[int, ...], dtype: str, beside: Any) -> Any:
+    """Uninitialised memory on the same device, from the array's own package."""
+    with beside.device:
+        return _library(beside).empty(shape, dtype)
+
+
+def address(array: Any) -> int:
+    """Where the first element lives, in device memory."""
+    return int(array.__cuda_array_interface__["data"][0])
+
+
+def turned(values: Any, signs: np.ndarray) -> Any:
+    """The values times one sign per objective."""
+    with values.device:
+        return values * _library(values).asarray(signs, dtype=values.dtype)
+
+
+def _package(array: Any) -> str:
+    return type(array).__module__.partition(".")[0]
+
+
+def _library(array: Any) -> Any:
+    return sys.modules[_package(array)]

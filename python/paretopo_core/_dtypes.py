@@ -1,0 +1,32 @@
+"""Which numbers are taken: floats as they come, everything else widened exactly or refused."""
+
+from __future__ import annotations
+
+FLOATS = ("float32", "float64")
+HALVES = ("float16", "bfloat16")
+INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+_EXACT_IN_FLOAT64 = 2**53
+
+
+def check_exact(lowest: int, highest: int, name: str) -> None:
+    """Refuse integers of which float64 would lose the order."""
+    if lowest <= -_EXACT_IN_FLOAT64 or highest >= _EXACT_IN_FLOAT64:
+        raise ValueError(
+            f"{name} holds integers from {lowest} to {highest}, beyond what float64 holds exactly "
+            "(2**53): their order would be lost; shift or scale them first"
+        )
+
+
+def refuse_dtype(name: str, dtype: object) -> TypeError:
+    """What to raise for anything but real numbers."""
+    return TypeError(f"{name} must hold real numbers of at most 64 bits, got dtype {dtype}")
+
+
+def check_mask_shape(shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    """Refuse a mask that does not have one value per point."""
+    fits = len(shape) <= len(expected) and all(
+        ours in (1, theirs)
+        for ours, theirs in zip(reversed(shape), reversed(expected), strict=False)
+    )
+    if not fits or not shape or shape[-1] != expected[-1]:
+        raise ValueError(f"mask must have shape {expected}, one bool per point, got {shape}")

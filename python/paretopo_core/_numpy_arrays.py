@@ -1,0 +1,94 @@
+"""NumPy arrays and lists, as the compiled core takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from paretopo_core import _core
+from paretopo_core._dtypes import (
+    FLOATS,
+    HALVES,
+    INTEGERS,
+    check_exact,
+    check_mask_shape,
+    refuse_dtype,
+)
+
+
+def place_of(_values: np.ndarray) -> tuple[int, int]:
+    """Device and stream."""
+    return _core.CPU, 0
+
+
+def mask_of(mask: Any, values: np.ndarray) -> np.ndarray:
+    """One byte per point, broadcast over leading dimensions."""
+    array = np.asarray(mask)
+    if array.dtype != np.bool_:
+        raise TypeError(f"mask must be of dtype bool, got {array.dtype.name}")
+    expected = values.shape[:-1]
+    check_mask_shape(array.shape, expected)
+    return np.ascontiguousarray(np.broadcast_to(array, expected)).view(np.uint8)
+
+
+def empty(shape: tuple[int, ...], dtype: str, _beside: np.ndarray) -> np.ndarray:
+    """Uninitialised memory."""
+    return np.empty(shape, dtype)
+
+
+def address(array: np.ndarray) -> int:
+    """Where the first element lives."""
+    return _core.address(array)
+
+
+def turned(values: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """The values times one sign per objective."""
+    return np.asarray(values * signs.astype(values.dtype))
+
+
+def values_of(points: Any, name: str) -> np.ndarray:
+    """A contiguous array of floats."""
+    if type(points) is np.ndarray and points.dtype.char in "fd":  # the usual case, without detours
+        flags = points.flags
+        if flags.c_contiguous and flags.aligned and points.dtype.isnative:
+            return points
+    if isinstance(points, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array: pass {name}.data and mask=~{name}.mask[..., 0]")
+    try:
+        array = np.asarray(points)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from error
+    dtype = array.dtype.name
+    if not isinstance(points, np.ndarray) and not hasattr(points, "__array__"):
+        array, dtype = _from_list(array, name)
+    if dtype in HALVES:
+        array = array.astype(np.float32)
+    elif dtype in INTEGERS:
+        array = _widened(array, name)
+    elif dtype not in FLOATS:
+        raise refuse_dtype(name, dtype)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if not (array.flags.c_contiguous and array.flags.aligned):
+        array = np.array(array, order="C")
+    return array
+
+
+def _from_list(array: np.ndarray, name: str) -> tuple[np.ndarray, str]:
+    """Python's numbers become float64; a list of arrays is what an array of them would be."""
+    if array.dtype.name in INTEGERS and array.size:
+        array = _widened(array, name)
+    elif array.dtype.name == "object" or not np.issubdtype(array.dtype, np.number):
+        if array.size:
+            raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype.name}")
+        array = array.astype(np.float64)
+    elif array.size == 0:
+        array = array.astype(np.float64)
+    return array, array.dtype.name
+
+
+def _widened(array: np.ndarray, name: str) -> np.ndarray:
+    if array.dtype.itemsize == 8 and array.size:
+        check_exact(int(array.min()), int(array.max()), name)
+    return array.astype(np.float64)

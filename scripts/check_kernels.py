@@ -1,0 +1,112 @@
+"""Reads the compiled kernels: fails if one spills registers, prints what each one takes.
+
+    python scripts/check_kernels.py [PATH/TO/_core.so]     the installed one by default
+
+A kernel that keeps anything in local memory has a stack: none may have one, on any target. Needs
+cuobjdump, from a CUDA toolkit or from ``pip install nvidia-cuda-cuobjdump``; no GPU.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+_FUNCTION = re.compile(r"^\s*Function (\S+):$")
+_USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
+_TARGET = re.compile(r"^arch = (\S+)")
+_LARGEST_MODULE = 8 * 2**20  # bytes: what a wheel may weigh
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel on one target: registers of a thread; bytes of stack, shared, local memory."""
+
+    name: str
+    target: str
+    registers: int
+    stack: int
+    shared: int
+    local: int
+
+
+def kernels(listing: str) -> Iterator[Kernel]:
+    """Read what ``cuobjdump --dump-resource-usage`` prints."""
+    target = name = ""
+    for line in listing.splitlines():
+        if found := _TARGET.match(line):
+            target = found[1]
+        elif found := _FUNCTION.match(line):
+            name = found[1]
+        elif found := _USAGE.search(line):
+            registers, stack, shared, local = map(int, found.groups())
+            yield Kernel(name, target, registers, stack, shared, local)
+
+
+def tool(name: str) -> str:
+    """A program of the CUDA toolkit, on PATH or among the installed packages."""
+    if path := shutil.which(name):
+        return path
+    for folder in map(Path, sys.path):
+        for path in folder.glob(f"nvidia/**/bin/{name}"):
+            return str(path)
+    sys.exit(f"{name} not found: pip install nvidia-cuda-{name}")
+
+
+def plain(names: list[str]) -> list[str]:
+    """Names as in the source, shortened."""
+    if shutil.which("c++filt") is None:
+        return names
+    done = subprocess.run(
+        ["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True
+    )
+    # "void paretopo::cuda::by_warps<paretopo::gpu::Job<float, 3> >(..., long)": launch and job
+    return [
+        re.sub(r"paretopo::|cuda::|gpu::|void |\(.*", "", line) for line in done.stdout.splitlines()
+    ]
+
+
+def main() -> int:
+    """Print the table; 1 if a kernel spills or the module is too large."""
+    if len(sys.argv) > 1:
+        module = Path(sys.argv[1])
+    else:
+        spec = find_spec("paretopo_core._core")
+        module = Path(str(spec.origin if spec else "paretopo_core is not installed"))
+    command = [tool("cuobjdump"), "--dump-resource-usage", str(module)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = list(kernels(done.stdout))
+    if not found:
+        print(f"no kernels in {module}: {done.stderr.strip() or 'a build without CUDA'}")
+        return 1
+    targets = sorted({kernel.target for kernel in found}, key=lambda name: (len(name), name))
+    names = sorted({kernel.name for kernel in found})
+    by_name = {name: [kernel for kernel in found if kernel.name == name] for name in names}
+    print(f"{len(names)} kernels for {', '.join(targets)}, {module.stat().st_size:,} bytes")
+    print(f"{'registers':>11} {'shared':>7}  kernel")
+    spilling = []
+    for shown, own in sorted(zip(plain(names), by_name.values(), strict=True)):
+        registers = [kernel.registers for kernel in own]
+        shared = max(kernel.shared for kernel in own)
+        print(f"{min(registers):>5}..{max(registers):<4} {shared:>7}  {shown}")
+        spilling += [
+            f"{shown} for {kernel.target}: {kernel.stack} bytes of stack, {kernel.local} local"
+            for kernel in own
+            if kernel.stack or kernel.local
+        ]
+    for line in spilling:
+        print(f"spills: {line}")
+    if module.stat().st_size > _LARGEST_MODULE:
+        print(f"too large: {module.stat().st_size:,} bytes")
+        return 1
+    print("spills: none" if not spilling else f"{len(spilling)} spill")
+    return 1 if spilling else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""What torch.compile and torch.export see: one node per operation, and the same answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import paretopo_core as pp
+
+torch = pytest.importorskip("torch")
+
+OPERATIONS = {
+    "pareto_rank": lambda x, mask: pp.pareto_rank(x, maximise=[True, False, True], mask=mask),
+    "is_nondominated": lambda x, mask: pp.is_nondominated(x, keep_weakly=False, mask=mask),
+    "crowding_distance": lambda x, mask: pp.crowding_distance(x, mask=mask),
+    "pareto_advantage": lambda x, mask: pp.pareto_advantage(
+        x, [0.5, 0.3, 0.2], center="std", mask=mask
+    ),
+    "hypervolume": lambda x, mask: pp.hypervolume(x, [0.1, 0.2, 0.3], mask=mask),
+    "hv_contributions": lambda x, mask: pp.hv_contributions(x, 0.1, maximise=True, mask=mask),
+}
+
+
+def points(dtype="float32", shape=(4, 6, 3)):
+    torch.manual_seed(0)
+    return torch.rand(shape, dtype=getattr(torch, dtype))
+
+
+def mask():
+    return torch.arange(24).reshape(4, 6) % 5 != 0
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_compiled_calls_answer_alike_in_one_graph(name, backend):
+    def step(x, keep):
+        return OPERATIONS[name](x * 2 - 0.5, keep) * 1
+
+    compiled = torch.compile(step, backend=backend, fullgraph=True)
+    for keep in (None, mask()):
+        torch.testing.assert_close(compiled(points(), keep), step(points(), keep), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_export_holds_one_node(name):
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            return OPERATIONS[name](x, None)
+
+    program = torch.export.export(Module(), (points(),))
+    called = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+    assert sum(f"paretopo.{name}" in target for target in called) == 1
+    torch.testing.assert_close(
+        program.module()(points()), OPERATIONS[name](points(), None), rtol=0, atol=0
+    )
+
+
+def test_shapes_may_stay_open():
+    compiled = torch.compile(
+        lambda x: pp.pareto_rank(x), backend="eager", fullgraph=True, dynamic=True
+    )
+    for groups, count in ((3, 5), (2, 70), (7, 4)):
+        x = points(shape=(groups, count, 2))
+        torch.testing.assert_close(compiled(x), pp.pareto_rank(x))
+
+
+def test_advantages_and_ranks_come_together():
+    def step(x):
+        return pp.pareto_advantage(x, torch.tensor([0.5, 0.3, 0.2]), return_ranks=True)
+
+    compiled = torch.compile(step, backend="aot_eager", fullgraph=True)
+    for ours, theirs in zip(compiled(points()), step(points()), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+
+
+def test_a_compiled_loss_has_the_gradient_of_the_eager_one():
+    def loss(x):
+        return pp.hypervolume(x.sigmoid(), 0).sum()
+
+    eager, compiled = (points("float64").requires_grad_() for _ in range(2))
+    loss(eager).backward()
+    torch.compile(loss, backend="aot_eager", fullgraph=True)(compiled).backward()
+    assert eager.grad.abs().sum() > 0
+    torch.testing.assert_close(compiled.grad, eager.grad)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int64"])
+def test_the_operators_keep_torchs_rules(dtype):
+    from paretopo_core import _torch_operators as operators
+
+    x = (points() * 4).to(getattr(torch, dtype))
+    senses, vector = [True, False, True], torch.full((3,), 0.25, dtype=torch.float64)
+    cases = {
+        operators._pareto_rank: (x, senses, mask()),
+        operators._is_nondominated: (x, senses, True, None),
+        operators._crowding_distance: (x, mask()),
+        operators._pareto_advantage: (x, vector, 0.5, "mean", mask()),
+        operators._hypervolume: (x, vector, senses, mask()),
+        operators._hypervolume_gradient: (x, vector, senses, None),
+        operators._hv_contributions: (x, vector, senses, True, None),
+    }
+    tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
+    for operator, arguments in cases.items():
+        torch.library.opcheck(operator, arguments, test_utils=tests)
+    if x.is_floating_point():
+        wanting = x.double().requires_grad_()
+        torch.library.opcheck(operators._hypervolume, (wanting, vector, senses, None))
+
+
+def test_smooth_ranks_compile():
+    compiled = torch.compile(
+        lambda x: pp.stochastic_pareto_rank(x, 0.3), backend="aot_eager", fullgraph=True
+    )
+    x = points("float64")
+    torch.testing.assert_close(compiled(x), pp.stochastic_pareto_rank(x, 0.3))
+    np.testing.assert_allclose(compiled(x).numpy(), pp.stochastic_pareto_rank(x.numpy(), 0.3))

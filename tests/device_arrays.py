@@ -1,0 +1,86 @@
+"""Arrays that pose as arrays on a GPU: they speak ``__cuda_array_interface__``, as CuPy's do.
+
+Their memory is the host's. With ``emulate`` the core takes them for arrays on a device that it
+emulates: everything but the kernels' launch is as on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paretopo_core import _core, _cuda_arrays
+
+MAPPINGS = ("warp", "thread", "block", "grid")  # in the order of the compiled core
+
+
+class DeviceArray:
+    """As much of an array as CuPy's have in common with NumPy's."""
+
+    __array__ = None  # NumPy must not look into it
+    device = nullcontext()
+
+    def __init__(self, host: np.ndarray, *, stream: int | None = 1) -> None:
+        self.host = host
+        self.stream = stream
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {
+            "shape": self.host.shape,
+            "typestr": self.host.dtype.str,
+            "data": (self.host.ctypes.data if self.host.size else 0, not self.host.flags.writeable),
+            "strides": None if self.host.flags.c_contiguous else self.host.strides,
+            "version": 3,
+            "stream": self.stream,
+        }
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.host.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.host.shape
+
+    def astype(self, dtype: str) -> DeviceArray:
+        return DeviceArray(self.host.astype(dtype))
+
+    def __mul__(self, other: DeviceArray) -> DeviceArray:
+        return DeviceArray(self.host * other.host)
+
+
+def empty(shape: tuple[int, ...], dtype: str) -> DeviceArray:
+    """Garbage, so that what is not written shows."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    garbage = np.resize(np.frombuffer(b"\xad\xde\xf4\x7f", np.uint8), size + 16)
+    return DeviceArray(garbage[:size].view(dtype).reshape(shape))
+
+
+def asarray(values: Any, dtype: Any = None) -> DeviceArray:
+    return values if isinstance(values, DeviceArray) else DeviceArray(np.asarray(values, dtype))
+
+
+def ascontiguousarray(array: DeviceArray) -> DeviceArray:
+    if array.host.flags.c_contiguous:
+        return array
+    return DeviceArray(np.ascontiguousarray(array.host), stream=array.stream)
+
+
+def broadcast_to(array: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
+    return DeviceArray(np.broadcast_to(array.host, shape))
+
+
+@contextmanager
+def emulate(mapping: str) -> Iterator[None]:
+    """Let the core emulate the device of these arrays: with a thread, a warp, ... per set."""
+    patch = pytest.MonkeyPatch()
+    device = _core.EMULATED - MAPPINGS.index(mapping)
+    patch.setattr(_cuda_arrays, "_LIKE_NUMPY", {*_cuda_arrays._LIKE_NUMPY, __name__})
+    patch.setattr(_core, "cuda_device_of", lambda address: device)
+    yield
+    patch.undo()
