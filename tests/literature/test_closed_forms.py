@@ -96,7 +96,7 @@ def test_fine_fronts_of_dtlz2(objectives, backend):
     ball = math.pi ** (objectives / 2) / math.gamma(objectives / 2 + 1)
     limit = 1 - ball / 2**objectives
     missing = []
-    for divisions in (4, 8, 16):
+    for divisions in (3, 6, 12):
         points = simplex_lattice(divisions, objectives)
         points = points / np.linalg.norm(points, axis=1, keepdims=True)
         missing.append(limit - volume(points, 1.0, backend))
