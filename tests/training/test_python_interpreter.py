@@ -270,7 +270,7 @@ GREEDY = {
     ),
     "memory of many": (
         "import os, time\nfor _ in range(6): os.fork()\nx = b'x' * (60 << 20)\ntime.sleep(9)",
-        ("memory", "processes"),
+        ("memory", "processes", None),  # None: a fork was refused first
     ),
     "memory of a few": (
         "import os, time\nos.fork(), os.fork()\nx = b'x' * (60 << 20)\ntime.sleep(9)",
