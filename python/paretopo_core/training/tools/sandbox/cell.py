@@ -32,6 +32,8 @@ def watch(request: dict[str, Any]) -> tuple[dict[str, Any], bytes, bytes]:
         ({"returncode", "limit", "seconds"}, what it printed, its errors); "limit" is the one that
         ended it, or None.
     """
+    # Python's own handler would let the program interrupt its watch.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     if request["jailed"]:
         _furnish(request)
         os.chdir("/tmp")

@@ -8,6 +8,7 @@ import io
 import linecache
 import os
 import resource
+import signal
 import sys
 import threading
 import traceback
@@ -73,6 +74,7 @@ def _limit(request: dict[str, Any]) -> None:
 
 def _execute(code: str) -> int:
     gc.enable()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if "numpy.random" in sys.modules:  # forked generators would all draw the same numbers
         sys.modules["numpy.random"].seed()
     main = types.ModuleType("__main__")
