@@ -1,4 +1,4 @@
-"""The command line: ``paretopo info | train | report | bench``.
+"""The command line: ``paretopo info | train | report | bench | serve-search``.
 
 Every subcommand imports what it needs when it runs, so that ``paretopo --help`` is quick and
 ``paretopo info`` works where only NumPy is installed.
@@ -23,6 +23,7 @@ examples:
   paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
   paretopo report runs/RUN                        draw table and pictures again
   paretopo bench --quick                          time the core against its peers
+  paretopo serve-search corpus.jsonl              answer searches in a corpus, for training
 """
 
 _TRAIN_EXAMPLES = """\
@@ -58,6 +59,21 @@ Peers that are not installed are left out: pip install 'paretopo[bench]' brings 
 answer is checked before it is timed; a peer that is wrong, crashes or takes too long gets a row
 that says so. Without --out, results go to bench/results/MACHINE, the machine's name being made of
 its processor.
+"""
+
+_SERVE_SEARCH_EXAMPLES = """\
+examples:
+  paretopo serve-search corpus.jsonl
+  paretopo serve-search wiki-18.jsonl --port 8001 --index /data/wiki-18.bm25
+  paretopo serve-search wiki-18.jsonl --engine dense --model intfloat/e5-base-v2 --faiss HNSW32
+
+  curl -s http://127.0.0.1:8000/retrieve -H 'content-type: application/json' \\
+    -d '{"queries": ["longest river"], "topk": 3, "return_scores": true}'
+
+A line of the corpus is {"id": "7", "contents": "\\"Title\\"\\ntext"}, as in Search-R1's
+wiki-18.jsonl, or has "title" and "text" instead of "contents". The index is made once and kept
+beside the corpus; a corpus that changed gets a new one. docs/tools.md tells sizes, times and the
+protocol. There are no passwords: whoever reaches the address can search.
 """
 
 
@@ -140,6 +156,32 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--plots-only", action="store_true", help="measure nothing, only draw")
     bench.add_argument("--promises", action="store_true", help="measure nothing, print the table")
     bench.set_defaults(command=_bench)
+
+    search = commands.add_parser(
+        "serve-search",
+        help="answer searches in a corpus",
+        description="A search server with the HTTP protocol of Search-R1, for training.",
+        epilog=_SERVE_SEARCH_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    search.add_argument("corpus", metavar="CORPUS", help="a JSONL file of passages")
+    search.add_argument("--host", default="127.0.0.1", help="address to serve; %(default)s")
+    search.add_argument("--port", type=int, default=8000, help="%(default)s")
+    search.add_argument("--topk", type=int, default=3, help="passages a query; %(default)s")
+    search.add_argument("--index", metavar="DIR", help="where the index is kept")
+    search.add_argument(
+        "--engine",
+        choices=["bm25", "dense"],
+        default="bm25",
+        help="by words, or by meaning (embeddings of an E5 model); %(default)s",
+    )
+    search.add_argument(
+        "--model", default="intfloat/e5-base-v2", help="embeds passages and queries; %(default)s"
+    )
+    search.add_argument(
+        "--faiss", default="Flat", help="kind of the dense index, for example IVF4096,Flat; Flat"
+    )
+    search.set_defaults(command=_serve_search)
     return parser
 
 
@@ -255,6 +297,34 @@ def _bench(arguments: argparse.Namespace) -> int:
                 print(f"\n{command.promised(folder)}")
         for path in command.draw(operations, folder):
             print(path)
+    except (OSError, ValueError) as error:
+        _refuse(str(error))
+    return 0
+
+
+def _serve_search(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    _need("bm25s", "Stemmer", "numba", "starlette", "uvicorn", "tqdm", extra="search")
+    if arguments.engine == "dense":
+        _need("faiss", "torch", "transformers", extra="dense-search")
+    from paretopo_core.training.tools.search_engine.server import Limits, serve
+
+    corpus = Path(arguments.corpus)
+    folder = None if arguments.index is None else Path(arguments.index)
+    if not 0 <= arguments.port <= 65535:
+        _refuse(f"port must be from 0 to 65535, got {arguments.port}")
+    try:
+        limits = Limits(topk=arguments.topk)
+        if arguments.engine == "dense":
+            from paretopo_core.training.tools.search_engine import dense
+
+            engine = dense.open_or_build(corpus, folder, arguments.model, arguments.faiss)
+        else:
+            from paretopo_core.training.tools.search_engine import bm25
+
+            engine = bm25.open_or_build(corpus, folder)
+        serve(engine, arguments.host, arguments.port, limits)
     except (OSError, ValueError) as error:
         _refuse(str(error))
     return 0

@@ -18,6 +18,9 @@ from paretopo_core.training.tools.http_client import JsonClient, ServerError
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
+# Characters; what a model writes can run on, engines read no further, and servers refuse it.
+_LONGEST_QUERY = 4000
+
 _Waiting = tuple[str, "Future[list[Document]]"]
 
 
@@ -58,7 +61,8 @@ class SearchClient:
         timeout: seconds to wait for an answer.
         connections: requests at a time.
         batch: queries per request.
-        retries: further attempts, with growing pauses, where the server does not answer.
+        retries: further attempts where the server does not answer.
+        backoff: seconds before the first of them; the pauses double.
 
     Example:
         >>> with SearchClient("http://127.0.0.1:8000") as search:  # doctest: +SKIP
@@ -75,13 +79,19 @@ class SearchClient:
         connections: int = 4,
         batch: int = 64,
         retries: int = 5,
+        backoff: float = 0.5,
     ) -> None:
         for name, value in (("topk", topk), ("connections", connections), ("batch", batch)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
         self._topk, self._batch = topk, batch
         self._client = JsonClient(
-            "search server", url, timeout=timeout, connections=connections, retries=retries
+            "search server",
+            url,
+            timeout=timeout,
+            connections=connections,
+            retries=retries,
+            backoff=backoff,
         )
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._threads = [
@@ -126,7 +136,7 @@ class SearchClient:
         with self._lock:
             if self._closed:
                 raise ServerError("the SearchClient is closed")
-            self._waiting.put((query, future))
+            self._waiting.put((query[:_LONGEST_QUERY], future))
         return future
 
     def _serve(self) -> None:
