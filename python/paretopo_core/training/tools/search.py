@@ -168,7 +168,7 @@ class SearchClient:
         reply = self._client.post("/retrieve", message)
         try:
             answers = [[_document(found) for found in row] for row in reply["result"]]
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ServerError(
                 f"this is no answer of a search server: {str(reply)[:200]} ({error!r})"
             ) from None
