@@ -161,9 +161,7 @@ def test_vllm_is_refused(tokenizer):
 def test_the_model_itself_stops_at_the_string(tokenizer, pad_is_end):
     """A real model: sampled rows end right behind the stop string, padding is not kept."""
     model = make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0, positions=512)
-    fence = tokenizer.convert_tokens_to_ids(["```", "output"])
-    with torch.no_grad():  # so that fences come often
-        model.lm_head.weight[fence] *= 8
+    opens, closes = tokenizer.convert_tokens_to_ids(["```", "output"])
     end = tokenizer.eos_token_id
     trainer = SimpleNamespace(
         processing_class=tokenizer,
@@ -174,6 +172,8 @@ def test_the_model_itself_stops_at_the_string(tokenizer, pad_is_end):
         generation_config=GenerationConfig(
             do_sample=True, pad_token_id=end if pad_is_end else tokenizer.pad_token_id,
             eos_token_id=end, disable_compile=True,
+            suppress_tokens=[tokenizer.pad_token_id],
+            sequence_bias={(opens,): 2.0, (opens, closes): 9.0},  # so that fences come often
         ),
         generation_kwargs={},
     )  # fmt: skip
@@ -195,6 +195,7 @@ def test_the_model_itself_stops_at_the_string(tokenizer, pad_is_end):
     assert kinds["stopped"] < 32
 
 
+@pytest.mark.filterwarnings("ignore:You are using 'rollout_func'")
 def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
     """End to end: sampled text, real interpreter, rewards by calls, Pareto advantages."""
     model = make_model(tokenizer, layers=1, width=32, heads=2, mlp_width=32, seed=0, positions=512)
@@ -250,10 +251,13 @@ def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
             rollout_func=ProtocolRollouts(lambda: TorlEpisode(python, max_calls=1)),
         )
         seen = []
-        original = trainer._generate_and_score_completions
-        trainer._generate_and_score_completions = (
-            lambda inputs: seen.append(original(inputs)) or seen[-1]
-        )
+        generate = trainer._generate_and_score_completions
+
+        def watched(inputs):
+            seen.append(generate(inputs))
+            return seen[-1]
+
+        trainer._generate_and_score_completions = watched
         trainer.train()
     calls = [count for batch in told for count in batch]
     assert set(calls) == {0, 1}

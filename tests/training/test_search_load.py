@@ -47,7 +47,7 @@ def test_a_million_passages(tmp_path):
     started = time.monotonic()
     engine = bm25.open_or_build(corpus, tmp_path / "index")
     opening = time.monotonic() - started
-    assert opening < 10
+    assert opening < 30  # a few seconds, on a machine with nothing else to do
     command = [sys.executable, "-m", "paretopo_core.cli", "serve-search", str(corpus)]
     server = subprocess.Popen(
         [*command, "--index", str(tmp_path / "index"), "--port", "0"],
