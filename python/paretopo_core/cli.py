@@ -308,7 +308,7 @@ def _serve_search(arguments: argparse.Namespace) -> int:
     _need("bm25s", "Stemmer", "numba", "starlette", "uvicorn", "tqdm", extra="search")
     if arguments.engine == "dense":
         _need("faiss", "torch", "transformers", extra="dense-search")
-    from paretopo_core.training.tools.search_engine.server import Limits, serve
+    from paretopo_core.training.tools.search_engine.server import Engine, Limits, serve
 
     corpus = Path(arguments.corpus)
     folder = None if arguments.index is None else Path(arguments.index)
@@ -316,6 +316,7 @@ def _serve_search(arguments: argparse.Namespace) -> int:
         _refuse(f"port must be from 0 to 65535, got {arguments.port}")
     try:
         limits = Limits(topk=arguments.topk)
+        engine: Engine
         if arguments.engine == "dense":
             from paretopo_core.training.tools.search_engine import dense
 

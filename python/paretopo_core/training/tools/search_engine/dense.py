@@ -143,7 +143,7 @@ def _build(path: Path, folder: Path, encoder: Encoder, about: dict[str, Any]) ->
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     dimensions = encoder(["query: "]).shape[1]
-    vectors = np.lib.format.open_memmap(
+    vectors: Vectors = np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
         unfinished / _EMBEDDINGS, "w+", np.float32, (len(corpus), dimensions)
     )
     row = 0
@@ -151,7 +151,7 @@ def _build(path: Path, folder: Path, encoder: Encoder, about: dict[str, Any]) ->
         vectors[row : row + len(batch)] = encoder([f"passage: {text}" for text in batch])
         row += len(batch)
     try:
-        index = faiss.index_factory(dimensions, about["kind"], faiss.METRIC_INNER_PRODUCT)
+        index: Any = faiss.index_factory(dimensions, about["kind"], faiss.METRIC_INNER_PRODUCT)
         if not index.is_trained:
             rng = np.random.default_rng(0)
             most = min(len(corpus), 256 * max(getattr(index, "nlist", 1), 1))
@@ -187,7 +187,8 @@ def _recall(index: Any, vectors: Vectors, corpus: Corpus, encoder: Encoder) -> f
         scores, near = exact.search(queries, min(neighbours, exact.ntotal))
         best, names = np.hstack([best, scores]), np.hstack([names, near + start])
         order = np.argsort(-best, axis=1, kind="stable")[:, :neighbours]
-        best, names = (np.take_along_axis(array, order, axis=1) for array in (best, names))
+        best = np.take_along_axis(best, order, axis=1)
+        names = np.take_along_axis(names, order, axis=1)
     hits = [len(set(mine) & set(true)) for mine, true in zip(found, names, strict=True)]
     return float(np.mean(hits) / neighbours)
 
