@@ -71,6 +71,7 @@ def test_title_and_text_may_come_apart(tmp_path):
         ("\n", "line 1: no JSON"),
         ("\udcff".encode("utf-8", "surrogateescape").decode("latin1"), "line 1: no JSON"),
         ("", "is empty"),
+        ('{"contents": "the of"}', "has no words to search by"),
     ],
 )
 def test_a_bad_corpus_names_the_line(tmp_path, text, message):
@@ -120,6 +121,41 @@ def test_scores_are_those_of_the_definition(corpus, query):
     assert {row for row, _ in found} == set(np.flatnonzero(expected))
     for row, score in found:
         assert score == pytest.approx(expected[row], rel=1e-5)
+
+
+def test_blocks_make_no_difference(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    words = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(200)]
+    passages = [(f"T{i}", " ".join(rng.choice(words, rng.integers(0, 40)))) for i in range(500)]
+    path = write(tmp_path / "corpus.jsonl", passages)
+    whole = bm25.open_or_build(path)
+    monkeypatch.setattr(bm25.bm25_index, "_BLOCK", 37)
+    pieces = bm25.open_or_build(path, tmp_path / "pieces")
+    for name, array in whole._index.scores.items():
+        np.testing.assert_array_equal(array, pieces._index.scores[name])
+    assert sorted(p.name for p in (tmp_path / "pieces").iterdir()) == [
+        "manifest.json",
+        "offsets.npy",
+        "rows.npy",
+        "scores.npy",
+        "starts.npy",
+        "vocabulary.json",
+    ]
+
+
+def test_scores_are_those_of_bm25s_itself(tmp_path):
+    rng = np.random.default_rng(1)
+    words = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(100)]
+    passages = [(f"T{i}", " ".join(rng.choice(words, 30))) for i in range(300)]
+    engine = bm25.open_or_build(write(tmp_path / "corpus.jsonl", passages))
+    theirs = bm25.bm25s.BM25(k1=0.9, b=0.4, method="lucene")
+    theirs.index([stems(f'"{title}"\n{text}') for title, text in passages], show_progress=False)
+    for query in (words[:3], words[40:48]):
+        expected = theirs.get_scores([stems(word)[0] for word in query])
+        (found,) = engine.search([" ".join(query)], 300)
+        assert len(found) == (expected > 0).sum()
+        for row, score in found:
+            assert score == pytest.approx(expected[row], rel=1e-5)
 
 
 def test_an_index_is_made_once_and_anew_when_the_corpus_changes(corpus, monkeypatch):

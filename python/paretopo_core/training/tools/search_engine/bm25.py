@@ -1,8 +1,8 @@
 """Search by words: BM25 over a memory-mapped index, nothing to download.
 
 Source: Robertson et al. (1995), "Okapi at TREC-3", in Lucene's variant, with `k1 = 0.9` and
-`b = 0.4` as is usual for passages of Wikipedia; made and searched by bm25s (Lù, 2024, arXiv
-2407.03618).
+`b = 0.4` as is usual for passages of Wikipedia. Scores are computed when the index is made and
+added up by bm25s (Lù, 2024, arXiv 2407.03618).
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import bm25s
-import numpy as np
 import Stemmer
 from bm25s.stopwords import STOPWORDS_EN
 from bm25s.tokenization import Tokenizer
 
+from paretopo_core.training.tools.search_engine import bm25_index
 from paretopo_core.training.tools.search_engine import corpus as corpora
-from paretopo_core.training.tools.search_engine.corpus import Corpus
+from paretopo_core.training.tools.search_engine.bm25_index import K1, B
+from paretopo_core.training.tools.search_engine.corpus import Corpus, CorpusError
 
 _WORD = r"(?u)\b\w\w+\b"
-_ABOUT = {"engine": "bm25", "version": 1, "k1": 0.9, "b": 0.4, "stemmer": "english"}
+_ABOUT = {"engine": "bm25", "version": 2, "k1": K1, "b": B, "stemmer": "english"}
 
 Found = list[tuple[int, float]]  # (row, score), best first
 
@@ -34,19 +35,22 @@ class BM25:
     Threads may search at once, each on one core.
 
     Args:
-        index: the scores of bm25s.
+        folder: its index.
         corpus: the passages.
     """
 
     name = "bm25"
 
-    def __init__(self, index: bm25s.BM25, corpus: Corpus) -> None:
+    def __init__(self, folder: Path, corpus: Corpus) -> None:
         self.corpus = corpus
-        self._index = index
-        self._vocabulary: dict[str, int] = index.vocab_dict
+        arrays, self._vocabulary = bm25_index.load(folder)
+        self._index = bm25s.BM25(method="lucene", backend="numba")
+        self._index.scores = {**arrays, "num_docs": len(corpus)}
+        self._index.nonoccurrence_array = None
+        self._index.unique_token_ids_set = range(len(self._vocabulary))
         self._word = re.compile(_WORD)
         self._stopwords = frozenset(STOPWORDS_EN)
-        index.retrieve([[0]], k=1, n_threads=1, show_progress=False)  # compiles it
+        self._index.retrieve([[0]], k=1, n_threads=1, show_progress=False)  # compiles it
 
     def search(self, queries: Sequence[str], topk: int) -> list[Found]:
         """The passages that fit each query best; fewer than `topk` where fewer share a word."""
@@ -86,24 +90,23 @@ def open_or_build(path: Path, folder: Path | None = None) -> BM25:
         _build(path, folder)
         corpus = corpora.reopen(path, folder, _ABOUT)
         assert corpus is not None
-    index = bm25s.BM25.load(folder, mmap=True)
-    return BM25(index, corpus)
+    return BM25(folder, corpus)
 
 
 def _build(path: Path, folder: Path) -> None:
     corpus = corpora.scan(path)
     stemmer = Stemmer.Stemmer("english")
     tokenizer = Tokenizer(splitter=_WORD, stopwords=list(STOPWORDS_EN), stemmer=stemmer.stemWord)
-    tokens = [
-        np.fromiter(ids, np.int32, len(ids))
-        for ids in tokenizer.streaming_tokenize(corpora.texts(corpus, "reading words"))
-    ]
-    index = bm25s.BM25(k1=_ABOUT["k1"], b=_ABOUT["b"], method="lucene", backend="numba")
-    index.index((tokens, tokenizer.get_vocab_dict()), leave_progress=True)
     unfinished = folder.with_name(folder.name + ".part")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
-    index.save(unfinished, show_progress=False)
+    passages = tokenizer.streaming_tokenize(
+        corpora.texts(corpus, "counting words"), allow_empty=False
+    )
+    # The vocabulary of stems, which grows while the passages are read.
+    bm25_index.build(passages, tokenizer.stem_to_sid, unfinished)
+    if not tokenizer.stem_to_sid:
+        raise CorpusError(f"the corpus {path} has no words to search by")
     corpora.save(corpus, unfinished, _ABOUT)
     shutil.rmtree(folder, ignore_errors=True)
     unfinished.rename(folder)
