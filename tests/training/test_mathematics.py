@@ -37,7 +37,10 @@ def grader():
         ("\\boxed{\\", None),
         ("", None),
         ("42", None),
-        (r"\boxed{" * 3000 + "1", None),
+        (r"\boxed{" * 300_000 + "1", None),
+        (r"\boxed{" * 300_000 + "1}", "1"),
+        (r"\boxed{1}}} \boxed{2}", "2"),
+        (r"\boxed{1\\}", r"1\\"),
     ],
 )
 def test_the_last_box_counts(text, box):
