@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "cpu/hypervolume_3d.hpp"
-#include "group/hypervolume.hpp"
 
 namespace paretopo::cpu {
 namespace {
@@ -148,7 +147,7 @@ class Owners {
 
 }  // namespace
 
-void Sweep::contributions_3d(const double* sides, std::size_t count, bool ignore_dominated,
+bool Sweep::contributions_3d(const double* sides, std::size_t count, const Ignorable& ignorable,
                              double* own) {
     take_in_order(sides, count);
     staircase_.clear();
@@ -162,7 +161,10 @@ void Sweep::contributions_3d(const double* sides, std::size_t count, bool ignore
         const Maxima::Step* cover = staircase_.at(place);
         if (cover && cover->y >= y) {
             const bool is_copy = cover->x == x && cover->y == y && rows_[cover->id].z == z;
-            if (ignore_dominated && !is_copy) continue;
+            if (ignorable) {
+                if (!ignorable(rows_[cover->id].index, index)) return false;
+                if (!is_copy) continue;
+            }
             const Maxima::Step* second = staircase_.after(place);
             if (second && second->y >= y) continue;  // nobody loses what two dominate
             own[rows_[cover->id].index] += owners.cut_corner(cover->id, cover->y, x, y, z);
@@ -187,11 +189,12 @@ void Sweep::contributions_3d(const double* sides, std::size_t count, bool ignore
     staircase_.for_each([&](const Maxima::Step& step) {
         own[rows_[step.id].index] += owners.close(step.id, step.y, 0.0);
     });
+    return true;
 }
 
-// Point k of the front alone owns the rectangle right of its successor and above its predecessor,
-// less what points dominated by it alone take of it.
-void Sweep::contributions_2d(const double* sides, std::size_t count, bool ignore_dominated,
+// Point k of the front alone owns the rectangle right of its successor and above its predecessor:
+// all of it, or only what lies above the staircase of the points that k dominates.
+bool Sweep::contributions_2d(const double* sides, std::size_t count, const Ignorable& ignorable,
                              double* own) {
     rows_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -206,26 +209,29 @@ void Sweep::contributions_2d(const double* sides, std::size_t count, bool ignore
         });
     std::fill_n(own, count, 0.0);
 
-    std::vector<double> shaded;
     double below = 0.0;
     for (std::size_t k = 0, next = 0; k < count; k = next) {
         const auto [x, y, z, index] = rows_[k];
         next = k + 1;
-        while (next < count && rows_[next].y <= y) ++next;
+        while (next < count && rows_[next].y <= y) {
+            if (ignorable && !ignorable(index, rows_[next].index)) return false;
+            ++next;
+        }
         const double left = next < count ? rows_[next].x : 0.0;
         const bool has_copy = k + 1 < count && rows_[k + 1].x == x && rows_[k + 1].y == y;
-        double area = has_copy ? 0.0 : (x - left) * (y - below);
-        if (!ignore_dominated && area > 0.0) {
-            shaded.clear();
-            for (std::size_t i = k + 1; i < next && rows_[i].x > left; ++i) {
-                if (rows_[i].y <= below) continue;
-                shaded.insert(shaded.end(), {rows_[i].x - left, rows_[i].y - below});
+        if (!has_copy) {
+            double edge = x;
+            double floor = below;
+            for (std::size_t i = k + 1; !ignorable && i < next && rows_[i].x > left; ++i) {
+                own[index] += (edge - rows_[i].x) * (y - floor);
+                edge = rows_[i].x;
+                floor = std::max(floor, rows_[i].y);
             }
-            area -= area_of_sorted(shaded.data(), static_cast<int>(shaded.size() / 2));
+            own[index] += (edge - left) * (y - floor);
         }
-        own[index] = std::max(0.0, area);
         below = y;
     }
+    return true;
 }
 
 }  // namespace paretopo::cpu

@@ -59,9 +59,11 @@ class CallRewards:
     def __init__(self, config: RewardsConfig, is_correct: Callable[[str, str], bool]) -> None:
         self._config = config
         self._is_correct = is_correct
+        support = config.n_opt_min_support
+        # A held-out question has one answer per evaluation: by itself it would always be the best.
         self._minima = {
-            held_out: CallMinimum(scope=config.n_opt_scope, min_support=config.n_opt_min_support)
-            for held_out in (False, True)
+            False: CallMinimum(scope=config.n_opt_scope, min_support=support),
+            True: CallMinimum(scope="running", min_support=support),
         }
         self._held_out = HeldOut(alpha=config.alpha, min_support=config.n_opt_min_support)
         self._frozen = False

@@ -11,8 +11,12 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
+if TYPE_CHECKING:
+    from paretopo_core.training.records import RunFolder
+
+_Command: TypeAlias = Callable[[argparse.Namespace], int]
 _WRONG_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 
@@ -84,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: the words after ``paretopo``; those of the process by default.
     """
     parsed = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = parsed.command
+    command: _Command = parsed.command
     try:
         return command(parsed)
     except _Refusal as refusal:
@@ -108,40 +112,50 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    info = commands.add_parser("info", help="versions, build, devices")
-    info.set_defaults(command=_info)
+    def add(
+        name: str, run: _Command, purpose: str, description: str, examples: str | None = None
+    ) -> argparse.ArgumentParser:
+        command = commands.add_parser(
+            name,
+            help=purpose,
+            description=description,
+            epilog=examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.set_defaults(command=run)
+        return command
 
-    train = commands.add_parser(
+    add("info", _info, "versions, build, devices", "What is installed, and on what machine.")
+
+    train = add(
         "train",
-        help="train a model, or go on with a run",
-        description="Two-stage ParetoPO training, as a configuration file says.",
-        epilog=_TRAIN_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        _train,
+        "train a model, or go on with a run",
+        "Two-stage ParetoPO training, as a configuration file says.",
+        _TRAIN_EXAMPLES,
     )
     train.add_argument("config", nargs="?", metavar="CONFIG.toml", help="what to train")
     train.add_argument("--resume", metavar="RUN", help="go on with the run in this folder")
     train.add_argument("--seed", type=int, help="seed, instead of the file's")
     train.add_argument("--steps", type=int, help="training steps, instead of the file's")
     train.add_argument("--out", metavar="DIR", help="where run folders go, instead of the file's")
-    train.set_defaults(command=_train)
 
-    report = commands.add_parser(
+    report = add(
         "report",
-        help="tables and pictures of runs",
-        description="Table before and after, picture of the front, picture of the dynamics.",
-        epilog=_REPORT_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        _report,
+        "tables and pictures of runs",
+        "Table before and after, picture of the front, picture of the dynamics.",
+        _REPORT_EXAMPLES,
     )
     report.add_argument("runs", nargs="+", metavar="RUN", help="a run folder")
     report.add_argument("--out", metavar="DIR", help="where to write")
-    report.set_defaults(command=_report)
 
-    bench = commands.add_parser(
+    bench = add(
         "bench",
-        help="time the core against its peers",
-        description="Time every operation against every installed peer, on one thread.",
-        epilog=_BENCH_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        _bench,
+        "time the core against its peers",
+        "Time every operation against every installed peer, on one thread.",
+        _BENCH_EXAMPLES,
     )
     bench.add_argument(
         "operations",
@@ -155,33 +169,31 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--out", metavar="DIR", help="where CSV files and pictures go")
     bench.add_argument("--plots-only", action="store_true", help="measure nothing, only draw")
     bench.add_argument("--promises", action="store_true", help="measure nothing, print the table")
-    bench.set_defaults(command=_bench)
 
-    search = commands.add_parser(
+    search = add(
         "serve-search",
-        help="answer searches in a corpus",
-        description="A search server with the HTTP protocol of Search-R1, for training.",
-        epilog=_SERVE_SEARCH_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        _serve_search,
+        "answer searches in a corpus",
+        "A search server with the HTTP protocol of Search-R1, for training.",
+        _SERVE_SEARCH_EXAMPLES,
     )
     search.add_argument("corpus", metavar="CORPUS", help="a JSONL file of passages")
     search.add_argument("--host", default="127.0.0.1", help="address to serve; %(default)s")
-    search.add_argument("--port", type=int, default=8000, help="%(default)s")
+    search.add_argument("--port", type=int, default=8000, help="%(default)s; 0 takes a free one")
     search.add_argument("--topk", type=int, default=3, help="passages a query; %(default)s")
-    search.add_argument("--index", metavar="DIR", help="where the index is kept")
+    search.add_argument("--index", metavar="PATH", help="where the index is kept")
     search.add_argument(
         "--engine",
         choices=["bm25", "dense"],
         default="bm25",
-        help="by words, or by meaning (embeddings of an E5 model); %(default)s",
+        help="by words, or by meaning with embeddings; %(default)s",
     )
     search.add_argument(
-        "--model", default="intfloat/e5-base-v2", help="embeds passages and queries; %(default)s"
+        "--model", default="intfloat/e5-base-v2", help="an E5 model, for dense; %(default)s"
     )
     search.add_argument(
-        "--faiss", default="Flat", help="kind of the dense index, for example IVF4096,Flat; Flat"
+        "--faiss", default="Flat", metavar="KIND", help="kind of dense index; %(default)s is exact"
     )
-    search.set_defaults(command=_serve_search)
     return parser
 
 
@@ -236,26 +248,30 @@ def _train(arguments: argparse.Namespace) -> int:
     except (ConfigError, OSError) as error:
         _refuse(str(error))
 
-    from paretopo_core.training.report import write_report
-
-    # By name: integrations/ becomes part of the package when it is built.
-    train = importlib.import_module(f"paretopo_core.integrations.{run.config.backend}.train").train
-
     try:
-        train(run.config, run, resume=arguments.resume is not None)
+        with run.claimed():
+            _carry_out(run, resume=arguments.resume is not None)
+    except ConfigError as error:
+        _refuse(str(error))
+    return 0
+
+
+def _carry_out(run: RunFolder, *, resume: bool) -> None:
+    try:
+        from paretopo_core.training.report import write_report
+
+        # By name: integrations/ becomes part of the package when it is built.
+        backend = importlib.import_module(f"paretopo_core.integrations.{run.config.backend}.train")
+        backend.train(run.config, run, resume=resume)
     except KeyboardInterrupt:
         run.finish("interrupted")
         print(f"\nparetopo: go on with: paretopo train --resume {run.path}", file=sys.stderr)
         raise
-    except ConfigError as error:
-        run.finish("failed")
-        _refuse(str(error))
     except Exception:
         run.finish("failed")
         raise
     run.finish()
     print(f"report: {write_report([run])}")
-    return 0
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -271,7 +287,7 @@ def _report(arguments: argparse.Namespace) -> int:
         runs = [RunFolder.open(path) for path in arguments.runs]
         out = None if arguments.out is None else Path(arguments.out)
         print(write_report(runs, out))
-    except (ConfigError, ValueError) as error:
+    except (ConfigError, OSError, ValueError) as error:
         _refuse(str(error))
     return 0
 
@@ -303,29 +319,22 @@ def _bench(arguments: argparse.Namespace) -> int:
 
 
 def _serve_search(arguments: argparse.Namespace) -> int:
-    from pathlib import Path
-
     _need("bm25s", "Stemmer", "numba", "starlette", "uvicorn", "tqdm", extra="search")
     if arguments.engine == "dense":
         _need("faiss", "torch", "transformers", extra="dense-search")
-    from paretopo_core.training.tools.search_engine.server import Engine, Limits, serve
+    from paretopo_core.training.tools.search_engine.command import serve_search
 
-    corpus = Path(arguments.corpus)
-    folder = None if arguments.index is None else Path(arguments.index)
-    if not 0 <= arguments.port <= 65535:
-        _refuse(f"port must be from 0 to 65535, got {arguments.port}")
     try:
-        limits = Limits(topk=arguments.topk)
-        engine: Engine
-        if arguments.engine == "dense":
-            from paretopo_core.training.tools.search_engine import dense
-
-            engine = dense.open_or_build(corpus, folder, arguments.model, arguments.faiss)
-        else:
-            from paretopo_core.training.tools.search_engine import bm25
-
-            engine = bm25.open_or_build(corpus, folder)
-        serve(engine, arguments.host, arguments.port, limits)
+        serve_search(
+            arguments.corpus,
+            index=arguments.index,
+            engine=arguments.engine,
+            model=arguments.model,
+            kind=arguments.faiss,
+            host=arguments.host,
+            port=arguments.port,
+            topk=arguments.topk,
+        )
     except (OSError, ValueError) as error:
         _refuse(str(error))
     return 0
