@@ -196,6 +196,13 @@ def test_a_bubblewrap_that_fails_is_told(monkeypatch, tmp_path):
         PythonInterpreter()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="users are mapped by root only")
+def test_a_root_that_may_not_map_users_is_told(monkeypatch):
+    monkeypatch.setattr(launch, "_NOBODY", 2**32 - 1)  # no user at all
+    with pytest.raises(SandboxError, match="this root may not map users"):
+        PythonInterpreter(preload=())
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

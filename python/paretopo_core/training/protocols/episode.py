@@ -31,20 +31,30 @@ class Turn:
 
 
 class Episode(Protocol):
-    """One rollout.
+    """One rollout."""
 
-    Attributes:
-        stop: strings that end the next piece of text; they belong to the text, the model wrote them
-            (vLLM: `include_stop_str_in_output`). Empty for a generation that only ends by itself.
-        turn_tokens: most tokens of the next piece of text, None for no limit of its own.
-        feedback_tokens: most tokens of a feedback, the first ones; None for no limit.
-        calls: tool executions so far.
-    """
+    @property
+    def stop(self) -> tuple[str, ...]:
+        """Strings that end the next piece of text; () for a generation that ends by itself.
 
-    stop: tuple[str, ...]
-    turn_tokens: int | None
-    feedback_tokens: int | None
-    calls: int
+        They belong to the text: the model wrote them (vLLM: `include_stop_str_in_output`).
+        """
+        ...
+
+    @property
+    def turn_tokens(self) -> int | None:
+        """Most tokens of the next piece of text, None for no limit of its own."""
+        ...
+
+    @property
+    def feedback_tokens(self) -> int | None:
+        """Most tokens of a feedback, the first ones; None for no limit."""
+        ...
+
+    @property
+    def calls(self) -> int:
+        """Tool executions so far."""
+        ...
 
     async def step(self, text: str) -> Turn:
         """Take in what was generated since the last turn, and call the tool if it asks for it.

@@ -14,7 +14,6 @@ import re
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 from typing import Literal
 
 from paretopo_core.training.tools.python_interpreter import PythonInterpreter
@@ -164,10 +163,5 @@ class MathGrader:
     def __enter__(self) -> MathGrader:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

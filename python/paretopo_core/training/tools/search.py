@@ -11,7 +11,6 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 from paretopo_core.training.tools.http_client import JsonClient, ServerError
@@ -179,12 +178,7 @@ class SearchClient:
     def __enter__(self) -> SearchClient:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -175,11 +175,22 @@ class Jail:
             # Killing bubblewrap alone would leave the jail running.
             self._init = os.pidfd_open(child)
             if as_root:
-                for kind in ("uid", "gid"):
-                    Path(f"/proc/{child}/{kind}_map").write_text(
-                        f"0 0 1\n{_PROGRAM_USER} {_NOBODY} 1\n", encoding="ascii"
-                    )
+                self._map_users(child)
                 go.write(b"1")
+
+    def _map_users(self, process: int) -> None:
+        try:
+            for kind in ("uid", "gid"):
+                Path(f"/proc/{process}/{kind}_map").write_text(
+                    f"0 0 1\n{_PROGRAM_USER} {_NOBODY} 1\n", encoding="ascii"
+                )
+        except OSError as error:
+            self._process.kill()  # and with it the jail, which waits for it
+            self._process.wait()
+            raise SandboxError(
+                f"this root may not map users into a namespace ({error}): run as another user, or "
+                'say isolation = "process"'
+            ) from None
 
 
 def _bubblewrap(readable: Sequence[str], *, as_root: bool) -> list[str]:
