@@ -189,7 +189,7 @@ HOSTILE = [
 def test_hostile_latex_is_wrong_in_time(grader, latex):
     started = time.monotonic()
     assert not grader.equal(latex, "7.5")
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 50  # 3 s of processor time, on however busy a machine
     assert grader.equal("0.25", r"\frac{1}{4}")
 
 

@@ -243,6 +243,18 @@ def test_process_isolation_keeps_the_limits_and_warns(monkeypatch):
         unharmed(python)
 
 
+def test_processor_time_is_limited_apart():
+    with PythonInterpreter(timeout=60.0, cpu_seconds=1, workers=1, preload=()) as python:
+        ignores = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\n"
+        for prefix, limit in (("", "time"), (ignores, None)):
+            result = python.run(prefix + "while True: pass")
+            assert result.seconds < 50
+            assert result.limit == limit
+            assert result.returncode in (-signal.SIGXCPU, -signal.SIGKILL)
+        assert python.run("import time; time.sleep(1.5)").returncode == 0
+        unharmed(python)
+
+
 def test_readable_folders_are_read_only(tmp_path):
     (tmp_path / "data").write_text("here")
     tmp_path.chmod(0o755)

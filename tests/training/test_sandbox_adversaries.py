@@ -114,7 +114,8 @@ CURIOUS = {
     """,
     "writing outside": """if 1:
         import os
-        for folder, _, _ in os.walk('/'):
+        for folder, inner, _ in os.walk('/'):
+            if folder.count('/') > 3: inner.clear()
             if folder.startswith(('/proc', '/tmp', '/dev/shm')): continue
             try: open(folder + '/planted', 'w').close(); print(folder)
             except OSError: pass

@@ -19,6 +19,7 @@ from typing import Literal
 from paretopo_core.training.tools.python_interpreter import PythonInterpreter
 
 _LONGEST = 2000  # characters of an answer; longer ones are wrong
+_PATIENCE = 30  # seconds by the clock for each of processor time
 _REMEMBERED = 100_000  # pairs of answers: the rollouts of a group repeat each other
 
 _PROGRAM = """
@@ -93,7 +94,8 @@ class MathGrader:
     r"""Grades responses; any number of threads may ask at once.
 
     Args:
-        timeout: seconds for one comparison; what takes longer is wrong.
+        cpu_seconds: processor time for one comparison; what takes longer is wrong. Not time by
+            the clock: a busy machine must not make right answers wrong.
         workers: comparisons at a time.
         isolation: as for `PythonInterpreter`. What is run is no program of a model's, only a reader
             of LaTeX that it wrote: "process" is defensible where there is no bubblewrap.
@@ -106,14 +108,15 @@ class MathGrader:
     def __init__(
         self,
         *,
-        timeout: float = 2.0,
+        cpu_seconds: int = 2,
         workers: int = 2,
         isolation: Literal["bubblewrap", "process"] = "bubblewrap",
     ) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said above
             self._python = PythonInterpreter(
-                timeout=timeout,
+                timeout=_PATIENCE * cpu_seconds,
+                cpu_seconds=cpu_seconds,
                 workers=workers,
                 isolation=isolation,
                 preload=("math_verify",),
@@ -151,9 +154,13 @@ class MathGrader:
             return mine.removeprefix("+").lstrip("0") == theirs.removeprefix("+").lstrip("0")
         return self._same(given, answer)
 
-    def _same_mathematics(self, given: str, answer: str) -> bool:
+    def _same_mathematics(self, given: str, answer: str, _twice: bool = False) -> bool:
         sides = json.dumps([answer.strip().strip("$"), given.strip().strip("$")])
-        return self._python.run(_PROGRAM.format(sides=sides)).stdout == "True\n"
+        result = self._python.run(_PROGRAM.format(sides=sides))
+        if result.limit == "sandbox" and not _twice:
+            # A worker can be lost to the memory of the machine: that is not the answer's fault.
+            return self._same_mathematics(given, answer, _twice=True)
+        return result.stdout == "True\n"
 
     def close(self) -> None:
         """Stop the workers."""

@@ -86,6 +86,8 @@ class PythonInterpreter:
 
     Args:
         timeout: seconds a program may run.
+        cpu_seconds: seconds of processor time that one of its processes may take, whole ones; by
+            default so many that `timeout` comes first. Unlike it, the same on a busy machine.
         memory_mb: MiB it may allocate, beyond what the interpreter and its modules take.
         workers: programs at a time.
         isolation: "bubblewrap", or "process" for none.
@@ -118,9 +120,11 @@ class PythonInterpreter:
         executable: str | None = None,
         preload: Sequence[str] = _PRELOADED,
         readable: Sequence[str | Path] = (),
+        cpu_seconds: int | None = None,
     ) -> None:
         limits: dict[str, float] = {
             "timeout": timeout,
+            "cpu_seconds": 1 if cpu_seconds is None else cpu_seconds,
             "memory_mb": memory_mb,
             "processes": processes,
             "output_kb": output_kb,
@@ -131,6 +135,8 @@ class PythonInterpreter:
             whole = name == "timeout" or isinstance(value, int)
             if isinstance(value, bool) or not whole or not 0 < value < math.inf:
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
+        if cpu_seconds is None:
+            limits["cpu_seconds"] = math.ceil(timeout) + 2
         if isolation not in get_args(Isolation):
             raise ValueError(f'isolation must be "bubblewrap" or "process", got {isolation!r}')
         if isolation == "process":

@@ -52,6 +52,8 @@ def watch(request: dict[str, Any]) -> tuple[dict[str, Any], bytes, bytes]:
     limit = _wait(process, output, request, started)
     seconds = time.monotonic() - started
     status = _end_all(process, jailed=request["jailed"])
+    if status == -signal.SIGXCPU:
+        limit = "time"
     if not request["jailed"]:
         shutil.rmtree(folder, ignore_errors=True)
     most = request["output_kb"] * 1024

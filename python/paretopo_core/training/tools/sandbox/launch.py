@@ -185,8 +185,10 @@ class Jail:
                     f"0 0 1\n{_PROGRAM_USER} {_NOBODY} 1\n", encoding="ascii"
                 )
         except OSError as error:
-            self._process.kill()  # and with it the jail, which waits for it
-            self._process.wait()
+            with self._process, self._complaints:
+                self._process.kill()  # and with it the jail, which waits for it
+            assert self._init is not None
+            os.close(self._init)
             raise SandboxError(
                 f"this root may not map users into a namespace ({error}): run as another user, or "
                 'say isolation = "process"'

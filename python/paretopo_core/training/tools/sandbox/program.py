@@ -61,7 +61,6 @@ def _limit(request: dict[str, Any]) -> None:
         # On top of what the interpreter and its modules have mapped already.
         resource.RLIMIT_AS: mapped + request["memory_mb"] * _MB,
         resource.RLIMIT_FSIZE: request["file_mb"] * _MB,
-        resource.RLIMIT_CPU: int(request["timeout"]) + 2,
         resource.RLIMIT_NOFILE: _OPEN_FILES,
         resource.RLIMIT_CORE: 0,
     }
@@ -69,6 +68,8 @@ def _limit(request: dict[str, Any]) -> None:
         limits[resource.RLIMIT_NPROC] = request["processes"] + 4  # 4 are ours
     for name, value in limits.items():
         resource.setrlimit(name, (int(value), int(value)))
+    # At the first a signal that tells what it is for, at the second the end.
+    resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_seconds"], request["cpu_seconds"] + 1))
     os.nice(5)  # the machine has a model to train
 
 
