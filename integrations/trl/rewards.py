@@ -15,6 +15,7 @@ from paretopo_core.training.rewards.tool_calls import CallMinimum, tool_economy
 from paretopo_core.training.sections import RewardsConfig
 
 Message = dict[str, Any]
+Completion = list[Message] | str
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class CallRewards:
     TRL calls both functions for each batch, in every process with that process's rollouts. The
     fewest calls of a prompt are those of all its rollouts, so they are gathered first.
 
-    The data set needs the columns row, id, kind, answer and held_out.
+    The data set needs the columns row, id, kind, answer and held_out. Completions are messages, or
+    texts where a protocol in plain text made them; then `calls` counts the tool executions.
 
     Args:
         config: Fall per call, scope and support of the minimum, what held-out minima do.
@@ -68,9 +70,9 @@ class CallRewards:
         self.scored: list[Scored] = []
 
     def correct(
-        self, completions: Sequence[list[Message]], answer: Sequence[str], **_: Any
+        self, completions: Sequence[Completion], answer: Sequence[str], **_: Any
     ) -> list[float]:
-        """1.0 where the last message answers rightly, else 0.0; one per completion."""
+        """1.0 where the text or its last message answers rightly, else 0.0; one per completion."""
         return [
             float(self._solved(messages, right))
             for messages, right in zip(completions, answer, strict=True)
@@ -78,19 +80,22 @@ class CallRewards:
 
     def economy(
         self,
-        completions: Sequence[list[Message]],
+        completions: Sequence[Completion],
         answer: Sequence[str],
         row: Sequence[int],
         id: Sequence[str],
         kind: Sequence[str],
         held_out: Sequence[bool],
+        calls: Sequence[int] | None = None,
         **_: Any,
     ) -> list[float]:
         """`exp(-alpha * |calls - fewest|)`; the rollouts at hand count towards the fewest."""
+        if calls is None:
+            calls = [calls_made(completion) for completion in completions]
         local = [
-            Scored(at, name, held, of_kind, self._solved(messages, right), calls_made(messages))
-            for messages, right, at, name, of_kind, held in zip(
-                completions, answer, row, id, kind, held_out, strict=True
+            Scored(at, name, held, of_kind, self._solved(completion, right), count)
+            for completion, right, at, name, of_kind, held, count in zip(
+                completions, answer, row, id, kind, held_out, calls, strict=True
             )
         ]
         self.scored = gather_object(local)
@@ -139,8 +144,10 @@ class CallRewards:
         self._held_out.load_state_dict(state["evaluations"])
         self._frozen = bool(state["frozen"])
 
-    def _solved(self, messages: list[Message], answer: str) -> bool:
+    def _solved(self, messages: Completion, answer: str) -> bool:
         """A response that ends in a tool call or its result gave no answer."""
+        if isinstance(messages, str):
+            return self._is_correct(messages, answer)
         if not messages or messages[-1]["role"] != "assistant" or messages[-1].get("tool_calls"):
             return False
         return self._is_correct(messages[-1]["content"], answer)
@@ -160,10 +167,15 @@ class CallRewards:
         return float(tool_economy(np.array([rollout.calls]), fewest, self._config.alpha)[0])
 
 
-def calls_made(messages: Sequence[Message]) -> int:
+def calls_made(messages: Completion) -> int:
     """Tool executions in a response; each leaves one message of role "tool".
+
+    Raises:
+        ValueError: The response is a text, which does not tell.
 
     >>> calls_made([{"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}])
     1
     """
+    if isinstance(messages, str):
+        raise ValueError("calls of a text are not to be seen: the rollouts must hand over `calls`")
     return sum(message["role"] == "tool" for message in messages)

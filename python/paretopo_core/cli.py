@@ -1,4 +1,4 @@
-"""The command line: ``paretopo info | train | report | bench``.
+"""The command line: ``paretopo info | train | report | bench | serve-search``.
 
 Every subcommand imports what it needs when it runs, so that ``paretopo --help`` is quick and
 ``paretopo info`` works where only NumPy is installed.
@@ -27,6 +27,7 @@ examples:
   paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
   paretopo report runs/RUN                        draw table and pictures again
   paretopo bench --quick                          time the core against its peers
+  paretopo serve-search corpus.jsonl              answer searches in a corpus, for training
 """
 
 _TRAIN_EXAMPLES = """\
@@ -63,6 +64,21 @@ Peers that are not installed are left out: pip install 'paretopo[bench]' brings 
 answer is checked before it is timed; a peer that is wrong, crashes or takes too long gets a row
 that says so. Without --out, results go to bench/results/MACHINE, the machine's name being made of
 its processor.
+"""
+
+_SERVE_SEARCH_EXAMPLES = """\
+examples:
+  paretopo serve-search corpus.jsonl
+  paretopo serve-search wiki-18.jsonl --port 8001 --index /data/wiki-18.bm25
+  paretopo serve-search wiki-18.jsonl --engine dense --model intfloat/e5-base-v2 --faiss HNSW32
+
+  curl -s http://127.0.0.1:8000/retrieve -H 'content-type: application/json' \\
+    -d '{"queries": ["longest river"], "topk": 3, "return_scores": true}'
+
+A line of the corpus is {"id": "7", "contents": "\\"Title\\"\\ntext"}, as in Search-R1's
+wiki-18.jsonl, or has "title" and "text" instead of "contents". The index is made once and kept
+beside the corpus; a corpus that changed gets a new one. docs/tools.md tells sizes, times and the
+protocol. There are no passwords: whoever reaches the address can search.
 """
 
 
@@ -160,6 +176,31 @@ def _parser() -> argparse.ArgumentParser:
     )
     bench.add_argument("--plots-only", action="store_true", help="measure nothing, only draw")
     bench.add_argument("--promises", action="store_true", help="measure nothing, print the table")
+
+    search = add(
+        "serve-search",
+        _serve_search,
+        "answer searches in a corpus",
+        "A search server with the HTTP protocol of Search-R1, for training.",
+        _SERVE_SEARCH_EXAMPLES,
+    )
+    search.add_argument("corpus", metavar="CORPUS", help="a JSONL file of passages")
+    search.add_argument("--host", default="127.0.0.1", help="address to serve; %(default)s")
+    search.add_argument("--port", type=int, default=8000, help="%(default)s; 0 takes a free one")
+    search.add_argument("--topk", type=int, default=3, help="passages a query; %(default)s")
+    search.add_argument("--index", metavar="PATH", help="where the index is kept")
+    search.add_argument(
+        "--engine",
+        choices=["bm25", "dense"],
+        default="bm25",
+        help="by words, or by meaning with embeddings; %(default)s",
+    )
+    search.add_argument(
+        "--model", default="intfloat/e5-base-v2", help="an E5 model, for dense; %(default)s"
+    )
+    search.add_argument(
+        "--faiss", default="Flat", metavar="KIND", help="kind of dense index; %(default)s is exact"
+    )
     return parser
 
 
@@ -297,6 +338,28 @@ def _bench_gpu(arguments: argparse.Namespace) -> int:
         folder = command.measure_gpu(arguments.out, quick=arguments.quick, resume=arguments.resume)
         for path in command.draw((), folder):
             print(path)
+    except (OSError, ValueError) as error:
+        _refuse(str(error))
+    return 0
+
+
+def _serve_search(arguments: argparse.Namespace) -> int:
+    _need("bm25s", "Stemmer", "numba", "starlette", "uvicorn", "tqdm", extra="search")
+    if arguments.engine == "dense":
+        _need("faiss", "torch", "transformers", extra="dense-search")
+    from paretopo_core.training.tools.search_engine.command import serve_search
+
+    try:
+        serve_search(
+            arguments.corpus,
+            index=arguments.index,
+            engine=arguments.engine,
+            model=arguments.model,
+            kind=arguments.faiss,
+            host=arguments.host,
+            port=arguments.port,
+            topk=arguments.topk,
+        )
     except (OSError, ValueError) as error:
         _refuse(str(error))
     return 0

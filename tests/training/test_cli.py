@@ -39,7 +39,8 @@ def toml(tmp_path):
 
 
 def test_help_teaches_with_examples(capsys):
-    for words in (["--help"], ["train", "--help"], ["report", "--help"]):
+    for command in ([], ["train"], ["report"], ["serve-search"]):
+        words = [*command, "--help"]
         with pytest.raises(SystemExit) as stopped:
             cli.main(words)
         assert stopped.value.code == 0

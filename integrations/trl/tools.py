@@ -1,0 +1,62 @@
+"""The tools as functions for TRL's `tools=`, for models whose chat template can call tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from paretopo_core.training.protocols.search_r1 import documents
+from paretopo_core.training.protocols.torl import observation
+from paretopo_core.training.tools.python_interpreter import ProgramResult
+from paretopo_core.training.tools.search import Document
+
+
+class _RunsPrograms(Protocol):
+    def run(self, code: str) -> ProgramResult: ...
+
+
+class _Searches(Protocol):
+    def search(self, query: str) -> list[Document]: ...
+
+
+def make_python_tool(interpreter: _RunsPrograms) -> Callable[[str], str]:
+    """A function named `python`, from a program to what it printed, shortened as ToRL does.
+
+    Args:
+        interpreter: a `PythonInterpreter` or `SandboxFusion`.
+    """
+
+    # The docstring of the inner function is the description that the model is shown.
+    def python(code: str) -> str:
+        """Runs a Python program. Only what it prints is seen.
+
+        Args:
+            code: The program, for example print(2**64).
+
+        Returns:
+            What it printed, or its error.
+        """
+        return observation(interpreter.run(code))
+
+    return python
+
+
+def make_search_tool(client: _Searches) -> Callable[[str], str]:
+    """A function named `search`, from a query to passages, numbered as in Search-R1.
+
+    Args:
+        client: a `SearchClient`.
+    """
+
+    def search(query: str) -> str:
+        """Searches an encyclopedia.
+
+        Args:
+            query: What to look for, for example capital of Norway.
+
+        Returns:
+            The passages that fit best.
+        """
+        return documents(client.search(query)).strip()
+
+    return search

@@ -1,0 +1,1 @@
+"""How a model's text and a tool take turns: one file per protocol, no framework in sight."""

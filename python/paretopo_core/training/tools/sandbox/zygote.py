@@ -1,0 +1,98 @@
+"""Loads modules once, then forks a cell for each program that comes in on standard input.
+
+A frame is a 4-byte length, big endian, and that many bytes of JSON. Requests hold "code" and the
+limits; answers hold "returncode", "limit", "seconds" and the lengths "stdout" and "stderr" of the
+raw bytes that follow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import struct
+import sys
+import traceback
+from typing import Any
+
+from . import cell, kernel
+
+
+def main(settings: dict[str, Any]) -> None:
+    """Serve until standard input ends.
+
+    Args:
+        settings: "jailed", "user", "kept" and the limits, for every program; "preload",
+            the modules to load.
+    """
+    sys.path.pop(0)  # where this package was found
+    sys.dont_write_bytecode = True
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
+        score.write("1000")  # when memory runs out, programs go first, not the model
+    for module in settings.pop("preload"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    here = os.open("/proc/self/ns/pid", os.O_RDONLY) if settings["jailed"] else -1
+    gc.collect()
+    gc.freeze()  # what is there now is never collected, so forks need not copy its pages
+    gc.disable()
+    _send(answers, {"ready": sys.version})
+    while (request := _receive(0)) is not None:
+        process = _fork(here)
+        if process == 0:
+            try:
+                told, out, err = cell.watch({**settings, **request})
+                told |= {"stdout": len(out), "stderr": len(err)}
+                _send(answers, told, out + err)
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(70)
+        _, status = os.waitpid(process, 0)
+        if status != 0:
+            sys.exit(f"a cell ended with status {status}")
+
+
+def _fork(here: int) -> int:
+    """Fork into a new process namespace, if there are namespaces."""
+    if here < 0:
+        return os.fork()
+    kernel.unshare(kernel.CLONE_NEWPID)  # children only; this process stays where it is
+    try:
+        return os.fork()
+    finally:
+        # In the child this is refused, and needless: its own children belong to its namespace.
+        with contextlib.suppress(OSError):
+            kernel.setns(here, kernel.CLONE_NEWPID)
+
+
+def _send(pipe: int, message: dict[str, Any], raw: bytes = b"") -> None:
+    text = json.dumps(message).encode()
+    left = memoryview(struct.pack(">I", len(text)) + text + raw)
+    while left:
+        left = left[os.write(pipe, left) :]
+
+
+def _receive(pipe: int) -> dict[str, Any] | None:
+    head = _read(pipe, 4)
+    if head is None:
+        return None
+    body = _read(pipe, struct.unpack(">I", head)[0])
+    if body is None:
+        return None
+    request: dict[str, Any] = json.loads(body)
+    return request
+
+
+def _read(pipe: int, count: int) -> bytes | None:
+    data = b""
+    while len(data) < count:
+        chunk = os.read(pipe, count - len(data))
+        if not chunk:
+            return None
+        data += chunk
+    return data

@@ -1,0 +1,131 @@
+"""Passages in a JSONL file: one a line, read from the file when it is wanted."""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+_OFFSETS = "offsets.npy"
+_MANIFEST = "manifest.json"
+
+
+class CorpusError(ValueError):
+    """The corpus cannot be read; the message names file and line."""
+
+
+class Corpus:
+    """The passages of a JSONL file, by row.
+
+    A line is `{"id": …, "contents": "\\"Title\\"\\ntext"}`, as in Search-R1's Wikipedia, or has
+    "title" and "text" instead of "contents". Threads may read at once. In memory are 8 bytes a
+    passage, and what the system caches of the file.
+
+    Args:
+        path: the file.
+        offsets: (passages + 1,) where each line begins, in bytes, and where the last one ends.
+    """
+
+    def __init__(self, path: Path, offsets: NDArray[np.int64]) -> None:
+        self.path = path
+        self._offsets = offsets
+        with path.open("rb") as file:
+            self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def __len__(self) -> int:
+        """Number of passages."""
+        return len(self._offsets) - 1
+
+    def __getitem__(self, row: int) -> dict[str, str]:
+        """Id and contents of a passage."""
+        line = self._bytes[int(self._offsets[row]) : int(self._offsets[row + 1])]
+        return _passage(line, self.path, row)
+
+
+def scan(path: Path) -> Corpus:
+    """Find where the passages of a file begin.
+
+    Raises:
+        CorpusError: the file is missing, or has no passages.
+    """
+    try:
+        size = path.stat().st_size
+        file = path.open("rb")
+    except OSError as error:
+        raise CorpusError(f"cannot read the corpus {path}: {error.strerror}") from None
+    ends = [0]
+    with file, _bar(size, "finding passages") as bar:
+        for line in file:
+            ends.append(ends[-1] + len(line))
+            bar.update(len(line))
+    if len(ends) == 1:
+        raise CorpusError(f"the corpus {path} is empty")
+    return Corpus(path, np.array(ends, np.int64))
+
+
+def texts(corpus: Corpus, what: str) -> Iterator[str]:
+    """The contents of all passages in order, under a progress bar.
+
+    Raises:
+        CorpusError: a line is no passage.
+    """
+    with _bar(int(corpus._offsets[-1]), what) as bar, corpus.path.open("rb") as file:
+        for row, line in enumerate(file):
+            yield _passage(line, corpus.path, row)["contents"]
+            bar.update(len(line))
+
+
+def save(corpus: Corpus, folder: Path, about: dict[str, Any]) -> None:
+    """Keep where the passages begin beside an index, and what the index was made of."""
+    np.save(folder / _OFFSETS, corpus._offsets)
+    manifest = {**about, **_state(corpus.path), "passages": len(corpus)}
+    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=2), encoding="utf-8")
+
+
+def reopen(path: Path, folder: Path, about: dict[str, Any]) -> Corpus | None:
+    """The corpus of an index; None if there is no such index, or it is of another state or make."""
+    try:
+        kept = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        if any(kept.get(name) != value for name, value in {**about, **_state(path)}.items()):
+            return None
+        return Corpus(path, np.load(folder / _OFFSETS, mmap_mode="r"))
+    except FileNotFoundError:
+        return None
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    """What an index was made of."""
+    kept: dict[str, Any] = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    return kept
+
+
+def _state(path: Path) -> dict[str, int]:
+    stat = path.stat()
+    return {"bytes": stat.st_size, "modified_ns": stat.st_mtime_ns}
+
+
+def _passage(line: bytes, path: Path, row: int) -> dict[str, str]:
+    try:
+        passage = json.loads(line)
+    except ValueError as error:
+        raise CorpusError(f"{path}, line {row + 1}: no JSON: {error}") from None
+    if isinstance(passage, dict):
+        if isinstance(contents := passage.get("contents"), str):
+            return {"id": str(passage.get("id", row)), "contents": contents}
+        if isinstance(passage.get("title"), str) and isinstance(passage.get("text"), str):
+            contents = f'"{passage["title"]}"\n{passage["text"]}'
+            return {"id": str(passage.get("id", row)), "contents": contents}
+    raise CorpusError(
+        f'{path}, line {row + 1}: expected {{"id": …, "contents": …}} or {{"id": …, "title": …, '
+        f'"text": …}}, got {line[:100].decode(errors="replace")!r}'
+    )
+
+
+def _bar(size: int, what: str) -> Any:
+    return tqdm(total=size, desc=what, unit="B", unit_scale=True)

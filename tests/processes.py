@@ -1,0 +1,43 @@
+"""What /proc tells of processes, and whether an interpreter is as it was."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+SECRET = "a-secret-of-the-parent"
+
+
+def unharmed(python):
+    """The next program runs as if nothing had been."""
+    result = python.run("print(6 * 7)")
+    assert (result.stdout, result.stderr, result.returncode, result.limit) == ("42\n", "", 0, None)
+
+
+def alive(pid):
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def descendants(pid):
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    below = {pid}
+    while more := {one for one, parent in parents.items() if parent in below} - below:
+        below |= more
+    return sorted(below - {pid})
+
+
+def names_of_processes():
+    names = set()
+    for name in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            names.add(name.read_text().strip())
+    return names
+
+
+def resident(pid):
+    return int(Path(f"/proc/{pid}/status").read_text().split("VmRSS:")[1].split()[0])
