@@ -14,6 +14,7 @@ from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 from trl import GRPOConfig
 
+from paretopo_core.integrations.huggingface.warmup import warm_up
 from paretopo_core.integrations.trl.callbacks import (
     LearningRateFactor,
     Progress,
@@ -25,7 +26,6 @@ from paretopo_core.integrations.trl.policy import TINY, load_policy
 from paretopo_core.integrations.trl.recording import Evaluations, Steps
 from paretopo_core.integrations.trl.rewards import CallRewards
 from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
-from paretopo_core.integrations.trl.warmup import warm_up
 from paretopo_core.training.config import RunConfig
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.paretopo import ParetoPO

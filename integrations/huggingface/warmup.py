@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from paretopo_core.integrations.trl.checkpoints import write_whole
+from paretopo_core.integrations.huggingface.files import write_whole
 from paretopo_core.training.sections import WarmupConfig
 
 Conversation = list[dict[str, Any]]
