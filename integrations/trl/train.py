@@ -15,13 +15,13 @@ from transformers.utils import logging as transformers_logging
 from trl import GRPOConfig
 
 from paretopo_core.integrations.huggingface.warmup import warm_up
+from paretopo_core.integrations.interrupt import Interrupt
 from paretopo_core.integrations.trl.callbacks import (
     LearningRateFactor,
     Progress,
     WholeCheckpoints,
 )
 from paretopo_core.integrations.trl.checkpoints import Checkpoints
-from paretopo_core.integrations.trl.interrupt import Interrupt
 from paretopo_core.integrations.trl.policy import TINY, load_policy
 from paretopo_core.integrations.trl.recording import Evaluations, Steps
 from paretopo_core.integrations.trl.rewards import CallRewards

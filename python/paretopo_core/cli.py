@@ -11,7 +11,10 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from paretopo_core.training.config import RunConfig
 
 _WRONG_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, what shells expect
@@ -30,6 +33,10 @@ examples:
   paretopo train examples/calculator.toml
   paretopo train examples/calculator.toml --seed 3 --steps 20 --out trials
   paretopo train --resume runs/calculator-recommended-seed3-20260101-120000
+  paretopo train examples/math_qwen2.5_7b.toml --rehearse
+
+A rehearsal runs a configuration for OpenRLHF at a small size on a CPU, before a GPU is paid for:
+docs/openrlhf.md. Words after -- go to OpenRLHF's own command line and win over the file.
 
 The file is TOML; docs/training.md explains every key. An unknown key or a value out of range is
 refused before anything is loaded. The run folder holds the resolved configuration, steps.jsonl,
@@ -107,6 +114,11 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--seed", type=int, help="seed, instead of the file's")
     train.add_argument("--steps", type=int, help="training steps, instead of the file's")
     train.add_argument("--out", metavar="DIR", help="where run folders go, instead of the file's")
+    train.add_argument("--backend", choices=("trl", "openrlhf"), help="instead of the file's")
+    train.add_argument(
+        "--rehearse", action="store_true", help="run it small, on a CPU (backend openrlhf only)"
+    )
+    train.add_argument("options", nargs="*", metavar="-- OPTION", help="options of OpenRLHF")
     train.set_defaults(command=_train)
 
     report = commands.add_parser(
@@ -176,21 +188,30 @@ def _train(arguments: argparse.Namespace) -> int:
             ("seed", arguments.seed),
             ("optimiser.steps", arguments.steps),
             ("run.out", arguments.out),
+            ("backend", arguments.backend),
         )
         if value is not None
     }
+    options: list[str] = arguments.options
+    if arguments.resume is not None and (arguments.config or "").startswith("--"):
+        options, arguments.config = [arguments.config, *options], None
     if (arguments.config is None) == (arguments.resume is None):
         _refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
-    if arguments.resume is not None and given:
-        _refuse("a resumed run keeps its own configuration: drop --seed, --steps and --out")
+    if arguments.resume is not None and (given or arguments.rehearse):
+        _refuse("a resumed run keeps its own configuration: drop all options but --resume")
     try:
         if arguments.resume is not None:
             run = RunFolder.open(arguments.resume)
-            _need_training_packages()
         else:
             config = load(arguments.config, given)
-            _need_training_packages()
+            left: list[str] = []
+            if arguments.rehearse:
+                config, left = _rehearsed(config, arguments.steps)
+            _check_backend(config.backend, options)
             run = RunFolder.create(config.run.out, config)
+            if arguments.rehearse:
+                run.update_manifest(rehearsal=left)
+        _check_backend(run.config.backend, options)
     except (ConfigError, OSError) as error:
         _refuse(str(error))
 
@@ -198,9 +219,10 @@ def _train(arguments: argparse.Namespace) -> int:
 
     # By name: integrations/ becomes part of the package when it is built.
     train = importlib.import_module(f"paretopo_core.integrations.{run.config.backend}.train").train
+    extra = {"options": options} if options else {}
 
     try:
-        train(run.config, run, resume=arguments.resume is not None)
+        train(run.config, run, resume=arguments.resume is not None, **extra)
     except KeyboardInterrupt:
         run.finish("interrupted")
         print(f"\nparetopo: go on with: paretopo train --resume {run.path}", file=sys.stderr)
@@ -260,8 +282,22 @@ def _bench(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _need_training_packages() -> None:
-    _need("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm")
+def _rehearsed(config: RunConfig, steps: int | None) -> tuple[RunConfig, list[str]]:
+    """The configuration at a small size, and what that leaves to a GPU."""
+    if config.backend != "openrlhf":
+        _refuse(f'--rehearse is for backend = "openrlhf", this file has "{config.backend}"')
+    plan = importlib.import_module("paretopo_core.integrations.openrlhf.rehearsal_plan")
+    return plan.rehearsed(config, steps=steps), plan.not_covered(config)
+
+
+def _check_backend(backend: str, options: Sequence[str]) -> None:
+    if options and (backend != "openrlhf" or not options[0].startswith("--")):
+        _refuse(f"words after the configuration are options of OpenRLHF, got {' '.join(options)}")
+    packages = {
+        "trl": ("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm"),
+        "openrlhf": ("torch", "transformers", "openrlhf", "ray", "vllm", "deepspeed", "matplotlib"),
+    }
+    _need(*packages[backend], extra="train" if backend == "trl" else "openrlhf")
 
 
 def _need(*packages: str, extra: str = "train") -> None:

@@ -24,9 +24,9 @@ from paretopo_core.integrations.huggingface.tiny_model import (  # noqa: E402
     make_tokenizer,
 )
 from paretopo_core.integrations.huggingface.warmup import collate, encode, warm_up  # noqa: E402
+from paretopo_core.integrations.interrupt import Interrupt  # noqa: E402
 from paretopo_core.integrations.trl.callbacks import LearningRateFactor  # noqa: E402
 from paretopo_core.integrations.trl.checkpoints import Checkpoints  # noqa: E402
-from paretopo_core.integrations.trl.interrupt import Interrupt  # noqa: E402
 from paretopo_core.integrations.trl.rewards import CallRewards, calls_made  # noqa: E402
 from paretopo_core.training.sections import RewardsConfig, WarmupConfig  # noqa: E402
 from paretopo_core.training.tasks.calculator import (  # noqa: E402

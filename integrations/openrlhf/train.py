@@ -1,0 +1,93 @@
+"""`paretopo train` on OpenRLHF: prepare, start Ray, run OpenRLHF's command with our classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paretopo_core.integrations.interrupt import Interrupt
+from paretopo_core.integrations.openrlhf.options import openrlhf_options, steps_per_epoch
+from paretopo_core.integrations.openrlhf.prepare import prepare
+from paretopo_core.integrations.openrlhf.rehearsal import (
+    prepare_process,
+    start_ray,
+    use_cpu_engines,
+)
+from paretopo_core.integrations.openrlhf.rehearsal_checks import check, told
+from paretopo_core.integrations.openrlhf.rehearsal_plan import rehearsed_options
+from paretopo_core.integrations.openrlhf.version import openrlhf_version
+from paretopo_core.training.config import RunConfig
+from paretopo_core.training.records import RunFolder
+
+
+def train(
+    config: RunConfig, run: RunFolder, *, resume: bool = False, options: Sequence[str] = ()
+) -> None:
+    """Run a configuration to its end; records, checkpoints and the model go to the run folder.
+
+    Args:
+        config: What to do.
+        run: Where it is kept; on a cluster, a folder that every machine sees.
+        resume: Go on from OpenRLHF's last checkpoint (or from the beginning).
+        options: Further options of OpenRLHF, which win over the configuration.
+
+    Raises:
+        ConfigError: The installed OpenRLHF does not fit, a file is missing or wrong, or the
+            configuration asks for what OpenRLHF cannot do.
+        BadRollout: The agent failed, hung, or returned no finite reward; names the prompt.
+        RuntimeError: Training ended before its last step.
+    """
+    version = openrlhf_version()
+    rehearsal = bool(run.manifest.get("rehearsal"))
+    if rehearsal:
+        (run.path / "rehearsal").mkdir(exist_ok=True)
+        prepare_process()
+    with Interrupt() as interrupt:
+        files = prepare(config, run, lambda: interrupt.came)
+    words = openrlhf_options(config, run, files, version, resume=resume)
+    if rehearsal:
+        words = rehearsed_options(words)
+    _run([*words, *options], config, run, steps_per_epoch(config, files), resume, rehearsal)
+    if rehearsal:
+        print(told(check(run), run.manifest["rehearsal"]))
+
+
+def _run(
+    words: Sequence[str],
+    config: RunConfig,
+    run: RunFolder,
+    epoch: int,
+    resume: bool,
+    rehearsal: bool,
+) -> None:
+    import ray
+
+    from paretopo_core.integrations.openrlhf.launch import (
+        run_command,
+        start_brain,
+        worker_environment,
+    )
+
+    if rehearsal:
+        cluster = config.openrlhf
+        engines = 0 if cluster.colocate else cluster.engines
+        start_ray(cluster.nodes * cluster.gpus_per_node + engines, worker_environment(config))
+        use_cpu_engines()
+        from paretopo_core.integrations.openrlhf.rehearsal_processes import RehearsedPolicyActor
+
+        policy: type = RehearsedPolicyActor
+    else:
+        ray.init(runtime_env={"env_vars": worker_environment(config)})
+        from paretopo_core.integrations.openrlhf.actor import ParetoPolicyActor
+
+        policy = ParetoPolicyActor
+    try:
+        brain = start_brain(run, epoch, rehearsal=rehearsal)
+        run_command(words, config, run, policy, brain, resuming=resume, rehearsal=rehearsal)
+        done = ray.get(brain.steps_done.remote())
+    finally:
+        ray.shutdown()
+    if done < config.optimiser.steps:
+        raise RuntimeError(
+            f"the prompts ran out after {done} of {config.optimiser.steps} steps: too few groups "
+            "teach anything; turn openrlhf.dynamic_sampling off, or give more prompts"
+        )
