@@ -39,11 +39,7 @@ def result_frame(tokenizer: Any) -> tuple[str, str]:
     call = {"type": "function", "function": {"name": "tool", "arguments": {}}}
     conversation = [
         {"role": "user", "content": "question"},
-        {
-            "role": "assistant",
-            "content": "",
-            "tool_calls": [{"type": "function", "function": call}],
-        },
+        {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "name": "tool", "content": _MARK},
     ]
     text = tokenizer.apply_chat_template(conversation, tokenize=False, add_generation_prompt=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paretopo_core.integrations.interrupt import Interrupt
+from paretopo_core.integrations.openrlhf.failures import in_words
 from paretopo_core.integrations.openrlhf.options import openrlhf_options, steps_per_epoch
 from paretopo_core.integrations.openrlhf.prepare import prepare
 from paretopo_core.integrations.openrlhf.rehearsal import (
@@ -84,6 +85,8 @@ def _run(
         brain = start_brain(run, epoch, rehearsal=rehearsal)
         run_command(words, config, run, policy, brain, resuming=resume, rehearsal=rehearsal)
         done = ray.get(brain.steps_done.remote())
+    except ray.exceptions.RayError as error:
+        raise in_words(error, str(run.path)) from error
     finally:
         ray.shutdown()
     if done < config.optimiser.steps:
