@@ -6,6 +6,7 @@ An agent file (`--train.agent_func_path`, `openrlhf.agent`) looks like this::
 
     class Lookup(ToolAgent):
         stop = ("</lookup>",)
+        turn_tokens = 500
 
         async def turn(self, text):
             if text.endswith("</lookup>") and self.calls < 3:
@@ -62,14 +63,16 @@ class ToolAgent(AgentInstanceBase):
     """The environment of one rollout; subclasses say what a turn does.
 
     Attributes:
-        stop: Generation of a turn ends after any of these texts, which belong to the turn.
+        stop: The next turn ends after any of these texts, which belong to it; () for none.
+        turn_tokens: Most tokens of the next turn; None for what the response has left.
         config: The run's configuration.
         tokenizer: The policy's.
         label: The prompt's label as a mapping.
         calls: Tools executed so far.
     """
 
-    stop: ClassVar[tuple[str, ...]] = ()
+    stop: tuple[str, ...] = ()
+    turn_tokens: int | None = None
 
     def __init__(self, config: RunConfig, tokenizer: Any) -> None:
         self.config = config
@@ -78,7 +81,7 @@ class ToolAgent(AgentInstanceBase):
         self.calls = 0
 
     async def turn(self, text: str) -> Turn:
-        """What comes of a turn; `text` is what the policy wrote, markers included."""
+        """What comes of a turn; `text` is what the policy wrote, without its end-of-turn token."""
         raise TypeError(f"{type(self).__name__} does not define turn(), but got {text!r}")
 
     async def reset(self, states: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -89,7 +92,8 @@ class ToolAgent(AgentInstanceBase):
     async def step(self, state_dict: dict[str, Any], **_: Any) -> dict[str, Any]:
         """OpenRLHF hands over a turn."""
         turn = await asyncio.wait_for(
-            self.turn(state_dict["action_text"]), self.config.openrlhf.turn_timeout
+            self.turn(state_dict["action_text"].removesuffix(self.tokenizer.eos_token)),
+            self.config.openrlhf.turn_timeout,
         )
         self.calls += turn.calls
         correct = float(turn.correct) if turn.done else 0.0
@@ -100,6 +104,29 @@ class ToolAgent(AgentInstanceBase):
             "done": turn.done,
             "extra_logs": {CORRECT: correct, CALLS: self.calls, FINISHED: float(turn.done)},
         }
+
+
+class _EngineFailed(Exception):
+    """Not the agent's fault."""
+
+
+class _Turns:
+    """An engine that ends each turn where the agent wants it to."""
+
+    def __init__(self, engine: Any, agent: ToolAgent) -> None:
+        self._engine, self._agent = engine, agent
+
+    async def generate(self, tokens: Any, params: Any, **more: Any) -> Any:
+        """One turn."""
+        if self._agent.stop:
+            params.stop = list(self._agent.stop)
+            params.include_stop_str_in_output = True
+        if self._agent.turn_tokens is not None:
+            params.max_tokens = min(params.max_tokens, self._agent.turn_tokens)
+        try:
+            return await self._engine.generate(tokens, params, **more)
+        except Exception as error:
+            raise _EngineFailed from error
 
 
 class ToolAgentExecutor(MultiTurnAgentExecutor):
@@ -124,16 +151,16 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         """One rollout, as OpenRLHF asks for it."""
         # The rollouts of a group share one object, and OpenRLHF writes into it.
         params = copy.deepcopy(sampling_params)
-        if self.agent.stop:
-            params.stop = list(self.agent.stop)
-            params.include_stop_str_in_output = True
-        self.agent_instance_cls = lambda: self.agent(self._config, hf_tokenizer)
+        agent = self.agent(self._config, hf_tokenizer)
+        self.agent_instance_cls = lambda: agent  # asked for before the first await
         length = len(hf_tokenizer(text=prompt, add_special_tokens=False)["input_ids"])
         budget = min(max_length, length + self._config.optimiser.max_completion_tokens)
         try:
             response: dict[str, Any] = await super().execute(
-                prompt, label, params, budget, hf_tokenizer, llm_engine, images
+                prompt, label, params, budget, hf_tokenizer, _Turns(llm_engine, agent), images
             )
+        except _EngineFailed as failed:
+            raise RuntimeError(f"the engine failed: {failed.__cause__}") from failed.__cause__
         except TimeoutError as error:
             raise BadRollout(
                 f"the agent hung on prompt {prompt_id(prompt, label)!r}: a turn took more than "
@@ -145,9 +172,9 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
                 f"the agent failed on prompt {prompt_id(prompt, label)!r}: "
                 f"{type(error).__name__}: {error}"
             ) from error
-        # A prompt that leaves no room ends before the first turn, without a word from the agent.
-        logs = {CORRECT: 0.0, CALLS: 0, FINISHED: 0.0} | dict(response["extra_logs"])
-        response["extra_logs"] = logs
-        response["reward"], response["scores"] = float(response["reward"]), float(logs[CORRECT])
-        response["truncated"] = bool(response["truncated"]) or not logs[FINISHED]
+        if not response["action_ranges"]:  # the prompt left no room: the agent had no turn
+            response["extra_logs"] = {CORRECT: 0.0, CALLS: 0, FINISHED: 0.0}
+        finished = response["extra_logs"].get(FINISHED, 0.0)
+        response["truncated"] = bool(response["truncated"]) or not finished
+        response["reward"], response["scores"] = float(response["reward"]), 0.0  # set by the group
         return response

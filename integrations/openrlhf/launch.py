@@ -90,13 +90,17 @@ def _bar(steps: int, brain: Any) -> Iterator[None]:
     over = threading.Event()
 
     def show() -> None:
+        shown: tuple[int, str] | None = None
         with tqdm(total=steps, desc="training", unit="step") as bar:
             while not over.wait(_BAR_SECONDS):
                 try:
-                    bar.n, words = ray.get(brain.progress.remote(), timeout=_BAR_SECONDS)
+                    done, words = ray.get(brain.progress.remote(), timeout=_BAR_SECONDS)
                 except ray.exceptions.RayError:
                     continue  # the main thread tells what went wrong
-                bar.set_postfix_str(words)
+                if (done, words) != shown:
+                    shown = done, words
+                    bar.n = done
+                    bar.set_postfix_str(words)
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()

@@ -44,6 +44,8 @@ _STORE_BYTES = 512 * 2**20
 def prepare_process() -> None:
     """Make this process ready; torch and vLLM are met only when OpenRLHF is imported."""
     os.environ["DS_ACCELERATOR"] = "cpu"
+    # DeepSpeed compiles two operations when they are first needed: kept with the environment.
+    os.environ.setdefault("TORCH_EXTENSIONS_DIR", f"{sys.prefix}/torch_extensions")
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 

@@ -16,8 +16,7 @@ class CalculatorAgent(ToolAgent):
         """Calculate, or grade."""
         calls = calls_in(text)
         if not calls:
-            answer = text.replace(self.tokenizer.eos_token, "")
-            return Turn(done=True, correct=float(is_correct(answer, str(self.label["answer"]))))
+            return Turn(done=True, correct=float(is_correct(text, str(self.label["answer"]))))
         if self.calls + len(calls) > self.config.optimiser.max_tool_calls:
             return Turn(done=True)  # it asked instead of answering
         before, after = result_frame(self.tokenizer)

@@ -28,7 +28,7 @@ class OpenRLHFConfig:
     )
     held_out: str = key(FROM_TASK, "Held-out prompts, likewise.")
     chat_template: bool = key(
-        True, "Do prompts of a file pass through the chat template? Those of a task always do."
+        True, "Prompts of a file pass through the chat template; those of a task always do."
     )
     turn_timeout: float = key(
         600.0, "Seconds after which a turn of the agent counts as hanging.", low=0.0, open_low=True
@@ -39,20 +39,20 @@ class OpenRLHFConfig:
     engines: int = key(8, "vLLM engines, over all machines.", low=1)
     engine_gpus: int = key(1, "GPUs of each engine (tensor parallel).", low=1)
     colocate: bool = key(
-        True, "Do engines and policy take turns on the same GPUs? Else engines get their own."
+        True, "Engines and policy take turns on the same GPUs; else engines get their own."
     )
     engine_memory: float = key(
         0.6, "Share of a GPU's memory that an engine takes.", low=0.0, high=1.0, open_low=True
     )
-    eager_engine: bool = key(False, "Do engines run without CUDA graphs?")
-    prefix_caching: bool = key(True, "Do engines keep the keys and values of shared prefixes?")
+    eager_engine: bool = key(False, "Engines run without CUDA graphs.")
+    prefix_caching: bool = key(True, "Engines keep the keys and values of shared prefixes.")
     asynchronous: bool = key(False, "Generate the next rollouts while training on the last.")
     queue: int = key(1, "Rollout batches that may wait for training, when asynchronous.", low=1)
     partial_rollouts: bool = key(
         False, "Exchange weights in the middle of rollouts, when asynchronous."
     )
     zero_stage: int = key(2, "DeepSpeed ZeRO stage.", low=0, high=3)
-    adam_offload: bool = key(False, "Does the optimiser's state live in host memory?")
+    adam_offload: bool = key(False, "The optimiser's state lives in host memory.")
     gradient_checkpointing: bool = key(True, "Recompute activations instead of keeping them.")
     attention: Literal["flash_attention_2", "sdpa", "eager"] = key(
         "flash_attention_2", "Attention of the policy."
