@@ -79,7 +79,7 @@ def test_without_openrlhf_the_way_to_it_is_named(monkeypatch):
         raise version_module.metadata.PackageNotFoundError
 
     monkeypatch.setattr(version_module.metadata, "version", missing)
-    with pytest.raises(ConfigError, match="install_openrlhf_cpu.sh"):
+    with pytest.raises(ConfigError, match="install_openrlhf_cpu"):
         openrlhf_version()
 
 
