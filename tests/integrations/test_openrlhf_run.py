@@ -193,8 +193,14 @@ def test_a_synchronous_run_crosses_both_stages(new_run):
 
 @pytest.mark.parametrize("partial", [False, True])
 def test_an_asynchronous_run(new_run, partial):
-    run = new_run(openrlhf__asynchronous=True, openrlhf__partial_rollouts=partial)
+    # Rollouts are a step or two older than the policy: at small steps that is a small difference.
+    run = new_run(
+        openrlhf__asynchronous=True,
+        openrlhf__partial_rollouts=partial,
+        optimiser__learning_rate=1e-4,
+    )
     finish(run)
+    assert all(abs(row["vllm_kl"]) < 0.01 for row in run.steps())
     assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
     assert [row["stage"] for row in run.steps()] == [1, 1, 2, 2]
 
