@@ -36,10 +36,12 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
         OpenRLHF overwrites them with what travelled.
         """
         order, groups = self._grouped(experiences)
-        given = torch.tensor(ray.get(self._brain.advantages.remote(groups)), dtype=torch.float64)
+        given: Any = torch.tensor(
+            ray.get(self._brain.advantages.remote(groups)), dtype=torch.float64
+        )
         rewards = [experience.rewards for experience in experiences]
         solved = torch.tensor([[one.correct for one in group] for group in groups])
-        spread = solved.std(dim=-1, keepdim=True).expand_as(solved)
+        spread: Any = solved.std(dim=-1, keepdim=True).expand_as(solved)
         sizes = [len(experience.index) for experience in experiences]
         for experience, own in zip(experiences, given.flatten()[order].split(sizes), strict=True):
             experience.rewards = own.float()

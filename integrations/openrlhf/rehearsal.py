@@ -222,7 +222,7 @@ def _cpu_worker() -> type:
                 given["device"] = "cpu"
             return func(*args, **given)
 
-    class CpuWorker(WorkerWrap):  # type: ignore[misc]
+    class CpuWorker(WorkerWrap):
         """OpenRLHF's worker extension, receiving into the CPU's memory."""
 
         def update_weight(self, *args: Any, **kwargs: Any) -> Any:

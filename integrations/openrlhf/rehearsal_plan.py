@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from paretopo_core.integrations.openrlhf.prepare import SMALL, TINY
 from paretopo_core.training.cluster import FROM_TASK
@@ -28,7 +29,7 @@ def rehearsed(config: RunConfig, *, steps: int | None = None) -> RunConfig:
     cluster, optimiser = config.openrlhf, config.optimiser
     policies = min(cluster.nodes * cluster.gpus_per_node, 2)
     engines = policies if cluster.colocate else min(cluster.engines, 2)
-    small = {
+    small: dict[str, Any] = {
         "nodes": 1,
         "gpus_per_node": policies,
         "engines": engines,
@@ -40,7 +41,7 @@ def rehearsed(config: RunConfig, *, steps: int | None = None) -> RunConfig:
         "wandb_project": "none",
     }
     count = steps or min(optimiser.steps, _STEPS)
-    sized = {"steps": count, "micro_batch": 0}
+    sized: dict[str, Any] = {"steps": count, "micro_batch": 0}
     if config.model.path != TINY:
         tokens = min(optimiser.max_completion_tokens, _MOST_TOKENS)
         sized |= {

@@ -16,7 +16,7 @@ from paretopo_core.integrations.openrlhf.trainer import plain_class
 class CpuEngine(plain_class(vllm_engine.RolloutRayActor)):  # type: ignore[misc]
     """A rollout engine whose worker knows no CUDA."""
 
-    async def __init__(self, *args: Any, **kwargs: Any) -> None:
+    async def __init__(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[misc]
         kwargs["worker_extension_cls"] = WORKER
         await super().__init__(*args, **kwargs)
 
@@ -59,7 +59,7 @@ class RehearsedPolicyActor(ParetoPolicyActor):
         import deepspeed
 
         model = self.actor.model.module
-        sums = {}
+        sums: dict[str, list[float]] = {}
         for name, parameter in model.named_parameters():
             partitioned = self.strategy.args.ds.zero_stage == 3
             with deepspeed.zero.GatheredParameters([parameter], enabled=partitioned):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from paretopo_core.training.paretopo import ParetoPO
 from paretopo_core.training.records import Row
@@ -17,7 +17,7 @@ def observe(
     scores: CallScores,
     scored: Sequence[Scored],
     vectors: NDArray[np.float64],
-    response_tokens: ArrayLike,
+    response_tokens: Sequence[float],
 ) -> Row:
     """Hand an evaluation to the controller.
 
