@@ -37,7 +37,7 @@ _FLASH_NAMES = {
     "flash_attn.bert_padding": ("index_first_axis", "pad_input", "rearrange", "unpad_input"),
     "flash_attn.utils.distributed": ("all_gather",),
 }
-_SPARE_CORES = 6  # for actors that no GPU is counted for
+_SPARE_CORES = 2  # for actors without a GPU; Ray starts a process for every core it is told of
 _STORE_BYTES = 512 * 2**20
 
 
