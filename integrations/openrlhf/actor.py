@@ -1,4 +1,4 @@
-"""The policy's process on each GPU: OpenRLHF's, with a factor on the learning rate."""
+"""The policy's process on each GPU: OpenRLHF's, with a factor on the learning rate, and LoRA."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from openrlhf.trainer.ray import ppo_actor
 
 from paretopo_core.integrations.openrlhf.trainer import plain_class
+from paretopo_core.integrations.openrlhf.weights import sending
 
 
 class ParetoPolicyActor(plain_class(ppo_actor.PolicyModelActor)):  # type: ignore[misc]
@@ -26,3 +27,8 @@ class ParetoPolicyActor(plain_class(ppo_actor.PolicyModelActor)):  # type: ignor
             group["lr"] = rate * self._factor
         self._factor = 1.0
         return super().fit(*args, **kwargs)
+
+    def broadcast_to_vllm(self) -> None:
+        """Send the weights to the engines."""
+        with sending(self.trainer):
+            super().broadcast_to_vllm()

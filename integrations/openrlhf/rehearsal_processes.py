@@ -11,6 +11,7 @@ from openrlhf.trainer.ray import vllm_engine
 from paretopo_core.integrations.openrlhf.actor import ParetoPolicyActor
 from paretopo_core.integrations.openrlhf.rehearsal import WORKER, digest
 from paretopo_core.integrations.openrlhf.trainer import plain_class
+from paretopo_core.integrations.openrlhf.weights import sent_parameters
 
 
 class CpuEngine(plain_class(vllm_engine.RolloutRayActor)):  # type: ignore[misc]
@@ -60,7 +61,7 @@ class RehearsedPolicyActor(ParetoPolicyActor):
 
         model = self.actor.model.module
         sums: dict[str, list[float]] = {}
-        for name, parameter in model.named_parameters():
+        for name, parameter in sent_parameters(model):
             partitioned = self.strategy.args.ds.zero_stage == 3
             with deepspeed.zero.GatheredParameters([parameter], enabled=partitioned):
                 sums |= digest([(name, parameter)])

@@ -100,5 +100,10 @@ class OpenRLHFConfig:
             raise ConfigError(
                 f'openrlhf.packing needs attention = "flash_attention_2", got "{self.attention}"'
             )
+        if self.lora_rank and self.zero_stage == 3:
+            raise ConfigError(
+                "openrlhf.lora_rank needs openrlhf.zero_stage of at most 2: adapters are added to "
+                "whole matrices when engines get them"
+            )
         if self.max_tokens_per_gpu and not self.packing:
             raise ConfigError("openrlhf.max_tokens_per_gpu needs openrlhf.packing = true")
