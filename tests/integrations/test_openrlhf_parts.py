@@ -22,6 +22,7 @@ from paretopo_core.integrations.openrlhf.options import (
     openrlhf_options,
     steps_per_epoch,
 )
+from paretopo_core.integrations.openrlhf.prepare import _rows
 from paretopo_core.integrations.openrlhf.rehearsal_checks import RehearsalFailed, check
 from paretopo_core.integrations.openrlhf.rehearsal_plan import (
     not_covered,
@@ -183,6 +184,49 @@ def test_the_separator_stands_before_the_first_dotted_option():
     assert with_separator(["--resume", "runs/a.b"]) == ["--resume", "runs/a.b"]
     assert with_separator(["x.toml", "--", "--a.b"]) == ["x.toml", "--", "--a.b"]
     assert with_separator(["x.toml", "--a.b=1"]) == ["x.toml", "--", "--a.b=1"]
+
+
+# ---- prompts of a file ---------------------------------------------------------------------------
+
+
+def rows_of(tmp_path, text, suffix=".jsonl", settings=""):
+    source = tmp_path / f"prompts{suffix}"
+    source.write_text(text, encoding="utf-8")
+    run = SimpleNamespace(path=tmp_path)
+    tokenizer = SimpleNamespace(
+        apply_chat_template=lambda messages, **_: f"<{messages[-1]['content']}>"
+    )
+    config = loads(f"[openrlhf]\n{settings}")
+    path, count = _rows(config, run, tokenizer, "prompts", str(source), [])
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == count
+    return rows
+
+
+def test_prompts_of_a_file_pass_through_the_template_or_do_not(tmp_path):
+    text = '{"prompt": "a", "label": {"id": 1}}\n{"prompt": [{"content": "b"}], "label": "2"}\n'
+    assert rows_of(tmp_path, text) == [
+        {"prompt": "<a>", "label": '{"id": 1}', "datasource": "default"},
+        {"prompt": "<b>", "label": "2", "datasource": "default"},
+    ]
+    plain = rows_of(tmp_path, '{"prompt": "a", "label": "1"}', settings="chat_template = false")
+    assert plain[0]["prompt"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "settings", "complaint"),
+    [
+        ('{"prompt": "a"}', ".jsonl", "", r"row 1 .* keys prompt and label, got \['prompt'\]"),
+        ("[1]", ".jsonl", "", "got list"),
+        ('{"prompt": "a", "label": 1}\n{', ".jsonl", "", "line 2 of"),
+        ("", ".jsonl", "", "holds no prompts"),
+        ("x", ".csv", "", r"must be a \.jsonl or \.parquet file"),
+        ('{"prompt": [], "label": 1}', ".jsonl", "chat_template = false", "must be a text"),
+    ],
+)
+def test_wrong_rows_are_refused_with_their_place(tmp_path, text, suffix, settings, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        rows_of(tmp_path, text, suffix, settings)
 
 
 # ---- rollouts ------------------------------------------------------------------------------------

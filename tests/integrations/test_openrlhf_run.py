@@ -320,3 +320,82 @@ def test_a_bad_agent_is_told_with_its_prompt(new_run, tmp_path, turn, step, comp
     last = output(run).strip().splitlines()[-1]
     assert complaint in last
     assert "prompt '" in last
+
+
+OWN_AGENT = """
+from types import SimpleNamespace
+from paretopo_core.integrations.openrlhf.agent import ToolAgentExecutor
+from paretopo_core.integrations.openrlhf.episodes import EpisodeAgent
+class Episode:
+    stop, turn_tokens, feedback_tokens, calls = (" day",), 6, 2, 0
+    async def step(self, text):
+        assert len(text) < 200
+        done = self.calls > 0 and text.count("7") != 1
+        self.calls += not done
+        return SimpleNamespace(feedback=" 7 7 7 7 7 7 7 7", done=done or self.calls > 3)
+class Agent(EpisodeAgent):
+    def episode(self):
+        return Episode()
+    def grade(self, response):
+        return float(len(response) % 2 == int(self.label["parity"]))
+class AgentExecutor(ToolAgentExecutor):
+    agent = Agent
+"""
+
+
+def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
+    (tmp_path / "agent.py").write_text(OWN_AGENT, encoding="utf-8")
+    for name, rows in (("train", 70), ("held_out", 6)):
+        lines = [
+            json.dumps({"prompt": f"What is {i}*{i}?", "label": {"id": i, "parity": i % 2}})
+            for i in range(rows)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "own.toml").write_text(
+        f"""
+        backend = "openrlhf"
+        recipe = "paper"
+        [model]
+        path = "{policy}"
+        [optimiser]
+        prompts_per_step = 128
+        steps = 500
+        max_completion_tokens = 3072
+        [run]
+        out = "{tmp_path / "runs"}"
+        [openrlhf]
+        agent = "{tmp_path / "agent.py"}"
+        prompts = "{tmp_path / "train.jsonl"}"
+        held_out = "{tmp_path / "held_out.jsonl"}"
+        gpus_per_node = 1
+        engines = 1
+        zero_stage = 3
+        packing = true
+        overlong_buffer = 614
+        correction = "token"
+        """,
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "paretopo_core.integrations.openrlhf"]
+    log = tmp_path / "log"
+    with log.open("w", encoding="utf-8") as file:
+        process = subprocess.Popen(
+            [*command, str(tmp_path / "own.toml"), "--rehearse", "--train.full_determinism_enable"],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment(),
+        )
+    try:
+        code = process.wait(RUN_SECONDS)
+    finally:
+        kill_all(process)
+    told = log.read_text(encoding="utf-8")
+    assert code == 0, told[-6000:]
+    assert "Proved here" in told
+    assert "packed samples" in told.partition("Not covered")[2]
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = RunFolder.open(folder)
+    assert run.config.model.path == f"small:{policy}"
+    assert all(1.0 <= row["calls"] <= 4.0 for row in run.steps())
+    assert (folder / "report" / "report.md").exists()
