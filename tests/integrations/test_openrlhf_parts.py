@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -36,7 +37,7 @@ from paretopo_core.integrations.openrlhf.rollouts import (
     prompt_id,
 )
 from paretopo_core.integrations.openrlhf.version import openrlhf_version
-from paretopo_core.training.config import loads
+from paretopo_core.training.config import load, loads
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.paretopo import ParetoPO
 from paretopo_core.training.records import RunFolder
@@ -178,6 +179,34 @@ def test_older_releases_get_their_own_words():
 def test_a_step_is_whole():
     assert steps_per_epoch(loads("[optimiser]\nprompts_per_step = 24"), FILES) == 13
     assert micro_batch(loads("[optimiser]\nmicro_batch = 4")) == 4
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*qwen*.toml")))
+def test_the_papers_trainings_have_its_settings(name):
+    config = load(EXAMPLES / name)
+    optimiser, cluster = config.optimiser, config.openrlhf
+    assert config.recipe == "paper"
+    assert config.paretopo.weights == (0.6, 0.4)
+    assert (config.rewards.alpha, config.paretopo.beta, config.paretopo.gamma) == (0.7, 0.5, 0.5)
+    assert optimiser.learning_rate == 1e-6
+    assert optimiser.prompts_per_step * optimiser.group_size == 1024
+    assert (optimiser.clip_low, optimiser.clip_high, optimiser.kl) == (0.2, 0.28, 0.0)
+    assert optimiser.loss == "dapo"
+    assert cluster.dynamic_sampling
+    assert cluster.overlong_buffer / optimiser.max_completion_tokens == pytest.approx(0.2, abs=1e-3)
+    files = dataclasses.replace(FILES, prompt_count=28_000)
+    for nodes in (1, 2):
+        wide = dataclasses.replace(cluster, nodes=nodes, engines=8 * nodes)
+        spread = dataclasses.replace(config, openrlhf=wide)
+        run = SimpleNamespace(path=Path("x"), checkpoints=Path("x"), model=Path("x"))
+        words = openrlhf_options(spread, run, files, NEWEST, resume=False)
+        assert value(words, "--vllm.num_engines") == str(8 * nodes)
+        assert (1024 // (8 * nodes)) % micro_batch(spread) == 0
+    assert rehearsed(config).openrlhf.zero_stage == cluster.zero_stage
+
+
+def test_there_are_four_of_them():
+    assert len(list(EXAMPLES.glob("*qwen*.toml"))) == 4
 
 
 def test_the_separator_stands_before_the_first_dotted_option():

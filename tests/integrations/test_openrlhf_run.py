@@ -380,7 +380,7 @@ def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
     log = tmp_path / "log"
     with log.open("w", encoding="utf-8") as file:
         process = subprocess.Popen(
-            [*command, str(tmp_path / "own.toml"), "--rehearse", "--train.full_determinism_enable"],
+            [*command, str(tmp_path / "own.toml"), "--rehearse", "--actor.entropy_coef", "0"],
             stdout=file,
             stderr=subprocess.STDOUT,
             text=True,
