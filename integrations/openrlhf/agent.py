@@ -176,5 +176,6 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
             response["extra_logs"] = {CORRECT: 0.0, CALLS: 0, FINISHED: 0.0}
         finished = response["extra_logs"].get(FINISHED, 0.0)
         response["truncated"] = bool(response["truncated"]) or not finished
-        response["reward"], response["scores"] = float(response["reward"]), 0.0  # set by the group
+        # Numbers of one type for all rollouts; the scores are replaced when the group is whole.
+        response["reward"] = response["scores"] = float(response["reward"])
         return response

@@ -73,7 +73,9 @@ class ParetoTraining:
         """Record the step, evaluate if it is time, then log and save as OpenRLHF does."""
         logs = dict(logs_dict or {})
         numbers = {name: float(v) for name, v in logs.items() if isinstance(v, int | float)}
-        logs |= ray.get(self._brain.record_step.remote(global_step, numbers))
+        ours = ray.get(self._brain.record_step.remote(global_step, numbers))
+        logger.info(f"step {global_step} of {self.args.paretopo.steps}: {_shown(ours)}")
+        logs |= ours
         if self.args.paretopo.rehearsal:
             self._note_weights(global_step)
         due = global_step % self.args.paretopo.evaluate_every == 0
@@ -94,8 +96,7 @@ class ParetoTraining:
         rollouts = [one for sample in samples for one in rollouts_of(sample)]
         seconds = time.perf_counter() - began
         outcome = ray.get(self._brain.observe.remote(step, rollouts, seconds))
-        shown = ", ".join(f"{name} {value:.3g}" for name, value in outcome.items())
-        logger.info(f"step {step} of {self.args.paretopo.steps}, held out: {shown}")
+        logger.info(f"step {step} of {self.args.paretopo.steps}, held out: {_shown(outcome)}")
         for tracker in (self.wandb_logger, self.tensorboard_logger):  # type: ignore[attr-defined]
             if tracker is not None:
                 tracker.log_eval(step, outcome)
@@ -113,6 +114,10 @@ class ParetoTraining:
         """Keyword arguments of generation."""
         sampling: dict[str, Any] = self.generate_kwargs  # type: ignore[attr-defined]
         return sampling
+
+
+def _shown(numbers: dict[str, float]) -> str:
+    return ", ".join(f"{name.removeprefix('paretopo/')} {v:.3g}" for name, v in numbers.items())
 
 
 class ParetoPPOTrainer(ParetoTraining, plain_class(ppo_trainer.PPOTrainer)):  # type: ignore[misc]
