@@ -51,6 +51,7 @@ def rehearsed(config: RunConfig, *, steps: int | None = None) -> RunConfig:
         }
         small |= {"max_length": 0, "overlong_buffer": min(cluster.overlong_buffer, tokens // 2)}
     small_optimiser = replace(optimiser, **sized)
+    half = max(1, count // 2)
     first = _first_stage(config, small_optimiser.prompts_per_step)
     model = config.model
     if model.path != TINY:
@@ -61,9 +62,9 @@ def rehearsed(config: RunConfig, *, steps: int | None = None) -> RunConfig:
         openrlhf=replace(cluster, **small),
         optimiser=small_optimiser,
         # Both stages are crossed where the configuration has two.
-        paretopo=replace(config.paretopo, stage1_steps=min(first, max(1, count // 2))),
-        evaluation=replace(config.evaluation, every=min(config.evaluation.every, 2)),
-        run=replace(config.run, checkpoint_every=min(config.run.checkpoint_every, 2)),
+        paretopo=replace(config.paretopo, stage1_steps=min(first, half)),
+        evaluation=replace(config.evaluation, every=min(config.evaluation.every, half)),
+        run=replace(config.run, checkpoint_every=min(config.run.checkpoint_every, half)),
     )
 
 

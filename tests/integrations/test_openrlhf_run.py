@@ -22,6 +22,7 @@ psutil = pytest.importorskip("psutil")
 from paretopo_core.training.config import loads  # noqa: E402
 from paretopo_core.training.records import RunFolder  # noqa: E402
 
+pytestmark = pytest.mark.timeout(1500)
 RUN_SECONDS = 540  # a run beside other work on two cores; alone it takes one or two minutes
 GONE_SECONDS = 90
 SMALL = """
