@@ -45,14 +45,17 @@ class Brain:
 
     Args:
         run: The run folder.
-        steps_per_epoch: Steps that see every training prompt once.
+        prompts: Training prompts.
         rehearsal: Also write what goes into the controller and what comes out, for the checks.
     """
 
-    def __init__(self, run: str, steps_per_epoch: int, *, rehearsal: bool = False) -> None:
+    def __init__(self, run: str, prompts: int, *, rehearsal: bool = False) -> None:
         self._run = RunFolder.open(run)
         self._config = self._run.config
-        self._controller = ParetoPO(self._config.paretopo, steps_per_epoch=steps_per_epoch)
+        epoch = prompts // self._config.optimiser.prompts_per_step
+        self._controller = ParetoPO(self._config.paretopo, steps_per_epoch=epoch)
+        self._prompts = prompts
+        self._consumed = 0  # groups generated, dropped ones included
         self._scores = CallScores(self._config.rewards)
         self._exchange = Path(run) / _EXCHANGE if rehearsal else None
         self._row: Row = {}  # the step at hand, until OpenRLHF has made its update
@@ -72,6 +75,7 @@ class Brain:
         economy = [self._scores.economy_of(one) for one in scored]
         teaches = bool(self._controller.informative(_vectors(group, economy)[None])[0])
         self._seen.update(groups=1, informative=int(teaches))
+        self._consumed += 1
         return economy, teaches
 
     # ---- training ------------------------------------------------------------------------------
@@ -119,6 +123,8 @@ class Brain:
             row["learning_rate"] *= self._controller.learning_rate_factor
         self._run.append_step(row)
         self._recorded = step
+        if self._config.paretopo.stage1_steps == "epoch" and self._consumed >= self._prompts:
+            self._controller.finish_stage1()  # dropped groups ate prompts
         return self._metrics(row)
 
     # ---- evaluation ----------------------------------------------------------------------------
@@ -156,7 +162,11 @@ class Brain:
     def state(self) -> str:
         """Everything that a checkpoint must keep, as JSON."""
         return json.dumps(
-            {"controller": self._controller.state_dict(), "scores": self._scores.state_dict()}
+            {
+                "controller": self._controller.state_dict(),
+                "scores": self._scores.state_dict(),
+                "consumed": self._consumed,
+            }
         )
 
     def restore(self, state: str | None) -> None:
@@ -166,6 +176,7 @@ class Brain:
             saved = json.loads(state)
             self._controller.load_state_dict(saved["controller"])
             self._scores.load_state_dict(saved["scores"])
+            self._consumed = int(saved["consumed"])
             done = self._controller.step
         self._run.truncate_after(done)
         self._recorded = max(done, 0)

@@ -36,13 +36,13 @@ def worker_environment(config: RunConfig) -> dict[str, str]:
     return defaults | {CONFIG_VARIABLE: dumps(config)}
 
 
-def start_brain(run: RunFolder, steps_per_epoch: int, *, rehearsal: bool) -> Any:
+def start_brain(run: RunFolder, prompts: int, *, rehearsal: bool) -> Any:
     """The brain's actor, on this machine, where the run folder is; keep the handle."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     actor = ray.remote(num_cpus=0)(Brain).options(name=brain_name(run), scheduling_strategy=here)
-    brain = actor.remote(str(run.path.resolve()), steps_per_epoch, rehearsal=rehearsal)
+    brain = actor.remote(str(run.path.resolve()), prompts, rehearsal=rehearsal)
     ray.get(brain.steps_done.remote())  # its errors belong here
     return brain
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from paretopo_core.integrations.interrupt import Interrupt
 from paretopo_core.integrations.openrlhf.failures import in_words
-from paretopo_core.integrations.openrlhf.options import openrlhf_options, steps_per_epoch
+from paretopo_core.integrations.openrlhf.options import openrlhf_options
 from paretopo_core.integrations.openrlhf.prepare import prepare
 from paretopo_core.integrations.openrlhf.rehearsal import (
     prepare_process,
@@ -47,7 +47,7 @@ def train(
     words = openrlhf_options(config, run, files, version, resume=resume)
     if rehearsal:
         words = rehearsed_options(words)
-    _run([*words, *options], config, run, steps_per_epoch(config, files), resume, rehearsal)
+    _run([*words, *options], config, run, files.prompt_count, resume, rehearsal)
     if rehearsal:
         print(told(check(run), run.manifest["rehearsal"]))
 
@@ -56,7 +56,7 @@ def _run(
     words: Sequence[str],
     config: RunConfig,
     run: RunFolder,
-    epoch: int,
+    prompts: int,
     resume: bool,
     rehearsal: bool,
 ) -> None:
@@ -82,7 +82,7 @@ def _run(
 
         policy = ParetoPolicyActor
     try:
-        brain = start_brain(run, epoch, rehearsal=rehearsal)
+        brain = start_brain(run, prompts, rehearsal=rehearsal)
         run_command(words, config, run, policy, brain, resuming=resume, rehearsal=rehearsal)
         done = ray.get(brain.steps_done.remote())
     except ray.exceptions.RayError as error:

@@ -309,7 +309,7 @@ def test_results_are_framed_as_the_template_does():
 
 def brain_of(tmp_path, text="", **keywords) -> tuple[Brain, RunFolder]:
     run = RunFolder.create(tmp_path, loads("[paretopo]\nstage1_steps = 1\n" + text))
-    return Brain(str(run.path), 1, **keywords), run
+    return Brain(str(run.path), 64, **keywords), run
 
 
 def group(calls, correct, tokens=10) -> list[Rollout]:
@@ -369,7 +369,7 @@ def test_the_brain_goes_on_from_its_state(tmp_path):
     state = brain.state()
     brain.advantages([scored(brain, group([0, 2], [1, 1]))])
     brain.record_step(2, {})
-    again = Brain(str(run.path), 1)
+    again = Brain(str(run.path), 64)
     again.restore(state)
     assert again.state() == state
     assert [row["step"] for row in run.steps()] == [1]
@@ -377,6 +377,20 @@ def test_the_brain_goes_on_from_its_state(tmp_path):
     assert run.manifest["resumed"][0]["from_step"] == 1
     again.restore(None)
     assert run.evaluations() == []
+
+
+def test_stage_1_is_one_pass_over_the_prompts_dropped_groups_included(tmp_path):
+    config = loads("[optimiser]\nprompts_per_step = 1")
+    run = RunFolder.create(tmp_path, config)
+    brain = Brain(str(run.path), 4)
+    for step in (1, 2, 3):
+        brain.score(group([2, 2], [0, 0]))  # dropped
+        brain.advantages([scored(brain, group([1, 2], [1, 1]))])
+        brain.record_step(step, {})
+    assert [row["stage"] for row in run.steps()] == [1, 1, 2]
+    again = Brain(str(run.path), 4)
+    again.restore(brain.state())
+    assert again.state() == brain.state()
 
 
 def test_steps_that_do_not_match_stop_the_run(tmp_path):
