@@ -24,7 +24,7 @@ from paretopo_core.training.records import RunFolder  # noqa: E402
 
 pytestmark = pytest.mark.timeout(1500)
 RUN_SECONDS = 540  # a run beside other work on two cores; alone it takes one or two minutes
-GONE_SECONDS = 90
+GONE_SECONDS = 180
 SMALL = """
 backend = "openrlhf"
 seed = 3
