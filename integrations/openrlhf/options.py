@@ -114,6 +114,7 @@ def _model_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]
     words += ["--train.agent_func_path", str(files.agent)]
     words += ["--actor.adam.lr", str(optimiser.learning_rate)]
     words += ["--actor.adam.weight_decay", str(optimiser.weight_decay)]
+    words += ["--actor.adam.betas", "0.9", "0.999"]  # AdamW's own, as on one machine
     words += ["--actor.max_norm", str(optimiser.max_grad_norm)]
     words += ["--actor.lr_scheduler", "constant", "--actor.lr_warmup_ratio", "0.0"]
     words += ["--train.seed", str(config.seed % 2**31)]
