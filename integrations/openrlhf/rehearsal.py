@@ -23,6 +23,7 @@ process that vLLM starts below an engine gets it with the worker extension.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -226,7 +227,7 @@ def _cpu_worker() -> type:
         """OpenRLHF's worker extension, receiving into the CPU's memory."""
 
         def update_weight(self, *args: Any, **kwargs: Any) -> Any:
-            with CudaMeansCpu():
+            with CudaMeansCpu(), contextlib.redirect_stdout(None):  # it prints every matrix
                 return super().update_weight(*args, **kwargs)
 
         def weight_digest(self) -> dict[str, list[float]]:

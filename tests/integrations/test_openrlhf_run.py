@@ -323,6 +323,26 @@ def test_a_bad_agent_is_told_with_its_prompt(new_run, tmp_path, turn, step, comp
     assert "prompt '" in last
 
 
+def command(folder: Path, module: str, *words: str) -> str:
+    """Run a command to its end; returns what it said."""
+    log = folder / "log"
+    with log.open("w", encoding="utf-8") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *words],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment(),
+        )
+    try:
+        code = process.wait(2 * RUN_SECONDS)
+    finally:
+        kill_all(process)
+    told = log.read_text(encoding="utf-8")
+    assert code == 0, told[-6000:]
+    return told
+
+
 OWN_AGENT = """
 from types import SimpleNamespace
 from paretopo_core.integrations.openrlhf.agent import ToolAgentExecutor
@@ -377,22 +397,9 @@ def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
         """,
         encoding="utf-8",
     )
-    command = [sys.executable, "-m", "paretopo_core.integrations.openrlhf"]
-    log = tmp_path / "log"
-    with log.open("w", encoding="utf-8") as file:
-        process = subprocess.Popen(
-            [*command, str(tmp_path / "own.toml"), "--rehearse", "--actor.entropy_coef", "0"],
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=environment(),
-        )
-    try:
-        code = process.wait(RUN_SECONDS)
-    finally:
-        kill_all(process)
-    told = log.read_text(encoding="utf-8")
-    assert code == 0, told[-6000:]
+    own = ["--actor.entropy_coef", "0"]
+    words = [str(tmp_path / "own.toml"), "--rehearse", *own]
+    told = command(tmp_path, "paretopo_core.integrations.openrlhf", *words)
     assert "Proved here" in told
     assert "packed samples" in told.partition("Not covered")[2]
     (folder,) = (tmp_path / "runs").iterdir()
@@ -400,3 +407,14 @@ def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
     assert run.config.model.path == f"small:{policy}"
     assert all(1.0 <= row["calls"] <= 4.0 for row in run.steps())
     assert (folder / "report" / "report.md").exists()
+
+
+def test_forty_steps_of_the_example_raise_accuracy_while_calls_do_not_rise(tmp_path):
+    example = Path(__file__).parents[2] / "examples" / "rehearsal.toml"
+    words = ["train", str(example), "--rehearse", "--steps", "40", "--out", str(tmp_path / "runs")]
+    told = command(tmp_path, "paretopo_core.cli", *words)
+    assert "40 steps and 11 evaluations" in told
+    (folder,) = (tmp_path / "runs").iterdir()
+    rows = RunFolder.open(folder).evaluations()
+    assert rows[-1]["accuracy"] - rows[0]["accuracy"] >= 0.20
+    assert rows[-1]["calls"] <= rows[0]["calls"]
