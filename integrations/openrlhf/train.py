@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from paretopo_core.integrations.interrupt import Interrupt
@@ -68,6 +69,9 @@ def _run(
         worker_environment,
     )
 
+    # An engine starts processes below its own. Killed, it could not end them, and they would keep a
+    # GPU's memory: Ray is to see to it. Read where Ray itself is started.
+    os.environ.setdefault("RAY_process_group_cleanup_enabled", "true")
     if rehearsal:
         cluster = config.openrlhf
         engines = 0 if cluster.colocate else cluster.engines
