@@ -15,4 +15,4 @@ check:
 
 format:
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .
-	git ls-files 'csrc/*' | xargs .venv/bin/clang-format -i
+	git ls-files 'csrc/*' 'fuzz/*' | xargs .venv/bin/clang-format -i

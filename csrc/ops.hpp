@@ -29,6 +29,7 @@ struct Batch {
     PARETOPO_HD bool is_minimised(int objective) const {
         return objective < 64 && (minimised >> objective & 1) != 0;
     }
+    bool is_empty() const { return groups == 0 || points == 0; }
 };
 
 enum class Center : std::int32_t { kNone = 0, kMean = 1, kStd = 2, kLoo = 3 };

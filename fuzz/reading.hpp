@@ -66,7 +66,8 @@ struct Input {
         batch.groups = bytes.next(0, 3);
         batch.points = bytes.next(0, most_points);
         batch.objectives = bytes.next(1, most_objectives);
-        batch.minimised = bytes.next() & ((std::uint64_t{1} << batch.objectives) - 1);
+        for (int byte = 0; byte < 3; ++byte) batch.minimised = batch.minimised << 8 | bytes.next();
+        batch.minimised &= (std::uint64_t{1} << batch.objectives) - 1;
         const bool is_masked = bytes.next() % 2 == 0;
         cpu::set_threads(1 + bytes.next() % 2);
         cpu::set_isa(static_cast<cpu::Isa>(bytes.next() % (static_cast<int>(cpu::best_isa()) + 1)));

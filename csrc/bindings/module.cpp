@@ -2,6 +2,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <vector>
+
 #include "bindings/points.hpp"
 #include "cpu/archive.hpp"
 #include "cpu/isa.hpp"
@@ -104,6 +106,15 @@ double add_to_archive(cpu::Archive& archive, const py::buffer& row) {
     return archive.add(static_cast<const double*>(info.ptr));
 }
 
+// Flat: one value of each objective after the other, point by point.
+py::array_t<double> members_of(cpu::Archive& archive) {
+    const std::vector<double> rows = [&] {
+        const py::gil_scoped_release unlocked;
+        return archive.members();
+    }();
+    return py::array_t<double>(static_cast<py::ssize_t>(rows.size()), rows.data());
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
@@ -145,12 +156,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
              "objectives"_a, "signs"_a, "ref"_a)
         .def("add", &add_to_archive, "row"_a)
         .def("size", &cpu::Archive::size)
-        .def(
-            "copy_members",
-            [](cpu::Archive& archive, std::uintptr_t rows) {
-                archive.copy_members(at<double>(rows));
-            },
-            "rows"_a)
+        .def("members", &members_of)
         .def(
             "load",
             [](cpu::Archive& archive, std::uintptr_t rows, std::size_t count) {

@@ -73,6 +73,7 @@ class GroupAdvantage {
 template <typename Scalar>
 void pareto_advantage(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
                       std::int32_t* ranks) {
+    if (batch.is_empty()) return;
     if (fits_lanes(batch.points, batch.objectives)) {
         return for_each_lane_part(batch, [=](std::int64_t first, std::int64_t end) {
             PARETOPO_ON_LANES(advantage_of_groups, batch, first, end, how, advantages, ranks);

@@ -58,14 +58,16 @@ std::size_t Archive::size() {
     return engine_->members();
 }
 
-void Archive::copy_members(double* rows) {
+std::vector<double> Archive::members() {
     const std::lock_guard<std::mutex> hold(busy_);
+    std::vector<double> rows(engine_->members() * width_);
     for (std::size_t m = 0; m < width_; ++m) {
         const double* column = engine_->member_column(static_cast<int>(m));
         for (std::size_t i = 0; i < engine_->members(); ++i) {
             rows[i * width_ + m] = signs_[m] * column[i];
         }
     }
+    return rows;
 }
 
 void Archive::load(const double* rows, std::size_t count) {

@@ -24,7 +24,7 @@ class Archive {
     double add(const double* point);
 
     std::size_t size();
-    void copy_members(double* rows);  // (size, objectives), in the order of their arrival
+    std::vector<double> members();  // (size, objectives), in the order of their arrival
     void load(const double* rows, std::size_t count);
 
   private:

@@ -148,6 +148,7 @@ class GroupContributions {
 template <typename Scalar>
 std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
                               double* contributions) {
+    if (batch.is_empty()) return kNoneRefused;
     FirstRefused refused;
     for_each_group(
         batch.groups, volume_cost(batch.points, batch.objectives),

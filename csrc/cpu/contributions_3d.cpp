@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "cpu/hypervolume_3d.hpp"
-#include "group/hypervolume.hpp"
 
 namespace paretopo::cpu {
 namespace {
@@ -189,8 +188,8 @@ void Sweep::contributions_3d(const double* sides, std::size_t count, bool ignore
     });
 }
 
-// Point k of the front alone owns the rectangle right of its successor and above its predecessor,
-// less what points dominated by it alone take of it.
+// Point k of the front alone owns the rectangle right of its successor and above its predecessor:
+// all of it, or only what lies above the staircase of the points that k dominates.
 void Sweep::contributions_2d(const double* sides, std::size_t count, bool ignore_dominated,
                              double* own) {
     rows_.resize(count);
@@ -206,7 +205,6 @@ void Sweep::contributions_2d(const double* sides, std::size_t count, bool ignore
         });
     std::fill_n(own, count, 0.0);
 
-    std::vector<double> shaded;
     double below = 0.0;
     for (std::size_t k = 0, next = 0; k < count; k = next) {
         const auto [x, y, z, index] = rows_[k];
@@ -214,16 +212,16 @@ void Sweep::contributions_2d(const double* sides, std::size_t count, bool ignore
         while (next < count && rows_[next].y <= y) ++next;
         const double left = next < count ? rows_[next].x : 0.0;
         const bool has_copy = k + 1 < count && rows_[k + 1].x == x && rows_[k + 1].y == y;
-        double area = has_copy ? 0.0 : (x - left) * (y - below);
-        if (!ignore_dominated && area > 0.0) {
-            shaded.clear();
-            for (std::size_t i = k + 1; i < next && rows_[i].x > left; ++i) {
-                if (rows_[i].y <= below) continue;
-                shaded.insert(shaded.end(), {rows_[i].x - left, rows_[i].y - below});
+        if (!has_copy) {
+            double edge = x;
+            double floor = below;
+            for (std::size_t i = k + 1; !ignore_dominated && i < next && rows_[i].x > left; ++i) {
+                own[index] += (edge - rows_[i].x) * (y - floor);
+                edge = rows_[i].x;
+                floor = std::max(floor, rows_[i].y);
             }
-            area -= area_of_sorted(shaded.data(), static_cast<int>(shaded.size() / 2));
+            own[index] += (edge - left) * (y - floor);
         }
-        own[index] = std::max(0.0, area);
         below = y;
     }
 }

@@ -84,6 +84,7 @@ class GroupCrowding {
 
 template <typename Scalar>
 void crowding_distance(Batch<Scalar> batch, double* distances) {
+    if (batch.is_empty()) return;
     const double cost = (1.0 + batch.objectives) * ranking_cost(batch.points, batch.objectives);
     for_each_group(batch.groups, cost, GroupCrowding<Scalar>(batch, distances));
 }

@@ -6,26 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "ops.hpp"
+#include "cpu/objective_order.hpp"
 
 namespace paretopo::cpu {
-
-// A point and one of its values as an unsigned integer: the best value has the lowest key, NaN the
-// highest, and both zeros the same.
-struct KeyedPoint {
-    std::uint64_t key;
-    std::int32_t point;
-};
-
-// The key of one value.
-template <typename Scalar>
-std::uint64_t best_first(Scalar value, bool minimised);
-
-// The keys of objective `m` of all points, sorted; points with the same key keep their order.
-template <typename Scalar>
-void sort_objective(const Scalar* values, std::int32_t points, std::int32_t objectives,
-                    std::int32_t m, bool minimised, std::vector<KeyedPoint>& keyed,
-                    std::vector<KeyedPoint>& spare);
 
 // The distinct points of a set in lexicographic order of their codes. A point can be dominated
 // only by points before it, because the points are distinct.
@@ -41,7 +24,7 @@ struct SortedCodes {
               std::uint64_t minimised);
 
   private:
-    std::vector<KeyedPoint> keyed_, spare_;
+    OrderScratch scratch_;
     std::vector<std::vector<std::int32_t>> unsorted_;  // [objective][point]
     std::vector<std::int32_t> order_;
 };

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -60,8 +59,8 @@ void for_each_group(std::int64_t groups, double group_cost, const Work& work) {
     helpers.reserve(static_cast<std::size_t>(workers - 1));
     try {
         for (std::int64_t t = 1; t < workers; ++t) helpers.emplace_back(run);
-    } catch (const std::system_error&) {
-        // The system gives no more threads: those that run, and this one, do the work.
+    } catch (const std::exception&) {
+        // No more threads, or no memory for one: those that run, and this one, do the work.
     }
     run();
     for (std::thread& helper : helpers) helper.join();

@@ -128,6 +128,7 @@ void Ranker::filter(const Present<Scalar>& set, std::int32_t objectives, std::ui
 
 template <typename Scalar>
 void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
+    if (batch.is_empty()) return;
     if (fits_lanes(batch.points, batch.objectives)) {
         return for_each_lane_part(batch, [=](std::int64_t first, std::int64_t end) {
             PARETOPO_ON_LANES(rank_groups, batch, first, end, ranks);
@@ -149,6 +150,7 @@ void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
 
 template <typename Scalar>
 void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* chosen) {
+    if (batch.is_empty()) return;
     if (fits_lanes(batch.points, batch.objectives)) {
         return for_each_lane_part(batch, [=](std::int64_t first, std::int64_t end) {
             PARETOPO_ON_LANES(filter_groups, batch, first, end, keep_weakly, chosen);

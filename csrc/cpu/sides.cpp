@@ -40,19 +40,42 @@ void Sides::scale(std::int32_t objectives) {
     const auto width = static_cast<std::size_t>(objectives);
     exponent = 0;
     const int safe = 600 / objectives;
-    for (std::size_t m = 0; m < width; ++m) {
+    const auto excess_of = [&](std::size_t m) {
         double largest = 0.0;
         for (std::size_t i = 0; i < count; ++i) {
             largest = std::max(largest, values[i * width + m]);
         }
         const int power = largest > 0.0 ? std::ilogb(largest) : 0;
-        if (std::abs(power) <= safe) continue;
+        return std::abs(power) <= safe ? 0 : power;
+    };
+    bool is_safe = true;
+    for (std::size_t m = 0; m < width; ++m) is_safe = is_safe && excess_of(m) == 0;
+    if (is_safe || has_safe_boxes(width)) return;
+    for (std::size_t m = 0; m < width; ++m) {
+        const int power = excess_of(m);
+        if (power == 0) continue;
         exponent += power;
         for (std::size_t i = 0; i < count; ++i) {
             double& side = values[i * width + m];
             side = std::ldexp(side, -power);
         }
     }
+}
+
+// Does every product of sides of one point stay in the range of doubles? Then so does what is
+// summed, and scaling could only harm: where one point is huge in an objective, others may vanish.
+bool Sides::has_safe_boxes(std::size_t width) const {
+    constexpr std::int64_t kMost = 960;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::int64_t up = 0;
+        std::int64_t down = 0;
+        for (std::size_t m = 0; m < width; ++m) {
+            const int power = std::ilogb(values[i * width + m]);
+            (power > 0 ? up : down) += power;
+        }
+        if (up > kMost || down < -kMost) return false;
+    }
+    return true;
 }
 
 template std::int64_t Sides::measure(const Batch<float>&, std::int64_t, const double*);

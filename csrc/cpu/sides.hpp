@@ -1,6 +1,7 @@
 // One group as sides: distances from the reference in the better direction, in double.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Sides {
 
   private:
     void scale(std::int32_t objectives);
+    bool has_safe_boxes(std::size_t width) const;
 };
 
 }  // namespace paretopo::cpu

@@ -27,6 +27,20 @@ std::size_t first_front_free(std::size_t fronts, const Dominates& dominates) {
     return low;
 }
 
+// How many of the ascending numbers are at most y. Without branches, so that the searches of
+// neighbouring points overlap.
+std::size_t count_up_to(const std::vector<std::uint64_t>& ascending, std::uint64_t y) {
+    const std::uint64_t* base = ascending.data();
+    std::size_t size = ascending.size();
+    if (size == 0) return 0;
+    while (size > 1) {
+        const std::size_t half = size / 2;
+        base += half & -static_cast<std::size_t>(base[half - 1] <= y);
+        size -= half;
+    }
+    return static_cast<std::size_t>(base - ascending.data()) + (*base <= y ? 1 : 0);
+}
+
 constexpr auto kIgnore = [](const auto&) {};
 
 void rank_3d(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) {
@@ -91,35 +105,45 @@ void filter_distinct(const SortedCodes& sorted, std::vector<std::uint8_t>& chose
 template <typename Scalar>
 std::int32_t PlanarRanker::rank(const Scalar* values, std::int32_t points, std::uint64_t minimised,
                                 std::int32_t* ranks) {
-    sort_objective(values, points, 2, 0, (minimised & 1) != 0, keyed_, spare_);
-    const auto second = [&](std::int32_t point) {
+    const ObjectiveOrder<Scalar> order(values, points, 2, 0, (minimised & 1) != 0, scratch_);
+    const auto second = [&](std::int32_t point) -> std::uint64_t {
         return best_first(values[2 * std::int64_t{point} + 1], (minimised & 2) != 0);
     };
     tails_.clear();
-    const std::size_t size = keyed_.size();
-    for (std::size_t first = 0, end = 0; first < size; first = end) {
-        const std::uint64_t x = keyed_[first].key;
-        while (end < size && keyed_[end].key == x) {
-            keyed_[end].key = second(keyed_[end].point);
-            ++end;
+    const auto place = [this](std::uint64_t y) {
+        const std::size_t rank = count_up_to(tails_, y);
+        if (rank == tails_.size()) {
+            tails_.push_back(y);
+        } else {
+            tails_[rank] = y;
         }
-        const auto lower = [](const KeyedPoint& a, const KeyedPoint& b) { return a.key < b.key; };
-        const auto begin = keyed_.begin() + static_cast<std::ptrdiff_t>(first);
-        const auto stop = keyed_.begin() + static_cast<std::ptrdiff_t>(end);
-        if (!std::is_sorted(begin, stop, lower)) std::sort(begin, stop, lower);
+        return static_cast<std::int32_t>(rank);
+    };
+    const std::size_t size = order.size();
+    for (std::size_t first = 0, end = 0; first < size; first = end) {
+        constexpr std::size_t kAhead = 32;  // points, whose values lie anywhere
+        if (first + kAhead < size) {
+            const std::int64_t ahead = order.point(first + kAhead);
+            __builtin_prefetch(values + 2 * ahead);
+            __builtin_prefetch(ranks + ahead, 1);
+        }
+        for (++end; end < size && order.repeats(end);) ++end;
+        if (end - first == 1) {
+            ranks[order.point(first)] = place(second(order.point(first)));
+            continue;
+        }
+        column_.clear();
         for (std::size_t k = first; k < end; ++k) {
-            const auto [y, point] = keyed_[k];
-            if (k > first && y == keyed_[k - 1].key) {
-                ranks[point] = ranks[keyed_[k - 1].point];
-                continue;
-            }
-            const auto free = std::upper_bound(tails_.begin(), tails_.end(), y);
-            ranks[point] = static_cast<std::int32_t>(free - tails_.begin());
-            if (free == tails_.end()) {
-                tails_.push_back(y);
-            } else {
-                *free = y;
-            }
+            column_.push_back({second(order.point(k)), order.point(k)});
+        }
+        if (!std::is_sorted(column_.begin(), column_.end())) {
+            std::sort(column_.begin(), column_.end());
+        }
+        const KeyedPoint* previous = nullptr;
+        for (const KeyedPoint& item : column_) {
+            const bool is_equal = previous && previous->key == item.key;
+            ranks[item.point] = is_equal ? ranks[previous->point] : place(item.key);
+            previous = &item;
         }
     }
     return static_cast<std::int32_t>(tails_.size());

@@ -28,7 +28,14 @@ class PlanarRanker {
                       std::int32_t* ranks);
 
   private:
-    std::vector<KeyedPoint> keyed_, spare_;
+    struct KeyedPoint {
+        std::uint64_t key;
+        std::int32_t point;
+        bool operator<(const KeyedPoint& other) const { return key < other.key; }
+    };
+
+    OrderScratch scratch_;
+    std::vector<KeyedPoint> column_;    // points with the same first value, by the second
     std::vector<std::uint64_t> tails_;  // best second key of each front so far; ascends
 };
 

@@ -28,10 +28,11 @@ class VolumeEngine {
                               std::uint8_t* kept) = 0;
     // Rows of as many objectives as the engine was made for, kept from call to call.
     virtual double gain(const double* side) = 0;  // what a row would add to those kept
-    virtual void keep(const double* side) = 0;    // rows that it covers leave
+    virtual void keep(const double* side) = 0;    // after `admit`; rows that it covers leave
     // Members of an archive, any finite numbers, in the order of their arrival.
     virtual bool is_covered(const double* point) = 0;
-    virtual void admit(const double* point) = 0;  // members that it covers leave
+    // Members that it covers leave. If memory runs out, nothing has changed.
+    virtual void admit(const double* point) = 0;
     virtual std::size_t members() = 0;
     virtual const double* member_column(int objective) = 0;
     virtual void forget() = 0;  // rows and members

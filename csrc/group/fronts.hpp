@@ -44,8 +44,8 @@ PARETOPO_HD std::uint64_t dominators_of(const Scalar* group, int i, std::uint64_
     std::uint64_t dominators = 0;
     for (int j = 0; j < points; ++j) {
         if (j == i || (present >> j & 1) == 0) continue;
-        const Order order =
-            compare(group + j * objectives, group + i * objectives, objectives, minimised);
+        const Order order = compare(group + std::int64_t{j} * objectives,
+                                    group + std::int64_t{i} * objectives, objectives, minimised);
         if (order == Order::kFirst) dominators |= std::uint64_t{1} << j;
     }
     return dominators;

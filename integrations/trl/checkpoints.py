@@ -56,7 +56,7 @@ class Checkpoints:
 
     def complete(self, step: int, state: dict[str, Any]) -> None:
         """Add our state to a checkpoint, mark it as whole, and remove what is too old."""
-        write_whole(self.path(step) / _STATE, json.dumps(state).encode())
+        write_whole(self.path(step) / _STATE, json.dumps(state, separators=(",", ":")).encode())
         write_whole(self.path(step) / _MARKER, b"")
         for old in self.steps()[:-_KEPT]:
             self._remove(old)

@@ -168,11 +168,6 @@ def _arguments(
     optimiser = config.optimiser
     rollouts = optimiser.prompts_per_step * optimiser.group_size
     at_once = optimiser.micro_batch or rollouts
-    if rollouts % at_once:
-        raise ConfigError(
-            f"optimiser.micro_batch must divide the {rollouts} rollouts of a step "
-            f"(prompts_per_step * group_size), got {at_once}"
-        )
     on_gpu = device != "cpu"
     return GRPOConfig(
         output_dir=str(run.checkpoints),

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
 from paretopo_core import _core
+from paretopo_core._senses import Maximise, minimised_of, signs_of
 
 # A NumPy array, or a torch tensor on CPU or CUDA: what goes in decides what comes out.
 ArrayT = TypeVar("ArrayT")
-Maximise = bool | Sequence[bool]
 
 _MOST_POINTS = 2**31 - 1
 _EXACT_IN_FLOAT64 = 2**53
@@ -32,6 +31,7 @@ class Batch:
     minimised: int  # bit m: smaller is better in objective m
     device: int  # _core.CPU, or the CUDA device index
     stream: int  # address of the CUDA stream, 0 on the CPU
+    signs: np.ndarray | None = None  # (objectives,), what `values` were multiplied by
 
     @staticmethod
     def of(
@@ -55,18 +55,20 @@ class Batch:
             raise ValueError(
                 f"{name} must have at most {_MOST_POINTS} points and objectives, got shape {shape}"
             )
-        minimised = _minimised(maximise, shape[-1])
+        minimised = minimised_of(maximise, shape[-1])
+        signs = None
         if minimised >> 64:  # the compiled core keeps one bit for each of 64 objectives
-            signs = [-1.0 if minimised >> m & 1 else 1.0 for m in range(shape[-1])]
-            values = values * (torch.tensor(signs).to(values) if torch else np.array(signs))
-            values = values if torch else values.astype(np.dtype(values.dtype), copy=False)
+            signs = signs_of(minimised, shape[-1])
+            values = values * (
+                torch.from_numpy(signs).to(values) if torch else signs.astype(values.dtype)
+            )
             minimised = 0
         if mask is not None:
             mask = _mask(torch, mask, values)
         if torch is None or values.device.type == "cpu":
-            return Batch(values, mask, minimised, _core.CPU, 0)
+            return Batch(values, mask, minimised, _core.CPU, 0, signs)
         stream = torch.cuda.current_stream(values.device).cuda_stream
-        return Batch(values, mask, minimised, values.device.index, stream)
+        return Batch(values, mask, minimised, values.device.index, stream, signs)
 
     @property
     def leading(self) -> tuple[int, ...]:
@@ -107,6 +109,11 @@ class Batch:
         torch = sys.modules["torch"]
         return torch.from_numpy(numbers).to(self.values)
 
+    def reference(self, ref: Any) -> np.ndarray:
+        """The reference point, turned as the values are."""
+        corner = vector_of(ref, self.objectives, "ref", scalar=True)
+        return corner if self.signs is None else corner * self.signs
+
     def view(self) -> _core.Points:
         """The points as the compiled core sees them; valid while this batch lives."""
         if isinstance(self.values, np.ndarray):
@@ -141,17 +148,26 @@ def need_cpu(batch: Batch, operation: str) -> None:
         )
 
 
+def numbers_of(numbers: Any, name: str) -> np.ndarray:
+    """A float64 copy of any shape."""
+    is_tensor = _torch_of(numbers) is not None
+    is_array = isinstance(numbers, np.ndarray)
+    if numbers.is_complex() if is_tensor else is_array and numbers.dtype.kind == "c":
+        raise TypeError(f"{name} must be real numbers, got dtype {numbers.dtype}")  # no warning
+    if is_tensor:
+        numbers = numbers.detach().cpu().double().numpy()
+    try:
+        return np.array(numbers, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be numbers, got {numbers!r}") from error
+
+
 def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.ndarray:
     """A finite float64 vector with one number per objective.
 
     A scalar stands for all objectives if ``scalar``.
     """
-    if _torch_of(numbers) is not None:
-        numbers = numbers.detach().cpu().double().numpy()
-    try:
-        vector = np.array(numbers, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be numbers, got {numbers!r}") from error
+    vector = numbers_of(numbers, name)
     if vector.ndim == 0 and scalar:
         vector = np.array([vector] * objectives)
     if vector.shape != (objectives,):
@@ -198,7 +214,7 @@ def _numpy_values(points: Any, name: str) -> np.ndarray:
 
 
 def _from_list(array: np.ndarray, name: str) -> tuple[np.ndarray, str]:
-    """Lists become float64, whatever they hold, as long as they hold numbers."""
+    """Python's numbers become float64; a list of arrays is what an array of them would be."""
     if array.dtype.name in _INTEGERS and array.size:
         array = _widened(array, name)
     elif array.dtype.name == "object" or not np.issubdtype(array.dtype, np.number):
@@ -241,20 +257,6 @@ def _torch_values(torch: Any, points: Any, name: str) -> Any:
     elif dtype not in _FLOATS:
         raise TypeError(f"{name} must hold real numbers of at most 64 bits, got dtype {dtype}")
     return values.contiguous()
-
-
-def _minimised(maximise: Maximise, objectives: int) -> int:
-    if isinstance(maximise, (bool, np.bool_)):
-        return 0 if maximise else (1 << objectives) - 1
-    senses: list[object] = list(maximise) if isinstance(maximise, Iterable) else [maximise]
-    if not all(isinstance(sense, (bool, np.bool_)) for sense in senses):
-        raise TypeError(f"maximise must be a bool or one bool per objective, got {maximise!r}")
-    if len(senses) != objectives:
-        raise ValueError(
-            f"maximise must be a bool or have one bool for each of the {objectives} objectives, "
-            f"got {len(senses)}"
-        )
-    return sum(1 << m for m, sense in enumerate(senses) if not sense)
 
 
 def _mask(torch: Any, mask: Any, values: Any) -> Any:

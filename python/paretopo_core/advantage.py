@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -55,7 +56,8 @@ def pareto_advantage(
     Raises:
         ValueError: wrong shape of an argument, ``weights`` not finite, ``beta`` outside 0..1,
             or an unknown ``center``.
-        TypeError: ``rewards`` are not real numbers, or ``mask`` is not bool.
+        TypeError: ``rewards``, ``weights`` or ``beta`` are not real numbers, or ``mask`` is not
+            bool.
 
     Cost: that of :func:`paretopo_core.pareto_rank`, and one pass over the rewards.
 
@@ -71,10 +73,13 @@ def pareto_advantage(
     """
     batch = Batch.of(rewards, name="rewards", mask=mask)
     weight = vector_of(weights, batch.objectives, "weights", scalar=False)
-    beta = float(beta)
+    try:
+        beta = float(beta)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"beta must be a number, got {beta!r}") from error
     if not 0.0 <= beta <= 1.0:
         raise ValueError(f"beta must lie in 0..1, got {beta}")
-    if center not in _CENTERS:
+    if not isinstance(center, str) or center not in _CENTERS:
         raise ValueError(f"center must be one of {', '.join(_CENTERS)}, got {center!r}")
 
     shape = (*batch.leading, batch.points)
@@ -82,11 +87,12 @@ def pareto_advantage(
     advantages = batch.empty(shape, dtype)
     ranks = batch.empty(shape, "int32") if return_ranks or batch.is_on_cuda else None
     scratch = batch.empty(shape, dtype) if batch.is_on_cuda else None
+    weight, largest = bounded(weight, dtype)
     beside = batch.vector(weight)
     _core.pareto_advantage(
         batch.view(),
         address(beside),
-        largest_reward(weight, dtype),
+        largest,
         beta,
         _CENTERS[center],
         address(advantages),
@@ -96,7 +102,14 @@ def pareto_advantage(
     return (advantages, ranks) if return_ranks else advantages
 
 
-def largest_reward(weights: np.ndarray, dtype: str) -> float:
-    """The reward beyond which values saturate, so that no weighted sum overflows ``dtype``."""
-    heaviest: float = max(1.0, *map(abs, weights.tolist()))
-    return _LARGEST[dtype] / (4.0 * len(weights) * heaviest)
+def bounded(weights: np.ndarray, dtype: str) -> tuple[np.ndarray, float]:
+    """Weights that ``dtype`` can hold, and the reward beyond which values saturate.
+
+    Weights far from 1 are brought there by a power of two: only their proportions matter. Below
+    the largest reward no weighted sum overflows.
+    """
+    heaviest: float = max(map(abs, weights.tolist()))
+    if heaviest and not 2.0**-32 <= heaviest <= 2.0**32:
+        weights = np.ldexp(weights, -math.frexp(heaviest)[1])
+        heaviest = 1.0
+    return weights, _LARGEST[dtype] / (4.0 * len(weights) * max(1.0, heaviest))

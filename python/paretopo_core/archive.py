@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, Maximise, address, vector_of
+from paretopo_core._arrays import address, numbers_of, vector_of
+from paretopo_core._senses import Maximise, minimised_of, signs_of
 from paretopo_core.hypervolume import hypervolume
 
 
@@ -36,15 +37,12 @@ class ParetoArchive:
     """
 
     def __init__(self, ref: Any, *, maximise: Maximise = True) -> None:
-        objectives = int(np.size(ref))
-        if objectives == 0:
+        numbers = numbers_of(ref, "ref")
+        if numbers.size == 0:
             raise ValueError("ref must have one number per objective, got none")
-        self._ref = vector_of(ref, objectives, "ref", scalar=objectives == 1)
-        self._maximise = maximise
-        # A sense of the wrong length is refused here, not at the first point.
-        Batch.of(np.empty((0, objectives)), maximise=maximise)
-        self._sign = np.where(np.broadcast_to(np.asarray(maximise), objectives), 1.0, -1.0)
-        self._members = self._empty()
+        self._ref = vector_of(numbers, numbers.size, "ref", scalar=numbers.size == 1)
+        self._sign = signs_of(minimised_of(maximise, numbers.size), numbers.size)
+        self._members = self._core_of(self._rows([]))
         self._history: list[np.ndarray] = []
         self._hypervolume = 0.0
 
@@ -56,9 +54,7 @@ class ParetoArchive:
     @property
     def points(self) -> np.ndarray:
         """The members in the order of their arrival, shape (members, objectives)."""
-        rows = np.empty((len(self), self._ref.size))
-        self._members.copy_members(address(rows))
-        return rows
+        return self._members.members().reshape(-1, self._ref.size)
 
     @property
     def history(self) -> np.ndarray:
@@ -96,7 +92,7 @@ class ParetoArchive:
         """Everything needed to continue, as plain JSON values."""
         return {
             "ref": self._ref.tolist(),
-            "maximise": [bool(sign > 0) for sign in self._sign],
+            "maximise": self._maximise,
             "points": self.points.tolist(),
             "history": self.history.tolist(),
             "hypervolume": self._hypervolume,
@@ -106,36 +102,47 @@ class ParetoArchive:
         """Continue from :meth:`state_dict`, bit for bit.
 
         Raises:
-            ValueError: a key is missing, or the state belongs to another reference or sense.
+            ValueError: a key is missing, the state belongs to another reference or sense, or holds
+                a point that is not finite; the archive is unchanged then.
         """
         missing = {"ref", "maximise", "points", "history", "hypervolume"} - set(state)
         if missing:
             raise ValueError(f"state lacks {', '.join(sorted(missing))}")
-        ours = (self._ref.tolist(), [bool(sign > 0) for sign in self._sign])
+        ours = (self._ref.tolist(), self._maximise)
         theirs = (list(state["ref"]), list(state["maximise"]))
         if ours != theirs:
             raise ValueError(
                 f"state belongs to an archive with ref and maximise {theirs}, this one has {ours}"
             )
-        width = self._ref.size
-        points = np.array(state["points"], dtype=np.float64).reshape(-1, width)
-        history = np.array(state["history"], dtype=np.float64).reshape(-1, width)
-        self._members.load(address(points), len(points))
+        points, history = self._rows(state["points"]), self._rows(state["history"])
+        volume = float(state["hypervolume"])
+        self._members = self._core_of(points)
         self._history = list(history)
-        self._hypervolume = float(state["hypervolume"])
+        self._hypervolume = volume
 
     def recomputed_hypervolume(self) -> float:
         """The hypervolume of the members from scratch, free of the rounding of the sum."""
         return float(hypervolume(self.points, self._ref, maximise=self._maximise))
 
-    def _empty(self) -> _core.Archive:
-        return _core.Archive(self._ref.size, address(self._sign), address(self._ref))
+    @property
+    def _maximise(self) -> list[bool]:
+        senses: list[bool] = (self._sign > 0).tolist()
+        return senses
+
+    def _rows(self, numbers: Any) -> np.ndarray:
+        rows = np.array(numbers, dtype=np.float64, order="C").reshape(-1, self._ref.size)
+        if not np.isfinite(rows).all():
+            raise ValueError("state holds a point that is not finite")
+        return rows
+
+    def _core_of(self, rows: np.ndarray) -> _core.Archive:
+        core = _core.Archive(self._ref.size, address(self._sign), address(self._ref))
+        core.load(address(rows), len(rows))
+        return core
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_members": self.points}
+        return {**self.__dict__, "_members": self.points, "_history": list(self._history)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        points = np.ascontiguousarray(state["_members"])
-        self._members = self._empty()
-        self._members.load(address(points), len(points))
+        self._members = self._core_of(self._rows(state["_members"]))

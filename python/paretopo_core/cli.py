@@ -11,11 +11,13 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
     from paretopo_core.training.config import RunConfig
+    from paretopo_core.training.records import RunFolder
 
+_Command: TypeAlias = Callable[[argparse.Namespace], int]
 _WRONG_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 
@@ -75,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: the words after ``paretopo``; those of the process by default.
     """
     parsed = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = parsed.command
+    command: _Command = parsed.command
     try:
         return command(parsed)
     except _Refusal as refusal:
@@ -99,15 +101,27 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    info = commands.add_parser("info", help="versions, build, devices")
-    info.set_defaults(command=_info)
+    def add(
+        name: str, run: _Command, purpose: str, description: str, examples: str | None = None
+    ) -> argparse.ArgumentParser:
+        command = commands.add_parser(
+            name,
+            help=purpose,
+            description=description,
+            epilog=examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.set_defaults(command=run)
+        return command
 
-    train = commands.add_parser(
+    add("info", _info, "versions, build, devices", "What is installed, and on what machine.")
+
+    train = add(
         "train",
-        help="train a model, or go on with a run",
-        description="Two-stage ParetoPO training, as a configuration file says.",
-        epilog=_TRAIN_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        _train,
+        "train a model, or go on with a run",
+        "Two-stage ParetoPO training, as a configuration file says.",
+        _TRAIN_EXAMPLES,
     )
     train.add_argument("config", nargs="?", metavar="CONFIG.toml", help="what to train")
     train.add_argument("--resume", metavar="RUN", help="go on with the run in this folder")
@@ -119,25 +133,23 @@ def _parser() -> argparse.ArgumentParser:
         "--rehearse", action="store_true", help="run it small, on a CPU (backend openrlhf only)"
     )
     train.add_argument("options", nargs="*", metavar="-- OPTION", help="options of OpenRLHF")
-    train.set_defaults(command=_train)
 
-    report = commands.add_parser(
+    report = add(
         "report",
-        help="tables and pictures of runs",
-        description="Table before and after, picture of the front, picture of the dynamics.",
-        epilog=_REPORT_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        _report,
+        "tables and pictures of runs",
+        "Table before and after, picture of the front, picture of the dynamics.",
+        _REPORT_EXAMPLES,
     )
     report.add_argument("runs", nargs="+", metavar="RUN", help="a run folder")
     report.add_argument("--out", metavar="DIR", help="where to write")
-    report.set_defaults(command=_report)
 
-    bench = commands.add_parser(
+    bench = add(
         "bench",
-        help="time the core against its peers",
-        description="Time every operation against every installed peer, on one thread.",
-        epilog=_BENCH_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        _bench,
+        "time the core against its peers",
+        "Time every operation against every installed peer, on one thread.",
+        _BENCH_EXAMPLES,
     )
     bench.add_argument(
         "operations",
@@ -151,7 +163,6 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--out", metavar="DIR", help="where CSV files and pictures go")
     bench.add_argument("--plots-only", action="store_true", help="measure nothing, only draw")
     bench.add_argument("--promises", action="store_true", help="measure nothing, print the table")
-    bench.set_defaults(command=_bench)
     return parser
 
 
@@ -215,27 +226,31 @@ def _train(arguments: argparse.Namespace) -> int:
     except (ConfigError, OSError) as error:
         _refuse(str(error))
 
-    from paretopo_core.training.report import write_report
-
-    # By name: integrations/ becomes part of the package when it is built.
-    train = importlib.import_module(f"paretopo_core.integrations.{run.config.backend}.train").train
-    extra = {"options": options} if options else {}
-
     try:
-        train(run.config, run, resume=arguments.resume is not None, **extra)
+        with run.claimed():
+            _carry_out(run, resume=arguments.resume is not None, options=options)
+    except ConfigError as error:
+        _refuse(str(error))
+    return 0
+
+
+def _carry_out(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
+    extra = {"options": options} if options else {}
+    try:
+        from paretopo_core.training.report import write_report
+
+        # By name: integrations/ becomes part of the package when it is built.
+        backend = importlib.import_module(f"paretopo_core.integrations.{run.config.backend}.train")
+        backend.train(run.config, run, resume=resume, **extra)
     except KeyboardInterrupt:
         run.finish("interrupted")
         print(f"\nparetopo: go on with: paretopo train --resume {run.path}", file=sys.stderr)
         raise
-    except ConfigError as error:
-        run.finish("failed")
-        _refuse(str(error))
     except Exception:
         run.finish("failed")
         raise
     run.finish()
     print(f"report: {write_report([run])}")
-    return 0
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -251,7 +266,7 @@ def _report(arguments: argparse.Namespace) -> int:
         runs = [RunFolder.open(path) for path in arguments.runs]
         out = None if arguments.out is None else Path(arguments.out)
         print(write_report(runs, out))
-    except (ConfigError, ValueError) as error:
+    except (ConfigError, OSError, ValueError) as error:
         _refuse(str(error))
     return 0
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, Maximise, address, need_cpu
+from paretopo_core._arrays import ArrayT, Batch, address, need_cpu
+from paretopo_core._senses import Maximise
 
 
 def pareto_rank(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) -> ArrayT:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, Maximise, address, need_cpu, vector_of
+from paretopo_core._arrays import ArrayT, Batch, address, need_cpu
+from paretopo_core._senses import Maximise
 
 
 def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None) -> Any:
@@ -45,7 +46,7 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
     """
     batch = Batch.of(points, maximise=maximise, mask=mask)
     need_cpu(batch, "hypervolume")
-    corner = vector_of(ref, batch.objectives, "ref", scalar=True)
+    corner = batch.reference(ref)
     volumes = batch.empty(batch.leading, "float64")
     _refuse(_core.hypervolume(batch.view(), address(corner), address(volumes)), batch)
     return volumes[()] if isinstance(volumes, np.ndarray) else volumes
@@ -91,7 +92,7 @@ def hv_contributions(
     """
     batch = Batch.of(points, maximise=maximise, mask=mask)
     need_cpu(batch, "hv_contributions")
-    corner = vector_of(ref, batch.objectives, "ref", scalar=True)
+    corner = batch.reference(ref)
     contributions: ArrayT = batch.empty((*batch.leading, batch.points), "float64")
     refused = _core.hv_contributions(
         batch.view(), address(corner), bool(ignore_dominated), address(contributions)
@@ -105,7 +106,7 @@ def _refuse(index: int, batch: Batch) -> None:
     if index < 0:
         return
     at = tuple(int(i) for i in np.unravel_index(index, tuple(batch.values.shape)))
-    value = float(batch.values[at])
+    value = float(batch.values[at]) * (1.0 if batch.signs is None else batch.signs[at[-1]])
     why = "is NaN" if value != value else f"is {value}, an infinite volume"
     raise ValueError(
         f"points must be numbers, finite on the better side, but points{list(at)} {why}; "

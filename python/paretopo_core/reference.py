@@ -126,6 +126,9 @@ def pareto_advantage(
     """Turn ranks and weighted rewards into advantages, each step in the rewards' own dtype."""
     scalar = rewards.dtype.type
     weights = np.asarray(weights, dtype=np.float64)
+    heaviest = np.abs(weights).max()
+    if heaviest > 2.0**32 or 0 < heaviest < 2.0**-32:  # only proportions matter
+        weights = np.ldexp(weights, -np.frexp(heaviest)[1])
     largest = scalar(
         np.finfo(scalar).max / (4.0 * len(weights) * max(1.0, float(np.abs(weights).max())))
     )

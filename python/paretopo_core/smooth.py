@@ -31,7 +31,7 @@ def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
         shape (..., points, points): entry [i, j] belongs to "i dominates j"; the diagonal is 0.
 
     Raises:
-        ValueError: wrong shape, NaN, ``sigma`` not positive or ``margin`` negative.
+        ValueError: wrong shape, NaN or infinity, ``sigma`` not positive or ``margin`` negative.
 
     Cost: O(points² · objectives) time and memory.
 
@@ -47,8 +47,9 @@ def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
         if not bound or not np.isfinite(number):
             least = "above 0" if name == "sigma" else "0 or more"
             raise ValueError(f"{name} must be finite and {least}, got {number}")
-    gaps = values[..., :, None, :] - values[..., None, :, :]
-    wins = _sigmoid((gaps + margin) / sigma, library).prod(-1)
+    with np.errstate(over="ignore"):  # to infinity, where the probability is 0 or 1
+        gaps = values[..., :, None, :] - values[..., None, :, :]
+        wins = _sigmoid((gaps + margin) / sigma, library).prod(-1)
     if margin > 0:
         wins = wins * (1 - wins.swapaxes(-1, -2))
     count = values.shape[-2]
@@ -96,8 +97,8 @@ def _values(points: Any) -> tuple[Any, Any]:
         raise ValueError(
             f"points must have shape (..., points, objectives), got {tuple(values.shape)}"
         )
-    if bool(library.isnan(values).any()):
-        raise ValueError("points must be numbers, got NaN")
+    if not bool(library.isfinite(values).all()):  # two equal infinities have no difference
+        raise ValueError("points must be finite, got NaN or infinity")
     return values, library
 
 

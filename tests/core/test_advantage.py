@@ -11,7 +11,7 @@ from strategies import large_set, masked_batches, point_batches
 import paretopo_core as pp
 from paretopo_core import _core, reference
 from paretopo_core._arrays import Batch, address
-from paretopo_core.advantage import largest_reward
+from paretopo_core.advantage import bounded
 
 CENTERS = ("mean", "none", "std", "loo")
 weight_values = st.floats(0, 1, width=32)
@@ -59,7 +59,7 @@ def test_the_block_algorithm_of_the_gpu_agrees(case, lanes):
     _core.pareto_advantage(
         batch.view(),
         weights=address(beside),
-        largest=largest_reward(weight, batch.float_name),
+        largest=bounded(weight, batch.float_name)[1],
         beta=beta,
         center={"none": 0, "mean": 1, "std": 2, "loo": 3}[center],
         advantages=address(advantages),
@@ -184,6 +184,18 @@ def test_a_better_reward_never_lowers_the_own_rank_advantage(rewards, data):
     assert (after >= before).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("power", [-1070, -160, 160, 1020])
+def test_only_the_proportions_of_the_weights_matter(dtype, power):
+    weights = np.array([1.0, 3.0, -0.5])
+    for points in (8, 100):
+        rewards = np.random.default_rng(0).random((4, points, 3)).astype(dtype)
+        expected = pp.pareto_advantage(rewards, weights)
+        scaled = np.ldexp(weights, power)
+        np.testing.assert_array_equal(pp.pareto_advantage(rewards, scaled), expected)
+        np.testing.assert_array_equal(reference.pareto_advantage(rewards, scaled), expected)
+
+
 def test_bad_arguments_are_named():
     rewards = np.ones((4, 8, 2))
     with pytest.raises(ValueError, match=r"weights must be shape \(2,\).*got shape \(3,\)"):
@@ -194,7 +206,14 @@ def test_bad_arguments_are_named():
         pp.pareto_advantage(rewards, [1, 1], beta=1.5)
     with pytest.raises(ValueError, match="beta must lie in"):
         pp.pareto_advantage(rewards, [1, 1], beta=float("nan"))
+    for beta in (None, "half"):
+        with pytest.raises(TypeError, match="beta must be a number, got"):
+            pp.pareto_advantage(rewards, [1, 1], beta=beta)
     with pytest.raises(ValueError, match="center must be one of none, mean, std, loo, got 'group'"):
         pp.pareto_advantage(rewards, [1, 1], center="group")
+    with pytest.raises(ValueError, match="center must be one of none, mean, std, loo, got None"):
+        pp.pareto_advantage(rewards, [1, 1], center=None)
+    with pytest.raises(ValueError, match=r"center must be one of .*, got \['mean'\]"):
+        pp.pareto_advantage(rewards, [1, 1], center=["mean"])
     with pytest.raises(ValueError, match=r"rewards must have shape \(\.\.\., points, objectives\)"):
         pp.pareto_advantage(np.ones(3), [1, 1, 1])

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import os
+import subprocess
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -63,6 +68,59 @@ def test_refused_points_leave_the_archive_as_it_was():
     assert archive.state_dict() == state
 
 
+def test_members_can_be_read_while_another_thread_adds():
+    archive = pp.ParetoArchive(np.zeros(300))
+    points = np.random.default_rng(0).random((1500, 300)) - 2.0  # no volume: members come fast
+    writer = threading.Thread(target=lambda: [archive.add(point) for point in points])
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        writer.start()
+        while writer.is_alive():
+            members = archive.points
+            np.testing.assert_array_equal(members, points[: len(members)])
+        writer.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(archive) == len(points)
+
+
+_SHORT_OF_MEMORY = """
+import resource
+import numpy as np
+import paretopo_core as pp
+
+points = np.ones((460, 600)) + 0.5 * np.eye(460, 600)  # nobody covers anybody; 7 MB at 449 members
+free = resource.RLIM_INFINITY
+for spare in (1, 10):  # MB: not even the first of two tables can grow, or not the second
+    archive, twin = pp.ParetoArchive(np.zeros(600)), pp.ParetoArchive(np.zeros(600))
+    refused = 0
+    for point in points:
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + spare * 2**20, free))
+        try:
+            gain = archive.add(point)
+        except MemoryError:
+            refused += 1
+            resource.setrlimit(resource.RLIMIT_AS, (free, free))
+            gain = archive.add(point)
+        resource.setrlimit(resource.RLIMIT_AS, (free, free))
+        assert gain == twin.add(point) == 0.5 or len(archive) == 1
+    assert refused > 0
+    assert archive.state_dict() == twin.state_dict()
+    print(refused)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory the Linux way")
+@pytest.mark.skipif("san" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers need memory")
+def test_an_archive_survives_a_lack_of_memory():
+    run = subprocess.run(
+        [sys.executable, "-c", _SHORT_OF_MEMORY], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+
+
 def test_bad_states_are_refused():
     archive = pp.ParetoArchive([0.0, 0.0])
     with pytest.raises(ValueError, match="state lacks history, hypervolume"):
@@ -70,6 +128,21 @@ def test_bad_states_are_refused():
     other = pp.ParetoArchive([0.0, 1.0]).state_dict()
     with pytest.raises(ValueError, match="state belongs to an archive with ref and maximise"):
         archive.load_state_dict(other)
+    archive.add([1.0, 2.0])
+    before = archive.state_dict()
+    for wrong in ({"points": [[np.nan, 1.0]]}, {"history": [[1.0]]}, {"hypervolume": "much"}):
+        with pytest.raises(ValueError, match=r"not finite|cannot reshape|could not convert"):
+            archive.load_state_dict({**before, "points": [], **wrong})
+        assert archive.state_dict() == before
+
+
+def test_a_copy_goes_its_own_way():
+    archive = pp.ParetoArchive([0.0, 0.0])
+    archive.add([1.0, 2.0])
+    before = archive.state_dict()
+    for twin in (copy.copy(archive), copy.deepcopy(archive)):
+        assert twin.add([2.0, 2.0]) == 2.0
+        assert archive.state_dict() == before
 
 
 def test_results_are_copies():
@@ -82,7 +155,23 @@ def test_results_are_copies():
     assert archive.add([1.0, 3.0]) == 1.0
 
 
+def test_the_reference_may_be_a_tensor_and_the_senses_anything_that_lists_them():
+    torch = pytest.importorskip("torch")
+    senses = [False, True]
+    archive = pp.ParetoArchive(torch.tensor([1.0, 0.0]), maximise=(each for each in senses))
+    listed = pp.ParetoArchive([1.0, 0.0], maximise=senses)
+    senses[0] = True  # the archive keeps its own
+    for point in ([0.0, 2.0], [-1.0, 1.0]):
+        assert archive.add(torch.tensor(point)) == listed.add(point) > 0
+    assert archive.state_dict() == listed.state_dict()
+    assert archive.recomputed_hypervolume() == listed.recomputed_hypervolume() == 3.0
+
+
 def test_bad_references_are_named():
+    with pytest.raises(TypeError, match="ref must be numbers"):
+        pp.ParetoArchive([[0.0], [0.0, 1.0]])
+    with pytest.raises(TypeError, match=r"ref must be real numbers, got dtype complex128"):
+        pp.ParetoArchive(np.array([1j, 0.0]))
     with pytest.raises(ValueError, match="ref must be finite"):
         pp.ParetoArchive([0.0, np.nan])
     with pytest.raises(ValueError, match="ref must have one number per objective"):

@@ -126,6 +126,15 @@ def test_empty_shapes(operation):
         assert np.size(operation(np.empty((40, 0, 2), np.float32))) in (0, 40)
 
 
+# hypervolume has a value for each set, be it empty
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("name", sorted(OPERATIONS.keys() - {"hypervolume"}))
+def test_endless_empty_shapes_take_neither_time_nor_memory(name):
+    for shape in ((2**40, 0, 3), (0, 2**31 - 1, 2)):
+        assert OPERATIONS[name](np.empty(shape)).shape == shape[:-1]
+    assert pp.hypervolume(np.empty((0, 2**31 - 1, 2)), 0.0).shape == (0,)
+
+
 def test_broadcast_masks(operation):
     points = grid((3, 7, 2))
     mask = np.arange(7) < 5
@@ -279,7 +288,8 @@ class TestErrors:
             operation(points, mask=np.ones((3, 1), dtype=bool))
 
     def test_senses(self):
-        for maximise, error in (([True], ValueError), (1, TypeError), ("max", TypeError)):
+        wrong = [True], 1, "max", np.array(True)
+        for maximise, error in zip(wrong, (ValueError, *3 * (TypeError,)), strict=True):
             with pytest.raises(error, match="maximise must be a bool or"):
                 pp.pareto_rank(np.ones((2, 2)), maximise=maximise)
 

@@ -160,6 +160,31 @@ def test_small_contributions_keep_their_digits_at_any_scale():
     assert pp.hv_contributions(tiny, 0)[1] == pytest.approx((1.0 + 1e-12 - 1.0) / 8, rel=1e-14)
 
 
+@pytest.mark.parametrize("objectives", [2, 3, 4, 5])
+def test_a_point_that_others_nearly_cover_keeps_its_digits(objectives):
+    """Each rival falls short in one objective: what is left is a cube, tiny but exact."""
+    short = 2.0**-30
+    rivals = np.ones((objectives, objectives)) - short * np.eye(objectives)
+    points = np.vstack([np.ones(objectives), rivals])
+    parts = pp.hv_contributions(points, 0, ignore_dominated=False)
+    assert parts.tolist() == [short**objectives] + [0.0] * objectives
+
+
+@pytest.mark.parametrize(
+    ("objectives", "large", "small"),
+    [(2, 2.0**900, 2.0**-900), (3, 2.0**700, 1.0), (4, 2.0**600, 2.0**-100)],
+)
+def test_points_of_very_different_scales(objectives, large, small):
+    """Each point is alone in one objective; scaled by the largest, the others would vanish."""
+    points = np.where(np.eye(objectives) > 0, large, small)
+    own = (large - small) * small ** (objectives - 1)
+    whole = objectives * own + small**objectives
+    for copies in (1, 6):
+        volumes = pp.hypervolume(np.tile(points, (copies, 1, 1)), 0)
+        np.testing.assert_allclose(volumes, whole, rtol=1e-14)
+    np.testing.assert_allclose(pp.hv_contributions(points, 0), own, rtol=1e-14)
+
+
 def test_dominance_is_that_of_the_points_as_given():
     """Both sides round to 1, yet the first point is dominated, and left out."""
     points = np.array([[1e-41, -1.0], [0.0, -1.0]])
@@ -170,6 +195,23 @@ def test_dominance_is_that_of_the_points_as_given():
     cube = np.column_stack([points, [-1.0, -1.0]])
     parts = pp.hv_contributions(cube, [1.0, 0.0, 0.0], maximise=False)
     assert parts.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_more_objectives_than_the_core_has_bits_for(backend, dtype):
+    rng = np.random.default_rng(0)
+    points = rng.integers(1, 4, (5, 70)).astype(dtype)
+    for maximise in (False, [bool(m % 3) for m in range(70)]):
+        signs = np.where(np.broadcast_to(maximise, 70), 1.0, -1.0)
+        expected = pp.hypervolume(points, 0)
+        turned = backend.send((points * signs).astype(dtype))
+        assert backend.fetch(pp.hypervolume(turned, 0, maximise=maximise)) == expected
+        shifted = backend.send((points * signs + 1).astype(dtype))
+        assert backend.fetch(pp.hypervolume(shifted, 1.0, maximise=maximise)) == expected
+        parts = backend.fetch(pp.hv_contributions(shifted, np.ones(70), maximise=maximise))
+        np.testing.assert_array_equal(parts, pp.hv_contributions(points, 0))
+    with pytest.raises(ValueError, match=r"points\[0, 69\] is -inf, an infinite volume"):
+        pp.hypervolume(np.where(np.eye(1, 70, 69) > 0, -np.inf, 0.0), 1.0, maximise=False)
 
 
 def test_sixteen_objectives():

@@ -130,6 +130,17 @@ def test_a_batch_of_small_sets_is_its_sets(each_isa, objectives, dtype):
                 np.testing.assert_array_equal(half, volumes[7::2])
 
 
+def test_a_set_of_4_objectives_does_not_feel_its_neighbours(each_isa):
+    """Also where a neighbour in the same vector has no covered point and this set has some."""
+    rng = np.random.default_rng(4)
+    for points in (3, 5, 8, 9):
+        values = rng.random((64, points, 4))
+        volumes = each_isa(lambda values=values: pp.hypervolume(values, 0))
+        shuffled = rng.permutation(len(values))
+        again = each_isa(lambda values=values[shuffled]: pp.hypervolume(values, 0))
+        np.testing.assert_array_equal(again, volumes[shuffled])
+
+
 def test_a_batch_with_a_bad_set_names_it():
     points = np.random.default_rng(0).random((600, 8, 2))
     points[513, 3, 1] = np.nan

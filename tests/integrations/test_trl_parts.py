@@ -214,6 +214,14 @@ def test_held_out_minima_are_their_own_and_can_be_frozen():
     assert score(again, [(1, "6")])[1] == pytest.approx([far(1)])
 
 
+def test_held_out_minima_run_on_whatever_the_scope_of_training():
+    rewards = CallRewards(
+        RewardsConfig(evaluation_n_opt="running", n_opt_scope="group"), is_correct
+    )
+    assert evaluate(rewards, [(1, "6")])[0].tolist() == [[1.0, 1.0]]
+    assert evaluate(rewards, [(2, "6")])[0][:, 1] == pytest.approx([far(1)])
+
+
 def test_earlier_evaluations_are_scored_anew_when_fewer_calls_suffice():
     config = RewardsConfig(evaluation_n_opt="recompute")
     rewards, again = CallRewards(config, is_correct), CallRewards(config, is_correct)

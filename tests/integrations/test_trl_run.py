@@ -207,10 +207,9 @@ def test_every_place_of_the_multiplier_trains(recipe, where, tmp_path):
     train(config, run)
     base = config.optimiser.learning_rate
     rates = [row["learning_rate"] / base for row in run.steps()]
-    # No accuracy after two steps of warm-up: no gain, and the multiplier falls to one half.
-    expected = [1.0, 0.5, 0.5] if where == "learning_rate" else [1.0, 1.0, 1.0]
-    if run.evaluations()[-1]["hypervolume"] == 0.0:
-        assert rates == pytest.approx(expected)
+    multipliers = [row["multiplier"] for row in run.steps()]
+    assert multipliers[0] == 1.0 != multipliers[1]
+    assert rates == pytest.approx(multipliers if where == "learning_rate" else [1.0, 1.0, 1.0])
 
 
 def test_small_batches_and_a_kl_penalty(tmp_path):
@@ -228,13 +227,6 @@ def test_small_batches_and_a_kl_penalty(tmp_path):
     train(config, run)
     assert [sum(row["rank_histogram"]) for row in run.steps()] == [8, 8]
     assert not list(run.checkpoints.glob("checkpoint-*"))
-
-
-def test_micro_batches_must_divide_a_step(tmp_path):
-    config = loads(SMALL, {"optimiser.micro_batch": 3, "warmup.steps": 0})
-    run = RunFolder.create(tmp_path, config)
-    with pytest.raises(ConfigError, match=r"optimiser.micro_batch must divide the 8 rollouts"):
-        train(config, run)
 
 
 def test_an_unknown_model_is_named(tmp_path):

@@ -80,8 +80,10 @@ def test_facts_are_few_and_spread_evenly():
     assert max(asked.values()) - min(asked.values()) <= 1
     with pytest.raises(ConfigError, match=rf"task.facts must be from 1 to {len(FACTS)}, got 99"):
         CalculatorTask(8, 8, facts=99)
-    with pytest.raises(ConfigError, match="more than 6000 questions of one operation: 20000"):
+    with pytest.raises(ConfigError, match="more than 6000 questions of kind 'one': 20000"):
         CalculatorTask(20_000, 8)
+    with pytest.raises(ConfigError, match="more than 1000000 questions of kind 'two': 2000000"):
+        CalculatorTask(2_000_000, 8, kinds=(0.0, 0.0, 1.0))
 
 
 def test_the_seed_fixes_everything():

@@ -84,6 +84,15 @@ def test_train_resumes_with_the_configuration_of_the_run(trainer, tmp_path):
     assert trainer.calls == [(run.config, run.path, True)]
 
 
+def test_a_run_that_is_being_trained_is_not_resumed(trainer, tmp_path, capsys):
+    run = tell(tmp_path, status="running")
+    with run.claimed():
+        assert cli.main(["train", "--resume", str(run.path)]) == 2
+    assert "another process trains in" in capsys.readouterr().err
+    assert trainer.calls == []
+    assert run.manifest["status"] == "running"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -137,6 +146,16 @@ def test_ctrl_c_tells_how_to_go_on(trainer, toml, capsys):
     assert RunFolder.open(path).manifest["status"] == "interrupted"
 
 
+def test_ctrl_c_while_packages_load_is_noted(trainer, toml, tmp_path, monkeypatch):
+    def interrupted(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.importlib, "import_module", interrupted)
+    assert cli.main(["train", str(toml)]) == 130
+    (path,) = (tmp_path / "runs").iterdir()
+    assert RunFolder.open(path).manifest["status"] == "interrupted"
+
+
 def test_what_the_user_can_mend_in_training_ends_in_one_line(trainer, toml, capsys):
     trainer.fails = ConfigError("model.path: nothing at /x")
     assert cli.main(["train", str(toml)]) == 2
@@ -157,6 +176,19 @@ def test_report_writes_where_it_says(tmp_path, capsys):
     words = ["report", *(str(run.path) for run in runs), "--out", str(tmp_path / "figures")]
     assert cli.main(words) == 0
     assert (tmp_path / "figures" / "dynamics.png").exists()
+
+
+def test_a_report_that_cannot_be_written_or_read_ends_in_one_line(tmp_path, capsys):
+    run = tell(tmp_path)
+    blocked = tmp_path / "file"
+    blocked.touch()
+    assert cli.main(["report", str(run.path), "--out", str(blocked)]) == 2
+    (run.path / "evaluations.jsonl").write_text("{}\n")
+    assert cli.main(["report", str(run.path)]) == 2
+    (run.path / "manifest.json").write_text("")
+    assert cli.main(["report", str(run.path)]) == 2
+    assert cli.main(["train", "--resume", str(run.path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 4
 
 
 def test_the_command_runs_as_a_module():

@@ -87,9 +87,26 @@ def test_the_defaults_are_the_papers_constants():
         ("[paretopo]\nstage1_steps = 'epochs'", r'"epoch" or an integer at least 0, got'),
         ("[paretopo]\nstage2_estimator = 'gae'", r'must be "pareto" or "grpo" or "dr_grpo" or'),
         ("[model]\nheads = 3", r"model.heads must divide model.width, got 3 and 128"),
+        ("[model]\nwidth = 9\nheads = 3", r"size of a head, must be even .* got 9 / 3 = 3"),
+        ("[optimiser]\nmicro_batch = 7", r"micro_batch must divide the 128 rollouts .*, got 7"),
+        ("[paretopo]\nweights = [0.3, 0.3, 0.4]", r"weights must be 2 numbers, .* \[0.3, 0.3, 0.4"),
+        ("[paretopo]\nweights = [1]", r"weights must be 2 numbers, .* got \[1.0\]"),
+        ("[paretopo]\ngate_floor = 0.5", r"gate_floor must be at most 0, .* got 0.5"),
+        (
+            "[rewards]\nevaluation_n_opt = 'frozen'\nn_opt_min_support = 2",
+            r"frozen\" needs rewards.n_opt_min_support = 1",
+        ),
         ("[model]\npath = ''", r"model.path must be a text, got ''"),
         ("[task]\nkinds = [1.0]", r"task.kinds must be 3 shares summing to 1"),
         ("seed = ", r"not valid TOML"),
+        ("a = " + 3000 * "[", r"not valid TOML: nested too deeply"),
+        ("seed = 1" + 5000 * "0", r"not valid TOML: Exceeds the limit"),
+        ("seed = 1" + 400 * "0", r"seed must be an integer from 0 to 4294967295, got 1000"),
+        ("[optimiser]\nsteps = 1" + 30 * "0", r"steps must be an integer at least 1, got 1000"),
+        ("[optimiser]\nlearning_rate = 1" + 400 * "0", r"learning_rate must be a number greater"),
+        ("recipe = ['paper']", r"recipe must be \"recommended\" or \"paper\", got \['paper'\]"),
+        ("[recipe]\nname = 'paper'", r'recipe must be "recommended" or "paper", got {'),
+        ("[run]\nout = 'a\\u0000'".replace("'", '"'), r"run.out must be a text, got 'a\\x00'"),
     ],
 )
 def test_a_bad_configuration_names_key_and_cure(text, message):
@@ -117,6 +134,11 @@ def test_overrides_win_over_the_file_and_are_checked(tmp_path):
     assert config.run.out == "elsewhere"
     with pytest.raises(ConfigError, match=r"optimiser.steps must be"):
         load(path, {"optimiser.steps": 0})
+    with pytest.raises(ConfigError, match=r"run.out must be a text"):
+        load(path, {"run.out": "\udcff"})  # what a shell hands over that is no UTF-8
+    path.write_text("run = 3")
+    with pytest.raises(ConfigError, match=r"run must be a section, \[run\], got 3"):
+        load(path, {"run.out": "elsewhere"})
 
 
 def test_checks_also_hold_where_sections_are_built_by_hand():
@@ -127,8 +149,9 @@ def test_checks_also_hold_where_sections_are_built_by_hand():
     with pytest.raises(ConfigError, match=r"but the \[rewards\] section was built for 'paper'"):
         RunConfig(rewards=RewardsConfig(recipe="paper"))
     assert RunConfig(recipe="paper").paretopo == ParetoPOConfig(recipe="paper")
-    with pytest.raises(ConfigError, match=r"paretopo.recipe must be"):
-        ParetoPOConfig(recipe="papper")
+    for recipe in ("papper", ["paper"]):
+        with pytest.raises(ConfigError, match=r"paretopo.recipe must be"):
+            ParetoPOConfig(recipe=recipe)
 
 
 def test_sections_are_frozen():
@@ -146,7 +169,7 @@ def test_integers_become_floats_and_lists_tuples():
 def test_a_resolved_configuration_reads_back_equal(recipe):
     config = loads(
         f'recipe = "{recipe}"\nseed = 5\n[paretopo]\nreference = [0.1, -0.25]\n'
-        'stage1_steps = 3\n[model]\npath = "a \\"quoted\\" \\\\ path é"'
+        'stage1_steps = 3\n[model]\npath = "a \\"quoted\\" \\\\ path é 🙂 \\u007f"'
     )
     assert loads(dumps(config)) == config
 

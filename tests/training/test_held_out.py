@@ -61,6 +61,26 @@ def test_state_goes_through_json(history):
     np.testing.assert_array_equal(second.vectors(), whole.vectors())
 
 
+def test_an_evaluation_that_was_dominated_can_dominate_later():
+    """Why the state keeps every evaluation: a lower optimum makes a question weigh less."""
+    held_out = HeldOut()
+    held_out.add(["a", "b"], calls=[4, 3], solved=[True, True])
+    held_out.add(["a", "b"], calls=[5, 1], solved=[True, True])
+    first, second = held_out.vectors()[..., 1].mean(axis=1)
+    assert first < second
+    held_out.add(["a", "b"], calls=[9, 0], solved=[False, True])
+    first, second, _ = held_out.vectors()[..., 1].mean(axis=1)
+    assert first > second
+
+
+def test_the_state_takes_few_characters_per_answer():
+    held_out, prompts = HeldOut(), [f"question {i}" for i in range(200)]
+    for calls in range(50):
+        held_out.add(prompts, [calls % 5] * 200, [calls % 2 == 0] * 200)
+    text = json.dumps(held_out.state_dict(), separators=(",", ":"))
+    assert len(text) < 3 * 50 * 200 + 20 * 200
+
+
 def test_nothing_yet_is_an_empty_array():
     assert HeldOut().vectors().shape == (0, 0, 2)
 

@@ -253,3 +253,22 @@ def test_three_objectives_work():
     assert brain.advantages(rewards).shape == (1, 4)
     assert brain.observe([0.5, 0.5, 1.0]).gain == pytest.approx(0.125)
     np.testing.assert_allclose(brain.advantages(rewards), [[0.75, 0.75, -1.25, -0.25]])
+
+
+@pytest.mark.parametrize("group_filter", ["vector", "accuracy", "off"])
+@pytest.mark.parametrize("shape", [(2, 0, 2), (0, 3, 2)])
+def test_groups_without_rollouts_have_no_advantages(group_filter, shape):
+    brain = controller(group_filter=group_filter)
+    assert brain.advantages(np.zeros(shape)).shape == shape[:2]
+    assert brain.informative(np.zeros(shape)).tolist() == [False] * shape[0]
+    assert brain.rank_histogram(np.zeros(shape)) == []
+
+
+@pytest.mark.parametrize("size", [1e308, 1e200])  # sums overflow, squares overflow
+def test_sums_that_overflow_are_refused_and_do_not_count(size):
+    brain = controller(stage1_estimator="grpo", stage1_steps=1)
+    rewards = [[[size, size], [size, size], [-size, 1.0]]]
+    with pytest.raises(ValueError, match=r"too large for the estimator 'grpo'.* of 1e\+"):
+        brain.advantages(rewards)
+    assert brain.step == 0
+    assert np.isfinite(controller(stage1_steps=0).advantages(rewards)).all()  # ranks do not mind

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 import numpy as np
@@ -43,6 +44,18 @@ def test_opening_finds_the_run_again(run):
         RunFolder.open(run.path / "model")
 
 
+def test_one_process_at_a_time_trains_into_a_folder(run):
+    with run.claimed():
+        code = (
+            "import sys; from paretopo_core.training.records import RunFolder\n"
+            "with RunFolder.open(sys.argv[1]).claimed(): pass"
+        )
+        words = [sys.executable, "-c", code, str(run.path)]
+        other = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert f"ConfigError: another process trains in {run.path}" in other.stderr
+    subprocess.run(words, check=True)
+
+
 def test_rows_come_back_as_plain_json(run):
     run.append_step(
         {
@@ -83,11 +96,21 @@ def test_a_torn_last_line_is_dropped_wherever_the_kill_came(run, cut):
     assert run.steps() == [{"step": 1, "a": 1}, {"step": 2, "a": 3}]
 
 
-def test_a_broken_line_elsewhere_is_told(run):
+@pytest.mark.parametrize("line", ["nonsense", "[2]", '{"stop": 2}', '{"step": "2"}', "\udcff"])
+def test_a_broken_line_elsewhere_is_told(run, line):
     path = run.path / "steps.jsonl"
-    path.write_text('{"step": 1}\nnonsense\n{"step": 3}\n')
-    with pytest.raises(ValueError, match=r"steps.jsonl line 2 is not a record: b'nonsense'"):
+    path.write_text(f'{{"step": 1}}\n{line}\n{{"step": 3}}\n', errors="surrogateescape")
+    with pytest.raises(ConfigError, match=r"steps.jsonl line 2 is not a record with a step: b"):
         run.steps()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"status": ', "\udcff"])
+def test_a_broken_manifest_is_told(run, text):
+    (run.path / "manifest.json").write_text(text, errors="surrogateescape")
+    with pytest.raises(ConfigError, match=r"manifest.json is broken: it holds no JSON object"):
+        RunFolder.open(run.path)
+    (run.path / "manifest.json").unlink()
+    assert RunFolder.open(run.path).manifest == {}
 
 
 def test_truncating_drops_later_rows_of_both_files(run):

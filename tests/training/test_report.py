@@ -80,6 +80,25 @@ def test_runs_of_one_name_are_told_apart_by_folder(tmp_path):
     assert list(labels(runs)) == [f"recommended, seed 0 ({run.path.name})" for run in runs]
 
 
+def test_runs_in_folders_of_one_name_are_told_apart_by_path(tmp_path):
+    run = tell(tmp_path)
+    copy = RunFolder.open(shutil.copytree(run.path, tmp_path / "copied" / run.path.name))
+    runs = [run, copy, tell(tmp_path, seed=1)]
+    names = [*(f"recommended, seed 0 ({run.path})" for run in (run, copy)), "recommended, seed 1"]
+    assert labels(runs) == dict(zip(names, runs, strict=True))
+    with pytest.raises(ValueError, match=r"needs different runs, got .* twice"):
+        write_report([run, RunFolder.open(run.path)], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_folder_one_stands_in_has_a_name_and_neighbours(tmp_path, monkeypatch):
+    run, other = tell(tmp_path), tell(tmp_path, seed=1)
+    monkeypatch.chdir(run.path)
+    here = RunFolder.open(".")
+    assert f"Run folder: `{run.path.name}`" in write_report([here]).read_text(encoding="utf-8")
+    assert write_report([here, other]) == tmp_path / "comparison" / "report.md"
+
+
 def test_an_interrupted_run_without_steps_still_reports(tmp_path):
     run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
     evaluate(run, 0, "warmup", 0.5, 2.0, 60.0)
@@ -104,13 +123,16 @@ def test_a_run_of_one_stage_has_no_boundary(tmp_path, stage_1):
     write_report([run])
 
 
-def test_without_warmup_the_first_evaluation_counts(tmp_path):
+def test_without_warmup_the_policy_as_it_came_counts(tmp_path):
     run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
     evaluate(run, 0, "pretrained", 0.2, 2.0, 60.0)
     evaluate(run, 1, "train", 0.3, 1.5, 50.0)
     evaluate(run, 2, "final", 0.4, 1.0, 40.0)
     before, after = before_and_after(run)
-    assert (before["step"], after["step"]) == (1, 2)
+    assert (before["step"], after["step"]) == (0, 2)
+    assert len(plots._trained(run)) == 3
+    text = write_report([run]).read_text(encoding="utf-8")
+    assert "|  | before training (step 0) | end (step 2) | change |" in text
 
 
 def test_the_end_of_the_warmup_counts_where_it_was_evaluated_on_the_way(tmp_path):

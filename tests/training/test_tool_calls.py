@@ -152,11 +152,17 @@ def test_loading_does_not_share_memory_with_the_state():
         ([float("nan")], [True], r"prompt 'q7': calls must be integers .*nan"),
         (["a"], [True], r"prompt 'q7': calls must be integers"),
         ([1, 2], [True], r"prompt 'q7': successes must have the shape of calls, \(2,\), got \(1,"),
+        ([1, 2], [1.0, float("nan")], r"prompt 'q7': successes must be yes or no, got nan"),
     ],
 )
 def test_bad_groups_name_the_prompt(calls, successes, message):
     with pytest.raises(ValueError, match=message):
         CallMinimum().update("q7", calls, successes)
+
+
+def test_a_great_many_calls_cost_no_memory():
+    assert tool_economy([[0, 10**15]], 0).tolist() == [[1.0, 0.0]]
+    assert tool_economy(np.zeros((2, 0)), 0).shape == (2, 0)
 
 
 def test_bad_settings_are_refused():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from paretopo_core.integrations.trl import recording
 from paretopo_core.training.config import RECIPES, SECTIONS, RunConfig, loads
 from paretopo_core.training.keys import Key, allowed, keys
 
@@ -89,3 +90,11 @@ def test_there_are_examples():
 def test_docstring_examples_run(module):
     found = doctest.testmod(importlib.import_module(f"paretopo_core.training.{module}"))
     assert found.failed == 0
+
+
+def test_every_entry_of_a_row_is_in_the_documentation():
+    source = Path(recording.__file__).read_text(encoding="utf-8")
+    named = re.findall(r'^ {12,20}"(\w+)": ', source, re.MULTILINE)
+    assert len(named) > 20
+    rows = TEXT.split("## The run folder", 1)[1].split("\n## ", 1)[0]
+    assert [name for name in named if f"`{name}`" not in rows] == []

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "cpu/lanes/dominance_block.hpp"
 #include "group/advantage.hpp"
@@ -30,7 +31,7 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
     using Base::Base;
 
     // The values of the block become its advantages, not yet centred. Ranks are known.
-    PARETOPO_INLINE void advantages(const Advantage<Scalar>& how) {
+    __attribute__((noinline)) void advantages(const Advantage<Scalar>& how) {
         const F highest = V::all(how.largest);
         const F lowest = V::all(-how.largest);
         F sums[kRoom];
@@ -45,23 +46,12 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
                     V::larger(columns_[i * objectives() + m], lowest);  // NaN is lowest
                 sum = sum + V::all(how.weights[m]) * V::smaller(reward, highest);
             }
-            sums[i] = low[i] = high[i] = sum;
+            sums[i] = sum;
         }
-        for (int i = 1; i < points(); ++i) {
-            const F mine = sums[i];
-            const I rank = ranks_[i];
-            F lower = mine;
-            F upper = mine;
-#pragma GCC unroll 16
-            for (int j = 0; j < i; ++j) {
-                const Mask same = V::equal(rank, ranks_[j]);
-                lower = V::smaller_where(same, sums[j], lower);
-                upper = V::larger_where(same, sums[j], upper);
-                low[j] = V::smaller_where(same, mine, low[j]);
-                high[j] = V::larger_where(same, mine, high[j]);
-            }
-            low[i] = lower;
-            high[i] = upper;
+        if constexpr (kPoints && kPoints <= 8) {
+            range_by_pairs(sums, low, high);
+        } else {
+            range_by_fronts(sums, low, high);
         }
         const F half = V::all(Scalar(0.5));
 #pragma GCC unroll 16
@@ -82,13 +72,13 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
                     columns_[i] = V::choose(present_[i], columns_[i], V::all(0));
                 }
             }
-            write_columns<Scalar>(columns_, points(), groups_, advantages);
+            write_columns<Scalar, kPoints>(columns_, points(), groups_, advantages);
             return;
         }
         alignas(kVectorBytes) Scalar own[V::kLanes * kRoom];
         alignas(kVectorBytes) std::int32_t ranks[V::kLanes * kRoom];
         this->write_ranks(ranks);
-        write_columns<Scalar>(columns_, points(), groups_, own);
+        write_columns<Scalar, kPoints>(columns_, points(), groups_, own);
         for (int g = 0; g < groups_; ++g) {
             centre(own + g * points(), ranks + g * points(), points(), how.center,
                    advantages + g * points(), 0, 1);
@@ -96,35 +86,69 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
     }
 
   private:
+    // The lowest and the highest sum in the front of each point. Few points: each pair once.
+    PARETOPO_INLINE void range_by_pairs(const F* sums, F* low, F* high) const {
+        for (int i = 0; i < points(); ++i) {
+            const F mine = sums[i];
+            const I rank = ranks_[i];
+            F lower = mine;
+            F upper = mine;
+#pragma GCC unroll 8
+            for (int j = 0; j < i; ++j) {
+                const Mask same = V::equal(rank, ranks_[j]);
+                lower = V::smaller_where(same, sums[j], lower);
+                upper = V::larger_where(same, sums[j], upper);
+                low[j] = V::smaller_where(same, mine, low[j]);
+                high[j] = V::larger_where(same, mine, high[j]);
+            }
+            low[i] = lower;
+            high[i] = upper;
+        }
+    }
+
+    // Many points: front after front, as there are far fewer fronts than points.
+    PARETOPO_INLINE void range_by_fronts(const F* sums, F* low, F* high) const {
+        const F infinity = V::all(std::numeric_limits<Scalar>::infinity());
+        for (int i = 0; i < points(); ++i) low[i] = high[i] = sums[i];
+        I front{};
+        for (; V::any(V::greater(fronts_, front)); front = front + V::all_int(1)) {
+            F lowest = infinity;
+            F highest = -infinity;
+#pragma GCC unroll 16
+            for (int i = 0; i < points(); ++i) {
+                const Mask in = V::equal(ranks_[i], front);
+                lowest = V::smaller_where(in, sums[i], lowest);
+                highest = V::larger_where(in, sums[i], highest);
+            }
+#pragma GCC unroll 16
+            for (int i = 0; i < points(); ++i) {
+                const Mask in = V::equal(ranks_[i], front);
+                low[i] = V::choose(in, lowest, low[i]);
+                high[i] = V::choose(in, highest, high[i]);
+            }
+        }
+    }
+
     // The mean of the present advantages, summed in index order in double, as everywhere.
     PARETOPO_INLINE void subtract_mean() {
-        constexpr int kParts = static_cast<int>(sizeof(double) / sizeof(Scalar));
-        typedef double D __attribute__((vector_size(kVectorBytes)));
-        typedef Scalar Narrow __attribute__((vector_size(kVectorBytes / kParts)));
-        D sum[kParts] = {};
-        D count[kParts] = {};
-        const auto part = [](F vector, int p) {
-            Narrow piece;
-            std::memcpy(&piece, reinterpret_cast<const char*>(&vector) + p * sizeof piece,
-                        sizeof piece);
-            return __builtin_convertvector(piece, D);
-        };
+        using D = typename V::D;
+        D sum[V::kDoubles] = {};
+        D count[V::kDoubles] = {};
 #pragma GCC unroll 16
         for (int i = 0; i < points(); ++i) {
-            const F counted =
-                is_masked_ ? V::choose(present_[i], columns_[i], V::all(0)) : columns_[i];
-            for (int p = 0; p < kParts; ++p) sum[p] = sum[p] + part(counted, p);
+            D doubles[V::kDoubles];
+            V::to_doubles(is_masked_ ? V::choose(present_[i], columns_[i], V::all(0)) : columns_[i],
+                          doubles);
+            for (int p = 0; p < V::kDoubles; ++p) sum[p] = sum[p] + doubles[p];
             if (!is_masked_) continue;
-            const F one = V::choose(present_[i], V::all(1), V::all(0));
-            for (int p = 0; p < kParts; ++p) count[p] = count[p] + part(one, p);
+            V::to_doubles(V::choose(present_[i], V::all(1), V::all(0)), doubles);
+            for (int p = 0; p < V::kDoubles; ++p) count[p] = count[p] + doubles[p];
         }
-        F mean;
         const double everyone = points();
-        for (int p = 0; p < kParts; ++p) {
-            const D here = is_masked_ ? sum[p] / count[p] : sum[p] / (everyone - D{});
-            const Narrow piece = __builtin_convertvector(here, Narrow);
-            std::memcpy(reinterpret_cast<char*>(&mean) + p * sizeof piece, &piece, sizeof piece);
+        for (int p = 0; p < V::kDoubles; ++p) {
+            sum[p] = is_masked_ ? sum[p] / count[p] : sum[p] / (everyone - D{});
         }
+        const F mean = V::from_doubles(sum);
 #pragma GCC unroll 16
         for (int i = 0; i < points(); ++i) columns_[i] = columns_[i] - mean;
     }

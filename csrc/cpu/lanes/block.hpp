@@ -10,8 +10,6 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
-// Points a group may have here: one bit each in at most two words of a lane.
-inline constexpr int kMostPoints = 64;
 // Values a group may have here, so that a block stays in the first-level cache.
 inline constexpr int kMostValues = 256;
 
@@ -37,7 +35,7 @@ PARETOPO_INLINE void read_columns(const Scalar* values, int width, int groups, b
         typename V::F rows[kLanes];
 #pragma GCC unroll 16
         for (int g = 0; g < kLanes; ++g) rows[g] = V::load(values + g * width + first);
-        transpose<Scalar>(rows);
+        rotate_addresses<Scalar, kLanes>(rows);
         const int count = std::min(kLanes, width - first);
         if (count == kLanes) {
 #pragma GCC unroll 16
@@ -48,35 +46,40 @@ PARETOPO_INLINE void read_columns(const Scalar* values, int width, int groups, b
     }
 }
 
-// values[g * width + c] = lane g of columns[c], for `groups` groups. `columns` is used up.
-template <typename Scalar>
-PARETOPO_INLINE void write_columns(typename Lanes<Scalar>::F* columns, int width, int groups,
+// values[g * width + c] = lane g of columns[c], for `groups` groups. kWidth is `width`, where that
+// is known when compiling, or 0.
+template <typename Scalar, int kWidth>
+PARETOPO_INLINE void write_columns(const typename Lanes<Scalar>::F* columns, int width, int groups,
                                    Scalar* values) {
     using V = Lanes<Scalar>;
+    using F = typename V::F;
     constexpr int kLanes = V::kLanes;
-    alignas(kVectorBytes) Scalar rows[kLanes * kMostPoints];
-    const bool is_power = (width & (width - 1)) == 0;
-    if (is_power) {
-        // Rotating the address left once for each bit of the column makes it group-major.
-        typename V::F turned[kMostPoints];
-        for (int round = 1; round < width; round *= 2) {
-            for (int c = 0; c < width / 2; ++c) {
-                turned[2 * c] = V::zip_first(columns[c], columns[c + width / 2]);
-                turned[2 * c + 1] = V::zip_second(columns[c], columns[c + width / 2]);
-            }
-            std::copy_n(turned, width, columns);
-        }
+    if constexpr (kWidth > 0 && kWidth < kLanes && (kWidth & (kWidth - 1)) == 0) {
         if (groups == kLanes) {
-            for (int c = 0; c < width; ++c) V::store(values + c * kLanes, columns[c]);
+            F rows[kWidth];
+            std::copy_n(columns, kWidth, rows);
+            rotate_addresses<Scalar, kWidth>(rows);
+#pragma GCC unroll 8
+            for (int r = 0; r < kWidth; ++r) V::store(values + r * kLanes, rows[r]);
             return;
         }
-        for (int c = 0; c < width; ++c) V::store(rows + c * kLanes, columns[c]);
-    } else {
-        for (int c = 0; c < width; ++c) {
-            for (int g = 0; g < kLanes; ++g) rows[g * width + c] = columns[c][g];
+    }
+    // A row may spill over into those behind it, which are written later; so the last columns go
+    // first, and where nothing of the block follows only the row's own part is written.
+    for (int first = (width - 1) / kLanes * kLanes; first >= 0; first -= kLanes) {
+        const int count = std::min(kLanes, width - first);
+        F rows[kLanes] = {};
+        std::copy_n(columns + first, count, rows);
+        rotate_addresses<Scalar, kLanes>(rows);
+        for (int g = 0; g < groups; ++g) {
+            Scalar* row = values + g * width + first;
+            if (g * width + first + kLanes <= groups * width) {
+                V::store(row, rows[g]);
+            } else {
+                std::memcpy(row, &rows[g], sizeof(Scalar) * static_cast<std::size_t>(count));
+            }
         }
     }
-    std::memcpy(values, rows, sizeof(Scalar) * static_cast<std::size_t>(groups * width));
 }
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

@@ -73,14 +73,16 @@ class GrowingColumns {
 
     void need_one_more(int objectives) {
         if (rows.count < room_) return;
-        room_ = 2 * room_ + 64;
-        Columns grown = columns_in(memory_[side_ ^= 1], objectives, room_);
+        const std::size_t room = 2 * room_ + 64;
+        Columns grown = columns_in(memory_[side_ ^ 1], objectives, room);  // or all stays as it was
         for (int m = 0; m < objectives && rows.count > 0; ++m) {
             std::memcpy(grown[m], rows[m], rows.count * sizeof(double));
         }
         grown.count = rows.count;
         grown.close(objectives);
         rows = grown;
+        room_ = room;
+        side_ ^= 1;
     }
 
     void clear(int objectives) {

@@ -43,6 +43,7 @@ bool Engine::is_covered(const double* point) {
 
 void Engine::admit(const double* point) {
     members_.need_one_more(most_objectives_);
+    kept_.need_one_more(most_objectives_);  // lest a member be admitted whose sides find no room
     Columns& rows = members_.rows;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < rows.count; i += kLanes) {

@@ -77,12 +77,11 @@ std::int32_t thin_out(const Scalar* values, std::int32_t points, std::int32_t ob
     std::int32_t count = 0;
     typename V::F columns[kMostValues + kLanes];
     I point[kMostValues];
-    for (std::int32_t first = 0; first < points; first += kLanes) {
-        const std::int32_t here = std::min(kLanes, points - first);
+    for (std::int64_t first = 0; first < points; first += kLanes) {  // may pass the last int32
+        const auto here = static_cast<int>(std::min<std::int64_t>(kLanes, points - first));
         const bool last =
-            std::int64_t{first + kLanes} * objectives + kLanes > std::int64_t{points} * objectives;
-        read_columns<Scalar>(values + std::int64_t{first} * objectives, objectives, here, last,
-                             columns);
+            (first + kLanes) * objectives + kLanes > std::int64_t{points} * objectives;
+        read_columns<Scalar>(values + first * objectives, objectives, here, last, columns);
         for (int m = 0; m < objectives; ++m) point[m] = key_of(columns[m], m);
         typename V::Mask beaten = V::none();
         for (int p = 0; p < pivot_count; ++p) {
@@ -97,8 +96,8 @@ std::int32_t thin_out(const Scalar* values, std::int32_t points, std::int32_t ob
             if (V::every(beaten)) break;
         }
         const unsigned bits = V::bits(beaten);
-        for (std::int32_t k = 0; k < here; ++k) {
-            survivors[count] = first + k;
+        for (int k = 0; k < here; ++k) {
+            survivors[count] = static_cast<std::int32_t>(first + k);
             count += (bits >> k & 1) == 0;
         }
     }

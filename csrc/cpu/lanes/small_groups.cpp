@@ -4,6 +4,7 @@
 
 #include "cpu/lanes/advantage_block.hpp"
 #include "cpu/lanes/dominance_block.hpp"
+#include "cpu/lanes/rounded_block.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
@@ -13,7 +14,7 @@ namespace {
 template <typename Block, typename Scalar, typename Work>
 void each_block(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
                 const Work& work) {
-    constexpr int kLanes = Lanes<Scalar>::kLanes;
+    constexpr int kLanes = Block::kLanes;
     Block block(batch);
     for (; first < end; first += kLanes) {
         block.read(first, static_cast<int>(end - first < kLanes ? end - first : kLanes));
@@ -40,20 +41,29 @@ void each_block_of_shape(const Batch<Scalar>& batch, std::int64_t first, std::in
 
 }  // namespace
 
-template <typename Scalar>
-void rank_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, std::int32_t* ranks) {
-    each_block_of_shape<DominanceBlock>(batch, from, end, [&](auto& block, std::int64_t first) {
-        block.find_dominators();
-        block.rank();
-        block.write_ranks(ranks + first * batch.points);
-    });
+template <>
+void rank_groups(Batch<float> batch, std::int64_t from, std::int64_t end, std::int32_t* ranks) {
+    each_block_of_shape<DominanceBlock>(
+        batch, from, end, [&](auto& block, std::int64_t first) __attribute__((always_inline)) {
+            block.find_dominators();
+            block.rank();
+            block.write_ranks(ranks + first * batch.points);
+        });
+}
+
+template <>
+void rank_groups(Batch<double> batch, std::int64_t from, std::int64_t end, std::int32_t* ranks) {
+    each_block_of_shape<RoundedBlock>(
+        batch, from, end, [&](auto& block, std::int64_t first) __attribute__((always_inline)) {
+            block.rank(ranks + first * batch.points);
+        });
 }
 
 template <typename Scalar>
 void filter_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, bool keep_weakly,
                    std::uint8_t* chosen) {
     each_block<DominanceBlock<Scalar, 0, 0>>(
-        batch, from, end, [&](auto& block, std::int64_t first) {
+        batch, from, end, [&](auto& block, std::int64_t first) __attribute__((always_inline)) {
             block.find_dominators();
             block.write_chosen(keep_weakly, chosen + first * batch.points);
         });
@@ -62,17 +72,16 @@ void filter_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, boo
 template <typename Scalar>
 void advantage_of_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end,
                          Advantage<Scalar> how, Scalar* advantages, std::int32_t* ranks) {
-    each_block_of_shape<AdvantageBlock>(batch, from, end, [&](auto& block, std::int64_t first) {
-        block.find_dominators();
-        block.rank();
-        if (ranks) block.write_ranks(ranks + first * batch.points);
-        block.advantages(how);
-        block.write_advantages(how, advantages + first * batch.points);
-    });
+    each_block_of_shape<AdvantageBlock>(
+        batch, from, end, [&](auto& block, std::int64_t first) __attribute__((always_inline)) {
+            block.find_dominators();
+            block.rank();
+            if (ranks) block.write_ranks(ranks + first * batch.points);
+            block.advantages(how);
+            block.write_advantages(how, advantages + first * batch.points);
+        });
 }
 
-template void rank_groups(Batch<float>, std::int64_t, std::int64_t, std::int32_t*);
-template void rank_groups(Batch<double>, std::int64_t, std::int64_t, std::int32_t*);
 template void filter_groups(Batch<float>, std::int64_t, std::int64_t, bool, std::uint8_t*);
 template void filter_groups(Batch<double>, std::int64_t, std::int64_t, bool, std::uint8_t*);
 template void advantage_of_groups(Batch<float>, std::int64_t, std::int64_t, Advantage<float>,

@@ -95,9 +95,14 @@ PARETOPO_LANE Doubles swept_4d(const Doubles* points, int count) {
     return volume;
 }
 
-// Replaces points that an earlier one covers by zeros; returns how many are left in the fullest
-// lane. Worth it where the sweep is cubic. points: last side descending.
-PARETOPO_LANE int drop_covered(Doubles* points, int count) {
+struct Left {
+    int most;   // points in the fullest lane
+    bool full;  // every lane has kept all of its points
+};
+
+// Replaces points that an earlier one covers by zeros. Worth it where the sweep is cubic. points:
+// last side descending.
+PARETOPO_LANE Left drop_covered(Doubles* points, int count) {
     Doubles left = all(1.0);
     for (int i = 1; i < count; ++i) {
         Doubles* own = points + 4 * i;
@@ -112,7 +117,7 @@ PARETOPO_LANE int drop_covered(Doubles* points, int count) {
         for (int m = 0; m < 4; ++m) own[m] = where(stays, own[m]);
         left += where(stays, all(1.0));
     }
-    return static_cast<int>(largest(left));
+    return {static_cast<int>(largest(left)), -largest(-left) == count};
 }
 
 template <int kPoints, int kObjectives>
@@ -124,9 +129,9 @@ Doubles volume_of(Doubles* points, int count) {
     } else if constexpr (kObjectives == 3) {
         return swept_3d<3>(points, count);
     } else {
-        const int left = drop_covered(points, count);
-        if (left < count) sort_points<kPoints, kObjectives>(points);  // zeros to the end
-        return swept_4d(points, left);
+        const Left left = drop_covered(points, count);
+        if (!left.full) sort_points<kPoints, kObjectives>(points);  // zeros to the end
+        return swept_4d(points, left.most);
     }
 }
 

@@ -1,8 +1,7 @@
 """Pictures of the benchmark, drawn from its CSV files only.
 
 Time against points where a workload was measured at several sizes, one panel per number of
-objectives; dots on a scale of time for everything else. Colours are those of Okabe and Ito
-(2008); contenders differ by marker as well.
+objectives; dots on a scale of time for everything else. Contenders differ by colour and marker.
 """
 
 from __future__ import annotations
@@ -13,25 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from paretopo_core.bench.rivals import OURS, RIVALS
 from paretopo_core.bench.rows import Row
+from paretopo_core.pictures import COLOURS, canvas, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-_COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
 _MARKERS = "os^DvPX<>*hpd"
 _SEVERAL = 3  # sizes that make a line
 _WIDE = 4  # panels beside each other
-_STYLE: dict[Any, Any] = {
-    "axes.grid": True,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": 11,
-    "font.size": 10,
-    "grid.alpha": 0.35,
-    "grid.linewidth": 0.6,
-}
 _TITLES = {
     "fronts": "Non-dominated sorting",
     "filter": "Non-dominated points",
@@ -98,7 +88,7 @@ def _lines(rows: Iterable[Row]) -> dict[tuple[str, str], _Panels]:
 def _draw_lines(title: str, panels: Mapping[int, Sequence[Row]], path: Path) -> None:
     columns = min(_WIDE, len(panels))
     lines = -(-len(panels) // columns)
-    figure, grid = _canvas(lines, columns, (3.4 * columns + 0.6, 3.1 * lines + 1.3))
+    figure, grid = canvas(lines, columns, (3.4 * columns + 0.6, 3.1 * lines + 1.3))
     for axes, (objectives, rows) in zip(grid, sorted(panels.items()), strict=False):
         for contender in _contenders(rows):
             mine = sorted((row for row in rows if row.contender == contender), key=_points)
@@ -122,7 +112,7 @@ def _draw_lines(title: str, panels: Mapping[int, Sequence[Row]], path: Path) -> 
 
 def _draw_dots(title: str, rows: Sequence[Row], path: Path) -> None:
     labels = list(dict.fromkeys(_label(row) for row in rows))
-    figure, (axes,) = _canvas(1, 1, (9.0, 0.36 * len(labels) + 1.9))
+    figure, (axes,) = canvas(1, 1, (9.0, 0.36 * len(labels) + 1.9))
     for contender in _contenders(rows):
         mine = [row for row in rows if row.contender == contender]
         look = {**_look(contender), "linestyle": "none"}
@@ -171,8 +161,8 @@ def _look(contender: str) -> dict[str, Any]:
     index = order.index(contender) if contender in order else len(order)
     is_ours = contender == OURS
     return {
-        "color": _COLOURS[0] if is_ours else _COLOURS[1 + (index - 1) % (len(_COLOURS) - 1)],
-        "linestyle": "-" if index <= len(_COLOURS) - 1 else "--",
+        "color": COLOURS[0] if is_ours else COLOURS[1 + (index - 1) % (len(COLOURS) - 1)],
+        "linestyle": "-" if index <= len(COLOURS) - 1 else "--",
         "linewidth": 2.6 if is_ours else 1.3,
         "marker": _MARKERS[index % len(_MARKERS)],
         "markersize": 7 if is_ours else 5,
@@ -182,18 +172,6 @@ def _look(contender: str) -> dict[str, Any]:
 
 def _points(row: Row) -> int:
     return row.points
-
-
-def _canvas(lines: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
-    # Figures are made without pyplot: no window system, no global state.
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasAgg(figure)
-        return figure, list(figure.subplots(lines, columns, squeeze=False).flat)
 
 
 def _finish(figure: Figure, grid: Sequence[Axes], title: str, path: Path) -> None:
@@ -210,5 +188,4 @@ def _finish(figure: Figure, grid: Sequence[Axes], title: str, path: Path) -> Non
         ncols=min(len(names), max(3, round(figure.get_size_inches()[0] / 1.3))),
         frameon=False,
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    save(figure, path, dpi=120)

@@ -83,6 +83,17 @@ class RunConfig:
                     f"recipe is {self.recipe!r}, but the [{name}] section was built for "
                     f"{section.recipe!r}"
                 )
+        # What every task pays: correctness, 0 or 1, and tool economy, from 0 to 1.
+        if len(self.paretopo.weights) != 2:
+            raise ConfigError(
+                "paretopo.weights must be 2 numbers, for the task and for tool economy, got "
+                f"{list(self.paretopo.weights)}"
+            )
+        if self.paretopo.gate_floor > 0.0:
+            raise ConfigError(
+                "paretopo.gate_floor must be at most 0, the least economy, or a failed rollout "
+                f"could be paid more than a right one, got {self.paretopo.gate_floor:g}"
+            )
 
 
 SECTIONS: dict[str, type] = {
@@ -126,14 +137,15 @@ def loads(text: str, overrides: Mapping[str, Any] | None = None) -> RunConfig:
     """As :func:`load`, from the text of a TOML file."""
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise ConfigError("not valid TOML: nested too deeply") from None
+    except ValueError as error:  # also what Python says of numbers with thousands of digits
         raise ConfigError(f"not valid TOML: {error}") from None
     for name, value in (overrides or {}).items():
-        *section, last = name.split(".")
-        target = table
-        for part in section:
-            target = target.setdefault(part, {})
-        target[last] = value
+        section, _, last = name.rpartition(".")
+        target = table.setdefault(section, {}) if section else table
+        if isinstance(target, dict):  # if not, building says so
+            target[last] = value
     return _build(table)
 
 
@@ -162,8 +174,8 @@ def _build(table: Mapping[str, Any]) -> RunConfig:
             raise ConfigError(f"unknown key {name}; {nearest(name, [*own, *SECTIONS])}")
     values: dict[str, Any] = {name: table[name] for name in own if name in table}
     recipe = values.get("recipe", "recommended")
-    if recipe not in RECIPES:
-        RunConfig(**values)
+    if not isinstance(recipe, str) or recipe not in RECIPES:
+        RunConfig(**values)  # says what is wrong with it
     for section, kind in SECTIONS.items():
         given = table.get(section, {})
         if not isinstance(given, Mapping):
@@ -183,7 +195,8 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value)
+        # Escaped beyond ASCII, JSON would write surrogate pairs, which TOML forbids.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, tuple):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
     return repr(value)

@@ -18,15 +18,15 @@ array([[ 0.55,  0.35, -0.45, -0.45]])
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
+from paretopo_core.advantage import Center
 
 Rewards: TypeAlias = NDArray[np.float64]
-Center: TypeAlias = Literal["mean", "none", "std", "loo"]
 Mask: TypeAlias = NDArray[np.bool_] | None
 Estimator: TypeAlias = Callable[..., NDArray[np.float64]]
 

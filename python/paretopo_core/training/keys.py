@@ -45,8 +45,8 @@ class Key:
         return f"{low}{'to below' if self.open_high else 'to'} {_number(self.high)}"
 
     def holds(self, value: float) -> bool:
-        """Is the number inside the interval? NaN and infinities never are."""
-        if not math.isfinite(value):
+        """Is the number inside the interval? NaN, infinities and what no 64 bits hold never are."""
+        if not (math.isfinite(value) if isinstance(value, float) else abs(value) < 2**63):
             return False
         if self.low is not None and (value < self.low or (self.open_low and value == self.low)):
             return False
@@ -161,7 +161,7 @@ def _fit(value: Any, arms: tuple[Any, ...], about: Key) -> Any:
             return value
         if arm is bool and isinstance(value, bool):
             return value
-        if arm is str and isinstance(value, str) and value:
+        if arm is str and isinstance(value, str) and _is_text(value):
             return value
         if isinstance(value, bool):
             continue
@@ -173,3 +173,8 @@ def _fit(value: Any, arms: tuple[Any, ...], about: Key) -> Any:
             numbers = [_fit(item, (float,), about) for item in value]
             return tuple(numbers)
     raise ValueError(value)
+
+
+def _is_text(value: str) -> bool:
+    """Not empty, and fit for a file name and for UTF-8: no NUL, no half of a surrogate pair."""
+    return bool(value) and not any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value)

@@ -86,7 +86,8 @@ class ParetoPO:
             that ``group_filter`` refuses and for masked rollouts.
 
         Raises:
-            ValueError: wrong shape, or NaN or infinite rewards, naming where.
+            ValueError: wrong shape, NaN or infinite rewards, naming where, or rewards so large
+                that their sums overflow; the step does not count then.
         """
         vectors, inside = self._checked(rewards, mask)
         gated = self._gated(vectors)
@@ -94,13 +95,20 @@ class ParetoPO:
         name = self.config.stage1_estimator if stage == 1 else self.config.stage2_estimator
         scale = self._gain.multiplier if stage == 1 else 1.0
         entering = gated * scale if self.config.multiplier_on == "reward" else gated
-        values = ESTIMATORS[name](
-            entering,
-            self._weights,
-            beta=self.config.beta,
-            center=self.config.center,
-            mask=inside,
-        )
+        try:
+            with np.errstate(over="raise"):
+                values = ESTIMATORS[name](
+                    entering,
+                    self._weights,
+                    beta=self.config.beta,
+                    center=self.config.center,
+                    mask=inside,
+                )
+        except FloatingPointError:
+            raise ValueError(
+                f"rewards are too large for the estimator {name!r}: its sums overflow at rewards "
+                f"of {np.abs(vectors).max():g}; give them in larger units"
+            ) from None
         if self.config.multiplier_on == "advantage":
             values = values * scale
         keep = self._informative(gated, inside)[:, None]
@@ -274,6 +282,8 @@ class ParetoPO:
         seen: NDArray[np.generic] = gated
         if self.config.group_filter == "accuracy":
             seen = gated[..., :1] > 0.0
+        if everyone.shape[1] == 0:
+            return np.zeros(len(everyone), np.bool_)
         first = np.argmax(everyone, axis=1)
         differs = (seen != seen[np.arange(len(seen)), first][:, None]).any(axis=-1)
         distinct: NDArray[np.bool_] = (differs & everyone).any(axis=1)

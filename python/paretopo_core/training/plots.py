@@ -1,7 +1,6 @@
 """Pictures of runs, drawn from their records: the front and the training dynamics.
 
-Colours are those of Okabe and Ito (2008), which stay apart for every kind of colour vision; runs
-differ by marker as well.
+Runs differ by colour and marker.
 """
 
 from __future__ import annotations
@@ -13,23 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo_core.training.records import Row, RunFolder
+from paretopo_core.pictures import COLOURS, canvas, save
+from paretopo_core.training.records import Row, RunFolder, start_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = "osD^vPX"
-_STYLE: dict[Any, Any] = {
-    "axes.grid": True,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": 11,
-    "font.size": 10,
-    "grid.alpha": 0.3,
-    "grid.linewidth": 0.6,
-}
 
 
 def draw_front(runs: Mapping[str, RunFolder], path: Path) -> None:
@@ -39,7 +29,7 @@ def draw_front(runs: Mapping[str, RunFolder], path: Path) -> None:
         runs: the runs by the label they get in the legend.
         path: the PNG to write.
     """
-    figure, (seen, rewarded) = _canvas(1, 2, size=(11.0, 5.2))
+    figure, (seen, rewarded) = canvas(1, 2, (11.0, 5.2))
     for (label, run), colour, marker in _styled(runs):
         rows = _trained(run)
         calls, accuracy = _column(rows, "calls"), 100 * _column(rows, "accuracy")
@@ -81,7 +71,7 @@ def draw_front(runs: Mapping[str, RunFolder], path: Path) -> None:
     seen.margins(0.08)
     rewarded.margins(0.08)
     _legend(figure, seen)
-    _save(figure, path)
+    save(figure, path, dpi=150)
 
 
 def draw_dynamics(runs: Mapping[str, RunFolder], path: Path) -> None:
@@ -94,7 +84,7 @@ def draw_dynamics(runs: Mapping[str, RunFolder], path: Path) -> None:
         runs: the runs by the label they get in the legend.
         path: the PNG to write.
     """
-    figure, panels = _canvas(4, 1, size=(8.5, 9.5), share_x=True)
+    figure, panels = canvas(4, 1, (8.5, 9.5), share_x=True)
     names = ("accuracy", "calls", "response_tokens")
     labels = ("accuracy (%)", "tool calls\nper question", "response length\n(tokens)")
     for (label, run), colour, marker in _styled(runs):
@@ -152,16 +142,16 @@ def draw_dynamics(runs: Mapping[str, RunFolder], path: Path) -> None:
     figure.align_ylabels(panels)
     if len(runs) > 1:
         _legend(figure, panels[0])
-    _save(figure, path)
+    save(figure, path, dpi=150)
 
 
 # ---- records as arrays -----------------------------------------------------------------------
 
 
 def _trained(run: RunFolder) -> list[Row]:
-    """Evaluations from the end of the warm-up on; the untrained policy would only stretch axes."""
+    """Evaluations from the end of the warm-up on; what was before would only stretch axes."""
     rows = run.evaluations()
-    return [row for row in rows if row.get("phase") != "pretrained"] or rows
+    return rows[start_of(rows) :]
 
 
 def _column(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
@@ -206,31 +196,17 @@ def _staircase(
     return corners_x, corners_y
 
 
-# ---- canvas ----------------------------------------------------------------------------------
-
-
-def _canvas(
-    rows: int, columns: int, *, size: tuple[float, float], share_x: bool = False
-) -> tuple[Figure, Any]:
-    # Figures are made without pyplot: no window system, no global state.
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasAgg(figure)
-        return figure, figure.subplots(rows, columns, sharex=share_x)
+# ---- legend ----------------------------------------------------------------------------------
 
 
 def _styled(runs: Mapping[str, RunFolder]) -> Iterator[tuple[tuple[str, RunFolder], str, str]]:
     for number, item in enumerate(runs.items()):
-        yield item, _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
+        yield item, COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
 
 
 def _name_ends(axes: Axes) -> None:
     style: dict[str, Any] = {"linestyle": "none", "color": "#444444"}
-    axes.plot([], [], marker="s", markersize=9, fillstyle="none", label="after warm-up", **style)
+    axes.plot([], [], marker="s", markersize=9, fillstyle="none", label="start", **style)
     axes.plot([], [], marker="*", markersize=13, label="end", **style)
     axes.plot([], [], color="#444444", linewidth=1.4, label="Pareto front of the evaluations")
 
@@ -241,8 +217,3 @@ def _legend(figure: Figure, axes: Axes) -> None:
     figure.legend(
         handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), frameon=False
     )
-
-
-def _save(figure: Figure, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)

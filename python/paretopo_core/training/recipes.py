@@ -60,7 +60,7 @@ def fill_by_recipe(section: Any, name: str) -> None:
     Raises:
         ConfigError: there is no such recipe.
     """
-    if section.recipe not in RECIPES:
+    if not isinstance(section.recipe, str) or section.recipe not in RECIPES:
         check_section(section, name)
     for switch, value in RECIPES[section.recipe][name].items():
         if getattr(section, switch) is None:

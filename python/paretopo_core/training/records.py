@@ -7,6 +7,7 @@
     steps.jsonl         one row per training step
     evaluations.jsonl   one row per held-out evaluation
     checkpoints/        what a resumed run continues from
+    claim               held by the process that trains here
     model/              the trained policy
     report/             tables and pictures drawn from the records
 
@@ -16,13 +17,15 @@ when the file is read or appended to again.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -84,12 +87,14 @@ class RunFolder:
         """The run that is kept in a folder.
 
         Raises:
-            ConfigError: it is no run folder, or its ``config.toml`` is not valid.
+            ConfigError: it is no run folder, or its ``config.toml`` or ``manifest.json`` is broken.
         """
         path = Path(path)
         if not (path / "config.toml").is_file():
             raise ConfigError(f"{path} is not a run folder: it holds no config.toml")
-        return cls(path, load(path / "config.toml"))
+        run = cls(path, load(path / "config.toml"))
+        _ = run.manifest  # a broken one is refused here
+        return run
 
     @property
     def checkpoints(self) -> Path:
@@ -106,6 +111,24 @@ class RunFolder:
         """Tables and pictures drawn from the records."""
         return self.path / "report"
 
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep other processes from training into this folder; a killed process claims nothing.
+
+        Raises:
+            ConfigError: another process trains here.
+        """
+        with (self.path / "claim").open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConfigError(
+                    f"another process trains in {self.path}: wait for its end, or end it first"
+                ) from None
+            except OSError:
+                pass  # a file system without locks
+            yield
+
     # ---- rows --------------------------------------------------------------------------------
 
     def append_step(self, row: Mapping[str, Any]) -> None:
@@ -117,11 +140,11 @@ class RunFolder:
         _append(self.path / "evaluations.jsonl", row)
 
     def steps(self) -> list[Row]:
-        """The whole rows of ``steps.jsonl``."""
+        """The whole rows of ``steps.jsonl``; a broken one is a ConfigError."""
         return _rows(self.path / "steps.jsonl")
 
     def evaluations(self) -> list[Row]:
-        """The whole rows of ``evaluations.jsonl``."""
+        """The whole rows of ``evaluations.jsonl``; a broken one is a ConfigError."""
         return _rows(self.path / "evaluations.jsonl")
 
     def truncate_after(self, step: int) -> None:
@@ -136,11 +159,17 @@ class RunFolder:
 
     @property
     def manifest(self) -> Row:
-        """``manifest.json`` as it is now; empty before it is written."""
+        """``manifest.json`` as it is now; empty before it is written.
+
+        Raises:
+            ConfigError: it holds no JSON object.
+        """
         path = self.path / "manifest.json"
         if not path.exists():
             return {}
-        found: Row = json.loads(path.read_text(encoding="utf-8"))
+        found = _record(path.read_bytes())
+        if found is None:
+            raise ConfigError(f"{path} is broken: it holds no JSON object; repair or remove it")
         return found
 
     def update_manifest(self, **entries: Any) -> None:
@@ -157,6 +186,12 @@ class RunFolder:
         before = list(self.manifest.get("resumed", []))
         entry = {"at": _now(), "from_step": step, "versions": versions()}
         self.update_manifest(resumed=[*before, entry], ended=None, status="running")
+
+
+def start_of(evaluations: Sequence[Row]) -> int:
+    """Which evaluation a run is measured from: the last before the first step, else the first."""
+    before = [at for at, row in enumerate(evaluations) if row["step"] == 0]
+    return before[-1] if before else 0
 
 
 def _append(path: Path, row: Mapping[str, Any]) -> None:
@@ -190,14 +225,20 @@ def _rows(path: Path) -> list[Row]:
     lines = path.read_bytes().split(b"\n")[:-1]  # what follows the last line end is torn
     rows = []
     for number, line in enumerate(lines, start=1):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            row = None
-        if not isinstance(row, dict):
-            raise ValueError(f"{path} line {number} is not a record: {line[:80]!r}")
+        row = _record(line)
+        if row is None or not isinstance(row.get("step"), int):
+            raise ConfigError(f"{path} line {number} is not a record with a step: {line[:80]!r}")
         rows.append(row)
     return rows
+
+
+def _record(text: bytes) -> Row | None:
+    """A JSON object, None where the text is something else."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _replace(path: Path, text: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from paretopo_core.training.plots import draw_dynamics, draw_front
-from paretopo_core.training.records import Row, RunFolder
+from paretopo_core.training.records import Row, RunFolder, start_of
 
 # Measure, its key in a row, factor, decimals, and whether its change is told in percent. Economy is
 # not among them: the first evaluation is scored before leaner solutions are known.
@@ -30,7 +30,7 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> Path:
         The path of ``report.md``.
 
     Raises:
-        ValueError: no runs, or a run without evaluations.
+        ValueError: no runs, one twice, or a run without evaluations or with broken records.
     """
     if not runs:
         raise ValueError("a report needs at least one run")
@@ -38,9 +38,9 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> Path:
         if not run.evaluations():
             raise ValueError(f"{run.path} has no evaluations yet: there is nothing to report")
     if out is None:
-        out = runs[0].report if len(runs) == 1 else runs[0].path.parent / "comparison"
-    out.mkdir(parents=True, exist_ok=True)
+        out = runs[0].report if len(runs) == 1 else runs[0].path.resolve().parent / "comparison"
     labelled = labels(runs)
+    out.mkdir(parents=True, exist_ok=True)
     draw_front(labelled, out / "front.png")
     draw_dynamics(labelled, out / "dynamics.png")
     parts = ["# Training report", ""]
@@ -60,21 +60,27 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> Path:
 
 
 def labels(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
-    """The runs by a short name: recipe and seed, and the folder's name where that is not unique."""
-    short = [f"{run.config.recipe}, seed {run.config.seed}" for run in runs]
-    names = [
-        name if short.count(name) == 1 else f"{name} ({run.path.name})"
-        for name, run in zip(short, runs, strict=True)
-    ]
-    return dict(zip(names, runs, strict=True))
+    """The runs by a short name: recipe and seed, where that is not unique the folder, or its path.
+
+    Raises:
+        ValueError: one folder was given twice.
+    """
+    names = [f"{run.config.recipe}, seed {run.config.seed}" for run in runs]
+    folders = [run.path.resolve() for run in runs]
+    labelled = {}
+    for name, folder, run in zip(names, folders, runs, strict=True):
+        if folders.count(folder) > 1:
+            raise ValueError(f"a report needs different runs, got {folder} twice")
+        alike = [other.name for also, other in zip(names, folders, strict=True) if also == name]
+        where = folder.name if alike.count(folder.name) == 1 else folder
+        labelled[name if len(alike) == 1 else f"{name} ({where})"] = run
+    return labelled
 
 
 def before_and_after(run: RunFolder) -> tuple[Row, Row]:
-    """The evaluation after the warm-up (or the first there is) and the last one."""
+    """The last evaluation before the first step (or the first there is) and the last of all."""
     rows = run.evaluations()
-    warmed = [row for row in rows if row.get("phase") == "warmup"]
-    trained = [row for row in rows if row.get("phase") != "pretrained"]
-    return (warmed[-1:] or trained[:1] or rows[:1])[0], rows[-1]
+    return rows[start_of(rows)], rows[-1]
 
 
 def _before_after(run: RunFolder) -> list[str]:
@@ -139,7 +145,8 @@ def _comparison_row(label: str, row: Sequence[float]) -> str:
 def _origin(run: RunFolder) -> list[str]:
     manifest = run.manifest
     last = run.evaluations()[-1]
-    lines = [f"Run folder: `{run.path.name}`; status: {manifest.get('status', 'unknown')}."]
+    name, status = run.path.resolve().name, manifest.get("status", "unknown")
+    lines = [f"Run folder: `{name}`; status: {status}."]
     if last.get("hypervolume") is not None:
         size = last.get("archive_size")
         lines.append(
@@ -150,7 +157,7 @@ def _origin(run: RunFolder) -> list[str]:
 
 
 def _moment(row: Row) -> str:
-    named = {"pretrained": "before warm-up", "warmup": "after warm-up", "final": "end"}
+    named = {"pretrained": "before training", "warmup": "after warm-up", "final": "end"}
     phase = str(row.get("phase"))
     return f"{named.get(phase, 'evaluation')} (step {row['step']})"
 

@@ -32,6 +32,11 @@ class ModelConfig:
             raise ConfigError(
                 f"model.heads must divide model.width, got {self.heads} and {self.width}"
             )
+        if self.width // self.heads % 2:
+            raise ConfigError(
+                "model.width / model.heads, the size of a head, must be even for rotary positions, "
+                f"got {self.width} / {self.heads} = {self.width // self.heads}"
+            )
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,9 @@ class RewardsConfig:
         open_low=True,
     )
     n_opt_scope: Literal["running", "group"] = key(
-        "running", "Fewest calls of a success so far, or within the group at hand."
+        "running",
+        "Fewest calls of a success so far, or within the group at hand; held-out questions go by"
+        " evaluation_n_opt.",
     )
     n_opt_min_support: int = key(
         1, "Successes with that few calls needed before they count; 1 is the paper.", low=1
@@ -100,6 +107,12 @@ class RewardsConfig:
     def __post_init__(self) -> None:
         fill_by_recipe(self, "rewards")
         check_section(self, "rewards")
+        if self.evaluation_n_opt == "frozen" and self.n_opt_min_support > 1:
+            raise ConfigError(
+                'rewards.evaluation_n_opt = "frozen" needs rewards.n_opt_min_support = 1: the '
+                "first evaluation answers each question once, which never makes "
+                f"{self.n_opt_min_support} successes"
+            )
 
 
 @dataclass(frozen=True)
@@ -121,7 +134,11 @@ class OptimiserConfig:
     max_completion_tokens: int = key(
         128, "Longest response in tokens, tool results included.", low=1
     )
-    max_tool_calls: int = key(4, "Tool calls after which no more are executed.", low=0)
+    max_tool_calls: int = key(
+        4,
+        "Turns with tool calls, one call or several each, after which no more are executed.",
+        low=0,
+    )
     loss: Literal["dapo", "grpo", "dr_grpo", "bnpo"] = key(
         "dapo", "How token losses are averaged, in TRL's names."
     )
@@ -133,6 +150,12 @@ class OptimiserConfig:
 
     def __post_init__(self) -> None:
         check_section(self, "optimiser")
+        rollouts = self.prompts_per_step * self.group_size
+        if self.micro_batch and rollouts % self.micro_batch:
+            raise ConfigError(
+                f"optimiser.micro_batch must divide the {rollouts} rollouts of a step "
+                f"(prompts_per_step * group_size), got {self.micro_batch}"
+            )
 
 
 @dataclass(frozen=True)

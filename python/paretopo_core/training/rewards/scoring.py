@@ -54,11 +54,13 @@ class CallScores:
 
     def __init__(self, config: RewardsConfig) -> None:
         self._config = config
+        support = config.n_opt_min_support
+        # A held-out question has one answer per evaluation: by itself it would always be the best.
         self._minima = {
-            held_out: CallMinimum(scope=config.n_opt_scope, min_support=config.n_opt_min_support)
-            for held_out in (False, True)
+            False: CallMinimum(scope=config.n_opt_scope, min_support=support),
+            True: CallMinimum(scope="running", min_support=support),
         }
-        self._held_out = HeldOut(alpha=config.alpha, min_support=config.n_opt_min_support)
+        self._held_out = HeldOut(alpha=config.alpha, min_support=support)
         self._frozen = False
 
     def learn(self, rollouts: Sequence[Scored]) -> None:

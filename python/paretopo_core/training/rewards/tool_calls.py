@@ -52,7 +52,8 @@ class CallMinimum:
             successes: (points,) did the rollout solve its task?
 
         Raises:
-            ValueError: shapes differ, or calls are not integers of at least 0; names the prompt.
+            ValueError: shapes differ, calls are not integers of at least 0, or a success is NaN;
+                names the prompt.
         """
         counts, solved = _calls(calls, prompt_id), np.asarray(successes)
         if solved.shape != counts.shape:
@@ -60,6 +61,8 @@ class CallMinimum:
                 f"prompt {prompt_id!r}: successes must have the shape of calls, {counts.shape}, "
                 f"got {solved.shape}"
             )
+        if solved.dtype.kind == "f" and np.isnan(solved).any():
+            raise ValueError(f"prompt {prompt_id!r}: successes must be yes or no, got nan")
         new = [int(count) for count in counts[solved.astype(bool)]]
         known = self._fewest.get(prompt_id, []) if self.scope == "running" else []
         fewest = sorted(known + new)[: self.min_support]
@@ -124,11 +127,11 @@ def tool_economy(calls: ArrayLike, n_opt: int | None, alpha: float = 0.7) -> NDA
     counts = _calls(calls, None)
     if n_opt is None:
         return np.zeros(counts.shape)
-    distance = np.abs(counts - n_opt)
     # One exp per distance through a table: rollouts with equal calls get bit-equal rewards on
     # every machine, so that ranks see them as ties.
-    table = np.array([math.exp(-alpha * d) for d in range(int(distance.max(initial=0)) + 1)])
-    economy: NDArray[np.float64] = table[distance]
+    distances, at = np.unique(np.abs(counts - n_opt), return_inverse=True)
+    table = np.array([math.exp(-alpha * d) for d in distances.tolist()])
+    economy: NDArray[np.float64] = table[at].reshape(counts.shape)
     return economy
 
 

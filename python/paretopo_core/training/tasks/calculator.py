@@ -56,8 +56,9 @@ FACTS: tuple[tuple[str, int], ...] = (
 )
 
 
-# Operands are 11 to 99: 7921 products, of which not the last few should have to be drawn.
-_MOST_OF_KIND_ONE = 6000
+# Operands are 11 to 99: 7921 products, 178 times as many questions of two operations, of which not
+# the last few should have to be drawn.
+_MOST = {"one": 6000, "two": 1_000_000}
 
 # Traces of two calls are the hardest to imitate: the warm-up sees them more often than their share.
 _TRACE_WEIGHTS = (1.0, 1.0, 2.0)
@@ -102,7 +103,7 @@ class CalculatorTask:
         seed: Fixes every question and every trace.
 
     Raises:
-        ConfigError: More facts, or more questions of one operation, than there are.
+        ConfigError: More facts, or more questions of one or two operations, than there are.
 
     Example:
         >>> task = CalculatorTask(prompts=12, held_out=6, facts=4, seed=0)
@@ -120,11 +121,12 @@ class CalculatorTask:
     ) -> None:
         if not 1 <= facts <= len(FACTS):
             raise ConfigError(f"task.facts must be from 1 to {len(FACTS)}, got {facts}")
-        if (prompts + held_out) * kinds[1] > _MOST_OF_KIND_ONE:
-            raise ConfigError(
-                f"task.prompts and evaluation.prompts ask for more than {_MOST_OF_KIND_ONE} "
-                f"questions of one operation: {prompts} and {held_out}, share {kinds[1]}"
-            )
+        for kind, share in zip(KINDS[1:], kinds[1:], strict=True):
+            if (prompts + held_out) * share > _MOST[kind]:
+                raise ConfigError(
+                    f"task.prompts and evaluation.prompts ask for more than {_MOST[kind]} "
+                    f"questions of kind {kind!r}: {prompts} and {held_out}, share {share:g}"
+                )
         self._facts = [
             Question(f"fact-{i}", "fact", text, str(answer))
             for i, (text, answer) in enumerate(FACTS[:facts])

@@ -1,0 +1,30 @@
+"""Whether larger or smaller is better, per objective."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+Maximise = bool | Sequence[bool]
+
+
+def minimised_of(maximise: Maximise, objectives: int) -> int:
+    """Bit m: smaller is better in objective m."""
+    if isinstance(maximise, (bool, np.bool_)):
+        return 0 if maximise else (1 << objectives) - 1
+    is_sequence = isinstance(maximise, Iterable) and getattr(maximise, "ndim", 1) > 0
+    senses: list[object] = list(maximise) if is_sequence else [maximise]
+    if not all(isinstance(sense, (bool, np.bool_)) for sense in senses):
+        raise TypeError(f"maximise must be a bool or one bool per objective, got {maximise!r}")
+    if len(senses) != objectives:
+        raise ValueError(
+            f"maximise must be a bool or have one bool for each of the {objectives} objectives, "
+            f"got {len(senses)}"
+        )
+    return sum(1 << m for m, sense in enumerate(senses) if not sense)
+
+
+def signs_of(minimised: int, objectives: int) -> np.ndarray:
+    """Shape (objectives,): -1.0 where smaller is better, 1.0 elsewhere."""
+    return np.array([-1.0 if minimised >> m & 1 else 1.0 for m in range(objectives)])
