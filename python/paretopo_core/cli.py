@@ -36,6 +36,7 @@ examples:
   paretopo train examples/calculator.toml --seed 3 --steps 20 --out trials
   paretopo train --resume runs/calculator-recommended-seed3-20260101-120000
   paretopo train examples/math_qwen2.5_7b.toml --rehearse
+  paretopo train examples/math_qwen2.5_7b.toml -- --vllm.num_engines 16
 
 A rehearsal runs a configuration for OpenRLHF at a small size on a CPU, before a GPU is paid for:
 docs/openrlhf.md. Words after -- go to OpenRLHF's own command line and win over the file.
@@ -74,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 2 for wrong input, 130 after Ctrl-C.
 
     Args:
-        arguments: the words after ``paretopo``; those of the process by default.
+        arguments: the words after ``paretopo``; those of the process by default. What stands
+            behind ``--`` is handed on by ``train``.
     """
     parsed = _parser().parse_args(arguments)
     command: _Command = parsed.command
@@ -132,7 +134,6 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument(
         "--rehearse", action="store_true", help="run it small, on a CPU (backend openrlhf only)"
     )
-    train.add_argument("options", nargs="*", metavar="-- OPTION", help="options of OpenRLHF")
 
     report = add(
         "report",
@@ -204,8 +205,6 @@ def _train(arguments: argparse.Namespace) -> int:
         if value is not None
     }
     options: list[str] = arguments.options
-    if arguments.resume is not None and (arguments.config or "").startswith("--"):
-        options, arguments.config = [arguments.config, *options], None
     if (arguments.config is None) == (arguments.resume is None):
         _refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
     if arguments.resume is not None and (given or arguments.rehearse):
@@ -306,8 +305,8 @@ def _rehearsed(config: RunConfig, steps: int | None) -> tuple[RunConfig, list[st
 
 
 def _check_backend(backend: str, options: Sequence[str]) -> None:
-    if options and (backend != "openrlhf" or not options[0].startswith("--")):
-        _refuse(f"words after the configuration are options of OpenRLHF, got {' '.join(options)}")
+    if options and backend != "openrlhf":
+        _refuse(f'options behind -- are OpenRLHF\'s, and the backend is "{backend}"')
     packages = {
         "trl": ("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm"),
         "openrlhf": ("torch", "transformers", "openrlhf", "ray", "vllm", "deepspeed", "matplotlib"),

@@ -139,7 +139,7 @@ def test_own_options_come_last_and_win():
     [
         ("[optimiser]\nloss = 'bnpo'", r"optimiser\.loss must be one of dapo, grpo"),
         ("[optimiser]\nprompts_per_step = 3", r"24 rollouts .* multiple of the 16 GPUs"),
-        ("[optimiser]\nmicro_batch = 5", r"micro_batch must divide 8, the rollouts of a GPU"),
+        ("[optimiser]\nmicro_batch = 16", r"micro_batch must divide 8, the rollouts of a GPU"),
         ("[optimiser]\nprompts_per_step = 512", r"at most the number of training prompts, 320"),
         ("[openrlhf]\nwandb_project = 'x'", "WANDB_API_KEY"),
     ],
