@@ -78,9 +78,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: the words after ``paretopo``; those of the process by default. What stands
             behind ``--`` is handed on by ``train``.
     """
-    parsed = _parser().parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    own = words[: words.index("--")] if "--" in words else words
+    parsed = _parser().parse_args(own)
+    parsed.options = words[len(own) + 1 :]
     command: _Command = parsed.command
     try:
+        if parsed.options and command is not _train:
+            _refuse(f"only train hands options on, got -- {' '.join(parsed.options)}")
         return command(parsed)
     except _Refusal as refusal:
         print(f"paretopo: {refusal}", file=sys.stderr)
