@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import doctest
+import importlib
 import json
 import subprocess
 import sys
@@ -213,6 +215,13 @@ def test_the_separator_stands_before_the_first_dotted_option():
     assert with_separator(["--resume", "runs/a.b"]) == ["--resume", "runs/a.b"]
     assert with_separator(["x.toml", "--", "--a.b"]) == ["x.toml", "--", "--a.b"]
     assert with_separator(["x.toml", "--a.b=1"]) == ["x.toml", "--", "--a.b=1"]
+
+
+@pytest.mark.parametrize("name", ["__main__", "chat_tools", "rollouts"])
+def test_docstring_examples_run(name):
+    module = importlib.import_module(f"paretopo_core.integrations.openrlhf.{name}")
+    found = doctest.testmod(module)
+    assert (found.failed, found.attempted > 0) == (0, True)
 
 
 # ---- prompts of a file ---------------------------------------------------------------------------

@@ -20,6 +20,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="
 TOML = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
 PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 MODULES = [
+    "cluster",
     "config",
     "estimators",
     "gain",
@@ -29,6 +30,8 @@ MODULES = [
     "records",
     "rewards.correctness",
     "rewards.held_out",
+    "rewards.overlong",
+    "rewards.scoring",
     "rewards.tool_calls",
     "sections",
     "switches",
