@@ -13,6 +13,7 @@ returns something with `feedback` and `done`. An agent file then is::
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from paretopo_core.integrations.openrlhf.agent import ToolAgent, Turn
@@ -52,7 +53,8 @@ class EpisodeAgent(ToolAgent):
         answer = await self._episode.step(text)
         calls = self._episode.calls - before
         if answer.done:
-            correct = float(self.grade("".join(self._written)))
+            # In a thread: a grader may think for seconds, and other rollouts must not wait for it.
+            correct = float(await asyncio.to_thread(self.grade, "".join(self._written)))
             return Turn(done=True, correct=correct, calls=calls)
         return Turn(feedback=self._cut(answer.feedback), calls=calls)
 
