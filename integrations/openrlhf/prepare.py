@@ -7,17 +7,20 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from paretopo_core.integrations.openrlhf.options import Files, longest_sequence
+from paretopo_core.integrations.openrlhf.options import Files
+from paretopo_core.integrations.openrlhf.policy import (
+    SMALL,
+    TINY,
+    load_tokenizer,
+    made_policy,
+)
 from paretopo_core.training.cluster import FROM_TASK
 from paretopo_core.training.config import RunConfig
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.records import RunFolder
 from paretopo_core.training.tasks.calculator import CalculatorTask, Question, calculator
 
-TINY = "tiny"
-SMALL = "small:"  # before a name: a small model with random weights, and the tokenizer of that name
 _MOST_SMALL_ROWS = 64  # of a data file, where the model is a small one
-_MADE = "start"  # folder of a policy made on the spot, under checkpoints/
 
 
 def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) -> Files:
@@ -47,94 +50,14 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
         seed=config.seed,
     )
     model = config.model.path
-    if model == TINY:
-        model = str(_tiny_policy(config, task, run, interrupted))
-    tokenizer = _tokenizer(model.removeprefix(SMALL))
-    if model.startswith(SMALL):
-        model = str(_small_policy(config, run, tokenizer))
+    if model == TINY or model.startswith(SMALL):
+        model = str(made_policy(config, run, task, interrupted))
+    tokenizer = load_tokenizer(model)
     prompts, count = _rows(config, run, tokenizer, "prompts", cluster.prompts, task.training)
     held_out, held_out_count = _rows(
         config, run, tokenizer, "held_out", cluster.held_out, task.held_out
     )
     return Files(model, agent.resolve(), prompts, count, held_out, held_out_count)
-
-
-def _tiny_policy(
-    config: RunConfig, task: CalculatorTask, run: RunFolder, interrupted: Callable[[], bool]
-) -> Path:
-    import torch
-
-    from paretopo_core.integrations.huggingface.tiny_model import make_model, make_tokenizer
-    from paretopo_core.integrations.huggingface.warmup import warm_up
-
-    folder = run.checkpoints / _MADE
-    if (folder / "whole").exists():
-        return folder
-    if config.model.width // config.model.heads < 32:
-        raise ConfigError(
-            "model.width / model.heads must be at least 32 for vLLM's attention, got "
-            f"{config.model.width} / {config.model.heads}"
-        )
-    if config.run.threads > 0:
-        torch.set_num_threads(config.run.threads)
-    tokenizer = make_tokenizer(task.words())
-    model = make_model(
-        tokenizer,
-        layers=config.model.layers,
-        width=config.model.width,
-        heads=config.model.heads,
-        mlp_width=config.model.mlp_width,
-        seed=config.seed,
-        positions=longest_sequence(config),
-    )
-
-    def traces(step: int) -> list[list[dict[str, Any]]]:
-        settings = config.warmup
-        # Guesses are noise to imitate: the first half is without them, and learns to call sooner.
-        guess_rate = settings.guess_rate if 2 * step >= settings.steps else 0.0
-        return task.traces(step, settings.batch_size, settings.redundant_calls, guess_rate)
-
-    state = run.checkpoints / "warmup.pt"
-    if config.warmup.steps and not warm_up(
-        model, tokenizer, traces, config.warmup, state, interrupted
-    ):
-        raise KeyboardInterrupt
-    model.to(torch.bfloat16).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    (folder / "whole").touch()
-    return folder
-
-
-def _small_policy(config: RunConfig, run: RunFolder, tokenizer: Any) -> Path:
-    import torch
-
-    from paretopo_core.integrations.huggingface.tiny_model import make_model
-
-    folder = run.checkpoints / _MADE
-    if not (folder / "whole").exists():
-        sizes = config.model
-        model = make_model(
-            tokenizer,
-            layers=sizes.layers,
-            width=sizes.width,
-            heads=sizes.heads,
-            mlp_width=sizes.mlp_width,
-            seed=config.seed,
-            positions=longest_sequence(config),
-        )
-        model.to(torch.bfloat16).save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-        (folder / "whole").touch()
-    return folder
-
-
-def _tokenizer(model: str) -> Any:
-    from transformers import AutoTokenizer
-
-    try:
-        return AutoTokenizer.from_pretrained(model)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"model.path: cannot load the tokenizer of {model!r}: {error}") from error
 
 
 def _rows(

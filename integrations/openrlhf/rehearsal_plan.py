@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from paretopo_core.integrations.openrlhf.prepare import SMALL, TINY
+from paretopo_core.integrations.openrlhf.policy import SMALL, TINY
 from paretopo_core.training.cluster import FROM_TASK
 from paretopo_core.training.config import RunConfig
 

@@ -14,7 +14,7 @@ from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 from trl import GRPOConfig
 
-from paretopo_core.integrations.huggingface.warmup import warm_up
+from paretopo_core.integrations.huggingface.warmup import traces_of, warm_up
 from paretopo_core.integrations.interrupt import Interrupt
 from paretopo_core.integrations.trl.callbacks import (
     LearningRateFactor,
@@ -112,14 +112,8 @@ def _warm_up(
     state_file: Path,
     interrupt: Interrupt,
 ) -> None:
-    settings = config.warmup
-
-    def traces(step: int) -> list[list[dict[str, Any]]]:
-        # Guesses are noise to imitate: the first half is without them, and learns to call sooner.
-        guess_rate = settings.guess_rate if 2 * step >= settings.steps else 0.0
-        return task.traces(step, settings.batch_size, settings.redundant_calls, guess_rate)
-
-    finished = warm_up(model, tokenizer, traces, settings, state_file, lambda: interrupt.came)
+    traces = traces_of(task, config.warmup)
+    finished = warm_up(model, tokenizer, traces, config.warmup, state_file, lambda: interrupt.came)
     if not finished:
         raise KeyboardInterrupt
 
