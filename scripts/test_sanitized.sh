@@ -9,9 +9,9 @@ cd "$(dirname "$0")/.."
 sanitizers=${1:?usage: scripts/test_sanitized.sh address,undefined | thread}
 chosen="not seconds and not import_is_fast and not in_a_second and not doctest"
 case $sanitizers in
-  thread) # what does not start threads cannot race
+  thread) # what does not start threads cannot race; threads after a fork are beyond this sanitizer
     runtime=libtsan.so
-    chosen="thread" ;;
+    chosen="thread and not fork" ;;
   *address*) runtime=libasan.so ;;
   *) echo "expected address,undefined or thread, got $sanitizers"; exit 2 ;;
 esac

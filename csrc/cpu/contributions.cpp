@@ -32,18 +32,15 @@ class GroupContributions {
         if (refused_->note(batch_, g, sides_.measure(batch_, g, ref_))) return;
         double* out = contributions_ + g * batch_.points;
         std::fill_n(out, batch_.points, 0.0);
-        // After measuring, dominance can be looked for among the sides, unless some have become
-        // equal: then it is settled among the points as given, and all that stay count.
-        const bool ignore = ignore_dominated_ && keeps_order(g);
-        if (ignore_dominated_ && !ignore) drop_dominated(g);
-        own_.assign(sides_.count, 0.0);
-        const double* sides = sides_.values.data();
-        if (batch_.objectives == 2) {
-            sweep_.contributions_2d(sides, sides_.count, ignore, own_.data());
-        } else if (batch_.objectives == 3) {
-            sweep_.contributions_3d(sides, sides_.count, ignore, own_.data());
-        } else {
-            by_limits(ignore);
+        if (batch_.objectives < 2 || batch_.objectives > 3) {
+            by_limits(g);
+        } else if (!ignore_dominated_) {
+            sweep(nullptr);
+        } else if (!sweep([this, g](std::size_t cover, std::size_t row) {
+                       return is_settled(g, cover, row);
+                   })) {
+            drop_dominated(g);
+            sweep(nullptr);
         }
         for (std::size_t i = 0; i < sides_.count; ++i) {
             out[sides_.index[i]] =
@@ -52,6 +49,35 @@ class GroupContributions {
     }
 
   private:
+    bool sweep(const Sweep::Ignorable& ignorable) {
+        own_.resize(sides_.count);
+        const double* sides = sides_.values.data();
+        if (batch_.objectives == 3) {
+            return sweep_.contributions_3d(sides, sides_.count, ignorable, own_.data());
+        }
+        return sweep_.contributions_2d(sides, sides_.count, ignorable, own_.data());
+    }
+
+    // Row a is nowhere smaller than row b. Is point a nowhere worse than point b, as given? Far
+    // from the reference, different values can round to one side.
+    bool is_settled(std::int64_t g, std::size_t a, std::size_t b) const {
+        const auto width = static_cast<std::size_t>(batch_.objectives);
+        const Scalar* one = batch_.group(g) + static_cast<std::size_t>(sides_.index[a]) * width;
+        const Scalar* other = batch_.group(g) + static_cast<std::size_t>(sides_.index[b]) * width;
+        bool are_equal = true;
+        bool are_copies = true;
+        for (std::size_t m = 0; m < width; ++m) {
+            if (sides_.values[a * width + m] > sides_.values[b * width + m]) {
+                are_equal = false;
+                continue;
+            }
+            const bool is_minimised = batch_.is_minimised(static_cast<int>(m));
+            if (is_minimised ? one[m] > other[m] : one[m] < other[m]) return false;
+            are_copies = are_copies && one[m] == other[m];
+        }
+        return !are_equal || are_copies;
+    }
+
     // Did measuring from the reference keep all points apart? Far from it, sides round to ties.
     bool keeps_order(std::int64_t g) const {
         if (sides_.exponent != 0) return false;
@@ -90,7 +116,12 @@ class GroupContributions {
 
     // Point by point: its box, less what limits it. One point does not wait for another, so that
     // one large set is shared between threads.
-    void by_limits(bool ignore) {
+    void by_limits(std::int64_t g) {
+        // Dominance can be looked for among the sides, unless some have become equal: then it is
+        // settled among the points as given, and all that stay count.
+        const bool ignore = ignore_dominated_ && keeps_order(g);
+        if (ignore_dominated_ && !ignore) drop_dominated(g);
+        own_.assign(sides_.count, 0.0);
         const auto width = static_cast<std::size_t>(batch_.objectives);
         rivals_.clear();
         rival_of_.clear();

@@ -147,7 +147,7 @@ class Owners {
 
 }  // namespace
 
-void Sweep::contributions_3d(const double* sides, std::size_t count, bool ignore_dominated,
+bool Sweep::contributions_3d(const double* sides, std::size_t count, const Ignorable& ignorable,
                              double* own) {
     take_in_order(sides, count);
     staircase_.clear();
@@ -161,7 +161,10 @@ void Sweep::contributions_3d(const double* sides, std::size_t count, bool ignore
         const Maxima::Step* cover = staircase_.at(place);
         if (cover && cover->y >= y) {
             const bool is_copy = cover->x == x && cover->y == y && rows_[cover->id].z == z;
-            if (ignore_dominated && !is_copy) continue;
+            if (ignorable) {
+                if (!ignorable(rows_[cover->id].index, index)) return false;
+                if (!is_copy) continue;
+            }
             const Maxima::Step* second = staircase_.after(place);
             if (second && second->y >= y) continue;  // nobody loses what two dominate
             own[rows_[cover->id].index] += owners.cut_corner(cover->id, cover->y, x, y, z);
@@ -186,11 +189,12 @@ void Sweep::contributions_3d(const double* sides, std::size_t count, bool ignore
     staircase_.for_each([&](const Maxima::Step& step) {
         own[rows_[step.id].index] += owners.close(step.id, step.y, 0.0);
     });
+    return true;
 }
 
 // Point k of the front alone owns the rectangle right of its successor and above its predecessor:
 // all of it, or only what lies above the staircase of the points that k dominates.
-void Sweep::contributions_2d(const double* sides, std::size_t count, bool ignore_dominated,
+bool Sweep::contributions_2d(const double* sides, std::size_t count, const Ignorable& ignorable,
                              double* own) {
     rows_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -209,13 +213,16 @@ void Sweep::contributions_2d(const double* sides, std::size_t count, bool ignore
     for (std::size_t k = 0, next = 0; k < count; k = next) {
         const auto [x, y, z, index] = rows_[k];
         next = k + 1;
-        while (next < count && rows_[next].y <= y) ++next;
+        while (next < count && rows_[next].y <= y) {
+            if (ignorable && !ignorable(index, rows_[next].index)) return false;
+            ++next;
+        }
         const double left = next < count ? rows_[next].x : 0.0;
         const bool has_copy = k + 1 < count && rows_[k + 1].x == x && rows_[k + 1].y == y;
         if (!has_copy) {
             double edge = x;
             double floor = below;
-            for (std::size_t i = k + 1; !ignore_dominated && i < next && rows_[i].x > left; ++i) {
+            for (std::size_t i = k + 1; !ignorable && i < next && rows_[i].x > left; ++i) {
                 own[index] += (edge - rows_[i].x) * (y - floor);
                 edge = rows_[i].x;
                 floor = std::max(floor, rows_[i].y);
@@ -224,6 +231,7 @@ void Sweep::contributions_2d(const double* sides, std::size_t count, bool ignore
         }
         below = y;
     }
+    return true;
 }
 
 }  // namespace paretopo::cpu

@@ -7,10 +7,9 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
-#include <thread>
-#include <vector>
 
 #include "cpu/floating_point.hpp"
+#include "cpu/thread_pool.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -19,7 +18,7 @@ namespace paretopo::cpu {
 // scratch of that thread. `group_cost` (ns, a rough guess) decides whether threads are worth it.
 template <typename Work>
 void for_each_group(std::int64_t groups, double group_cost, const Work& work) {
-    constexpr double kThreadCost = 50e3;  // ns to start and join a thread
+    constexpr double kThreadCost = 50e3;  // ns of work that is worth waking a thread for
     constexpr double kGrainCost = 20e3;   // ns of work taken from the queue at a time
 
     const double worth = static_cast<double>(groups) * group_cost / kThreadCost;
@@ -55,15 +54,7 @@ void for_each_group(std::int64_t groups, double group_cost, const Work& work) {
         }
     };
 
-    std::vector<std::thread> helpers;
-    helpers.reserve(static_cast<std::size_t>(workers - 1));
-    try {
-        for (std::int64_t t = 1; t < workers; ++t) helpers.emplace_back(run);
-    } catch (const std::exception&) {
-        // No more threads, or no memory for one: those that run, and this one, do the work.
-    }
-    run();
-    for (std::thread& helper : helpers) helper.join();
+    share(static_cast<int>(workers - 1), run);
     if (failure) std::rethrow_exception(failure);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "cpu/distribution_sort.hpp"
@@ -20,9 +21,14 @@ class Sweep {
     // dominates alone as a list of boxes, O(n log n); dominated points take from others unless they
     // are ignored. (Emmerich and Fonseca, 2011, "Computing hypervolume contributions in low
     // dimensions: asymptotically optimal algorithm and complexity results".)
-    void contributions_2d(const double* sides, std::size_t count, bool ignore_dominated,
+    //
+    // To be ignored, a row must be dominated as the point that it was measured from: the sweep asks
+    // `ignorable(cover, row)` about each row that another covers. At the first "no" it gives up and
+    // returns false. Null: nothing is ignored.
+    using Ignorable = std::function<bool(std::size_t cover, std::size_t row)>;
+    bool contributions_2d(const double* sides, std::size_t count, const Ignorable& ignorable,
                           double* own);
-    void contributions_3d(const double* sides, std::size_t count, bool ignore_dominated,
+    bool contributions_3d(const double* sides, std::size_t count, const Ignorable& ignorable,
                           double* own);
 
   private:

@@ -175,8 +175,9 @@ def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.n
         raise ValueError(
             f"{name} must be {expected}, one number per objective, got shape {vector.shape}"
         )
-    if not all(map(math.isfinite, vector.tolist())):  # quicker than NumPy on a few numbers
-        raise ValueError(f"{name} must be finite, got {vector.tolist()}")
+    values = vector.tolist()  # on a few numbers Python is quicker than NumPy
+    if not math.isfinite(sum(values)) and not all(map(math.isfinite, values)):
+        raise ValueError(f"{name} must be finite, got {values}")
     return vector
 
 

@@ -197,6 +197,18 @@ def test_dominance_is_that_of_the_points_as_given():
     assert parts.tolist() == [0.0, 1.0]
 
 
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+def test_what_is_left_out_is_settled_before_sides_round(objectives):
+    rng = np.random.default_rng(objectives)
+    for far in (2.0**4, 2.0**56):  # from which sides of these points are exact, or multiples of 16
+        for _ in range(200):
+            points = rng.integers(0, 40, (rng.integers(1, 30), objectives)).astype(float)
+            kept = pp.is_nondominated(points)
+            expected = np.zeros(len(points))
+            expected[kept] = pp.hv_contributions(points[kept], -far, ignore_dominated=False)
+            np.testing.assert_array_equal(pp.hv_contributions(points, -far), expected)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_more_objectives_than_the_core_has_bits_for(backend, dtype):
     rng = np.random.default_rng(0)

@@ -56,6 +56,7 @@ PARETOPO_LANE Doubles choose(Mask mask, Doubles a, Doubles b) {
     return _mm512_mask_blend_pd(mask, b, a);
 }
 PARETOPO_LANE Mask opposite(Mask mask) { return static_cast<Mask>(~mask); }
+PARETOPO_LANE Mask negative(Words a) { return _mm512_movepi64_mask((__m512i)a); }
 // The larger of a and b in the chosen lanes, a elsewhere.
 PARETOPO_LANE Doubles raised(Doubles a, Mask mask, Doubles b) {
     return _mm512_mask_max_pd(a, mask, a, b);
@@ -71,6 +72,7 @@ using Mask = Words;
 PARETOPO_LANE Mask above(Doubles a, Doubles b) { return a > b; }
 PARETOPO_LANE Mask reaches(Doubles a, Doubles b) { return a >= b; }
 PARETOPO_LANE Mask opposite(Mask mask) { return ~mask; }
+PARETOPO_LANE Mask negative(Words a) { return a < 0; }
 PARETOPO_LANE Mask both(Mask a, Mask b) { return a & b; }
 PARETOPO_LANE Mask either(Mask a, Mask b) { return a | b; }
 PARETOPO_LANE Mask without(Mask a, Mask b) { return a & ~b; }

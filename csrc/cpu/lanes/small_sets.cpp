@@ -9,116 +9,11 @@
 #include <cstring>
 
 #include "cpu/lanes/networks.hpp"
+#include "cpu/lanes/small_sweeps.hpp"
 #include "cpu/lanes/tile.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
-
-// points: first side in any order, last side descending.
-PARETOPO_LANE Doubles swept_2d(const Doubles* points, int count) {
-    Doubles area = all(0.0);
-    Doubles width = all(0.0);
-    for (int i = 0; i < count; ++i) {
-        const Doubles y = points[2 * i + 1];
-        const Doubles next = i + 1 < count ? points[2 * i + 3] : all(0.0);
-        width = larger(width, points[2 * i]);
-        area += width * (y - next);
-    }
-    return area;
-}
-
-// Puts (px, py) into `count` points in descending order of x; returns the area of all of them.
-PARETOPO_LANE Doubles insert_area(Doubles* x, Doubles* y, int count, Doubles px, Doubles py) {
-    Doubles area = all(0.0);
-    Doubles height = all(0.0);
-    Doubles right = all(0.0);
-    for (int k = 0; k < count; ++k) {
-        const Mask is_before = above(px, x[k]);
-        const Doubles here = larger(x[k], px);
-        px = smaller(x[k], px);
-        const Doubles top = choose(is_before, py, y[k]);
-        py = choose(is_before, y[k], py);
-        x[k] = here;
-        y[k] = top;
-        area += (right - here) * height;
-        height = larger(height, top);
-        right = here;
-    }
-    x[count] = px;
-    y[count] = py;
-    area += (right - px) * height;
-    return area + px * larger(height, py);
-}
-
-// points: last side descending.
-template <int kStride>
-PARETOPO_LANE Doubles swept_3d(const Doubles* points, int count) {
-    Doubles x[kMostSmall];
-    Doubles y[kMostSmall];
-    Doubles volume = all(0.0);
-    for (int i = 0; i < count; ++i) {
-        const Doubles* point = points + kStride * i;
-        const Doubles next = i + 1 < count ? point[kStride + 2] : all(0.0);
-        const Doubles area = insert_area(x, y, i, point[0], point[1]);
-        volume += area * (point[2] - next);
-    }
-    return volume;
-}
-
-// points: last side descending.
-PARETOPO_LANE Doubles swept_4d(const Doubles* points, int count) {
-    Doubles slice[3 * kMostSmall];
-    Doubles volume = all(0.0);
-    for (int i = 0; i < count; ++i) {
-        Doubles x = points[4 * i];
-        Doubles y = points[4 * i + 1];
-        Doubles z = points[4 * i + 2];
-        for (int k = 0; k < i; ++k) {  // into descending order of z
-            Doubles* at = slice + 3 * k;
-            const Mask is_before = above(z, at[2]);
-            const Doubles high = larger(at[2], z);
-            z = smaller(at[2], z);
-            at[2] = high;
-            const Doubles here_x = choose(is_before, x, at[0]);
-            const Doubles here_y = choose(is_before, y, at[1]);
-            x = choose(is_before, at[0], x);
-            y = choose(is_before, at[1], y);
-            at[0] = here_x;
-            at[1] = here_y;
-        }
-        slice[3 * i] = x;
-        slice[3 * i + 1] = y;
-        slice[3 * i + 2] = z;
-        const Doubles next = i + 1 < count ? points[4 * i + 7] : all(0.0);
-        volume += swept_3d<3>(slice, i + 1) * (points[4 * i + 3] - next);
-    }
-    return volume;
-}
-
-struct Left {
-    int most;   // points in the fullest lane
-    bool full;  // every lane has kept all of its points
-};
-
-// Replaces points that an earlier one covers by zeros. Worth it where the sweep is cubic. points:
-// last side descending.
-PARETOPO_LANE Left drop_covered(Doubles* points, int count) {
-    Doubles left = all(1.0);
-    for (int i = 1; i < count; ++i) {
-        Doubles* own = points + 4 * i;
-        Doubles margin = all(-1.0);  // not negative where some point is nowhere smaller
-        for (int j = 0; j < i; ++j) {
-            const Doubles* other = points + 4 * j;
-            const Doubles least =
-                smaller(smaller(other[0] - own[0], other[1] - own[1]), other[2] - own[2]);
-            margin = larger(margin, least);
-        }
-        const Mask stays = above(all(0.0), margin);
-        for (int m = 0; m < 4; ++m) own[m] = where(stays, own[m]);
-        left += where(stays, all(1.0));
-    }
-    return {static_cast<int>(largest(left)), -largest(-left) == count};
-}
 
 template <int kPoints, int kObjectives>
 Doubles volume_of(Doubles* points, int count) {
@@ -129,9 +24,7 @@ Doubles volume_of(Doubles* points, int count) {
     } else if constexpr (kObjectives == 3) {
         return swept_3d<3>(points, count);
     } else {
-        const Left left = drop_covered(points, count);
-        if (!left.full) sort_points<kPoints, kObjectives>(points);  // zeros to the end
-        return swept_4d(points, left.most);
+        return swept_4d(points, count);
     }
 }
 
@@ -145,32 +38,106 @@ Doubles volume_of(Doubles* points, int count) {
     return volume_of<32, kObjectives>(points, count);
 }
 
-template <int kObjectives, typename Scalar>
-void volumes_of(const Batch<Scalar>& batch, const double* ref, const std::int64_t* order,
-                const int* counts, int groups, std::int64_t first, double* volumes,
-                std::uint8_t* left_over) {
-    Tile<kObjectives, Scalar> tile(batch, ref);
-    for (int start = 0; start < groups; start += kLanes) {
-        std::int64_t taken[kLanes];
-        int most = 0;
-        for (int lane = 0; lane < kLanes; ++lane) {
-            const int k = start + lane < groups ? start + lane : groups - 1;
-            taken[lane] = first + order[k];
-            most = counts[order[k]] > most ? counts[order[k]] : most;
+// The sets of one part of a batch.
+template <typename Scalar>
+struct Part {
+    Batch<Scalar> batch;
+    std::uint32_t present[kSmallPart];  // a bit for each point that counts
+    std::int64_t order[kSmallPart];     // sets of like size side by side: few lanes wait
+
+    void count_points() {
+        for (int g = 0; g < batch.groups; ++g) {
+            present[g] = batch.mask ? bits_of(batch.group_mask(g), batch.points)
+                                    : ~std::uint32_t{0} >> (32 - batch.points);
         }
-        const int count = batch.mask ? tile.read_present(taken, most) : tile.read(taken);
+    }
+
+    // Bit i is set where byte i is not zero.
+    static std::uint32_t bits_of(const std::uint8_t* mask, int points) {
+        constexpr std::uint64_t kLow = 0x7f7f7f7f7f7f7f7f;
+        std::uint32_t bits = 0;
+        for (int i = 0; i < points; i += 8) {
+            std::uint64_t bytes = 0;
+            std::memcpy(&bytes, mask + i, points - i < 8 ? points - i : 8);
+            const std::uint64_t set = ((((bytes & kLow) + kLow) | bytes) & ~kLow) >> 7;
+            // The product moves the lowest bit of byte k to bit 56 + k.
+            bits |= static_cast<std::uint32_t>(set * 0x0102040810204080 >> 56) << i;
+        }
+        return bits;
+    }
+
+    void sort_by_size() {
+        int place[kMostSmall + 2] = {};
+        for (int g = 0; g < batch.groups; ++g) ++place[__builtin_popcount(present[g]) + 1];
+        for (int k = 0; k <= kMostSmall; ++k) place[k + 1] += place[k];
+        for (int g = 0; g < batch.groups; ++g) order[place[__builtin_popcount(present[g])]++] = g;
+    }
+
+    // Asks for the sets of a tile ahead of their turn. (Inlined: GCC drops calls that only do
+    // that.)
+    PARETOPO_LANE void fetch(std::int64_t start) const {
+        constexpr int kLine = 64 / static_cast<int>(sizeof(Scalar));
+        for (std::int64_t k = start; k < start + kLanes && k < batch.groups; ++k) {
+            const Scalar* set = batch.group(order[k]);
+            const int width = __builtin_popcount(present[order[k]]) * batch.objectives;
+            for (int c = 0; c < width; c += kLine) __builtin_prefetch(set + c);
+        }
+    }
+
+    // The sets of one tile; the last one stands in for those missing.
+    void take(std::int64_t start, std::int64_t* sets) const {
+        for (int lane = 0; lane < kLanes; ++lane) {
+            const std::int64_t k = start + lane < batch.groups ? start + lane : batch.groups - 1;
+            sets[lane] = order[k];
+        }
+    }
+};
+
+// Leaves out points that others cover: the sweep is cubic.
+template <typename Scalar>
+void thin_out(Part<Scalar>& part, const double* ref) {
+    Tile<4, Scalar> tile(part.batch, ref);
+    for (std::int64_t start = 0; start < part.batch.groups; start += kLanes) {
+        std::int64_t sets[kLanes];
+        part.take(start, sets);
+        part.fetch(start + kLanes);
+        const int count = tile.read(sets, part.present);
+        const unsigned sound = tile.sound();
+        tile.drop_outside(count);
+        const Doubles uncovered = uncovered_4d(tile.values, count);
+        for (int lane = 0; lane < kLanes && start + lane < part.batch.groups; ++lane) {
+            if (!(sound >> lane & 1)) continue;
+            const auto chosen = static_cast<std::uint32_t>(uncovered[lane]);
+            std::uint32_t& present = part.present[sets[lane]];
+            if ((present & (present + 1)) == 0) {
+                present &= chosen;
+                continue;
+            }
+            std::uint32_t kept = 0;  // the k-th of them is the k-th bit that is set
+            std::uint32_t left = present;
+            for (int k = 0; left != 0; ++k, left &= left - 1) {
+                kept |= (chosen >> k & 1) * (left & -left);
+            }
+            present = kept;
+        }
+    }
+}
+
+template <int kObjectives, typename Scalar>
+void volumes_of(const Part<Scalar>& part, const double* ref, double* volumes,
+                std::uint8_t* left_over) {
+    Tile<kObjectives, Scalar> tile(part.batch, ref);
+    for (std::int64_t start = 0; start < part.batch.groups; start += kLanes) {
+        std::int64_t sets[kLanes];
+        part.take(start, sets);
+        if constexpr (kObjectives < 4) part.fetch(start + kLanes);  // of 4, they were read before
+        const int count = tile.read(sets, part.present);
         const unsigned sound = tile.sound();
         tile.drop_outside(count);
         const Doubles own = volume_of<kObjectives>(tile.values, count);
-        constexpr unsigned kAll = (1U << kLanes) - 1;
-        if (!batch.mask && sound == kAll && start + kLanes <= groups) {
-            store(volumes + first + start, own);
-            std::memset(left_over + start, 0, kLanes);
-            continue;
-        }
-        for (int lane = 0; lane < kLanes && start + lane < groups; ++lane) {
-            volumes[taken[lane]] = own[lane];
-            left_over[taken[lane] - first] = sound >> lane & 1 ? 0 : 1;
+        for (int lane = 0; lane < kLanes && start + lane < part.batch.groups; ++lane) {
+            volumes[sets[lane]] = own[lane];
+            left_over[sets[lane]] = sound >> lane & 1 ? 0 : 1;
         }
     }
 }
@@ -180,47 +147,44 @@ void volumes_of(const Batch<Scalar>& batch, const double* ref, const std::int64_
 template <typename Scalar>
 void small_volumes(const Batch<Scalar>& batch, const double* ref, std::int64_t first,
                    std::int64_t end, double* volumes, std::uint8_t* left_over) {
-    // Sets of like size share a tile, so that few lanes wait for the largest.
-    const int groups = static_cast<int>(end - first);
-    std::int64_t order[kSmallPart];
-    int counts[kSmallPart];
-    for (int g = 0; g < groups; ++g) {
-        order[g] = g;
-        counts[g] = batch.points;
-    }
-    if (batch.mask) {
-        int place[kMostSmall + 2] = {};
-        for (int g = 0; g < groups; ++g) {
-            const std::uint8_t* mask = batch.mask + (first + g) * batch.points;
-            int present = 0;
-            for (int i = 0; i < batch.points; ++i) present += mask[i] != 0;
-            counts[g] = present;
-            ++place[present + 1];
-        }
-        for (int k = 0; k <= kMostSmall; ++k) place[k + 1] += place[k];
-        for (int g = 0; g < groups; ++g) order[place[counts[g]]++] = g;
-    }
+    Part<Scalar> part;
+    part.batch = batch;
+    part.batch.values = batch.group(first);
+    part.batch.mask = batch.group_mask(first);
+    part.batch.groups = end - first;
+    part.count_points();
+    part.sort_by_size();
     switch (batch.objectives) {
         case 2:
-            return volumes_of<2>(batch, ref, order, counts, groups, first, volumes, left_over);
+            return volumes_of<2>(part, ref, volumes + first, left_over);
         case 3:
-            return volumes_of<3>(batch, ref, order, counts, groups, first, volumes, left_over);
+            return volumes_of<3>(part, ref, volumes + first, left_over);
         default:
-            return volumes_of<4>(batch, ref, order, counts, groups, first, volumes, left_over);
+            thin_out(part, ref);
+            part.sort_by_size();
+            return volumes_of<4>(part, ref, volumes + first, left_over);
     }
 }
 
 double small_volume_of(const double* sides, std::size_t count, int objectives) {
     Doubles points[kMostSmall * kMostObjectives];
-    const int rows = static_cast<int>(count);
+    int rows = static_cast<int>(count);
     for (int i = 0; i < rows * objectives; ++i) points[i] = all(sides[i]);
     switch (objectives) {
         case 2:
             return volume_of<2>(points, rows)[0];
         case 3:
             return volume_of<3>(points, rows)[0];
-        default:
-            return volume_of<4>(points, rows)[0];
+        default: {
+            const auto chosen = static_cast<std::uint32_t>(uncovered_4d(points, rows)[0]);
+            int kept = 0;
+            for (int i = 0; i < rows; ++i) {
+                if (!(chosen >> i & 1)) continue;
+                for (int m = 0; m < 4; ++m) points[4 * kept + m] = points[4 * i + m];
+                ++kept;
+            }
+            return volume_of<4>(points, kept)[0];
+        }
     }
 }
 

@@ -91,12 +91,22 @@ class Tile {
   public:
     Tile(const Batch<Scalar>& batch, const double* ref) : batch_(batch), frame_(batch, ref) {}
 
-    // `groups`: kLanes indices. Reads whole vectors, never beyond the last value of the batch.
-    PARETOPO_LANE int read(const std::int64_t* groups) {
-        typedef Scalar Packed __attribute__((vector_size(kLanes * sizeof(Scalar))));
-        const int width = batch_.points * kObjectives;
-        const Scalar* end = batch_.values + batch_.groups * width;
-        start();
+    // `groups`: kLanes indices; `present`: by group, a bit for each point that counts. Those lie
+    // side by side in each lane; returns how many the fullest lane has.
+    PARETOPO_LANE int read(const std::int64_t* groups, const std::uint32_t* present) {
+        int most = 0;
+        Doubles sizes;
+        for (int lane = 0; lane < kLanes; ++lane) {
+            const int size = __builtin_popcount(present[groups[lane]]);
+            most = size > most ? size : most;
+            sizes[lane] = size;
+        }
+        const int width = most * kObjectives;
+        const Scalar* sets[kLanes];
+        for (int lane = 0; lane < kLanes; ++lane) {
+            sets[lane] = side_by_side(groups[lane], present[groups[lane]], copies_[lane]);
+        }
+        for (int m = 0; m < kObjectives; ++m) sum_[m] = all(0.0);
         // kObjectives vectors hold kLanes points: the objective of a column is known here.
         for (int c = 0; c < width; c += kObjectives * kLanes) {
 #pragma GCC unroll 4
@@ -106,52 +116,17 @@ class Tile {
                 Doubles rows[kLanes];
 #pragma GCC unroll 8
                 for (int lane = 0; lane < kLanes; ++lane) {
-                    const Scalar* from = batch_.values + groups[lane] * width + first;
-                    Packed packed{};
-                    if (from + kLanes <= end) {
-                        std::memcpy(&packed, from, sizeof packed);
-                    } else {
-                        for (int k = 0; k < end - from; ++k) packed[k] = from[k];
-                    }
+                    Packed packed;
+                    std::memcpy(&packed, sets[lane] + first, sizeof packed);
                     rows[lane] = __builtin_convertvector(packed, Doubles);
                 }
                 transpose(rows);
 #pragma GCC unroll 8
-                for (int k = 0; k < kLanes; ++k) {  // what lies behind the group is not looked at
-                    if (first + k < width) {
-                        values[first + k] = side_of(rows[k], (part * kLanes + k) % kObjectives);
-                    }
+                for (int k = 0; k < kLanes; ++k) {  // behind `width` there is room for a vector
+                    const int point = c / kObjectives + (part * kLanes + k) / kObjectives;
+                    values[first + k] = side_of(rows[k], (part * kLanes + k) % kObjectives,
+                                                above(sizes, all(point)));
                 }
-            }
-        }
-        return batch_.points;
-    }
-
-    // The points that count, side by side in each lane; at most `most` of them.
-    PARETOPO_LANE int read_present(const std::int64_t* groups, int most) {
-        auto* flat = reinterpret_cast<double*>(values);
-        for (int lane = 0; lane < kLanes; ++lane) {
-            const std::int64_t first = groups[lane] * batch_.points;
-            const std::uint8_t* mask = batch_.mask + first;
-            const Scalar* from = batch_.values + first * kObjectives;
-            double* to = flat + lane;
-            for (int i = 0; i < batch_.points; ++i, from += kObjectives) {
-                if (mask[i] == 0) continue;
-                for (int m = 0; m < kObjectives; ++m, to += kLanes) {
-                    *to = static_cast<double>(from[m]);
-                }
-            }
-            for (; to < flat + most * kObjectives * kLanes;) {
-                for (int m = 0; m < kObjectives; ++m, to += kLanes) {
-                    *to = frame_.sign[m] * frame_.ref[m];  // a point on the reference adds nothing
-                }
-            }
-        }
-        start();
-        for (int i = 0; i < most; ++i) {
-            for (int m = 0; m < kObjectives; ++m) {
-                Doubles& value = values[i * kObjectives + m];
-                value = side_of(value, m);
             }
         }
         return most;
@@ -179,16 +154,31 @@ class Tile {
         return bits(good);
     }
 
-    Doubles values[kMostSmall * kObjectives];
+    static constexpr int kRoomBehind = kLanes * kObjectives;  // whole vectors reach that far
+    Doubles values[kMostSmall * kObjectives + kRoomBehind];
 
   private:
-    PARETOPO_LANE void start() {
-        for (int m = 0; m < kObjectives; ++m) sum_[m] = all(0.0);
+    typedef Scalar Packed __attribute__((vector_size(kLanes * sizeof(Scalar))));
+
+    // The points of group g that count, in the batch itself if they lie there side by side, with
+    // room behind them; otherwise copied.
+    PARETOPO_LANE const Scalar* side_by_side(std::int64_t g, std::uint32_t present, Scalar* copy) {
+        const Scalar* from = batch_.group(g);
+        const std::int64_t width = batch_.points * kObjectives;
+        const bool has_room = (batch_.groups - g - 1) * width >= kRoomBehind;
+        if ((present & (present + 1)) == 0 && has_room) return from;
+        Scalar* to = copy;
+        for (; present != 0; present &= present - 1, to += kObjectives) {
+            const Scalar* point = from + __builtin_ctz(present) * kObjectives;
+            for (int m = 0; m < kObjectives; ++m) to[m] = point[m];
+        }
+        return copy;
     }
 
-    PARETOPO_LANE Doubles side_of(Doubles value, int m) {
+    // 0 where the point does not count.
+    PARETOPO_LANE Doubles side_of(Doubles value, int m, Mask counts) {
         const Doubles difference = value * all(frame_.sign[m]) - all(frame_.ref[m]);
-        const Doubles side = larger(all(0.0), difference);  // NaN stays NaN
+        const Doubles side = where(counts, larger(all(0.0), difference));  // NaN stays NaN
         sum_[m] += side;
         return side;
     }
@@ -196,6 +186,7 @@ class Tile {
     const Batch<Scalar>& batch_;
     Frame frame_;
     Doubles sum_[kObjectives];  // NaN or infinite if a value is
+    Scalar copies_[kLanes][kMostSmall * kObjectives + kRoomBehind] = {};
 };
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

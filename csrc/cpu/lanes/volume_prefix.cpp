@@ -8,6 +8,7 @@
 // contributions in up to four dimensions" (delimiters of a box).
 #include <cstring>
 
+#include "cpu/lanes/inclusion.hpp"
 #include "cpu/lanes/prefix.hpp"
 #include "cpu/lanes/volume_engine.hpp"
 
@@ -25,39 +26,27 @@ PARETOPO_LANE double product(const double* sides, int objectives) {
 double Engine::sorted(int objectives, Columns rows) {
     const std::size_t n = rows.count;
     if (n == 0) return 0.0;
-    if (n <= 3) {  // inclusion and exclusion
-        double whole[3] = {1.0, 1.0, 1.0};
-        double pairs[3] = {1.0, 1.0, 1.0};
-        double triple = 1.0;
-        if (n == 1) {
-            for (int m = 0; m < objectives; ++m) whole[0] *= rows[m][0];
-            return whole[0];
-        }
-        const auto lower = [](double a, double b) { return a < b ? a : b; };
-        if (n == 2) {
-            for (int m = 0; m < objectives; ++m) {
-                const double a = rows[m][0];
-                const double b = rows[m][1];
-                whole[0] *= a;
-                whole[1] *= b;
-                triple *= lower(a, b);
-            }
-            return whole[0] + (whole[1] - triple);
-        }
+    if (n == 1) {
+        double volume = 1.0;
+        for (int m = 0; m < objectives; ++m) volume *= rows[m][0];
+        return volume;
+    }
+    if (n == 2) {
+        double one = 1.0;
+        double other = 1.0;
+        double common = 1.0;
         for (int m = 0; m < objectives; ++m) {
             const double a = rows[m][0];
             const double b = rows[m][1];
-            const double c = rows[m][2];
-            const double ab = lower(a, b);
-            whole[0] *= a;
-            whole[1] *= b;
-            whole[2] *= c;
-            pairs[0] *= ab;
-            pairs[1] *= lower(a, c);
-            pairs[2] *= lower(b, c);
-            triple *= lower(ab, c);
+            one *= a;
+            other *= b;
+            common *= a < b ? a : b;
         }
-        return whole[0] + (whole[1] - pairs[0]) + ((whole[2] - pairs[1]) - (pairs[2] - triple));
+        return one + (other - common);
+    }
+    if (n == 3 || (objectives > 3 && n <= kFewRows)) {
+        double* scratch = level(objectives).vectors.of(static_cast<std::size_t>(2 * objectives));
+        return volume_of_few(rows, objectives, scratch);
     }
     switch (objectives) {
         case 1:
