@@ -28,6 +28,7 @@ from typing import Any, ClassVar
 import torch
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
+from paretopo_core.integrations.openrlhf.environment import CONFIG_VARIABLE
 from paretopo_core.integrations.openrlhf.rollouts import (
     CALLS,
     CORRECT,
@@ -37,9 +38,6 @@ from paretopo_core.integrations.openrlhf.rollouts import (
     prompt_id,
 )
 from paretopo_core.training.config import RunConfig, loads
-
-# The configuration travels to the engines in this variable, so that they need no shared files.
-CONFIG_VARIABLE = "PARETOPO_CONFIG"
 
 
 @dataclass(frozen=True)

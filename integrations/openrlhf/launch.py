@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import runpy
 import sys
 import threading
@@ -14,26 +13,12 @@ from typing import Any
 import ray
 from tqdm import tqdm
 
-from paretopo_core.integrations.openrlhf.agent import CONFIG_VARIABLE
 from paretopo_core.integrations.openrlhf.brain import Brain
-from paretopo_core.training.config import RunConfig, dumps
+from paretopo_core.training.config import RunConfig
 from paretopo_core.training.records import RunFolder
 
 _BAR_SECONDS = 2.0
 _COMMAND = "openrlhf.cli.train_ppo_ray"
-# What OpenRLHF would give its workers itself, were it the one to start Ray.
-_WORKER_DEFAULTS = {
-    "TOKENIZERS_PARALLELISM": "true",
-    "TQDM_DISABLE": "1",  # a bar for each of the many processes would bury ours
-    "NCCL_DEBUG": "WARN",
-    "RAY_ENABLE_ZERO_COPY_TORCH_TENSORS": "1",
-}
-
-
-def worker_environment(config: RunConfig) -> dict[str, str]:
-    """Variables of every worker process."""
-    defaults = {name: os.environ.get(name, value) for name, value in _WORKER_DEFAULTS.items()}
-    return defaults | {CONFIG_VARIABLE: dumps(config)}
 
 
 def start_brain(run: RunFolder, prompts: int, *, rehearsal: bool) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,6 +107,24 @@ def openrlhf_options(
     if config.openrlhf.options != "none":
         words += shlex.split(config.openrlhf.options)
     return words
+
+
+def gpus_needed(words: Sequence[str]) -> int:
+    """GPUs that OpenRLHF asks Ray for, by its options; where one comes twice, the last counts.
+
+    >>> gpus_needed("--actor.num_nodes 2 --actor.num_gpus_per_node=8 --vllm.num_engines 4".split())
+    20
+    """
+    flat = [part for word in words for part in word.split("=", 1)]
+
+    def last(name: str, otherwise: int) -> int:
+        places = [place for place, word in enumerate(flat) if word == name]
+        return int(flat[places[-1] + 1]) if places else otherwise
+
+    policy = last("--actor.num_nodes", 1) * last("--actor.num_gpus_per_node", 8)
+    if "--train.colocate_all" in words and "--train.async_enable" not in words:
+        return policy
+    return policy + last("--vllm.num_engines", 0) * last("--vllm.tensor_parallel_size", 1)
 
 
 def _model_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]:

@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 
 from paretopo_core.integrations.interrupt import Interrupt
+from paretopo_core.integrations.openrlhf.environment import worker_environment
 from paretopo_core.integrations.openrlhf.failures import in_words
-from paretopo_core.integrations.openrlhf.options import openrlhf_options
+from paretopo_core.integrations.openrlhf.options import gpus_needed, openrlhf_options
 from paretopo_core.integrations.openrlhf.prepare import prepare
 from paretopo_core.integrations.openrlhf.rehearsal import (
     prepare_process,
@@ -18,6 +19,7 @@ from paretopo_core.integrations.openrlhf.rehearsal_checks import check, told
 from paretopo_core.integrations.openrlhf.rehearsal_plan import rehearsed_options
 from paretopo_core.integrations.openrlhf.version import openrlhf_version
 from paretopo_core.training.config import RunConfig
+from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.records import RunFolder
 
 
@@ -63,28 +65,29 @@ def _run(
 ) -> None:
     import ray
 
-    from paretopo_core.integrations.openrlhf.launch import (
-        run_command,
-        start_brain,
-        worker_environment,
-    )
-
     # An engine starts processes below its own. Killed, it could not end them, and they would keep a
     # GPU's memory: Ray is to see to it. Read where Ray itself is started.
     os.environ.setdefault("RAY_process_group_cleanup_enabled", "true")
     if rehearsal:
-        cluster = config.openrlhf
-        engines = 0 if cluster.colocate else cluster.engines
-        start_ray(cluster.nodes * cluster.gpus_per_node + engines, worker_environment(config))
+        start_ray(gpus_needed(words), worker_environment(config))
         use_cpu_engines()
         from paretopo_core.integrations.openrlhf.rehearsal_processes import RehearsedPolicyActor
 
         policy: type = RehearsedPolicyActor
     else:
         ray.init(runtime_env={"env_vars": worker_environment(config)})
+        known = int(ray.cluster_resources().get("GPU", 0))
+        if known < gpus_needed(words):  # OpenRLHF would wait for them without a word
+            ray.shutdown()
+            raise ConfigError(
+                f"openrlhf: the run needs {gpus_needed(words)} GPUs, and Ray knows of {known}; "
+                "start Ray on more machines, or change nodes, gpus_per_node and engines"
+            )
         from paretopo_core.integrations.openrlhf.actor import ParetoPolicyActor
 
         policy = ParetoPolicyActor
+    from paretopo_core.integrations.openrlhf.launch import run_command, start_brain
+
     try:
         brain = start_brain(run, prompts, rehearsal=rehearsal)
         run_command(words, config, run, policy, brain, resuming=resume, rehearsal=rehearsal)

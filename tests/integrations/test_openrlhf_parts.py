@@ -21,6 +21,7 @@ from paretopo_core.integrations.openrlhf.chat_tools import calls_in, result_fram
 from paretopo_core.integrations.openrlhf.failures import in_words
 from paretopo_core.integrations.openrlhf.options import (
     Files,
+    gpus_needed,
     micro_batch,
     openrlhf_options,
     steps_per_epoch,
@@ -178,6 +179,13 @@ def test_older_releases_get_their_own_words():
         words_of("[openrlhf]\ncorrection = 'sequence'", (0, 10, 4))
 
 
+def test_gpus_are_counted_as_openrlhf_asks_for_them():
+    assert gpus_needed(words_of()) == 8  # shared
+    assert gpus_needed([*words_of(), "--actor.num_nodes", "2"]) == 16
+    split = "[openrlhf]\ncolocate = false\nengines = 4\nengine_gpus = 2\nasynchronous = true"
+    assert gpus_needed(words_of(split)) == 16
+
+
 def test_a_step_is_whole():
     assert steps_per_epoch(loads("[optimiser]\nprompts_per_step = 24"), FILES) == 13
     assert micro_batch(loads("[optimiser]\nmicro_batch = 4")) == 4
@@ -217,7 +225,7 @@ def test_the_separator_stands_before_the_first_dotted_option():
     assert with_separator(["x.toml", "--a.b=1"]) == ["x.toml", "--", "--a.b=1"]
 
 
-@pytest.mark.parametrize("name", ["__main__", "chat_tools", "rollouts"])
+@pytest.mark.parametrize("name", ["__main__", "chat_tools", "options", "rollouts"])
 def test_docstring_examples_run(name):
     module = importlib.import_module(f"paretopo_core.integrations.openrlhf.{name}")
     found = doctest.testmod(module)

@@ -343,6 +343,18 @@ def command(folder: Path, module: str, *words: str) -> str:
     return told
 
 
+def test_gpus_that_are_not_there_are_refused_instead_of_waited_for(new_run):
+    run = new_run()
+    run.update_manifest(rehearsal=[])  # for real, then
+    process = start(run)
+    try:
+        code = process.wait(RUN_SECONDS)
+    finally:
+        kill_all(process)
+    assert code != 0
+    assert "the run needs 2 GPUs, and Ray knows of " in output(run)
+
+
 OWN_AGENT = """
 from types import SimpleNamespace
 from paretopo_core.integrations.openrlhf.agent import ToolAgentExecutor
