@@ -6,6 +6,7 @@ import dataclasses
 import doctest
 import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,8 +41,8 @@ from paretopo_core.integrations.openrlhf.rollouts import (
     prompt_id,
 )
 from paretopo_core.integrations.openrlhf.version import openrlhf_version
-from paretopo_core.training.config import load, loads
-from paretopo_core.training.keys import ConfigError
+from paretopo_core.training.config import SECTIONS, load, loads
+from paretopo_core.training.keys import ConfigError, keys
 from paretopo_core.training.paretopo import ParetoPO
 from paretopo_core.training.records import RunFolder
 
@@ -230,6 +231,18 @@ def test_docstring_examples_run(name):
     module = importlib.import_module(f"paretopo_core.integrations.openrlhf.{name}")
     found = doctest.testmod(module)
     assert (found.failed, found.attempted > 0) == (0, True)
+
+
+def test_the_documentation_has_examples_that_are_valid():
+    text = (EXAMPLES.parent / "docs" / "openrlhf.md").read_text(encoding="utf-8")
+    for example in re.findall(r"```toml\n(.*?)```", text, re.DOTALL):
+        assert loads(example).backend == "openrlhf"
+    (agent,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    compile(agent, "docs/openrlhf.md", "exec")
+    for path in re.findall(r"examples/[\w.]+\.toml", text):
+        assert (EXAMPLES.parent / path).exists()
+    unknown = set(re.findall(r"openrlhf\.(\w+)`", text)) - {*keys(SECTIONS["openrlhf"]), "md"}
+    assert not unknown
 
 
 # ---- prompts of a file ---------------------------------------------------------------------------
