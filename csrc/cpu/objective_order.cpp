@@ -41,10 +41,16 @@ ObjectiveOrder<Scalar>::ObjectiveOrder(const Scalar* values, std::int32_t points
     constexpr std::int32_t kRadixFrom = 256;     // below it a comparison sort is faster
     constexpr std::int32_t kWideFrom = 1 << 14;  // from it counting many digit values pays
     packed_.resize(static_cast<std::size_t>(points));
+    bool is_sorted = true;
+    decltype(key(0)) before = 0;
     for (std::int32_t i = 0; i < points; ++i) {
-        const std::uint64_t upper = key(i) >> kUpper;
+        const auto own = key(i);
+        const std::uint64_t upper = own >> kUpper;
         packed_[static_cast<std::size_t>(i)] = upper << 32 | static_cast<std::uint32_t>(i);
+        is_sorted = is_sorted && before <= own;
+        before = own;
     }
+    if (is_sorted) return;
     if (points < kRadixFrom) {
         std::sort(packed_.begin(), packed_.end());
     } else if (points < kWideFrom) {

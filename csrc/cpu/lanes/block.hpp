@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cpu/lanes/simd.hpp"
+#include "cpu/lanes/transpose.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {

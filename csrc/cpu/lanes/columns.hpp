@@ -49,11 +49,11 @@ struct Columns {
     std::size_t stride = 0;
     std::size_t count = 0;
 
-    PARETOPO_LANE double* operator[](int m) const {
+    PARETOPO_INLINE double* operator[](int m) const {
         return data + static_cast<std::size_t>(m) * stride;
     }
     // Restores the zeros behind the rows.
-    PARETOPO_LANE void close(int objectives) const {
+    PARETOPO_INLINE void close(int objectives) const {
         for (int m = 0; m < objectives; ++m) {
             std::memset((*this)[m] + count, 0, kRoom * sizeof(double));
         }
@@ -61,7 +61,7 @@ struct Columns {
 };
 
 // Room for `rows` rows and one more.
-PARETOPO_LANE Columns columns_in(Buffer<double>& buffer, int objectives, std::size_t rows) {
+PARETOPO_INLINE Columns columns_in(Buffer<double>& buffer, int objectives, std::size_t rows) {
     const std::size_t stride = (rows + 1 + 2 * kRoom + 7) / 8 * 8;
     return {buffer.of(stride * static_cast<std::size_t>(objectives)), stride, 0};
 }

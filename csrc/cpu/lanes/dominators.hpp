@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cpu/lanes/byte_rows.hpp"
 #include "cpu/lanes/simd.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {

@@ -23,8 +23,8 @@ alignas(64) inline constexpr double kSign[kEight] = {-1.0, 1.0, 1.0, -1.0, 1.0, 
 // Adds, with its sign, what the rows of each subset of the first 3 + kMore have in common with a
 // box `cap`; without one, the empty subset is left out.
 template <int kMore>
-PARETOPO_LANE void add_common(Columns rows, int objectives, const double* cap, bool is_odd,
-                              Doubles* sums) {
+PARETOPO_INLINE void add_common(Columns rows, int objectives, const double* cap, bool is_odd,
+                                Doubles* sums) {
     constexpr int kSubsets = 1 << kMore;  // of the rows behind the first three
     for (int p = 0; p < kParts; ++p) {
         Doubles outside[3];

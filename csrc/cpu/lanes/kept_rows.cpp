@@ -5,7 +5,7 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
-PARETOPO_LANE Mask rows_from(std::size_t i, std::size_t count) {
+PARETOPO_INLINE Mask rows_from(std::size_t i, std::size_t count) {
     const std::size_t left = count - i;
     return lanes_before(left < kLanes ? static_cast<int>(left) : kLanes);
 }

@@ -39,7 +39,7 @@ inline constexpr Network<kPoints> kNetwork{};
 
 // Sorts points by their last objective, descending, in every lane.
 template <int kPoints, int kObjectives>
-PARETOPO_LANE void sort_points(Doubles* points) {
+PARETOPO_INLINE void sort_points(Doubles* points) {
     constexpr int kLast = kObjectives - 1;
     const auto exchange = [points](int first, int second) __attribute__((always_inline)) {
         Doubles* a = points + first * kObjectives;

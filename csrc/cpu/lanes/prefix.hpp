@@ -19,7 +19,7 @@ inline bool some_row_covers(const double* point, Columns rows, int objectives) {
     return false;
 }
 
-PARETOPO_LANE void append(Columns& rows, const double* point, int objectives) {
+PARETOPO_INLINE void append(Columns& rows, const double* point, int objectives) {
     for (int m = 0; m < objectives; ++m) rows[m][rows.count] = point[m];
     ++rows.count;
     rows.close(objectives);
@@ -28,7 +28,8 @@ PARETOPO_LANE void append(Columns& rows, const double* point, int objectives) {
 // Drops the rows that `point` covers and puts it in its place, behind the `high` rows that reach
 // its last objective.
 template <int kObjectives>
-PARETOPO_LANE void insert_in(Columns& rows, const double* point, int objectives, std::size_t high) {
+PARETOPO_INLINE void insert_in(Columns& rows, const double* point, int objectives,
+                               std::size_t high) {
     const int width = kObjectives > 0 ? kObjectives : objectives;
     const double* last = rows[width - 1];
     std::size_t place = high;

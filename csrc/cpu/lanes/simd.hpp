@@ -1,5 +1,6 @@
-// Vectors with one lane per group. The algorithms are written once against Lanes<float> and
-// Lanes<double>; a file that includes this is compiled once per instruction set.
+// Vectors, as wide as the instruction set has them, and masks of their lanes. Algorithms are
+// written once against Lanes<float> and Lanes<double>; a file that includes this is compiled once
+// per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,6 @@
 
 #if defined(__AVX2__)
 #include <immintrin.h>
-#elif defined(__SSSE3__)
-#include <tmmintrin.h>
 #endif
 
 #define PARETOPO_INLINE inline __attribute__((always_inline))
@@ -58,6 +57,12 @@ struct Lanes {
             return _mm512_cmpgt_epi32_mask((__m512i)a, (__m512i)b);
         else
             return _mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b);
+    }
+    static PARETOPO_INLINE Mask greater(F a, F b) {
+        if constexpr (sizeof(Scalar) == 4)
+            return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GT_OQ);
+        else
+            return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ);
     }
     static PARETOPO_INLINE Mask equal(I a, I b) {
         if constexpr (sizeof(Scalar) == 4)
@@ -141,6 +146,8 @@ struct Lanes {
     static PARETOPO_INLINE Mask none() { return Mask{}; }
     static PARETOPO_INLINE Mask all_lanes() { return ~Mask{}; }
     static PARETOPO_INLINE Mask greater(I a, I b) { return a > b; }
+    static PARETOPO_INLINE Mask greater(F a, F b) { return a > b; }
+    static PARETOPO_INLINE Mask negative(I a) { return a < 0; }
     static PARETOPO_INLINE Mask equal(I a, I b) { return a == b; }
     static PARETOPO_INLINE Mask meets(I a, I b) { return (a & b) != 0; }
     static PARETOPO_INLINE Mask and_at_least(Mask mask, I a, I b) { return mask & ~greater(b, a); }
@@ -183,6 +190,8 @@ struct Lanes {
         return larger((F)((I)a | ~mask), b);
     }
 #endif
+
+    static PARETOPO_INLINE Mask at_least(F a, F b) { return and_at_least(all_lanes(), a, b); }
 
     // Exactly `a < b ? a : b` and `a > b ? a : b`: one instruction each.
     static PARETOPO_INLINE F smaller(F a, F b) { return a < b ? a : b; }
@@ -254,121 +263,6 @@ struct Lanes {
         return __builtin_shufflevector(a, b, (kFirst + k / 2 + (k % 2) * kLanes)...);
     }
 };
-
-// ---- Rows of eight bytes, several in one vector ----
-
-struct ByteRows {
-    typedef std::uint8_t B __attribute__((vector_size(kVectorBytes)));
-    typedef std::uint64_t Row __attribute__((vector_size(kVectorBytes)));
-
-#if defined(__AVX512F__)
-    using Mask = __mmask64;
-    static PARETOPO_INLINE Mask meets(B a, B b) {
-        return _mm512_test_epi8_mask((__m512i)a, (__m512i)b);
-    }
-    static PARETOPO_INLINE bool any(Mask mask) { return mask != 0; }
-    static PARETOPO_INLINE B count_where(Mask mask, B counts) {  // plus one
-        return (B)_mm512_mask_sub_epi8((__m512i)counts, mask, (__m512i)counts,
-                                       _mm512_set1_epi8(-1));
-    }
-    // Bit i of byte i of a row, where the mask holds.
-    static PARETOPO_INLINE B diagonal_where(Mask mask) {
-        return (B)_mm512_maskz_mov_epi8(mask, (__m512i)diagonal());
-    }
-#else
-    using Mask = B;
-    static PARETOPO_INLINE Mask meets(B a, B b) { return (B)((a & b) != 0); }
-    static PARETOPO_INLINE bool any(Mask mask) {
-        return Lanes<double>::any((typename Lanes<double>::I)mask);
-    }
-    static PARETOPO_INLINE B count_where(Mask mask, B counts) { return counts - mask; }
-    static PARETOPO_INLINE B diagonal_where(Mask mask) { return mask & diagonal(); }
-#endif
-
-    // Every byte becomes the sum of its row, which fits a byte.
-    static PARETOPO_INLINE B spread(B rows) {
-#if defined(__AVX512F__)
-        const __m512i sums = _mm512_sad_epu8((__m512i)rows, _mm512_setzero_si512());
-        return (B)_mm512_shuffle_epi8(sums, (__m512i)first_of_row());
-#elif defined(__AVX2__)
-        const __m256i sums = _mm256_sad_epu8((__m256i)rows, _mm256_setzero_si256());
-        return (B)_mm256_shuffle_epi8(sums, (__m256i)first_of_row());
-#elif defined(__SSSE3__)
-        const __m128i sums = _mm_sad_epu8((__m128i)rows, _mm_setzero_si128());
-        return (B)_mm_shuffle_epi8(sums, (__m128i)first_of_row());
-#else
-        const Row ones = 0x0101010101010101 - Row{};
-        return (B)(((Row)rows * ones >> 56) * ones);
-#endif
-    }
-
-  private:
-    static PARETOPO_INLINE B diagonal() { return (B)(0x8040201008040201 - Row{}); }
-    // For a byte shuffle, which picks within 16 bytes.
-    static PARETOPO_INLINE B first_of_row() {
-        Row picks = Row{};
-        for (int r = 1; r < kVectorBytes / 8; r += 2) picks[r] = 0x0808080808080808;
-        return (B)picks;
-    }
-};
-
-#if defined(__AVX2__) && !defined(__AVX512F__)
-// Half the instructions of the general way, which crosses the middle of a register in each round.
-PARETOPO_INLINE void transpose(typename Lanes<double>::F* rows) {
-    const __m256d a = _mm256_permute2f128_pd(rows[0], rows[2], 0x20);
-    const __m256d b = _mm256_permute2f128_pd(rows[1], rows[3], 0x20);
-    const __m256d c = _mm256_permute2f128_pd(rows[0], rows[2], 0x31);
-    const __m256d d = _mm256_permute2f128_pd(rows[1], rows[3], 0x31);
-    rows[0] = _mm256_unpacklo_pd(a, b);
-    rows[1] = _mm256_unpackhi_pd(a, b);
-    rows[2] = _mm256_unpacklo_pd(c, d);
-    rows[3] = _mm256_unpackhi_pd(c, d);
-}
-
-PARETOPO_INLINE void transpose(typename Lanes<float>::F* rows) {
-    __m256d pairs[8];  // of floats
-#pragma GCC unroll 4
-    for (int r = 0; r < 8; r += 2) {
-        pairs[r] = (__m256d)_mm256_unpacklo_ps(rows[r], rows[r + 1]);
-        pairs[r + 1] = (__m256d)_mm256_unpackhi_ps(rows[r], rows[r + 1]);
-    }
-    __m256 quads[8];
-#pragma GCC unroll 2
-    for (int half = 0; half < 8; half += 4) {
-        quads[half] = (__m256)_mm256_unpacklo_pd(pairs[half], pairs[half + 2]);
-        quads[half + 1] = (__m256)_mm256_unpackhi_pd(pairs[half], pairs[half + 2]);
-        quads[half + 2] = (__m256)_mm256_unpacklo_pd(pairs[half + 1], pairs[half + 3]);
-        quads[half + 3] = (__m256)_mm256_unpackhi_pd(pairs[half + 1], pairs[half + 3]);
-    }
-#pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r) {
-        rows[r] = _mm256_permute2f128_ps(quads[r], quads[r + 4], 0x20);
-        rows[r + 4] = _mm256_permute2f128_ps(quads[r], quads[r + 4], 0x31);
-    }
-}
-#endif
-
-// Makes columns of groups group-major: lane g of column c becomes element g * kColumns + c of all
-// the rows together. kColumns is a power of two; with as many columns as lanes this transposes.
-template <typename Scalar, int kColumns>
-PARETOPO_INLINE void rotate_addresses(typename Lanes<Scalar>::F* columns) {
-    using V = Lanes<Scalar>;
-#if defined(__AVX2__) && !defined(__AVX512F__)
-    if constexpr (kColumns == V::kLanes) return transpose(columns);
-#endif
-    constexpr int kHalf = kColumns / 2;
-#pragma GCC unroll 4
-    for (int round = 1; round < kColumns; round *= 2) {  // one bit of the address at a time
-        typename V::F turned[kColumns];
-#pragma GCC unroll 8
-        for (int c = 0; c < kHalf; ++c) {
-            turned[2 * c] = V::zip_first(columns[c], columns[c + kHalf]);
-            turned[2 * c + 1] = V::zip_second(columns[c], columns[c + kHalf]);
-        }
-#pragma GCC unroll 16
-        for (int c = 0; c < kColumns; ++c) columns[c] = turned[c];
-    }
-}
 
 // Integers in the order of the floats: NaN lowest, both zeros equal.
 template <typename Scalar>

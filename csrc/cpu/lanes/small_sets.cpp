@@ -75,7 +75,7 @@ struct Part {
 
     // Asks for the sets of a tile ahead of their turn. (Inlined: GCC drops calls that only do
     // that.)
-    PARETOPO_LANE void fetch(std::int64_t start) const {
+    PARETOPO_INLINE void fetch(std::int64_t start) const {
         constexpr int kLine = 64 / static_cast<int>(sizeof(Scalar));
         for (std::int64_t k = start; k < start + kLanes && k < batch.groups; ++k) {
             const Scalar* set = batch.group(order[k]);

@@ -7,7 +7,7 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 
 // points: first side in any order, last side descending.
-PARETOPO_LANE Doubles swept_2d(const Doubles* points, int count) {
+PARETOPO_INLINE Doubles swept_2d(const Doubles* points, int count) {
     Doubles area = all(0.0);
     Doubles width = all(0.0);
     for (int i = 0; i < count; ++i) {
@@ -27,7 +27,7 @@ struct Insertion {
     Doubles height = all(0.0);
     Doubles right = all(0.0);
 
-    PARETOPO_LANE void pass(Doubles& step_x, Doubles& step_y) {
+    PARETOPO_INLINE void pass(Doubles& step_x, Doubles& step_y) {
         const Mask is_before = above(x, step_x);
         const Doubles here = larger(step_x, x);
         const Doubles top = choose(is_before, y, step_y);
@@ -40,7 +40,7 @@ struct Insertion {
         step_y = top;
     }
 
-    PARETOPO_LANE Doubles end() const {
+    PARETOPO_INLINE Doubles end() const {
         return area + (right - x) * height + x * larger(height, y);
     }
 };
@@ -48,7 +48,7 @@ struct Insertion {
 // points: last side descending. Two points are on their way at once: one waits for nothing that the
 // other computes at the same step.
 template <int kStride>
-PARETOPO_LANE Doubles swept_3d(const Doubles* points, int count) {
+PARETOPO_INLINE Doubles swept_3d(const Doubles* points, int count) {
     Doubles x[kMostSmall + 1];
     Doubles y[kMostSmall + 1];
     Doubles volume = all(0.0);
@@ -77,7 +77,7 @@ PARETOPO_LANE Doubles swept_3d(const Doubles* points, int count) {
 }
 
 // points: last side descending.
-PARETOPO_LANE Doubles swept_4d(const Doubles* points, int count) {
+PARETOPO_INLINE Doubles swept_4d(const Doubles* points, int count) {
     Doubles slice[3 * kMostSmall];
     Doubles volume = all(0.0);
     for (int i = 0; i < count; ++i) {
@@ -107,7 +107,7 @@ PARETOPO_LANE Doubles swept_4d(const Doubles* points, int count) {
 }
 
 // As bits of a double, 2^i for point i: the points that no other covers; of equal ones the first.
-PARETOPO_LANE Doubles uncovered_4d(const Doubles* points, int count) {
+PARETOPO_INLINE Doubles uncovered_4d(const Doubles* points, int count) {
     // Doubles that are not negative are in the order of their bits: a difference of bits is
     // negative where a double is smaller.
     Words stays[kMostSmall];  // negative in lanes where the point is to stay

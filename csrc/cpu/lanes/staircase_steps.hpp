@@ -21,7 +21,7 @@ struct Steps {
     };
 
     // The area that (px, py) adds to the steps above the corner (left, below).
-    PARETOPO_LANE Taken take(double px, double py, double left, double below) const {
+    PARETOPO_INLINE Taken take(double px, double py, double left, double below) const {
         std::size_t first = 0;
         if (size <= kWalk) {
             while (first < size && x[first] > px) ++first;
@@ -42,13 +42,13 @@ struct Steps {
         return {area, first, end};
     }
 
-    PARETOPO_LANE void replace(std::size_t first, std::size_t end, double px, double py) {
+    PARETOPO_INLINE void replace(std::size_t first, std::size_t end, double px, double py) {
         if (end != first + 1) move(end, first + 1);
         x[first] = px;
         y[first] = py;
     }
 
-    PARETOPO_LANE void drop(std::size_t first, std::size_t end) {
+    PARETOPO_INLINE void drop(std::size_t first, std::size_t end) {
         if (end != first) move(end, first);
     }
 
@@ -66,7 +66,7 @@ struct Steps {
         return first;
     }
 
-    PARETOPO_LANE void move(std::size_t from, std::size_t to) {
+    PARETOPO_INLINE void move(std::size_t from, std::size_t to) {
         const std::size_t rows = size - from;
         if (rows <= kWalk) {
             if (to < from) {

@@ -12,7 +12,7 @@ namespace paretopo::cpu::PARETOPO_LANES {
 inline constexpr int kMostObjectives = 4;
 
 // Lane j of row i becomes lane i of row j.
-PARETOPO_LANE void transpose(Doubles* rows) {
+PARETOPO_INLINE void transpose(Doubles* rows) {
     const auto swap = [rows](int i, int h, auto low, auto high) __attribute__((always_inline)) {
         const Doubles a = rows[i];
         const Doubles b = rows[i + h];
@@ -93,7 +93,7 @@ class Tile {
 
     // `groups`: kLanes indices; `present`: by group, a bit for each point that counts. Those lie
     // side by side in each lane; returns how many the fullest lane has.
-    PARETOPO_LANE int read(const std::int64_t* groups, const std::uint32_t* present) {
+    PARETOPO_INLINE int read(const std::int64_t* groups, const std::uint32_t* present) {
         int most = 0;
         Doubles sizes;
         for (int lane = 0; lane < kLanes; ++lane) {
@@ -133,7 +133,7 @@ class Tile {
     }
 
     // A point that is not better than the reference everywhere becomes a point of zeros.
-    PARETOPO_LANE void drop_outside(int count) {
+    PARETOPO_INLINE void drop_outside(int count) {
         for (int i = 0; i < count; ++i) {
             Doubles* point = values + i * kObjectives;
             Doubles least = point[0];
@@ -144,7 +144,7 @@ class Tile {
     }
 
     // Lanes that hold numbers only, with products in the range of doubles.
-    PARETOPO_LANE unsigned sound() const {
+    PARETOPO_INLINE unsigned sound() const {
         Mask good = opposite(none());
         for (int m = 0; m < kObjectives; ++m) {
             const Mask fits =
@@ -162,7 +162,8 @@ class Tile {
 
     // The points of group g that count, in the batch itself if they lie there side by side, with
     // room behind them; otherwise copied.
-    PARETOPO_LANE const Scalar* side_by_side(std::int64_t g, std::uint32_t present, Scalar* copy) {
+    PARETOPO_INLINE const Scalar* side_by_side(std::int64_t g, std::uint32_t present,
+                                               Scalar* copy) {
         const Scalar* from = batch_.group(g);
         const std::int64_t width = batch_.points * kObjectives;
         const bool has_room = (batch_.groups - g - 1) * width >= kRoomBehind;
@@ -176,7 +177,7 @@ class Tile {
     }
 
     // 0 where the point does not count.
-    PARETOPO_LANE Doubles side_of(Doubles value, int m, Mask counts) {
+    PARETOPO_INLINE Doubles side_of(Doubles value, int m, Mask counts) {
         const Doubles difference = value * all(frame_.sign[m]) - all(frame_.ref[m]);
         const Doubles side = where(counts, larger(all(0.0), difference));  // NaN stays NaN
         sum_[m] += side;

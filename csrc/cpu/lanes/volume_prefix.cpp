@@ -15,7 +15,7 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
-PARETOPO_LANE double product(const double* sides, int objectives) {
+PARETOPO_INLINE double product(const double* sides, int objectives) {
     double volume = sides[0];
     for (int m = 1; m < objectives; ++m) volume *= sides[m];
     return volume;

@@ -45,8 +45,8 @@ struct Box {
 // hit to the next x on the left. Down the levels the free part of a column, above all hits at least
 // as wide, only shrinks.
 template <int kBlocks>
-PARETOPO_LANE double columns_of(const double* x, const double* y, const double* z, std::size_t hits,
-                                std::size_t first, const Box& box) {
+PARETOPO_INLINE double columns_of(const double* x, const double* y, const double* z,
+                                  std::size_t hits, std::size_t first, const Box& box) {
     constexpr int kAll = kBlocks * kParts;
     Doubles column[kAll];
     Doubles next[kAll];
