@@ -40,6 +40,7 @@ _FLASH_NAMES = {
 }
 _SPARE_CORES = 2  # for actors without a GPU; Ray starts a process for every core it is told of
 _STORE_BYTES = 512 * 2**20
+_STARTS = 3  # on a busy machine
 
 
 def prepare_process() -> None:
@@ -55,17 +56,26 @@ def start_ray(gpus: int, environment: dict[str, str]) -> None:
     """A Ray of our own on this machine, never one that happens to run, with GPUs in name only."""
     import ray
 
-    ray.init(
-        address="local",
-        num_cpus=gpus + _SPARE_CORES,
-        num_gpus=gpus,
-        include_dashboard=False,
-        object_store_memory=_STORE_BYTES,
-        runtime_env={
-            "worker_process_setup_hook": f"{_THIS}.prepare_process",
-            "env_vars": environment | _environment(),
-        },
-    )
+    for left in reversed(range(_STARTS)):
+        try:
+            ray.init(
+                address="local",
+                num_cpus=gpus + _SPARE_CORES,
+                num_gpus=gpus,
+                include_dashboard=False,
+                object_store_memory=_STORE_BYTES,
+                runtime_env={
+                    "worker_process_setup_hook": f"{_THIS}.prepare_process",
+                    "env_vars": environment | _environment(),
+                },
+            )
+        except Exception as error:
+            if left == 0 or "timed out during startup" not in str(error):
+                raise
+            print("Ray did not start in the 30 seconds that it gives itself: again", flush=True)
+            ray.shutdown()
+        else:
+            return
 
 
 def use_cpu_engines() -> None:
