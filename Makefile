@@ -1,8 +1,11 @@
 # Thin names for the commands of README.md and CONTRIBUTING.md.
-.PHONY: train test check format
+.PHONY: train rehearse test check format
 
 train:
 	python3 -m venv .venv && .venv/bin/pip install ".[train]" && .venv/bin/paretopo train examples/calculator.toml
+
+rehearse:
+	bash scripts/install_openrlhf_cpu.sh && .venv-openrlhf/bin/paretopo train examples/rehearsal.toml --rehearse
 
 test:
 	python3 -m venv .venv && .venv/bin/pip install ".[test]" && .venv/bin/pytest

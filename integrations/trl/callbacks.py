@@ -8,8 +8,8 @@ import torch
 from tqdm import tqdm
 from transformers import TrainerCallback
 
+from paretopo_core.integrations.interrupt import Interrupt
 from paretopo_core.integrations.trl.checkpoints import Checkpoints
-from paretopo_core.integrations.trl.interrupt import Interrupt
 from paretopo_core.integrations.trl.recording import Evaluations
 from paretopo_core.integrations.trl.rewards import CallRewards
 from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer

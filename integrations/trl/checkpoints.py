@@ -9,10 +9,11 @@ one is being written or removed, a whole one is there.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
+
+from paretopo_core.integrations.huggingface.files import write_whole
 
 _MARKER = "complete"
 _STATE = "paretopo.json"
@@ -83,13 +84,3 @@ class Checkpoints:
     def _remove(self, step: int) -> None:
         (self.path(step) / _MARKER).unlink(missing_ok=True)  # first: half removed is not whole
         shutil.rmtree(self.path(step))
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that is there with all its content or not at all, also after a power cut."""
-    beside = path.with_name(path.name + ".part")
-    with beside.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)

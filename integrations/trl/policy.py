@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl.chat_template_utils import add_response_schema, supports_tool_calling
 
-from paretopo_core.integrations.trl.tiny_model import make_model, make_tokenizer
+from paretopo_core.integrations.huggingface.tiny_model import make_model, make_tokenizer
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.sections import ModelConfig
 

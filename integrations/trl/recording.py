@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from transformers import TrainerCallback
 
-from paretopo_core.integrations.trl.rewards import CallRewards, Scored
+from paretopo_core.integrations.trl.rewards import CallRewards
 from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo_core.training.outcomes import averages, observe
 from paretopo_core.training.records import Row, RunFolder
+from paretopo_core.training.rewards.scoring import Scored
 
 
 class Evaluations(TrainerCallback):
@@ -68,36 +69,18 @@ class Evaluations(TrainerCallback):
         """Hand the outcome to the controller and record it."""
         collected = list(self._rollouts.values())
         scored = [one for one, _, _ in collected]
-        vectors, before = self._rewards.evaluated(
-            scored, np.array([vector for _, vector, _ in collected])
-        )
-        controller = self._trainer.controller
-        outcome = controller.gate(vectors).mean(axis=0)
-        earlier = None if before is None else controller.gate(before).mean(axis=1)
-        signal = controller.observe(outcome, earlier=earlier)
-        archive = controller.archive
         self.latest = {
             "step": state.global_step,
-            "stage": controller.stage,
             "phase": self._phase(state),
-            **_averages(scored),
-            "economy": float(vectors[:, 1].mean()),
-            "outcome": outcome.tolist(),
-            "response_tokens": float(np.mean([tokens for _, _, tokens in collected])),
-            "gain": signal.gain,
-            "smoothed_gain": signal.smoothed_gain,
-            "multiplier": signal.multiplier,
-            "archived": signal.archived,
-            "archive_size": 0 if archive is None else len(archive.points),
-            "hypervolume": signal.hypervolume,
+            **observe(
+                self._trainer.controller,
+                self._rewards,
+                scored,
+                np.array([vector for _, vector, _ in collected]),
+                [tokens for _, _, tokens in collected],
+            ),
             "seconds": time.perf_counter() - self._started,
-            "by_kind": {
-                kind: _averages([one for one in scored if one.kind == kind])
-                for kind in sorted({one.kind for one in scored})
-            },
         }
-        if earlier is not None:
-            self.latest["rescored"] = earlier.tolist()
         if state.is_world_process_zero:
             self._run.append_evaluation(self.latest)
 
@@ -149,7 +132,7 @@ class Steps(TrainerCallback):
             {
                 "step": state.global_step,
                 "stage": controller.stage,
-                **_averages(self._rewards.scored),
+                **averages(self._rewards.scored),
                 "economy": float(trainer.rewards[:, 1].mean()),
                 "multiplier": self._multiplier,
                 "informative": float(controller.informative(groups).mean()),
@@ -161,10 +144,3 @@ class Steps(TrainerCallback):
                 "rank_histogram": controller.rank_histogram(groups),
             }
         )
-
-
-def _averages(scored: Sequence[Scored]) -> dict[str, float]:
-    return {
-        "accuracy": float(np.mean([one.solved for one in scored])),
-        "calls": float(np.mean([one.calls for one in scored])),
-    }

@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from accelerate.utils import gather_object
-from numpy.typing import NDArray
 
-from paretopo_core.training.rewards.held_out import HeldOut
-from paretopo_core.training.rewards.tool_calls import CallMinimum, tool_economy
+from paretopo_core.training.rewards.scoring import CallScores, Scored
 from paretopo_core.training.sections import RewardsConfig
 
 Message = dict[str, Any]
 Completion = list[Message] | str
 
 
-@dataclass(frozen=True)
-class Scored:
-    """One scored rollout.
-
-    Attributes:
-        row: Its row in the data set.
-        id: Its prompt; several rows can hold the same prompt.
-        held_out: Is it from the held-out data set?
-        kind: The kind of question.
-        solved: Was the answer right?
-        calls: Tool executions.
-    """
-
-    row: int
-    id: str
-    held_out: bool
-    kind: str
-    solved: bool
-    calls: int
-
-
-class CallRewards:
+class CallRewards(CallScores):
     """`correct` and `economy` for the same rollouts, with the fewest calls known per prompt.
 
     TRL calls both functions for each batch, in every process with that process's rollouts. The
@@ -57,16 +32,8 @@ class CallRewards:
     """
 
     def __init__(self, config: RewardsConfig, is_correct: Callable[[str, str], bool]) -> None:
-        self._config = config
+        super().__init__(config)
         self._is_correct = is_correct
-        support = config.n_opt_min_support
-        # A held-out question has one answer per evaluation: by itself it would always be the best.
-        self._minima = {
-            False: CallMinimum(scope=config.n_opt_scope, min_support=support),
-            True: CallMinimum(scope="running", min_support=support),
-        }
-        self._held_out = HeldOut(alpha=config.alpha, min_support=config.n_opt_min_support)
-        self._frozen = False
         self.scored: list[Scored] = []
 
     def correct(
@@ -99,50 +66,8 @@ class CallRewards:
             )
         ]
         self.scored = gather_object(local)
-        self._learn(self.scored)
-        return [self._economy(rollout) for rollout in local]
-
-    def evaluated(
-        self, rollouts: Sequence[Scored], vectors: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Take a whole evaluation in, and score it as `evaluation_n_opt` says.
-
-        Args:
-            rollouts: One per held-out row.
-            vectors: (rows, 2) as the reward functions scored them.
-
-        Returns:
-            The vectors to go by, (rows, 2); with "recompute", where this evaluation changed the
-            score of earlier ones, also all of theirs, (evaluations, rows, 2), else None.
-        """
-        self._frozen = self._config.evaluation_n_opt == "frozen"
-        if self._config.evaluation_n_opt != "recompute":
-            return vectors, None
-        before = self._held_out.vectors()
-        self._held_out.add(
-            [f"{one.row}: {one.id}" for one in rollouts],  # several rows can ask one fact
-            [one.calls for one in rollouts],
-            [one.solved for one in rollouts],
-        )
-        *earlier, latest = self._held_out.vectors()
-        changed = not np.array_equal(before, np.reshape(earlier, before.shape))
-        return latest, np.array(earlier) if changed else None
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything needed to continue, JSON-able."""
-        return {
-            "training": self._minima[False].state_dict(),
-            "held_out": self._minima[True].state_dict(),
-            "evaluations": self._held_out.state_dict(),
-            "frozen": self._frozen,
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from :meth:`state_dict`."""
-        self._minima[False].load_state_dict(state["training"])
-        self._minima[True].load_state_dict(state["held_out"])
-        self._held_out.load_state_dict(state["evaluations"])
-        self._frozen = bool(state["frozen"])
+        self.learn(self.scored)
+        return [self.economy_of(rollout) for rollout in local]
 
     def _solved(self, messages: Completion, answer: str) -> bool:
         """A response that ends in a tool call or its result gave no answer."""
@@ -151,20 +76,6 @@ class CallRewards:
         if not messages or messages[-1]["role"] != "assistant" or messages[-1].get("tool_calls"):
             return False
         return self._is_correct(messages[-1]["content"], answer)
-
-    def _learn(self, rollouts: Sequence[Scored]) -> None:
-        by_prompt: dict[tuple[bool, str], list[Scored]] = {}
-        for rollout in rollouts:
-            by_prompt.setdefault((rollout.held_out, rollout.id), []).append(rollout)
-        for (held_out, name), group in by_prompt.items():
-            if not (held_out and self._frozen):
-                self._minima[held_out].update(
-                    name, [one.calls for one in group], [one.solved for one in group]
-                )
-
-    def _economy(self, rollout: Scored) -> float:
-        fewest = self._minima[rollout.held_out].n_opt(rollout.id)
-        return float(tool_economy(np.array([rollout.calls]), fewest, self._config.alpha)[0])
 
 
 def calls_made(messages: Completion) -> int:

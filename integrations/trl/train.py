@@ -14,18 +14,18 @@ from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 from trl import GRPOConfig
 
+from paretopo_core.integrations.huggingface.warmup import traces_of, warm_up
+from paretopo_core.integrations.interrupt import Interrupt
 from paretopo_core.integrations.trl.callbacks import (
     LearningRateFactor,
     Progress,
     WholeCheckpoints,
 )
 from paretopo_core.integrations.trl.checkpoints import Checkpoints
-from paretopo_core.integrations.trl.interrupt import Interrupt
 from paretopo_core.integrations.trl.policy import TINY, load_policy
 from paretopo_core.integrations.trl.recording import Evaluations, Steps
 from paretopo_core.integrations.trl.rewards import CallRewards
 from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
-from paretopo_core.integrations.trl.warmup import warm_up
 from paretopo_core.training.config import RunConfig
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.paretopo import ParetoPO
@@ -112,14 +112,8 @@ def _warm_up(
     state_file: Path,
     interrupt: Interrupt,
 ) -> None:
-    settings = config.warmup
-
-    def traces(step: int) -> list[list[dict[str, Any]]]:
-        # Guesses are noise to imitate: the first half is without them, and learns to call sooner.
-        guess_rate = settings.guess_rate if 2 * step >= settings.steps else 0.0
-        return task.traces(step, settings.batch_size, settings.redundant_calls, guess_rate)
-
-    finished = warm_up(model, tokenizer, traces, settings, state_file, lambda: interrupt.came)
+    traces = traces_of(task, config.warmup)
+    finished = warm_up(model, tokenizer, traces, config.warmup, state_file, lambda: interrupt.came)
     if not finished:
         raise KeyboardInterrupt
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
+    from paretopo_core.training.config import RunConfig
     from paretopo_core.training.records import RunFolder
 
 _Command: TypeAlias = Callable[[argparse.Namespace], int]
@@ -35,6 +36,11 @@ examples:
   paretopo train examples/calculator.toml
   paretopo train examples/calculator.toml --seed 3 --steps 20 --out trials
   paretopo train --resume runs/calculator-recommended-seed3-20260101-120000
+  paretopo train examples/math_qwen2.5_7b.toml --rehearse
+  paretopo train examples/math_qwen2.5_7b.toml -- --vllm.num_engines 16
+
+A rehearsal runs a configuration for OpenRLHF at a small size on a CPU, before a GPU is paid for:
+docs/openrlhf.md. Words after -- go to OpenRLHF's own command line and win over the file.
 
 The file is TOML; docs/training.md explains every key. An unknown key or a value out of range is
 refused before anything is loaded. The run folder holds the resolved configuration, steps.jsonl,
@@ -86,11 +92,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 2 for wrong input, 130 after Ctrl-C.
 
     Args:
-        arguments: the words after ``paretopo``; those of the process by default.
+        arguments: the words after ``paretopo``; those of the process by default. What stands
+            behind ``--`` is handed on by ``train``.
     """
-    parsed = _parser().parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    own = words[: words.index("--")] if "--" in words else words
+    parsed = _parser().parse_args(own)
+    parsed.options = words[len(own) + 1 :]
     command: _Command = parsed.command
     try:
+        if parsed.options and command is not _train:
+            _refuse(f"only train hands options on, got -- {' '.join(parsed.options)}")
         return command(parsed)
     except _Refusal as refusal:
         print(f"paretopo: {refusal}", file=sys.stderr)
@@ -140,6 +152,10 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--seed", type=int, help="seed, instead of the file's")
     train.add_argument("--steps", type=int, help="training steps, instead of the file's")
     train.add_argument("--out", metavar="DIR", help="where run folders go, instead of the file's")
+    train.add_argument("--backend", choices=("trl", "openrlhf"), help="instead of the file's")
+    train.add_argument(
+        "--rehearse", action="store_true", help="run it small, on a CPU (backend openrlhf only)"
+    )
 
     report = add(
         "report",
@@ -238,39 +254,47 @@ def _train(arguments: argparse.Namespace) -> int:
             ("seed", arguments.seed),
             ("optimiser.steps", arguments.steps),
             ("run.out", arguments.out),
+            ("backend", arguments.backend),
         )
         if value is not None
     }
+    options: list[str] = arguments.options
     if (arguments.config is None) == (arguments.resume is None):
         _refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
-    if arguments.resume is not None and given:
-        _refuse("a resumed run keeps its own configuration: drop --seed, --steps and --out")
+    if arguments.resume is not None and (given or arguments.rehearse):
+        _refuse("a resumed run keeps its own configuration: drop all options but --resume")
     try:
         if arguments.resume is not None:
             run = RunFolder.open(arguments.resume)
-            _need_training_packages()
         else:
             config = load(arguments.config, given)
-            _need_training_packages()
+            left: list[str] = []
+            if arguments.rehearse:
+                config, left = _rehearsed(config, arguments.steps)
+            _check_backend(config.backend, options)
             run = RunFolder.create(config.run.out, config)
+            if arguments.rehearse:
+                run.update_manifest(rehearsal=left)
+        _check_backend(run.config.backend, options)
     except (ConfigError, OSError) as error:
         _refuse(str(error))
 
     try:
         with run.claimed():
-            _carry_out(run, resume=arguments.resume is not None)
+            _carry_out(run, resume=arguments.resume is not None, options=options)
     except ConfigError as error:
         _refuse(str(error))
     return 0
 
 
-def _carry_out(run: RunFolder, *, resume: bool) -> None:
+def _carry_out(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
+    extra = {"options": options} if options else {}
     try:
         from paretopo_core.training.report import write_report
 
         # By name: integrations/ becomes part of the package when it is built.
         backend = importlib.import_module(f"paretopo_core.integrations.{run.config.backend}.train")
-        backend.train(run.config, run, resume=resume)
+        backend.train(run.config, run, resume=resume, **extra)
     except KeyboardInterrupt:
         run.finish("interrupted")
         print(f"\nparetopo: go on with: paretopo train --resume {run.path}", file=sys.stderr)
@@ -365,8 +389,22 @@ def _serve_search(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _need_training_packages() -> None:
-    _need("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm")
+def _rehearsed(config: RunConfig, steps: int | None) -> tuple[RunConfig, list[str]]:
+    """The configuration at a small size, and what that leaves to a GPU."""
+    if config.backend != "openrlhf":
+        _refuse(f'--rehearse is for backend = "openrlhf", this file has "{config.backend}"')
+    plan = importlib.import_module("paretopo_core.integrations.openrlhf.rehearsal_plan")
+    return plan.rehearsed(config, steps=steps), plan.not_covered(config)
+
+
+def _check_backend(backend: str, options: Sequence[str]) -> None:
+    if options and backend != "openrlhf":
+        _refuse(f'options behind -- are OpenRLHF\'s, and the backend is "{backend}"')
+    packages = {
+        "trl": ("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm"),
+        "openrlhf": ("torch", "transformers", "openrlhf", "ray", "vllm", "deepspeed", "matplotlib"),
+    }
+    _need(*packages[backend], extra="train" if backend == "trl" else "openrlhf")
 
 
 def _need(*packages: str, extra: str = "train") -> None:

@@ -18,12 +18,16 @@ from trl.chat_template_utils import (  # noqa: E402
     supports_tool_calling,
 )
 
+from paretopo_core.integrations.huggingface.files import write_whole  # noqa: E402
+from paretopo_core.integrations.huggingface.tiny_model import (  # noqa: E402
+    make_model,
+    make_tokenizer,
+)
+from paretopo_core.integrations.huggingface.warmup import collate, encode, warm_up  # noqa: E402
+from paretopo_core.integrations.interrupt import Interrupt  # noqa: E402
 from paretopo_core.integrations.trl.callbacks import LearningRateFactor  # noqa: E402
-from paretopo_core.integrations.trl.checkpoints import Checkpoints, write_whole  # noqa: E402
-from paretopo_core.integrations.trl.interrupt import Interrupt  # noqa: E402
+from paretopo_core.integrations.trl.checkpoints import Checkpoints  # noqa: E402
 from paretopo_core.integrations.trl.rewards import CallRewards, calls_made  # noqa: E402
-from paretopo_core.integrations.trl.tiny_model import make_model, make_tokenizer  # noqa: E402
-from paretopo_core.integrations.trl.warmup import collate, encode, warm_up  # noqa: E402
 from paretopo_core.training.sections import RewardsConfig, WarmupConfig  # noqa: E402
 from paretopo_core.training.tasks.calculator import (  # noqa: E402
     FACTS,

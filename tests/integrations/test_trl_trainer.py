@@ -19,8 +19,11 @@ pytest.importorskip("trl")
 from datasets import Dataset  # noqa: E402
 from trl import GRPOConfig  # noqa: E402
 
+from paretopo_core.integrations.huggingface.tiny_model import (  # noqa: E402
+    make_model,
+    make_tokenizer,
+)
 from paretopo_core.integrations.trl import ParetoAdvantages, ParetoGRPOTrainer  # noqa: E402
-from paretopo_core.integrations.trl.tiny_model import make_model, make_tokenizer  # noqa: E402
 from paretopo_core.integrations.trl.trainer import UnexpectedTRL  # noqa: E402
 from paretopo_core.training.config import ParetoPOConfig  # noqa: E402
 from paretopo_core.training.paretopo import ParetoPO  # noqa: E402

@@ -125,6 +125,20 @@ def test_which_groups_teach(switches, expected):
     assert taught.tolist() == expected
 
 
+def test_stage_1_can_finish_early_and_stays_finished():
+    controller = ParetoPO(ParetoPOConfig(), steps_per_epoch=5)
+    controller.advantages(np.ones((1, 2, 2)))
+    controller.finish_stage1()
+    again = ParetoPO(ParetoPOConfig(), steps_per_epoch=5)
+    again.load_state_dict(controller.state_dict())
+    for one in (controller, again):
+        one.advantages(np.ones((1, 2, 2)))
+        assert one.stage == 2
+    longer = ParetoPO(ParetoPOConfig(), steps_per_epoch=6).state_dict()
+    with pytest.raises(ValueError, match="stage1_steps = 6, this one 1"):
+        again.load_state_dict(longer)
+
+
 def test_masked_rollouts_neither_teach_nor_learn():
     rewards = np.array([[*ALL_SAME, (np.nan, 3.0)], [*ALL_SOLVED, (np.inf, np.nan)]])
     mask = np.array([[True, True, False]] * 2)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from paretopo_core.integrations.trl import recording
+from paretopo_core.training import outcomes
 from paretopo_core.training.config import RECIPES, SECTIONS, RunConfig, loads
 from paretopo_core.training.keys import Key, allowed, keys
 
@@ -19,6 +20,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="
 TOML = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
 PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 MODULES = [
+    "cluster",
     "config",
     "estimators",
     "gain",
@@ -28,6 +30,8 @@ MODULES = [
     "records",
     "rewards.correctness",
     "rewards.held_out",
+    "rewards.overlong",
+    "rewards.scoring",
     "rewards.tool_calls",
     "sections",
     "switches",
@@ -93,8 +97,13 @@ def test_docstring_examples_run(module):
 
 
 def test_every_entry_of_a_row_is_in_the_documentation():
-    source = Path(recording.__file__).read_text(encoding="utf-8")
-    named = re.findall(r'^ {12,20}"(\w+)": ', source, re.MULTILINE)
+    named = [
+        name
+        for module in (recording, outcomes)
+        for name in re.findall(
+            r'^ {8,20}"(\w+)": ', Path(module.__file__).read_text(encoding="utf-8"), re.MULTILINE
+        )
+    ]
     assert len(named) > 20
     rows = TEXT.split("## The run folder", 1)[1].split("\n## ", 1)[0]
     assert [name for name in named if f"`{name}`" not in rows] == []

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from paretopo_core.training.cluster import OpenRLHFConfig
 from paretopo_core.training.keys import ConfigError, check_section, key, keys, nearest
 from paretopo_core.training.recipes import RECIPES
 from paretopo_core.training.sections import (
@@ -37,6 +38,7 @@ __all__ = [
     "ConfigError",
     "EvaluationConfig",
     "ModelConfig",
+    "OpenRLHFConfig",
     "OptimiserConfig",
     "ParetoPOConfig",
     "RewardsConfig",
@@ -57,7 +59,7 @@ class RunConfig:
     recipe: Literal["recommended", "paper"] = key(
         "recommended", "Algorithm 1 to the letter (paper), or with its hazards removed."
     )
-    backend: Literal["trl"] = key("trl", "The framework that performs the updates.")
+    backend: Literal["trl", "openrlhf"] = key("trl", "The framework that performs the updates.")
     seed: int = key(0, "Seed of everything random.", low=0, high=2**32 - 1)
     model: ModelConfig = dataclasses.field(default_factory=ModelConfig)
     task: TaskConfig = dataclasses.field(default_factory=TaskConfig)
@@ -67,6 +69,7 @@ class RunConfig:
     optimiser: OptimiserConfig = dataclasses.field(default_factory=OptimiserConfig)
     evaluation: EvaluationConfig = dataclasses.field(default_factory=EvaluationConfig)
     run: RunFolderConfig = dataclasses.field(default_factory=RunFolderConfig)
+    openrlhf: OpenRLHFConfig = dataclasses.field(default_factory=OpenRLHFConfig)
 
     def __post_init__(self) -> None:
         check_section(self, "")
@@ -102,6 +105,7 @@ SECTIONS: dict[str, type] = {
     "optimiser": OptimiserConfig,
     "evaluation": EvaluationConfig,
     "run": RunFolderConfig,
+    "openrlhf": OpenRLHFConfig,
 }
 
 

@@ -197,6 +197,10 @@ class ParetoPO:
         """The archive of held-out outcomes; None before an "initial" reference is known."""
         return self._gain.archive
 
+    def finish_stage1(self) -> None:
+        """Every prompt was seen, in fewer steps than foreseen: the next step belongs to stage 2."""
+        self.stage1_steps = min(self.stage1_steps, self._step)
+
     def state_dict(self) -> dict[str, Any]:
         """Everything that changes during a run, JSON-able."""
         return {
@@ -213,6 +217,8 @@ class ParetoPO:
         Raises:
             ValueError: the state belongs to another format, number of objectives or stage length.
         """
+        if self.config.stage1_steps == "epoch":  # it may have finished early
+            self.stage1_steps = min(self.stage1_steps, int(state["stage1_steps"]))
         expected = {
             "format": _STATE_FORMAT,
             "objectives": self.objectives,

@@ -8,7 +8,18 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
-_PACKAGES = ("paretopo", "numpy", "torch", "transformers", "trl", "accelerate")
+_PACKAGES = (
+    "paretopo",
+    "numpy",
+    "torch",
+    "transformers",
+    "trl",
+    "accelerate",
+    "openrlhf",
+    "ray",
+    "vllm",
+    "deepspeed",
+)
 
 
 def versions() -> dict[str, str | None]:

@@ -15,8 +15,9 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from paretopo_core.integrations.trl.checkpoints import write_whole
+from paretopo_core.integrations.huggingface.files import write_whole
 from paretopo_core.training.sections import WarmupConfig
+from paretopo_core.training.tasks.calculator import CalculatorTask
 
 Conversation = list[dict[str, Any]]
 
@@ -76,6 +77,19 @@ def warm_up(
             if stop and step + 1 < config.steps:
                 return False
     return True
+
+
+def traces_of(
+    task: CalculatorTask, config: WarmupConfig
+) -> Callable[[int], Sequence[Conversation]]:
+    """The written traces of each step, for `warm_up`."""
+
+    def traces(step: int) -> Sequence[Conversation]:
+        # Guesses are noise to imitate: the first half is without them, and learns to call sooner.
+        guess_rate = config.guess_rate if 2 * step >= config.steps else 0.0
+        return task.traces(step, config.batch_size, config.redundant_calls, guess_rate)
+
+    return traces
 
 
 def encode(tokenizer: Any, conversation: Conversation) -> tuple[list[int], list[bool]]:

@@ -1,0 +1,34 @@
+"""The policy's process on each GPU: OpenRLHF's, with a factor on the learning rate, and LoRA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openrlhf.trainer.ray import ppo_actor
+
+from paretopo_core.integrations.openrlhf.trainer import plain_class
+from paretopo_core.integrations.openrlhf.weights import sending
+
+
+class ParetoPolicyActor(plain_class(ppo_actor.PolicyModelActor)):  # type: ignore[misc]
+    """One data-parallel process of the policy."""
+
+    _factor = 1.0
+
+    def scale_learning_rate(self, factor: float) -> None:
+        """Multiply the scheduled learning rate of the next update, and of that one only."""
+        self._factor = factor
+
+    def fit(self, *args: Any, **kwargs: Any) -> Any:
+        """Update on what was appended."""
+        # The scheduler sets the rate anew after the optimiser's step, so factors never pile up.
+        rates = self.actor_scheduler.get_last_lr()
+        for group, rate in zip(self.actor_optim.param_groups, rates, strict=True):
+            group["lr"] = rate * self._factor
+        self._factor = 1.0
+        return super().fit(*args, **kwargs)
+
+    def broadcast_to_vllm(self) -> None:
+        """Send the weights to the engines."""
+        with sending(self.trainer):
+            super().broadcast_to_vllm()

@@ -1,0 +1,179 @@
+"""Environments for rollouts: an agent counts its tool calls, its executor sees to the rest.
+
+An agent file (`--train.agent_func_path`, `openrlhf.agent`) looks like this::
+
+    from paretopo_core.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor, Turn
+
+    class Lookup(ToolAgent):
+        stop = ("</lookup>",)
+        turn_tokens = 500
+
+        async def turn(self, text):
+            if text.endswith("</lookup>") and self.calls < 3:
+                return Turn(feedback=my_index(text), calls=1)
+            return Turn(done=True, correct=float(self.label["answer"] in text))
+
+    class AgentExecutor(ToolAgentExecutor):
+        agent = Lookup
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import os
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
+
+from paretopo_core.integrations.openrlhf.environment import CONFIG_VARIABLE
+from paretopo_core.integrations.openrlhf.rollouts import (
+    CALLS,
+    CORRECT,
+    FINISHED,
+    BadRollout,
+    label_fields,
+    prompt_id,
+)
+from paretopo_core.training.config import RunConfig, loads
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What came of one turn of the policy.
+
+    Attributes:
+        feedback: What the environment says next, with the chat's markers around it.
+        calls: Tools executed in this turn.
+        done: Is the rollout over?
+        correct: Task reward from 0 to 1, if it is.
+    """
+
+    feedback: str = ""
+    calls: int = 0
+    done: bool = False
+    correct: float = 0.0
+
+
+class ToolAgent(AgentInstanceBase):
+    """The environment of one rollout; subclasses say what a turn does.
+
+    Attributes:
+        stop: The next turn ends after any of these texts, which belong to it; () for none.
+        turn_tokens: Most tokens of the next turn; None for what the response has left.
+        config: The run's configuration.
+        tokenizer: The policy's.
+        label: The prompt's label as a mapping.
+        calls: Tools executed so far.
+    """
+
+    stop: tuple[str, ...] = ()
+    turn_tokens: int | None = None
+
+    def __init__(self, config: RunConfig, tokenizer: Any) -> None:
+        self.config = config
+        self.tokenizer = tokenizer
+        self.label: dict[str, Any] = {}
+        self.calls = 0
+
+    async def turn(self, text: str) -> Turn:
+        """What comes of a turn; `text` is what the policy wrote, without its end-of-turn token."""
+        raise TypeError(f"{type(self).__name__} does not define turn(), but got {text!r}")
+
+    async def reset(self, states: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """OpenRLHF begins a rollout."""
+        self.label = label_fields(states["label"])
+        return {"observation": states["observation"]}
+
+    async def step(self, state_dict: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """OpenRLHF hands over a turn."""
+        turn = await asyncio.wait_for(
+            self.turn(state_dict["action_text"].removesuffix(self.tokenizer.eos_token)),
+            self.config.openrlhf.turn_timeout,
+        )
+        self.calls += turn.calls
+        correct = float(turn.correct) if turn.done else 0.0
+        return {
+            "rewards": torch.tensor(correct),
+            "scores": torch.tensor(correct),
+            "environment_feedback": turn.feedback,
+            "done": turn.done,
+            "extra_logs": {CORRECT: correct, CALLS: self.calls, FINISHED: float(turn.done)},
+        }
+
+
+class _EngineFailed(Exception):
+    """Not the agent's fault."""
+
+
+class _Turns:
+    """An engine that ends each turn where the agent wants it to."""
+
+    def __init__(self, engine: Any, agent: ToolAgent) -> None:
+        self._engine, self._agent = engine, agent
+
+    async def generate(self, tokens: Any, params: Any, **more: Any) -> Any:
+        """One turn."""
+        if self._agent.stop:
+            params.stop = list(self._agent.stop)
+            params.include_stop_str_in_output = True
+        if self._agent.turn_tokens is not None:
+            params.max_tokens = min(params.max_tokens, self._agent.turn_tokens)
+        try:
+            return await self._engine.generate(tokens, params, **more)
+        except Exception as error:
+            raise _EngineFailed from error
+
+
+class ToolAgentExecutor(MultiTurnAgentExecutor):
+    """Runs rollouts of `agent`: stop texts, response budget, truncation, the same keys for all."""
+
+    agent: ClassVar[type[ToolAgent]]
+
+    def __init__(self) -> None:
+        super().__init__(self.agent)
+        self._config = loads(os.environ[CONFIG_VARIABLE])
+
+    async def execute(
+        self,
+        prompt: str,
+        label: Any,
+        sampling_params: Any,
+        max_length: int,
+        hf_tokenizer: Any,
+        llm_engine: Any,
+        images: Any = None,
+    ) -> dict[str, Any]:
+        """One rollout, as OpenRLHF asks for it."""
+        # The rollouts of a group share one object, and OpenRLHF writes into it.
+        params = copy.deepcopy(sampling_params)
+        agent = self.agent(self._config, hf_tokenizer)
+        self.agent_instance_cls = lambda: agent  # asked for before the first await
+        length = len(hf_tokenizer(text=prompt, add_special_tokens=False)["input_ids"])
+        budget = min(max_length, length + self._config.optimiser.max_completion_tokens)
+        try:
+            response: dict[str, Any] = await super().execute(
+                prompt, label, params, budget, hf_tokenizer, _Turns(llm_engine, agent), images
+            )
+        except _EngineFailed as failed:
+            raise RuntimeError(f"the engine failed: {failed.__cause__}") from failed.__cause__
+        except TimeoutError as error:
+            raise BadRollout(
+                f"the agent hung on prompt {prompt_id(prompt, label)!r}: a turn took more than "
+                f"openrlhf.turn_timeout = {self._config.openrlhf.turn_timeout:g} seconds"
+            ) from error
+        except Exception as error:
+            # Not the error itself: Ray could not send one whose class only the agent file knows.
+            raise BadRollout(
+                f"the agent failed on prompt {prompt_id(prompt, label)!r}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if not response["action_ranges"]:  # the prompt left no room: the agent had no turn
+            response["extra_logs"] = {CORRECT: 0.0, CALLS: 0, FINISHED: 0.0}
+        finished = response["extra_logs"].get(FINISHED, 0.0)
+        response["truncated"] = bool(response["truncated"]) or not finished
+        # Numbers of one type for all rollouts; the scores are replaced when the group is whole.
+        response["reward"] = response["scores"] = float(response["reward"])
+        return response

@@ -1,0 +1,39 @@
+"""The calculator task as an OpenRLHF environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paretopo_core.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor, Turn
+from paretopo_core.integrations.openrlhf.chat_tools import calls_in, result_frame
+from paretopo_core.training.tasks.calculator import calculator, is_correct
+
+
+class CalculatorAgent(ToolAgent):
+    """Executes calls of the calculator; a turn without a call is the answer."""
+
+    async def turn(self, text: str) -> Turn:
+        """Calculate, or grade."""
+        calls = calls_in(text)
+        if not calls:
+            return Turn(done=True, correct=float(is_correct(text, str(self.label["answer"]))))
+        if self.calls + len(calls) > self.config.optimiser.max_tool_calls:
+            return Turn(done=True)  # it asked instead of answering
+        before, after = result_frame(self.tokenizer)
+        results = [_result(name, arguments) for name, arguments in calls]
+        return Turn(feedback=before + "\n".join(results) + after, calls=len(calls))
+
+
+def _result(name: str, arguments: dict[str, Any]) -> str:
+    if name != "calculator":
+        return f"error: there is no tool {name}"
+    expression = arguments.get("expression")
+    if not isinstance(expression, str):
+        return "error: the argument expression must be a text"
+    return calculator(expression)
+
+
+class AgentExecutor(ToolAgentExecutor):
+    """What OpenRLHF looks for."""
+
+    agent = CalculatorAgent

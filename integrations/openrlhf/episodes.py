@@ -1,0 +1,69 @@
+"""Protocols without a framework as environments: an episode's turns become an agent's.
+
+An episode has `stop`, `turn_tokens`, `feedback_tokens` and `calls`, and `await episode.step(text)`
+returns something with `feedback` and `done`. An agent file then is::
+
+    class Agent(EpisodeAgent):
+        def episode(self):
+            return SearchR1Episode(SearchClient(url))
+
+        def grade(self, response):
+            return normalised_match(last_answer(response), self.label["targets"])
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from paretopo_core.integrations.openrlhf.agent import ToolAgent, Turn
+
+
+class EpisodeAgent(ToolAgent):
+    """Plays one episode, then grades everything the policy wrote."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._episode = self.episode()
+        self._written: list[str] = []
+
+    def episode(self) -> Any:
+        """A fresh episode."""
+        raise TypeError(f"{type(self).__name__} does not define episode()")
+
+    def grade(self, response: str) -> float:
+        """Task reward from 0 to 1 of the policy's turns, observations left out."""
+        raise TypeError(f"{type(self).__name__} does not define grade(), but got {response!r}")
+
+    @property
+    def stop(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What ends the next turn."""
+        return tuple(self._episode.stop)
+
+    @property
+    def turn_tokens(self) -> int | None:  # type: ignore[override]
+        """Most tokens of the next turn."""
+        limit: int | None = self._episode.turn_tokens
+        return limit
+
+    async def turn(self, text: str) -> Turn:
+        """One step of the episode."""
+        self._written.append(text)
+        before = self._episode.calls
+        answer = await self._episode.step(text)
+        calls = self._episode.calls - before
+        if answer.done:
+            # In a thread: a grader may think for seconds, and other rollouts must not wait for it.
+            correct = float(await asyncio.to_thread(self.grade, "".join(self._written)))
+            return Turn(done=True, correct=correct, calls=calls)
+        return Turn(feedback=self._cut(answer.feedback), calls=calls)
+
+    def _cut(self, feedback: str) -> str:
+        limit = self._episode.feedback_tokens
+        if limit is None or not feedback:
+            return feedback
+        tokens = self.tokenizer(text=feedback, add_special_tokens=False)["input_ids"]
+        if len(tokens) <= limit:
+            return feedback
+        shortened: str = self.tokenizer.decode(tokens[:limit])
+        return shortened

@@ -1,0 +1,79 @@
+"""Advantages: reward vectors go to the brain, its numbers go to every token of a rollout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ray
+import torch
+from openrlhf.trainer.ppo_utils.experience_maker import RemoteExperienceMaker
+
+from paretopo_core.integrations.openrlhf.rollouts import (
+    ECONOMY,
+    Rollout,
+    UnexpectedOpenRLHF,
+    rollouts_of,
+)
+
+# What OpenRLHF's arguments call the estimator. It knows no such name, so it neither subtracts a
+# baseline nor whitens; the per-token part goes by `_PER_TOKEN`, one number for all tokens.
+ESTIMATOR, _PER_TOKEN = "paretopo", "group_norm"
+
+
+class ParetoExperienceMaker(RemoteExperienceMaker):
+    """OpenRLHF's experience maker with the brain's advantages."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._brain = ray.get_actor(self.args.paretopo.brain)
+        self.advantage_estimator = _PER_TOKEN
+
+    @torch.no_grad()
+    def compute_advantages_and_returns(self, experiences: list[Any]) -> list[Any]:
+        """Let OpenRLHF spread the brain's advantages over tokens, and keep the rewards as they are.
+
+        The advantages travel in the place of the rewards. Logged rewards are put back afterwards:
+        OpenRLHF overwrites them with what travelled.
+        """
+        order, groups = self._grouped(experiences)
+        given: Any = torch.tensor(
+            ray.get(self._brain.advantages.remote(groups)), dtype=torch.float64
+        )
+        rewards = [experience.rewards for experience in experiences]
+        solved = torch.tensor([[one.correct for one in group] for group in groups])
+        spread: Any = solved.std(dim=-1, keepdim=True).expand_as(solved)
+        sizes = [len(experience.index) for experience in experiences]
+        for experience, own in zip(experiences, given.flatten()[order].split(sizes), strict=True):
+            experience.rewards = own.float()
+        experiences = super().compute_advantages_and_returns(experiences)
+        for experience, reward, std in zip(
+            experiences, rewards, spread.flatten()[order].split(sizes), strict=True
+        ):
+            experience.rewards = reward
+            experience.info["reward"] = reward.clone()
+            experience.info["group_reward_std"] = std
+        return experiences
+
+    def _grouped(self, experiences: list[Any]) -> tuple[torch.Tensor, list[list[Rollout]]]:
+        """Number of every sample in the order of the experiences; the rollouts by prompt group."""
+        order = [number for experience in experiences for number in experience.index]
+        points = self.args.rollout.n_samples_per_prompt
+        flat: list[Rollout | None] = [None] * len(order)
+        rows: list[Rollout] = []
+        for experience in experiences:
+            if ECONOMY not in experience.info:
+                raise UnexpectedOpenRLHF("a sample reached the update without being scored")
+            rows += rollouts_of(experience)
+        for number, rollout in zip(order, rows, strict=True):
+            flat[number] = rollout
+        if len(flat) % points or any(one is None for one in flat):
+            raise UnexpectedOpenRLHF(f"{len(flat)} samples do not make groups of {points}")
+        whole = [one for one in flat if one is not None]
+        groups = [whole[first : first + points] for first in range(0, len(whole), points)]
+        for number, group in enumerate(groups):
+            names = {one.prompt_id for one in group}
+            if len(names) != 1:
+                raise UnexpectedOpenRLHF(
+                    f"the rollouts of group {number} must belong to one prompt, got {sorted(names)}"
+                )
+        return torch.tensor(order), groups

@@ -1,0 +1,127 @@
+"""OpenRLHF's command line, run as it is: only the classes that it starts are ours."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import ray
+from tqdm import tqdm
+
+from paretopo_core.integrations.openrlhf.brain import Brain
+from paretopo_core.training.config import RunConfig
+from paretopo_core.training.records import RunFolder
+
+_BAR_SECONDS = 2.0
+_COMMAND = "openrlhf.cli.train_ppo_ray"
+
+
+def start_brain(run: RunFolder, prompts: int, *, rehearsal: bool) -> Any:
+    """The brain's actor, on this machine, where the run folder is; keep the handle."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    actor = ray.remote(num_cpus=0)(Brain).options(name=brain_name(run), scheduling_strategy=here)
+    brain = actor.remote(str(run.path.resolve()), prompts, rehearsal=rehearsal)
+    ray.get(brain.steps_done.remote())  # its errors belong here
+    return brain
+
+
+def brain_name(run: RunFolder) -> str:
+    """What the brain's actor is called."""
+    return f"paretopo {run.path.name}"
+
+
+def run_command(
+    words: Sequence[str],
+    config: RunConfig,
+    run: RunFolder,
+    policy: type,
+    brain: Any,
+    *,
+    resuming: bool,
+    rehearsal: bool,
+) -> None:
+    """Train: OpenRLHF's own command, with our trainer, estimator and `policy` process."""
+    from openrlhf.trainer import ppo_trainer, ppo_trainer_async
+    from openrlhf.trainer.ray import ppo_actor
+
+    from paretopo_core.integrations.openrlhf.trainer import ParetoPPOTrainer
+    from paretopo_core.integrations.openrlhf.trainer_async import ParetoPPOTrainerAsync
+
+    ppo_trainer.PPOTrainer = ray.remote(ParetoPPOTrainer)
+    ppo_trainer_async.PPOTrainerAsync = ray.remote(ParetoPPOTrainerAsync)
+    ppo_actor.PolicyModelActor = ray.remote(num_gpus=1)(policy)
+    settings = SimpleNamespace(
+        brain=brain_name(run),
+        steps=config.optimiser.steps,
+        evaluate_every=config.evaluation.every,
+        scales_learning_rate=config.paretopo.multiplier_on == "learning_rate",
+        resuming=resuming,
+        rehearsal=str(run.path.resolve() / "rehearsal") if rehearsal else "",
+    )
+    with _arguments(words), _settings_added(settings), _bar(config.optimiser.steps, brain):
+        runpy.run_module(_COMMAND, run_name="__main__", alter_sys=False)
+
+
+@contextmanager
+def _bar(steps: int, brain: Any) -> Iterator[None]:
+    """A bar of training steps while OpenRLHF holds the main thread."""
+    over = threading.Event()
+
+    def show() -> None:
+        shown: tuple[int, str] | None = None
+        with tqdm(total=steps, desc="training", unit="step") as bar:
+            while not over.wait(_BAR_SECONDS):
+                try:
+                    done, words = ray.get(brain.progress.remote(), timeout=_BAR_SECONDS)
+                except ray.exceptions.RayError:
+                    continue  # the main thread tells what went wrong
+                if (done, words) != shown:
+                    shown = done, words
+                    bar.n = done
+                    bar.set_postfix_str(words)
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(2 * _BAR_SECONDS)
+
+
+@contextmanager
+def _arguments(words: Sequence[str]) -> Iterator[None]:
+    before, sys.argv = sys.argv, [_COMMAND, *words]
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+@contextmanager
+def _settings_added(settings: SimpleNamespace) -> Iterator[None]:
+    """OpenRLHF turns its parsed options into a tree and hands that to every process: join it."""
+    from openrlhf.utils import config as openrlhf_config
+
+    from paretopo_core.integrations.openrlhf.experience import ESTIMATOR
+
+    original = openrlhf_config.hierarchize
+
+    def with_settings(parsed: Any) -> Any:
+        tree = original(parsed)
+        tree.paretopo = settings
+        tree.algo.advantage.estimator = ESTIMATOR  # not among the choices of the command line
+        return tree
+
+    openrlhf_config.hierarchize = with_settings
+    try:
+        yield
+    finally:
+        openrlhf_config.hierarchize = original

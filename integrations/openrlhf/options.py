@@ -1,0 +1,225 @@
+"""A run's configuration in OpenRLHF's options."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from paretopo_core.integrations.openrlhf.version import WITH_CORRECTION_LEVELS
+from paretopo_core.training.config import RunConfig
+from paretopo_core.training.keys import ConfigError
+from paretopo_core.training.records import RunFolder
+
+_PROMPT_ROOM = 512  # tokens, where openrlhf.max_length is 0
+_LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean"}
+_NOT_CLIPPED = 1e9  # OpenRLHF clips what travels as reward, and advantages travel so
+
+
+@dataclass(frozen=True)
+class Files:
+    """What a run's options point to.
+
+    Attributes:
+        model: Folder or name of the policy as it starts.
+        agent: Python file of the environment.
+        prompts: Training prompts, with their number.
+        held_out: Held-out prompts, with their number.
+    """
+
+    model: str
+    agent: Path
+    prompts: Path
+    prompt_count: int
+    held_out: Path
+    held_out_count: int
+
+
+def steps_per_epoch(config: RunConfig, files: Files) -> int:
+    """Whole training steps in one pass over the prompts."""
+    steps = files.prompt_count // config.optimiser.prompts_per_step
+    if steps == 0:
+        raise ConfigError(
+            "optimiser.prompts_per_step must be at most the number of training prompts, "
+            f"{files.prompt_count}, got {config.optimiser.prompts_per_step}"
+        )
+    return steps
+
+
+def longest_sequence(config: RunConfig) -> int:
+    """Tokens of the longest prompt and response together."""
+    return config.openrlhf.max_length or config.optimiser.max_completion_tokens + _PROMPT_ROOM
+
+
+def micro_batch(config: RunConfig) -> int:
+    """Rollouts per forward and backward pass on each GPU."""
+    optimiser, cluster = config.optimiser, config.openrlhf
+    rollouts, gpus = optimiser.prompts_per_step * optimiser.group_size, _policy_gpus(config)
+    if rollouts % gpus:
+        raise ConfigError(
+            f"the {rollouts} rollouts of a step (prompts_per_step * group_size) must be a multiple "
+            f"of the {gpus} GPUs (openrlhf.nodes * gpus_per_node)"
+        )
+    size = optimiser.micro_batch or rollouts // gpus
+    if (rollouts // gpus) % size and not cluster.max_tokens_per_gpu:
+        raise ConfigError(
+            f"optimiser.micro_batch must divide {rollouts // gpus}, the rollouts of a GPU, "
+            f"got {size}"
+        )
+    return size
+
+
+def openrlhf_options(
+    config: RunConfig, run: RunFolder, files: Files, version: tuple[int, ...], *, resume: bool
+) -> list[str]:
+    """The options that make OpenRLHF do what the configuration says.
+
+    Args:
+        config: The configuration.
+        run: Where checkpoints and the model go.
+        files: What was prepared.
+        version: The installed OpenRLHF.
+        resume: Load the last checkpoint.
+
+    Raises:
+        ConfigError: The configuration asks for what OpenRLHF cannot do.
+    """
+    words = [
+        *_model_options(config, run, files),
+        *_data_options(config, files),
+        *_cluster_options(config),
+        *_algorithm_options(config, version),
+    ]
+    every = config.run.checkpoint_every
+    words += ["--ckpt.path", str(run.checkpoints / "openrlhf"), "--ckpt.max_num", "2"]
+    words += ["--ckpt.save_steps", str(every or -1), "--ckpt.best_metric_key", "none"]
+    words += ["--ckpt.load_enable"] if resume else []
+    if config.openrlhf.tensorboard:
+        words += ["--logger.tensorboard_dir", str(run.path / "tensorboard")]
+        words += ["--logger.wandb.run_name", run.path.name]
+    if config.openrlhf.wandb_project != "none":
+        if not os.environ.get("WANDB_API_KEY"):
+            raise ConfigError("openrlhf.wandb_project needs the key in the variable WANDB_API_KEY")
+        words += ["--logger.wandb.project", config.openrlhf.wandb_project]
+        words += ["--logger.wandb.key", "environment", "--logger.wandb.run_name", run.path.name]
+    if config.openrlhf.options != "none":
+        words += shlex.split(config.openrlhf.options)
+    return words
+
+
+def gpus_needed(words: Sequence[str]) -> int:
+    """GPUs that OpenRLHF asks Ray for, by its options; where one comes twice, the last counts.
+
+    >>> gpus_needed("--actor.num_nodes 2 --actor.num_gpus_per_node=8 --vllm.num_engines 4".split())
+    20
+    """
+    flat = [part for word in words for part in word.split("=", 1)]
+
+    def last(name: str, otherwise: int) -> int:
+        places = [place for place, word in enumerate(flat) if word == name]
+        return int(flat[places[-1] + 1]) if places else otherwise
+
+    policy = last("--actor.num_nodes", 1) * last("--actor.num_gpus_per_node", 8)
+    if "--train.colocate_all" in words and "--train.async_enable" not in words:
+        return policy
+    return policy + last("--vllm.num_engines", 0) * last("--vllm.tensor_parallel_size", 1)
+
+
+def _model_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]:
+    cluster, optimiser = config.openrlhf, config.optimiser
+    words = ["--actor.model_name_or_path", files.model, "--ckpt.output_dir", str(run.model)]
+    words += ["--train.agent_func_path", str(files.agent)]
+    words += ["--actor.adam.lr", str(optimiser.learning_rate)]
+    words += ["--actor.adam.weight_decay", str(optimiser.weight_decay)]
+    words += ["--actor.adam.betas", "0.9", "0.999"]  # AdamW's own, as on one machine
+    words += ["--actor.max_norm", str(optimiser.max_grad_norm)]
+    words += ["--actor.lr_scheduler", "constant", "--actor.lr_warmup_ratio", "0.0"]
+    words += ["--train.seed", str(config.seed % 2**31)]
+    words += ["--ds.attn_implementation", cluster.attention]
+    words += ["--actor.gradient_checkpointing_enable"] if cluster.gradient_checkpointing else []
+    if cluster.lora_rank:
+        words += ["--ds.lora.rank", str(cluster.lora_rank)]
+        words += ["--ds.lora.alpha", str(cluster.lora_alpha)]
+    return words
+
+
+def _data_options(config: RunConfig, files: Files) -> list[str]:
+    optimiser, cluster = config.optimiser, config.openrlhf
+    rollouts, size = optimiser.prompts_per_step * optimiser.group_size, micro_batch(config)
+    passes = -(-optimiser.steps // steps_per_epoch(config, files)) + 1
+    # Dropped groups eat prompts: enough passes for 19 dropped of 20, after which the run fails.
+    passes *= 20 if cluster.dynamic_sampling else 1
+    longest = longest_sequence(config)
+    words = ["--data.prompt_dataset", str(files.prompts), "--eval.dataset", str(files.held_out)]
+    words += ["--data.input_key", "prompt", "--data.label_key", "label"]
+    words += ["--data.max_len", str(longest), "--train.num_episodes", str(passes)]
+    words += ["--rollout.batch_size", str(optimiser.prompts_per_step)]
+    words += ["--rollout.n_samples_per_prompt", str(optimiser.group_size)]
+    words += ["--rollout.temperature", str(optimiser.temperature)]
+    words += ["--rollout.micro_batch_size", str(size), "--train.micro_batch_size", str(size)]
+    words += ["--train.batch_size", str(rollouts)]
+    # Our evaluations: OpenRLHF's come after the checkpoint and know neither calls nor step 0.
+    words += ["--eval.steps", "-1", "--eval.n_samples_per_prompt", "1"]
+    words += ["--eval.temperature", str(config.evaluation.temperature)]
+    return words
+
+
+def _cluster_options(config: RunConfig) -> list[str]:
+    cluster = config.openrlhf
+    words = []
+    for part in ("actor", "ref"):
+        words += [f"--{part}.num_nodes", str(cluster.nodes)]
+        words += [f"--{part}.num_gpus_per_node", str(cluster.gpus_per_node)]
+    words += ["--vllm.num_engines", str(cluster.engines)]
+    words += ["--vllm.tensor_parallel_size", str(cluster.engine_gpus)]
+    words += ["--vllm.gpu_memory_utilization", str(cluster.engine_memory)]
+    words += ["--vllm.enforce_eager"] if cluster.eager_engine else []
+    words += ["--vllm.enable_prefix_caching"] if cluster.prefix_caching else []
+    if cluster.colocate:
+        words += ["--train.colocate_all", "--vllm.enable_sleep", "--ds.enable_sleep"]
+    else:
+        words += ["--train.colocate_actor_ref"]
+    if cluster.asynchronous:
+        words += ["--train.async_enable", "--train.async_queue_size", str(cluster.queue)]
+        words += ["--train.partial_rollout_enable"] if cluster.partial_rollouts else []
+    words += ["--ds.zero_stage", str(cluster.zero_stage), "--ds.param_dtype", "bf16"]
+    words += ["--ds.adam_offload"] if cluster.adam_offload else []
+    words += ["--ds.packing_samples"] if cluster.packing else []
+    if cluster.max_tokens_per_gpu:
+        words += ["--train.dynamic_batch_enable"]
+        words += ["--train.max_tokens_per_gpu", str(cluster.max_tokens_per_gpu)]
+        words += ["--rollout.max_tokens_per_gpu", str(cluster.max_tokens_per_gpu)]
+    return words
+
+
+def _algorithm_options(config: RunConfig, version: tuple[int, ...]) -> list[str]:
+    optimiser, cluster = config.optimiser, config.openrlhf
+    words = ["--actor.eps_clip_low_high", str(optimiser.clip_low), str(optimiser.clip_high)]
+    words += ["--reward.clip_range", str(-_NOT_CLIPPED), str(_NOT_CLIPPED)]
+    words += ["--algo.kl.init_coef", str(optimiser.kl)]
+    if optimiser.kl > 0:
+        words += ["--algo.kl.use_loss", "--algo.kl.estimator", "k3"]
+    if cluster.dynamic_sampling:
+        words += ["--algo.dynamic_filtering_enable"]
+    if optimiser.loss not in _LOSSES:
+        raise ConfigError(
+            f"optimiser.loss must be one of {', '.join(_LOSSES)} for OpenRLHF, got {optimiser.loss}"
+        )
+    newest = version >= WITH_CORRECTION_LEVELS
+    if newest:
+        words += ["--actor.loss_agg_mode", _LOSSES[optimiser.loss]]
+        level = {"off": "off", "token": "token", "sequence": "seq"}[cluster.correction]
+        words += ["--algo.advantage.is_correction_level", level]
+        return words
+    if optimiser.loss != "dapo" or cluster.correction == "sequence":
+        raise ConfigError(
+            'optimiser.loss = "grpo" and openrlhf.correction = "sequence" need openrlhf 0.11.2, '
+            f"got {'.'.join(map(str, version))}"
+        )
+    return words + (["--algo.advantage.is_correction_enable"] * (cluster.correction == "token"))
+
+
+def _policy_gpus(config: RunConfig) -> int:
+    return config.openrlhf.nodes * config.openrlhf.gpus_per_node

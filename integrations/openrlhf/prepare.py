@@ -1,0 +1,134 @@
+"""What a run needs on disk before Ray starts: the policy, the prompts, the agent's file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from paretopo_core.integrations.openrlhf.options import Files
+from paretopo_core.integrations.openrlhf.policy import (
+    SMALL,
+    TINY,
+    load_tokenizer,
+    made_policy,
+)
+from paretopo_core.training.cluster import FROM_TASK
+from paretopo_core.training.config import RunConfig
+from paretopo_core.training.keys import ConfigError
+from paretopo_core.training.records import RunFolder
+from paretopo_core.training.tasks.calculator import CalculatorTask, Question, calculator
+
+_MOST_SMALL_ROWS = 64  # of a data file, where the model is a small one
+
+
+def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) -> Files:
+    """Make, or find again, what the options point to.
+
+    Args:
+        config: What to run.
+        run: Gets the prompts, and a tiny policy where that is wanted.
+        interrupted: Asked during the warm-up; True stops it.
+
+    Raises:
+        ConfigError: A file is missing or has a wrong row, the tokenizer cannot be loaded, or the
+            tiny policy does not suit the engines.
+        KeyboardInterrupt: `interrupted` said so.
+    """
+    cluster = config.openrlhf
+    agent = Path(cluster.agent)
+    if cluster.agent == FROM_TASK:
+        agent = Path(__file__).parent / "agents" / f"{config.task.name}.py"
+    if not agent.is_file():
+        raise ConfigError(f"openrlhf.agent: there is no file {agent}")
+    task = CalculatorTask(
+        prompts=config.task.prompts,
+        held_out=config.evaluation.prompts,
+        facts=config.task.facts,
+        kinds=config.task.kinds,
+        seed=config.seed,
+    )
+    model = config.model.path
+    if model == TINY or model.startswith(SMALL):
+        model = str(made_policy(config, run, task, interrupted))
+    tokenizer = load_tokenizer(model)
+    prompts, count = _rows(config, run, tokenizer, "prompts", cluster.prompts, task.training)
+    held_out, held_out_count = _rows(
+        config, run, tokenizer, "held_out", cluster.held_out, task.held_out
+    )
+    return Files(model, agent.resolve(), prompts, count, held_out, held_out_count)
+
+
+def _rows(
+    config: RunConfig,
+    run: RunFolder,
+    tokenizer: Any,
+    name: str,
+    source: str,
+    questions: Iterable[Question],
+) -> tuple[Path, int]:
+    """The prompts as OpenRLHF reads them: text and label, ready for the tokenizer."""
+    if source == FROM_TASK:
+        rows = [
+            {
+                "prompt": tokenizer.apply_chat_template(
+                    question.row()["prompt"],
+                    tools=[calculator],
+                    tokenize=False,
+                    add_generation_prompt=True,
+                ),
+                "label": json.dumps(
+                    {"id": question.id, "kind": question.kind, "answer": question.answer}
+                ),
+                "datasource": question.kind,
+            }
+            for question in questions
+        ]
+    else:
+        rows = [
+            _row(tokenizer, row, f"openrlhf.{name}: row {number} of {source}", config)
+            for number, row in enumerate(_read(name, source), start=1)
+        ]
+        if config.model.path.startswith(SMALL):
+            rows = rows[:_MOST_SMALL_ROWS]
+    if not rows:
+        raise ConfigError(f"openrlhf.{name}: {source} holds no prompts")
+    path = run.path / "data" / f"{name}.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path.resolve(), len(rows)
+
+
+def _read(name: str, source: str) -> list[dict[str, Any]]:
+    path = Path(source)
+    if not path.is_file():
+        raise ConfigError(f"openrlhf.{name}: there is no file {source}")
+    if path.suffix == ".parquet":
+        from datasets import Dataset
+
+        return list(Dataset.from_parquet(str(path)))
+    if path.suffix != ".jsonl":
+        raise ConfigError(f"openrlhf.{name} must be a .jsonl or .parquet file, got {source}")
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            rows.append(json.loads(line))
+        except ValueError as error:
+            raise ConfigError(f"openrlhf.{name}: line {number} of {source}: {error}") from None
+    return rows
+
+
+def _row(tokenizer: Any, row: Any, where: str, config: RunConfig) -> dict[str, Any]:
+    if not isinstance(row, Mapping) or "prompt" not in row or "label" not in row:
+        keys = sorted(row) if isinstance(row, Mapping) else type(row).__name__
+        raise ConfigError(f"{where} must have the keys prompt and label, got {keys}")
+    prompt, label = row["prompt"], row["label"]
+    if config.openrlhf.chat_template:
+        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+        prompt = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    if not isinstance(prompt, str):
+        raise ConfigError(f"{where}: prompt must be a text when openrlhf.chat_template is false")
+    if not isinstance(label, str):
+        label = json.dumps(label)
+    return {"prompt": prompt, "label": label, "datasource": str(row.get("datasource", "default"))}

@@ -1,0 +1,168 @@
+"""What a rehearsal proves: its records held against the controller and against each other."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paretopo_core.training.paretopo import ParetoPO
+from paretopo_core.training.records import RunFolder
+
+MOST_VLLM_KL = 0.01  # engine and policy compute the same log-probabilities but for rounding
+
+
+class RehearsalFailed(RuntimeError):
+    """A rehearsal ran to its end and yet did something wrong; the message says what."""
+
+
+def check(run: RunFolder) -> list[str]:
+    """Hold everything that was recorded together.
+
+    Returns:
+        What was proved, a sentence each.
+
+    Raises:
+        RehearsalFailed: Something does not fit.
+    """
+    return [
+        _steps(run),
+        _stages(run),
+        _log_probabilities(run),
+        _weights(run),
+        _controller(run),
+        _buffer(run),
+    ]
+
+
+def told(proved: Sequence[str], left: Sequence[str]) -> str:
+    """The last words of a rehearsal."""
+    return "\n".join(
+        [
+            "",
+            "The rehearsal is over. Proved here, on the real Ray, DeepSpeed and vLLM:",
+            *(f"  + {sentence}" for sentence in proved),
+            "Not covered, only a GPU can show it:",
+            *(f"  - {sentence}" for sentence in left),
+        ]
+    )
+
+
+def _steps(run: RunFolder) -> str:
+    config, steps = run.config, [row["step"] for row in run.steps()]
+    wanted = list(range(1, config.optimiser.steps + 1))
+    _demand(steps == wanted, f"expected the steps {wanted}, recorded were {steps}")
+    every = config.evaluation.every
+    due = [step for step in (0, *wanted) if step % every == 0 or step == wanted[-1]]
+    evaluated = [row["step"] for row in run.evaluations()]
+    _demand(evaluated == due, f"expected evaluations at {due}, recorded were {evaluated}")
+    return f"{len(steps)} steps and {len(evaluated)} evaluations, the first before any update"
+
+
+def _stages(run: RunFolder) -> str:
+    seen = sorted({row["stage"] for row in run.steps()})
+    first = int(run.config.paretopo.stage1_steps)
+    wanted = [stage for stage, there in ((1, first > 0), (2, first < len(run.steps()))) if there]
+    _demand(seen == wanted, f"expected the stages {wanted}, recorded were {seen}")
+    return f"stage {' and '.join(map(str, seen))} of the method"
+
+
+def _log_probabilities(run: RunFolder) -> str:
+    if run.config.openrlhf.correction == "off":
+        return "log-probabilities of engine and policy: not compared, openrlhf.correction is off"
+    gaps = [row.get("vllm_kl") for row in run.steps()]
+    told = [gap for gap in gaps if gap is not None and math.isfinite(gap)]
+    _demand(len(told) == len(gaps), f"vllm_kl must be finite at every step, got {gaps}")
+    most = max(map(abs, told))
+    if run.config.openrlhf.asynchronous:
+        return f"|vllm_kl| at most {most:.1e}, in part from rollouts by older policies"
+    _demand(most < MOST_VLLM_KL, f"|vllm_kl| must be below {MOST_VLLM_KL}, got {gaps}")
+    return f"engine and policy compute the same log-probabilities: |vllm_kl| at most {most:.1e}"
+
+
+def _weights(run: RunFolder) -> str:
+    rows = list(_by_step(run.path / "rehearsal" / "weights.jsonl").values())
+    _demand(bool(rows), "no weights were compared")
+    for row in rows:
+        for engine in row["engines"]:
+            _same_weights(row["step"], row["policy"], engine)
+    engines = len(rows[-1]["engines"])
+    return f"weights of {engines} engine(s) equal the policy's after each of {len(rows)} updates"
+
+
+def _same_weights(step: int, policy: dict[str, Any], engine: dict[str, Any]) -> None:
+    # vLLM fuses some matrices, and fills the vocabulary up with rows of zeros: what both know under
+    # one name and size is compared alone, the rest in its sums.
+    shared = [name for name in policy if name in engine and policy[name][0] == engine[name][0]]
+    rest = [
+        np.sum([sums[1:] for name, sums in one.items() if name not in shared] or [[0.0]], axis=0)
+        for one in (policy, engine)
+    ]
+    pairs = [(name, policy[name][1:], engine[name][1:]) for name in shared]
+    for name, ours, theirs in [*pairs, ("the sum of the fused matrices", *rest)]:
+        close = np.allclose(ours, theirs, rtol=1e-9, atol=0.0)
+        _demand(close, f"after step {step}, {name} differs: policy {ours}, engine {theirs}")
+
+
+def _controller(run: RunFolder) -> str:
+    rows = _by_step(run.path / "rehearsal" / "advantages.jsonl")
+    count = 0
+    for row in rows.values():
+        controller = ParetoPO(run.config.paretopo, steps_per_epoch=None)
+        controller.load_state_dict(row["before"])
+        wanted = controller.advantages(np.array(row["vectors"])) - np.array(row["punished"])
+        _demand(
+            bool(np.array_equal(wanted, np.array(row["advantages"]))),
+            f"the advantages of step {row['step']} are not those of the controller",
+        )
+        count += wanted.size
+    return f"advantages of {count} rollouts recomputed from the recorded reward vectors: equal"
+
+
+def _buffer(run: RunFolder) -> str:
+    given = {
+        step: np.array(row["advantages"]).reshape(-1)
+        for step, row in _by_step(run.path / "rehearsal" / "advantages.jsonl").items()
+    }
+    ranks = [_by_step(path) for path in sorted((run.path / "rehearsal").glob("buffer-*.jsonl"))]
+    _demand(bool(ranks), "no process of the policy recorded what it got")
+    nonzero = 0
+    for step, wanted in given.items():
+        seen: dict[int, list[float]] = {}
+        for rank in ranks:
+            for number, low, high, tokens in rank[step]["samples"]:
+                seen[int(number)] = [low, high, tokens]
+        _demand(sorted(seen) == list(range(len(wanted))), f"samples are missing at step {step}")
+        for number, value in enumerate(wanted):
+            low, high, tokens = seen[number]
+            value = float(np.float32(value)) if tokens else 0.0
+            _demand(
+                low == high == value,
+                f"sample {number} of step {step} has the advantage {value}, the replay buffer "
+                f"got {low} to {high}",
+            )
+            nonzero += value != 0 and not math.isnan(value)
+    total = sum(map(len, given.values()))
+    return (
+        f"replay buffers got the controller's advantages: {total} rollouts, {nonzero} of them not 0"
+    )
+
+
+def _by_step(path: Path) -> dict[int, Any]:
+    """The last row of every step: a resumed run does some again."""
+    return {row["step"]: row for row in _lines(path)}
+
+
+def _lines(path: Path) -> list[Any]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _demand(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise RehearsalFailed(otherwise)

@@ -1,0 +1,111 @@
+"""What a rehearsal changes of a configuration: sizes, and what a CPU cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from paretopo_core.integrations.openrlhf.policy import SMALL, TINY
+from paretopo_core.training.cluster import FROM_TASK
+from paretopo_core.training.config import RunConfig
+
+_STEPS = 4
+_MOST_PROMPTS, _MOST_POINTS, _MOST_TOKENS = 8, 4, 96
+_ON_A_GPU_ONLY = {"--vllm.enable_sleep", "--ds.enable_sleep"}
+
+
+def rehearsed(config: RunConfig, *, steps: int | None = None) -> RunConfig:
+    """The configuration at a size for two CPU cores, on the same kind of cluster.
+
+    Stages, methods, ZeRO stage, synchronous or not, who shares GPUs with whom: as they are. At most
+    two processes of the policy and two engines. A model of the user's is replaced by a tiny one
+    and so is the size of a step; the bundled tiny policy is rehearsed as it stands.
+
+    Args:
+        config: What is to be rehearsed.
+        steps: Training steps, by default 4 or as many as the configuration has.
+    """
+    cluster, optimiser = config.openrlhf, config.optimiser
+    policies = min(cluster.nodes * cluster.gpus_per_node, 2)
+    engines = policies if cluster.colocate else min(cluster.engines, 2)
+    small: dict[str, Any] = {
+        "nodes": 1,
+        "gpus_per_node": policies,
+        "engines": engines,
+        "engine_gpus": 1,
+        "eager_engine": True,
+        "attention": "eager",
+        "packing": False,
+        "max_tokens_per_gpu": 0,
+        "wandb_project": "none",
+    }
+    count = steps or min(optimiser.steps, _STEPS)
+    sized: dict[str, Any] = {"steps": count, "micro_batch": 0}
+    if config.model.path != TINY:
+        tokens = min(optimiser.max_completion_tokens, _MOST_TOKENS)
+        sized |= {
+            "prompts_per_step": min(optimiser.prompts_per_step, _MOST_PROMPTS),
+            "group_size": min(optimiser.group_size, _MOST_POINTS),
+            "max_completion_tokens": tokens,
+        }
+        small |= {"max_length": 0, "overlong_buffer": min(cluster.overlong_buffer, tokens // 2)}
+    small_optimiser = replace(optimiser, **sized)
+    half = max(1, count // 2)
+    first = _first_stage(config, small_optimiser.prompts_per_step)
+    model = config.model
+    if model.path != TINY:
+        model = replace(model, path=f"{SMALL}{model.path}", layers=2, width=64, heads=2)
+    return replace(
+        config,
+        model=model,
+        openrlhf=replace(cluster, **small),
+        optimiser=small_optimiser,
+        # Both stages are crossed where the configuration has two.
+        paretopo=replace(config.paretopo, stage1_steps=min(first, half)),
+        evaluation=replace(config.evaluation, every=min(config.evaluation.every, half)),
+        run=replace(config.run, checkpoint_every=min(config.run.checkpoint_every, half)),
+    )
+
+
+def rehearsed_options(words: Sequence[str]) -> list[str]:
+    """OpenRLHF's options without what only a GPU does; the weights travel by another way."""
+    kept = [word for word in words if word not in _ON_A_GPU_ONLY]
+    return [*kept, "--vllm.sync_backend", "gloo"]
+
+
+def _first_stage(config: RunConfig, prompts_per_step: int) -> int:
+    """Steps of stage 1; a pass over a file counts as endless here."""
+    given = config.paretopo.stage1_steps
+    if given != "epoch":
+        return int(given)
+    if config.openrlhf.prompts != FROM_TASK:
+        return config.optimiser.steps
+    return max(1, config.task.prompts // prompts_per_step)
+
+
+def not_covered(before: RunConfig) -> list[str]:
+    """What a rehearsal of this configuration leaves to a GPU."""
+    cluster = before.openrlhf
+    told = [
+        "NCCL and CUDA IPC: weights travelled through a TCP store",
+        "bfloat16 kernels, attention and CUDA graphs of a GPU; speed and memory",
+    ]
+    if before.model.path != TINY:
+        told.append(f"{before.model.path}: a small model with random weights and its tokenizer")
+    if cluster.colocate:
+        told.append("sleeping engines and policies: all stayed in memory")
+    if cluster.engine_gpus > 1:
+        told.append(f"engines on {cluster.engine_gpus} GPUs each: tensor parallel")
+    if cluster.nodes * cluster.gpus_per_node > 2 or cluster.engines > 2:
+        told.append(
+            f"{cluster.nodes} x {cluster.gpus_per_node} policy GPUs and {cluster.engines} engines: "
+            "two of each at most"
+        )
+    if cluster.packing:
+        told.append("packed samples and micro-batches by tokens: they need flash-attn")
+    if cluster.attention != "eager":
+        told.append(f"attention {cluster.attention}: eager stood in")
+    if cluster.wandb_project != "none":
+        told.append("Weights & Biases")
+    return told

@@ -1,0 +1,68 @@
+"""The processes of a rehearsal that also report what reached them: engine and policy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from openrlhf.trainer.ray import vllm_engine
+
+from paretopo_core.integrations.openrlhf.actor import ParetoPolicyActor
+from paretopo_core.integrations.openrlhf.rehearsal import WORKER, digest
+from paretopo_core.integrations.openrlhf.trainer import plain_class
+from paretopo_core.integrations.openrlhf.weights import sent_parameters
+
+
+class CpuEngine(plain_class(vllm_engine.RolloutRayActor)):  # type: ignore[misc]
+    """A rollout engine whose worker knows no CUDA."""
+
+    async def __init__(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[misc]
+        kwargs["worker_extension_cls"] = WORKER
+        await super().__init__(*args, **kwargs)
+
+    async def weight_digest(self) -> dict[str, list[float]]:
+        """Digest of the weights that the engine computes with."""
+        first: dict[str, list[float]] = (await self.llm.collective_rpc("weight_digest"))[0]
+        return first
+
+
+class RehearsedPolicyActor(ParetoPolicyActor):
+    """Writes down the advantages that reach its replay buffer."""
+
+    def init_model_from_pretrained(self, strategy: Any, *args: Any, **kwargs: Any) -> Any:
+        """Note where to write, then load."""
+        self._folder = Path(strategy.args.paretopo.rehearsal)
+        self._appended: list[list[float]] = []
+        super().init_model_from_pretrained(strategy, *args, **kwargs)
+        self._step = int(self.checkpoint_states.get("global_step", 0))
+
+    def append(self, experience: Any) -> None:
+        """Into the buffer, and onto the record: number of the sample, least and most advantage."""
+        rows = zip(experience.index, experience.advantages, experience.action_mask, strict=True)
+        for number, advantages, mask in rows:
+            own = advantages[mask.bool()]
+            span = [float(own.min()), float(own.max())] if len(own) else [0.0, 0.0]
+            self._appended.append([number, *span, int(mask.sum())])
+        super().append(experience)
+
+    def fit(self, *args: Any, **kwargs: Any) -> Any:
+        """The update; one line of the record."""
+        self._step += 1
+        path = self._folder / f"buffer-{self._rank}.jsonl"
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"step": self._step, "samples": self._appended}) + "\n")
+        self._appended = []
+        return super().fit(*args, **kwargs)
+
+    def weight_digest(self) -> dict[str, list[float]]:
+        """Digest of the weights that are trained, gathered from all processes."""
+        import deepspeed
+
+        model = self.actor.model.module
+        sums: dict[str, list[float]] = {}
+        for name, parameter in sent_parameters(model):
+            partitioned = self.strategy.args.ds.zero_stage == 3
+            with deepspeed.zero.GatheredParameters([parameter], enabled=partitioned):
+                sums |= digest([(name, parameter)])
+        return sums

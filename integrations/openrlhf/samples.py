@@ -1,0 +1,83 @@
+"""Generation: groups are scored as they come, and dropped by what their reward vectors say.
+
+OpenRLHF filters by the mean of `scores`, so a group that is all right is lost even if its calls
+differ. Here the scores of a finished group are set to what makes that filter keep or drop it, so
+that OpenRLHF's own refilling, which never lets an engine wait, stays in charge.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ray
+import torch
+from openrlhf.trainer.ppo_utils.samples_generator import SamplesGenerator
+from openrlhf.utils.logging_utils import init_logger
+
+from paretopo_core.integrations.openrlhf.rollouts import (
+    ECONOMY,
+    UnexpectedOpenRLHF,
+    checked_logs,
+    rollouts_of,
+)
+
+logger = init_logger(__name__)
+
+
+class ParetoSamplesGenerator(SamplesGenerator):
+    """OpenRLHF's generator with the brain's scores; ends after `steps` batches, all full."""
+
+    def __init__(self, strategy: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(strategy, *args, **kwargs)
+        self._brain = ray.get_actor(strategy.args.paretopo.brain)
+        self._steps = strategy.args.paretopo.steps
+        self._batches: int | None = None
+        self._group: list[Any] = []
+        self._evaluating = False
+
+    def generate_samples(self, **kwargs: Any) -> Any:
+        """One full training batch, or none."""
+        if self._batches is None:  # a resumed run has done some
+            self._batches = int(ray.get(self._brain.steps_done.remote()))
+        if self._batches >= self._steps:
+            return [], None, 0, True
+        samples, rate, consumed, exhausted = super().generate_samples(**kwargs)
+        rollout = self.args.rollout
+        if len(samples) < rollout.batch_size * rollout.n_samples_per_prompt:
+            # A part of a batch would leave gradients behind without an optimiser step.
+            if samples:
+                logger.info(f"{len(samples)} rollouts at the end of a pass, no whole step: dropped")
+            return [], rate, consumed, exhausted
+        self._batches += 1
+        return samples, rate, consumed, exhausted
+
+    def generate_eval_samples(self, **kwargs: Any) -> Any:
+        """All held-out rollouts; these are scored when all are there."""
+        self._evaluating = True
+        try:
+            return super().generate_eval_samples(**kwargs)
+        finally:
+            self._evaluating = False
+
+    def _process_response_into_experience(self, response: Any, **kwargs: Any) -> Any:
+        checked_logs(response["prompt"], response["label"], response.get("extra_logs") or {})
+        experience = super()._process_response_into_experience(response, **kwargs)
+        if not self._evaluating:
+            self._group.append(experience)
+            if len(self._group) == self.args.rollout.n_samples_per_prompt:
+                group, self._group = self._group, []
+                self._score(group)
+        return experience
+
+    def _score(self, group: list[Any]) -> None:
+        rollouts = [rollouts_of(one)[0] for one in group]
+        if len({one.prompt_id for one in rollouts}) != 1:
+            raise UnexpectedOpenRLHF(
+                "the rollouts of one answer must belong to one prompt, got "
+                f"{sorted({one.prompt_id for one in rollouts})}"
+            )
+        economy, teaches = ray.get(self._brain.score.remote(rollouts))
+        low, high = self.args.algo.dynamic_filtering_range
+        for experience, paid in zip(group, economy, strict=True):
+            experience.info[ECONOMY] = torch.tensor([paid], dtype=torch.float64)
+            experience.scores = torch.tensor([(low + high) / 2 if teaches else high])

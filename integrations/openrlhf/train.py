@@ -1,0 +1,103 @@
+"""`paretopo train` on OpenRLHF: prepare, start Ray, run OpenRLHF's command with our classes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from paretopo_core.integrations.interrupt import Interrupt
+from paretopo_core.integrations.openrlhf.environment import worker_environment
+from paretopo_core.integrations.openrlhf.failures import in_words
+from paretopo_core.integrations.openrlhf.options import gpus_needed, openrlhf_options
+from paretopo_core.integrations.openrlhf.prepare import prepare
+from paretopo_core.integrations.openrlhf.rehearsal import (
+    prepare_process,
+    start_ray,
+    use_cpu_engines,
+)
+from paretopo_core.integrations.openrlhf.rehearsal_checks import check, told
+from paretopo_core.integrations.openrlhf.rehearsal_plan import rehearsed_options
+from paretopo_core.integrations.openrlhf.version import openrlhf_version
+from paretopo_core.training.config import RunConfig
+from paretopo_core.training.keys import ConfigError
+from paretopo_core.training.records import RunFolder
+
+
+def train(
+    config: RunConfig, run: RunFolder, *, resume: bool = False, options: Sequence[str] = ()
+) -> None:
+    """Run a configuration to its end; records, checkpoints and the model go to the run folder.
+
+    Args:
+        config: What to do.
+        run: Where it is kept; on a cluster, a folder that every machine sees.
+        resume: Go on from OpenRLHF's last checkpoint (or from the beginning).
+        options: Further options of OpenRLHF, which win over the configuration.
+
+    Raises:
+        ConfigError: The installed OpenRLHF does not fit, a file is missing or wrong, or the
+            configuration asks for what OpenRLHF cannot do.
+        BadRollout: The agent failed, hung, or returned no finite reward; names the prompt.
+        RuntimeError: Training ended before its last step.
+    """
+    version = openrlhf_version()
+    rehearsal = bool(run.manifest.get("rehearsal"))
+    if rehearsal:
+        (run.path / "rehearsal").mkdir(exist_ok=True)
+        prepare_process()
+    with Interrupt() as interrupt:
+        files = prepare(config, run, lambda: interrupt.came)
+    words = openrlhf_options(config, run, files, version, resume=resume)
+    if rehearsal:
+        words = rehearsed_options(words)
+    _run([*words, *options], config, run, files.prompt_count, resume, rehearsal)
+    if rehearsal:
+        print(told(check(run), run.manifest["rehearsal"]))
+
+
+def _run(
+    words: Sequence[str],
+    config: RunConfig,
+    run: RunFolder,
+    prompts: int,
+    resume: bool,
+    rehearsal: bool,
+) -> None:
+    import ray
+
+    # An engine starts processes below its own. Killed, it could not end them, and they would keep a
+    # GPU's memory: Ray is to see to it. Read where Ray itself is started.
+    os.environ.setdefault("RAY_process_group_cleanup_enabled", "true")
+    if rehearsal:
+        start_ray(gpus_needed(words), worker_environment(config))
+        use_cpu_engines()
+        from paretopo_core.integrations.openrlhf.rehearsal_processes import RehearsedPolicyActor
+
+        policy: type = RehearsedPolicyActor
+    else:
+        ray.init(runtime_env={"env_vars": worker_environment(config)})
+        known = int(ray.cluster_resources().get("GPU", 0))
+        if known < gpus_needed(words):  # OpenRLHF would wait for them without a word
+            ray.shutdown()
+            raise ConfigError(
+                f"openrlhf: the run needs {gpus_needed(words)} GPUs, and Ray knows of {known}; "
+                "start Ray on more machines, or change nodes, gpus_per_node and engines"
+            )
+        from paretopo_core.integrations.openrlhf.actor import ParetoPolicyActor
+
+        policy = ParetoPolicyActor
+    from paretopo_core.integrations.openrlhf.launch import run_command, start_brain
+
+    try:
+        brain = start_brain(run, prompts, rehearsal=rehearsal)
+        run_command(words, config, run, policy, brain, resuming=resume, rehearsal=rehearsal)
+        done = ray.get(brain.steps_done.remote())
+    except ray.exceptions.RayError as error:
+        raise in_words(error, str(run.path)) from error
+    finally:
+        ray.shutdown()
+    if done < config.optimiser.steps:
+        raise RuntimeError(
+            f"the prompts ran out after {done} of {config.optimiser.steps} steps: too few groups "
+            "teach anything; turn openrlhf.dynamic_sampling off, or give more prompts"
+        )

@@ -1,0 +1,124 @@
+"""The trainer: OpenRLHF's, with evaluations that reach the brain and a state that is kept.
+
+An evaluation is due before the first step, every `evaluation.every` steps and after the last. It
+comes before the checkpoint of its step, so that a resumed run knows its outcome.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import ray
+import torch
+from openrlhf.trainer import ppo_trainer
+from openrlhf.utils.logging_utils import init_logger
+
+from paretopo_core.integrations.openrlhf.experience import ParetoExperienceMaker
+from paretopo_core.integrations.openrlhf.rollouts import rollouts_of
+from paretopo_core.integrations.openrlhf.samples import ParetoSamplesGenerator
+
+logger = init_logger(__name__)
+
+_STATE = "paretopo"  # name of our part of OpenRLHF's checkpoint
+
+
+def plain_class(remote: Any) -> Any:
+    """The class that `ray.remote` was applied to."""
+    return remote.__ray_metadata__.modified_class
+
+
+class ParetoTraining:
+    """Mixin before a trainer of OpenRLHF, synchronous or not."""
+
+    args: Any
+    strategy: Any
+    samples_generator: Any
+    eval_dataloader: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # OpenRLHF looks these names up when its trainer is made, in this very process.
+        ppo_trainer.RemoteExperienceMaker = ParetoExperienceMaker
+        ppo_trainer.SamplesGenerator = ParetoSamplesGenerator
+        super().__init__(*args, **kwargs)
+        self._brain = ray.get_actor(self.args.paretopo.brain)
+        self._restored = False
+
+    def restore_best_checkpoint_state(self, checkpoint_states: Any) -> None:
+        """Where OpenRLHF has loaded its checkpoint, or found none: begin, or go on."""
+        super().restore_best_checkpoint_state(checkpoint_states)  # type: ignore[misc]
+        if self._restored:
+            return
+        self._restored = True
+        if checkpoint_states and checkpoint_states["global_step"] > 0:
+            ray.get(self._brain.restore.remote(checkpoint_states[_STATE]))
+            return
+        if self.args.paretopo.resuming:
+            ray.get(self._brain.restore.remote(None))
+        self._evaluate_now(0)
+
+    def ppo_train(self, *args: Any, **kwargs: Any) -> Any:
+        """Update the policy, at the learning rate that the controller wants."""
+        if self.args.paretopo.scales_learning_rate:
+            factor = ray.get(self._brain.learning_rate_factor.remote())
+            group = self.actor_model_group  # type: ignore[attr-defined]
+            ray.get(group.async_run_method(method_name="scale_learning_rate", factor=factor))
+        return super().ppo_train(*args, **kwargs)  # type: ignore[misc]
+
+    def save_logs_and_checkpoints(
+        self, global_step: int, logs_dict: Any = None, client_states: Any = None
+    ) -> None:
+        """Record the step, evaluate if it is time, then log and save as OpenRLHF does."""
+        logs = dict(logs_dict or {})
+        numbers = {name: float(v) for name, v in logs.items() if isinstance(v, int | float)}
+        ours = ray.get(self._brain.record_step.remote(global_step, numbers))
+        logger.info(f"step {global_step} of {self.args.paretopo.steps}: {_shown(ours)}")
+        logs |= ours
+        if self.args.paretopo.rehearsal:
+            self._note_weights(global_step)
+        due = global_step % self.args.paretopo.evaluate_every == 0
+        if due or global_step == self.args.paretopo.steps:
+            self._evaluate_now(global_step)
+        states = {**(client_states or {}), _STATE: ray.get(self._brain.state.remote())}
+        super().save_logs_and_checkpoints(global_step, logs, states)  # type: ignore[misc]
+
+    @torch.no_grad()
+    def _evaluate_now(self, step: int) -> None:
+        began = time.perf_counter()
+        sampling = {
+            **self._sampling(),
+            "temperature": self.args.eval.temperature,
+            "n_samples_per_prompt": self.args.eval.n_samples_per_prompt,
+        }
+        samples = self.samples_generator.generate_eval_samples(**sampling)
+        rollouts = [one for sample in samples for one in rollouts_of(sample)]
+        seconds = time.perf_counter() - began
+        outcome = ray.get(self._brain.observe.remote(step, rollouts, seconds))
+        logger.info(f"step {step} of {self.args.paretopo.steps}, held out: {_shown(outcome)}")
+        for tracker in (self.wandb_logger, self.tensorboard_logger):  # type: ignore[attr-defined]
+            if tracker is not None:
+                tracker.log_eval(step, outcome)
+
+    def _note_weights(self, step: int) -> None:
+        """A rehearsal compares what is trained with what the engines compute with."""
+        group = self.actor_model_group  # type: ignore[attr-defined]
+        policy = ray.get(group.async_run_method(method_name="weight_digest"))[0]
+        engines = ray.get([engine.weight_digest.remote() for engine in self.vllm_engines])  # type: ignore[attr-defined]
+        path = Path(self.args.paretopo.rehearsal) / "weights.jsonl"
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"step": step, "policy": policy, "engines": engines}) + "\n")
+
+    def _sampling(self) -> dict[str, Any]:
+        """Keyword arguments of generation."""
+        sampling: dict[str, Any] = self.generate_kwargs  # type: ignore[attr-defined]
+        return sampling
+
+
+def _shown(numbers: dict[str, float]) -> str:
+    return ", ".join(f"{name.removeprefix('paretopo/')} {v:.3g}" for name, v in numbers.items())
+
+
+class ParetoPPOTrainer(ParetoTraining, plain_class(ppo_trainer.PPOTrainer)):  # type: ignore[misc]
+    """The synchronous trainer."""

@@ -1,0 +1,75 @@
+"""The asynchronous trainer: one process generates, another trains; both talk to the one brain.
+
+Evaluations are made by the training process, between two of its updates, so that the policy of a
+step is what is evaluated. OpenRLHF's own asynchronous evaluation runs beside the next update.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ray
+from openrlhf.trainer import ppo_trainer_async
+from openrlhf.trainer.ppo_trainer import prepare_datasets
+
+from paretopo_core.integrations.openrlhf.samples import ParetoSamplesGenerator
+from paretopo_core.integrations.openrlhf.trainer import ParetoTraining, plain_class
+
+
+class GenerateSamplesActor(plain_class(ppo_trainer_async.GenerateSamplesActor)):  # type: ignore[misc]
+    """The generating process."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        ppo_trainer_async.SamplesGenerator = ParetoSamplesGenerator
+        super().__init__(*args, **kwargs)
+
+
+class TrainingActor(ParetoTraining, plain_class(ppo_trainer_async.TrainingActor)):  # type: ignore[misc]
+    """The training process, which also evaluates."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._generation: dict[str, Any] = kwargs.pop("generation")
+        super().__init__(*args, **kwargs)
+        _, self.eval_dataloader, _ = prepare_datasets(self.strategy, self.tokenizer)
+        self.samples_generator = ParetoSamplesGenerator(
+            strategy=self.strategy,
+            prompts_dataloader=None,
+            eval_dataloader=self.eval_dataloader,
+            tokenizer=self.tokenizer,
+            vllm_engines=self.vllm_engines,
+        )
+
+    def _evaluate_now(self, step: int) -> None:
+        # Without the lock, the other process could fill the engines with training rollouts first.
+        ray.get(self.vllm_lock.acquire.remote())
+        try:
+            super()._evaluate_now(step)
+        finally:
+            ray.get(self.vllm_lock.release.remote())
+
+    def _sampling(self) -> dict[str, Any]:
+        return self._generation
+
+
+class ParetoPPOTrainerAsync(plain_class(ppo_trainer_async.PPOTrainerAsync)):  # type: ignore[misc]
+    """Starts both processes."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # The names are looked up in this process.
+        names = ("do_sample", "max_len", "max_new_tokens", "temperature", "top_p")
+        generation = {name: kwargs[name] for name in names if name in kwargs}
+        training = ray.remote(TrainingActor)
+        ppo_trainer_async.GenerateSamplesActor = ray.remote(GenerateSamplesActor)
+        ppo_trainer_async.TrainingActor = _With(training, generation=generation)
+        super().__init__(*args, **kwargs)
+
+
+class _With:
+    """A remote class with some of its arguments given already."""
+
+    def __init__(self, remote: Any, **given: Any) -> None:
+        self._remote, self._given = remote, given
+
+    def remote(self, *args: Any, **kwargs: Any) -> Any:
+        """Make the actor."""
+        return self._remote.remote(*args, **kwargs, **self._given)

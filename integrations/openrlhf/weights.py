@@ -1,0 +1,51 @@
+"""The weights that engines get: the policy's own, or with LoRA adapters added to what they adapt.
+
+OpenRLHF sends a policy's parameters under the names that PEFT gives them, which no engine knows.
+Here the sum of each matrix and its adapter is made anew for every transfer and sent under the
+matrix's own name; the policy itself is not touched, so nothing drifts by merging back and forth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+_WRAPPED, _LAYER, _ADAPTER = "base_model.model.", ".base_layer", ".lora_"
+
+
+def sent_parameters(model: Any) -> Iterator[tuple[str, Any]]:
+    """Name and value of every parameter as an engine knows it."""
+    if not hasattr(model, "peft_config"):
+        yield from model.named_parameters()
+        return
+    adapted = {
+        f"{name}{_LAYER}.weight": layer
+        for name, layer in model.named_modules()
+        if hasattr(layer, "get_delta_weight") and hasattr(layer, "base_layer")
+    }
+    for name, parameter in model.named_parameters():
+        if _ADAPTER in name:
+            continue
+        if name in adapted:
+            (adapter,) = adapted[name].active_adapters
+            delta = adapted[name].get_delta_weight(adapter)
+            parameter = (parameter.detach() + delta.to(parameter.dtype)).detach()
+        yield name.removeprefix(_WRAPPED).replace(_LAYER, ""), parameter
+
+
+@contextmanager
+def sending(trainer: Any) -> Iterator[None]:
+    """Let OpenRLHF's transfer see `sent_parameters` while entered."""
+    actor = trainer.actor
+    model = actor.model.module
+    if not hasattr(model, "peft_config"):
+        yield
+        return
+    shown = SimpleNamespace(named_parameters=lambda: sent_parameters(model))
+    trainer.actor = SimpleNamespace(model=SimpleNamespace(module=shown), is_vlm=False)
+    try:
+        yield
+    finally:
+        trainer.actor = actor

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The tests on the real OpenRLHF, Ray, DeepSpeed and vLLM, on a CPU; closes with `N passed, N failed`.
+# Usage: scripts/test_openrlhf_cpu.sh [--short] [FOLDER]
+#   --short   one synchronous run of both stages, as .ci/run does it; else everything, about 25 min
+#   FOLDER    the environment of scripts/install_openrlhf_cpu.sh, made if it is not there
+set -euo pipefail
+cd "$(dirname "$0")/.."
+chosen=()
+if [ "${1:-}" = "--short" ]; then
+    chosen=(-m openrlhf_short)
+    shift
+fi
+venv=${1:-.venv-openrlhf}
+[ -x "$venv/bin/paretopo" ] || bash scripts/install_openrlhf_cpu.sh "$venv"
+
+results=$(mktemp)
+trap 'rm -f "$results"' EXIT
+status=0
+"$venv/bin/python" -m pytest tests/integrations/test_openrlhf_run.py \
+    tests/integrations/test_openrlhf_parts.py "${chosen[@]}" --junitxml "$results" || status=$?
+"$venv/bin/python" - "$results" <<'PYTHON'
+import sys
+from xml.etree import ElementTree
+
+suite = ElementTree.parse(sys.argv[1]).getroot().find("testsuite")
+count = {name: int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped")}
+failed = count["failures"] + count["errors"]
+print(f"{count['tests'] - failed - count['skipped']} passed, {failed} failed")
+PYTHON
+exit "$status"
