@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import subprocess
 import sys
 import types
@@ -141,9 +143,9 @@ def test_a_folder_that_cannot_be_made_ends_in_one_line(trainer, toml, capsys):
 
 
 def test_missing_packages_are_named_with_the_cure(toml, tmp_path, monkeypatch, capsys):
-    find = cli.importlib.util.find_spec
+    find = importlib.util.find_spec
     monkeypatch.setattr(
-        cli.importlib.util, "find_spec", lambda name: None if name == "trl" else find(name)
+        importlib.util, "find_spec", lambda name: None if name == "trl" else find(name)
     )
     assert cli.main(["train", str(toml)]) == 2
     error = capsys.readouterr().err
@@ -163,7 +165,7 @@ def test_ctrl_c_while_packages_load_is_noted(trainer, toml, tmp_path, monkeypatc
     def interrupted(name):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.importlib, "import_module", interrupted)
+    monkeypatch.setattr(importlib, "import_module", interrupted)
     assert cli.main(["train", str(toml)]) == 130
     (path,) = (tmp_path / "runs").iterdir()
     assert RunFolder.open(path).manifest["status"] == "interrupted"

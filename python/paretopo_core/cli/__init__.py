@@ -1,0 +1,89 @@
+"""The command line: ``paretopo info | train | report | bench | serve-search``, a file each.
+
+Every subcommand imports what it needs when it runs, so that ``paretopo --help`` is quick and
+``paretopo info`` works where only NumPy is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from paretopo_core.cli.bench import add_bench
+from paretopo_core.cli.info import add_info
+from paretopo_core.cli.refusal import Refusal, refuse
+from paretopo_core.cli.report import add_report
+from paretopo_core.cli.serve_search import add_serve_search
+from paretopo_core.cli.subcommands import Run
+from paretopo_core.cli.train import add_train
+
+_WRONG_INPUT = 2
+_INTERRUPTED = 130  # 128 + SIGINT, what shells expect
+
+_EXAMPLES = """\
+examples:
+  paretopo info                                   what is installed, and on what machine
+  paretopo train examples/calculator.toml         train; a run folder appears under runs/
+  paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
+  paretopo report runs/RUN                        draw table and pictures again
+  paretopo bench --quick                          time the core against its peers
+  paretopo serve-search corpus.jsonl              answer searches in a corpus, for training
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, 2 for wrong input, 130 after Ctrl-C.
+
+    Args:
+        arguments: the words after ``paretopo``; those of the process by default. What stands
+            behind ``--`` is handed on by ``train``.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    own = words[: words.index("--")] if "--" in words else words
+    options = words[len(own) + 1 :]
+    parsed = _parser().parse_args(own)
+    run: Run = parsed.run
+    try:
+        if options and not parsed.hands_on:
+            refuse(f"only train hands options on, got -- {' '.join(options)}")
+        return run(parsed, options)
+    except Refusal as refusal:
+        print(f"paretopo: {refusal}", file=sys.stderr)
+        return _WRONG_INPUT
+    except KeyboardInterrupt:
+        print("paretopo: interrupted", file=sys.stderr)
+        return _INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="paretopo",
+        description="Multi-objective training of tool-using language models.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def add(
+        name: str,
+        run: Run,
+        purpose: str,
+        description: str,
+        examples: str | None = None,
+        *,
+        hands_on: bool = False,
+    ) -> argparse.ArgumentParser:
+        command = commands.add_parser(
+            name,
+            help=purpose,
+            description=description,
+            epilog=examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.set_defaults(run=run, hands_on=hands_on)
+        return command
+
+    for add_command in (add_info, add_train, add_report, add_bench, add_serve_search):
+        add_command(add)
+    return parser

@@ -1,0 +1,49 @@
+"""``paretopo report``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from paretopo_core.cli.refusal import need, refuse
+from paretopo_core.cli.subcommands import Add
+
+_EXAMPLES = """\
+examples:
+  paretopo report runs/A                    writes runs/A/report/
+  paretopo report runs/A runs/B runs/C      lays them over each other, in runs/comparison/
+  paretopo report runs/A runs/B --out figures
+
+Reads the records of the runs only: nothing is evaluated again.
+"""
+
+
+def add_report(add: Add) -> None:
+    """Tables and pictures of runs."""
+    parser = add(
+        "report",
+        _run,
+        "tables and pictures of runs",
+        "Table before and after, picture of the front, picture of the dynamics.",
+        _EXAMPLES,
+    )
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run folder")
+    parser.add_argument("--out", metavar="DIR", help="where to write")
+
+
+def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
+    from pathlib import Path
+
+    from paretopo_core.training.config import ConfigError
+    from paretopo_core.training.records import RunFolder
+
+    need("matplotlib")
+    from paretopo_core.training.report import write_report
+
+    try:
+        runs = [RunFolder.open(path) for path in arguments.runs]
+        out = None if arguments.out is None else Path(arguments.out)
+        print(write_report(runs, out))
+    except (ConfigError, OSError, ValueError) as error:
+        refuse(str(error))
+    return 0
