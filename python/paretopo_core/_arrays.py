@@ -73,6 +73,11 @@ class Batch:
         return tuple(self.values.shape[:-2])
 
     @property
+    def per_point(self) -> tuple[int, ...]:
+        """The shape of one number for each point."""
+        return tuple(self.values.shape[:-1])
+
+    @property
     def points(self) -> int:
         """Points in each group."""
         return int(self.values.shape[-2])

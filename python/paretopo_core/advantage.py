@@ -87,7 +87,7 @@ def pareto_advantage(
 
     batch = Batch.of(rewards, name="rewards", mask=mask)
     weight = vector_of(weights, batch.objectives, "weights", scalar=False)
-    shape = (*batch.leading, batch.points)
+    shape = batch.per_point
     dtype = batch.float_name
     advantages = batch.empty(shape, dtype)
     ranks = batch.empty(shape, "int32") if return_ranks else None

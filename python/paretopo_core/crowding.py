@@ -42,7 +42,7 @@ def crowding_distance(points: ArrayT, *, mask: Any = None) -> ArrayT:
         distances: ArrayT = torch_ops.crowding_distance(points, mask)
         return distances
     batch = Batch.of(points, mask=mask)
-    distances = batch.empty((*batch.leading, batch.points), "float64")
+    distances = batch.empty(batch.per_point, "float64")
     view = batch.view()
     scratch = batch.scratch(view, "crowding_distance")
     _core.crowding_distance(view, batch.address(distances), batch.address(scratch))

@@ -50,7 +50,7 @@ def pareto_rank(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
         ranks: ArrayT = torch_ops.pareto_rank(points, maximise, mask)
         return ranks
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    ranks = batch.empty((*batch.leading, batch.points), "int32")
+    ranks = batch.empty(batch.per_point, "int32")
     view = batch.view()
     scratch = batch.scratch(view, "pareto_rank")
     _core.pareto_rank(view, batch.address(ranks), batch.address(scratch))
@@ -91,7 +91,7 @@ def is_nondominated(
         chosen: ArrayT = torch_ops.is_nondominated(points, maximise, bool(keep_weakly), mask)
         return chosen
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    chosen = batch.empty((*batch.leading, batch.points), "bool")
+    chosen = batch.empty(batch.per_point, "bool")
     view = batch.view()
     scratch = batch.scratch(view, "is_nondominated")
     _core.is_nondominated(view, bool(keep_weakly), batch.address(chosen), batch.address(scratch))

@@ -155,7 +155,7 @@ def hv_contributions(
         return contributions
     batch = Batch.of(points, maximise=maximise, mask=mask)
     corner = batch.reference(ref)
-    contributions = batch.empty((*batch.leading, batch.points), "float64")
+    contributions = batch.empty(batch.per_point, "float64")
     refused = _core.hv_contributions(
         batch.view(), host_address(corner), bool(ignore_dominated), batch.address(contributions)
     )
