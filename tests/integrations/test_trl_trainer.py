@@ -283,9 +283,8 @@ def test_two_processes_train_on_their_slices(tmp_path):
         )
         for rank in (0, 1)
     ]
-    for process in processes:
-        errors = process.communicate(timeout=300)[1]
-        assert process.returncode == 0, errors
+    errors = [process.communicate(timeout=300)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], errors
     parts = [np.load(tmp_path / f"{rank}.npz") for rank in (0, 1)]
     np.testing.assert_array_equal(parts[0]["rewards"], parts[1]["rewards"])
     np.testing.assert_array_equal(parts[0]["advantages"], parts[1]["advantages"])
@@ -306,6 +305,8 @@ def one_of_two_processes(folder: Path) -> None:
         advantages=trainer.advantages,
         trained_with=trainer.trained_with.numpy(),
     )
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()  # its threads would outlive what they use
 
 
 if __name__ == "__main__":
