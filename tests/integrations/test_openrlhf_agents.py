@@ -1,4 +1,4 @@
-"""The agents of the paper's two worlds, turn by turn; the tools behind them have their own tests."""
+"""The agents of the paper's two worlds, turn by turn; their tools have tests of their own."""
 
 from __future__ import annotations
 
