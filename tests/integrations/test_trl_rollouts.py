@@ -195,6 +195,7 @@ def test_the_model_itself_stops_at_the_string(tokenizer, pad_is_end):
     assert kinds["stopped"] < 32
 
 
+@pytest.mark.jail
 @pytest.mark.filterwarnings("ignore:You are using 'rollout_func'")
 def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
     """End to end: sampled text, real interpreter, rewards by calls, Pareto advantages."""

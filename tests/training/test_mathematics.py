@@ -9,6 +9,8 @@ import pytest
 
 from paretopo_core.training.rewards.mathematics import MathGrader, last_box, normalise_answer
 
+pytestmark = pytest.mark.jail
+
 
 @pytest.fixture(scope="module")
 def grader():

@@ -29,6 +29,7 @@ MODULES = [
 NOTHING = "timeout_decorator.timeout_decorator.TimeoutError: 'Timed Out'"
 
 
+@pytest.mark.jail
 @pytest.mark.parametrize("module", MODULES)
 def test_docstring_examples_run(module):
     found = doctest.testmod(importlib.import_module(f"paretopo_core.training.{module}"))

@@ -1,6 +1,6 @@
 """Programs run as scripts do, workers are replaced, and nothing is left behind.
 
-These tests need bubblewrap (apt-get install bubblewrap) and fail without it.
+These tests need bubblewrap (apt-get install bubblewrap), and are skipped without it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from processes import SECRET, alive, descendants, unharmed
 
 from paretopo_core.training.tools.python_interpreter import PythonInterpreter, SandboxError
 from paretopo_core.training.tools.sandbox import launch
+
+pytestmark = pytest.mark.jail
 
 
 @pytest.fixture(scope="module")

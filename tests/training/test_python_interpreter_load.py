@@ -12,6 +12,8 @@ from processes import descendants, resident
 
 from paretopo_core.training.tools.python_interpreter import PythonInterpreter
 
+pytestmark = pytest.mark.jail
+
 
 def open_descriptors():
     return len(list(Path("/proc/self/fd").iterdir()))

@@ -11,6 +11,7 @@ from paretopo_core.training.tasks.math import torl_prompt
 from paretopo_core.training.tasks.multihop import exact_answer, last_answer, search_r1_prompt
 
 
+@pytest.mark.jail
 @pytest.mark.parametrize("module", ["tasks.math", "tasks.multihop", "rewards.mathematics"])
 def test_docstring_examples_run(module):
     found = doctest.testmod(importlib.import_module(f"paretopo_core.training.{module}"))

@@ -15,6 +15,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf
 PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
+@pytest.mark.jail
 @pytest.mark.parametrize("example", PYTHON)
 def test_python_examples_run(example):
     exec(compile(example, "docs/tools.md", "exec"), {})
