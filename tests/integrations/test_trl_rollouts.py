@@ -16,11 +16,11 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers  # noq
 from transformers import GenerationConfig, PreTrainedTokenizerFast  # noqa: E402
 from trl import GRPOConfig  # noqa: E402
 
+from paretopo_core.integrations.huggingface.tiny_model import make_model  # noqa: E402
 from paretopo_core.integrations.trl import ParetoGRPOTrainer  # noqa: E402
 from paretopo_core.integrations.trl import rollouts as module  # noqa: E402
 from paretopo_core.integrations.trl.rewards import CallRewards  # noqa: E402
 from paretopo_core.integrations.trl.rollouts import ProtocolRollouts  # noqa: E402
-from paretopo_core.integrations.trl.tiny_model import make_model  # noqa: E402
 from paretopo_core.integrations.trl.tools import make_python_tool, make_search_tool  # noqa: E402
 from paretopo_core.training.config import ParetoPOConfig  # noqa: E402
 from paretopo_core.training.paretopo import ParetoPO  # noqa: E402
