@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+import time
 from dataclasses import replace
 from functools import partial
 
@@ -145,6 +146,14 @@ def test_a_run_measures_checks_and_resumes(tmp_path):
     ]
     assert all(row.wall_min_ms <= row.wall_median_ms for row in measured)
     assert [line.split()[1] for line in told] == ["uniform", "equal", "is"]
+
+
+def test_a_first_call_that_compiles_does_not_count(monkeypatch):
+    monkeypatch.setattr(timing, "_SLOW_CALL_S", 0.05)
+    pauses = iter([0.1])
+    work = Work(lambda: time.sleep(next(pauses, 0.0)))
+    times = timing.measure(work, lambda _: None, EFFORT)
+    assert times.wall_min_ms < 50
 
 
 @pytest.fixture

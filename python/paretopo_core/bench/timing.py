@@ -76,6 +76,8 @@ def measure(work: Work, check: Callable[[Any], str | None], effort: Effort) -> T
     if complaint is not None:
         raise WrongAnswer(complaint)
 
+    if first > _SLOW_CALL_S:  # it may have compiled: the next call tells
+        _, first, first_cpu = _sample(work, 1)
     calls = 1
     if work.fresh is None and first < _LEAST_SAMPLE_S:
         _, warm, _ = _sample(work, 1)  # the first call paid for caches and lazy imports
