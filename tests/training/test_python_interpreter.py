@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -81,13 +82,13 @@ def test_processes_of_their_own_are_allowed(python):
 
 def test_calls_share_nothing(python):
     leave = """if 1:
-        import builtins, os, sys
+        import builtins, os, sys, tempfile
         builtins.leaked = 1; sys.modules['leaked'] = 1
-        open('/tmp/leaked', 'w').close(); open('/dev/shm/leaked', 'w').close()
+        open(tempfile.gettempdir() + '/leaked', 'w').close(); open('/dev/shm/leaked', 'w').close()
     """
     find = """if 1:
-        import builtins, os, sys
-        print(os.listdir('/dev/shm'), os.path.exists('/tmp/leaked'))
+        import builtins, os, sys, tempfile
+        print(os.listdir('/dev/shm'), os.path.exists(tempfile.gettempdir() + '/leaked'))
         print('leaked' in sys.modules, 'leaked' in dir(builtins))
     """
     for _ in range(4):
@@ -231,7 +232,7 @@ def test_process_isolation_keeps_the_limits_and_warns(monkeypatch):
         python = PythonInterpreter(timeout=1.0, memory_mb=128, workers=1, isolation="process")
     with python:
         unharmed(python)
-        before = set(Path("/tmp").glob("paretopo-program-*"))
+        before = set(Path(tempfile.gettempdir()).glob("paretopo-program-*"))
         assert SECRET not in python.run("import os; print(os.environ)").stdout
         assert python.run("open('x', 'w').close()").returncode == 0
         assert python.run("while True: pass").limit == "time"
@@ -241,7 +242,7 @@ def test_process_isolation_keeps_the_limits_and_warns(monkeypatch):
         )
         assert daemon.seconds < 1
         assert python.run("while True: print('x' * 10000)").limit == "output"
-        assert set(Path("/tmp").glob("paretopo-program-*")) == before
+        assert set(Path(tempfile.gettempdir()).glob("paretopo-program-*")) == before
         unharmed(python)
 
 

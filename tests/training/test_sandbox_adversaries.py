@@ -84,9 +84,9 @@ CURIOUS = {
     "mounts and roots": """if 1:
         import ctypes, os
         libc = ctypes.CDLL(None)
-        if libc.mount(b'tmpfs', b'/tmp', b'tmpfs', 0, None) == 0: print('mounted')
+        if libc.mount(b'tmpfs', b'.', b'tmpfs', 0, None) == 0: print('mounted')
         if libc.umount2(b'/proc', 2) == 0: print('unmounted')
-        try: os.chroot('/tmp'); print('chroot')
+        try: os.chroot('.'); print('chroot')
         except OSError: pass
     """,
     "becoming somebody": """if 1:
@@ -109,7 +109,7 @@ CURIOUS = {
     """,
     "devices": """if 1:
         import os
-        try: os.mknod('/tmp/sda', 0o60666, os.makedev(8, 0)); print('made')
+        try: os.mknod('sda', 0o60666, os.makedev(8, 0)); print('made')
         except OSError: pass
         usual = 'null zero full random urandom tty shm pts ptmx fd stdin stdout stderr core console'
         print(*set(os.listdir('/dev')) - set(usual.split()))
@@ -118,7 +118,7 @@ CURIOUS = {
         import os
         for folder, inner, _ in os.walk('/'):
             if folder.count('/') > 3: inner.clear()
-            if folder.startswith(('/proc', '/tmp', '/dev/shm')): continue
+            if folder.startswith(('/proc', os.getcwd(), '/dev/shm')): continue
             try: open(folder + '/planted', 'w').close(); print(folder)
             except OSError: pass
             try: os.mkdir(folder + '/planted_folder'); print(folder)
@@ -181,12 +181,12 @@ GREEDY = {
     ),
     "memory of one": ("x = [b'x' * (1 << 20) for _ in range(10**6)]", None),
     "memory mapped": ("import mmap; x = mmap.mmap(-1, 1 << 40)", None),
-    "a long file": ("open('/tmp/x', 'wb').write(b'x' * (40 << 20))", None),
+    "a long file": ("open('x', 'wb').write(b'x' * (40 << 20))", None),
     "many files": (
-        "for i in range(20): open(f'/tmp/{i}', 'wb').write(b'x' * (10 << 20))",
+        "for i in range(20): open(f'{i}', 'wb').write(b'x' * (10 << 20))",
         None,
     ),
-    "countless files": ("for i in range(10**6): open(f'/tmp/{i}', 'wb').close()", None),
+    "countless files": ("for i in range(10**6): open(f'{i}', 'wb').close()", None),
     "open files": ("x = [open('/dev/null') for _ in range(10**6)]", None),
     "threads": (
         "import threading, time\n"

@@ -130,7 +130,7 @@ def forbid_system_calls() -> None:
     """
     program = _filter()
     buffer = ctypes.create_string_buffer(program, len(program))
-    block = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(buffer))
+    block = struct.pack("HP", len(program) // 8, ctypes.addressof(buffer))  # struct sock_fprog
     _checked("prctl(PR_SET_SECCOMP)", _libc.prctl(_PR_SET_SECCOMP, 2, block, 0, 0))
 
 
