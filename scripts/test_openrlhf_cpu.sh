@@ -16,8 +16,7 @@ venv=${1:-.venv-openrlhf}
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
 status=0
-"$venv/bin/python" -m pytest tests/integrations/test_openrlhf_run.py \
-    tests/integrations/test_openrlhf_parts.py tests/integrations/test_openrlhf_agents.py "${chosen[@]}" --junitxml "$results" || status=$?
+"$venv/bin/python" -m pytest tests/integrations/test_openrlhf_*.py "${chosen[@]}" --junitxml "$results" || status=$?
 "$venv/bin/python" - "$results" <<'PYTHON'
 import sys
 from xml.etree import ElementTree

@@ -7,11 +7,6 @@ environment, after `scripts/install_openrlhf_cpu.sh`.
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,145 +14,18 @@ import pytest
 pytest.importorskip("openrlhf", exc_type=ImportError)
 psutil = pytest.importorskip("psutil")
 
-from paretopo_core.training.config import loads  # noqa: E402
+from rehearsals import (  # noqa: E402
+    command,
+    exchanges,
+    finish,
+    kill_all,
+    start,
+    wait_for,
+)
+
 from paretopo_core.training.records import RunFolder  # noqa: E402
 
 pytestmark = pytest.mark.timeout(1500)
-RUN_SECONDS = 540  # a run beside other work on two cores; alone it takes one or two minutes
-GONE_SECONDS = 180
-SMALL = """
-backend = "openrlhf"
-seed = 3
-[model]
-layers = 2
-width = 64
-heads = 2
-mlp_width = 128
-[task]
-prompts = 24
-facts = 4
-kinds = [0.5, 0.5, 0.0]
-[warmup]
-steps = 120
-batch_size = 16
-learning_rate = 5e-3
-[paretopo]
-stage1_steps = 2
-[optimiser]
-steps = 4
-prompts_per_step = 4
-group_size = 4
-learning_rate = 1e-3
-max_completion_tokens = 48
-[evaluation]
-every = 2
-prompts = 16
-temperature = 1.0
-[run]
-checkpoint_every = 1
-[openrlhf]
-nodes = 1
-gpus_per_node = 1
-engines = 1
-colocate = false
-eager_engine = true
-attention = "eager"
-correction = "token"
-"""
-TRAIN = (
-    "import sys; from paretopo_core.training.records import RunFolder\n"
-    "from paretopo_core.integrations.openrlhf.train import train\n"
-    "run = RunFolder.open(sys.argv[1])\n"
-    "train(run.config, run, resume=sys.argv[2] == 'True', options=sys.argv[3:])\n"
-)
-PREPARE = (
-    "import sys; from paretopo_core.training.records import RunFolder\n"
-    "from paretopo_core.integrations.openrlhf.prepare import prepare\n"
-    "run = RunFolder.open(sys.argv[1]); prepare(run.config, run, lambda: False)\n"
-)
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
-
-
-@pytest.fixture(scope="session")
-def policy(tmp_path_factory) -> Path:
-    """A warmed-up tiny policy, made once for all runs."""
-    run = RunFolder.create(tmp_path_factory.mktemp("policy"), loads(SMALL))
-    subprocess.run([sys.executable, "-c", PREPARE, str(run.path)], check=True, env=environment())
-    return run.checkpoints / "start"
-
-
-@pytest.fixture
-def new_run(policy, tmp_path):
-    """A function: dotted settings → the folder of a run that is to be rehearsed."""
-
-    def make(**settings) -> RunFolder:
-        overrides = {name.replace("__", "."): value for name, value in settings.items()}
-        run = RunFolder.create(tmp_path, loads(SMALL, {"model.path": str(policy)} | overrides))
-        run.update_manifest(rehearsal=["a test"])
-        return run
-
-    return make
-
-
-def start(run: RunFolder, *options: str, resume: bool = False) -> subprocess.Popen[str]:
-    """Train in a process of its own, with its output in a file beside the run."""
-    command = [sys.executable, "-c", TRAIN, str(run.path), str(resume), *options]
-    with (run.path / "log").open("a", encoding="utf-8") as log:
-        return subprocess.Popen(
-            command, stdout=log, stderr=subprocess.STDOUT, text=True, env=environment()
-        )
-
-
-def output(run: RunFolder) -> str:
-    return (run.path / "log").read_text(encoding="utf-8")
-
-
-def finish(run: RunFolder, *options: str, resume: bool = False) -> str:
-    """Train to the end; the rehearsal's own checks hold everything together."""
-    process = start(run, *options, resume=resume)
-    try:
-        code = process.wait(RUN_SECONDS)
-    finally:
-        kill_all(process)
-    assert code == 0, output(run)[-6000:]
-    told = output(run)
-    assert "weights of " in told
-    assert "replay buffers got the controller's advantages" in told
-    return told
-
-
-def kill_all(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    """SIGKILL for the process and everything below it; returns what was below."""
-    try:
-        below = psutil.Process(process.pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        below = []
-    for one in [process, *below]:
-        try:
-            one.send_signal(signal.SIGKILL)
-        except (psutil.NoSuchProcess, ProcessLookupError):
-            continue
-    process.wait(GONE_SECONDS)
-    return below
-
-
-def wait_for(condition, process, run, seconds=RUN_SECONDS):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert process.poll() is None, output(run)[-6000:]
-        assert time.monotonic() < end, "waited too long\n" + output(run)[-6000:]
-        time.sleep(0.2)
-
-
-def exchanges(run: RunFolder) -> list[dict]:
-    path = run.path / "rehearsal" / "advantages.jsonl"
-    if not path.exists():
-        return []
-    whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
-    return [json.loads(line) for line in whole.splitlines()]
 
 
 def tensorboard(run: RunFolder) -> dict[str, dict[int, float]]:
@@ -264,95 +132,6 @@ def test_a_killed_job_goes_on_where_its_checkpoint_is(new_run):
     again = [row for row in exchanges(run)[len(before) :] if row["step"] == 4]
     if resumed["from_step"] == 3:
         assert again[0]["before"] == before[3]["before"]
-
-
-def test_a_killed_engine_ends_the_run_and_leaves_no_process(new_run):
-    run = new_run(optimiser__steps=50)
-    process = start(run)
-    below = []
-    try:
-        wait_for(lambda: len(run.steps()) >= 1, process, run)
-        below = psutil.Process(process.pid).children(recursive=True)
-        (engine,) = [one for one in below if "CpuEngine" in " ".join(one.cmdline())]
-        engine.send_signal(signal.SIGKILL)
-        code = process.wait(GONE_SECONDS)
-    finally:
-        kill_all(process)
-    assert code != 0
-    assert "a rollout engine" in output(run)
-    end = time.monotonic() + GONE_SECONDS
-    while any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in below):
-        assert time.monotonic() < end, [one for one in below if one.is_running()]
-        time.sleep(0.5)
-
-
-AGENT = """
-from paretopo_core.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor, Turn
-class Agent(ToolAgent):
-    async def turn(self, text):
-        {turn}
-    async def step(self, states, **kwargs):
-        result = await super().step(states, **kwargs)
-        {step}
-        return result
-class AgentExecutor(ToolAgentExecutor):
-    agent = Agent
-"""
-
-
-@pytest.mark.parametrize(
-    ("turn", "step", "complaint"),
-    [
-        ("raise ZeroDivisionError('my tool broke')", "pass", "ZeroDivisionError: my tool broke"),
-        ("return Turn(done=True, correct=float('nan'))", "pass", "'correct' = nan"),
-        ("return Turn(done=True)", "del result['extra_logs']['calls']", "no 'calls'"),
-    ],
-)
-def test_a_bad_agent_is_told_with_its_prompt(new_run, tmp_path, turn, step, complaint):
-    agent = tmp_path / "agent.py"
-    agent.write_text(AGENT.format(turn=turn, step=step), encoding="utf-8")
-    run = new_run(openrlhf__agent=str(agent))
-    process = start(run)
-    try:
-        code = process.wait(RUN_SECONDS)
-    finally:
-        kill_all(process)
-    assert code != 0
-    last = output(run).strip().splitlines()[-1]
-    assert complaint in last
-    assert "prompt '" in last
-
-
-def command(folder: Path, module: str, *words: str) -> str:
-    """Run a command to its end; returns what it said."""
-    log = folder / "log"
-    with log.open("w", encoding="utf-8") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", module, *words],
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=environment(),
-        )
-    try:
-        code = process.wait(2 * RUN_SECONDS)
-    finally:
-        kill_all(process)
-    told = log.read_text(encoding="utf-8")
-    assert code == 0, told[-6000:]
-    return told
-
-
-def test_gpus_that_are_not_there_are_refused_instead_of_waited_for(new_run):
-    run = new_run()
-    run.update_manifest(rehearsal=[])  # for real, then
-    process = start(run)
-    try:
-        code = process.wait(RUN_SECONDS)
-    finally:
-        kill_all(process)
-    assert code != 0
-    assert "the run needs 2 GPUs, and Ray knows of " in output(run)
 
 
 OWN_AGENT = """

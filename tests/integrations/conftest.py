@@ -1,0 +1,36 @@
+"""Runs on the real OpenRLHF; elsewhere what asks for them is skipped before."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from paretopo_core.training.config import loads
+from paretopo_core.training.records import RunFolder
+
+
+@pytest.fixture(scope="session")
+def policy(tmp_path_factory) -> Path:
+    """A warmed-up tiny policy, made once for all runs."""
+    from rehearsals import PREPARE, SMALL, environment
+
+    run = RunFolder.create(tmp_path_factory.mktemp("policy"), loads(SMALL))
+    subprocess.run([sys.executable, "-c", PREPARE, str(run.path)], check=True, env=environment())
+    return run.checkpoints / "start"
+
+
+@pytest.fixture
+def new_run(policy, tmp_path):
+    """A function: dotted settings → the folder of a run that is to be rehearsed."""
+    from rehearsals import SMALL
+
+    def make(**settings) -> RunFolder:
+        overrides = {name.replace("__", "."): value for name, value in settings.items()}
+        run = RunFolder.create(tmp_path, loads(SMALL, {"model.path": str(policy)} | overrides))
+        run.update_manifest(rehearsal=["a test"])
+        return run
+
+    return make
