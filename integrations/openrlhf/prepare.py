@@ -42,13 +42,7 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
         agent = Path(__file__).parent / "agents" / f"{config.task.name}.py"
     if not agent.is_file():
         raise ConfigError(f"openrlhf.agent: there is no file {agent}")
-    task = CalculatorTask(
-        prompts=config.task.prompts,
-        held_out=config.evaluation.prompts,
-        facts=config.task.facts,
-        kinds=config.task.kinds,
-        seed=config.seed,
-    )
+    task = CalculatorTask.of(config)
     model = config.model.path
     if model == TINY or model.startswith(SMALL):
         model = str(made_policy(config, run, task, interrupted))

@@ -65,13 +65,7 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
     transformers_logging.disable_progress_bar()  # a bar per saved file would bury ours
     if config.run.threads > 0:
         torch.set_num_threads(config.run.threads)
-    task = CalculatorTask(
-        prompts=config.task.prompts,
-        held_out=config.evaluation.prompts,
-        facts=config.task.facts,
-        kinds=config.task.kinds,
-        seed=config.seed,
-    )
+    task = CalculatorTask.of(config)
     model, tokenizer = load_policy(config.model, task.words(), config.seed)
     model.to(device)
 

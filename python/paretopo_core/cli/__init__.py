@@ -15,7 +15,7 @@ from paretopo_core.cli.info import add_info
 from paretopo_core.cli.refusal import Refusal, refuse
 from paretopo_core.cli.report import add_report
 from paretopo_core.cli.serve_search import add_serve_search
-from paretopo_core.cli.subcommands import Run
+from paretopo_core.cli.subcommands import Run, Subcommands
 from paretopo_core.cli.train import add_train
 
 _WRONG_INPUT = 2
@@ -63,27 +63,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-
-    def add(
-        name: str,
-        run: Run,
-        purpose: str,
-        description: str,
-        examples: str | None = None,
-        *,
-        hands_on: bool = False,
-    ) -> argparse.ArgumentParser:
-        command = commands.add_parser(
-            name,
-            help=purpose,
-            description=description,
-            epilog=examples,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        command.set_defaults(run=run, hands_on=hands_on)
-        return command
-
-    for add_command in (add_info, add_train, add_report, add_bench, add_serve_search):
-        add_command(add)
+    subcommands = Subcommands(parser)
+    for add_to in (add_info, add_train, add_report, add_bench, add_serve_search):
+        add_to(subcommands)
     return parser

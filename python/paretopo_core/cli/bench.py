@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from paretopo_core.cli.refusal import need, refuse
-from paretopo_core.cli.subcommands import Add
+from paretopo_core.cli.subcommands import Subcommands
 
 _EXAMPLES = """\
 examples:
@@ -26,9 +26,9 @@ its processor.
 """
 
 
-def add_bench(add: Add) -> None:
+def add_bench(subcommands: Subcommands) -> None:
     """Time the core against its peers."""
-    parser = add(
+    parser = subcommands.add(
         "bench",
         _run,
         "time the core against its peers",

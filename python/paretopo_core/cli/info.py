@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from paretopo_core.cli.subcommands import Add
+from paretopo_core.cli.subcommands import Subcommands
 
 
-def add_info(add: Add) -> None:
+def add_info(subcommands: Subcommands) -> None:
     """Versions, build, devices."""
-    add("info", _run, "versions, build, devices", "What is installed, and on what machine.")
+    subcommands.add(
+        "info", _run, "versions, build, devices", "What is installed, and on what machine."
+    )
 
 
 def _run(_: argparse.Namespace, __: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from paretopo_core.cli.refusal import need, refuse
-from paretopo_core.cli.subcommands import Add
+from paretopo_core.cli.subcommands import Subcommands
 
 _EXAMPLES = """\
 examples:
@@ -18,9 +18,9 @@ Reads the records of the runs only: nothing is evaluated again.
 """
 
 
-def add_report(add: Add) -> None:
+def add_report(subcommands: Subcommands) -> None:
     """Tables and pictures of runs."""
-    parser = add(
+    parser = subcommands.add(
         "report",
         _run,
         "tables and pictures of runs",

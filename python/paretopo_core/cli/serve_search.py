@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from paretopo_core.cli.refusal import need, refuse
-from paretopo_core.cli.subcommands import Add
+from paretopo_core.cli.subcommands import Subcommands
 
 _EXAMPLES = """\
 examples:
@@ -24,9 +24,9 @@ protocol. There are no passwords: whoever reaches the address can search.
 """
 
 
-def add_serve_search(add: Add) -> None:
+def add_serve_search(subcommands: Subcommands) -> None:
     """Answer searches in a corpus."""
-    parser = add(
+    parser = subcommands.add(
         "serve-search",
         _run,
         "answer searches in a corpus",

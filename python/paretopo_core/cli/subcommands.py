@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 Run: TypeAlias = Callable[[argparse.Namespace, Sequence[str]], int]
 
 
-class Add(Protocol):
-    """Adds a subcommand and returns its parser, for the arguments."""
+class Subcommands:
+    """The subcommands of a parser."""
 
-    def __call__(
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self._commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def add(
         self,
         name: str,
         run: Run,
@@ -22,4 +25,16 @@ class Add(Protocol):
         *,
         hands_on: bool = False,
     ) -> argparse.ArgumentParser:
-        """`run` gets the parsed arguments, and the words behind ``--`` if it hands them on."""
+        """Add one and return its parser, for the arguments.
+
+        `run` gets the parsed arguments, and the words behind ``--`` if it hands them on.
+        """
+        command = self._commands.add_parser(
+            name,
+            help=purpose,
+            description=description,
+            epilog=examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.set_defaults(run=run, hands_on=hands_on)
+        return command

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from paretopo_core.cli.refusal import need, refuse
-from paretopo_core.cli.subcommands import Add
+from paretopo_core.cli.subcommands import Subcommands
 
 if TYPE_CHECKING:
     from paretopo_core.training.config import RunConfig
@@ -32,9 +32,9 @@ evaluations.jsonl, manifest.json, checkpoints/, model/ and report/.
 """
 
 
-def add_train(add: Add) -> None:
+def add_train(subcommands: Subcommands) -> None:
     """Train a model, or go on with a run."""
-    parser = add(
+    parser = subcommands.add(
         "train",
         _run,
         "train a model, or go on with a run",

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from paretopo_core.training.config import RunConfig
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.tools.calculator import Limits, make_calculator
 
@@ -138,6 +139,17 @@ class CalculatorTask:
         self.held_out = self._draw(held_out, rng, taken)
         self._reserved = frozenset(taken)  # never trained on, not even by the warm-up
         self.training = self._draw(prompts, rng, taken)
+
+    @classmethod
+    def of(cls, config: RunConfig) -> CalculatorTask:
+        """The task that a run's configuration describes."""
+        return cls(
+            prompts=config.task.prompts,
+            held_out=config.evaluation.prompts,
+            facts=config.task.facts,
+            kinds=config.task.kinds,
+            seed=config.seed,
+        )
 
     def _draw(self, count: int, rng: random.Random, taken: set[str]) -> list[Question]:
         """`count` questions in the shares of the kinds; arithmetic ones are new each time."""
