@@ -5,16 +5,20 @@
 
 namespace paretopo::cuda {
 
-__device__ inline void raise_to(std::int32_t* at, std::int32_t to) { atomicMax(at, to); }
-__device__ inline void raise_to(std::int64_t* at, std::int64_t to) {
-    atomicMax(reinterpret_cast<long long*>(at), static_cast<long long>(to));
-}
-__device__ inline void lower_to(std::int32_t* at, std::int32_t to) { atomicMin(at, to); }
-__device__ inline void lower_to(std::int64_t* at, std::int64_t to) {
-    atomicMin(reinterpret_cast<long long*>(at), static_cast<long long>(to));
-}
+// What every team can do with numbers that its members share.
+class SharedNumbers {
+  public:
+    __device__ void raise(std::int32_t* at, std::int32_t to) const { atomicMax(at, to); }
+    __device__ void raise(std::int64_t* at, std::int64_t to) const {
+        atomicMax(reinterpret_cast<long long*>(at), static_cast<long long>(to));
+    }
+    __device__ void lower(std::int32_t* at, std::int32_t to) const { atomicMin(at, to); }
+    __device__ void lower(std::int64_t* at, std::int64_t to) const {
+        atomicMin(reinterpret_cast<long long*>(at), static_cast<long long>(to));
+    }
+};
 
-class Warp {
+class Warp : public SharedNumbers {
   public:
     static constexpr int kLanes = 32;
 
@@ -50,14 +54,6 @@ class Warp {
         __syncwarp();
         return found;
     }
-    template <typename Integer>
-    __device__ void raise(Integer* at, Integer to) const {
-        raise_to(at, to);
-    }
-    template <typename Integer>
-    __device__ void lower(Integer* at, Integer to) const {
-        lower_to(at, to);
-    }
 
   private:
     static constexpr unsigned kAll = ~0U;
@@ -76,7 +72,7 @@ class Warp {
 };
 
 template <int kThreads>
-class Block {
+class Block : public SharedNumbers {
   public:
     __device__ int lanes() const { return kThreads; }
 
@@ -105,14 +101,6 @@ class Block {
             work(warp);
         }
         __syncthreads();
-    }
-    template <typename Integer>
-    __device__ void raise(Integer* at, Integer to) const {
-        raise_to(at, to);
-    }
-    template <typename Integer>
-    __device__ void lower(Integer* at, Integer to) const {
-        lower_to(at, to);
     }
 };
 
