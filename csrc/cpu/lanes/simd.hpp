@@ -89,12 +89,6 @@ struct Lanes {
         else
             return _mm512_mask_cmp_pd_mask(mask, (__m512d)a, (__m512d)b, _CMP_GE_OQ);
     }
-    static PARETOPO_INLINE Mask unordered(F a, F b) {  // is a or b NaN?
-        if constexpr (sizeof(Scalar) == 4)
-            return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_UNORD_Q);
-        else
-            return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_UNORD_Q);
-    }
     static PARETOPO_INLINE Mask both(Mask a, Mask b) { return static_cast<Mask>(a & b); }
     static PARETOPO_INLINE Mask either(Mask a, Mask b) { return static_cast<Mask>(a | b); }
     static PARETOPO_INLINE Mask without(Mask a, Mask b) { return static_cast<Mask>(a & ~b); }
@@ -152,7 +146,6 @@ struct Lanes {
     static PARETOPO_INLINE Mask meets(I a, I b) { return (a & b) != 0; }
     static PARETOPO_INLINE Mask and_at_least(Mask mask, I a, I b) { return mask & ~greater(b, a); }
     static PARETOPO_INLINE Mask and_at_least(Mask mask, F a, F b) { return mask & (I)(a >= b); }
-    static PARETOPO_INLINE Mask unordered(F a, F b) { return (I)(a != a) | (I)(b != b); }
     static PARETOPO_INLINE Mask both(Mask a, Mask b) { return a & b; }
     static PARETOPO_INLINE Mask either(Mask a, Mask b) { return a | b; }
     static PARETOPO_INLINE Mask without(Mask a, Mask b) { return a & ~b; }
