@@ -49,6 +49,7 @@ __all__ = [
     "dumps",
     "load",
     "loads",
+    "of_table",
 ]
 
 
@@ -141,12 +142,20 @@ def loads(text: str, overrides: Mapping[str, Any] | None = None) -> RunConfig:
         raise ConfigError("not valid TOML: nested too deeply") from None
     except ValueError as error:  # also what Python says of numbers with thousands of digits
         raise ConfigError(f"not valid TOML: {error}") from None
+    return of_table(table, overrides)
+
+
+def of_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> RunConfig:
+    """As :func:`load`, from what a TOML file holds."""
+    merged = {
+        name: dict(value) if isinstance(value, Mapping) else value for name, value in table.items()
+    }
     for name, value in (overrides or {}).items():
         section, _, last = name.rpartition(".")
-        target = table.setdefault(section, {}) if section else table
+        target = merged.setdefault(section, {}) if section else merged
         if isinstance(target, dict):  # if not, building says so
             target[last] = value
-    return _build(table)
+    return _build(merged)
 
 
 def dumps(config: RunConfig) -> str:
