@@ -1,7 +1,7 @@
 """Named changes of a configuration: every method of the literature, and every ablation of ours.
 
-``methods.toml`` holds them, one table each; a ``+`` puts several on top of each other. A method says
-only what it changes, so that the same one runs on a small task and at full size.
+``methods.toml`` holds them, one table each; a ``+`` puts several on top of each other. A method
+says only what it changes, so that the same one runs on a small task and at full size.
 
 >>> config = with_method({"optimiser": {"steps": 40}}, "grpo+gated")
 >>> config.paretopo.stage2_estimator, config.paretopo.gate, config.optimiser.steps
