@@ -100,6 +100,25 @@ def test_the_floor_is_a_number_of_choice():
     np.testing.assert_array_equal(gated, [[1.0, -80.0], [0.0, -500.0]])
 
 
+def test_the_worst_of_the_group_is_a_floor_in_any_unit():
+    tokens = np.array([[[1.0, -80.0], [0.0, -10.0], [1.0, -300.0]], [[0.0, -9.0]] * 3])
+    brain = controller(gate_floor="worst", stage1_steps=0)
+    np.testing.assert_array_equal(brain.gate(tokens)[0, 1], [0.0, -300.0])
+    in_thousands = tokens * [1.0, 1e-3]
+    advantages = brain.advantages(tokens)
+    np.testing.assert_allclose(brain.advantages(in_thousands), advantages, atol=1e-12)
+    assert advantages[0].argmin() == 1
+
+
+def test_masked_rollouts_are_no_floor():
+    tokens = np.array([[[1.0, -80.0], [0.0, -10.0], [0.0, -5000.0]]])
+    mask = np.array([[True, True, False]])
+    brain = controller(gate_floor="worst", stage1_steps=0)
+    whole = brain.advantages(tokens, mask=mask)
+    np.testing.assert_array_equal(whole[:, :2], brain.advantages(tokens[:, :2]))
+    assert not brain.advantages(tokens, mask=np.zeros((1, 3), bool)).any()
+
+
 ALL_SOLVED = [(1.0, 1.0), (1.0, 0.5)]
 ALL_FAILED = [(0.0, 1.0), (0.0, 0.5)]
 ALL_SAME = [(1.0, 1.0), (1.0, 1.0)]

@@ -90,7 +90,7 @@ class RunConfig:
                 "paretopo.weights must be 2 numbers, for the task and for tool economy, got "
                 f"{list(self.paretopo.weights)}"
             )
-        if self.paretopo.gate_floor > 0.0:
+        if self.paretopo.gate_floor != "worst" and self.paretopo.gate_floor > 0.0:
             raise ConfigError(
                 "paretopo.gate_floor must be at most 0, the least economy, or a failed rollout "
                 f"could be paid more than a right one, got {self.paretopo.gate_floor:g}"

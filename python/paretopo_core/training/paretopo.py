@@ -90,7 +90,7 @@ class ParetoPO:
                 that their sums overflow; the step does not count then.
         """
         vectors, inside = self._checked(rewards, mask)
-        gated = self._gated(vectors)
+        gated = self._gated(vectors, inside)
         stage = self._stage_of(self._step + 1)
         name = self.config.stage1_estimator if stage == 1 else self.config.stage2_estimator
         scale = self._gain.multiplier if stage == 1 else 1.0
@@ -121,7 +121,8 @@ class ParetoPO:
         """The rewards with the economy of failed rollouts set to ``gate_floor``; pure.
 
         Args:
-            rewards: (..., objectives); a rollout failed when objective 0 is not positive.
+            rewards: (..., objectives); a rollout failed when objective 0 is not positive. With
+                ``gate_floor = "worst"``, the last axis but one is the group.
 
         Returns:
             A float64 copy; unchanged values with ``gate = "none"``.
@@ -142,12 +143,12 @@ class ParetoPO:
     ) -> NDArray[np.bool_]:
         """Which groups teach something, by ``group_filter``; rewards as for ``advantages``."""
         vectors, inside = self._checked(rewards, mask)
-        return self._informative(self._gated(vectors), inside)
+        return self._informative(self._gated(vectors, inside), inside)
 
     def rank_histogram(self, rewards: ArrayLike, *, mask: ArrayLike | None = None) -> list[int]:
         """How many rollouts of a step have Pareto rank 0, 1, 2, ... after the gate."""
         vectors, inside = self._checked(rewards, mask)
-        ranks = np.asarray(paretopo_core.pareto_rank(self._gated(vectors), mask=inside))
+        ranks = np.asarray(paretopo_core.pareto_rank(self._gated(vectors, inside), mask=inside))
         return [int(count) for count in np.bincount(ranks[ranks >= 0])]
 
     # ---- the evaluation side -----------------------------------------------------------------
@@ -266,12 +267,19 @@ class ParetoPO:
             )
         return vectors, inside
 
-    def _gated(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _gated(
+        self, vectors: NDArray[np.float64], inside: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
         if self.config.gate == "none":
             return vectors
         failed = ~(vectors[..., :1] > 0.0)
         later = np.arange(self.objectives) >= 1
-        return np.where(failed & later, self.config.gate_floor, vectors)
+        floor: Any = self.config.gate_floor
+        if floor == "worst":
+            among = True if inside is None else inside[..., None]
+            floor = np.min(vectors, axis=-2, keepdims=True, where=among, initial=np.inf)
+            floor = np.where(np.isfinite(floor), floor, 0.0)  # nobody is in a group of padding
+        return np.where(failed & later, floor, vectors)
 
     def _informative(
         self, gated: NDArray[np.float64], inside: NDArray[np.bool_] | None

@@ -76,8 +76,10 @@ class ParetoPOConfig:
         "Economy counts only for rollouts that solve the task, or for all.",
         shown_default=BY_RECIPE,
     )
-    gate_floor: float = key(
-        0.0, "What a failed rollout gets in the gated objectives; at most their worst value."
+    gate_floor: float | Literal["worst"] = key(
+        0.0,
+        'What a failed rollout gets in the gated objectives: a number, at most their worst value, or'
+        ' "worst", the worst of its group, which fits any unit.',
     )
     group_filter: Literal["vector", "accuracy", "off"] = key(
         None,
