@@ -83,9 +83,15 @@ def test_the_defaults_are_the_papers_constants():
         ("[paretopo]\nreference = 'intial'", r'"initial" or "zero" or a list of numbers'),
         ("[paretopo]\nreference = [0, 0, 0]", r"one number per weight \(2\), got \[0.0, 0.0"),
         ("[paretopo]\nreference = [0, 1]\ngain_unit = 'box'", r"must stay below 1"),
-        ("[paretopo]\nstage1_steps = -1", r'must be "epoch" or "all" or an integer at least 0, got -1'),
+        (
+            "[paretopo]\nstage1_steps = -1",
+            r'must be "epoch" or "all" or an integer at least 0, got -1',
+        ),
         ("[paretopo]\nstage1_steps = 'epochs'", r'"epoch" or "all" or an integer at least 0, got'),
-        ("[paretopo]\nstage2_estimator = 'gae'", r'must be "pareto" or "soft_pareto" or "lexicographic"'),
+        (
+            "[paretopo]\nstage2_estimator = 'gae'",
+            r'must be "pareto" or "soft_pareto" or "lexicographic"',
+        ),
         ("[model]\nheads = 3", r"model.heads must divide model.width, got 3 and 128"),
         ("[model]\nwidth = 9\nheads = 3", r"size of a head, must be even .* got 9 / 3 = 3"),
         ("[optimiser]\nmicro_batch = 7", r"micro_batch must divide the 128 rollouts .*, got 7"),
