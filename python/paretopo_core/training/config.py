@@ -84,6 +84,14 @@ class RunConfig:
                     f"recipe is {self.recipe!r}, but the [{name}] section was built for "
                     f"{section.recipe!r}"
                 )
+        if self.optimiser.method != "adamw" and self.backend == "openrlhf":
+            raise ConfigError(
+                f'optimiser.method = "{self.optimiser.method}" is for backend = "trl": OpenRLHF '
+                "trains with DeepSpeed's AdamW"
+            )
+        if self.rewards.economy == "otc" and self.rewards.max_calls == 0:
+            most = self.optimiser.max_tool_calls
+            object.__setattr__(self, "rewards", dataclasses.replace(self.rewards, max_calls=most))
         # What every task pays: correctness, 0 or 1, and tool economy, from 0 to 1.
         if len(self.paretopo.weights) != 2:
             raise ConfigError(

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
-from paretopo_core.training.estimators import ESTIMATORS
+from paretopo_core.training.estimators import ESTIMATORS, refuse_broken
 from paretopo_core.training.gain import HypervolumeGain, Signal
 from paretopo_core.training.switches import ParetoPOConfig
 
 __all__ = ["ParetoPO", "Signal"]
 
 _STATE_FORMAT = 1
+_FOR_EVER = 2**63 - 1  # steps
 
 
 class ParetoPO:
@@ -57,7 +58,9 @@ class ParetoPO:
         self.config = config
         self.objectives = len(config.weights)
         self._weights = np.array(config.weights, np.float64)
-        if config.stage1_steps == "epoch":
+        if config.stage1_steps == "all":
+            self.stage1_steps = _FOR_EVER
+        elif config.stage1_steps == "epoch":
             if steps_per_epoch is None or steps_per_epoch < 1:
                 raise ValueError(
                     'stage1_steps = "epoch" needs steps_per_epoch, the steps that see every '
@@ -93,16 +96,16 @@ class ParetoPO:
         gated = self._gated(vectors, inside)
         stage = self._stage_of(self._step + 1)
         name = self.config.stage1_estimator if stage == 1 else self.config.stage2_estimator
+        estimator = ESTIMATORS[name]
         scale = self._gain.multiplier if stage == 1 else 1.0
         entering = gated * scale if self.config.multiplier_on == "reward" else gated
         try:
             with np.errstate(over="raise"):
-                values = ESTIMATORS[name](
+                values = estimator(
                     entering,
                     self._weights,
-                    beta=self.config.beta,
-                    center=self.config.center,
                     mask=inside,
+                    **{name: getattr(self.config, name) for name in estimator.switches},
                 )
         except FloatingPointError:
             raise ValueError(
@@ -257,14 +260,7 @@ class ParetoPO:
                     f"{inside.shape}"
                 )
             vectors[~inside] = 0.0
-        broken = np.argwhere(~np.isfinite(vectors))
-        if len(broken):
-            group, point, objective = (int(i) for i in broken[0])
-            raise ValueError(
-                f"rewards must be finite: rollout {point} of group {group} has "
-                f"{vectors[group, point, objective]} in objective {objective} "
-                f"({len(broken)} such values)"
-            )
+        refuse_broken(vectors)
         return vectors, inside
 
     def _gated(

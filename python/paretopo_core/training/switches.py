@@ -9,10 +9,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from paretopo_core.training.keys import ConfigError, check_section, key
 from paretopo_core.training.recipes import BY_RECIPE, fill_by_recipe
+
+# The names of training/estimators.
+EstimatorName: TypeAlias = Literal[
+    "pareto",
+    "soft_pareto",
+    "lexicographic",
+    "grpo",
+    "dr_grpo",
+    "rloo",
+    "mo_grpo",
+    "gdpo",
+    "gd2po",
+    "saw",
+    "saw_grpo",
+    "constant",
+]
 
 
 @dataclass(frozen=True)
@@ -48,17 +64,14 @@ class ParetoPOConfig:
         "Reference point of the hypervolume: the first evaluation, the origin, or numbers.",
         shown_default=BY_RECIPE,
     )
-    stage1_steps: int | Literal["epoch"] = key(
+    stage1_steps: int | Literal["epoch", "all"] = key(
         "epoch",
-        'Steps of stage 1; "epoch" is one pass over the prompts, 0 starts with stage 2.',
+        'Steps of stage 1; "epoch" is one pass over the prompts, "all" the whole run, 0 starts with'
+        " stage 2.",
         low=0,
     )
-    stage1_estimator: Literal["pareto", "grpo", "dr_grpo", "constant"] = key(
-        "grpo", "Advantages of stage 1."
-    )
-    stage2_estimator: Literal["pareto", "grpo", "dr_grpo", "constant"] = key(
-        "pareto", "Advantages of stage 2."
-    )
+    stage1_estimator: EstimatorName = key("grpo", "Advantages of stage 1.")
+    stage2_estimator: EstimatorName = key("pareto", "Advantages of stage 2.")
     multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
         None,
         "What the stage-1 multiplier scales; on the reward a group-standardised estimator cancels"
@@ -70,6 +83,24 @@ class ParetoPOConfig:
         "What the stage-2 advantages are measured from in each group: their mean, nothing, their"
         " mean in standard deviations, the mean of the others.",
         shown_default=BY_RECIPE,
+    )
+    sigma: float = key(
+        0.1,
+        "soft_pareto: scale of the noise on every reward, in its units.",
+        low=0.0,
+        open_low=True,
+    )
+    margin: float = key(
+        0.0,
+        "soft_pareto: by how much a dominator must win, in the rewards' units; sqrt(sigma) counts"
+        " ties as none.",
+        low=0.0,
+    )
+    conflict: float = key(
+        0.8,
+        "gd2po: rollouts are left out whose objectives agree less than this; 1 wants one sign.",
+        low=0.0,
+        high=1.0,
     )
     gate: Literal["success", "none"] = key(
         None,
