@@ -84,6 +84,7 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
         controller = ParetoPO(
             config.paretopo,
             steps_per_epoch=math.ceil(config.task.prompts / config.optimiser.prompts_per_step),
+            steps=config.optimiser.steps,
         )
         if done is not None:
             state = checkpoints.state(done)

@@ -92,6 +92,12 @@ class RunConfig:
         if self.rewards.economy == "otc" and self.rewards.max_calls == 0:
             most = self.optimiser.max_tool_calls
             object.__setattr__(self, "rewards", dataclasses.replace(self.rewards, max_calls=most))
+        together = self.paretopo.most_together
+        if together > self.optimiser.group_size:
+            raise ConfigError(
+                f"paretopo.k must be at most optimiser.group_size, {self.optimiser.group_size}, "
+                f"got {together}"
+            )
         # What every task pays: correctness, 0 or 1, and tool economy, from 0 to 1.
         if len(self.paretopo.weights) != 2:
             raise ConfigError(

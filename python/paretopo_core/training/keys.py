@@ -116,8 +116,9 @@ def allowed(annotation: Any, about: Key) -> str:
         elif arm is float:
             words.append(f"a number {about.range()}".rstrip())
         elif get_origin(arm) is tuple:
-            items = "texts" if get_args(arm)[0] is str else "numbers"
-            words.append(f"a list of {items} {about.range()}".rstrip())
+            item = get_args(arm)[0]
+            kind = "texts" if item is str else "integers" if item is int else "numbers"
+            words.append(f"a list of {kind} {about.range()}".rstrip())
     return " or ".join(words)
 
 

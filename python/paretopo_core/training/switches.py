@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from paretopo_core.training.exploration import MOST
 from paretopo_core.training.keys import ConfigError, check_section, key
 from paretopo_core.training.recipes import BY_RECIPE, fill_by_recipe
 
@@ -19,6 +20,7 @@ EstimatorName: TypeAlias = Literal[
     "pareto",
     "soft_pareto",
     "lexicographic",
+    "hypervolume",
     "grpo",
     "dr_grpo",
     "rloo",
@@ -84,6 +86,22 @@ class ParetoPOConfig:
         " mean in standard deviations, the mean of the others.",
         shown_default=BY_RECIPE,
     )
+    k: int | tuple[int, ...] | Literal["archive"] = key(
+        (4, 2, 1),
+        "hypervolume: how many rollouts count together; several numbers for equal parts of its"
+        " steps, or by the smoothed gain of the archive, from 4 to 1.",
+        low=1,
+    )
+    hypervolume_reference: Literal["weights"] | tuple[float, ...] = key(
+        "weights",
+        "hypervolume: the reference point in the objectives' units, the preference; by the weights"
+        " it is 0 for the task and -w_task / w_tool for economy.",
+    )
+    hypervolume_unit: Literal["raw", "range"] = key(
+        "raw",
+        "hypervolume: economy as it is, or from 0 to 1 between the worst and the best of the"
+        " group's successes.",
+    )
     sigma: float = key(
         0.1,
         "soft_pareto: scale of the noise on every reward, in its units.",
@@ -130,6 +148,8 @@ class ParetoPOConfig:
                 f"paretopo.weights must sum to 1, got {list(self.weights)} with sum "
                 f"{sum(self.weights):g}"
             )
+        if "hypervolume" in (self.stage1_estimator, self.stage2_estimator):
+            self._check_hypervolume()
         if isinstance(self.reference, tuple):
             if len(self.reference) != len(self.weights):
                 raise ConfigError(
@@ -141,3 +161,23 @@ class ParetoPOConfig:
                     "paretopo.reference must stay below 1 in every objective when "
                     f'paretopo.gain_unit = "box", got {list(self.reference)}'
                 )
+
+    @property
+    def most_together(self) -> int:
+        """The largest k of a run, 0 where no estimator has one."""
+        if "hypervolume" not in (self.stage1_estimator, self.stage2_estimator):
+            return 0
+        return MOST if self.k == "archive" else max(self.k) if isinstance(self.k, tuple) else self.k
+
+    def _check_hypervolume(self) -> None:
+        given = self.hypervolume_reference
+        if given == "weights" and min(self.weights[1:], default=1.0) == 0.0:
+            raise ConfigError(
+                'paretopo.hypervolume_reference = "weights" needs weights above 0 behind the '
+                f"first, got {list(self.weights)}: give the reference in numbers"
+            )
+        if given != "weights" and len(given) != len(self.weights):
+            raise ConfigError(
+                "paretopo.hypervolume_reference must have one number per weight "
+                f"({len(self.weights)}), got {list(given)}"
+            )

@@ -25,6 +25,7 @@ from paretopo_core.training.estimators.decoupled import gd2po, gdpo, mo_grpo, sa
 from paretopo_core.training.estimators.estimator import Estimator, refuse_broken
 from paretopo_core.training.estimators.ranked import lexicographic, pareto, soft_pareto
 from paretopo_core.training.estimators.scalarised import dr_grpo, grpo, rloo
+from paretopo_core.training.estimators.volume import hypervolume
 
 __all__ = ["ESTIMATORS", "Estimator", "refuse_broken"]
 
@@ -34,6 +35,7 @@ ESTIMATORS: dict[str, Estimator] = {
         pareto,
         soft_pareto,
         lexicographic,
+        hypervolume,
         grpo,
         dr_grpo,
         rloo,

@@ -53,10 +53,7 @@ class Estimator:
             ValueError: wrong shape, or NaN or infinity among the rewards, naming where.
         """
         library = library_of(rewards)
-        if library is np:
-            vectors = np.asarray(rewards, np.float64)
-        else:
-            vectors = rewards.double()
+        vectors = np.asarray(rewards, np.float64) if library is np else rewards.double()
         factors = np.asarray(weights, np.float64)
         if vectors.ndim != 3 or factors.shape != tuple(vectors.shape[-1:]):
             raise ValueError(

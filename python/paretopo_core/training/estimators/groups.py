@@ -43,8 +43,9 @@ def weighted_sum(rewards: Array, weights: np.ndarray) -> Array:
 
 
 def by_objective(rewards: Array) -> Array:
-    """(objectives, groups, points)."""
-    return library_of(rewards).moveaxis(rewards, -1, 0)
+    """(objectives, groups, points), contiguous."""
+    objectives = range(rewards.shape[-1])
+    return library_of(rewards).stack([rewards[..., objective] for objective in objectives])
 
 
 def along_objectives(weights: Array, values: Array) -> Array:

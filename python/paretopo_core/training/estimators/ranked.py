@@ -41,10 +41,10 @@ def soft_pareto(
     """Advantages by the smooth rank R: ``points + 1 - R + beta * (q - 0.5)``, then centred.
 
     R is :func:`paretopo_core.stochastic_pareto_rank`, one plus the expected number of rollouts
-    that dominate one when every reward gets Gumbel noise of scale ``sigma``. There are no fronts, so
-    q is the weighted sum scaled to 0..1 over the group. A rollout that dominates another has the
-    larger value, for every ``sigma``; the advantage is smooth in the rewards but where the ends of
-    q change hands.
+    that dominate one when every reward gets Gumbel noise of scale ``sigma``. There are no fronts,
+    so q is the weighted sum scaled to 0..1 over the group. A rollout that dominates another has
+    the larger value, for every ``sigma``; the advantage is smooth in the rewards but where the
+    ends of q change hands.
 
     Source: the ParetoPO paper, section 3.3; closed form, margin and q: docs/mathematics.md.
     """
