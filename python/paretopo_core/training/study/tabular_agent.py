@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from paretopo_core.training.methods import overrides
 from paretopo_core.training.paretopo import ParetoPO
-from paretopo_core.training.rewards.tool_calls import CallMinimum, tool_economy
-from paretopo_core.training.sections import RewardsConfig
+from paretopo_core.training.recipes import RECIPES
+from paretopo_core.training.rewards.scoring import economy_by
+from paretopo_core.training.rewards.tool_calls import CallMinimum
+from paretopo_core.training.sections import OptimiserConfig, RewardsConfig
 from paretopo_core.training.study.tabular import TabularTask, Unit
 from paretopo_core.training.switches import ParetoPOConfig
 
@@ -38,7 +40,6 @@ def train_tabular(
     seed: int,
     steps: int = 400,
     evaluations: int = 20,
-    adam: bool = True,
 ) -> list[dict[str, Any]]:
     """Train one policy and say what it was worth along the way.
 
@@ -48,14 +49,15 @@ def train_tabular(
         seed: Of everything random.
         steps: Policy-gradient steps.
         evaluations: Evaluations after the first, evenly spread; exact expectations.
-        adam: Adam, or else plain gradient ascent at forty times the learning rate.
 
     Returns:
         A row per evaluation: step, accuracy, economy, calls, hypervolume (see `TabularTask`).
     """
     rng = np.random.default_rng([seed, *task.name.encode()])
-    run = _Run(task, _controller(task, method), _rewards(method, task, seed), rng)
-    optimiser = _Adam(run.logits.shape) if adam else _Ascent()
+    settings = OptimiserConfig(**_section(method, "optimiser"))
+    rewards = _rewards(method, task, seed)
+    run = _Run(task, _controller(task, method, steps), rewards, settings, rng)
+    optimiser = _Ascent() if settings.method == "sgd" else _Adam(run.logits.shape)
     at = {round(step) for step in np.linspace(0, steps, evaluations + 1)}
     rows = [run.evaluate(0)]
     for step in range(1, steps + 1):
@@ -68,9 +70,15 @@ def train_tabular(
 
 class _Run:
     def __init__(
-        self, task: TabularTask, controller: ParetoPO, rewards: _Rewards, rng: np.random.Generator
+        self,
+        task: TabularTask,
+        controller: ParetoPO,
+        rewards: _Rewards,
+        settings: OptimiserConfig,
+        rng: np.random.Generator,
     ) -> None:
-        self.task, self.controller, self.rewards, self._rng = task, controller, rewards, rng
+        self.task, self.controller, self.rewards = task, controller, rewards
+        self.settings, self._rng = settings, rng
         # Like a model after its warm-up: it calls, needlessly too, and sometimes guesses.
         self.logits = 0.3 * rng.standard_normal(task.success.shape)
         self._steps = 0
@@ -94,6 +102,7 @@ class _Run:
         advantages = self.controller.advantages(
             vectors.reshape(kinds * QUESTIONS, GROUP, -1)
         ).reshape(chosen.shape)
+        advantages = advantages * _per_token(1 + self.task.calls[chosen], self.settings.loss)
         taken = np.eye(ways)[chosen]
         gradient = (advantages[..., None] * (taken - policy[:, None, None])).mean(axis=(1, 2))
         return self.controller.learning_rate_factor, gradient
@@ -121,7 +130,8 @@ class _Rewards:
     """Reward vectors of answers, economy in the task's unit."""
 
     def __init__(self, task: TabularTask, config: RewardsConfig, unit: Unit, scale: float) -> None:
-        self._task, self._config, self._unit, self._scale = task, config, unit, scale
+        self._task, self._unit, self._scale = task, unit, scale
+        self._economy = economy_by(config)
         self._minima = CallMinimum(scope=config.n_opt_scope, min_support=config.n_opt_min_support)
 
     def of(
@@ -150,9 +160,7 @@ class _Rewards:
             name = f"{kind}-{(step * QUESTIONS + question) % PER_KIND}"
             group = kind, question
             self._minima.update(name, calls[group], right[group])
-            economy[group] = tool_economy(
-                calls[group], self._minima.n_opt(name), self._config.alpha
-            )
+            economy[group] = self._economy(calls[group], self._minima.n_opt(name))
         return economy
 
 
@@ -170,8 +178,22 @@ def cost(unit: Unit, calls: NDArray[np.int64], rng: np.random.Generator) -> Floa
     return spent
 
 
+def _per_token(lengths: NDArray[np.int64], loss: str) -> Floats:
+    """What the loss divides by: a mean over tokens weighs an answer by its length's inverse.
+
+    An answer is as long as its calls and one more; the choice that the policy learns is one token.
+    """
+    if loss == "grpo":
+        weights: Floats = 1.0 / lengths
+    elif loss in ("dapo", "bnpo"):
+        weights = np.full(lengths.shape, 1.0 / lengths.mean())
+    else:  # a constant
+        weights = np.ones(lengths.shape)
+    return weights
+
+
 def _rewards(method: str, task: TabularTask, seed: int) -> _Rewards:
-    section = _section(method, "rewards")
+    section = {"max_calls": int(task.calls.max())} | _section(method, "rewards")
     unit, scale = task.unit, 1.0
     if unit == "any":
         rng = np.random.default_rng([seed, 1])
@@ -180,12 +202,13 @@ def _rewards(method: str, task: TabularTask, seed: int) -> _Rewards:
     return _Rewards(task, RewardsConfig(**section), unit, scale)
 
 
-def _controller(task: TabularTask, method: str) -> ParetoPO:
+def _controller(task: TabularTask, method: str, steps: int) -> ParetoPO:
     section = _section(method, "paretopo")
     weights = section.get("weights", ParetoPOConfig().weights)
     economies = task.objectives - 1
     section["weights"] = (weights[0], *[weights[1] / economies] * economies)
-    return ParetoPO(ParetoPOConfig(**section), steps_per_epoch=PER_KIND // QUESTIONS)
+    config = ParetoPOConfig(**section)
+    return ParetoPO(config, steps_per_epoch=PER_KIND // QUESTIONS, steps=steps)
 
 
 def _section(method: str, name: str) -> dict[str, Any]:
@@ -195,7 +218,7 @@ def _section(method: str, name: str) -> dict[str, Any]:
         for key, value in changes.items()
         if key.startswith(f"{name}.")
     }
-    if "recipe" in changes:
+    if "recipe" in changes and name in RECIPES[changes["recipe"]]:
         section["recipe"] = changes["recipe"]
     return section
 
