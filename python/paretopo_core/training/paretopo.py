@@ -20,7 +20,7 @@ from paretopo_core.training.estimators import ESTIMATORS, Estimator, refuse_brok
 from paretopo_core.training.exploration import k_at
 from paretopo_core.training.filtering import gated, informative
 from paretopo_core.training.gain import HypervolumeGain, Signal
-from paretopo_core.training.switches import ParetoPOConfig
+from paretopo_core.training.switches import HYPERVOLUMES, ParetoPOConfig
 
 __all__ = ["ParetoPO", "Signal"]
 
@@ -209,9 +209,9 @@ class ParetoPO:
     def k(self) -> int:
         """How many rollouts HV@k lets count together in the next step."""
         config, gain = self.config, self._gain
-        begin = 0 if config.stage1_estimator == "hypervolume" else self.stage1_steps
+        begin = 0 if config.stage1_estimator in HYPERVOLUMES else self.stage1_steps
         end = self._steps or 1
-        if config.stage2_estimator != "hypervolume":
+        if config.stage2_estimator not in HYPERVOLUMES:
             end = min(end, self.stage1_steps)
         done = (self._step - begin) / max(end - begin, 1)
         return k_at(

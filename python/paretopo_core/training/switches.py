@@ -21,6 +21,7 @@ EstimatorName: TypeAlias = Literal[
     "soft_pareto",
     "lexicographic",
     "hypervolume",
+    "hypervolume_gd2po",
     "grpo",
     "dr_grpo",
     "rloo",
@@ -31,6 +32,9 @@ EstimatorName: TypeAlias = Literal[
     "saw_grpo",
     "constant",
 ]
+
+# Those of them that have a k.
+HYPERVOLUMES = frozenset({"hypervolume", "hypervolume_gd2po"})
 
 
 @dataclass(frozen=True)
@@ -67,13 +71,16 @@ class ParetoPOConfig:
         shown_default=BY_RECIPE,
     )
     stage1_steps: int | Literal["epoch", "all"] = key(
-        "epoch",
+        None,
         'Steps of stage 1; "epoch" is one pass over the prompts, "all" the whole run, 0 starts with'
         " stage 2.",
         low=0,
+        shown_default=BY_RECIPE,
     )
     stage1_estimator: EstimatorName = key("grpo", "Advantages of stage 1.")
-    stage2_estimator: EstimatorName = key("pareto", "Advantages of stage 2.")
+    stage2_estimator: EstimatorName = key(
+        None, "Advantages of stage 2.", shown_default=BY_RECIPE
+    )
     multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
         None,
         "What the stage-1 multiplier scales; on the reward a group-standardised estimator cancels"
@@ -87,9 +94,9 @@ class ParetoPOConfig:
         shown_default=BY_RECIPE,
     )
     k: int | tuple[int, ...] | Literal["archive"] = key(
-        (4, 2, 1),
-        "hypervolume: how many rollouts count together; several numbers for equal parts of its"
-        " steps, or by the smoothed gain of the archive, from 4 to 1.",
+        1,
+        "hypervolume, hypervolume_gd2po: how many rollouts count together; several numbers for equal"
+        " parts of its steps, or by the smoothed gain of the archive, from 4 to 1.",
         low=1,
     )
     hypervolume_reference: Literal["weights"] | tuple[float, ...] = key(
@@ -116,7 +123,7 @@ class ParetoPOConfig:
     )
     conflict: float = key(
         0.8,
-        "gd2po: rollouts are left out whose objectives agree less than this; 1 wants one sign.",
+        "gd2po, hypervolume_gd2po: rollouts are left out whose objectives agree less than this; 1 wants one sign.",
         low=0.0,
         high=1.0,
     )
@@ -165,7 +172,7 @@ class ParetoPOConfig:
     @property
     def most_together(self) -> int:
         """The largest k of a run, 0 where no estimator has one."""
-        if "hypervolume" not in (self.stage1_estimator, self.stage2_estimator):
+        if not HYPERVOLUMES & {self.stage1_estimator, self.stage2_estimator}:
             return 0
         return MOST if self.k == "archive" else max(self.k) if isinstance(self.k, tuple) else self.k
 

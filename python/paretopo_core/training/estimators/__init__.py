@@ -25,7 +25,7 @@ from paretopo_core.training.estimators.decoupled import gd2po, gdpo, mo_grpo, sa
 from paretopo_core.training.estimators.estimator import Estimator, refuse_broken
 from paretopo_core.training.estimators.ranked import lexicographic, pareto, soft_pareto
 from paretopo_core.training.estimators.scalarised import dr_grpo, grpo, rloo
-from paretopo_core.training.estimators.volume import hypervolume
+from paretopo_core.training.estimators.volume import hypervolume, hypervolume_gd2po
 
 __all__ = ["ESTIMATORS", "Estimator", "refuse_broken"]
 
@@ -36,6 +36,7 @@ ESTIMATORS: dict[str, Estimator] = {
         soft_pareto,
         lexicographic,
         hypervolume,
+        hypervolume_gd2po,
         grpo,
         dr_grpo,
         rloo,

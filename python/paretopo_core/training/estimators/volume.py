@@ -1,4 +1,4 @@
-"""HV@k: the policy gradient of the expected hypervolume of k rollouts."""
+"""HV@k: the policy gradient of the expected hypervolume of k rollouts, and what it adds to GD2PO."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 import paretopo_core
+from paretopo_core.training.estimators.decoupled import gd2po
 from paretopo_core.training.estimators.groups import Array, Center, extremes, library_of
 
 
@@ -45,6 +46,45 @@ def hypervolume(
         center="exact" if center == "mean" else center,
         mask=None if bool(mask.all()) else mask,
     )
+
+
+def hypervolume_gd2po(
+    rewards: Array, weights: np.ndarray, mask: Array, *, k: int = 1, conflict: float = 0.8
+) -> Array:
+    """GD2PO on two objectives: correctness, and what a rollout adds to the hypervolume of a group.
+
+    Economies count from 0 to 1 between the worst of the group and the best of its successes, so
+    that their units do not matter; one in which nothing differs drops out. The volume that a
+    rollout adds to k - 1 others (HV@k; for k = 1 the product of its economies) is 0 for failures,
+    a compromise has more than an extreme, and it is what no weighted sum of economies can say.
+    Correctness beside it stands for itself: a rare right guess that spends nothing adds volume, but
+    does not make up for the wrong ones. The weight of the volume is that of all economies together.
+
+    Source: here, docs/mathematics.md, section 7; z-scores, conflicts and whitening as
+    :func:`~paretopo_core.training.estimators.decoupled.gd2po`.
+    """
+    library = library_of(rewards)
+    solved = mask & (rewards[..., 0] > 0)
+    points = _in_units_of_the_group(rewards, solved, mask)
+    added = paretopo_core.hypervolume_advantage(
+        points, 0.0, k=k, center="none", mask=None if bool(mask.all()) else mask
+    )
+    both = library.stack([points[..., 0], added], axis=-1)
+    return gd2po(both, np.array([weights[0], weights[1:].sum()]), mask, conflict=conflict)
+
+
+def _in_units_of_the_group(rewards: Array, solved: Array, mask: Array) -> Array:
+    """(groups, points, objectives) from 0 to 1; failures, and groups of one economy, have none."""
+    library = library_of(rewards)
+    later = library.moveaxis(rewards[..., 1:], -1, 0)
+    worst, _ = extremes(later, mask)
+    _, best = extremes(later, solved)
+    varies = best > worst
+    share = (later - worst) / library.where(varies, best - worst, 1.0)
+    share = library.where(varies, share, 1.0)
+    share = library.where(solved & varies.any(axis=0), share, 0.0)
+    correct = library.where(solved, 1.0, 0.0 * rewards[..., 0])[..., None]
+    return library.concatenate([correct, library.moveaxis(share, 0, -1)], axis=-1)
 
 
 def reference_by(weights: np.ndarray) -> tuple[float, ...]:
