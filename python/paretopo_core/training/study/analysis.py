@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,37 +86,44 @@ class Results:
             volumes.append(float(paretopo_core.hypervolume(points, np.zeros(2))))
         return np.array(volumes)
 
-    def everywhere(self) -> list[str]:
-        """Methods that were tried on every task that is a table."""
-        tables = [task for task in self.tasks if self.plan.tasks[task].config is None]
-        return [
-            method
-            for method in self.plan.study.methods
-            if all(method in self.plan.methods_of(task) for task in tables)
-        ]
+    @property
+    def tables(self) -> list[str]:
+        """Tasks that are tables."""
+        return [task for task in self.tasks if self.plan.tasks[task].config is None]
+
+    def methods(self, task: str) -> list[str]:
+        """The methods of a task that are no ablations."""
+        named = self.plan.tasks[task].methods or self.plan.study.methods
+        return [method for method in self.plan.methods_of(task) if method in named]
 
     def worst(self, method: str) -> Floats:
-        """(seeds,) the least hypervolume over the tasks that are tables, seed by seed."""
-        tables = [task for task in self.tasks if self.plan.tasks[task].config is None]
-        return np.min([self.at_end(task, method, "hypervolume") for task in tables], axis=0)
+        """(seeds,) the least hypervolume over the tables on which it was tried, seed by seed."""
+        tried = [task for task in self.tables if method in self.methods(task)]
+        seeds = min(len(self.seeds(task, method)) for task in tried)
+        return np.min([self.at_end(task, method, "hypervolume")[:seeds] for task in tried], axis=0)
+
+    def paired(self, task: str, one: str, other: str, measure: str) -> tuple[float, float]:
+        """Mean difference of a measure, one less the other, and its p, not corrected."""
+        difference = self.at_end(task, one, measure) - self.at_end(task, other, measure)
+        return float(difference.mean()), sign_flip_p(difference)
 
     # ---- comparisons -------------------------------------------------------------------------
 
-    def against(self, task: str, others: Sequence[str] | None = None) -> list[Comparison]:
+    def against(self, task: str) -> list[Comparison]:
         """Our method against each other one on a task."""
-        names = [m for m in others or self.plan.methods_of(task) if m != self.plan.ours]
+        names = [method for method in self.methods(task) if method != self.plan.ours]
         ours = self.at_end(task, self.plan.ours, "hypervolume")
         return _compared(ours, {m: self.at_end(task, m, "hypervolume") for m in names})
 
     def worst_against(self) -> list[Comparison]:
         """The worst case of our method against that of each other one."""
         ours = self.worst(self.plan.ours)
-        others = [method for method in self.everywhere() if method != self.plan.ours]
+        others = [method for method in self.plan.study.methods if method != self.plan.ours]
         return _compared(ours, {method: self.worst(method) for method in others})
 
     def dominated_by(self, task: str) -> list[str]:
         """Methods at least as accurate and as lean as ours on average, one of both significantly."""
-        names = [method for method in self.plan.methods_of(task) if method != self.plan.ours]
+        names = [method for method in self.methods(task) if method != self.plan.ours]
         by = []
         for measure in ("accuracy", "economy"):
             ours = self.at_end(task, self.plan.ours, measure)

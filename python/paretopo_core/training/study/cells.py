@@ -7,12 +7,14 @@ import json
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
 from paretopo_core.training import config as configuration
 from paretopo_core.training.jsonl import Row
 from paretopo_core.training.methods import overrides, with_method
+from paretopo_core.training.recipes import RECIPES
 from paretopo_core.training.records import RunFolder
 from paretopo_core.training.study.plan import Cell, Plan, TaskSection
 from paretopo_core.training.study.tabular import TASKS
@@ -57,7 +59,10 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
 def fingerprint(plan: Plan, cell: Cell) -> str:
     """Of everything that a cell's result follows from; a record with another one is out of date."""
     section = plan.tasks[cell.task]
-    about: dict[str, Any] = {"method": overrides(cell.method), "seed": cell.seed}
+    changes = overrides(cell.method)
+    recipe = RECIPES[changes.get("recipe", "recommended")]
+    switches = {name: dict(values) for name, values in recipe.items()}
+    about: dict[str, Any] = {"method": changes, "recipe": switches, "seed": cell.seed}
     if section.config is None:
         task = TASKS[cell.task]
         table = [task.success, task.calls, task.saved]
@@ -67,7 +72,9 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
             "table": [None if part is None else part.tolist() for part in table],
         }
     else:
-        about["config"] = configuration.dumps(_config(section, cell, Path("runs")))
+        # As it is written, not as it is resolved: a new key does not change what a run was told.
+        about["config"] = tomllib.loads(Path(section.config).read_text(encoding="utf-8"))
+        about["steps"] = section.steps
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -5,7 +5,7 @@ r"""A study: methods × seeds × tasks, as a TOML file says.
 ...     "tasks": {"lucky": {}, "free": {"methods": ["paper"]}},
 ... })
 >>> [str(cell) for cell in plan.cells()][:2], len(plan.cells())
-(['lucky/recommended/1000', 'lucky/recommended/1001'], 6)
+(['lucky/recommended/1000', 'lucky/paper/1000'], 6)
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ class StudySection:
     """What holds for all tasks."""
 
     methods: tuple[str, ...] = key(("recommended", "paper"), "Methods, the one to defend first.")
+    ablations: tuple[str, ...] | None = key(
+        None, "Variations that are tried on ablation_tasks only, beside the methods."
+    )
+    ablation_tasks: tuple[str, ...] | None = key(None, "Tabular tasks of the ablations.")
     seeds: int = key(10, "Seeds of each method and task.", low=1)
     first_seed: int = key(1000, "The seeds are this one and those after it.", low=0)
     steps: int = key(400, "Policy-gradient steps of a tabular task.", low=1)
@@ -34,6 +38,7 @@ class StudySection:
     def __post_init__(self) -> None:
         check_section(self, "study")
         _check_methods(self.methods, "study.methods")
+        _check_methods(self.ablations or (), "study.ablations")
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,7 @@ class TaskSection:
 
     config: str | None = key(None, "A training configuration, by a path from the study's file.")
     methods: tuple[str, ...] | None = key(None, "Methods, instead of the study's.")
+    without: tuple[str, ...] | None = key(None, "Methods of the study that make no sense here.")
     seeds: int | None = key(None, "Seeds, instead of the study's.", low=1)
     steps: int | None = key(
         None, "Steps, instead of the study's, or of the training configuration's.", low=1
@@ -58,6 +64,7 @@ class TaskSection:
     def __post_init__(self) -> None:
         check_section(self, "tasks")
         _check_methods(self.methods or (), "tasks.methods")
+        _check_methods(self.without or (), "tasks.without")
 
     def hypervolume(self, accuracy: float, calls: float) -> float:
         """What a trained policy is worth, as a share of the best policy."""
@@ -107,8 +114,12 @@ class Plan:
 
     def methods_of(self, task: str) -> tuple[str, ...]:
         """Methods that are tried on a task."""
-        section = self.tasks[task]
-        methods = section.methods or self.study.methods
+        section, study = self.tasks[task], self.study
+        methods = tuple(
+            name for name in section.methods or study.methods if name not in (section.without or ())
+        )
+        if task in (study.ablation_tasks or ()):
+            methods += tuple(name for name in study.ablations or () if name not in methods)
         if self.quick and section.config:
             methods = methods[: self.quick.training_methods]
         return methods
@@ -124,12 +135,12 @@ class Plan:
         return range(self.study.first_seed, self.study.first_seed + count)
 
     def cells(self) -> list[Cell]:
-        """Every training, task by task."""
+        """Every training, task by task and seed by seed: what is cut short is whole in some seeds."""
         return [
             Cell(task, method, seed)
             for task in self.tasks
-            for method in self.methods_of(task)
             for seed in self.seeds_of(task)
+            for method in self.methods_of(task)
         ]
 
 
@@ -163,8 +174,12 @@ def of_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool = F
     }
     if not tasks:
         raise ConfigError("a study needs at least one [tasks.NAME]")
+    study: StudySection = _section(StudySection, "study", table.get("study", {}))
+    for name in study.ablation_tasks or ():
+        if name not in tasks:
+            raise ConfigError(f"study.ablation_tasks: no [tasks.{name}]; {nearest(name, tasks)}")
     return Plan(
-        study=_section(StudySection, "study", table.get("study", {})),
+        study=study,
         tasks=tasks,
         quick=_section(QuickSection, "quick", table.get("quick", {})) if quick else None,
     )
