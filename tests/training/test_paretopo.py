@@ -15,8 +15,12 @@ from paretopo_core.training.paretopo import ParetoPO
 MIXED = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.2]]])
 
 
+RANKS = {"stage2_estimator": "pareto"}  # stage 2 as the paper has it
+EPOCH = ParetoPOConfig(stage1_steps="epoch", **RANKS)
+
+
 def controller(**switches) -> ParetoPO:
-    return ParetoPO(ParetoPOConfig(**{"stage1_steps": 2} | switches))
+    return ParetoPO(ParetoPOConfig(**RANKS | {"stage1_steps": 2} | switches))
 
 
 # ---- stages -----------------------------------------------------------------------------------
@@ -38,7 +42,7 @@ def test_no_stage_1_starts_in_stage_2():
 
 
 def test_an_epoch_needs_its_length():
-    config = ParetoPOConfig()
+    config = ParetoPOConfig(stage1_steps="epoch")
     assert config.stage1_steps == "epoch"
     assert ParetoPO(config, steps_per_epoch=7).stage1_steps == 7
     for steps in (None, 0):
@@ -146,15 +150,15 @@ def test_which_groups_teach(switches, expected):
 
 
 def test_stage_1_can_finish_early_and_stays_finished():
-    controller = ParetoPO(ParetoPOConfig(), steps_per_epoch=5)
+    controller = ParetoPO(EPOCH, steps_per_epoch=5)
     controller.advantages(np.ones((1, 2, 2)))
     controller.finish_stage1()
-    again = ParetoPO(ParetoPOConfig(), steps_per_epoch=5)
+    again = ParetoPO(EPOCH, steps_per_epoch=5)
     again.load_state_dict(controller.state_dict())
     for one in (controller, again):
         one.advantages(np.ones((1, 2, 2)))
         assert one.stage == 2
-    longer = ParetoPO(ParetoPOConfig(), steps_per_epoch=6).state_dict()
+    longer = ParetoPO(EPOCH, steps_per_epoch=6).state_dict()
     with pytest.raises(ValueError, match="stage1_steps = 6, this one 1"):
         again.load_state_dict(longer)
 
@@ -267,7 +271,7 @@ def test_a_state_of_another_run_is_refused(switches, message):
 
 
 def test_three_objectives_work():
-    brain = ParetoPO(ParetoPOConfig(weights=(0.5, 0.25, 0.25), stage1_steps=1))
+    brain = ParetoPO(ParetoPOConfig(weights=(0.5, 0.25, 0.25), stage1_steps=1, **RANKS))
     rewards = np.array([[[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 0, 0]]], np.float64)
     brain.observe([0.5, 0.5, 0.5])
     assert brain.advantages(rewards).shape == (1, 4)
@@ -311,9 +315,9 @@ def test_k_falls_in_equal_parts_of_its_stage():
     hypervolume = {"stage2_estimator": "hypervolume", "k": (4, 2, 1)}
     assert ks(6, stage1_steps=0, **hypervolume) == [4, 4, 2, 2, 1, 1]
     assert ks(8, stage1_steps=2, **hypervolume) == [4, 4, 4, 4, 2, 2, 1, 1]
-    both = {"stage1_estimator": "hypervolume", **hypervolume}
+    both = {"stage1_estimator": "hypervolume_gd2po", **hypervolume}
     assert ks(6, stage1_steps=3, **both) == [4, 4, 2, 2, 1, 1]
-    first = {"stage1_estimator": "hypervolume", "k": (2, 1)}
+    first = {"stage1_estimator": "hypervolume", "k": (2, 1), **RANKS}
     assert ks(6, stage1_steps=4, **first)[:4] == [2, 2, 1, 1]
     assert ks(4, stage1_steps="all", **first) == [2, 2, 1, 1]
 
@@ -344,8 +348,8 @@ def test_k_follows_the_gain_of_the_archive():
 
 
 def test_a_schedule_needs_the_number_of_steps():
-    with pytest.raises(ValueError, match=r"k = \[4, 2, 1\] needs steps, .* got None"):
-        ParetoPO(ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume"))
+    with pytest.raises(ValueError, match=r"k = \[4, 1\] needs steps, .* got None"):
+        ParetoPO(ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume", k=(4, 1)))
     ParetoPO(ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume", k=2))
 
 

@@ -58,7 +58,7 @@ class RunConfig:
     """A whole run."""
 
     recipe: Literal["recommended", "paper"] = key(
-        "recommended", "Algorithm 1 to the letter (paper), or with its hazards removed."
+        "recommended", "Algorithm 1 to the letter (paper), or what the study supports."
     )
     backend: Literal["trl", "openrlhf"] = key("trl", "The framework that performs the updates.")
     seed: int = key(0, "Seed of everything random.", low=0, high=2**32 - 1)

@@ -47,7 +47,7 @@ class ParetoPO:
 
     >>> import numpy as np
     >>> from paretopo_core.training.config import ParetoPOConfig
-    >>> controller = ParetoPO(ParetoPOConfig(stage1_steps=1))
+    >>> controller = ParetoPO(ParetoPOConfig(stage1_steps=1, stage2_estimator="pareto"))
     >>> first = controller.observe([0.4, 0.3])
     >>> rewards = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.0]]])
     >>> controller.advantages(rewards).round(3)  # stage 1: standardised weighted sums
