@@ -34,6 +34,13 @@ def test_every_switch_of_an_estimator_is_one_of_the_configuration():
     assert ESTIMATORS["grpo"].switches == set()
 
 
+def test_a_switch_that_nobody_has_is_refused():
+    with pytest.raises(
+        TypeError, match="no estimator has a switch 'centre'; did you mean 'center'"
+    ):
+        ESTIMATORS["grpo"](np.zeros((1, 2, 2)), WEIGHTS, beta=0.5, centre="mean")
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_estimator_says_what_it_is_and_whence(name):
     text = ESTIMATORS[name].__doc__

@@ -24,7 +24,7 @@ from paretopo_core.training.switches import HYPERVOLUMES, ParetoPOConfig
 
 __all__ = ["ParetoPO", "Signal"]
 
-_STATE_FORMAT = 1
+_STATE_FORMAT = 2
 _FOR_EVER = 2**63 - 1  # steps
 
 

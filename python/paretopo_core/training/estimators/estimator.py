@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from paretopo_core.training.estimators.groups import Array, kept, library_of
+from paretopo_core.training.keys import nearest
 
 
 class Estimator:
@@ -24,6 +25,8 @@ class Estimator:
         switches: their names.
     """
 
+    known: ClassVar[set[str]] = set()  # the switches of all estimators
+
     def __init__(self, method: Callable[..., Array]) -> None:
         self.method = method
         self.__name__ = method.__name__
@@ -33,6 +36,7 @@ class Estimator:
             for name, parameter in inspect.signature(method).parameters.items()
             if parameter.kind is parameter.KEYWORD_ONLY
         )
+        self.known.update(self.switches)
 
     def __call__(
         self, rewards: Array, weights: ArrayLike, *, mask: Array | None = None, **switches: Any
@@ -43,15 +47,18 @@ class Estimator:
             rewards: (groups, points, objectives), larger is better; NumPy, or torch on any device.
             weights: (objectives,), on the host.
             mask: (groups, points) bool, False where a ragged group is padded.
-            **switches: those of :attr:`switches` count, others are left aside: the same call
-                serves every estimator.
+            **switches: those of :attr:`switches` count, those of other estimators are left
+                aside: the same call serves every one.
 
         Returns:
             float64 (groups, points), 0 where masked; library and device of ``rewards``.
 
         Raises:
             ValueError: wrong shape, or NaN or infinity among the rewards, naming where.
+            TypeError: no estimator has such a switch.
         """
+        for name in switches.keys() - self.known:
+            raise TypeError(f"no estimator has a switch {name!r}; {nearest(name, self.known)}")
         library = library_of(rewards)
         vectors = np.asarray(rewards, np.float64) if library is np else rewards.double()
         factors = np.asarray(weights, np.float64)
