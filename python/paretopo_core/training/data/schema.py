@@ -90,8 +90,13 @@ class Row:
                 raise DataError(
                     f"{name} must be a text that is not empty, got {_shown(fields.get(name))}"
                 )
-        texts = (fields[name] for name in _TEXTS)
-        return cls(*texts, answer=tuple(answer) if isinstance(answer, list) else answers[0])
+        return cls(
+            fields["id"],
+            fields["datasource"],
+            fields["question"],
+            fields["prompt"],
+            tuple(answer) if isinstance(answer, list) else answers[0],
+        )
 
 
 def is_text(value: object) -> bool:
