@@ -131,7 +131,7 @@ def _show(manifest: dict[str, Any], folder: Path) -> None:
     for reason, count in manifest["dropped"].items():
         print(f"  dropped  {count:>9,} {reason}")
     for file in manifest.get("excluded", []):
-        print(f"           {file['removed']:>9,} of them in {file['path']}")
+        print(f"  without  {file['removed']:>9,} questions of {file['path']}")
     for reason, count in manifest["notes"].items():
         print(f"  note     {count:>9,} {reason}")
     for datasource, count in manifest["kept"].items():

@@ -15,21 +15,24 @@ from paretopo_core.training.rewards.mathematics import last_box
 
 _DOLLARS = re.compile(r"(?<!\\)\$+")
 _FORMULA_SIGNS = re.compile(r"^\\[(\[]|\\[)\]]$")
-_WHOLE_NUMBER = re.compile(r"0+(?=\d+\Z)")  # AIME writes 073
+_WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)(?:\.0*)?")
 
 
-def mathematical_answer(answers: Sequence[str], all_wanted: bool = False) -> str:
+def mathematical_answer(
+    answers: Sequence[str], *, all_wanted: bool = False, whole_numbers: bool = False
+) -> str:
     r"""One LaTeX text from a source's answers.
 
     Args:
-        answers: At least one.
+        answers: At least one; "" is none.
         all_wanted: Do several belong together?
+        whole_numbers: Is every answer of the source a whole number, however written?
 
     Raises:
         Unusable: Several answers of which nothing says whether one or all are wanted, or nothing
             is left of one.
 
-    >>> mathematical_answer(["$\\frac{1}{2}$"]), mathematical_answer(["073"])
+    >>> mathematical_answer(["$\\frac{1}{2}$"]), mathematical_answer(["073"], whole_numbers=True)
     ('\\frac{1}{2}', '73')
     >>> mathematical_answer(["$1$, $-2$"]), mathematical_answer(["$1$", "$-2$"], all_wanted=True)
     ('1, -2', '1, -2')
@@ -37,6 +40,8 @@ def mathematical_answer(answers: Sequence[str], all_wanted: bool = False) -> str
     if len(answers) > 1 and not all_wanted:
         raise Unusable("several answers, and no word whether one or all are wanted")
     cleaned = [_bare(answer) for answer in answers]
+    if whole_numbers:
+        cleaned = [_whole(answer) for answer in cleaned]
     if not all(cleaned):
         raise Unusable("no answer")
     return ", ".join(cleaned)
@@ -48,7 +53,7 @@ def alternative_answers(answers: Sequence[str]) -> str | tuple[str, ...]:
     >>> alternative_answers(["Ada ", "Ada", "Ada Lovelace"]), alternative_answers(["Ada"])
     (('Ada', 'Ada Lovelace'), 'Ada')
     """
-    different = tuple(dict.fromkeys(answer.strip() for answer in answers))
+    different = tuple(dict.fromkeys(answer.strip() for answer in answers if answer.strip()))
     return different[0] if len(different) == 1 else different
 
 
@@ -56,5 +61,10 @@ def _bare(answer: str) -> str:
     box = last_box(answer)
     text = answer if box is None else box
     text = _DOLLARS.sub("", text).strip()
-    text = _FORMULA_SIGNS.sub("", text).strip()
-    return _WHOLE_NUMBER.sub("", text) if text.isdecimal() else text
+    return _FORMULA_SIGNS.sub("", text).strip()
+
+
+def _whole(answer: str) -> str:
+    """AIME writes 073, and AMC's floats are 27.0."""
+    number = _WHOLE_NUMBER.fullmatch(answer)
+    return str(int(number[1])) if number and len(number[1]) < 100 else answer

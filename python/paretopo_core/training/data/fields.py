@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from collections.abc import Mapping
@@ -47,7 +46,7 @@ def question_of(raw: Raw) -> str:
         question = _user_message(raw.get("prompt"))
     if not isinstance(question, str) or not question.strip():
         raise Unusable("no question")
-    context = raw.get("context")  # a list where it is the documents of HotpotQA
+    context = _unpacked(raw.get("context"))  # no text where it is the documents of HotpotQA
     if isinstance(context, str) and context.strip():
         question = f"{context.strip()}\n{question}"
     if _IMAGE_MARK.search(question):
@@ -58,10 +57,10 @@ def question_of(raw: Raw) -> str:
 
 
 def answers_of(raw: Raw) -> list[str]:
-    """The answers as the source has them, at least one.
+    """The answers as the source has them; "" for what is no text and no number.
 
     Raises:
-        Unusable: There is none, or one that is no text and no number.
+        Unusable: There is none, or one is no Unicode.
     """
     found = next((raw[name] for name in _ANSWER if _there(raw.get(name))), None)
     if found is None:
@@ -70,10 +69,10 @@ def answers_of(raw: Raw) -> list[str]:
     if isinstance(found, Mapping):
         found = found.get("target")
     values = found if isinstance(found, (list, tuple)) else [found]
-    answers = [text for text in map(_answer_text, values) if text]
-    if not answers:
+    answers = [_answer_text(value) for value in values]
+    if not any(answers):
         raise Unusable("no answer")
-    if not all(map(is_text, answers)):
+    if not all(map(is_text, filter(None, answers))):
         raise Unusable("broken text")
     return answers
 
@@ -149,13 +148,10 @@ def _user_message(prompt: object) -> object:
     return prompt
 
 
-def _answer_text(value: object) -> str | None:
-    """A text as it is, a whole number without its point; None for what is no answer."""
+def _answer_text(value: object) -> str:
+    """A text as it is, a whole number without its point; "" for what is no answer."""
     if isinstance(value, str):
         return value.strip()
-    if isinstance(value, float):
-        return f"{value:.0f}" if value.is_integer() else (str(value) if isfinite(value) else None)
-    if isinstance(value, int) and not isinstance(value, bool):
-        with contextlib.suppress(ValueError):  # more digits than Python writes
-            return str(value)
-    return None
+    if isinstance(value, float) and isfinite(value):
+        return f"{value:.0f}" if value.is_integer() else str(value)
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""

@@ -57,7 +57,8 @@ def usable_rows(source: Source, files: Sequence[Path], tally: Tally) -> Iterator
         DataError: A file cannot be read.
     """
     taken: Counter[str] = Counter()
-    with tqdm(desc=source.name, total=source.rows, unit=" rows", leave=False) as bar:
+    bar = tqdm(desc=source.name, total=source.rows, unit=" rows", leave=False, disable=None)
+    with bar:
         for path in files:
             for _, raw in read_raw(path, fields.COLUMNS):
                 bar.update()
@@ -75,7 +76,9 @@ def _row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Row:
     answer: str | tuple[str, ...]
     if source.protocol == "torl":
         prompt = torl_prompt(question)
-        answer = mathematical_answer(answers, fields.all_are_wanted(raw))
+        answer = mathematical_answer(
+            answers, all_wanted=fields.all_are_wanted(raw), whole_numbers=source.whole_numbers
+        )
         tally.notes["graded exactly, though the source allows an error"] += fields.has_tolerance(
             raw
         )

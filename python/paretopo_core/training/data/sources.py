@@ -30,6 +30,7 @@ class Source:
         elsewhere: Address of the file if it is not on the Hub.
         alternatives: Patterns of file names by which a folder is searched too.
         counted: Has a public project counted the rows?
+        whole_numbers: Every answer is a whole number, however written.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Source:
     elsewhere: str | None = None
     alternatives: tuple[str, ...] = ()
     counted: bool = True
+    whole_numbers: bool = False
 
     def has(self, rows: int) -> bool:
         """Can a file of so many rows be the published one?
@@ -110,6 +112,7 @@ _TABLE = (
         sha256="26139847601a5037c237d5928b195e7260ca8074cf4f264b794af42847f79ccf",
         repository="HuggingFaceH4/aime_2024",
         revision="2fe88a2f1091d5048c0f36abc874fb997b3dd99a",
+        whole_numbers=True,
         alternatives=("train-*-of-*.*", "aime_2024_problems.*", "test.*", "test-*-of-*.*"),
     ),
     Source(
@@ -122,6 +125,7 @@ _TABLE = (
         sha256="b4e273c02d3e7fe1b74b59eae768fc8230bfb0f79539890cb56f4361caac0331",
         repository="math-ai/aime25",
         revision="563bb8404243c5f09de6ec262f2db674fe5bce9b",
+        whole_numbers=True,
         alternatives=("test.*", "test-*-of-*.*", "train-*-of-*.*"),
     ),
     Source(
@@ -145,6 +149,7 @@ _TABLE = (
         sha256="b696e87ba47be4e879a60fd4ef1d4aa522ba78c5ae013c6aff5cc9788a397c5e",
         repository="math-ai/amc23",
         revision="80815d37005feb82cd7f8fbc6901d5d3eff43057",
+        whole_numbers=True,
         alternatives=("test-*-of-*.*", "test.*"),
     ),
     Source(
