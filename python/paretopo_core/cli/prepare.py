@@ -14,8 +14,8 @@ from paretopo_core.training.data.sources import SOURCES, Source
 
 _EXAMPLES = """\
 examples:
-  for name in math500 aime24 aime25 olympiadbench amc23; do paretopo prepare $name; done
-  paretopo prepare torl --from train.parquet        next, so that it leaves the benchmarks out
+  paretopo prepare math500                          a benchmark, from the Hugging Face Hub
+  paretopo prepare torl --from train.parquet        after the benchmarks, so that it is without them
   paretopo prepare nq --from FlashRAG_datasets/     a folder: the file is looked for
   paretopo prepare torl --from train.parquet \\
       --longest-prompt 390 --tokenizer Qwen/Qwen2.5-Math-1.5B

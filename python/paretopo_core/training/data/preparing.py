@@ -44,7 +44,7 @@ def prepare(source: Source, files: Sequence[Path], out: Path, options: Options) 
 
     A training set becomes train.jsonl and held_out.jsonl, a benchmark test.jsonl, in the folder
     `out / source.name`. The same files and options give the same bytes. Rows stream through: in
-    memory stay some 200 bytes a question.
+    memory stay some 400 bytes a question.
 
     Args:
         source: What the files hold.

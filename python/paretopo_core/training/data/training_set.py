@@ -96,7 +96,7 @@ def _length(tokenizer: str | None) -> Callable[[str], int]:
     from transformers import AutoTokenizer
 
     try:
-        loaded = AutoTokenizer.from_pretrained(tokenizer)
+        loaded = AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=False)
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"--tokenizer {tokenizer} cannot be loaded: {reason}") from None
