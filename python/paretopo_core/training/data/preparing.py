@@ -62,29 +62,25 @@ def prepare(source: Source, files: Sequence[Path], out: Path, options: Options) 
     tally = Tally()
     excluded = [*prepared_benchmarks(out), *options.exclude] if source.training else []
     training = TrainingSet(options, excluded, tally) if source.training else None
-    kept: Counter[str] = Counter()
     with ExitStack() as stack:
-        writers = [
+        train_or_test, *held_out = (
             stack.enter_context(RowWriter(out / source.name / name))
             for name in ((TRAIN, HELD_OUT) if training else (TEST,))
-        ]
+        )
         for row in usable_rows(source, files, tally):
-            place = False if training is None else training.place(row)
-            if place is not None:
-                writers[place].write(row)
-                kept[row.datasource] += 1
+            is_held_out = training.place(row) if training else False
+            if is_held_out is not None:
+                (held_out[0] if is_held_out else train_or_test).write(row)
+                tally.kept[row.datasource] += 1
+        writers = [train_or_test, *held_out]
         for writer in writers:
             if not writer.rows:
-                raise DataError(f"no rows for {writer.path}: {_told(tally, kept)}")
+                raise DataError(f"no rows for {writer.path}: {tally}")
     manifest: Manifest = {
         "name": source.name,
         "title": source.title,
         "published": {"address": source.address, "rows": source.rows, "sha256": source.sha256},
         "files": [_file(path) for path in files],
-        "read": tally.read,
-        "dropped": _sorted(tally.dropped),
-        "kept": _sorted(kept),
-        "notes": _sorted(tally.notes),
     }
     if training:
         manifest["options"] = {
@@ -94,12 +90,19 @@ def prepare(source: Source, files: Sequence[Path], out: Path, options: Options) 
             "tokenizer": options.tokenizer,
         }
         manifest["excluded"] = [
-            {**_file(path), "removed": training.removed[path]} for path in excluded
+            _file(path) | {"removed": training.removed[path]} for path in excluded
         ]
-    manifest["outputs"] = [
-        {**_file(writer.path), "path": writer.path.name, "rows": writer.rows} for writer in writers
-    ]
-    manifest["warnings"] = _warnings(source, tally, excluded)
+    manifest |= {
+        "read": tally.read,
+        "dropped": _sorted(tally.dropped),
+        "kept": _sorted(tally.kept),
+        "notes": _sorted(tally.notes),
+        "outputs": [
+            _file(writer.path) | {"path": writer.path.name, "rows": writer.rows}
+            for writer in writers
+        ],
+        "warnings": _warnings(source, tally, excluded),
+    }
     path = out / source.name / MANIFEST
     path.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     return manifest
@@ -122,11 +125,6 @@ def _warnings(source: Source, tally: Tally, excluded: Sequence[Path]) -> list[st
             "same folder, or name them with --exclude"
         )
     return warnings
-
-
-def _told(tally: Tally, kept: Counter[str]) -> str:
-    dropped = ", ".join(f"{count:,} {reason}" for reason, count in tally.dropped.most_common())
-    return f"{tally.read:,} read, {kept.total():,} kept, dropped: {dropped or 'none'}"
 
 
 def _file(path: Path) -> Manifest:

@@ -20,6 +20,8 @@ from paretopo_core.training.tasks.math import torl_prompt
 from paretopo_core.training.tasks.multihop import search_r1_prompt
 
 ELSEWHERE = "of another data set"
+_TOLERANT = "graded exactly, though the source allows an error"
+_OTHER_WORDS = "asked in other words than published"
 
 _TESTS = {"test", "dev", "validation", "valid", "val", "eval"}
 _MATHEMATICS_TESTS = {
@@ -34,12 +36,18 @@ class Tally:
     Attributes:
         read: How many there were.
         dropped: How many were left out, by reason.
+        kept: How many were written, by data set.
         notes: How many were kept though there is something to know.
     """
 
     read: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
+    kept: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        dropped = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
+        return f"{self.read:,} read, {self.kept.total():,} kept, dropped: {dropped or 'none'}"
 
 
 def usable_rows(source: Source, files: Sequence[Path], tally: Tally) -> Iterator[Row]:
@@ -79,15 +87,12 @@ def _row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Row:
         answer = mathematical_answer(
             answers, all_wanted=fields.all_are_wanted(raw), whole_numbers=source.whole_numbers
         )
-        tally.notes["graded exactly, though the source allows an error"] += fields.has_tolerance(
-            raw
-        )
+        tally.notes[_TOLERANT] += fields.has_tolerance(raw)
     else:
         prompt = search_r1_prompt(question)
         answer = alternative_answers(answers)
         published = fields.search_r1_message(raw)
-        other = published is not None and published.strip() != prompt.strip()
-        tally.notes["asked in other words than published"] += other
+        tally.notes[_OTHER_WORDS] += published is not None and published.strip() != prompt.strip()
     name = _name(fields.id_of(raw), datasource, prompt, taken)
     return Row(name, datasource, question, prompt, answer)
 
