@@ -37,8 +37,10 @@ function entry(at) {
   const button = element(
     "button",
     { type: "button", "data-at": at },
-    element("span", { class: "when" }, `step ${group.step}`, group.held_out ? element("span", { class: "badge" }, "held out") : null),
+    element("span", { class: "when" }, `step ${group.step}`, ...(group.held_out ? [" ", element("span", { class: "badge" }, "held out")] : [])),
+    " ",
     element("span", { class: "score" }, `${solved}/${group.rollouts.length} right`),
+    " ",
     element("span", { class: "about" }, ...marked(group.prompt.trim().split("\n").at(-1).slice(-160), view.sought)),
   );
   button.addEventListener("click", () => show(at));

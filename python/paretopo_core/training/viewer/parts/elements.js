@@ -13,7 +13,7 @@ function filled(made, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (value !== null && value !== false) made.setAttribute(key, value);
   }
-  made.append(...children.filter((child) => child !== null));
+  made.append(...children);
   return made;
 }
 

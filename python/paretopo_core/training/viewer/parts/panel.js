@@ -10,7 +10,11 @@ function panelOf(group, view, pinned, onPin) {
   return element(
     "section",
     { class: "panel", "aria-label": `${heading}: ${group.id}` },
-    element("div", { class: "heading" }, element("h2", {}, heading), ...kind, element("code", {}, ...marked(group.id, view.sought)), pin),
+    element(
+      "div",
+      { class: "heading" },
+      element("h2", {}, heading), " ", ...kind, " ", element("code", {}, ...marked(group.id, view.sought)), " ", pin,
+    ),
     element(
       "div",
       { class: "overview" },
@@ -21,7 +25,7 @@ function panelOf(group, view, pinned, onPin) {
         element("dt", {}, "Right answer"), element("dd", { dir: "auto" }, ...marked(group.answer, view.sought)),
         element("dt", {}, "Solved"), element("dd", {}, `${group.rollouts.filter((one) => one.solved).length} of ${group.rollouts.length}`),
       ),
-      plotOf(group),
+      ...plotOf(group),
     ),
     rollouts.length
       ? element("div", { class: "rollouts" }, ...rollouts.map(([place, one]) => rolloutCard(place, one, group, view)))
@@ -58,7 +62,7 @@ function rolloutCard(place, one, group, view) {
       {},
       `#${place} `,
       element("span", { class: `outcome ${outcome}` }, one.solved ? "✓ right" : "✗ wrong"),
-      one.truncated ? element("span", { class: "badge" }, "cut off") : null,
+      ...(one.truncated ? [" ", element("span", { class: "badge" }, "cut off")] : []),
     ),
     element(
       "dl",
