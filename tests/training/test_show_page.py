@@ -226,6 +226,10 @@ def test_keys_move_through_prompts_and_steps(shown):
     for key, there in (("j", "step 4 held out"), ("ArrowDown", "step 3"), ("k", "step 4 held out")):
         page.press(key)
         assert current(page) == there
+    page.value("document.querySelector('[aria-current]').focus()")
+    page.press("j")
+    page.press("k")
+    assert page.value("document.activeElement === document.querySelector('[aria-current]')")
     page.press("n")  # the same question at its next evaluation; behind the last comes the first
     assert current(page) == "step 0 held out"
     page.press("p")

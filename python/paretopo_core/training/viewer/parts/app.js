@@ -53,11 +53,13 @@ function show(at) {
 }
 
 function showPanels() {
+  const listHasFocus = byId("groups").contains(document.activeElement);
   for (const button of byId("groups").querySelectorAll("button")) {
     const here = Number(button.dataset.at) === current;
     if (here) {
       button.setAttribute("aria-current", "true");
       button.scrollIntoView({ block: "nearest" });
+      if (listHasFocus) button.focus();
     } else {
       button.removeAttribute("aria-current");
     }
@@ -71,8 +73,10 @@ function showPanels() {
 }
 
 function pin(at) {
+  const hadFocus = document.activeElement.matches(".pin");
   pinned = pinned === at ? null : at;
   showPanels();
+  if (hadFocus) byId("panels").querySelector(".pin").focus();
 }
 
 // Move by some places in the list.

@@ -5,7 +5,7 @@ function panelOf(group, view, pinned, onPin) {
   const rollouts = chosenRollouts(group, view);
   const heading = `step ${group.step}, ${group.held_out ? "held out" : `stage ${group.stage}`}`;
   const kind = group.kind ? [element("span", { class: "badge" }, group.kind)] : [];
-  const pin = element("button", { type: "button", class: "pin", "aria-pressed": String(pinned) }, pinned ? "Unpin" : "Pin");
+  const pin = element("button", { type: "button", class: "pin" }, pinned ? "Unpin" : "Pin");
   pin.addEventListener("click", onPin);
   return element(
     "section",
