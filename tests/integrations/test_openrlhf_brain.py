@@ -182,7 +182,7 @@ def test_samples_become_transcripts():
         Segment("tool", "<tool>1</tool>"),
         Segment("model", "so 42"),
     )
-    assert whole == Transcript("why?", "[4, 2]", segments, truncated=False)
+    assert whole == Transcript("why?", "4 | 2", segments, truncated=False)
     assert short == Transcript("why?", "42", segments[2:], truncated=True)
 
 

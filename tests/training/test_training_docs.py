@@ -35,6 +35,11 @@ MODULES = [
     "rewards.tool_calls",
     "sections",
     "switches",
+    "trajectories",
+    "transcripts",
+    "viewer.page",
+    "viewer.selection",
+    "viewer.terminal",
 ]
 
 
