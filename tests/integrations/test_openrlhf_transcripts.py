@@ -13,6 +13,9 @@ from paretopo_core.training.trajectories import Segment
 
 torch = pytest.importorskip("torch")
 
+# DeepSpeed and others warn of what they do themselves when they are imported.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 PAD = 0
 TOKENIZER = SimpleNamespace(
     eos_token="<end>",
