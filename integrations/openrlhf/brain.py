@@ -56,7 +56,9 @@ class Brain:
         self._run = RunFolder.open(run)
         self._config = self._run.config
         epoch = prompts // self._config.optimiser.prompts_per_step
-        self._controller = ParetoPO(self._config.paretopo, steps_per_epoch=epoch)
+        self._controller = ParetoPO(
+            self._config.paretopo, steps_per_epoch=epoch, steps=self._config.optimiser.steps
+        )
         self._prompts = prompts
         self._consumed = 0  # groups generated, dropped ones included
         self._scores = CallScores(self._config.rewards)

@@ -38,6 +38,7 @@ from paretopo_core.training.tasks.calculator import (
 )
 
 _NO_STEP = -1  # every record is after it
+_OPTIMISERS = {"adamw": "adamw_torch_fused", "sgd": "sgd"}  # in Hugging Face's names
 _EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short
 
 
@@ -83,6 +84,7 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
         controller = ParetoPO(
             config.paretopo,
             steps_per_epoch=math.ceil(config.task.prompts / config.optimiser.prompts_per_step),
+            steps=config.optimiser.steps,
         )
         if done is not None:
             state = checkpoints.state(done)
@@ -169,6 +171,7 @@ def _arguments(
         num_generations=optimiser.group_size,
         num_generations_eval=1,
         max_steps=optimiser.steps,
+        optim=_OPTIMISERS[optimiser.method],
         learning_rate=optimiser.learning_rate,
         lr_scheduler_type="constant",
         weight_decay=optimiser.weight_decay,

@@ -9,6 +9,7 @@ from hypothesis import given
 from rollout_groups import groups, reward_vectors
 
 from paretopo_core.training.config import ParetoPOConfig
+from paretopo_core.training.estimators import ESTIMATORS
 from paretopo_core.training.paretopo import ParetoPO
 
 MIXED = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.2]]])
@@ -18,7 +19,7 @@ def controller(**switches) -> ParetoPO:
     return ParetoPO(ParetoPOConfig(**{"stage1_steps": 2} | switches))
 
 
-# ---- stages ------------------------------------------------------------------------------------
+# ---- stages -----------------------------------------------------------------------------------
 
 
 def test_the_stage_follows_the_steps():
@@ -64,7 +65,7 @@ def test_the_learning_rate_factor_is_the_multiplier_of_stage_1():
     assert controller().learning_rate_factor == 1.0
 
 
-# ---- gate and filter ---------------------------------------------------------------------------
+# ---- gate and filter --------------------------------------------------------------------------
 
 
 @given(groups())
@@ -156,7 +157,7 @@ def test_rank_histogram_counts_rollouts_after_the_gate():
     assert controller().rank_histogram(MIXED, mask=mask) == [1, 1]
 
 
-# ---- errors ------------------------------------------------------------------------------------
+# ---- errors -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(4, 2), (1, 4, 3), (2,), (1, 1, 4, 2)])
@@ -194,7 +195,7 @@ def test_rewards_are_not_changed():
     np.testing.assert_array_equal(rewards, MIXED)
 
 
-# ---- state -------------------------------------------------------------------------------------
+# ---- state ------------------------------------------------------------------------------------
 
 
 def drive(brain: ParetoPO, rng: np.random.Generator, steps: int) -> list[object]:
@@ -272,3 +273,67 @@ def test_sums_that_overflow_are_refused_and_do_not_count(size):
         brain.advantages(rewards)
     assert brain.step == 0
     assert np.isfinite(controller(stage1_steps=0).advantages(rewards)).all()  # ranks do not mind
+
+
+# ---- the schedule of HV@k -----------------------------------------------------------------------
+
+
+def ks(steps, **switches):
+    brain = ParetoPO(ParetoPOConfig(**switches), steps=steps)
+    brain.observe([0.5, 0.5])
+    seen = []
+    for _ in range(steps):
+        seen.append(brain.k)
+        brain.advantages(np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.2], [0.0, 0.0]]]))
+    return seen
+
+
+def test_k_falls_in_equal_parts_of_its_stage():
+    hypervolume = {"stage2_estimator": "hypervolume", "k": (4, 2, 1)}
+    assert ks(6, stage1_steps=0, **hypervolume) == [4, 4, 2, 2, 1, 1]
+    assert ks(8, stage1_steps=2, **hypervolume) == [4, 4, 4, 4, 2, 2, 1, 1]
+    both = {"stage1_estimator": "hypervolume", **hypervolume}
+    assert ks(6, stage1_steps=3, **both) == [4, 4, 2, 2, 1, 1]
+    first = {"stage1_estimator": "hypervolume", "k": (2, 1)}
+    assert ks(6, stage1_steps=4, **first)[:4] == [2, 2, 1, 1]
+    assert ks(4, stage1_steps="all", **first) == [2, 2, 1, 1]
+
+
+def test_the_k_of_a_step_reaches_the_estimator():
+    brain = ParetoPO(
+        ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume", k=(3, 1)), steps=2
+    )
+    group = np.array([[[1.0, 1.0], [1.0, 0.5], [1.0, 0.2], [0.0, 0.0]]])
+    for k in (3, 1):
+        wanted = ESTIMATORS["hypervolume"](group, (0.6, 0.4), k=k)
+        np.testing.assert_array_equal(brain.advantages(group), wanted)
+
+
+def test_k_follows_the_gain_of_the_archive():
+    config = ParetoPOConfig(
+        stage1_steps=0, stage2_estimator="hypervolume", k="archive", reference="zero"
+    )
+    brain, seen = ParetoPO(config), []
+    for outcome in ([0.5, 0.5], [0.8, 0.5], [0.8, 0.6], [0.8, 0.6], [0.8, 0.6], [0.8, 0.6]):
+        brain.observe(outcome)
+        seen.append(brain.k)
+    # Gains 0.15, 0.08, 0, ...: smoothed 0.075, 0.0775, 0.03875, ...
+    assert seen == [4, 4, 4, 2, 1, 1]
+    again = ParetoPO(config)
+    again.load_state_dict(json.loads(json.dumps(brain.state_dict())))
+    assert again.k == brain.k == 1
+
+
+def test_a_schedule_needs_the_number_of_steps():
+    with pytest.raises(ValueError, match=r"k = \[4, 2, 1\] needs steps, .* got None"):
+        ParetoPO(ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume"))
+    ParetoPO(ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume", k=2))
+
+
+def test_all_is_the_whole_run():
+    brain = ParetoPO(ParetoPOConfig(stage1_steps="all"))
+    for _ in range(3):
+        brain.advantages(np.zeros((1, 2, 2)))
+    assert brain.stage == 1
+    state = json.loads(json.dumps(brain.state_dict()))
+    ParetoPO(ParetoPOConfig(stage1_steps="all")).load_state_dict(state)

@@ -116,7 +116,8 @@ def allowed(annotation: Any, about: Key) -> str:
         elif arm is float:
             words.append(f"a number {about.range()}".rstrip())
         elif get_origin(arm) is tuple:
-            words.append(f"a list of numbers {about.range()}".rstrip())
+            kind = "integers" if get_args(arm)[0] is int else "numbers"
+            words.append(f"a list of {kind} {about.range()}".rstrip())
     return " or ".join(words)
 
 
@@ -170,8 +171,7 @@ def _fit(value: Any, arms: tuple[Any, ...], about: Key) -> Any:
         if arm is float and isinstance(value, int | float) and about.holds(value):
             return float(value)
         if get_origin(arm) is tuple and isinstance(value, list | tuple) and value:
-            numbers = [_fit(item, (float,), about) for item in value]
-            return tuple(numbers)
+            return tuple(_fit(item, get_args(arm)[:1], about) for item in value)
     raise ValueError(value)
 
 

@@ -53,17 +53,24 @@ class RunFolder:
 
     @classmethod
     def create(
-        cls, out: str | Path, config: RunConfig, *, command: list[str] | None = None
+        cls,
+        out: str | Path,
+        config: RunConfig,
+        *,
+        command: list[str] | None = None,
+        method: str | None = None,
     ) -> RunFolder:
-        """Make a fresh folder under ``out``, named after task, recipe, seed and time (UTC).
+        """Make a fresh folder under ``out``, named after task, method, seed and time (UTC).
 
         Args:
             out: where run folders are kept; made if missing.
             config: written as ``config.toml``.
             command: how the run was started, for the manifest; the process's own by default.
+            method: what :mod:`~paretopo_core.training.methods` calls it, for name and manifest;
+                the recipe by default.
         """
         stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        name = f"{config.task.name}-{config.recipe}-seed{config.seed}-{stamp}"
+        name = f"{config.task.name}-{method or config.recipe}-seed{config.seed}-{stamp}"
         path = _fresh(Path(out), name)
         for folder in ("checkpoints", "model", "report"):
             (path / folder).mkdir()
@@ -74,6 +81,7 @@ class RunFolder:
             ended=None,
             status="running",
             seed=config.seed,
+            method=method or config.recipe,
             command=shlex.join(sys.argv if command is None else command),
             versions=versions(),
             machine=machine(),

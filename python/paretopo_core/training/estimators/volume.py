@@ -1,0 +1,71 @@
+"""HV@k: the policy gradient of the expected hypervolume of k rollouts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+import paretopo_core
+from paretopo_core.training.estimators.groups import Array, Center, extremes, library_of
+
+
+def hypervolume(
+    rewards: Array,
+    weights: np.ndarray,
+    mask: Array,
+    *,
+    center: Center = "mean",
+    k: int = 1,
+    hypervolume_reference: Literal["weights"] | tuple[float, ...] = "weights",
+    hypervolume_unit: Literal["raw", "range"] = "raw",
+) -> Array:
+    """What a rollout adds to the hypervolume of k - 1 others, less what one more of them would.
+
+    :func:`paretopo_core.hypervolume_advantage`; ``center="mean"`` is its "exact", whose advantages
+    sum to 0 in a group and keep the gradient unbiased. A rollout that does not beat the reference
+    in every objective has no volume: with 0 for the first objective the gate is built in. The
+    reference of the others is the preference (:func:`reference_by`).
+
+    With ``hypervolume_unit="range"`` objectives after the first count from 0 to 1 between the worst
+    and the best of the group's successes, whatever their unit; where all are equal they are best.
+
+    Source: docs/mathematics.md, sections 6 and 7; one objective: Walder and Karkhanis (2025), PKPO,
+    arXiv 2505.15201.
+    """
+    reference = (
+        reference_by(weights) if hypervolume_reference == "weights" else hypervolume_reference
+    )
+    if hypervolume_unit == "range":
+        rewards = _by_range(rewards, mask & (rewards[..., 0] > reference[0]))
+    return paretopo_core.hypervolume_advantage(
+        rewards,
+        reference,
+        k=k,
+        center="exact" if center == "mean" else center,
+        mask=None if bool(mask.all()) else mask,
+    )
+
+
+def reference_by(weights: np.ndarray) -> tuple[float, ...]:
+    """The reference point with which, for k = 1 and two objectives, volumes are w · r of successes.
+
+    (0, -w_0 / w_1, -w_0 / w_2, ...), in the objectives' units: a success whose economy is 0 has
+    w_0 / (w_0 + w_1) of the volume of one whose economy is 1.
+
+    >>> reference_by(np.array([0.75, 0.25]))
+    (0.0, -3.0)
+    """
+    return (0.0, *(float(-weights[0] / weight) for weight in weights[1:]))
+
+
+def _by_range(rewards: Array, inside: Array) -> Array:
+    library = library_of(rewards)
+    later = library.moveaxis(rewards[..., 1:], -1, 0)
+    lowest, highest = extremes(later, inside)
+    varies = highest > lowest
+    share = (later - lowest) / library.where(varies, highest - lowest, 1.0)
+    share = library.where(varies, share, 1.0)
+    # What has no volume anyway may lie anywhere.
+    share = library.where(inside, share, 0.0)
+    return library.concatenate([rewards[..., :1], library.moveaxis(share, 0, -1)], axis=-1)

@@ -1,0 +1,55 @@
+"""What is taken from the reward vectors before an estimator sees them: the gate, and the filter.
+
+>>> vectors = np.array([[[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.5], [1.0, 0.5]]])
+>>> gated(vectors, "success", 0.0)[0].tolist()
+[[1.0, 1.0], [0.0, 0.0]]
+>>> informative(vectors, None, "vector").tolist()
+[True, False]
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def gated(
+    vectors: NDArray[np.float64], gate: Literal["success", "none"], floor: float
+) -> NDArray[np.float64]:
+    """The vectors, (..., objectives), with ``floor`` for all but the first of failed rollouts.
+
+    A rollout failed when objective 0 is not positive.
+    """
+    if gate == "none":
+        return vectors
+    failed = ~(vectors[..., :1] > 0.0)
+    later = np.arange(vectors.shape[-1]) >= 1
+    return np.where(failed & later, floor, vectors)
+
+
+def informative(
+    gated: NDArray[np.float64],
+    inside: NDArray[np.bool_] | None,
+    group_filter: Literal["vector", "accuracy", "off"],
+) -> NDArray[np.bool_]:
+    """(groups,) which groups teach something: whose rollouts differ in what the filter looks at.
+
+    Args:
+        gated: (groups, points, objectives).
+        inside: (groups, points), False where padded.
+        group_filter: "vector" looks at all objectives, "accuracy" at success, "off" at nothing.
+    """
+    everyone = np.ones(gated.shape[:2], np.bool_) if inside is None else inside
+    if group_filter == "off":
+        return np.asarray(everyone.any(axis=1))
+    seen: NDArray[np.generic] = gated
+    if group_filter == "accuracy":
+        seen = gated[..., :1] > 0.0
+    if everyone.shape[1] == 0:
+        return np.zeros(len(everyone), np.bool_)
+    first = np.argmax(everyone, axis=1)
+    differs = (seen != seen[np.arange(len(seen)), first][:, None]).any(axis=-1)
+    distinct: NDArray[np.bool_] = (differs & everyone).any(axis=1)
+    return distinct
