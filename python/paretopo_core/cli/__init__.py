@@ -1,4 +1,4 @@
-"""The command line: ``paretopo info | train | report | study | bench | serve-search``, a file each.
+"""The command line: ``paretopo COMMAND``, a file each.
 
 Every subcommand imports what it needs when it runs, so that ``paretopo --help`` is quick and
 ``paretopo info`` works where only NumPy is installed.
@@ -12,9 +12,11 @@ from collections.abc import Sequence
 
 from paretopo_core.cli.bench import add_bench
 from paretopo_core.cli.info import add_info
+from paretopo_core.cli.prepare import add_prepare
 from paretopo_core.cli.refusal import Refusal, refuse
 from paretopo_core.cli.report import add_report
 from paretopo_core.cli.serve_search import add_serve_search
+from paretopo_core.cli.show import add_show
 from paretopo_core.cli.study import add_study
 from paretopo_core.cli.subcommands import Run, Subcommands
 from paretopo_core.cli.train import add_train
@@ -25,10 +27,12 @@ _INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 _EXAMPLES = """\
 examples:
   paretopo info                                   what is installed, and on what machine
+  paretopo prepare math500                        make a data set ready
   paretopo train examples/calculator.toml         train; a run folder appears under runs/
   paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
   paretopo report runs/RUN                        draw table and pictures again
   paretopo study docs/study/main.toml --quick     compare methods, seeds and tasks
+  paretopo show runs/RUN                          read what the policy wrote, in a browser too
   paretopo bench --quick                          time the core against its peers
   paretopo serve-search corpus.jsonl              answer searches in a corpus, for training
 """
@@ -66,6 +70,15 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     subcommands = Subcommands(parser)
-    for add_to in (add_info, add_train, add_report, add_study, add_bench, add_serve_search):
+    for add_to in (
+        add_info,
+        add_prepare,
+        add_train,
+        add_report,
+        add_show,
+        add_study,
+        add_bench,
+        add_serve_search,
+    ):
         add_to(subcommands)
     return parser

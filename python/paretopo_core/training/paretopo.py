@@ -214,12 +214,8 @@ class ParetoPO:
         if config.stage2_estimator not in HYPERVOLUMES:
             end = min(end, self.stage1_steps)
         done = (self._step - begin) / max(end - begin, 1)
-        return k_at(
-            config.k,
-            done=max(done, 0.0),
-            smoothed_gain=gain.smoothed,
-            highest_gain=gain.highest,
-        )
+        gains = {"smoothed_gain": gain.smoothed, "highest_gain": gain.highest}
+        return k_at(config.k, done=max(done, 0.0), **gains)
 
     @property
     def learning_rate_factor(self) -> float:
