@@ -65,7 +65,9 @@ def some_batch(seed, objectives):
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_it_is_gd2po_on_correctness_and_added_volume(objectives, k):
     batch = some_batch(objectives + k, objectives)
-    both = np.array([list(zip(group[:, 0], volumes(group.tolist(), k), strict=True)) for group in batch])
+    both = np.array(
+        [list(zip(group[:, 0], volumes(group.tolist(), k), strict=True)) for group in batch]
+    )
     weights = [0.6, *[0.4 / (objectives - 1)] * (objectives - 1)]
     expected = ESTIMATORS["gd2po"](both, WEIGHTS, conflict=0.8)
     np.testing.assert_allclose(ours(batch, weights, k=k), expected, atol=1e-9)

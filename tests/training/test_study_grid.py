@@ -20,7 +20,9 @@ TABLE = {
 
 def run(plan, out):
     ended = []
-    failures = grid.run(plan, out, workers=2, done=lambda cell, failure: ended.append((cell, failure)))
+    failures = grid.run(
+        plan, out, workers=2, done=lambda cell, failure: ended.append((cell, failure))
+    )
     return ended, failures
 
 
@@ -77,7 +79,10 @@ def test_a_failure_stays_apart_and_is_tried_again(tmp_path):
         ({"tasks": {"free": {"config": "no.toml"}}}, "tasks.free.config: there is no file"),
         ({"tasks": {"free": 3}}, r"\[tasks.free\] must be a section"),
         ({"tasks": {"free": {}}, "stdy": {}}, r"unknown section \[stdy\]; did you mean 'study'"),
-        ({"tasks": {"free": {}}, "study": {"seeds": 0}}, "study.seeds must be an integer at least 1"),
+        (
+            {"tasks": {"free": {}}, "study": {"seeds": 0}},
+            "study.seeds must be an integer at least 1",
+        ),
         ({"tasks": {"free": {}}, "study": {"methods": ["grpo", "grpo"]}}, "names a method twice"),
         ({"tasks": {"free": {}}, "study": {"methods": "grpo"}}, "must be a list of texts"),
         ({"tasks": {"free": {}}, "study": {"ablation_tasks": ["x"]}}, r"no \[tasks.x\]"),

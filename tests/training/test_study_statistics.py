@@ -94,7 +94,9 @@ def test_domination_wants_both_and_one_significantly():
 def test_a_task_that_is_not_finished_is_left_out():
     study = results(ENDS)
     records = {cell: row for cell, row in study._records.items() if str(cell) != "lucky/grpo/1003"}
-    some = {cell: row for cell, row in records.items() if (cell.task, cell.method) != ("free", "paper")}
+    some = {
+        cell: row for cell, row in records.items() if (cell.task, cell.method) != ("free", "paper")
+    }
     assert Results(study.plan, records).tasks == ["free", "lucky"]
     assert Results(study.plan, some).tasks == ["lucky"]
 

@@ -106,7 +106,9 @@ def test_accuracy_only_calls_on():
 def test_steps_by_factor_move_plain_ascent_but_hardly_adam():
     """The multiplier of stage 1 scales rewards: Adam divides it out again, z-scores before it."""
     by = {
-        method: np.array([row["calls"] for row in train_tabular(TASKS["free"], method, seed=0, steps=40)])
+        method: np.array(
+            [row["calls"] for row in train_tabular(TASKS["free"], method, seed=0, steps=40)]
+        )
         for method in map(
             "+".join,
             itertools.product(

@@ -47,14 +47,12 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from paretopo_core.training.study import plan, report
 
     try:
+        out = None if arguments.out is None else Path(arguments.out)
         if arguments.runs[0].endswith(".toml"):
             file = _only(arguments.runs)
-            out = Path(arguments.out) if arguments.out else report.results_of(file)
-            print(report.write_report(plan.load(file), out))
-            return 0
-        runs = [RunFolder.open(path) for path in arguments.runs]
-        out = None if arguments.out is None else Path(arguments.out)
-        print(write_report(runs, out))
+            print(report.write_report(plan.load(file), out or report.results_of(file)))
+        else:
+            print(write_report([RunFolder.open(path) for path in arguments.runs], out))
     except (ConfigError, OSError, ValueError) as error:
         refuse(str(error))
     return 0

@@ -38,7 +38,9 @@ def add_study(subcommands: Subcommands) -> None:
         _EXAMPLES,
     )
     parser.add_argument("file", metavar="FILE.toml", help="what to compare")
-    parser.add_argument("--out", metavar="DIR", help="records and report; beside the file if not given")
+    parser.add_argument(
+        "--out", metavar="DIR", help="records and report; beside the file if not given"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer seeds, as the file says")
     parser.add_argument("--workers", type=int, metavar="N", help="trainings at a time; all cores")
     parser.add_argument("--ray", metavar="ADDRESS", help="run on a Ray cluster: auto, or host:port")

@@ -1,6 +1,7 @@
 """The two recipes: every switch in which they differ.
 
-"paper" is Algorithm 1 of arXiv 2606.16111 to the letter; "recommended" is what ``docs/study`` supports.
+"paper" is Algorithm 1 of arXiv 2606.16111 to the letter; "recommended" is what ``docs/study``
+supports.
 """
 
 from __future__ import annotations

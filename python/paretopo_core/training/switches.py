@@ -78,9 +78,7 @@ class ParetoPOConfig:
         shown_default=BY_RECIPE,
     )
     stage1_estimator: EstimatorName = key("grpo", "Advantages of stage 1.")
-    stage2_estimator: EstimatorName = key(
-        None, "Advantages of stage 2.", shown_default=BY_RECIPE
-    )
+    stage2_estimator: EstimatorName = key(None, "Advantages of stage 2.", shown_default=BY_RECIPE)
     multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
         None,
         "What the stage-1 multiplier scales; on the reward a group-standardised estimator cancels"
@@ -95,8 +93,8 @@ class ParetoPOConfig:
     )
     k: int | tuple[int, ...] | Literal["archive"] = key(
         1,
-        "hypervolume, hypervolume_gd2po: how many rollouts count together; several numbers for equal"
-        " parts of its steps, or by the smoothed gain of the archive, from 4 to 1.",
+        "hypervolume, hypervolume_gd2po: how many rollouts count together; several numbers for"
+        " equal parts of its steps, or by the smoothed gain of the archive, from 4 to 1.",
         low=1,
     )
     hypervolume_reference: Literal["weights"] | tuple[float, ...] = key(
@@ -123,7 +121,8 @@ class ParetoPOConfig:
     )
     conflict: float = key(
         0.8,
-        "gd2po, hypervolume_gd2po: rollouts are left out whose objectives agree less than this; 1 wants one sign.",
+        "gd2po, hypervolume_gd2po: rollouts are left out whose objectives agree less than this; 1"
+        " wants one sign.",
         low=0.0,
         high=1.0,
     )
@@ -134,8 +133,8 @@ class ParetoPOConfig:
     )
     gate_floor: float | Literal["worst"] = key(
         0.0,
-        'What a failed rollout gets in the gated objectives: a number, at most their worst value, or'
-        ' "worst", the worst of its group, which fits any unit.',
+        "What a failed rollout gets in the gated objectives: a number, at most their worst value,"
+        ' or "worst", the worst of its group, which fits any unit.',
     )
     group_filter: Literal["vector", "accuracy", "off"] = key(
         None,

@@ -1,4 +1,4 @@
-"""HV@k: the policy gradient of the expected hypervolume of k rollouts, and what it adds to GD2PO."""
+"""HV@k: the gradient of the expected hypervolume of k rollouts, and what it adds to GD2PO."""
 
 from __future__ import annotations
 

@@ -100,7 +100,9 @@ class Results:
         """(seeds,) the least hypervolume over the tables on which it was tried, seed by seed."""
         tried = [task for task in self.tables if method in self.methods(task)]
         seeds = min(len(self.seeds(task, method)) for task in tried)
-        return np.min([self.at_end(task, method, "hypervolume")[:seeds] for task in tried], axis=0)
+        ends = [self.at_end(task, method, "hypervolume")[:seeds] for task in tried]
+        worst: Floats = np.min(ends, axis=0)
+        return worst
 
     def paired(self, task: str, one: str, other: str, measure: str) -> tuple[float, float]:
         """Mean difference of a measure, one less the other, and its p, not corrected."""
@@ -122,7 +124,7 @@ class Results:
         return _compared(ours, {method: self.worst(method) for method in others})
 
     def dominated_by(self, task: str) -> list[str]:
-        """Methods at least as accurate and as lean as ours on average, one of both significantly."""
+        """Methods on average as accurate and as lean as ours, one of both significantly more."""
         names = [method for method in self.methods(task) if method != self.plan.ours]
         by = []
         for measure in ("accuracy", "economy"):

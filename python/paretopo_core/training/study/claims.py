@@ -130,21 +130,53 @@ def _broader(results: Results, task: str, claim: str) -> Iterator[Finding]:
 
 _CLAIMS: tuple[tuple[str, tuple[str, ...], Look], ...] = (
     ("accuracy only: near the highest accuracy, most calls", (ACCURACY,), _most_calls),
-    ("ParetoPO: as accurate as accuracy only, fewer calls", (PAPER, ACCURACY), _dominates(PAPER, ACCURACY)),
+    (
+        "ParetoPO: as accurate as accuracy only, fewer calls",
+        (PAPER, ACCURACY),
+        _dominates(PAPER, ACCURACY),
+    ),
     ("ParetoPO dominates fixed weights", (PAPER, FIXED), _dominates(PAPER, FIXED)),
     ("MO-GRPO is less accurate than ParetoPO", (PAPER, "mo_grpo"), _higher(PAPER, "mo_grpo")),
-    ("OTC: fewer calls than accuracy only, accuracy kept", ("otc_grpo", ACCURACY), _dominates("otc_grpo", ACCURACY)),
-    ("removing stage 1 lowers accuracy", (PAPER, "paper+without_stage_1"), _higher(PAPER, "paper+without_stage_1")),
-    ("removing stage 2 lowers accuracy", (PAPER, "paper+without_stage_2"), _higher(PAPER, "paper+without_stage_2")),
-    ("removing ranks lowers accuracy", (PAPER, "paper+without_ranking"), _higher(PAPER, "paper+without_ranking")),
+    (
+        "OTC: fewer calls than accuracy only, accuracy kept",
+        ("otc_grpo", ACCURACY),
+        _dominates("otc_grpo", ACCURACY),
+    ),
+    (
+        "removing stage 1 lowers accuracy",
+        (PAPER, "paper+without_stage_1"),
+        _higher(PAPER, "paper+without_stage_1"),
+    ),
+    (
+        "removing stage 2 lowers accuracy",
+        (PAPER, "paper+without_stage_2"),
+        _higher(PAPER, "paper+without_stage_2"),
+    ),
+    (
+        "removing ranks lowers accuracy",
+        (PAPER, "paper+without_ranking"),
+        _higher(PAPER, "paper+without_ranking"),
+    ),
     (
         "removing dynamic weighting lowers accuracy",
         (PAPER, "paper+without_dynamic_weighting"),
         _higher(PAPER, "paper+without_dynamic_weighting"),
     ),
-    ("weights 0.2, 0.8 lose accuracy", (PAPER, "paper+weights_20_80"), _higher(PAPER, "paper+weights_20_80")),
-    ("weights 0.4, 0.6 lose little", (PAPER, "paper+weights_40_60"), _higher(PAPER, "paper+weights_40_60")),
-    ("weights 0.8, 0.2 lose accuracy", (PAPER, "paper+weights_80_20"), _higher(PAPER, "paper+weights_80_20")),
+    (
+        "weights 0.2, 0.8 lose accuracy",
+        (PAPER, "paper+weights_20_80"),
+        _higher(PAPER, "paper+weights_20_80"),
+    ),
+    (
+        "weights 0.4, 0.6 lose little",
+        (PAPER, "paper+weights_40_60"),
+        _higher(PAPER, "paper+weights_40_60"),
+    ),
+    (
+        "weights 0.8, 0.2 lose accuracy",
+        (PAPER, "paper+weights_80_20"),
+        _higher(PAPER, "paper+weights_80_20"),
+    ),
     ("calls fall in the course of ParetoPO", (PAPER,), _falls(PAPER)),
     (
         "control: calls fall without any reward, by positive advantages alone",

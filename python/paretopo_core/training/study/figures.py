@@ -49,12 +49,16 @@ def draw_overview(results: Results, path: Path) -> None:
         axes.text(column, row, told, ha="center", va="center", fontsize=8.5,
                   color="black" if dark else "white")  # fmt: skip
     axes.axvline(len(columns) - 1.5, color="white", linewidth=4)
-    axes.set_xticks(range(len(columns)), [name.replace("_", " ") for name in columns], rotation=30, ha="right")
+    axes.set_xticks(
+        range(len(columns)), [name.replace("_", " ") for name in columns], rotation=30, ha="right"
+    )
     axes.set_yticks(range(len(methods)), methods)
     for label, method in zip(axes.get_yticklabels(), methods, strict=True):
         label.set_fontweight("bold" if method == results.plan.ours else "normal")
     seeds = max(len(results.seeds(task, results.plan.ours)) for task in results.tables)
-    axes.set_title(f"Hypervolume at the end, % of the best policy (mean of {seeds} seeds)", loc="left")
+    axes.set_title(
+        f"Hypervolume at the end, % of the best policy (mean of {seeds} seeds)", loc="left"
+    )
     save(figure, path, dpi=110)
 
 
@@ -116,7 +120,9 @@ def _panels(results: Results, height: float) -> tuple[Figure, list[tuple[Axes, s
     return figure, list(zip(axes, results.tasks, strict=False))
 
 
-def _finish(panels: tuple[Figure, Sequence[tuple[Axes, str]]], results: Results, path: Path) -> None:
+def _finish(
+    panels: tuple[Figure, Sequence[tuple[Axes, str]]], results: Results, path: Path
+) -> None:
     from matplotlib.lines import Line2D
 
     figure = panels[0]

@@ -46,7 +46,7 @@ def run(
     *,
     workers: int | None = None,
     ray: str | None = None,
-    done: Callable[[Cell, str | None], None] = lambda cell, failure: None,
+    done: Callable[[Cell, str | None], None] | None = None,
 ) -> dict[Cell, str]:
     """Run every cell that has no record yet.
 
@@ -70,13 +70,16 @@ def run(
     missing = [cell for cell in plan.cells() if cell not in known]
     failures: dict[Cell, str] = {}
     over_ray = ray is not None
-    ended = _on_ray(plan, missing, out, str(ray)) if over_ray else _here(plan, missing, out, workers)
+    ended = (
+        _on_ray(plan, missing, out, str(ray)) if over_ray else _here(plan, missing, out, workers)
+    )
     for cell, row, failure in ended:
         if row is not None:
             jsonl.append(out / RECORDS, row)
         else:
             failures[cell] = str(failure)
-        done(cell, failure)
+        if done is not None:
+            done(cell, failure)
     return failures
 
 

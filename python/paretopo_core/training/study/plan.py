@@ -1,4 +1,4 @@
-r"""A study: methods × seeds × tasks, as a TOML file says.
+r"""A study: methods, seeds and tasks, as a TOML file says.
 
 >>> plan = of_table({
 ...     "study": {"methods": ["recommended", "paper"], "seeds": 2},
@@ -55,7 +55,9 @@ class TaskSection:
     without_calls: float = key(
         0.0, "Of a training: accuracy without calls, where hypervolumes begin.", low=0.0, high=1.0
     )
-    most_calls: float = key(4.0, "Of a training: calls with no economy left.", low=0.0, open_low=True)
+    most_calls: float = key(
+        4.0, "Of a training: calls with no economy left.", low=0.0, open_low=True
+    )
     best_accuracy: float = key(
         1.0, "Of a training: accuracy of the best policy.", low=0.0, high=1.0, open_low=True
     )
@@ -129,13 +131,11 @@ class Plan:
         section = self.tasks[task]
         count = section.seeds or self.study.seeds
         if self.quick:
-            count = min(
-                count, self.quick.training_seeds if section.config else self.quick.seeds
-            )
+            count = min(count, self.quick.training_seeds if section.config else self.quick.seeds)
         return range(self.study.first_seed, self.study.first_seed + count)
 
     def cells(self) -> list[Cell]:
-        """Every training, task by task and seed by seed: what is cut short is whole in some seeds."""
+        """Every training, by task, then seed: what is cut short is whole for the first seeds."""
         return [
             Cell(task, method, seed)
             for task in self.tasks
@@ -169,9 +169,7 @@ def of_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool = F
             raise ConfigError(f"unknown section [{name}]; {nearest(name, known)}")
         if not isinstance(value, Mapping):
             raise ConfigError(f"[{name}] must be a section, got {value!r}")
-    tasks = {
-        name: _task(name, values, beside) for name, values in table.get("tasks", {}).items()
-    }
+    tasks = {name: _task(name, values, beside) for name, values in table.get("tasks", {}).items()}
     if not tasks:
         raise ConfigError("a study needs at least one [tasks.NAME]")
     study: StudySection = _section(StudySection, "study", table.get("study", {}))
@@ -191,9 +189,7 @@ def _task(name: str, values: Any, beside: Path) -> TaskSection:
     section: TaskSection = _section(TaskSection, f"tasks.{name}", values)
     if section.config is None:
         if name not in TASKS:
-            raise ConfigError(
-                f"unknown task {name!r} without a config; {nearest(name, TASKS)}"
-            )
+            raise ConfigError(f"unknown task {name!r} without a config; {nearest(name, TASKS)}")
         return section
     config = beside / section.config
     if not config.is_file():

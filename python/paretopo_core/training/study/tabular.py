@@ -150,7 +150,7 @@ def calling(
 
 
 def tools_or_text(name: str, about: str, saved: Sequence[Sequence[float]]) -> TabularTask:
-    """Answers that spend calls or spend text, and one way that spends neither and is mostly wrong."""
+    """Answers that spend calls, or text, and one way that spends neither and is mostly wrong."""
     economies = np.array([*saved, [1.0] * len(saved[0])])
     success = np.array([[0.8] * len(saved) + [0.05]] * 4)
     calls = np.arange(len(economies))[::-1].copy()
@@ -166,15 +166,15 @@ _LUCKY = (0.0, 0.4, 0.45, 0.3, 0.3, 0.0)
 
 
 def _reported() -> list[TabularTask]:
-    plain = {"needed": _NEEDED, "right": _RIGHT}
+    task = functools.partial(calling, needed=_NEEDED, right=_RIGHT)
     return [
-        calling("free", "leanness costs no accuracy", guess=_SURE, **plain),
-        calling("lucky", "guesses without a call are often right", guess=_LUCKY, **plain),
-        calling("overcalling", "and each needless call harms", guess=_LUCKY, harm=0.12, **plain),
-        calling("seconds", "lucky, paid in raw seconds", guess=_LUCKY, unit="seconds", **plain),
-        calling("tokens", "lucky, paid in heavy-tailed tokens", guess=_LUCKY, unit="tokens", **plain),
-        calling("dollars", "lucky, paid in raw dollars", guess=_LUCKY, unit="dollars", **plain),
-        calling("any_unit", "lucky, another unit in each run", guess=_LUCKY, unit="any", **plain),
+        task("free", "leanness costs no accuracy", guess=_SURE),
+        task("lucky", "guesses without a call are often right", guess=_LUCKY),
+        task("overcalling", "and each needless call harms", guess=_LUCKY, harm=0.12),
+        task("seconds", "lucky, paid in raw seconds", guess=_LUCKY, unit="seconds"),
+        task("tokens", "lucky, paid in heavy-tailed tokens", guess=_LUCKY, unit="tokens"),
+        task("dollars", "lucky, paid in raw dollars", guess=_LUCKY, unit="dollars"),
+        task("any_unit", "lucky, another unit in each run", guess=_LUCKY, unit="any"),
         tools_or_text(
             "concave",
             "three objectives; no fixed weights reach the compromises",
@@ -187,13 +187,15 @@ def _reported() -> list[TabularTask]:
 
 
 def _tuning() -> list[TabularTask]:
-    plain = {"needed": (0, 1, 2, 3, 0), "right": (0.85, 0.8, 0.8, 0.75, 0.3), "most": 4}
+    task = functools.partial(
+        calling, needed=(0, 1, 2, 3, 0), right=(0.85, 0.8, 0.8, 0.75, 0.3), most=4
+    )
     lucky = (0.0, 0.45, 0.35, 0.25, 0.0)
     return [
-        calling("tune_free", "as free", guess=(0.0, 0.05, 0.05, 0.05, 0.0), **plain),
-        calling("tune_lucky", "as lucky", guess=lucky, **plain),
-        calling("tune_overcalling", "as overcalling", guess=lucky, harm=0.15, **plain),
-        calling("tune_any_unit", "as any_unit", guess=lucky, unit="any", **plain),
+        task("tune_free", "as free", guess=(0.0, 0.05, 0.05, 0.05, 0.0)),
+        task("tune_lucky", "as lucky", guess=lucky),
+        task("tune_overcalling", "as overcalling", guess=lucky, harm=0.15),
+        task("tune_any_unit", "as any_unit", guess=lucky, unit="any"),
         tools_or_text(
             "tune_concave",
             "as concave",

@@ -94,9 +94,10 @@ class _Run:
         kinds, ways = policy.shape
         draws = self._rng.random((kinds, QUESTIONS, GROUP, 1))
         chosen = (draws > policy.cumsum(axis=1)[:, None, None, :-1]).sum(axis=-1)
-        right = self._rng.random(chosen.shape) < self.task.success[
-            np.arange(kinds)[:, None, None], chosen
-        ]
+        right = (
+            self._rng.random(chosen.shape)
+            < self.task.success[np.arange(kinds)[:, None, None], chosen]
+        )
         vectors = self.rewards.of(chosen, right, self._steps, self._rng)
         self._steps += 1
         advantages = self.controller.advantages(
@@ -152,9 +153,7 @@ class _Rewards:
             economy = -self._scale * cost(self._unit, calls, rng)
         return np.stack([right, economy], axis=-1)
 
-    def _by_calls(
-        self, calls: NDArray[np.int64], right: NDArray[np.bool_], step: int
-    ) -> Floats:
+    def _by_calls(self, calls: NDArray[np.int64], right: NDArray[np.bool_], step: int) -> Floats:
         economy = np.empty(calls.shape)
         for kind, question in np.ndindex(calls.shape[:2]):
             name = f"{kind}-{(step * QUESTIONS + question) % PER_KIND}"
