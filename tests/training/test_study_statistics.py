@@ -61,7 +61,8 @@ def results(ends):
     for cell in plan.cells():
         share, accuracy, calls = np.array(ends[cell.task, cell.method]) + 1e-4 * rng.random(3)
         row = {"hypervolume": share, "accuracy": accuracy, "calls": calls, "economy": 1 - calls / 5}
-        records[cell] = {"evaluations": [{**row, "step": 0, "calls": 4.0}, {**row, "step": 9}]}
+        courses = {name: [value, value] for name, value in row.items()}
+        records[cell] = {"evaluations": {**courses, "calls": [4.0, calls], "step": [0, 9]}}
     return Results(plan, records)
 
 

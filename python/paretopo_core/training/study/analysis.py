@@ -66,25 +66,19 @@ class Results:
             seed for seed in self.plan.seeds_of(task) if Cell(task, method, seed) in self._records
         ]
 
-    def evaluations(self, task: str, method: str, seed: int) -> list[Row]:
-        """Every evaluation of one training."""
-        rows: list[Row] = self._records[Cell(task, method, seed)]["evaluations"]
-        return rows
+    def course(self, task: str, method: str, measure: str) -> Floats:
+        """(seeds, evaluations) a measure over a training: one of `MEASURES`, or "step"."""
+        cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
+        return np.array([self._records[cell]["evaluations"][measure] for cell in cells])
 
     def at_end(self, task: str, method: str, measure: str) -> Floats:
         """(seeds,) a measure of the last evaluations: one of `MEASURES`."""
-        return np.array(
-            [self.evaluations(task, method, seed)[-1][measure] for seed in self.seeds(task, method)]
-        )
+        return self.course(task, method, measure)[:, -1]
 
     def of_all_evaluations(self, task: str, method: str) -> Floats:
         """(seeds,) hypervolume of all evaluations of a training together, from (0, 0)."""
-        volumes = []
-        for seed in self.seeds(task, method):
-            rows = self.evaluations(task, method, seed)
-            points = np.array([[row["accuracy"], row["economy"]] for row in rows])
-            volumes.append(float(paretopo_core.hypervolume(points, np.zeros(2))))
-        return np.array(volumes)
+        outcomes = [self.course(task, method, measure) for measure in ("accuracy", "economy")]
+        return np.asarray(paretopo_core.hypervolume(np.stack(outcomes, axis=-1), 0.0))
 
     @property
     def tables(self) -> list[str]:
@@ -96,9 +90,14 @@ class Results:
         named = self.plan.tasks[task].methods or self.plan.study.methods
         return [method for method in self.plan.methods_of(task) if method in named]
 
-    def worst(self, method: str) -> Floats:
-        """(seeds,) the least hypervolume over the tables on which it was tried, seed by seed."""
-        tried = [task for task in self.tables if method in self.methods(task)]
+    def worst(self, method: str, where: str | None = None) -> Floats:
+        """(seeds,) the least hypervolume over tables, seed by seed.
+
+        Args:
+            method: Whose.
+            where: The method on whose tables; its own if not given.
+        """
+        tried = [task for task in self.tables if (where or method) in self.methods(task)]
         seeds = min(len(self.seeds(task, method)) for task in tried)
         ends = [self.at_end(task, method, "hypervolume")[:seeds] for task in tried]
         worst: Floats = np.min(ends, axis=0)
@@ -113,23 +112,24 @@ class Results:
 
     def against(self, task: str) -> list[Comparison]:
         """Our method against each other one on a task."""
-        names = [method for method in self.methods(task) if method != self.plan.ours]
         ours = self.at_end(task, self.plan.ours, "hypervolume")
-        return _compared(ours, {m: self.at_end(task, m, "hypervolume") for m in names})
+        return _compared(
+            {m: ours - self.at_end(task, m, "hypervolume") for m in self._others(task)}
+        )
 
     def worst_against(self) -> list[Comparison]:
         """The worst case of our method against that of each other one."""
-        ours = self.worst(self.plan.ours)
-        others = [method for method in self.plan.study.methods if method != self.plan.ours]
-        return _compared(ours, {method: self.worst(method) for method in others})
+        ours, methods = self.plan.ours, self.plan.study.methods
+        return _compared({m: self.worst(ours, m) - self.worst(m) for m in methods if m != ours})
 
     def dominated_by(self, task: str) -> list[str]:
         """Methods on average as accurate and as lean as ours, one of both significantly more."""
-        names = [method for method in self.methods(task) if method != self.plan.ours]
         by = []
         for measure in ("accuracy", "economy"):
             ours = self.at_end(task, self.plan.ours, measure)
-            by.append(_compared(ours, {m: self.at_end(task, m, measure) for m in names}))
+            by.append(
+                _compared({m: ours - self.at_end(task, m, measure) for m in self._others(task)})
+            )
         return [
             accuracy.other
             for accuracy, economy in zip(*by, strict=True)
@@ -138,9 +138,11 @@ class Results:
             and "worse" in (accuracy.verdict, economy.verdict)
         ]
 
+    def _others(self, task: str) -> list[str]:
+        return [method for method in self.methods(task) if method != self.plan.ours]
 
-def _compared(ours: Floats, theirs: Mapping[str, Floats]) -> list[Comparison]:
-    differences = {name: ours - values for name, values in theirs.items()}
+
+def _compared(differences: Mapping[str, Floats]) -> list[Comparison]:
     corrected = holm([sign_flip_p(values) for values in differences.values()])
     return [
         Comparison(

@@ -21,6 +21,8 @@ from paretopo_core.training.study.tabular import TASKS
 from paretopo_core.training.study.tabular_agent import train_tabular
 
 _KEPT_LINES = 15  # of what a failed training said
+_MEASURES = ("step", "accuracy", "economy", "calls", "hypervolume")
+_DIGITS = 5
 
 
 def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
@@ -32,8 +34,8 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
         runs: Where `paretopo train` puts its run folders; one that was begun is gone on with.
 
     Returns:
-        task, method, seed, fingerprint, step (the last), seconds, and evaluations: rows with step,
-        accuracy, economy, calls and hypervolume.
+        task, method, seed, fingerprint, step (the last), seconds, and evaluations: a list each of
+        step, accuracy, economy, calls and hypervolume, to five digits.
 
     Raises:
         RuntimeError: the training failed; says what it said last.
@@ -52,7 +54,9 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
         "fingerprint": fingerprint(plan, cell),
         "step": evaluations[-1]["step"],
         "seconds": round(time.monotonic() - began, 2),
-        "evaluations": evaluations,
+        "evaluations": {
+            name: [round(row[name], _DIGITS) for row in evaluations] for name in _MEASURES
+        },
     }
 
 
@@ -105,7 +109,6 @@ def _trained(section: TaskSection, cell: Cell, runs: Path) -> list[Row]:
             "accuracy": row["accuracy"],
             "economy": 1.0 - row["calls"] / section.most_calls,
             "calls": row["calls"],
-            "response_tokens": row.get("response_tokens"),
             "hypervolume": section.hypervolume(row["accuracy"], row["calls"]),
         }
         for row in rows

@@ -83,9 +83,8 @@ def draw_dynamics(results: Results, path: Path) -> None:
     panels = _panels(results, 3.2)
     for axes, task in panels[1]:
         for index, method in _shown(results, task):
-            runs = [results.evaluations(task, method, seed) for seed in results.seeds(task, method)]
-            steps = [row["step"] for row in runs[0]]
-            share = 100 * np.array([[row["hypervolume"] for row in rows] for rows in runs])
+            steps = results.course(task, method, "step")[0]
+            share = 100 * results.course(task, method, "hypervolume")
             mean, spread = share.mean(axis=0), share.std(axis=0)
             colour = COLOURS[index % len(COLOURS)]
             axes.plot(steps, mean, color=colour, linewidth=2.2 if index == 0 else 1.4)

@@ -78,7 +78,7 @@ class TabularTask:
         """Expected calls per question."""
         return float((np.asarray(policy, np.float64) @ self.calls).mean())
 
-    def hypervolume(self, outcome: ArrayLike, *, origin: bool = False) -> float:
+    def hypervolume(self, outcome: ArrayLike) -> float:
         """What a policy is worth, as a share of the best.
 
         The volume between the outcome and (accuracy of a policy that never calls, no economy): what
@@ -86,13 +86,10 @@ class TabularTask:
 
         Args:
             outcome: (2,) as `outcome` gives it.
-            origin: measure the area from (0, 0) instead, not as a share.
         """
         accuracy, economy = (float(value) for value in np.asarray(outcome))
         if self.saved is not None:
-            return economy if origin else economy / float(self.outcome(self.best())[1])
-        if origin:
-            return accuracy * economy
+            return economy / float(self.outcome(self.best())[1])
         return max(accuracy - self._without_calls(), 0.0) * economy / self._best_volume()
 
     def best(self) -> Floats:

@@ -118,7 +118,6 @@ class _Run:
             "economy": float(outcome[1]),
             "calls": self.task.calls_of(policy),
             "hypervolume": self.task.hypervolume(outcome),
-            "hypervolume_from_origin": self.task.hypervolume(outcome, origin=True),
         }
 
     def _observed(self, policy: Floats, outcome: Floats) -> Floats:
