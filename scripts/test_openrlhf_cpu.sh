@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The tests on the real OpenRLHF, Ray, DeepSpeed and vLLM, on a CPU; closes with `N passed, N failed`.
 # Usage: scripts/test_openrlhf_cpu.sh [--short] [FOLDER]
-#   --short   one synchronous run of both stages, as .ci/run does it; else everything, about 25 min
-#   FOLDER    the environment of scripts/install_openrlhf_cpu.sh, made if it is not there
+#   --short   one synchronous run of both stages, as .ci/run does it; else everything, 12 minutes on
+#             two quiet cores
+#   FOLDER    the environment of scripts/install_openrlhf_cpu.sh, made in 3 minutes if not there
 set -euo pipefail
 cd "$(dirname "$0")/.."
 chosen=()

@@ -109,10 +109,15 @@ class _EngineFailed(Exception):
 
 
 class _Turns:
-    """An engine that ends each turn where the agent wants it to."""
+    """An engine that ends each turn where the agent wants it to.
+
+    Attributes:
+        cut: Did the last turn end for want of tokens? OpenRLHF tells from 0.11.1 on only.
+    """
 
     def __init__(self, engine: Any, agent: ToolAgent) -> None:
         self._engine, self._agent = engine, agent
+        self.cut = False
 
     async def generate(self, tokens: Any, params: Any, **more: Any) -> Any:
         """One turn."""
@@ -122,9 +127,11 @@ class _Turns:
         if self._agent.turn_tokens is not None:
             params.max_tokens = min(params.max_tokens, self._agent.turn_tokens)
         try:
-            return await self._engine.generate(tokens, params, **more)
+            request = await self._engine.generate(tokens, params, **more)
         except Exception as error:
             raise _EngineFailed from error
+        self.cut = request.outputs[0].finish_reason == "length"
+        return request
 
 
 class ToolAgentExecutor(MultiTurnAgentExecutor):
@@ -151,11 +158,12 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         params = copy.deepcopy(sampling_params)
         agent = self.agent(self._config, hf_tokenizer)
         self.agent_instance_cls = lambda: agent  # asked for before the first await
+        turns = _Turns(llm_engine, agent)
         length = len(hf_tokenizer(text=prompt, add_special_tokens=False)["input_ids"])
         budget = min(max_length, length + self._config.optimiser.max_completion_tokens)
         try:
             response: dict[str, Any] = await super().execute(
-                prompt, label, params, budget, hf_tokenizer, _Turns(llm_engine, agent), images
+                prompt, label, params, budget, hf_tokenizer, turns, images
             )
         except _EngineFailed as failed:
             raise RuntimeError(f"the engine failed: {failed.__cause__}") from failed.__cause__
@@ -173,7 +181,7 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         if not response["action_ranges"]:  # the prompt left no room: the agent had no turn
             response["extra_logs"] = {CORRECT: 0.0, CALLS: 0, FINISHED: 0.0}
         finished = response["extra_logs"].get(FINISHED, 0.0)
-        response["truncated"] = bool(response["truncated"]) or not finished
+        response["truncated"] = turns.cut or not finished
         # Numbers of one type for all rollouts; the scores are replaced when the group is whole.
         response["reward"] = response["scores"] = float(response["reward"])
         return response

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from paretopo_core.integrations.openrlhf.version import WITH_CORRECTION_LEVELS
+from paretopo_core.integrations.openrlhf.version import loss_options
 from paretopo_core.training.config import RunConfig
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.records import RunFolder
 
 _PROMPT_ROOM = 512  # tokens, where openrlhf.max_length is 0
-_LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean"}
 _NOT_CLIPPED = 1e9  # OpenRLHF clips what travels as reward, and advantages travel so
 
 
@@ -203,22 +202,7 @@ def _algorithm_options(config: RunConfig, version: tuple[int, ...]) -> list[str]
         words += ["--algo.kl.use_loss", "--algo.kl.estimator", "k3"]
     if cluster.dynamic_sampling:
         words += ["--algo.dynamic_filtering_enable"]
-    if optimiser.loss not in _LOSSES:
-        raise ConfigError(
-            f"optimiser.loss must be one of {', '.join(_LOSSES)} for OpenRLHF, got {optimiser.loss}"
-        )
-    newest = version >= WITH_CORRECTION_LEVELS
-    if newest:
-        words += ["--actor.loss_agg_mode", _LOSSES[optimiser.loss]]
-        level = {"off": "off", "token": "token", "sequence": "seq"}[cluster.correction]
-        words += ["--algo.advantage.is_correction_level", level]
-        return words
-    if optimiser.loss != "dapo" or cluster.correction == "sequence":
-        raise ConfigError(
-            'optimiser.loss = "grpo" and openrlhf.correction = "sequence" need openrlhf 0.11.2, '
-            f"got {'.'.join(map(str, version))}"
-        )
-    return words + (["--algo.advantage.is_correction_enable"] * (cluster.correction == "token"))
+    return words + loss_options(version, optimiser.loss, cluster.correction)
 
 
 def _policy_gpus(config: RunConfig) -> int:

@@ -1,4 +1,4 @@
-"""Which releases of OpenRLHF the hooks of this package fit."""
+"""Which releases of OpenRLHF the hooks of this package fit, and what they call differently."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ from importlib import metadata
 
 from paretopo_core.training.keys import ConfigError
 
-OLDEST, BELOW = (0, 10, 2), (0, 12)
-WITH_CORRECTION_LEVELS = (0, 11, 2)  # and with the aggregation of losses as an option
+OLDEST, NEWEST = (0, 10, 2), (0, 11, 2)  # every release between them was run
+
+# Both corrections mask outside [0.5, 5] and weigh what is left by the token's own ratio, in every
+# release. Before 0.11.2 they went by the names of the methods that they come from.
+_NEW_OPTIONS = (0, 11, 2)
+_CORRECTION_LEVELS = {"off": "off", "token": "token", "sequence": "seq"}
+_CORRECTION_TYPES = {"token": "icepop", "sequence": "seq-mask-tis"}
+_LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean"}
 
 
 def openrlhf_version() -> tuple[int, ...]:
-    """The installed release, refused outside the range that was read and tested.
+    """The installed release, refused outside the range that was run.
 
     Raises:
         ConfigError: OpenRLHF is not installed, or it is an older or newer release.
@@ -24,9 +30,48 @@ def openrlhf_version() -> tuple[int, ...]:
             "on a CPU: scripts/install_openrlhf_cpu.sh"
         ) from None
     numbers = tuple(int(part) for part in found.split(".")[:3] if part.isdecimal())
-    if not OLDEST <= numbers < BELOW:
+    if not OLDEST <= numbers <= NEWEST:
         raise ConfigError(
-            f"openrlhf {found} is installed, but the hooks of paretopo fit openrlhf>=0.10.2,<0.12 "
-            "only: other releases name or call things differently; pip install openrlhf==0.11.2"
+            f"openrlhf {found} is installed, but the hooks of paretopo fit "
+            f"openrlhf>={_told(OLDEST)},<={_told(NEWEST)} only: other releases name or call things "
+            f"differently; pip install openrlhf=={_told(NEWEST)}"
         )
     return numbers
+
+
+def loss_options(version: tuple[int, ...], loss: str, correction: str) -> list[str]:
+    """Options for the aggregation of losses and the correction, as the release calls them.
+
+    Args:
+        version: The installed OpenRLHF.
+        loss: `optimiser.loss`.
+        correction: `openrlhf.correction`.
+
+    Raises:
+        ConfigError: The release has no such loss.
+
+    >>> loss_options((0, 11, 2), "dapo", "token")[2:]
+    ['--algo.advantage.is_correction_level', 'token']
+    >>> loss_options((0, 11, 1), "dapo", "token")[1:]
+    ['--algo.advantage.is_correction_type', 'icepop']
+    """
+    if loss not in _LOSSES:
+        raise ConfigError(
+            f"optimiser.loss must be one of {', '.join(_LOSSES)} for OpenRLHF, got {loss}"
+        )
+    prefix = "--algo.advantage.is_correction"
+    if version >= _NEW_OPTIONS:
+        level = _CORRECTION_LEVELS[correction]
+        return ["--actor.loss_agg_mode", _LOSSES[loss], f"{prefix}_level", level]
+    if loss != "dapo":
+        raise ConfigError(
+            f'optimiser.loss = "{loss}" needs openrlhf {_told(_NEW_OPTIONS)}, got '
+            f'{_told(version)}; pip install openrlhf=={_told(NEWEST)}, or take "dapo"'
+        )
+    if correction == "off":
+        return []
+    return [f"{prefix}_enable", f"{prefix}_type", _CORRECTION_TYPES[correction]]
+
+
+def _told(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

@@ -50,14 +50,14 @@ def value(words: list[str], name: str) -> str:
 # ---- which OpenRLHF ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("found", ["0.10.1", "0.9.5", "0.12.0", "1.0", "0.8.11.post1"])
+@pytest.mark.parametrize("found", ["0.10.1", "0.9.5", "0.11.3", "0.12.0", "1.0", "0.8.11.post1"])
 def test_other_releases_are_refused(monkeypatch, found):
     monkeypatch.setattr(version_module.metadata, "version", lambda _: found)
-    with pytest.raises(ConfigError, match=rf"openrlhf {found} .*>=0\.10\.2,<0\.12"):
+    with pytest.raises(ConfigError, match=rf"openrlhf {found} .*>=0\.10\.2,<=0\.11\.2"):
         openrlhf_version()
 
 
-@pytest.mark.parametrize("found", ["0.10.2", "0.11.0", "0.11.2", "0.11.9"])
+@pytest.mark.parametrize("found", ["0.10.2", "0.10.4", "0.11.0", "0.11.2"])
 def test_fitting_releases_are_taken(monkeypatch, found):
     monkeypatch.setattr(version_module.metadata, "version", lambda _: found)
     assert openrlhf_version() == tuple(map(int, found.split(".")))
@@ -155,12 +155,15 @@ def test_contradictions_are_refused_when_the_file_is_read(text, complaint):
         loads(f"[openrlhf]\n{text}")
 
 
-def test_older_releases_get_their_own_words():
-    words = words_of("[openrlhf]\ncorrection = 'token'", (0, 10, 4))
+@pytest.mark.parametrize(("unit", "method"), [("token", "icepop"), ("sequence", "seq-mask-tis")])
+def test_older_releases_get_their_own_words(unit, method):
+    words = words_of(f"[openrlhf]\ncorrection = '{unit}'", (0, 10, 4))
     assert "--algo.advantage.is_correction_enable" in words
+    assert value(words, "--algo.advantage.is_correction_type") == method
     assert "--actor.loss_agg_mode" not in words
-    with pytest.raises(ConfigError, match=r"need openrlhf 0\.11\.2, got 0\.10\.4"):
-        words_of("[openrlhf]\ncorrection = 'sequence'", (0, 10, 4))
+    assert not any("is_correction" in word for word in words_of(version=(0, 11, 1)))
+    with pytest.raises(ConfigError, match=r"needs openrlhf 0\.11\.2, got 0\.10\.4"):
+        words_of("[optimiser]\nloss = 'grpo'", (0, 10, 4))
 
 
 def test_gpus_are_counted_as_openrlhf_asks_for_them():
@@ -209,7 +212,7 @@ def test_the_separator_stands_before_the_first_dotted_option():
     assert with_separator(["x.toml", "--a.b=1"]) == ["x.toml", "--", "--a.b=1"]
 
 
-@pytest.mark.parametrize("name", ["__main__", "chat_tools", "options", "rollouts"])
+@pytest.mark.parametrize("name", ["__main__", "chat_tools", "options", "rollouts", "version"])
 def test_docstring_examples_run(name):
     module = importlib.import_module(f"paretopo_core.integrations.openrlhf.{name}")
     found = doctest.testmod(module)
