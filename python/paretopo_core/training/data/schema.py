@@ -1,0 +1,246 @@
+"""The rows that training and evaluation read: one JSON object a line, the same for all data sets.
+
+{"id": "nq/test_0", "datasource": "nq", "question": "…", "prompt": "…", "label": {"answer": …}}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+_LONGEST_LINE = 16 * 2**20  # bytes; a torn or hostile file must not fill the memory
+_TEXTS = ("id", "datasource", "question", "prompt")
+
+
+class DataError(ValueError):
+    """Data that cannot be used; the message names the file, and the line or row."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One question.
+
+    Attributes:
+        id: Its name, unique in a file; the fewest calls known are kept under it.
+        datasource: The data set it comes from.
+        question: The question alone.
+        prompt: What the policy reads, as its protocol asks. Search-R1's is the message of a user,
+            still to go through the chat template; ToRL's is the whole text.
+        answer: The right answer, or several of which each alone is right.
+    """
+
+    id: str
+    datasource: str
+    question: str
+    prompt: str
+    answer: str | tuple[str, ...]
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """Every text that is right.
+
+        >>> Row("q1", "nq", "Who?", "Who?", "Ada").answers
+        ('Ada',)
+        """
+        return (self.answer,) if isinstance(self.answer, str) else self.answer
+
+    def fields(self) -> dict[str, Any]:
+        """The row as its line holds it.
+
+        >>> Row("q1", "nq", "Who?", "Who?", ("Ada", "Ada L.")).fields()["label"]
+        {'answer': ['Ada', 'Ada L.']}
+        """
+        answer = self.answer if isinstance(self.answer, str) else list(self.answer)
+        return {
+            "id": self.id,
+            "datasource": self.datasource,
+            "question": self.question,
+            "prompt": self.prompt,
+            "label": {"answer": answer},
+        }
+
+    @classmethod
+    def of(cls, fields: Any) -> Row:
+        """The row that a line holds; further keys are passed over.
+
+        Raises:
+            DataError: A key is missing or has no text; the message names it, but no file.
+        """
+        if not isinstance(fields, Mapping):
+            raise DataError(f"expected a JSON object, got {_shown(fields)}")
+        label = fields.get("label")
+        if not isinstance(label, Mapping):
+            raise DataError(f'label must be an object like {{"answer": "42"}}, got {_shown(label)}')
+        answer = label.get("answer")
+        answers = answer if isinstance(answer, list) else [answer]
+        if not answers or not all(map(is_text, answers)):
+            raise DataError(
+                "label.answer must be a text or a list of texts, none of them empty, "
+                f"got {_shown(answer)}"
+            )
+        for name in _TEXTS:
+            if not is_text(fields.get(name)):
+                raise DataError(
+                    f"{name} must be a text that is not empty, got {_shown(fields.get(name))}"
+                )
+        texts = (fields[name] for name in _TEXTS)
+        return cls(*texts, answer=tuple(answer) if isinstance(answer, list) else answers[0])
+
+
+def is_text(value: object) -> bool:
+    r"""Is it a text that is not blank, and that UTF-8 can hold?
+
+    >>> is_text("42"), is_text(" "), is_text(42), is_text("\ud800")
+    (True, False, False, False)
+    """
+    if not isinstance(value, str) or not value.strip():
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half a surrogate pair: no tokenizer takes it
+        return False
+    return True
+
+
+def read_rows(path: str | Path) -> Iterator[Row]:
+    """The rows of a JSONL file, one at a time; blank lines are passed over.
+
+    Args:
+        path: A file that `paretopo prepare` or `write_rows` wrote, or one like it.
+
+    Raises:
+        DataError: The file cannot be read, has no rows, a line is no row, or an id comes twice;
+            names file and line. Raised while reading: `list(read_rows(path))` checks the whole.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "test.jsonl"
+        >>> _ = write_rows(path, [Row("q1", "math500", "What is 6*7?", "6*7 is", "42")])
+        >>> list(read_rows(path))
+        [Row(id='q1', datasource='math500', question='What is 6*7?', prompt='6*7 is', answer='42')]
+    """
+    lines: dict[str, int] = {}
+    for number, fields in read_lines(Path(path)):
+        try:
+            row = Row.of(fields)
+        except DataError as error:
+            raise DataError(f"{path}, line {number}: {error}") from None
+        if row.id in lines:
+            raise DataError(
+                f"{path}, line {number}: the id {_shown(row.id)} is that of line {lines[row.id]}"
+            )
+        lines[row.id] = number
+        yield row
+    if not lines:
+        raise DataError(f"{path} holds no rows")
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """What stands on each line of a JSONL file that is not blank, with its number from 1.
+
+    Raises:
+        DataError: The file cannot be read, or a line is no JSON or too long.
+    """
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(_LONGEST_LINE + 1):
+                number += 1
+                if len(line) > _LONGEST_LINE:
+                    raise DataError(f"{path}, line {number}: longer than {_LONGEST_LINE} bytes")
+                if number == 1:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                if line.strip():
+                    yield number, _parsed(line, path, number)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _parsed(line: bytes, path: Path, number: int) -> Any:
+    try:
+        return json.loads(line.decode())
+    except (ValueError, RecursionError) as error:
+        start = line[:80].decode(errors="replace")
+        raise DataError(f"{path}, line {number}: no JSON ({error}): {_shown(start)}") from None
+
+
+class RowWriter:
+    """Writes a JSONL file that is there whole or not at all; the same rows give the same bytes.
+
+    Used as a context: the file takes its name at the end, if nothing was raised.
+
+    Attributes:
+        rows: Rows written so far.
+        sha256: Digest of what was written so far.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.rows = 0
+        self._digest = hashlib.sha256()
+        self._part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+
+    def __enter__(self) -> RowWriter:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self._part.open("wb")
+        return self
+
+    def write(self, row: Row) -> None:
+        """Append a row."""
+        # Plain ASCII: readers that split at every Unicode line break find the same lines.
+        line = json.dumps(row.fields()).encode() + b"\n"
+        self._file.write(line)
+        self._digest.update(line)
+        self.rows += 1
+
+    @property
+    def sha256(self) -> str:
+        """Of the file, in hexadecimal digits."""
+        return self._digest.hexdigest()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._file.close()
+            if kind is None:
+                self._part.replace(self.path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                self._part.unlink()
+
+
+def write_rows(path: str | Path, rows: Iterable[Row]) -> int:
+    """Write a JSONL file, whole or not at all, and return how many rows it has.
+
+    Raises:
+        DataError: A row would be refused by `read_rows`, or an id comes twice.
+        OSError: The file cannot be written.
+    """
+    ids: set[str] = set()
+    with RowWriter(path) as writer:
+        for row in rows:
+            Row.of(row.fields())
+            if row.id in ids:
+                raise DataError(f"{path}: the id {_shown(row.id)} comes twice")
+            ids.add(row.id)
+            writer.write(row)
+    return writer.rows
+
+
+def _shown(value: object) -> str:
+    """A value in an error message: short, and without line breaks or halves of surrogates."""
+    text = (
+        ascii(value) if isinstance(value, str) else repr(value).encode("ascii", "replace").decode()
+    )
+    return text if len(text) <= 80 else text[:77] + "..."
