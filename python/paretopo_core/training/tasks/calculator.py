@@ -61,6 +61,7 @@ class CalculatorTask(MadeUpTask):
     """
 
     is_chat = True
+    functions = (calculator,)
     # Operands are 11 to 99: 7921 products, 178 times as many questions of two operations, of which
     # not the last few should have to be drawn.
     most: ClassVar[dict[str, int]] = {"fact": len(FACTS), "one": 6000, "two": 1_000_000}

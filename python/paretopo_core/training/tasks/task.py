@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from paretopo_core.training.protocols.episode import Episode, Turn
+
 Message = dict[str, Any]
+Prompt = str | list[Message]
 Answer = str | list[str]
 
 
@@ -39,11 +42,11 @@ class Transcript:
     """A rollout by a text protocol, written by hand.
 
     Attributes:
-        question: What was asked.
+        prompt: What was asked.
         pieces: (text, did the policy write it), in order.
     """
 
-    question: Question
+    prompt: Prompt
     pieces: tuple[tuple[str, bool], ...]
 
 
@@ -57,12 +60,15 @@ class Task(ABC):
         training: Questions to train on.
         held_out: Questions never trained on.
         is_chat: Are questions a user's messages, or the beginning of a text to go on with?
+        functions: Tools that the chat template presents; none where text and tool take turns by a
+            protocol.
         seed: Fixes the order of the questions.
     """
 
     training: Sequence[Question]
     held_out: Sequence[Question]
     is_chat: bool
+    functions: Sequence[Callable[..., str]] = ()
     seed: int
 
     def schedule(self, steps: int, per_step: int) -> Iterator[Question]:
@@ -76,7 +82,7 @@ class Task(ABC):
             left -= len(order)
             lap += 1
 
-    def prompt(self, question: Question) -> str | list[Message]:
+    def prompt(self, question: Question) -> Prompt:
         """What the policy reads, as `is_chat` says."""
         return [{"role": "user", "content": question.text}] if self.is_chat else question.text
 
@@ -100,3 +106,22 @@ class Task(ABC):
     @abstractmethod
     def phrases(self) -> list[str]:
         """Texts that are one token each for the tiny model, so that a call is a handful of them."""
+
+
+def played(prompt: Prompt, episode: Episode, texts: Sequence[str]) -> Transcript:
+    """The rollout in which the policy writes these texts, turn by turn.
+
+    The episode's tool must answer at once: there is no event loop to wait in.
+    """
+    pieces = []
+    for text in texts:
+        pieces.append((text, True))
+        try:
+            episode.step(text).send(None)
+        except StopIteration as over:
+            turn: Turn = over.value
+        else:
+            raise RuntimeError("the tool of a written rollout must answer at once")
+        if turn.feedback:
+            pieces.append((turn.feedback, False))
+    return Transcript(prompt, tuple(pieces))
