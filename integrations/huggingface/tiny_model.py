@@ -1,8 +1,9 @@
 """A small Qwen3 and its tokenizer, made on the spot: no download, trains on a CPU.
 
 The tokenizer knows whole words of the task, single characters, and fixed phrases, such as the parts
-of a tool call, as one token each, so that a call is a handful of tokens. Its chat template renders tool calls and
-tool results and keeps prefixes, which is what TRL asks of a template for multi-turn training.
+of a tool call, as one token each, so that a call is a handful of tokens. Its chat template renders
+tool calls and tool results and keeps prefixes, which is what TRL asks of a template for multi-turn
+training.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def load_policy(config: ModelConfig, task: Task, seed: int) -> tuple[Any, Any]:
 
     Args:
         config: Hugging Face name or folder, or "tiny" with its sizes.
-        task: Gives the vocabulary of the tiny model, and the functions that a chat template presents.
+        task: Gives the vocabulary of the tiny model, and the functions for the chat template.
         seed: Fixes the weights of the tiny model.
 
     Returns:
@@ -29,8 +29,8 @@ def load_policy(config: ModelConfig, task: Task, seed: int) -> tuple[Any, Any]:
         a reinforcement learning rate would be lost in bfloat16; a GPU computes in bfloat16 anyway.
 
     Raises:
-        ConfigError: There is no such model, or the task has functions and the chat template does not
-            render tool calls, or TRL does not know how to read them out of a response.
+        ConfigError: There is no such model; or the task has functions, and the chat template does
+            not render tool calls, or TRL does not know how to read them out of a response.
     """
     if config.path == TINY:
         tokenizer = make_tokenizer(task.words(), task.phrases())

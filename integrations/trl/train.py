@@ -50,8 +50,8 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
             rest of the run is what it would have been without the interruption.
 
     Raises:
-        ConfigError: The model cannot be loaded or cannot call tools, the task's files or tools cannot
-            be used, the device is not there, or several processes were launched.
+        ConfigError: The model cannot be loaded or cannot call tools, the task's files or tools
+            cannot be used, the device is not there, or several processes were launched.
         KeyboardInterrupt: Ctrl-C came; the step it came in is finished and kept.
         ValueError: A reward is NaN or missing; names the prompt and the reward.
     """
@@ -212,9 +212,7 @@ def _rollouts(environment: Environment) -> ProtocolRollouts | None:
     return None if environment.new_episode is None else ProtocolRollouts(environment.new_episode)
 
 
-def _rows(
-    task: Task, questions: Iterable[Question], tokenizer: Any, *, held_out: bool
-) -> Dataset:
+def _rows(task: Task, questions: Iterable[Question], tokenizer: Any, *, held_out: bool) -> Dataset:
     def prompt(question: Question) -> Prompt:
         asked = task.prompt(question)
         return asked if tokenizer.chat_template else prompt_text(tokenizer, asked)

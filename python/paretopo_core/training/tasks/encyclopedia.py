@@ -85,8 +85,7 @@ def _names(count: int, syllables: int, ending: str, rng: random.Random) -> list[
     names: dict[str, None] = {}
     while len(names) < count:
         parts = (
-            rng.choice(_ONSETS) + rng.choice(_VOWELS) + rng.choice(_CODAS)
-            for _ in range(syllables)
+            rng.choice(_ONSETS) + rng.choice(_VOWELS) + rng.choice(_CODAS) for _ in range(syllables)
         )
         names["".join(parts).capitalize() + ending] = None
     return list(names)

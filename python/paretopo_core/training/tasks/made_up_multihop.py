@@ -2,8 +2,8 @@
 
 * ``fact`` (0): "What is the capital of Belland?", memorised;
 * ``one`` (1): "Where was Tolvak born?", one article tells;
-* ``two`` (2): "Which river runs through the birthplace of Tolvak?", which takes an article that only
-  another one names.
+* ``two`` (2): "Which river runs through the birthplace of Tolvak?", for which one article names the
+  other.
 
 Asked and answered as in Search-R1.
 """
@@ -133,7 +133,9 @@ class MadeUpMultihop(MadeUpTask):
     def _trace(self, question: Question, asked: Sequence[str], answer: str) -> Transcript:
         searches = [f"{_SEARCH} {name}{_SEARCH_END}" for name in asked]
         episode = SearchR1Episode(_Shelf(self._found), max_turns=len(asked) + 1)
-        return played(self.prompt(question), episode, [*searches, f"{_ANSWER} {answer}{_ANSWER_END}"])
+        return played(
+            self.prompt(question), episode, [*searches, f"{_ANSWER} {answer}{_ANSWER_END}"]
+        )
 
     @cached_property
     def _found(self) -> dict[str, list[Document]]:
