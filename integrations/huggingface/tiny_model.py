@@ -16,9 +16,13 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, pre_tokenizers
 from tokenizers.models import WordLevel
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
+from paretopo_core.training.tasks.task import Task
+
 _PAD, _UNKNOWN, _END = "<|pad|>", "<|unknown|>", "<|end|>"
 _ROLES = {"user": "<|user|>", "assistant": "<|assistant|>", "tool": "<|tool|>"}
 _PIECES = r" ?[A-Za-z]+|[\s\S]"  # a word with the space before it, or any one character
+# Transformers finds out what text a token makes by decoding it behind this word.
+_BEFORE_EVERY_TOKEN = "abcdef"
 _CHARACTERS = "0123456789+-*/%().,:?!=' "
 
 _CHAT_TEMPLATE = (
@@ -48,6 +52,14 @@ _RESPONSE_TEMPLATE = {
         "content": {"close_pattern": r"<\|end\|>\s*", "content": "text"},
     },
 }
+
+
+def tokenizer_of(task: Task) -> PreTrainedTokenizerFast:
+    """A tokenizer for what a made-up task reads and writes."""
+    texts = task.words()
+    if not task.functions:  # a protocol, with texts to stop at
+        texts = [*texts, _BEFORE_EVERY_TOKEN]
+    return make_tokenizer(texts, task.phrases())
 
 
 def make_tokenizer(texts: Iterable[str], phrases: Sequence[str] = ()) -> PreTrainedTokenizerFast:

@@ -8,7 +8,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl.chat_template_utils import add_response_schema, supports_tool_calling
 
-from paretopo_core.integrations.huggingface.tiny_model import make_model, make_tokenizer
+from paretopo_core.integrations.huggingface.tiny_model import make_model, tokenizer_of
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.sections import ModelConfig
 from paretopo_core.training.tasks.task import Task
@@ -33,7 +33,7 @@ def load_policy(config: ModelConfig, task: Task, seed: int) -> tuple[Any, Any]:
             not render tool calls, or TRL does not know how to read them out of a response.
     """
     if config.path == TINY:
-        tokenizer = make_tokenizer(task.words(), task.phrases())
+        tokenizer = tokenizer_of(task)
         model = make_model(
             tokenizer,
             layers=config.layers,

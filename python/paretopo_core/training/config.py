@@ -121,8 +121,8 @@ class RunConfig:
             )
         if self.backend == "openrlhf" and self.openrlhf.nodes > 1:
             raise ConfigError(
-                "tool.search_url must be given where openrlhf.nodes is more than 1: the server that "
-                "a run starts serves its own machine; start paretopo serve-search --host ADDRESS"
+                "tool.search_url must be given where openrlhf.nodes is more than 1: a server that "
+                "a run starts is for its own machine: paretopo serve-search --host ADDRESS"
             )
 
 
