@@ -1,4 +1,4 @@
-"""The command line: ``paretopo info | train | report | bench | serve-search``, a file each.
+"""The command line: ``paretopo COMMAND``, a file each.
 
 Every subcommand imports what it needs when it runs, so that ``paretopo --help`` is quick and
 ``paretopo info`` works where only NumPy is installed.
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from paretopo_core.cli.bench import add_bench
 from paretopo_core.cli.info import add_info
+from paretopo_core.cli.prepare import add_prepare
 from paretopo_core.cli.refusal import Refusal, refuse
 from paretopo_core.cli.report import add_report
 from paretopo_core.cli.serve_search import add_serve_search
@@ -24,6 +25,7 @@ _INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 _EXAMPLES = """\
 examples:
   paretopo info                                   what is installed, and on what machine
+  paretopo prepare math500                        make a data set ready
   paretopo train examples/calculator.toml         train; a run folder appears under runs/
   paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
   paretopo report runs/RUN                        draw table and pictures again
@@ -64,6 +66,6 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     subcommands = Subcommands(parser)
-    for add_to in (add_info, add_train, add_report, add_bench, add_serve_search):
+    for add_to in (add_info, add_prepare, add_train, add_report, add_bench, add_serve_search):
         add_to(subcommands)
     return parser
