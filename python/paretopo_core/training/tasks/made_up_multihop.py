@@ -63,8 +63,8 @@ class MadeUpMultihop(MadeUpTask):
     """
 
     is_chat = True
-    # Of 60 capitals, and of 720 and 1320 questions of one and two hops.
-    most: ClassVar[dict[str, int]] = {"fact": 60, "one": 500, "two": 1000}
+    # Of 40 capitals, and of 380 and 680 questions of one and two hops.
+    most: ClassVar[dict[str, int]] = {"fact": 40, "one": 300, "two": 500}
 
     def __init__(
         self,
