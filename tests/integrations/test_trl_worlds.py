@@ -90,8 +90,8 @@ def test_a_world_trains_with_its_real_tool(name, tmp_path):
     before, _, after = run.evaluations()
     assert before["accuracy"] > 0.5, "the warm-up taught too little to test anything"
     assert before["calls"] > 0.5, "the warm-up taught no needless calls"
-    assert after["calls"] < before["calls"]
-    assert after["accuracy"] >= before["accuracy"] - 0.1
+    assert after["calls"] < before["calls"] - 0.2
+    assert after["accuracy"] > 0.7
     assert all(row["by_kind"].keys() == {"fact"} for row in run.evaluations())
     assert (run.model / "config.json").exists()
     report = write_report([run]).read_text(encoding="utf-8")
