@@ -107,12 +107,12 @@ class MadeUpMultihop(MadeUpTask):
         about = rng.choice(list(self._relation(first)))
         found = self._relation(first)[about]
         if kind == "one":
-            text, steps = _RELATIONS[first].format(about), (about,)
-        else:
-            second = rng.choice(_AFTER[first])
-            text, steps = _RELATIONS[second].format(_OF[first].format(about)), (about, found)
-            found = self._relation(second)[found]
-        return Question(text, kind, search_r1_prompt(text), found, steps)
+            text = _RELATIONS[first].format(about)
+            return Question(text, kind, search_r1_prompt(text), found, (about,))
+        second = rng.choice(_AFTER[first])
+        text = _RELATIONS[second].format(_OF[first].format(about))
+        answer = self._relation(second)[found]
+        return Question(text, kind, search_r1_prompt(text), answer, (about, found))
 
     def _relation(self, name: str) -> Mapping[str, str]:
         relation: Mapping[str, str] = getattr(self.encyclopedia, name)
