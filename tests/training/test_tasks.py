@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from pathlib import Path
 
 import pytest
 from loopback import replying
 
-from paretopo_core.training.config import ConfigError, loads
+from paretopo_core.training.config import ConfigError, load, loads
 from paretopo_core.training.protocols.search_r1 import SearchR1Episode
 from paretopo_core.training.protocols.torl import TorlEpisode
 from paretopo_core.training.tasks.calculator import CalculatorTask
@@ -18,6 +20,7 @@ from paretopo_core.training.tasks.made_up_math import MadeUpMath
 from paretopo_core.training.tasks.made_up_multihop import MadeUpMultihop
 from paretopo_core.training.tasks.task import played
 
+ROOT = Path(__file__).parents[2]
 FILES = (
     '[task]\nname = "math"\ntrain = "{}"\nheld_out = "{}"\n[warmup]\nsteps = 0\n[model]\npath = "x"'
 )
@@ -173,3 +176,21 @@ def test_a_written_rollout_has_no_time_to_wait():
 
     with pytest.raises(RuntimeError, match="must answer at once"):
         played("q", SearchR1Episode(Slow()), ["<search> x </search>"])
+
+
+@pytest.mark.parametrize("name", ["math", "multihop"])
+@pytest.mark.parametrize("backend", ["trl", "openrlhf"])
+def test_the_examples_are_one_world_on_both_back_ends(name, backend):
+    config = load(ROOT / "examples" / f"made_up_{name}.toml", {"backend": backend})
+    task = task_of(config)
+    assert config.task.name == name
+    assert len(task.training) == config.task.prompts
+    assert len(task.held_out) == config.evaluation.prompts
+
+
+def test_the_documentation_has_examples_that_are_valid():
+    text = (ROOT / "docs" / "worlds.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert not loads(example).task.is_made_up
+    for path in re.findall(r"examples/[\w.]+\.toml", text):
+        assert (ROOT / path).exists()
