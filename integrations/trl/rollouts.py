@@ -37,7 +37,8 @@ class ProtocolRollouts:
     """Generates rollouts turn by turn; pass it to `GRPOTrainer` as `rollout_func`.
 
     Tokens of a turn are kept as they were sampled, those of a feedback are appended behind them and
-    carry no loss. The reward functions get the tool executions of each rollout as `calls`.
+    carry no loss. The reward functions get the tool executions of each rollout as `calls`, and what
+    the model itself wrote as `written`.
     The whole response, feedback included, has at most `max_completion_length` tokens.
 
     Generates with transformers, not with vLLM.
@@ -81,6 +82,7 @@ class ProtocolRollouts:
             "logprobs": None,
             "env_mask": [rollout.written for rollout in rollouts],
             "calls": [rollout.episode.calls for rollout in rollouts],
+            "written": [_own_text(rollout, tokenizer) for rollout in rollouts],
         }
 
 
@@ -91,6 +93,12 @@ def _prompt_tokens(tokenizer: Any, prompt: Any) -> list[int]:
         else tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=False)
     )
     return tokens
+
+
+def _own_text(rollout: _Rollout, tokenizer: Any) -> str:
+    own = [token for token, mine in zip(rollout.tokens, rollout.written, strict=True) if mine]
+    text: str = tokenizer.decode(own, skip_special_tokens=True)
+    return text
 
 
 def _take_turn(rollouts: Sequence[_Rollout], trainer: Any) -> None:
