@@ -117,10 +117,7 @@ def hypervolume_advantage(
     center: str = "exact",
     mask: Array | None = None,
 ) -> Array:
-    """Take what each point adds to k - 1 of the others, less what one more point would.
-
-    Both are means over all subsets of the others.
-    """
+    """Take what each point adds to k - 1 others, less what one more would: means over subsets."""
 
     def advantages(group: Array, corner: Array) -> Array:
         n, drawn = len(group), min(k, len(group))
