@@ -213,6 +213,12 @@ class MarginalAdvantage {
         const MarginalCentring centring = marginal_centring(
             marginals, present, batch_.points, count, std::min(k_, count), center_, exponent);
         Scalar* out = advantages_ + g * batch_.points;
+        if (!batch_.mask && centring.is_shift()) {  // most often; such a loop becomes vectors
+            for (std::int32_t i = 0; i < batch_.points; ++i) {
+                out[i] = static_cast<Scalar>(centring.gap(marginals[i]) * centring.factor);
+            }
+            return;
+        }
         for (std::int32_t i = 0; i < batch_.points; ++i) {
             out[i] = static_cast<Scalar>(present(i) ? centring.apply(marginals[i]) : 0.0);
         }

@@ -2,8 +2,8 @@
 
 #include "emulated/launcher.hpp"
 #include "gpu/advantage.hpp"
-#include "gpu/attainment.hpp"
 #include "gpu/crowding.hpp"
+#include "gpu/expected_hypervolume.hpp"
 #include "gpu/fronts.hpp"
 #include "gpu/scratch.hpp"
 #include "gpu/volumes.hpp"

@@ -33,11 +33,12 @@ struct MarginalCentring {
     double factor = 1.0;
     int exponent = 0;
 
+    PARETOPO_HD bool is_shift() const { return divisor == 0.0 && exponent == 0; }
     PARETOPO_HD double gap(double marginal) const { return (marginal - first) - mean; }
     PARETOPO_HD double apply(double marginal) const {
         const double own = gap(marginal);
         if (divisor != 0.0) return own * unit / divisor;
-        return exponent == 0 ? own * factor : ldexp(own * factor, exponent);
+        return is_shift() ? own * factor : ldexp(own * factor, exponent);
     }
 };
 

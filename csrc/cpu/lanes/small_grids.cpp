@@ -4,6 +4,8 @@
 // points outside are zeros, and meet rows and steps of no extent.
 #include "cpu/small_grids.hpp"
 
+#include <cstring>
+
 #include "cpu/lanes/networks.hpp"
 #include "cpu/lanes/part.hpp"
 #include "cpu/lanes/tile.hpp"
@@ -171,6 +173,7 @@ class PartOfGrids {
     // The k-th of them belongs to the k-th point that counts.
     PARETOPO_INLINE void hand_out(const Doubles* boxes) {
         const int points = part_.batch.points;
+        if (!part_.batch.mask) return hand_out_rows(boxes, points);
         for (int lane = 0; lane < lanes_; ++lane) {
             double* out = how_.boxes + sets_[lane] * points;
             int k = 0;
@@ -178,6 +181,23 @@ class PartOfGrids {
                 const bool counts = part_.present[sets_[lane]] >> i & 1;
                 out[i] = counts ? boxes[k][lane] : 0.0;
                 k += counts;
+            }
+        }
+    }
+
+    PARETOPO_INLINE void hand_out_rows(const Doubles* boxes, int points) {
+        for (int first = 0; first < points; first += kLanes) {
+            Doubles rows[kLanes];
+            for (int k = 0; k < kLanes; ++k) rows[k] = boxes[first + k];
+            transpose(rows);
+            const int count = points - first < kLanes ? points - first : kLanes;
+            for (int lane = 0; lane < lanes_; ++lane) {
+                double* out = how_.boxes + sets_[lane] * points + first;
+                if (count == kLanes) {
+                    store(out, rows[lane]);
+                } else {
+                    std::memcpy(out, &rows[lane], sizeof(double) * static_cast<std::size_t>(count));
+                }
             }
         }
     }

@@ -1,5 +1,5 @@
 #include "cuda/launcher.cuh"
-#include "gpu/attainment.hpp"
+#include "gpu/expected_hypervolume.hpp"
 
 namespace paretopo::gpu {
 
