@@ -164,7 +164,7 @@ def test_what_does_not_fit_a_warp_is_refused(mapping):
     with pytest.raises(ValueError, match=r"up to 16 objectives.* got 3"):
         pp.hypervolume_gradient(on_device(np.ones((3, 17))), 0)
     with pytest.raises(ValueError, match=r"expected_hypervolume on a GPU takes sets of up to \d+"):
-        pp.expected_hypervolume(on_device(np.ones((600, 2))), 0, 2)
+        pp.expected_hypervolume(on_device(np.ones((800, 2))), 0, 2)
     with pytest.raises(ValueError, match=r"hypervolume_advantage on a GPU takes sets of up to \d+"):
         pp.hypervolume_advantage(on_device(np.ones((200, 2))), 0)
     with pytest.raises(ValueError, match="pareto_advantage on a GPU takes up to 64 objectives"):
