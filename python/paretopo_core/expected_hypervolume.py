@@ -56,8 +56,8 @@ def expected_hypervolume(
 
     Cost: the cells of the grid through the points' coordinates, C(points + objectives - 1,
     objectives) of them, about 1 ns each: 36 for 8 points with 2 objectives, 0.8 million for 64 with
-    4. Objectives with few distinct values cost less. Sets of up to 32 points and 2 objectives, or 16
-    and 3, are computed side by side, one set per SIMD lane.
+    4. Objectives with few distinct values cost less. Sets of up to 32 points and 2 objectives, or
+    16 and 3, are computed side by side, one set per SIMD lane.
 
     Source: docs/mathematics.md, section 6; one objective: Walder and Karkhanis (2025), PKPO, arXiv
     2505.15201.
