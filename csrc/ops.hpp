@@ -168,5 +168,14 @@ template <typename Place, typename Scalar>
 void hv_contributions(Place place, Batch<Scalar> batch, const double* ref, bool ignore_dominated,
                       double* contributions);
 
+// A single reference is in host memory, those of the groups beside the points.
+template <typename Place, typename Scalar>
+void expected_hypervolume(Place place, Batch<Scalar> batch, References ref, std::int32_t k,
+                          double* volumes);
+
+template <typename Place, typename Scalar>
+void hypervolume_advantage(Place place, Batch<Scalar> batch, References ref, std::int32_t k,
+                           Center center, Scalar* advantages);
+
 }  // namespace gpu
 }  // namespace paretopo

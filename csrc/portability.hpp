@@ -1,5 +1,5 @@
-// Marks functions that run on the CPU and on the GPU, and loops whose arrays live in registers; what
-// the two spell differently.
+// Marks functions that run on the CPU and on the GPU, and loops whose arrays live in registers; and
+// what the two spell differently.
 #pragma once
 
 #include <cstdint>

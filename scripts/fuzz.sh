@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Fuzzes the compiled core against its definitions, under the address and undefined-behaviour
 # sanitizers:
-#     scripts/fuzz.sh [SECONDS_EACH [TARGET ...]]      (default 600 fronts hypervolume advantage)
+#     scripts/fuzz.sh [SECONDS_EACH [TARGET ...]]      (default 600, all of fuzz/)
 # Needs clang with libFuzzer (Debian: clang, libclang-rt-dev). A mismatch prints its input.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${1:-600}
 targets=("${@:2}")
-[ ${#targets[@]} -gt 0 ] || targets=(fronts hypervolume advantage)
+[ ${#targets[@]} -gt 0 ] || targets=(fronts hypervolume advantage expected_hypervolume)
 compiler=${CXX:-clang++}
 build=build/fuzz
 mkdir -p "$build/corpus"

@@ -157,7 +157,8 @@ std::int64_t expected_hypervolume(const Points& points, std::uintptr_t ref, bool
     auto* out = at<double>(volumes);
     return with_batch(points, [&](auto batch) {
         if (points.device == kCpu) return cpu::expected_hypervolume(batch, corners, k, out);
-        throw std::runtime_error("not on a GPU yet");
+        on_gpu(points, 0,
+               [&](auto place) { gpu::expected_hypervolume(place, batch, corners, k, out); });
         return kNoneRefused;
     });
 }
@@ -170,7 +171,8 @@ std::int64_t hypervolume_advantage(const Points& points, std::uintptr_t ref, boo
         auto* out = at<Scalar>(advantages);
         const auto how = static_cast<Center>(center);
         if (points.device == kCpu) return cpu::hypervolume_advantage(batch, corners, k, how, out);
-        throw std::runtime_error("not on a GPU yet");
+        on_gpu(points, 0,
+               [&](auto place) { gpu::hypervolume_advantage(place, batch, corners, k, how, out); });
         return kNoneRefused;
     });
 }

@@ -1,6 +1,7 @@
 // expected_hypervolume and hypervolume_advantage: one group after the other, along the grid through
 // its points. Small groups go to the lanes.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +9,10 @@
 #include <vector>
 
 #include "cpu/for_each_group.hpp"
+#include "cpu/lanes/on_lanes.hpp"
 #include "cpu/refused.hpp"
 #include "cpu/sides.hpp"
+#include "cpu/small_grids.hpp"
 #include "group/attainment.hpp"
 #include "group/marginals.hpp"
 #include "ops.hpp"
@@ -62,7 +65,7 @@ class Attainment {
     // Over all places.
     double total() {
         const Grid grid = this->grid();
-        SlabSweep sweep{&grid, levels_.data(), active_.data(), nullptr, 1};
+        SlabSweep sweep{grid, levels_.data(), active_.data(), nullptr, 1};
         double sum = 0.0;
         for (std::int32_t t = 0; grid.points > 0 && t < grid.slabs(); ++t) {
             const double height = grid.height(t);
@@ -76,7 +79,7 @@ class Attainment {
         const Grid grid = this->grid();
         in_slab_.resize(given.count);
         in_box_.assign(given.count, 0.0);
-        SlabSweep sweep{&grid, levels_.data(), active_.data(), in_slab_.data(), 1};
+        SlabSweep sweep{grid, levels_.data(), active_.data(), in_slab_.data(), 1};
         for (std::int32_t t = 0; grid.points > 0 && t < grid.slabs(); ++t) {
             const double height = grid.height(t);
             if (!(height > 0.0)) continue;
@@ -90,8 +93,8 @@ class Attainment {
 
   private:
     Grid grid() const {
-        return {static_cast<std::int32_t>(count_inside_), objectives_, sides_.data(),
-                order_.data(), weights_.data()};
+        return {static_cast<std::int32_t>(count_inside_), objectives_, sides_.data(), order_.data(),
+                weights_.data()};
     }
 
     std::int32_t objectives_;
@@ -112,13 +115,126 @@ std::int32_t count_of(const Batch<Scalar>& batch, std::int64_t g) {
     return batch.points - static_cast<std::int32_t>(std::count(mask, mask + batch.points, 0));
 }
 
-// A guess, in ns, for the choice of threads: cells of the grid that lie in a box.
-double grid_cost(std::int32_t points, std::int32_t objectives) {
-    double cells = 50.0 + 20.0 * points * objectives;
-    double rows = 1.0;
-    for (std::int32_t m = 0; m < objectives; ++m) rows *= (points + m) / (m + 1.0);
-    return cells + rows;
+// A guess, in ns, for the choice of threads: mostly the cells of the grid that lie in a box.
+template <typename Scalar>
+double grid_cost(const Batch<Scalar>& batch) {
+    double cells = 1.0;
+    for (std::int32_t m = 0; m < batch.objectives; ++m) cells *= (batch.points + m) / (m + 1.0);
+    return 50.0 + 20.0 * batch.points * batch.objectives + cells;
 }
+
+// Where lanes, which visit all cells, are quicker than one group at a time.
+template <typename Scalar>
+bool fits_small_grids(const Batch<Scalar>& batch) {
+    if (batch.objectives == 2) return batch.points >= 1 && batch.points <= kMostSmall;
+    const int most = isa() == Isa::kAvx512 ? 16 : isa() == Isa::kAvx2 ? 8 : 0;
+    return batch.objectives == 3 && batch.points >= 1 && batch.points <= most && batch.groups >= 4;
+}
+
+// Of every size that a masked group of the batch may have.
+template <typename Scalar, typename Choose>
+std::vector<double> weights_of_sizes(const Batch<Scalar>& batch, std::int32_t k, Choose share) {
+    std::vector<double> weights(kWeightsSize);
+    for (std::int32_t count = batch.mask ? 1 : batch.points; count <= batch.points; ++count) {
+        const std::int32_t drawn = std::min(k, count);
+        weigh_attainment(share(count, drawn), kMostSmall, count, drawn,
+                         weights.data() + weights_at(count, 0));
+    }
+    return weights;
+}
+
+// Calls work(part) for every kGridPart groups.
+template <typename Scalar, typename Work>
+void for_each_grid_part(const Batch<Scalar>& batch, const Work& work) {
+    const double cost = 5.0 * kGridPart * batch.points * batch.points;
+    for_each_group((batch.groups + kGridPart - 1) / kGridPart, cost, work);
+}
+
+template <typename Scalar>
+class ExpectedVolume {
+  public:
+    ExpectedVolume(Batch<Scalar> batch, References ref, std::int32_t k, double* volumes,
+                   FirstRefused& refused)
+        : batch_(batch),
+          ref_(ref),
+          k_(k),
+          volumes_(volumes),
+          refused_(&refused),
+          attainment_(batch.points, batch.objectives) {}
+
+    void operator()(std::int64_t g) {
+        const double* corner = ref_.of(g, batch_.objectives);
+        if (refused_->note(batch_, g, sides_.measure(batch_, g, corner))) return;
+        const std::int32_t count = count_of(batch_, g);
+        attainment_.weigh(Share::kHit, count, std::min(k_, count));
+        attainment_.take(sides_);
+        volumes_[g] = std::ldexp(attainment_.total(), sides_.exponent);
+    }
+
+  private:
+    Batch<Scalar> batch_;
+    References ref_;
+    std::int32_t k_;
+    double* volumes_;
+    FirstRefused* refused_;
+    Sides sides_;
+    Attainment attainment_;
+};
+
+template <typename Scalar>
+class MarginalAdvantage {
+  public:
+    MarginalAdvantage(Batch<Scalar> batch, References ref, std::int32_t k, Center center,
+                      Scalar* advantages, FirstRefused& refused)
+        : batch_(batch),
+          ref_(ref),
+          k_(k),
+          center_(center),
+          advantages_(advantages),
+          refused_(&refused),
+          attainment_(batch.points, batch.objectives),
+          marginals_(static_cast<std::size_t>(batch.points)) {}
+
+    void operator()(std::int64_t g) {
+        const double* corner = ref_.of(g, batch_.objectives);
+        if (refused_->note(batch_, g, sides_.measure(batch_, g, corner))) return;
+        const std::int32_t count = count_of(batch_, g);
+        const std::int32_t drawn = std::min(k_, count);
+        attainment_.weigh(share_of(center_, count, drawn), count, drawn);
+        attainment_.take(sides_);
+        std::fill(marginals_.begin(), marginals_.end(), 0.0);
+        attainment_.boxes(sides_, marginals_.data());
+        centre(g, marginals_.data(), sides_.exponent);
+    }
+
+    void centre(std::int64_t g, const double* marginals, int exponent) const {
+        const PresentPoints present{batch_.group_mask(g)};
+        const std::int32_t count = count_of(batch_, g);
+        const MarginalCentring centring = marginal_centring(
+            marginals, present, batch_.points, count, std::min(k_, count), center_, exponent);
+        Scalar* out = advantages_ + g * batch_.points;
+        if (!batch_.mask && centring.is_shift()) {  // most often; such a loop becomes vectors
+            for (std::int32_t i = 0; i < batch_.points; ++i) {
+                out[i] = static_cast<Scalar>(centring.gap(marginals[i]) * centring.factor);
+            }
+            return;
+        }
+        for (std::int32_t i = 0; i < batch_.points; ++i) {
+            out[i] = static_cast<Scalar>(present(i) ? centring.apply(marginals[i]) : 0.0);
+        }
+    }
+
+  private:
+    Batch<Scalar> batch_;
+    References ref_;
+    std::int32_t k_;
+    Center center_;
+    Scalar* advantages_;
+    FirstRefused* refused_;
+    Sides sides_;
+    Attainment attainment_;
+    std::vector<double> marginals_;
+};
 
 }  // namespace
 
@@ -126,16 +242,23 @@ template <typename Scalar>
 std::int64_t expected_hypervolume(Batch<Scalar> batch, References ref, std::int32_t k,
                                   double* volumes) {
     FirstRefused refused;
-    const auto work = [=, &refused, sides = Sides(),
-                       attainment = Attainment(batch.points, batch.objectives)](
-                          std::int64_t g) mutable {
-        if (refused.note(batch, g, sides.measure(batch, g, ref.of(g, batch.objectives)))) return;
-        const std::int32_t count = count_of(batch, g);
-        attainment.weigh(Share::kHit, count, std::min(k, count));
-        attainment.take(sides);
-        volumes[g] = std::ldexp(attainment.total(), sides.exponent);
-    };
-    for_each_group(batch.groups, grid_cost(batch.points, batch.objectives), work);
+    const ExpectedVolume<Scalar> one(batch, ref, k, volumes, refused);
+    if (!fits_small_grids(batch)) {
+        for_each_group(batch.groups, grid_cost(batch), one);
+        return refused.index();
+    }
+    const std::vector<double> weights =
+        weights_of_sizes(batch, k, [](auto...) { return Share::kHit; });
+    for_each_grid_part(batch, [&, mine = one](std::int64_t part) mutable {
+        const std::int64_t first = part * kGridPart;
+        const std::int64_t end = std::min(first + kGridPart, batch.groups);
+        std::array<std::uint8_t, kGridPart> left_over;
+        const SmallGrids how{ref, weights.data(), nullptr, volumes + first, left_over.data()};
+        PARETOPO_ON_LANES(measure_grids, batch, first, end, how);
+        for (std::int64_t g = first; g < end; ++g) {
+            if (left_over[static_cast<std::size_t>(g - first)] != 0) mine(g);
+        }
+    });
     return refused.index();
 }
 
@@ -144,20 +267,29 @@ std::int64_t hypervolume_advantage(Batch<Scalar> batch, References ref, std::int
                                    Center center, Scalar* advantages) {
     if (batch.is_empty()) return kNoneRefused;
     FirstRefused refused;
-    const auto work = [=, &refused, sides = Sides(),
-                       attainment = Attainment(batch.points, batch.objectives),
-                       marginals = std::vector<double>()](std::int64_t g) mutable {
-        if (refused.note(batch, g, sides.measure(batch, g, ref.of(g, batch.objectives)))) return;
-        const std::int32_t count = count_of(batch, g);
-        const std::int32_t drawn = std::min(k, count);
-        attainment.weigh(share_of(center, count, drawn), count, drawn);
-        attainment.take(sides);
-        marginals.assign(static_cast<std::size_t>(batch.points), 0.0);
-        attainment.boxes(sides, marginals.data());
-        centre_marginals(marginals.data(), batch.group_mask(g), batch.points, count, drawn, center,
-                         sides.exponent, advantages + g * batch.points, 0, 1);
-    };
-    for_each_group(batch.groups, grid_cost(batch.points, batch.objectives), work);
+    const MarginalAdvantage<Scalar> one(batch, ref, k, center, advantages, refused);
+    if (!fits_small_grids(batch)) {
+        for_each_group(batch.groups, grid_cost(batch), one);
+        return refused.index();
+    }
+    const std::vector<double> weights = weights_of_sizes(
+        batch, k,
+        [=](std::int32_t count, std::int32_t drawn) { return share_of(center, count, drawn); });
+    for_each_grid_part(batch, [&, mine = one](std::int64_t part) mutable {
+        const std::int64_t first = part * kGridPart;
+        const std::int64_t end = std::min(first + kGridPart, batch.groups);
+        std::array<double, kGridPart * kMostSmall> marginals;
+        std::array<std::uint8_t, kGridPart> left_over;
+        const SmallGrids how{ref, weights.data(), marginals.data(), nullptr, left_over.data()};
+        PARETOPO_ON_LANES(measure_grids, batch, first, end, how);
+        for (std::int64_t g = first; g < end; ++g) {
+            if (left_over[static_cast<std::size_t>(g - first)] != 0) {
+                mine(g);
+            } else {
+                mine.centre(g, marginals.data() + (g - first) * batch.points, 0);
+            }
+        }
+    });
     return refused.index();
 }
 

@@ -3,6 +3,7 @@
 #include "emulated/launcher.hpp"
 #include "gpu/advantage.hpp"
 #include "gpu/crowding.hpp"
+#include "gpu/expected_hypervolume.hpp"
 #include "gpu/fronts.hpp"
 #include "gpu/scratch.hpp"
 #include "gpu/volumes.hpp"
@@ -25,5 +26,11 @@ template void hypervolume_gradient(Emulated, Batch<float>, const double*, double
 template void hypervolume_gradient(Emulated, Batch<double>, const double*, double*);
 template void hv_contributions(Emulated, Batch<float>, const double*, bool, double*);
 template void hv_contributions(Emulated, Batch<double>, const double*, bool, double*);
+template void expected_hypervolume(Emulated, Batch<float>, References, std::int32_t, double*);
+template void expected_hypervolume(Emulated, Batch<double>, References, std::int32_t, double*);
+template void hypervolume_advantage(Emulated, Batch<float>, References, std::int32_t, Center,
+                                    float*);
+template void hypervolume_advantage(Emulated, Batch<double>, References, std::int32_t, Center,
+                                    double*);
 
 }  // namespace paretopo::gpu

@@ -76,7 +76,7 @@ struct SlabSweep {
         double reached, area;
         std::int32_t at, left;
     };
-    const Grid* grid;
+    Grid grid;
     Level* levels;          // by objective
     std::uint64_t* active;  // (objectives, words)
     double* own;            // of each point, within its box; or null
@@ -86,43 +86,43 @@ struct SlabSweep {
 
     // The integral over all places of slab t.
     PARETOPO_HD double measure(std::int32_t t) {
-        const std::int32_t last = grid->objectives - 1;
-        const std::int32_t width = words(grid->points);
+        const std::int32_t last = grid.objectives - 1;
+        const std::int32_t width = words(grid.points);
         if (own) {
-            for (std::int32_t j = 0; j < grid->points; ++j) own[std::int64_t{j} * stride] = 0.0;
+            for (std::int32_t j = 0; j < grid.points; ++j) own[std::int64_t{j} * stride] = 0.0;
         }
         std::uint64_t* in_slab = active + std::int64_t{last} * width;
         for (std::int32_t w = 0; w < width; ++w) in_slab[w] = 0;
-        for (std::int32_t k = t; k < grid->points; ++k) {
-            const std::int32_t j = grid->lowest(last, k);
+        for (std::int32_t k = t; k < grid.points; ++k) {
+            const std::int32_t j = grid.lowest(last, k);
             in_slab[j / 64] |= std::uint64_t{1} << j % 64;
         }
-        if (last <= 1) return row(in_slab, grid->points - t, 1.0);
-        levels[last] = {0.0, 1.0, 0, grid->points - t};
+        if (last <= 1) return row(in_slab, grid.points - t, 1.0);
+        levels[last] = {0.0, 1.0, 0, grid.points - t};
         return rows(last);
     }
 
   private:
     // Every row, level by level: a point leaves a level once the sweep has passed it.
     PARETOPO_HD double rows(std::int32_t last) {
-        const std::int32_t width = words(grid->points);
+        const std::int32_t width = words(grid.points);
         double total = 0.0;
         std::int32_t m = last - 1;
         enter(m);
         while (m < last) {
             Level& level = levels[m];
-            if (level.at == grid->points) {
+            if (level.at == grid.points) {
                 if (++m < last) leave(m);
                 continue;
             }
-            const std::int32_t j = grid->lowest(m, level.at);
+            const std::int32_t j = grid.lowest(m, level.at);
             std::uint64_t* here = active + std::int64_t{m} * width;
             if ((here[j / 64] >> j % 64 & 1) == 0) {
                 ++level.at;
                 continue;
             }
-            const double height = grid->side(m)[j] - level.reached;
-            level.reached = grid->side(m)[j];
+            const double height = grid.side(m)[j] - level.reached;
+            level.reached = grid.side(m)[j];
             if (height > 0.0) {
                 level.area = levels[m + 1].area * height;
                 if (m > 1) {
@@ -136,15 +136,15 @@ struct SlabSweep {
         return total;
     }
     PARETOPO_HD void enter(std::int32_t m) {
-        const std::int32_t width = words(grid->points);
+        const std::int32_t width = words(grid.points);
         levels[m] = {0.0, 0.0, 0, levels[m + 1].left};
         for (std::int32_t w = 0; w < width; ++w) {
             active[std::int64_t{m} * width + w] = active[std::int64_t{m + 1} * width + w];
         }
     }
     PARETOPO_HD void leave(std::int32_t m) {
-        const std::int32_t j = grid->lowest(m, levels[m].at);
-        active[std::int64_t{m} * words(grid->points) + j / 64] &= ~(std::uint64_t{1} << j % 64);
+        const std::int32_t j = grid.lowest(m, levels[m].at);
+        active[std::int64_t{m} * words(grid.points) + j / 64] &= ~(std::uint64_t{1} << j % 64);
         --levels[m].left;
         ++levels[m].at;
     }
@@ -153,11 +153,11 @@ struct SlabSweep {
     PARETOPO_HD double row(const std::uint64_t* reaching, std::int32_t left, double area) {
         double reached = 0.0;
         double sum = 0.0;
-        for (std::int32_t w = 0; w < words(grid->points); ++w) {
+        for (std::int32_t w = 0; w < words(grid.points); ++w) {
             for (std::uint64_t bits = reaching[w]; bits != 0; bits &= bits - 1) {
                 const std::int32_t j = 64 * w + lowest_bit(bits);
-                sum += grid->weights[left--] * (grid->sides[j] - reached);
-                reached = grid->sides[j];
+                sum += grid.weights[left--] * (grid.sides[j] - reached);
+                reached = grid.sides[j];
                 if (own) own[std::int64_t{j} * stride] += area * sum;
             }
         }

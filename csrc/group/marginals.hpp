@@ -19,31 +19,42 @@ PARETOPO_HD inline Share share_of(Center center, std::int32_t count, std::int32_
     return is_exact && k < count ? Share::kSwap : Share::kMarginal;
 }
 
-struct MarginalCentring {
-    double first;  // subtracted first of all: equal points get exactly 0
-    double mean;
-    double unit;  // a power of two that keeps squares in the range of doubles
-    double divisor;  // 0: none
-    double factor;
+// Which points of a group count.
+struct PresentPoints {
+    const std::uint8_t* mask;  // or null: all do
+    PARETOPO_HD bool operator()(std::int32_t i) const { return !mask || mask[i] != 0; }
+};
 
+struct MarginalCentring {
+    double first = 0.0;  // subtracted first of all: equal points get exactly 0
+    double mean = 0.0;
+    double unit = 1.0;     // a power of two that keeps squares in the range of doubles
+    double divisor = 0.0;  // 0: none
+    double factor = 1.0;
+    int exponent = 0;
+
+    PARETOPO_HD bool is_shift() const { return divisor == 0.0 && exponent == 0; }
+    PARETOPO_HD double gap(double marginal) const { return (marginal - first) - mean; }
     PARETOPO_HD double apply(double marginal) const {
-        const double gap = (marginal - first) - mean;
-        if (divisor == 0.0 || gap == 0.0) return gap * factor;
-        return gap * unit / divisor;
+        const double own = gap(marginal);
+        if (divisor != 0.0) return own * unit / divisor;
+        return is_shift() ? own * factor : ldexp(own * factor, exponent);
     }
 };
 
-// `marginals` are to be multiplied by 2^exponent; kStd is free of units, up to its epsilon.
-PARETOPO_HD inline MarginalCentring marginal_centring(const double* marginals,
-                                                      const std::uint8_t* mask, std::int32_t points,
-                                                      std::int32_t count, std::int32_t k,
-                                                      Center center, int exponent) {
-    MarginalCentring centring{0.0, 0.0, 1.0, 0.0, 1.0};
+// What `marginals` of a group become advantages by; they are to be multiplied by 2^exponent.
+// `count` of the points are present.
+template <typename Present>
+PARETOPO_HD MarginalCentring marginal_centring(const double* marginals, const Present& present,
+                                               std::int32_t points, std::int32_t count,
+                                               std::int32_t k, Center center, int exponent) {
+    MarginalCentring centring;
+    centring.exponent = exponent;
     if (center == Center::kNone || (center == Center::kExact && k == count)) return centring;
     bool is_first = true;
     double sum = 0.0;
     for (std::int32_t i = 0; i < points; ++i) {
-        if (mask && mask[i] == 0) continue;
+        if (!present(i)) continue;
         if (is_first) centring.first = marginals[i];
         is_first = false;
         sum += marginals[i] - centring.first;
@@ -52,41 +63,23 @@ PARETOPO_HD inline MarginalCentring marginal_centring(const double* marginals,
     if (center == Center::kLoo) {
         centring.factor = count > 1 ? static_cast<double>(count) / (count - 1) : 0.0;
     }
-    if (center != Center::kStd) return centring;
+    if (center != Center::kStd || count < 2) return centring;
     double largest = 0.0;
     for (std::int32_t i = 0; i < points; ++i) {
-        if (mask && mask[i] == 0) continue;
-        const double gap = fabs((marginals[i] - centring.first) - centring.mean);
-        if (gap > largest) largest = gap;
+        const double size = present(i) ? fabs(centring.gap(marginals[i])) : 0.0;
+        largest = size > largest ? size : largest;
     }
-    int power = 0;
-    if (largest > 1e150) power = -ilogb(largest);
+    const int power = largest > 1e150 ? -ilogb(largest) : 0;
     centring.unit = ldexp(1.0, power);
     double squares = 0.0;
     for (std::int32_t i = 0; i < points; ++i) {
-        if (mask && mask[i] == 0) continue;
-        const double gap = ((marginals[i] - centring.first) - centring.mean) * centring.unit;
+        if (!present(i)) continue;
+        const double gap = centring.gap(marginals[i]) * centring.unit;
         squares += gap * gap;
     }
-    const double epsilon = ldexp(kStdEpsilon, power - exponent);
-    centring.divisor = count > 1 ? sqrt(squares / (count - 1)) + epsilon : 0.0;
+    // The epsilon is meant in the units of the volumes.
+    centring.divisor = sqrt(squares / (count - 1)) + ldexp(kStdEpsilon, power - exponent);
     return centring;
-}
-
-// The advantages of a group; those of masked points are 0. For points lane, lane + lanes, ...
-template <typename Scalar>
-PARETOPO_HD void centre_marginals(const double* marginals, const std::uint8_t* mask,
-                                  std::int32_t points, std::int32_t count, std::int32_t k,
-                                  Center center, int exponent, Scalar* advantages, int lane,
-                                  int lanes) {
-    const MarginalCentring centring =
-        marginal_centring(marginals, mask, points, count, k, center, exponent);
-    const int power = center == Center::kStd ? 0 : exponent;
-    for (std::int32_t i = lane; i < points; i += lanes) {
-        double advantage = mask && mask[i] == 0 ? 0.0 : centring.apply(marginals[i]);
-        if (power != 0) advantage = ldexp(advantage, power);
-        advantages[i] = static_cast<Scalar>(advantage);
-    }
 }
 
 }  // namespace paretopo

@@ -20,26 +20,41 @@ PARETOPO_HD inline bool is_aligned(const void* address) {
     return reinterpret_cast<std::uintptr_t>(address) % alignof(FourFloats) == 0;
 }
 
-template <int kPoints, int kObjectives>
-class Registers {
-  public:
-    PARETOPO_HD Registers(const Batch<float>& batch, std::int64_t g)
-        : present_(present_points(batch.group_mask(g), batch.points)) {
-        const float* group = batch.group(g);
-        constexpr int kValues = kPoints * kObjectives;
-        if (batch.points == kPoints && is_aligned(group)) {
+// The values of a group, four at a time where that is possible; zeros behind the last.
+template <int kValues, typename Scalar>
+PARETOPO_HD void load_values(const Scalar* group, int count, Scalar (&values)[kValues]) {
+    if constexpr (sizeof(Scalar) == sizeof(float)) {
+        if (count == kValues && is_aligned(group)) {
             PARETOPO_UNROLL
             for (int k = 0; k < kValues; k += 4) {
                 const FourFloats four = *reinterpret_cast<const FourFloats*>(group + k);
                 PARETOPO_UNROLL
-                for (int lane = 0; lane < 4; ++lane) values_[k + lane] = four.at[lane];
+                for (int lane = 0; lane < 4; ++lane) values[k + lane] = four.at[lane];
             }
-        } else {
-            PARETOPO_UNROLL
-            for (int k = 0; k < kValues; ++k) {
-                values_[k] = k < batch.points * kObjectives ? group[k] : 0.0F;
-            }
+            return;
         }
+    }
+    PARETOPO_UNROLL
+    for (int k = 0; k < kValues; ++k) values[k] = k < count ? group[k] : Scalar(0);
+}
+
+// Bit i is set where point i counts.
+template <int kPoints>
+PARETOPO_HD std::uint32_t present_points(const std::uint8_t* mask, int points) {
+    std::uint32_t present = 0;
+    PARETOPO_UNROLL
+    for (int i = 0; i < kPoints; ++i) {
+        if (i < points && (!mask || mask[i] != 0)) present |= std::uint32_t{1} << i;
+    }
+    return present;
+}
+
+template <int kPoints, int kObjectives>
+class Registers {
+  public:
+    PARETOPO_HD Registers(const Batch<float>& batch, std::int64_t g)
+        : present_(present_points<kPoints>(batch.group_mask(g), batch.points)) {
+        load_values(batch.group(g), batch.points * kObjectives, values_);
     }
 
     PARETOPO_HD std::uint32_t present() const { return present_; }
@@ -110,15 +125,6 @@ class Registers {
     }
 
   private:
-    PARETOPO_HD static std::uint32_t present_points(const std::uint8_t* mask, int points) {
-        std::uint32_t present = 0;
-        PARETOPO_UNROLL
-        for (int i = 0; i < kPoints; ++i) {
-            if (i < points && (!mask || mask[i] != 0)) present |= std::uint32_t{1} << i;
-        }
-        return present;
-    }
-
     float values_[kPoints * kObjectives];
     std::uint32_t present_;
 };
@@ -152,16 +158,17 @@ PARETOPO_HD void rank_advantages(std::int32_t fronts, const std::int32_t (&ranks
 // The first `points` of an array in registers; four at a time where that is possible.
 template <int kPoints, typename T>
 PARETOPO_HD void store(const T (&own)[kPoints], std::int32_t points, T* out) {
-    static_assert(sizeof(T) == sizeof(float));
-    struct alignas(16) Four {
-        T at[4];
-    };
-    if (points == kPoints && is_aligned(out)) {
-        PARETOPO_UNROLL
-        for (int k = 0; k < kPoints; k += 4) {
-            *reinterpret_cast<Four*>(out + k) = {{own[k], own[k + 1], own[k + 2], own[k + 3]}};
+    if constexpr (sizeof(T) == sizeof(float)) {
+        struct alignas(16) Four {
+            T at[4];
+        };
+        if (points == kPoints && is_aligned(out)) {
+            PARETOPO_UNROLL
+            for (int k = 0; k < kPoints; k += 4) {
+                *reinterpret_cast<Four*>(out + k) = {{own[k], own[k + 1], own[k + 2], own[k + 3]}};
+            }
+            return;
         }
-        return;
     }
     PARETOPO_UNROLL
     for (int i = 0; i < kPoints; ++i) {

@@ -57,6 +57,14 @@ template <typename Place, typename Scalar>
 void hv_contributions(Place, Batch<Scalar>, const double*, bool, double*) {
     refuse();
 }
+template <typename Place, typename Scalar>
+void expected_hypervolume(Place, Batch<Scalar>, References, std::int32_t, double*) {
+    refuse();
+}
+template <typename Place, typename Scalar>
+void hypervolume_advantage(Place, Batch<Scalar>, References, std::int32_t, Center, Scalar*) {
+    refuse();
+}
 
 template std::int64_t scratch_bytes(Cuda, Operation, Batch<float>);
 template std::int64_t scratch_bytes(Cuda, Operation, Batch<double>);
@@ -74,6 +82,10 @@ template void hypervolume_gradient(Cuda, Batch<float>, const double*, double*);
 template void hypervolume_gradient(Cuda, Batch<double>, const double*, double*);
 template void hv_contributions(Cuda, Batch<float>, const double*, bool, double*);
 template void hv_contributions(Cuda, Batch<double>, const double*, bool, double*);
+template void expected_hypervolume(Cuda, Batch<float>, References, std::int32_t, double*);
+template void expected_hypervolume(Cuda, Batch<double>, References, std::int32_t, double*);
+template void hypervolume_advantage(Cuda, Batch<float>, References, std::int32_t, Center, float*);
+template void hypervolume_advantage(Cuda, Batch<double>, References, std::int32_t, Center, double*);
 
 }  // namespace gpu
 }  // namespace paretopo

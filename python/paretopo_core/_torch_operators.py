@@ -58,6 +58,19 @@ def hv_contributions(
     return parts
 
 
+def expected_hypervolume(points: Tensor, ref: Any, k: int, maximise: Maximise, mask: Any) -> Tensor:
+    """See :func:`paretopo_core.expected_hypervolume`."""
+    corners, senses = _corners(ref), _senses(maximise, points)
+    volumes: Tensor = _expected_hypervolume(points, corners, k, senses, _mask(mask))
+    return volumes
+
+
+def hypervolume_advantage(rewards: Tensor, ref: Any, k: int, center: str, mask: Any) -> Tensor:
+    """See :func:`paretopo_core.hypervolume_advantage`."""
+    advantages: Tensor = _hypervolume_advantage(rewards, _corners(ref), k, center, _mask(mask))
+    return advantages
+
+
 def _senses(maximise: Maximise, points: Tensor) -> list[bool]:
     return senses_of(maximise, points.shape[-1])
 
@@ -68,6 +81,15 @@ def _vector(numbers: Any, points: Tensor, name: str) -> Tensor:
     if torch.compiler.is_compiling():
         return torch.as_tensor(numbers, dtype=torch.float64)
     return torch.from_numpy(vector_of(numbers, points.shape[-1], name, scalar=name == "ref"))
+
+
+def _corners(ref: Any) -> Tensor:
+    return ref if isinstance(ref, Tensor) else torch.as_tensor(ref, dtype=torch.float64)
+
+
+def _advantage_dtype(rewards: Tensor) -> torch.dtype:
+    is_narrow = rewards.dtype in (torch.float32, torch.float16, torch.bfloat16)
+    return torch.float32 if is_narrow else torch.float64
 
 
 def _mask(mask: Any) -> Tensor | None:
@@ -128,9 +150,8 @@ def _pareto_advantage(
 def _(
     rewards: Tensor, weights: Tensor, beta: float, center: str, mask: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    is_narrow = rewards.dtype in (torch.float32, torch.float16, torch.bfloat16)
     shape = rewards.shape[:-1]
-    advantages = rewards.new_empty(shape, dtype=torch.float32 if is_narrow else torch.float64)
+    advantages = rewards.new_empty(shape, dtype=_advantage_dtype(rewards))
     return advantages, rewards.new_empty(shape, dtype=torch.int32)
 
 
@@ -156,6 +177,38 @@ def _(
     mask: Tensor | None,
 ) -> Tensor:
     return points.new_empty(points.shape[:-1], dtype=torch.float64)
+
+
+@torch.library.custom_op("paretopo::expected_hypervolume", mutates_args=())
+def _expected_hypervolume(
+    points: Tensor, ref: Tensor, k: int, maximise: list[bool], mask: Tensor | None
+) -> Tensor:
+    volumes: Tensor = core.expected_hypervolume(points, ref, k, maximise=maximise, mask=mask)
+    return volumes
+
+
+@_expected_hypervolume.register_fake
+def _(points: Tensor, ref: Tensor, k: int, maximise: list[bool], mask: Tensor | None) -> Tensor:
+    return points.new_empty(points.shape[:-2], dtype=torch.float64)
+
+
+@torch.library.custom_op("paretopo::hypervolume_advantage", mutates_args=())
+def _hypervolume_advantage(
+    rewards: Tensor, ref: Tensor, k: int, center: str, mask: Tensor | None
+) -> Tensor:
+    advantages: Tensor = core.hypervolume_advantage(
+        rewards,
+        ref,
+        k=k,
+        center=center,  # type: ignore[arg-type]
+        mask=mask,
+    )
+    return advantages
+
+
+@_hypervolume_advantage.register_fake
+def _(rewards: Tensor, ref: Tensor, k: int, center: str, mask: Tensor | None) -> Tensor:
+    return rewards.new_empty(rewards.shape[:-1], dtype=_advantage_dtype(rewards))
 
 
 @torch.library.custom_op("paretopo::hypervolume", mutates_args=())

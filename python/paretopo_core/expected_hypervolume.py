@@ -49,13 +49,15 @@ def expected_hypervolume(
     Raises:
         ValueError: wrong shape of an argument; ``k`` out of range; ``ref`` not finite; a point that
             is NaN, or infinite on the better side (on a GPU its set has the result NaN instead); or
-            a set with more than 10⁹ cells, see below.
+            a set with more than 10⁹ cells, see below. On a GPU sets have a largest size, 385 points
+            with 4 objectives, 122 for their advantages.
         TypeError: ``points`` are not real numbers, ``k`` not an integer, ``mask`` or ``maximise``
             not bool.
 
     Cost: the cells of the grid through the points' coordinates, C(points + objectives - 1,
     objectives) of them, about 1 ns each: 36 for 8 points with 2 objectives, 0.8 million for 64 with
-    4. Objectives with few distinct values cost less.
+    4. Objectives with few distinct values cost less. Sets of up to 32 points and 2 objectives, or
+    16 and 3, are computed side by side, one set per SIMD lane.
 
     Source: docs/mathematics.md, section 6; one objective: Walder and Karkhanis (2025), PKPO, arXiv
     2505.15201.

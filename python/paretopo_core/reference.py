@@ -106,21 +106,13 @@ def expected_hypervolume(
 
     pairs = zip(_sets(points, mask), _corners(points, ref), strict=True)
     volumes = [expected(group[keep], corner) for (group, keep), corner in pairs]
-    return np.array(volumes, dtype=np.float64).reshape(points.shape[:-2])
+    return np.array(volumes).reshape(points.shape[:-2])
 
 
 def hypervolume_advantage(
-    rewards: Array,
-    ref: Array,
-    *,
-    k: int = 1,
-    center: str = "exact",
-    mask: Array | None = None,
+    rewards: Array, ref: Array, *, k: int = 1, center: str = "exact", mask: Array | None = None
 ) -> Array:
-    """Take what each point adds to k - 1 of the others, less what one more point would.
-
-    Both are means over all subsets of the others.
-    """
+    """Take what each point adds to k - 1 others, less what one more would: means over subsets."""
 
     def advantages(group: Array, corner: Array) -> Array:
         n, drawn = len(group), min(k, len(group))
@@ -134,7 +126,7 @@ def hypervolume_advantage(
                 as_many = _mean([volume(s) for s in combinations(others, drawn)])
                 baseline[i] = as_many - _mean([volume(s) for s in fewer])
         if center in ("exact", "std"):
-            marginal = marginal - baseline
+            marginal -= baseline
         return marginal if center in ("exact", "none") else _centred(marginal, center)
 
     result = np.zeros(rewards.shape[:-1], dtype=rewards.dtype)

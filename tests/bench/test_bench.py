@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from paretopo_core import cli
+from paretopo_core import cli, reference
 from paretopo_core.bench import command, defects, gpu, judge, plots, rivals, rows, timing, worker
-from paretopo_core.bench.case import TASKS, Case
+from paretopo_core.bench.case import DRAWN, TASKS, Case
 from paretopo_core.bench.defect_list import Defect
 from paretopo_core.bench.operations import OPERATIONS
 from paretopo_core.bench.promises import markdown, promises
@@ -65,6 +65,13 @@ def test_every_task_knows_right_from_wrong(task):
     assert "differ" in judge.complaint(case, worse, right)
     if answer.dtype == float:
         assert "differ" in judge.complaint(case, answer * np.nan, right)
+
+
+@pytest.mark.parametrize("points", [3, 4, 6])
+def test_the_judge_of_advantages_agrees_with_their_definition(points):
+    case = Case("any", "hypervolume_advantage", "uniform", points, 2, groups=3)
+    expected = reference.hypervolume_advantage(-case.doubles, -case.ref, k=min(DRAWN, points))
+    np.testing.assert_allclose(judge.truth(case), expected, rtol=1e-10, atol=1e-13)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

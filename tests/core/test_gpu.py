@@ -141,6 +141,10 @@ def test_a_set_without_a_volume_has_the_volume_nan(mapping, points, objectives, 
     assert np.isnan(parts).all(axis=1).tolist() == [False, True, False]
     slopes = pp.hypervolume_gradient(on_device(values), 0).host
     assert np.isnan(slopes).all(axis=(1, 2)).tolist() == [False, True, False]
+    expected = pp.expected_hypervolume(on_device(values), 0, 2).host
+    assert np.isnan(expected).tolist() == [False, True, False]
+    advantages = pp.hypervolume_advantage(on_device(values), 0, k=2).host
+    assert np.isnan(advantages).all(axis=1).tolist() == [False, True, False]
     mask = np.ones((3, points), dtype=bool)
     mask[1, points // 2] = False
     assert np.isfinite(pp.hypervolume(on_device(values), 0, mask=on_device(mask)).host).all()
@@ -159,6 +163,10 @@ def test_what_does_not_fit_a_warp_is_refused(mapping):
         pp.hv_contributions(on_device(np.ones((5000, 2))), 0)
     with pytest.raises(ValueError, match=r"up to 16 objectives.* got 3"):
         pp.hypervolume_gradient(on_device(np.ones((3, 17))), 0)
+    with pytest.raises(ValueError, match=r"expected_hypervolume on a GPU takes sets of up to \d+"):
+        pp.expected_hypervolume(on_device(np.ones((800, 2))), 0, 2)
+    with pytest.raises(ValueError, match=r"hypervolume_advantage on a GPU takes sets of up to \d+"):
+        pp.hypervolume_advantage(on_device(np.ones((200, 2))), 0)
     with pytest.raises(ValueError, match="pareto_advantage on a GPU takes up to 64 objectives"):
         pp.pareto_advantage(on_device(np.ones((3, 65))), np.ones(65))
 

@@ -76,6 +76,31 @@ def test_volumes_are_the_same_bits(each_isa, points):
         pp.set_isa(each_isa)
 
 
+@pytest.mark.parametrize(
+    ("points", "objectives"), [(5, 2), (8, 2), (16, 2), (31, 2), (8, 3), (16, 3)]
+)
+def test_expected_volumes_are_the_same_bits(each_isa, points, objectives):
+    """Mixed sizes in a tile, rows without height, groups that leave the range of doubles."""
+    rng = np.random.default_rng(points)
+    values = rng.normal(size=(37, points, objectives))
+    values[::2] = rng.integers(-1, 3, values[::2].shape)
+    values[3] *= 2.0**600
+    for mask in (None, rng.random((37, points)) < 0.8):
+        for k in (1, 2, points // 2, points):
+            seen = []
+            for isa in (each_isa, "portable"):
+                pp.set_isa(isa)
+                seen.append(
+                    (
+                        pp.expected_hypervolume(values, -1.0, k, mask=mask),
+                        pp.hypervolume_advantage(values, -1.0, k=k, mask=mask),
+                    )
+                )
+            pp.set_isa(each_isa)
+            for ours, theirs in zip(*seen, strict=True):
+                np.testing.assert_array_equal(ours, theirs)
+
+
 def test_the_environment_forces_one():
     def run(value):
         code = "import paretopo_core as pp; print(pp.get_isa())"

@@ -18,6 +18,10 @@ OPERATIONS = {
     ),
     "hypervolume": lambda x, mask: pp.hypervolume(x, [0.1, 0.2, 0.3], mask=mask),
     "hv_contributions": lambda x, mask: pp.hv_contributions(x, 0.1, maximise=True, mask=mask),
+    "expected_hypervolume": lambda x, mask: pp.expected_hypervolume(x, 0.1, 3, mask=mask),
+    "hypervolume_advantage": lambda x, mask: pp.hypervolume_advantage(
+        x, [0.1, 0.2, 0.3], k=2, mask=mask
+    ),
 }
 
 
@@ -105,6 +109,8 @@ def test_the_operators_keep_torchs_rules(dtype):
         operators._hypervolume: (x, vector, senses, mask()),
         operators._hypervolume_gradient: (x, vector, senses, None),
         operators._hv_contributions: (x, vector, senses, True, None),
+        operators._expected_hypervolume: (x, vector, 2, senses, mask()),
+        operators._hypervolume_advantage: (x, vector.expand(4, 3), 2, "exact", mask()),
     }
     tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
     for operator, arguments in cases.items():

@@ -46,6 +46,10 @@ PARETOPO_INLINE Doubles where(Mask mask, Doubles a) { return _mm512_maskz_mov_pd
 PARETOPO_INLINE Doubles raised(Doubles a, Mask mask, Doubles b) {
     return _mm512_mask_max_pd(a, mask, a, b);
 }
+// a + b in the chosen lanes, a elsewhere.
+PARETOPO_INLINE Doubles added(Doubles a, Mask mask, Doubles b) {
+    return _mm512_mask_add_pd(a, mask, a, b);
+}
 // Writes the chosen lanes side by side; what follows them, up to kLanes, is arbitrary.
 PARETOPO_INLINE void squeeze(double* to, Mask mask, Doubles a) {
     store(to, _mm512_maskz_compress_pd(mask, a));
@@ -65,6 +69,7 @@ PARETOPO_INLINE Doubles where(Mask mask, Doubles a) { return (Doubles)((Words)a 
 PARETOPO_INLINE Doubles raised(Doubles a, Mask mask, Doubles b) {
     return choose(mask, larger(a, b), a);
 }
+PARETOPO_INLINE Doubles added(Doubles a, Mask mask, Doubles b) { return a + where(mask, b); }
 PARETOPO_INLINE void squeeze(double* to, Mask mask, Doubles a) {
     const unsigned chosen = bits(mask);
     std::size_t kept = 0;

@@ -1,38 +1,13 @@
-// Sorting networks: which pairs to compare, in which order, to sort any `kPoints` items.
-// Source: Batcher, 1968, "Sorting networks and their applications" (odd-even merge; Knuth, TAOCP 3,
-// algorithm 5.2.2M, for any number of items).
+// Sorts by networks, one set per lane.
 #pragma once
 
 #include <cstddef>
 #include <utility>
 
 #include "cpu/lanes/doubles.hpp"
+#include "group/networks.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
-
-template <int kPoints>
-struct Network {
-    struct Pair {
-        int first, second;
-    };
-    Pair pairs[kPoints * kPoints / 2 + 1] = {};
-    std::size_t size = 0;
-
-    constexpr Network() {
-        int top = 1;
-        while (2 * top < kPoints) top *= 2;
-        for (int p = top; p > 0; p /= 2) {
-            int q = top;
-            int r = 0;
-            for (int d = p;; d = q - p, q /= 2, r = p) {
-                for (int i = 0; i + d < kPoints; ++i) {
-                    if ((i & p) == r) pairs[size++] = {i, i + d};
-                }
-                if (q == p) break;
-            }
-        }
-    }
-};
 
 template <int kPoints>
 inline constexpr Network<kPoints> kNetwork{};
@@ -58,6 +33,47 @@ PARETOPO_INLINE void sort_points(Doubles* points) {
         (exchange(kNetwork<kPoints>.pairs[kAt].first, kNetwork<kPoints>.pairs[kAt].second), ...);
     }
     (std::make_index_sequence<kNetwork<kPoints>.size>{});
+}
+
+// Sorts rows of kWidth numbers by the first, ascending, in every lane; `moved`, if not null, gets
+// which lanes exchanged them, pair by pair.
+template <int kPoints, int kWidth>
+PARETOPO_INLINE void sort_rows(Doubles* rows, Mask* moved) {
+    const auto exchange = [=](std::size_t at) __attribute__((always_inline)) {
+        Doubles* a = rows + kNetwork<kPoints>.pairs[at].first * kWidth;
+        Doubles* b = rows + kNetwork<kPoints>.pairs[at].second * kWidth;
+        const Mask is_after = above(a[0], b[0]);
+        if (moved) moved[at] = is_after;
+        const Doubles high = larger(a[0], b[0]);
+        a[0] = smaller(a[0], b[0]);
+        b[0] = high;
+        for (int m = 1; m < kWidth; ++m) {
+            const Doubles one = a[m];
+            a[m] = choose(is_after, b[m], one);
+            b[m] = choose(is_after, one, b[m]);
+        }
+    };
+    [&]<std::size_t... kAt>(std::index_sequence<kAt...>) __attribute__((always_inline)) {
+        (exchange(kAt), ...);
+    }
+    (std::make_index_sequence<kNetwork<kPoints>.size>{});
+}
+
+// Brings what belongs to rows that `sort_rows` moved back to where they came from.
+template <int kPoints>
+PARETOPO_INLINE void unsort_values(Doubles* values, const Mask* moved) {
+    constexpr std::size_t kSize = kNetwork<kPoints>.size;
+    const auto exchange = [=](std::size_t at) __attribute__((always_inline)) {
+        Doubles& a = values[kNetwork<kPoints>.pairs[at].first];
+        Doubles& b = values[kNetwork<kPoints>.pairs[at].second];
+        const Doubles one = a;
+        a = choose(moved[at], b, one);
+        b = choose(moved[at], one, b);
+    };
+    [&]<std::size_t... kAt>(std::index_sequence<kAt...>) __attribute__((always_inline)) {
+        (exchange(kSize - 1 - kAt), ...);
+    }
+    (std::make_index_sequence<kSize>{});
 }
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

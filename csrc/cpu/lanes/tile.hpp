@@ -70,14 +70,12 @@ PARETOPO_INLINE void transpose(Doubles* rows) {
 // What turns a value into a side, and which sides need no scaling.
 struct Frame {
     double sign[kMostObjectives];
-    double ref[kMostObjectives];  // times its sign
     double most, least;
 
     template <typename Scalar>
-    Frame(const Batch<Scalar>& batch, const double* corner) {
+    explicit Frame(const Batch<Scalar>& batch) {
         for (int m = 0; m < batch.objectives; ++m) {
             sign[m] = (batch.minimised >> m & 1) != 0 ? -1.0 : 1.0;
-            ref[m] = sign[m] * corner[m];
         }
         most = 1.0;
         for (int k = 0; k < 600 / batch.objectives; ++k) most *= 2.0;
@@ -89,7 +87,11 @@ struct Frame {
 template <int kObjectives, typename Scalar>
 class Tile {
   public:
-    Tile(const Batch<Scalar>& batch, const double* ref) : batch_(batch), frame_(batch, ref) {}
+    Tile(const Batch<Scalar>& batch, References ref) : batch_(batch), ref_(ref), frame_(batch) {
+        for (int m = 0; m < kObjectives && !ref.per_group; ++m) {
+            corner_[m] = all(frame_.sign[m] * ref.at[m]);
+        }
+    }
 
     // `groups`: kLanes indices; `present`: by group, a bit for each point that counts. Those lie
     // side by side in each lane; returns how many the fullest lane has.
@@ -107,6 +109,7 @@ class Tile {
             sets[lane] = side_by_side(groups[lane], present[groups[lane]], copies_[lane]);
         }
         for (int m = 0; m < kObjectives; ++m) sum_[m] = all(0.0);
+        if (ref_.per_group) take_corners(groups);
         // kObjectives vectors hold kLanes points: the objective of a column is known here.
         for (int c = 0; c < width; c += kObjectives * kLanes) {
 #pragma GCC unroll 4
@@ -176,17 +179,26 @@ class Tile {
         return copy;
     }
 
+    void take_corners(const std::int64_t* groups) {
+        for (int lane = 0; lane < kLanes; ++lane) {
+            const double* corner = ref_.of(groups[lane], kObjectives);
+            for (int m = 0; m < kObjectives; ++m) corner_[m][lane] = frame_.sign[m] * corner[m];
+        }
+    }
+
     // 0 where the point does not count.
     PARETOPO_INLINE Doubles side_of(Doubles value, int m, Mask counts) {
-        const Doubles difference = value * all(frame_.sign[m]) - all(frame_.ref[m]);
+        const Doubles difference = value * all(frame_.sign[m]) - corner_[m];
         const Doubles side = where(counts, larger(all(0.0), difference));  // NaN stays NaN
         sum_[m] += side;
         return side;
     }
 
     const Batch<Scalar>& batch_;
+    References ref_;
     Frame frame_;
-    Doubles sum_[kObjectives];  // NaN or infinite if a value is
+    Doubles corner_[kObjectives];  // the reference times its sign
+    Doubles sum_[kObjectives];     // NaN or infinite if a value is
     Scalar copies_[kLanes][kMostSmall * kObjectives + kRoomBehind] = {};
 };
 

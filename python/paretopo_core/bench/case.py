@@ -13,6 +13,7 @@ from paretopo_core.bench.workloads import Array
 
 NEWCOMERS = 50  # points that one run adds to an archive
 ON_GPU = 0  # threads of a case that runs on a GPU
+DRAWN = 4  # k of hypervolume_advantage
 BETA = 0.5  # how much the weights count beside the ranks, in pareto_advantage
 TASKS = (
     "pareto_rank",
@@ -20,6 +21,7 @@ TASKS = (
     "hypervolume",
     "hv_contributions",
     "pareto_advantage",
+    "hypervolume_advantage",
     "archive_add",
 )
 

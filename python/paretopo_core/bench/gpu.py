@@ -34,6 +34,7 @@ def cases(*, quick: bool = False) -> Sequence[Case]:
 
     return [
         *batches("pareto_advantage", _ADVANTAGES),
+        *batches("hypervolume_advantage", _ADVANTAGES),
         *batches("pareto_rank", _RANKS),
         *batches("is_nondominated", _RANKS[:2]),
         *batches("hypervolume", _VOLUMES),

@@ -1,7 +1,8 @@
 """What the right answer is, and how close to it an answer has to be.
 
 Small sets are judged by their definition in NumPy. Large ones by a peer that has nothing in common
-with this package: moocore, and from 6 objectives the WFG authors' code, which is quick there.
+with this package: moocore, and from 6 objectives the WFG authors' code, which is quick there. What
+no peer has, the advantages of HV@k, by the integrals of their definition in NumPy.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import reference
-from paretopo_core.bench.case import BETA, NEWCOMERS, Case
+from paretopo_core.bench.case import BETA, DRAWN, NEWCOMERS, Case
+from paretopo_core.bench.rivals_numpy import advantages_in_chunks, exact_advantages
 from paretopo_core.bench.workloads import Array
 
 _SMALL = 300  # points whose pairs the definition may compare
@@ -133,6 +135,16 @@ def _advantages(case: Case) -> Any:
     return found if case.groups else found[0]
 
 
+def _expected(case: Case) -> Any:
+    if case.mask is None:
+        sides = (case.ref - case.doubles).reshape(-1, case.points, case.objectives)
+        return advantages_in_chunks(sides).reshape(case.data.shape[:-1])
+    found = np.zeros(case.mask.shape)
+    for own, points in zip(found, case.sets, strict=True):
+        own[: len(points)] = exact_advantages((case.ref - points)[None], DRAWN)[0]
+    return found
+
+
 def _gains(case: Case) -> Any:
     """What each newcomer of an archive adds, as a difference of two hypervolumes."""
     moocore = _peer("moocore")
@@ -161,5 +173,6 @@ _JUDGES: dict[str, Callable[[Case], Any]] = {
     "hypervolume": _volumes,
     "hv_contributions": _contributions,
     "pareto_advantage": _advantages,
+    "hypervolume_advantage": _expected,
     "archive_add": _gains,
 }

@@ -160,6 +160,17 @@ def _batches(table: _Table, has_avx512: bool) -> list[Promise]:
         measured = None if time is None else (time * 1e6 / groups, "")
         what = f"fused rank-advantage, {groups} groups of {points} x {m} float32, per group"
         found.append(Promise(what, measured, target, "ns"))
+    shape = (1_000_000, 8, 2, "hypervolume_advantage", "float32")
+    cases = [case for case in table.cases("expected_hypervolume") if _shape(case) == shape]
+    time = table.time(cases[0]) if cases else None
+    found.append(
+        Promise(
+            "HV@4 advantages, 1000000 groups of 8 x 2 float32, per group",
+            None if time is None else (time, ""),  # milliseconds for a million
+            40,
+            "ns",
+        )
+    )
     for groups, points, m, target in ((100_000, 8, 2, 30), (4_096, 16, 3, 30), (4_096, 64, 2, 10)):
         shape = (groups, points, m, "pareto_rank", "float64")
         cases = [case for case in table.cases("batches") if _shape(case) == shape]

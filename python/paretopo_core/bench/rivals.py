@@ -32,6 +32,7 @@ RIVALS: dict[str, tuple[tuple[str, ...], str]] = {
     "botorch": (("botorch",), "rivals_torch:Botorch"),
     "evotorch": (("evotorch",), "rivals_torch:Evotorch"),
     "evox": (("evox",), "rivals_torch:Evox"),
+    "numpy": (("numpy",), "rivals_numpy:Numpy"),
     "torch": (("torch",), "rivals_torch:PlainTorch"),
     "torch compiled": (("torch",), "rivals_gpu:Compiled"),
     "paretopo graph": (("paretopo", "torch"), "rivals_gpu:Graph"),

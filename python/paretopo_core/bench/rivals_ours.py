@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import paretopo_core as pp
-from paretopo_core.bench.case import BETA, Case
+from paretopo_core.bench.case import BETA, DRAWN, Case
 from paretopo_core.bench.rivals_torch import tensor_of
 from paretopo_core.bench.timing import Work
 
@@ -39,6 +39,11 @@ class Paretopo:
         """Rewards are maximised: the data with the sign turned."""
         points = _points(case)
         return partial(pp.pareto_advantage, -points, case.weights, beta=BETA)
+
+    def hypervolume_advantage(self, case: Case) -> Callable[[], Any]:
+        """Rewards are maximised: the data with the sign turned."""
+        points = _points(case)
+        return partial(pp.hypervolume_advantage, -points, -case.ref, k=DRAWN, mask=case.mask)
 
     def archive_add(self, case: Case) -> Work:
         """The archive with its members is restored before every run."""

@@ -1,0 +1,206 @@
+"""What HV@k is for: exact policy gradients, and the properties that docs/mathematics.md proves."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations, product
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import paretopo_core as pp
+
+OUTCOMES = np.array([[0.0, 0.9], [1.0, 0.2], [0.5, 0.6], [1.0, 0.2]])  # what four actions pay
+REF = np.array([-0.25, 0.0])
+values = st.integers(-2, 8).map(lambda x: x / 4)
+groups = arrays(np.float64, st.tuples(st.integers(2, 7), st.integers(1, 3)), elements=values)
+
+
+def policy(logits):
+    odds = np.exp(logits - logits.max())
+    return odds / odds.sum()
+
+
+def objective(logits, k):
+    """The expected hypervolume of k independent rollouts, by every sequence of k actions."""
+    chances = policy(logits)
+    sequences = np.array(list(product(range(4), repeat=k)))
+    return float(chances[sequences].prod(axis=1) @ pp.hypervolume(OUTCOMES[sequences], REF))
+
+
+def exact_gradient(logits, k, step=1e-5):
+    """By central differences in each logit, of fourth order."""
+    slopes = []
+    for unit in np.eye(len(logits)):
+        at = {s: objective(logits + s * step * unit, k) for s in (-2, -1, 1, 2)}
+        slopes.append((8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * step))
+    return np.array(slopes)
+
+
+@pytest.mark.parametrize("center", ["exact", "none"])
+@pytest.mark.parametrize(("n", "k"), [(2, 1), (2, 2), (4, 1), (4, 2), (4, 3), (4, 4), (5, 3)])
+def test_the_expected_update_is_the_gradient(n, k, center):
+    """Over every group of n rollouts of a tabular policy, each with its probability."""
+    logits = np.array([0.3, -0.4, 0.1, 0.8])
+    chances = policy(logits)
+    sequences = np.array(list(product(range(4), repeat=n)))
+    weight = chances[sequences].prod(axis=1)
+    score = np.eye(4)[sequences] - chances  # gradient of log pi at each rollout
+    advantages = pp.hypervolume_advantage(OUTCOMES[sequences], REF, k=k, center=center)
+    update = k / n * np.einsum("g,gi,gia->a", weight, advantages, score)
+    np.testing.assert_allclose(update, exact_gradient(logits, k), rtol=1e-7, atol=1e-10)
+    drawn = weight @ pp.expected_hypervolume(OUTCOMES[sequences], REF, k)
+    assert drawn == pytest.approx(objective(logits, k), rel=1e-12)
+
+
+@pytest.mark.parametrize("center", ["mean", "loo"])
+def test_other_centres_are_biased_beyond_one_draw(center):
+    logits = np.array([0.3, -0.4, 0.1, 0.8])
+    chances = policy(logits)
+    sequences = np.array(list(product(range(4), repeat=4)))
+    weight = chances[sequences].prod(axis=1)
+    score = np.eye(4)[sequences] - chances
+    gaps = []
+    for k in (1, 3):
+        advantages = pp.hypervolume_advantage(OUTCOMES[sequences], REF, k=k, center=center)
+        update = k / 4 * np.einsum("g,gi,gia->a", weight, advantages, score)
+        exact = exact_gradient(logits, k)
+        scale = (update @ exact) / (update @ update)  # a factor is left to the learning rate
+        gaps.append(np.abs(scale * update - exact).max() / np.abs(exact).max())
+    assert gaps[0] < 1e-7
+    assert gaps[1] > 1e-3
+
+
+def test_the_baseline_lowers_the_variance():
+    rng = np.random.default_rng(0)
+    chances = policy(np.array([0.3, -0.4, 0.1, 0.8]))
+    rollouts = rng.choice(4, size=(20_000, 8), p=chances)
+    score = np.eye(4)[rollouts] - chances
+    spread = {}
+    for center in ("exact", "none"):
+        advantages = pp.hypervolume_advantage(OUTCOMES[rollouts], REF, k=2, center=center)
+        spread[center] = np.einsum("gi,gia->ga", advantages, score).var(axis=0).sum()
+    assert spread["exact"] < 0.75 * spread["none"]
+
+
+@given(rewards=groups, k=st.integers(1, 7))
+def test_an_advantage_is_a_mean_over_swaps(rewards, k):
+    n = len(rewards)
+    assume(k < n)
+    own = pp.hypervolume_advantage(rewards, -0.5, k=k)
+    for i in range(n):
+        swaps = []
+        for j in (j for j in range(n) if j != i):
+            others = [p for p in range(n) if p not in (i, j)]
+            for s in combinations(others, k - 1):
+                pair = pp.hypervolume(rewards[[[*s, i], [*s, j]]], -0.5)
+                swaps.append(pair[0] - pair[1])
+        assert own[i] == pytest.approx(np.mean(swaps), rel=1e-9, abs=1e-9)
+
+
+@given(rewards=groups, k=st.integers(1, 7), i=st.integers(0, 6), steps=st.data())
+def test_a_dominating_rollout_never_has_the_lower_advantage(rewards, k, i, steps):
+    n, objectives = rewards.shape
+    k, i = min(k, n), i % n
+    better = rewards.copy()
+    better[i] += steps.draw(arrays(np.float64, objectives, elements=st.sampled_from([0, 0.25, 1])))
+    for center in ("exact", "none"):
+        before, after = (
+            pp.hypervolume_advantage(x, -0.5, k=k, center=center)[i] for x in (rewards, better)
+        )
+        assert after >= before - 1e-9
+        if k == 1 and (better[i] > -0.5).all() and (better[i] > rewards[i]).any():
+            assert after > before
+
+
+@given(rewards=groups)
+def test_one_draw_is_the_own_volume_less_the_mean_of_the_others(rewards):
+    volumes = np.prod(np.maximum(rewards + 0.5, 0), axis=1)
+    n = len(rewards)
+    expected = volumes - (volumes.sum() - volumes) / (n - 1)
+    np.testing.assert_allclose(pp.hypervolume_advantage(rewards, -0.5), expected, atol=1e-9)
+    np.testing.assert_allclose(
+        pp.hypervolume_advantage(rewards, -0.5, center="none"), volumes, rtol=1e-12
+    )
+
+
+@given(rewards=groups, k=st.integers(1, 7))
+def test_sums(rewards, k):
+    """Advantages sum to 0; marginals to what one draw more adds."""
+    n = len(rewards)
+    k = min(k, n)
+    marginals = pp.hypervolume_advantage(rewards, -0.5, k=k, center="none")
+    fewer = pp.expected_hypervolume(rewards, -0.5, k - 1) if k > 1 else 0.0
+    more = pp.expected_hypervolume(rewards, -0.5, k)
+    assert marginals.mean() == pytest.approx(more - fewer, rel=1e-9, abs=1e-9)
+    if k < n:
+        advantages = pp.hypervolume_advantage(rewards, -0.5, k=k)
+        assert abs(advantages.sum()) <= 1e-9 * (1 + np.abs(advantages).sum())
+
+
+@given(rewards=groups, k=st.integers(1, 7), seed=st.integers(0, 99))
+def test_order_and_equal_rollouts(rewards, k, seed):
+    k = min(k, len(rewards))
+    advantages = pp.hypervolume_advantage(rewards, -0.5, k=k)
+    order = np.random.default_rng(seed).permutation(len(rewards))
+    shuffled = pp.hypervolume_advantage(rewards[order], -0.5, k=k)
+    np.testing.assert_allclose(shuffled, advantages[order], rtol=1e-9, atol=1e-9)
+    for i, j in permutations(range(len(rewards)), 2):
+        if (rewards[i] == rewards[j]).all():
+            assert advantages[i] == advantages[j]
+    alike = np.repeat(rewards[:1], 5, axis=0)
+    for drawn in (1, 2, 4):
+        assert (pp.hypervolume_advantage(alike, -0.5, k=drawn) == 0).all()
+
+
+@given(rewards=groups, k=st.integers(1, 7), m=st.integers(0, 2))
+def test_units_scale_all_advantages_alike(rewards, k, m):
+    k = min(k, len(rewards))
+    scale = np.ones(rewards.shape[1])
+    scale[m % rewards.shape[1]] = 3.7
+    own = pp.hypervolume_advantage(rewards, -0.5, k=k)
+    scaled = pp.hypervolume_advantage(rewards * scale, -0.5 * scale, k=k)
+    np.testing.assert_allclose(scaled, 3.7 * own, rtol=1e-9, atol=1e-9)
+
+
+def test_the_gate_is_built_in():
+    """Without success there is no volume: economy counts for nothing."""
+    rewards = np.array([[0.0, 1.0], [0.0, 0.2], [1.0, 0.3], [1.0, 0.1]])
+    for k in (1, 2):
+        own = pp.hypervolume_advantage(rewards, [0.0, -1.5], k=k)
+        assert own[0] == own[1] < own[3] < own[2]
+    task, economy = rewards.T
+    for w_task, w_economy in ((0.6, 0.4), (0.2, 0.8)):
+        gated = w_task * task + w_economy * task * economy  # a gated weighted sum
+        ref = [0.0, -w_task / w_economy]
+        volumes = pp.hypervolume_advantage(rewards, ref, center="none")
+        np.testing.assert_allclose(w_economy * volumes, gated, rtol=1e-12)
+    product_form = pp.hypervolume_advantage(rewards, 0.0, center="none")
+    np.testing.assert_allclose(product_form, task * economy)  # OTC's
+
+
+def test_a_concave_front_is_reached():
+    """No linear weight prefers the knee; the product does, and more draws want them all."""
+    front = np.array([[1, 0], [0.7, 0.2], [0.45, 0.45], [0.2, 0.7], [0, 1]])
+    for weight in np.linspace(0, 1, 21):
+        assert (front @ [weight, 1 - weight]).argmax() in (0, 4)
+    assert pp.hypervolume_advantage(front, 0).argmax() == 2
+    crowded = np.array([[0.45, 0.45]] * 5 + [[0.7, 0.2]])
+    assert pp.hypervolume_advantage(crowded, 0, k=1).argmin() == 5
+    assert pp.hypervolume_advantage(crowded, 0, k=3).argmax() == 5
+
+
+@given(rewards=arrays(np.float64, st.integers(1, 9), elements=st.floats(0, 10)))
+def test_one_objective_is_max_at_k(rewards):
+    """The estimator of Walder and Karkhanis (2025), from the order statistics."""
+    n = len(rewards)
+    for k in range(1, n + 1):
+        ranked = np.sort(rewards)
+        weights = [comb(i, k - 1) for i in range(n)]  # i smaller ones, k - 1 of them drawn
+        expected = float(ranked @ weights) / comb(n, k)
+        assert pp.expected_hypervolume(rewards[:, None], 0, k) == pytest.approx(
+            expected, rel=1e-12, abs=1e-300
+        )
