@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paretopo_core.integrations.openrlhf.rollouts import Rollout
+from paretopo_core.training.jsonl import Row
 from paretopo_core.training.outcomes import averages, observe
 from paretopo_core.training.paretopo import ParetoPO
-from paretopo_core.training.records import Row, RunFolder
+from paretopo_core.training.records import RunFolder
 from paretopo_core.training.rewards.overlong import overlong
 from paretopo_core.training.rewards.scoring import CallScores, Scored
 

@@ -11,8 +11,9 @@ from transformers import TrainerCallback
 
 from paretopo_core.integrations.trl.rewards import CallRewards
 from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo_core.training.jsonl import Row
 from paretopo_core.training.outcomes import averages, observe
-from paretopo_core.training.records import Row, RunFolder
+from paretopo_core.training.records import RunFolder
 from paretopo_core.training.rewards.scoring import Scored
 
 

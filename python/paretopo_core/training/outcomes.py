@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from paretopo_core.training.jsonl import Row
 from paretopo_core.training.paretopo import ParetoPO
-from paretopo_core.training.records import Row
 from paretopo_core.training.rewards.scoring import CallScores, Scored
 
 
