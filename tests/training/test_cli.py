@@ -103,7 +103,7 @@ def test_a_run_that_is_being_trained_is_not_resumed(trainer, tmp_path, capsys):
     run = tell(tmp_path, status="running")
     with run.claimed():
         assert cli.main(["train", "--resume", str(run.path)]) == 2
-    assert "another process trains in" in capsys.readouterr().err
+    assert "another process works in" in capsys.readouterr().err
     assert trainer.calls == []
     assert run.manifest["status"] == "running"
 
