@@ -1,4 +1,4 @@
-"""The command line: ``paretopo info | train | report | bench | serve-search``, a file each.
+"""The command line: ``paretopo info | train | report | show | bench | serve-search``, a file each.
 
 Every subcommand imports what it needs when it runs, so that ``paretopo --help`` is quick and
 ``paretopo info`` works where only NumPy is installed.
@@ -15,6 +15,7 @@ from paretopo_core.cli.info import add_info
 from paretopo_core.cli.refusal import Refusal, refuse
 from paretopo_core.cli.report import add_report
 from paretopo_core.cli.serve_search import add_serve_search
+from paretopo_core.cli.show import add_show
 from paretopo_core.cli.subcommands import Run, Subcommands
 from paretopo_core.cli.train import add_train
 
@@ -27,6 +28,7 @@ examples:
   paretopo train examples/calculator.toml         train; a run folder appears under runs/
   paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
   paretopo report runs/RUN                        draw table and pictures again
+  paretopo show runs/RUN                          read what the policy wrote, in a browser too
   paretopo bench --quick                          time the core against its peers
   paretopo serve-search corpus.jsonl              answer searches in a corpus, for training
 """
@@ -64,6 +66,6 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     subcommands = Subcommands(parser)
-    for add_to in (add_info, add_train, add_report, add_bench, add_serve_search):
+    for add_to in (add_info, add_train, add_report, add_show, add_bench, add_serve_search):
         add_to(subcommands)
     return parser

@@ -180,6 +180,12 @@ class RunFolderConfig:
     )
     threads: int = key(1, "CPU threads for torch; 0 leaves torch's choice.", low=0)
     device: Literal["auto", "cpu", "cuda"] = key("auto", "Where the policy lives.")
+    trajectories: int = key(
+        2,
+        "Prompts of each step, and of each evaluation, whose rollouts are kept as text; 0 keeps"
+        " none.",
+        low=0,
+    )
 
     def __post_init__(self) -> None:
         check_section(self, "run")
