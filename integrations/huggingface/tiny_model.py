@@ -1,14 +1,14 @@
 """A small Qwen3 and its tokenizer, made on the spot: no download, trains on a CPU.
 
-The tokenizer knows whole words of the task, single characters, and the fixed parts of a tool call
-as one token each, so that a call is a handful of tokens. Its chat template renders tool calls and
+The tokenizer knows whole words of the task, single characters, and fixed phrases, such as the parts
+of a tool call, as one token each, so that a call is a handful of tokens. Its chat template renders tool calls and
 tool results and keeps prefixes, which is what TRL asks of a template for multi-turn training.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, pre_tokenizers
@@ -17,8 +17,6 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 _PAD, _UNKNOWN, _END = "<|pad|>", "<|unknown|>", "<|end|>"
 _ROLES = {"user": "<|user|>", "assistant": "<|assistant|>", "tool": "<|tool|>"}
-_CALL_OPENS = '<call>{"name": "calculator", "arguments": {"expression": "'
-_CALL_CLOSES = '"}}</call>'
 _PIECES = r" ?[A-Za-z]+|[\s\S]"  # a word with the space before it, or any one character
 _CHARACTERS = "0123456789+-*/%().,:?!=' "
 
@@ -51,25 +49,26 @@ _RESPONSE_TEMPLATE = {
 }
 
 
-def make_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """A tokenizer for the words of `texts`, for numbers, and for calls of the calculator.
+def make_tokenizer(texts: Iterable[str], phrases: Sequence[str] = ()) -> PreTrainedTokenizerFast:
+    """A tokenizer for the words of `texts`, for numbers, and for fixed phrases.
 
     Args:
         texts: Every text of the task with letters in it; other words become unknown tokens.
+        phrases: Texts that are one token each, wherever they stand.
 
     Returns:
         A fast tokenizer with a chat template and a response template.
     """
     words = {word for text in texts for word in re.findall(_PIECES, text)}
-    pieces = [_PAD, _UNKNOWN, _END, *_ROLES.values(), _CALL_OPENS, _CALL_CLOSES]
+    pieces = [_PAD, _UNKNOWN, _END, *_ROLES.values(), *phrases]
     pieces += sorted(words | set(_CHARACTERS))
     vocabulary = {piece: i for i, piece in enumerate(pieces)}
     tokenizer = Tokenizer(WordLevel(vocabulary, unk_token=_UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_PIECES), "isolated")
     tokenizer.decoder = decoders.Fuse()
     tokenizer.add_special_tokens([_PAD, _UNKNOWN, _END, *_ROLES.values()])
-    # Calls are text, not special tokens: decoding must keep them, or no call could be parsed.
-    tokenizer.add_tokens([AddedToken(_CALL_OPENS), AddedToken(_CALL_CLOSES)])
+    # They are text, not special tokens: decoding must keep them, or no call could be parsed.
+    tokenizer.add_tokens([AddedToken(phrase) for phrase in phrases])
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token=_PAD,

@@ -16,10 +16,9 @@ import torch
 from tqdm import tqdm
 
 from paretopo_core.integrations.huggingface.files import write_whole
+from paretopo_core.integrations.huggingface.prompts import prompt_text
 from paretopo_core.training.sections import WarmupConfig
-from paretopo_core.training.tasks.calculator import CalculatorTask
-
-Conversation = list[dict[str, Any]]
+from paretopo_core.training.tasks.task import Message, Task, Trace, Transcript
 
 _IGNORED = -100  # Hugging Face's label for tokens that carry no loss
 _RAMP = 20  # steps of linear rise of the learning rate
@@ -30,7 +29,7 @@ _KEPT_EVERY = 25  # steps between states on disk
 def warm_up(
     model: Any,
     tokenizer: Any,
-    traces: Callable[[int], Sequence[Conversation]],
+    traces: Callable[[int], Sequence[Trace]],
     config: WarmupConfig,
     state_file: Path,
     should_stop: Callable[[], bool] = lambda: False,
@@ -40,7 +39,7 @@ def warm_up(
     Args:
         model: Trained in place.
         tokenizer: Its chat template must render a conversation's beginning as a prefix of it.
-        traces: Step → conversations of that step; the same for the same step.
+        traces: Step → traces of that step; the same for the same step.
         config: Steps and learning rate.
         state_file: Where the state is kept; found there, the warm-up goes on from it.
         should_stop: Asked after each step; True keeps the state and returns.
@@ -61,7 +60,7 @@ def warm_up(
             for group in optimiser.param_groups:
                 group["lr"] = config.learning_rate * _schedule(step, config.steps)
             batch = collate(
-                [encode(tokenizer, talk) for talk in traces(step)], tokenizer.pad_token_id
+                [encode(tokenizer, trace) for trace in traces(step)], tokenizer.pad_token_id
             )
             batch = {name: tensor.to(model.device) for name, tensor in batch.items()}
             loss = model(**batch).loss
@@ -79,12 +78,10 @@ def warm_up(
     return True
 
 
-def traces_of(
-    task: CalculatorTask, config: WarmupConfig
-) -> Callable[[int], Sequence[Conversation]]:
+def traces_of(task: Task, config: WarmupConfig) -> Callable[[int], Sequence[Trace]]:
     """The written traces of each step, for `warm_up`."""
 
-    def traces(step: int) -> Sequence[Conversation]:
+    def traces(step: int) -> Sequence[Trace]:
         # Guesses are noise to imitate: the first half is without them, and learns to call sooner.
         guess_rate = config.guess_rate if 2 * step >= config.steps else 0.0
         return task.traces(step, config.batch_size, config.redundant_calls, guess_rate)
@@ -92,12 +89,30 @@ def traces_of(
     return traces
 
 
-def encode(tokenizer: Any, conversation: Conversation) -> tuple[list[int], list[bool]]:
-    """Tokens of a conversation, and which of them the assistant wrote.
+def encode(tokenizer: Any, trace: Trace) -> tuple[list[int], list[bool]]:
+    """Tokens of a trace, and which of them the assistant wrote.
 
     The text is cut at the borders of the assistant's turns and tokenised piece by piece, which is
     how generation with tools sees it.
     """
+    pieces = (
+        _transcript_pieces(tokenizer, trace)
+        if isinstance(trace, Transcript)
+        else _conversation_pieces(tokenizer, trace)
+    )
+    encoded = tokenizer([text for text, _ in pieces], add_special_tokens=False)["input_ids"]
+    tokens = [token for piece in encoded for token in piece]
+    written = [own for piece, (_, own) in zip(encoded, pieces, strict=True) for _ in piece]
+    return tokens, written
+
+
+def _transcript_pieces(tokenizer: Any, trace: Transcript) -> list[tuple[str, bool]]:
+    """With an end of text, which the policy writes."""
+    prompt = prompt_text(tokenizer, trace.prompt)
+    return [(prompt, False), *trace.pieces, (tokenizer.eos_token, True)]
+
+
+def _conversation_pieces(tokenizer: Any, conversation: list[Message]) -> list[tuple[str, bool]]:
     pieces: list[tuple[str, bool]] = []
     before = ""
     for i, message in enumerate(conversation):
@@ -113,10 +128,7 @@ def encode(tokenizer: Any, conversation: Conversation) -> tuple[list[int], list[
             )
         pieces += [(prompt[len(before) :], False), (whole[len(prompt) :], True)]
         before = whole
-    encoded = tokenizer([text for text, _ in pieces], add_special_tokens=False)["input_ids"]
-    tokens = [token for piece in encoded for token in piece]
-    written = [own for piece, (_, own) in zip(encoded, pieces, strict=True) for _ in piece]
-    return tokens, written
+    return pieces
 
 
 def collate(rows: Sequence[tuple[list[int], list[bool]]], padding: int) -> dict[str, torch.Tensor]:
@@ -133,7 +145,7 @@ def collate(rows: Sequence[tuple[list[int], list[bool]]], padding: int) -> dict[
     return {"input_ids": ids, "attention_mask": attention, "labels": labels}
 
 
-def _render(tokenizer: Any, messages: Conversation, *, add_generation_prompt: bool) -> str:
+def _render(tokenizer: Any, messages: list[Message], *, add_generation_prompt: bool) -> str:
     text: str = tokenizer.apply_chat_template(
         messages, tokenize=False, add_generation_prompt=add_generation_prompt
     )

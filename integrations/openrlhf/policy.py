@@ -10,7 +10,7 @@ from paretopo_core.integrations.openrlhf.options import longest_sequence
 from paretopo_core.training.config import RunConfig
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.records import RunFolder
-from paretopo_core.training.tasks.calculator import CalculatorTask
+from paretopo_core.training.tasks.task import Task
 
 TINY = "tiny"
 SMALL = "small:"  # before a name: a small model with random weights, and the tokenizer of that name
@@ -19,7 +19,7 @@ _LEAST_HEAD = 32  # of vLLM's attention on a CPU
 
 
 def made_policy(
-    config: RunConfig, run: RunFolder, task: CalculatorTask, interrupted: Callable[[], bool]
+    config: RunConfig, run: RunFolder, task: Task, interrupted: Callable[[], bool]
 ) -> Path:
     """The folder of the policy that `model.path` asks for, made or found again.
 
@@ -44,7 +44,9 @@ def made_policy(
     if config.run.threads > 0:
         torch.set_num_threads(config.run.threads)
     tokenizer = (
-        make_tokenizer(task.words()) if path == TINY else load_tokenizer(path.removeprefix(SMALL))
+        make_tokenizer(task.words(), task.phrases())
+        if path == TINY
+        else load_tokenizer(path.removeprefix(SMALL))
     )
     model = make_model(
         tokenizer,

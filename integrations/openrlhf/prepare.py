@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from paretopo_core.integrations.huggingface.prompts import prompt_text
 from paretopo_core.integrations.openrlhf.options import Files
 from paretopo_core.integrations.openrlhf.policy import (
     SMALL,
@@ -18,7 +19,8 @@ from paretopo_core.training.cluster import FROM_TASK
 from paretopo_core.training.config import RunConfig
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.records import RunFolder
-from paretopo_core.training.tasks.calculator import CalculatorTask, Question, calculator
+from paretopo_core.training.tasks.choice import task_of
+from paretopo_core.training.tasks.task import Question, Task
 
 _MOST_SMALL_ROWS = 64  # of a data file, where the model is a small one
 
@@ -39,59 +41,60 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     cluster = config.openrlhf
     agent = Path(cluster.agent)
     if cluster.agent == FROM_TASK:
-        agent = Path(__file__).parent / "agents" / f"{config.task.name}.py"
+        name = "protocol" if config.task.name != "calculator" else "calculator"
+        agent = Path(__file__).parent / "agents" / f"{name}.py"
     if not agent.is_file():
         raise ConfigError(f"openrlhf.agent: there is no file {agent}")
-    task = CalculatorTask.of(config)
+    task = task_of(config)
     model = config.model.path
     if model == TINY or model.startswith(SMALL):
         model = str(made_policy(config, run, task, interrupted))
     tokenizer = load_tokenizer(model)
-    prompts, count = _rows(config, run, tokenizer, "prompts", cluster.prompts, task.training)
-    held_out, held_out_count = _rows(
-        config, run, tokenizer, "held_out", cluster.held_out, task.held_out
+    given = {"prompts": cluster.prompts, "held_out": cluster.held_out}
+    asked = {"prompts": task.training, "held_out": task.held_out}
+    (prompts, count), (held_out, held_out_count) = (
+        _written(run, name, _rows(config, tokenizer, name, source, task, asked[name]))
+        for name, source in given.items()
     )
     return Files(model, agent.resolve(), prompts, count, held_out, held_out_count)
 
 
 def _rows(
     config: RunConfig,
-    run: RunFolder,
     tokenizer: Any,
     name: str,
     source: str,
+    task: Task,
     questions: Iterable[Question],
-) -> tuple[Path, int]:
+) -> list[dict[str, Any]]:
     """The prompts as OpenRLHF reads them: text and label, ready for the tokenizer."""
     if source == FROM_TASK:
-        rows = [
-            {
-                "prompt": tokenizer.apply_chat_template(
-                    question.row()["prompt"],
-                    tools=[calculator],
-                    tokenize=False,
-                    add_generation_prompt=True,
-                ),
-                "label": json.dumps(
-                    {"id": question.id, "kind": question.kind, "answer": question.answer}
-                ),
-                "datasource": question.kind,
-            }
-            for question in questions
-        ]
+        rows = [_row_of(tokenizer, task, question) for question in questions]
     else:
         rows = [
             _row(tokenizer, row, f"openrlhf.{name}: row {number} of {source}", config)
             for number, row in enumerate(_read(name, source), start=1)
         ]
-        if config.model.path.startswith(SMALL):
-            rows = rows[:_MOST_SMALL_ROWS]
     if not rows:
         raise ConfigError(f"openrlhf.{name}: {source} holds no prompts")
-    path = run.path / "data" / f"{name}.jsonl"
-    path.parent.mkdir(exist_ok=True)
+    from_file = source != FROM_TASK or not config.task.is_made_up
+    return rows[:_MOST_SMALL_ROWS] if config.model.path.startswith(SMALL) and from_file else rows
+
+
+def _written(run: RunFolder, name: str, rows: Sequence[dict[str, Any]]) -> tuple[Path, int]:
+    run.data.mkdir(exist_ok=True)
+    path = run.data / f"{name}.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path.resolve(), len(rows)
+
+
+def _row_of(tokenizer: Any, task: Task, question: Question) -> dict[str, Any]:
+    label = {"id": question.id, "kind": question.kind, "answer": question.answer}
+    return {
+        "prompt": prompt_text(tokenizer, task.prompt(question), task.functions),
+        "label": json.dumps(label),
+        "datasource": question.kind,
+    }
 
 
 def _read(name: str, source: str) -> list[dict[str, Any]]:

@@ -79,7 +79,7 @@ def _first_stage(config: RunConfig, prompts_per_step: int) -> int:
     given = config.paretopo.stage1_steps
     if given != "epoch":
         return int(given)
-    if config.openrlhf.prompts != FROM_TASK:
+    if config.openrlhf.prompts != FROM_TASK or not config.task.is_made_up:
         return config.optimiser.steps
     return max(1, config.task.prompts // prompts_per_step)
 

@@ -21,6 +21,7 @@ from paretopo_core.integrations.openrlhf.version import openrlhf_version
 from paretopo_core.training.config import RunConfig
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.records import RunFolder
+from paretopo_core.training.tasks.choice import search_served
 
 
 def train(
@@ -45,12 +46,13 @@ def train(
     if rehearsal:
         (run.path / "rehearsal").mkdir(exist_ok=True)
         prepare_process()
-    with Interrupt() as interrupt:
-        files = prepare(config, run, lambda: interrupt.came)
-    words = openrlhf_options(config, run, files, version, resume=resume)
-    if rehearsal:
-        words = rehearsed_options(words)
-    _run([*words, *options], config, run, files.prompt_count, resume, rehearsal)
+    with search_served(config, run.data) as served:
+        with Interrupt() as interrupt:
+            files = prepare(served, run, lambda: interrupt.came)
+        words = openrlhf_options(served, run, files, version, resume=resume)
+        if rehearsal:
+            words = rehearsed_options(words)
+        _run([*words, *options], served, run, files.prompt_count, resume, rehearsal)
     if rehearsal:
         print(told(check(run), run.manifest["rehearsal"]))
 

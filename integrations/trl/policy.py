@@ -1,8 +1,7 @@
-"""The policy and its tokenizer: any Hugging Face model with a tool-calling template, or `tiny`."""
+"""The policy and its tokenizer: any Hugging Face model that suits the task, or `tiny`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -12,16 +11,17 @@ from trl.chat_template_utils import add_response_schema, supports_tool_calling
 from paretopo_core.integrations.huggingface.tiny_model import make_model, make_tokenizer
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.sections import ModelConfig
+from paretopo_core.training.tasks.task import Task
 
 TINY = "tiny"
 
 
-def load_policy(config: ModelConfig, texts: Iterable[str], seed: int) -> tuple[Any, Any]:
+def load_policy(config: ModelConfig, task: Task, seed: int) -> tuple[Any, Any]:
     """Model and tokenizer, as `[model]` says.
 
     Args:
         config: Hugging Face name or folder, or "tiny" with its sizes.
-        texts: The words of the task, for the vocabulary of the tiny model.
+        task: Gives the vocabulary of the tiny model, and the functions that a chat template presents.
         seed: Fixes the weights of the tiny model.
 
     Returns:
@@ -29,11 +29,11 @@ def load_policy(config: ModelConfig, texts: Iterable[str], seed: int) -> tuple[A
         a reinforcement learning rate would be lost in bfloat16; a GPU computes in bfloat16 anyway.
 
     Raises:
-        ConfigError: There is no such model, or its chat template does not render tool calls, or TRL
-            does not know how to read them out of a response.
+        ConfigError: There is no such model, or the task has functions and the chat template does not
+            render tool calls, or TRL does not know how to read them out of a response.
     """
     if config.path == TINY:
-        tokenizer = make_tokenizer(texts)
+        tokenizer = make_tokenizer(task.words(), task.phrases())
         model = make_model(
             tokenizer,
             layers=config.layers,
@@ -47,9 +47,19 @@ def load_policy(config: ModelConfig, texts: Iterable[str], seed: int) -> tuple[A
         tokenizer = AutoTokenizer.from_pretrained(config.path, padding_side="left")
     except (OSError, ValueError) as error:
         raise ConfigError(f"model.path: cannot load {config.path!r}: {error}") from error
+    if task.functions:
+        tokenizer = _with_tool_calls(tokenizer, config.path)
+    try:
+        model = AutoModelForCausalLM.from_pretrained(config.path, dtype=torch.float32)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"model.path: cannot load {config.path!r}: {error}") from error
+    return model, tokenizer
+
+
+def _with_tool_calls(tokenizer: Any, path: str) -> Any:
     if not supports_tool_calling(tokenizer):
         raise ConfigError(
-            f"model.path: the chat template of {config.path!r} does not render tool calls and tool "
+            f"model.path: the chat template of {path!r} does not render tool calls and tool "
             "results; take a model trained for tool use, for example Qwen/Qwen3-0.6B"
         )
     if getattr(tokenizer, "response_template", None) is None:
@@ -57,11 +67,7 @@ def load_policy(config: ModelConfig, texts: Iterable[str], seed: int) -> tuple[A
             tokenizer = add_response_schema(tokenizer)
         except ValueError as error:
             raise ConfigError(
-                f"model.path: TRL cannot read tool calls out of the responses of {config.path!r}: "
+                f"model.path: TRL cannot read tool calls out of the responses of {path!r}: "
                 f"{error}; save its tokenizer with a response_template"
             ) from error
-    try:
-        model = AutoModelForCausalLM.from_pretrained(config.path, dtype=torch.float32)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"model.path: cannot load {config.path!r}: {error}") from error
-    return model, tokenizer
+    return tokenizer

@@ -21,7 +21,8 @@ class CallRewards(CallScores):
     fewest calls of a prompt are those of all its rollouts, so they are gathered first.
 
     The data set needs the columns row, id, kind, answer and held_out. Completions are messages, or
-    texts where a protocol in plain text made them; then `calls` counts the tool executions.
+    texts where a protocol in plain text made them; then `calls` counts the tool executions, and
+    `written`, if it is there, is what is graded: observations are not the policy's words.
 
     Args:
         config: Fall per call, scope and support of the minimum, what held-out minima do.
@@ -31,51 +32,56 @@ class CallRewards(CallScores):
         scored: The rollouts of the latest batch, those of all processes, in TRL's order.
     """
 
-    def __init__(self, config: RewardsConfig, is_correct: Callable[[str, str], bool]) -> None:
+    def __init__(self, config: RewardsConfig, is_correct: Callable[[str, Any], float]) -> None:
         super().__init__(config)
         self._is_correct = is_correct
         self.scored: list[Scored] = []
 
     def correct(
-        self, completions: Sequence[Completion], answer: Sequence[str], **_: Any
+        self,
+        completions: Sequence[Completion],
+        answer: Sequence[Any],
+        written: Sequence[str] | None = None,
+        **_: Any,
     ) -> list[float]:
         """1.0 where the text or its last message answers rightly, else 0.0; one per completion."""
         return [
-            float(self._solved(messages, right))
-            for messages, right in zip(completions, answer, strict=True)
+            float(self._solved(response, right))
+            for response, right in zip(written or completions, answer, strict=True)
         ]
 
     def economy(
         self,
         completions: Sequence[Completion],
-        answer: Sequence[str],
+        answer: Sequence[Any],
         row: Sequence[int],
         id: Sequence[str],
         kind: Sequence[str],
         held_out: Sequence[bool],
         calls: Sequence[int] | None = None,
+        written: Sequence[str] | None = None,
         **_: Any,
     ) -> list[float]:
         """`exp(-alpha * |calls - fewest|)`; the rollouts at hand count towards the fewest."""
         if calls is None:
             calls = [calls_made(completion) for completion in completions]
         local = [
-            Scored(at, name, held, of_kind, self._solved(completion, right), count)
-            for completion, right, at, name, of_kind, held, count in zip(
-                completions, answer, row, id, kind, held_out, calls, strict=True
+            Scored(at, name, held, of_kind, self._solved(response, right), count)
+            for response, right, at, name, of_kind, held, count in zip(
+                written or completions, answer, row, id, kind, held_out, calls, strict=True
             )
         ]
         self.scored = gather_object(local)
         self.learn(self.scored)
         return [self.economy_of(rollout) for rollout in local]
 
-    def _solved(self, messages: Completion, answer: str) -> bool:
+    def _solved(self, response: Completion, answer: Any) -> bool:
         """A response that ends in a tool call or its result gave no answer."""
-        if isinstance(messages, str):
-            return self._is_correct(messages, answer)
-        if not messages or messages[-1]["role"] != "assistant" or messages[-1].get("tool_calls"):
+        if isinstance(response, str):
+            return bool(self._is_correct(response, answer))
+        if not response or response[-1]["role"] != "assistant" or response[-1].get("tool_calls"):
             return False
-        return self._is_correct(messages[-1]["content"], answer)
+        return bool(self._is_correct(response[-1]["content"], answer))
 
 
 def calls_made(messages: Completion) -> int:

@@ -14,6 +14,7 @@ from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 from trl import GRPOConfig
 
+from paretopo_core.integrations.huggingface.prompts import prompt_text
 from paretopo_core.integrations.huggingface.warmup import traces_of, warm_up
 from paretopo_core.integrations.interrupt import Interrupt
 from paretopo_core.integrations.trl.callbacks import (
@@ -25,17 +26,15 @@ from paretopo_core.integrations.trl.checkpoints import Checkpoints
 from paretopo_core.integrations.trl.policy import TINY, load_policy
 from paretopo_core.integrations.trl.recording import Evaluations, Steps
 from paretopo_core.integrations.trl.rewards import CallRewards
+from paretopo_core.integrations.trl.rollouts import ProtocolRollouts
 from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
 from paretopo_core.training.config import RunConfig
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.paretopo import ParetoPO
 from paretopo_core.training.records import RunFolder
-from paretopo_core.training.tasks.calculator import (
-    CalculatorTask,
-    Question,
-    calculator,
-    is_correct,
-)
+from paretopo_core.training.tasks.choice import search_served, task_of
+from paretopo_core.training.tasks.environment import Environment, environment_of
+from paretopo_core.training.tasks.task import Prompt, Question, Task
 
 _NO_STEP = -1  # every record is after it
 _EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short
@@ -51,8 +50,8 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
             rest of the run is what it would have been without the interruption.
 
     Raises:
-        ConfigError: The model cannot be loaded or cannot call tools, the device is not there, or
-            several processes were launched.
+        ConfigError: The model cannot be loaded or cannot call tools, the task's files or tools cannot
+            be used, the device is not there, or several processes were launched.
         KeyboardInterrupt: Ctrl-C came; the step it came in is finished and kept.
         ValueError: A reward is NaN or missing; names the prompt and the reward.
     """
@@ -65,8 +64,15 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
     transformers_logging.disable_progress_bar()  # a bar per saved file would bury ours
     if config.run.threads > 0:
         torch.set_num_threads(config.run.threads)
-    task = CalculatorTask.of(config)
-    model, tokenizer = load_policy(config.model, task.words(), config.seed)
+    with search_served(config, run.data) as served, environment_of(served) as environment:
+        _train(served, environment, run, device, resume=resume)
+
+
+def _train(
+    config: RunConfig, environment: Environment, run: RunFolder, device: str, *, resume: bool
+) -> None:
+    task = task_of(config)
+    model, tokenizer = load_policy(config.model, task, config.seed)
     model.to(device)
 
     checkpoints = Checkpoints(run.checkpoints)
@@ -79,10 +85,10 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
     with Interrupt() as interrupt:
         if done is None and config.warmup.steps > 0:
             _warm_up(config, task, model, tokenizer, run.checkpoints / "warmup.pt", interrupt)
-        rewards = CallRewards(config.rewards, is_correct)
+        rewards = CallRewards(config.rewards, environment.grade)
         controller = ParetoPO(
             config.paretopo,
-            steps_per_epoch=math.ceil(config.task.prompts / config.optimiser.prompts_per_step),
+            steps_per_epoch=math.ceil(len(task.training) / config.optimiser.prompts_per_step),
         )
         if done is not None:
             state = checkpoints.state(done)
@@ -90,7 +96,9 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
             rewards.load_state_dict(state["rewards"])
         if config.optimiser.kl > 0:
             _keep_as_reference(model, tokenizer, run.checkpoints / "reference", done is None)
-        trainer = _trainer(config, task, model, tokenizer, controller, rewards, run, device, done)
+        trainer = _trainer(
+            config, task, environment, model, tokenizer, controller, rewards, run, device, done
+        )
         trainer.add_callback(WholeCheckpoints(checkpoints, trainer, rewards, interrupt))
         trainer.train(resume_from_checkpoint=None if done is None else str(checkpoints.path(done)))
         if interrupt.came and trainer.state.global_step < config.optimiser.steps:
@@ -100,7 +108,7 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
 
 def _warm_up(
     config: RunConfig,
-    task: CalculatorTask,
+    task: Task,
     model: Any,
     tokenizer: Any,
     state_file: Path,
@@ -114,7 +122,8 @@ def _warm_up(
 
 def _trainer(
     config: RunConfig,
-    task: CalculatorTask,
+    task: Task,
+    environment: Environment,
     model: Any,
     tokenizer: Any,
     controller: ParetoPO,
@@ -129,11 +138,15 @@ def _trainer(
         args=_arguments(config, run, device, evaluate_first=done is None),
         reward_funcs=[rewards.correct, rewards.economy],
         train_dataset=_rows(
-            task.schedule(optimiser.steps, optimiser.prompts_per_step), held_out=False
+            task,
+            task.schedule(optimiser.steps, optimiser.prompts_per_step),
+            tokenizer,
+            held_out=False,
         ),
-        eval_dataset=_rows(task.held_out, held_out=True),
+        eval_dataset=_rows(task, task.held_out, tokenizer, held_out=True),
         processing_class=tokenizer,
-        tools=[calculator],
+        tools=list(task.functions) or None,
+        rollout_func=_rollouts(environment),
         controller=controller,
         evaluation_temperature=config.evaluation.temperature,
     )
@@ -194,10 +207,28 @@ def _arguments(
     )
 
 
-def _rows(questions: Iterable[Question], *, held_out: bool) -> Dataset:
+def _rollouts(environment: Environment) -> ProtocolRollouts | None:
+    """By the environment's episodes; None leaves rollouts to TRL."""
+    return None if environment.new_episode is None else ProtocolRollouts(environment.new_episode)
+
+
+def _rows(
+    task: Task, questions: Iterable[Question], tokenizer: Any, *, held_out: bool
+) -> Dataset:
+    def prompt(question: Question) -> Prompt:
+        asked = task.prompt(question)
+        return asked if tokenizer.chat_template else prompt_text(tokenizer, asked)
+
     return Dataset.from_list(
         [
-            {**question.row(), "row": row, "held_out": held_out}
+            {
+                "prompt": prompt(question),
+                "id": question.id,
+                "kind": question.kind,
+                "answer": question.answer,
+                "row": row,
+                "held_out": held_out,
+            }
             for row, question in enumerate(questions)
         ]
     )

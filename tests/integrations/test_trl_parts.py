@@ -40,7 +40,7 @@ TASK = CalculatorTask(prompts=12, held_out=6, seed=0)
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return make_tokenizer(TASK.words())
+    return make_tokenizer(TASK.words(), TASK.phrases())
 
 
 def tiny(tokenizer, seed=0):
@@ -146,7 +146,7 @@ def test_a_stopped_warm_up_ends_in_the_same_weights(tokenizer, tmp_path):
 
 
 def test_a_template_that_rewrites_the_past_is_refused(tokenizer):
-    other = make_tokenizer(TASK.words())
+    other = make_tokenizer(TASK.words(), TASK.phrases())
     other.chat_template = "{{ messages | length }}" + tokenizer.chat_template
     conversation = [
         {"role": "user", "content": "What is 2*3?"},

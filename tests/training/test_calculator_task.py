@@ -10,12 +10,11 @@ import pytest
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.tasks.calculator import (
     FACTS,
-    KINDS,
-    MOST_CALLS_NEEDED,
     CalculatorTask,
     calculator,
     is_correct,
 )
+from paretopo_core.training.tasks.made_up import KINDS
 
 TASK = CalculatorTask(prompts=300, held_out=90, seed=1)
 EVERYTHING = TASK.training + TASK.held_out
@@ -45,9 +44,9 @@ def test_calling_the_steps_gives_the_answer():
     for question in EVERYTHING:
         result = question.answer
         for step in question.steps:
-            result = calculator(step.format(result))
+            result = calculator(step)
         assert result == question.answer
-        assert len(question.steps) == KINDS.index(question.kind) <= MOST_CALLS_NEEDED
+        assert len(question.steps) == KINDS.index(question.kind)
 
 
 def test_two_operations_do_not_fit_one_call():

@@ -22,12 +22,14 @@ from paretopo_core.training.cluster import OpenRLHFConfig
 from paretopo_core.training.keys import ConfigError, check_section, key, keys, nearest
 from paretopo_core.training.recipes import RECIPES
 from paretopo_core.training.sections import (
+    NONE,
     EvaluationConfig,
     ModelConfig,
     OptimiserConfig,
     RewardsConfig,
     RunFolderConfig,
     TaskConfig,
+    ToolConfig,
     WarmupConfig,
 )
 from paretopo_core.training.switches import ParetoPOConfig
@@ -45,6 +47,7 @@ __all__ = [
     "RunConfig",
     "RunFolderConfig",
     "TaskConfig",
+    "ToolConfig",
     "WarmupConfig",
     "dumps",
     "load",
@@ -63,6 +66,7 @@ class RunConfig:
     seed: int = key(0, "Seed of everything random.", low=0, high=2**32 - 1)
     model: ModelConfig = dataclasses.field(default_factory=ModelConfig)
     task: TaskConfig = dataclasses.field(default_factory=TaskConfig)
+    tool: ToolConfig = dataclasses.field(default_factory=ToolConfig)
     warmup: WarmupConfig = dataclasses.field(default_factory=WarmupConfig)
     rewards: RewardsConfig = dataclasses.field(default=cast(Any, None))
     paretopo: ParetoPOConfig = dataclasses.field(default=cast(Any, None))
@@ -94,11 +98,38 @@ class RunConfig:
                 "paretopo.gate_floor must be at most 0, the least economy, or a failed rollout "
                 f"could be paid more than a right one, got {self.paretopo.gate_floor:g}"
             )
+        self._check_task()
+
+    def _check_task(self) -> None:
+        """What task, tool, model and cluster ask of each other."""
+        if not self.task.is_made_up and self.model.path == "tiny":
+            raise ConfigError(
+                'model.path = "tiny" knows the words of made-up questions only: for the questions '
+                f"of {self.task.train!r}, give a Hugging Face model"
+            )
+        if not self.task.is_made_up and self.warmup.steps > 0:
+            raise ConfigError(
+                "warmup.steps must be 0 with task.train: a file has no written traces to imitate, "
+                f"got {self.warmup.steps}"
+            )
+        if self.task.name != "multihop" or self.tool.search_url != NONE:
+            return
+        if not self.task.is_made_up and self.tool.corpus == NONE:
+            raise ConfigError(
+                "task.name = \"multihop\" needs tool.search_url, the address of a search server, or "
+                "tool.corpus, a JSONL corpus for the run to serve"
+            )
+        if self.backend == "openrlhf" and self.openrlhf.nodes > 1:
+            raise ConfigError(
+                "tool.search_url must be given where openrlhf.nodes is more than 1: the server that "
+                "a run starts is for its own machine; start paretopo serve-search --host ADDRESS"
+            )
 
 
 SECTIONS: dict[str, type] = {
     "model": ModelConfig,
     "task": TaskConfig,
+    "tool": ToolConfig,
     "warmup": WarmupConfig,
     "rewards": RewardsConfig,
     "paretopo": ParetoPOConfig,

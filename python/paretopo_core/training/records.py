@@ -104,6 +104,11 @@ class RunFolder(Folder):
         return self.path / "model"
 
     @property
+    def data(self) -> Path:
+        """Questions and passages that were made for the run; where there are none, no folder."""
+        return self.path / "data"
+
+    @property
     def report(self) -> Path:
         """Tables and pictures drawn from the records."""
         return self.path / "report"

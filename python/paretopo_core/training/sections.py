@@ -15,6 +15,9 @@ from typing import Literal
 from paretopo_core.training.keys import ConfigError, check_section, key
 from paretopo_core.training.recipes import BY_RECIPE, fill_by_recipe
 
+MADE_UP = "made up"
+NONE = "none"
+
 
 @dataclass(frozen=True)
 class ModelConfig:
@@ -43,12 +46,21 @@ class ModelConfig:
 class TaskConfig:
     """What the policy is asked."""
 
-    name: Literal["calculator"] = key("calculator", "The task.")
-    prompts: int = key(512, "Training questions.", low=1)
-    facts: int = key(24, "Memorised facts behind the questions that need no call.", low=1)
+    name: Literal["calculator", "math", "multihop"] = key(
+        "calculator",
+        "Sums with a calculator, mathematics with a Python interpreter, or questions of several"
+        " hops with a search engine.",
+    )
+    train: str = key(
+        MADE_UP,
+        'Training questions: "made up", or a JSONL file of `paretopo prepare` (not for calculator).',
+    )
+    held_out: str = key(MADE_UP, "Held-out questions, likewise.")
+    prompts: int = key(512, "Training questions to make up; of a file, all are taken.", low=1)
+    facts: int = key(24, "Memorised facts behind made-up questions that need no call.", low=1)
     kinds: tuple[float, ...] = key(
         (0.34, 0.33, 0.33),
-        "Shares of questions best answered with 0, 1 and 2 calls; summing to 1.",
+        "Shares of made-up questions best answered with 0, 1 and 2 calls; summing to 1.",
         low=0.0,
         high=1.0,
     )
@@ -57,6 +69,52 @@ class TaskConfig:
         check_section(self, "task")
         if len(self.kinds) != 3 or abs(sum(self.kinds) - 1.0) > 1e-6:
             raise ConfigError(f"task.kinds must be 3 shares summing to 1, got {list(self.kinds)}")
+        if (self.train == MADE_UP) != (self.held_out == MADE_UP):
+            raise ConfigError(
+                'task.train and task.held_out must both be files, or both be "made up", got '
+                f"{self.train!r} and {self.held_out!r}"
+            )
+        if self.name == "calculator" and not self.is_made_up:
+            raise ConfigError(
+                f'task.train: the questions of the calculator are made up, got {self.train!r}; '
+                'for files take task.name = "math" or "multihop"'
+            )
+
+    @property
+    def is_made_up(self) -> bool:
+        """Are the questions made up, rather than read from files?"""
+        return self.train == MADE_UP
+
+
+@dataclass(frozen=True)
+class ToolConfig:
+    """What the policy calls: the interpreter of the task math, the search engine of multihop."""
+
+    timeout: float = key(10.0, "Seconds a program may run.", low=0.0, open_low=True)
+    memory_mb: int = key(512, "MiB a program may take.", low=1)
+    workers: int = key(8, "Programs at a time, in each process that makes rollouts.", low=1)
+    isolation: Literal["bubblewrap", "process"] = key(
+        "bubblewrap", "Walls around programs; process has limits, but no walls."
+    )
+    sandbox_url: str = key(
+        NONE, 'A SandboxFusion server that runs the programs instead; "none" for none.'
+    )
+    search_url: str = key(
+        NONE, 'A search server with Search-R1\'s protocol; "none" where `corpus` says what to search.'
+    )
+    corpus: str = key(
+        NONE,
+        "A JSONL corpus that the run itself serves, by words; made-up questions bring their own.",
+    )
+    topk: int = key(3, "Passages per search.", low=1, high=100)
+
+    def __post_init__(self) -> None:
+        check_section(self, "tool")
+        if NONE not in (self.search_url, self.corpus):
+            raise ConfigError(
+                "tool.search_url and tool.corpus must not both be given: a server is asked, or one "
+                f"is started; got {self.search_url!r} and {self.corpus!r}"
+            )
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -26,6 +28,7 @@ from starlette.routing import Route
 from paretopo_core.training.tools.search_engine.corpus import Corpus
 
 _BACKLOG = 1024  # connections that wait to be taken
+_PATIENCE = 5  # seconds for clients that stay connected, when a server in a thread stops
 
 
 class Engine(Protocol):
@@ -88,6 +91,25 @@ def serve(engine: Engine, host: str, port: int, limits: Limits | None = None) ->
         print(f"{len(engine.corpus)} passages at {where}", flush=True)
         settings = uvicorn.Config(application(engine, limits), log_level="warning")
         uvicorn.Server(settings).run(sockets=[listening])
+
+
+@contextmanager
+def serving(engine: Engine, limits: Limits | None = None) -> Iterator[str]:
+    """Serve in a thread, on 127.0.0.1 at a free port, until the context ends; yields the address."""
+    settings = uvicorn.Config(
+        application(engine, limits), log_level="warning", timeout_graceful_shutdown=_PATIENCE
+    )
+    server = uvicorn.Server(settings)
+    with socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG) as listening:
+        thread = threading.Thread(
+            target=server.run, args=([listening],), name="search-server", daemon=True
+        )
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 class _Server:

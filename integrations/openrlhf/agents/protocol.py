@@ -1,0 +1,41 @@
+"""The tasks math and multihop as OpenRLHF environments: text and tool take turns by a protocol."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+from contextlib import ExitStack
+
+from paretopo_core.integrations.openrlhf.agent import ToolAgentExecutor
+from paretopo_core.integrations.openrlhf.episodes import EpisodeAgent
+from paretopo_core.training.config import RunConfig
+from paretopo_core.training.protocols.episode import Episode
+from paretopo_core.training.tasks.environment import Environment, environment_of
+
+
+@functools.cache
+def _environment(config: RunConfig) -> Environment:
+    """One for all rollouts of an engine: jails are shared, and queries that wait travel together."""
+    opened = ExitStack()
+    atexit.register(opened.close)
+    return opened.enter_context(environment_of(config))
+
+
+class ProtocolAgent(EpisodeAgent):
+    """Plays the task's episodes, and grades as the task does."""
+
+    def episode(self) -> Episode:
+        """A fresh one."""
+        new_episode = _environment(self.config).new_episode
+        assert new_episode is not None
+        return new_episode()
+
+    def grade(self, response: str) -> float:
+        """1 where the answer is right."""
+        return _environment(self.config).grade(response, self.label["answer"])
+
+
+class AgentExecutor(ToolAgentExecutor):
+    """What OpenRLHF looks for."""
+
+    agent = ProtocolAgent
