@@ -1,4 +1,4 @@
-"""The command line: ``paretopo info | train | report | show | bench | serve-search``, a file each.
+"""The command line: ``paretopo COMMAND``, a file for each.
 
 Every subcommand imports what it needs when it runs, so that ``paretopo --help`` is quick and
 ``paretopo info`` works where only NumPy is installed.
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from paretopo_core.cli.bench import add_bench
+from paretopo_core.cli.evaluate import add_evaluate
 from paretopo_core.cli.info import add_info
 from paretopo_core.cli.refusal import Refusal, refuse
 from paretopo_core.cli.report import add_report
@@ -27,6 +28,7 @@ examples:
   paretopo info                                   what is installed, and on what machine
   paretopo train examples/calculator.toml         train; a run folder appears under runs/
   paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
+  paretopo evaluate runs/RUN --data math500.jsonl --tool python
   paretopo report runs/RUN                        draw table and pictures again
   paretopo show runs/RUN                          read what the policy wrote, in a browser too
   paretopo bench --quick                          time the core against its peers
@@ -66,6 +68,14 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     subcommands = Subcommands(parser)
-    for add_to in (add_info, add_train, add_report, add_show, add_bench, add_serve_search):
+    for add_to in (
+        add_info,
+        add_train,
+        add_evaluate,
+        add_report,
+        add_show,
+        add_bench,
+        add_serve_search,
+    ):
         add_to(subcommands)
     return parser

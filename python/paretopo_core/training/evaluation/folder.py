@@ -81,12 +81,6 @@ class EvaluationFolder(Folder):
         if path.exists() and any(path.iterdir()):
             folder = cls.open(path)
             _check_same(path, folder.manifest["evaluation"], jsonl.plain(identity))
-            before = list(folder.manifest.get("resumed", []))
-            folder.update_manifest(
-                resumed=[*before, {"at": now(), "versions": versions()}],
-                ended=None,
-                status="running",
-            )
             return folder
         path.mkdir(parents=True, exist_ok=True)
         folder = cls(path)
@@ -117,6 +111,14 @@ class EvaluationFolder(Folder):
                 f"{path} is not the folder of an evaluation: its manifest.json names none"
             )
         return folder
+
+    def resumed(self) -> None:
+        """Note that the work goes on, if some was done."""
+        if not (self.path / TRAJECTORIES).exists():
+            return
+        entry = {"at": now(), "versions": versions()}
+        before = list(self.manifest.get("resumed", []))
+        self.update_manifest(resumed=[*before, entry], ended=None, status="running")
 
     @property
     def name(self) -> str:
