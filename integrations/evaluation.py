@@ -65,7 +65,7 @@ def run(
         # The tools first: what is missing there is known before a model is loaded.
         tools = opened.enter_context(_tools(settings, surroundings))
         grader = opened.enter_context(
-            Grader(workers=surroundings.workers, isolation=surroundings.isolation)
+            Grader(rows, workers=surroundings.workers, isolation=surroundings.isolation)
         )
         interrupt = opened.enter_context(Interrupt())
         player = Player(open_engine(settings, surroundings), settings)

@@ -98,7 +98,7 @@ def _add_surroundings(group: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
-    need("torch", "transformers", "httpx", "tqdm")
+    need("torch", "transformers", "httpx", "math_verify", "tqdm")
     if arguments.engine == "vllm":
         need("vllm", extra="openrlhf")
     from paretopo_core.training.data.schema import DataError

@@ -124,10 +124,7 @@ def _paired(
     em = means(one, "solved") - means(other, "solved")
     calls = means(one, "calls") - means(other, "calls")
     single = all(len(answer.solved) == 1 for answer in (*one, *other))
-    if single:
-        em_p = mcnemar_exact(int((em > 0).sum()), int((em < 0).sum()))
-    else:
-        em_p = sign_flips(em)
+    em_p = mcnemar_exact(int((em > 0).sum()), int((em < 0).sum())) if single else sign_flips(em)
     low, high = bootstrap_interval(em)
     return Paired(
         datasource,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from paretopo_core.training.data.schema import Row
@@ -13,24 +12,32 @@ from paretopo_core.training.tasks.multihop import exact_answer
 
 
 class Grader:
-    r"""Grades responses; the workers for mathematics start when the first one comes.
+    r"""Grades responses.
 
     Args:
+        rows: What will be asked; where mathematics is among it, its workers are started.
         workers: Comparisons of mathematics at a time.
         isolation: Of these workers, as for `MathGrader`.
 
+    Raises:
+        SandboxError: Mathematics is to be compared, and bubblewrap is missing.
+
     >>> row = Row("1", "nq", "Where?", "Answer within <answer> … </answer>. Where?", ("Oslo",))
-    >>> with Grader() as grader:
+    >>> with Grader([row]) as grader:
     ...     grader.grade_all([row], ["<answer> oslo </answer>"])
     [True]
     """
 
     def __init__(
-        self, *, workers: int = 2, isolation: Literal["bubblewrap", "process"] = "bubblewrap"
+        self,
+        rows: Iterable[Row],
+        *,
+        workers: int = 2,
+        isolation: Literal["bubblewrap", "process"] = "bubblewrap",
     ) -> None:
-        self._workers, self._isolation = workers, isolation
-        self._opened = ExitStack()
         self._mathematics: MathGrader | None = None
+        if any(domain(row) == "mathematics" for row in rows):
+            self._mathematics = MathGrader(workers=workers, isolation=isolation)
 
     def grade_all(self, rows: Sequence[Row], written: Sequence[str]) -> list[bool]:
         """Is each response right?
@@ -38,9 +45,6 @@ class Grader:
         Args:
             rows: What was asked.
             written: What the model itself wrote, observations left out.
-
-        Raises:
-            SandboxError: Mathematics is to be compared, and bubblewrap is missing.
         """
         solved = [False] * len(rows)
         pairs: list[tuple[int, str, str]] = []
@@ -50,10 +54,7 @@ class Grader:
             else:
                 pairs += [(at, text, answer) for answer in row.answers]
         if pairs:
-            if self._mathematics is None:
-                self._mathematics = self._opened.enter_context(
-                    MathGrader(workers=self._workers, isolation=self._isolation)
-                )
+            assert self._mathematics is not None
             places, texts, answers = zip(*pairs, strict=True)
             grades = self._mathematics.grade_all(texts, answers)
             for at, grade in zip(places, grades, strict=True):
@@ -64,4 +65,5 @@ class Grader:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._opened.close()
+        if self._mathematics is not None:
+            self._mathematics.close()

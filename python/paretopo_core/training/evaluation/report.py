@@ -75,7 +75,7 @@ def write_report(
         lines += [*paper_table(table, blocks, rows), ""]
         lines += [*_notes(table, measured), ""]
     lines += ["## Everything measured", "", *results_table(measured), "", _INTERVALS, ""]
-    lines += _against_the_paper(measured, shown, beside=beside)
+    lines += _against_the_paper(measured, shown, beside)
     lines += _against_each_other(evaluations)
     seen = list(panels(rows, shown))
     lines += _dominance(seen)
@@ -88,8 +88,8 @@ def write_report(
 
 
 _INTERVALS = (
-    "In brackets: 95 % intervals; of EM Wilson's, of the rest (and of EM with several samples) by "
-    "drawing questions again. Right / call: right responses per tool call."
+    "In brackets: 95 % intervals; of EM Wilson's, of the rest by drawing questions again. "
+    "Right / call: right responses per tool call."
 )
 
 
@@ -172,7 +172,6 @@ def _notes(table: Table, measured: Mapping[str, Mapping[str, Result]]) -> list[s
 def _against_the_paper(
     measured: Mapping[str, Mapping[str, Result]],
     shown: Sequence[tuple[Table, Mapping[str, Sequence[Method]]]],
-    *,
     beside: Beside,
 ) -> list[str]:
     methods = [
@@ -181,23 +180,24 @@ def _against_the_paper(
         for block, rows in blocks.items()
         for method in rows
     ]
-    tests = unpaired(measured, methods)
-    if not tests:
+    if not methods:
         return []
-    lines = ["## Against the paper's rows", ""]
+    title = ["## Against the paper's rows", ""]
     if beside == "auto" and not any(map(published.size_of, measured)):
-        lines += [
-            "No name of a model says the size of its base model, so all rows are compared; "
-            "`--beside 7B` takes those of one size.",
+        return [
+            *title,
+            "No tests: no name of a model says the size of its base model. `--beside 7B`, for one, "
+            "says it.",
             "",
         ]
+    tests = unpaired(measured, methods)
     rows = [
         [one.datasource, one.ours, one.method, f"{one.em:+.1f}", p_value(one.p), p_value(one.holm)]
         for one in tests
     ]
     header = ["data set", "here", "as printed", "EM difference", "p", "p (Holm)"]
     return [
-        *lines,
+        *title,
         *markdown(header, rows, words=3),
         "",
         "Two-proportion test (Fisher's where a count is small), unpaired: the paper's answers are "

@@ -23,7 +23,8 @@ class Result:
         questions: How many were answered.
         samples: Responses to each.
         em: Share of right responses, 0 to 1.
-        em_interval: Wilson's; with several samples by drawing questions again.
+        em_interval: Wilson's, of as many answers as there are questions; so with several samples
+            it is too wide rather than too narrow.
         calls: Tool executions of a response, on average.
         calls_interval: By drawing questions again.
         productivity: Right responses per tool execution; NaN without any.
@@ -69,9 +70,7 @@ def result_of(datasource: str, answered: Sequence[Answered]) -> Result:
         questions=len(answered),
         samples=samples,
         em=float(em.mean()),
-        em_interval=(
-            wilson_interval(float(em.sum()), len(em)) if samples == 1 else bootstrap_interval(em)
-        ),
+        em_interval=wilson_interval(float(em.sum()), len(em)),
         calls=float(calls.mean()),
         calls_interval=bootstrap_interval(calls),
         productivity=float(em.sum() / calls.sum()) if called else math.nan,

@@ -37,7 +37,7 @@ def paper_table(
         for datasource in table.columns:
             cells += _measured(results.get(datasource), has_tool)
         rows.append([name, "yes" if has_tool else "no", *cells])
-    return markdown(header, rows)
+    return markdown(header, rows, words=2)
 
 
 def results_table(evaluations: Mapping[str, Results]) -> list[str]:
