@@ -70,7 +70,7 @@ class TransformersEngine:
             processors.append(TemperatureLogitsWarper(self._settings.temperature))
             if self._settings.top_p < 1:
                 processors.append(TopPLogitsWarper(self._settings.top_p))
-            processors.append(GumbelNoise([(one.seed, len(one.tokens)) for one in rollouts]))
+            processors.append(GumbelNoise([one.piece_seed for one in rollouts]))
         return generate_pieces(
             self._model,
             self.tokenizer,
@@ -96,16 +96,14 @@ class GumbelNoise(LogitsProcessor):
     evaluation samples what an uninterrupted one would have.
 
     Args:
-        seeds: For each row, integers that fix its noise.
+        seeds: For each row, an integer that fixes its noise; the lower 32 bits count.
 
     Source: Gumbel (1954), Statistical Theory of Extreme Values, for the distribution; Maddison et
     al. (2014), "A* sampling", for its use.
     """
 
-    def __init__(self, seeds: Sequence[tuple[int, int]]) -> None:
-        self._noise = [
-            torch.Generator().manual_seed((seed << 32 | place) % 2**63) for seed, place in seeds
-        ]
+    def __init__(self, seeds: Sequence[int]) -> None:
+        self._noise = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:  # noqa: ARG002
         """Add noise to the (rows, vocabulary) logits."""

@@ -6,6 +6,7 @@ One loop for training and for evaluation, for transformers and for vLLM: they di
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -49,6 +50,12 @@ class Rollout:
         """Tokens that the next piece of text may have."""
         left, own = self.most - len(self.tokens), self.episode.turn_tokens
         return left if own is None else min(left, own)
+
+    @property
+    def piece_seed(self) -> int:
+        """Fixes what is sampled next, below 2**31."""
+        text = f"{self.seed} {len(self.tokens)}".encode()
+        return int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1
 
     def own_tokens(self) -> list[int]:
         """What the model itself wrote."""

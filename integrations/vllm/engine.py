@@ -66,7 +66,7 @@ class VllmEngine:
             max_tokens=rollout.room,
             stop=list(stop) or None,
             include_stop_str_in_output=True,
-            seed=(rollout.seed + len(rollout.tokens)) % 2**31,  # another one each turn
+            seed=rollout.piece_seed,
         )
 
     def close(self) -> None:
