@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -167,7 +168,8 @@ def test_questions_come_once_and_are_limited_by_file(tmp_path):
     write_rows(b, [oslo(n) for n in range(9, 12)])
     rows, data = load_data([a, b], 2)
     assert [row.id for row in rows] == ["q0", "q1", "q9", "q10"]
-    assert [(one["file"], one["rows"]) for one in data] == [("a.jsonl", 5), ("b.jsonl", 3)]
+    assert [one["rows"] for one in data] == [5, 3]
+    assert data[0]["sha256"] == hashlib.sha256(a.read_bytes()).hexdigest()
     with pytest.raises(DataError, match=r"question 'q0' of 'nq' is in .*a.jsonl and in .*a.jsonl"):
         load_data([a, a], 0)
     with pytest.raises(DataError, match="cannot read"):

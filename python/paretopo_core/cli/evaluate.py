@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 examples:
-  paretopo evaluate runs/RUN --data data/math500.jsonl data/aime24.jsonl --tool python
-  paretopo evaluate Qwen/Qwen2.5-Math-1.5B-Instruct --data data/math500.jsonl --tool none
-  paretopo evaluate runs/RUN --data data/nq.jsonl --tool search --search-url http://127.0.0.1:8000
-  paretopo evaluate runs/RUN --data data/nq.jsonl --tool rag --limit 500
-  paretopo evaluate runs/RUN --data data/aime24.jsonl --tool python --temperature 1 --samples 16
+  paretopo evaluate runs/RUN --tool python --data data/math500/test.jsonl data/aime24/test.jsonl
+  paretopo evaluate Qwen/Qwen2.5-Math-1.5B-Instruct --data data/math500/test.jsonl
+  paretopo evaluate runs/RUN --tool search --search-url http://127.0.0.1:8000 \\
+      --data data/nq/test.jsonl
+  paretopo evaluate runs/RUN --tool rag --data data/nq/test.jsonl --limit 500
+  paretopo evaluate runs/RUN --tool python --data data/aime24/test.jsonl \\
+      --temperature 1 --samples 16
   paretopo report evaluations/A evaluations/B      tables beside the paper's, tests, a picture
 
 tools:

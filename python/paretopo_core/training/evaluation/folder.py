@@ -201,7 +201,7 @@ def load_data(files: Sequence[str | Path], limit: int) -> tuple[list[Row], list[
             taken[key] = file
             rows.append(row)
         checksum = hashlib.sha256(Path(file).read_bytes()).hexdigest()
-        described.append({"file": Path(file).name, "sha256": checksum, "rows": len(own)})
+        described.append({"sha256": checksum, "rows": len(own)})
     return rows, described
 
 
