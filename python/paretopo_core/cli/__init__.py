@@ -1,4 +1,4 @@
-"""The command line: ``paretopo COMMAND``, a file for each.
+"""The command line: ``paretopo COMMAND``, a file each.
 
 Every subcommand imports what it needs when it runs, so that ``paretopo --help`` is quick and
 ``paretopo info`` works where only NumPy is installed.
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from paretopo_core.cli.bench import add_bench
 from paretopo_core.cli.evaluate import add_evaluate
 from paretopo_core.cli.info import add_info
+from paretopo_core.cli.prepare import add_prepare
 from paretopo_core.cli.refusal import Refusal, refuse
 from paretopo_core.cli.report import add_report
 from paretopo_core.cli.serve_search import add_serve_search
@@ -26,9 +27,10 @@ _INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 _EXAMPLES = """\
 examples:
   paretopo info                                   what is installed, and on what machine
+  paretopo prepare math500                        make a data set ready
   paretopo train examples/calculator.toml         train; a run folder appears under runs/
   paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
-  paretopo evaluate runs/RUN --data math500.jsonl --tool python
+  paretopo evaluate runs/RUN --data FILE          put questions to the trained model
   paretopo report runs/RUN                        draw table and pictures again
   paretopo show runs/RUN                          read what the policy wrote, in a browser too
   paretopo bench --quick                          time the core against its peers
@@ -70,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     subcommands = Subcommands(parser)
     for add_to in (
         add_info,
+        add_prepare,
         add_train,
         add_evaluate,
         add_report,

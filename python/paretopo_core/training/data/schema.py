@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -90,8 +89,13 @@ class Row:
                 raise DataError(
                     f"{name} must be a text that is not empty, got {_shown(fields.get(name))}"
                 )
-        texts = (fields[name] for name in _TEXTS)
-        return cls(*texts, answer=tuple(answer) if isinstance(answer, list) else answers[0])
+        return cls(
+            fields["id"],
+            fields["datasource"],
+            fields["question"],
+            fields["prompt"],
+            tuple(answer) if isinstance(answer, list) else answers[0],
+        )
 
 
 def is_text(value: object) -> bool:
@@ -178,13 +182,11 @@ class RowWriter:
 
     Attributes:
         rows: Rows written so far.
-        sha256: Digest of what was written so far.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.rows = 0
-        self._digest = hashlib.sha256()
         self._part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
 
     def __enter__(self) -> RowWriter:
@@ -195,15 +197,8 @@ class RowWriter:
     def write(self, row: Row) -> None:
         """Append a row."""
         # Plain ASCII: readers that split at every Unicode line break find the same lines.
-        line = json.dumps(row.fields()).encode() + b"\n"
-        self._file.write(line)
-        self._digest.update(line)
+        self._file.write(json.dumps(row.fields()).encode() + b"\n")
         self.rows += 1
-
-    @property
-    def sha256(self) -> str:
-        """Of the file, in hexadecimal digits."""
-        return self._digest.hexdigest()
 
     def __exit__(
         self,
