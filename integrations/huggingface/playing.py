@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from transformers import AutoTokenizer
+
 from paretopo_core.integrations.huggingface.prompts import prompt_text
 from paretopo_core.integrations.huggingface.rollouts import Piece, Rollout, play
 from paretopo_core.training.evaluation.asking import Asked
 from paretopo_core.training.evaluation.evaluate import Played
 from paretopo_core.training.evaluation.settings import EvaluationSettings
+from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.transcripts import of_tokens, said
 
 
@@ -84,10 +87,6 @@ def load_tokenizer(model: str) -> Any:
     Raises:
         ConfigError: There is none.
     """
-    from transformers import AutoTokenizer
-
-    from paretopo_core.training.keys import ConfigError
-
     try:
         tokenizer = AutoTokenizer.from_pretrained(model, padding_side="left")
     except (OSError, ValueError) as error:

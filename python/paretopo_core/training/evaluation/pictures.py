@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _PRINTED = "#777777"
-_MARKERS = "*sD^vPXo"
+_MARKERS = "osD^vPX<>8"  # the paper's methods, in grey
+_OURS = "*HhpdX"
 
 
 def draw_points(panels: Sequence[Panel], path: Path) -> None:
-    """Draw every panel; the paper's points are named grey dots, ours have colours.
+    """Draw every panel: the paper's points in grey, ours in colour, a shape for each method.
 
     A method without a tool is a hollow mark at 0 calls.
 
@@ -28,28 +29,32 @@ def draw_points(panels: Sequence[Panel], path: Path) -> None:
     """
     columns = min(3, len(panels))
     rows = math.ceil(len(panels) / columns)
-    figure, axes = canvas(rows, columns, (4.6 * columns, 3.8 * rows + 0.5))
-    names = list(dict.fromkeys(point.name for panel in panels for point in panel.ours))
+    figure, axes = canvas(rows, columns, (4.4 * columns, 3.6 * rows + 1.2))
+    printed = dict.fromkeys(point.name for panel in panels for point in panel.printed)
+    ours = dict.fromkeys(point.name for panel in panels for point in panel.ours)
+    looks = {
+        ("printed", name): (_PRINTED, _MARKERS[number % len(_MARKERS)], 42.0)
+        for number, name in enumerate(printed)
+    } | {
+        ("ours", name): (COLOURS[number % len(COLOURS)], _OURS[number % len(_OURS)], 170.0)
+        for number, name in enumerate(ours)
+    }
     for panel, at in zip(panels, axes, strict=False):
-        for point in panel.printed:
-            _dot(at, point, _PRINTED, "o", 26)
-        _name(at, panel.printed)
-        for point in panel.ours:
-            number = names.index(point.name)
-            colour = COLOURS[number % len(COLOURS)]
-            marker = _MARKERS[number % len(_MARKERS)]
-            _dot(at, point, colour, marker, 170 if marker == "*" else 70)
+        for whose, points in (("printed", panel.printed), ("ours", panel.ours)):
+            for point in points:
+                _dot(at, point, *looks[whose, point.name])
         at.set(title=panel.title, xlabel="tool calls per question", ylabel="EM (%)")
-        at.margins(0.16)
+        at.margins(0.12)
     for at in axes[len(panels) :]:
         at.set_axis_off()
-    for number, name in enumerate(names):
-        colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
-        size = 13 if marker == "*" else 8
-        axes[0].plot([], [], marker=marker, color=colour, linestyle="", markersize=size, label=name)
-    axes[0].plot([], [], marker="o", color=_PRINTED, linestyle="", label="as printed in the paper")
+    for (whose, name), (colour, marker, size) in looks.items():
+        label = name if whose == "ours" else f"{name}, as printed"
+        style = {"color": colour, "marker": marker, "markersize": math.sqrt(size)}
+        axes[0].plot([], [], linestyle="", label=label, **style)
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(3, columns), frameon=False)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(4, 2 * columns), frameon=False
+    )
     save(figure, path, dpi=150)
 
 
@@ -65,19 +70,3 @@ def _dot(axes: Axes, point: Point, colour: str, marker: str, size: float) -> Non
         linewidths=1.2 if hollow else 0.6,
         zorder=3 if colour != _PRINTED else 2,
     )
-
-
-def _name(axes: Axes, points: Sequence[Point]) -> None:
-    """Write names beside points; those at one place share a line."""
-    places: dict[tuple[float, float], list[str]] = {}
-    for point in points:
-        places.setdefault((point.calls or 0.0, point.em), []).append(point.name)
-    for place, names in places.items():
-        axes.annotate(
-            ", ".join(names),
-            place,
-            xytext=(5, 3),
-            textcoords="offset points",
-            fontsize=7,
-            color="#555555",
-        )
