@@ -135,4 +135,3 @@ def browser(folder: Path) -> Iterator[Browser]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-

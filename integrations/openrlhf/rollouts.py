@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from paretopo_core.training.transcripts import Transcript, of_tokens
+from paretopo_core.training.transcripts import Transcript, answer_text, of_tokens
 
 # What every agent must say about every rollout, in the extra_logs of its last turn.
 CORRECT, CALLS = "correct", "calls"
@@ -139,10 +139,9 @@ def transcript_of(experience: Any, row: int, tokenizer: Any) -> Transcript:
     tokens = experience.sequences[row].tolist()[1:]
     there = int(experience.attention_mask[row].sum()) - 1  # padding stands on the right
     start = own.index(True) if any(own) else there
-    answer = label_fields(experience.labels[row]).get("answer", "")
     return Transcript(
         prompt=experience.prompts[row],
-        answer=answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False),
+        answer=answer_text(label_fields(experience.labels[row]).get("answer", "")),
         segments=of_tokens(
             tokens[start:there], own[start:there], tokenizer.decode, tokenizer.eos_token
         ),

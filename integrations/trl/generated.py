@@ -7,7 +7,13 @@ from typing import Any
 
 import torch
 
-from paretopo_core.training.transcripts import Transcript, of_messages, of_tokens, said
+from paretopo_core.training.transcripts import (
+    Transcript,
+    answer_text,
+    of_messages,
+    of_tokens,
+    said,
+)
 
 
 @dataclass
@@ -48,7 +54,7 @@ class Generated:
         in_messages = not isinstance(completion, str) and (len(completion) > 1 or all(written))
         return Transcript(
             prompt=said(given["prompt"]),
-            answer=str(given.get("answer", "")),
+            answer=answer_text(given.get("answer", "")),
             segments=of_messages(completion)
             if in_messages
             else of_tokens(tokens, written, tokenizer.decode, tokenizer.eos_token),

@@ -41,7 +41,8 @@ def toml(tmp_path):
 
 
 def test_help_teaches_with_examples(capsys):
-    for command in ([], ["prepare"], ["train"], ["report"], ["serve-search"]):
+    commands = ("prepare", "train", "evaluate", "report", "show", "serve-search")
+    for command in ([], *([name] for name in commands)):
         words = [*command, "--help"]
         with pytest.raises(SystemExit) as stopped:
             cli.main(words)

@@ -95,7 +95,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         if not groups:
             refuse(f"no prompt of {source} is wanted by these options")
         if out is None:
-            return _print(_report(groups, wanted, selection, _colours(arguments.color)))
+            return _print(_lines(groups, wanted, selection, _colours(arguments.color)))
         out.write_text(page(source.resolve().parent.name, groups, selection), encoding="utf-8")
     except (ConfigError, OSError) as error:
         refuse(str(error))
@@ -129,7 +129,7 @@ def _source(path: Path) -> Path:
     return source
 
 
-def _report(
+def _lines(
     groups: Sequence[Group], wanted: int, selection: Selection, colours: bool
 ) -> Iterable[str]:
     from paretopo_core.training.viewer.terminal import lines

@@ -93,7 +93,8 @@ class Group:
 
     def row(self) -> jsonl.Row:
         """The group as JSON's own types."""
-        return dataclasses.asdict(self)
+        row: jsonl.Row = jsonl.plain(dataclasses.asdict(self))
+        return row
 
     @classmethod
     def of_row(cls, row: jsonl.Row) -> Group:

@@ -118,6 +118,17 @@ def said(messages: str | Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(f"{message['role']}: {_content(message)}" for message in messages)
 
 
+def answer_text(answer: object) -> str:
+    """A right answer as text; several that are accepted beside each other.
+
+    >>> answer_text(42), answer_text(["Nile", "the Nile"])
+    ('42', 'Nile | the Nile')
+    """
+    if isinstance(answer, list | tuple):
+        return " | ".join(map(str, answer))
+    return str(answer)
+
+
 def of_messages(messages: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
     """The pieces of a response that came as chat messages.
 
@@ -146,7 +157,7 @@ def of_tokens(
         end_of_turn: Left out where a piece of the policy ends in it.
 
     >>> text = "so\n<search>Nile</search> a river"
-    >>> of_tokens(range(31), [1] * 24 + [0] * 7, lambda places: "".join(text[i] for i in places))
+    >>> of_tokens(range(32), [1] * 24 + [0] * 8, lambda places: "".join(text[i] for i in places))
     ... # doctest: +NORMALIZE_WHITESPACE
     (Segment(kind='model', text='so\n'), Segment(kind='call', text='<search>Nile</search>'),
      Segment(kind='tool', text=' a river'))

@@ -15,7 +15,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from paretopo_core.training import jsonl
 from paretopo_core.training.trajectories import Group
 from paretopo_core.training.viewer.selection import Selection
 
@@ -37,7 +36,7 @@ def page(name: str, groups: Sequence[Group], selection: Selection) -> str:
         "name": name,
         "sort": selection.sort,
         "only": selection.only,
-        "groups": [jsonl.plain(group.row()) for group in groups],
+        "groups": [group.row() for group in groups],
     }
     parts = {
         "policy": _policy(style, script),

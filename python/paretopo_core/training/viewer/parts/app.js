@@ -37,8 +37,10 @@ function entry(at) {
   const button = element(
     "button",
     { type: "button", "data-at": at },
-    element("span", { class: "when" }, `step ${group.step}`, group.held_out ? element("span", { class: "badge" }, "held out") : null),
+    element("span", { class: "when" }, `step ${group.step}`, ...(group.held_out ? [" ", element("span", { class: "badge" }, "held out")] : [])),
+    " ",
     element("span", { class: "score" }, `${solved}/${group.rollouts.length} right`),
+    " ",
     element("span", { class: "about" }, ...marked(group.prompt.trim().split("\n").at(-1).slice(-160), view.sought)),
   );
   button.addEventListener("click", () => show(at));
@@ -51,11 +53,13 @@ function show(at) {
 }
 
 function showPanels() {
+  const listHasFocus = byId("groups").contains(document.activeElement);
   for (const button of byId("groups").querySelectorAll("button")) {
     const here = Number(button.dataset.at) === current;
     if (here) {
       button.setAttribute("aria-current", "true");
       button.scrollIntoView({ block: "nearest" });
+      if (listHasFocus) button.focus();
     } else {
       button.removeAttribute("aria-current");
     }
@@ -69,8 +73,10 @@ function showPanels() {
 }
 
 function pin(at) {
+  const hadFocus = document.activeElement.matches(".pin");
   pinned = pinned === at ? null : at;
   showPanels();
+  if (hadFocus) byId("panels").querySelector(".pin").focus();
 }
 
 // Move by some places in the list.

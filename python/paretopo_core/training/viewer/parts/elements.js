@@ -11,9 +11,9 @@ function drawing(name, attributes = {}, ...children) {
 
 function filled(made, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
-    if (value !== null && value !== false) made.setAttribute(key, value);
+    if (value !== null) made.setAttribute(key, value);
   }
-  made.append(...children.filter((child) => child !== null));
+  made.append(...children);
   return made;
 }
 

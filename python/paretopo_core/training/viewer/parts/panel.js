@@ -5,12 +5,16 @@ function panelOf(group, view, pinned, onPin) {
   const rollouts = chosenRollouts(group, view);
   const heading = `step ${group.step}, ${group.held_out ? "held out" : `stage ${group.stage}`}`;
   const kind = group.kind ? [element("span", { class: "badge" }, group.kind)] : [];
-  const pin = element("button", { type: "button", class: "pin", "aria-pressed": String(pinned) }, pinned ? "Unpin" : "Pin");
+  const pin = element("button", { type: "button", class: "pin" }, pinned ? "Unpin" : "Pin");
   pin.addEventListener("click", onPin);
   return element(
     "section",
     { class: "panel", "aria-label": `${heading}: ${group.id}` },
-    element("div", { class: "heading" }, element("h2", {}, heading), ...kind, element("code", {}, ...marked(group.id, view.sought)), pin),
+    element(
+      "div",
+      { class: "heading" },
+      element("h2", {}, heading), " ", ...kind, " ", element("code", {}, ...marked(group.id, view.sought)), " ", pin,
+    ),
     element(
       "div",
       { class: "overview" },
@@ -21,7 +25,7 @@ function panelOf(group, view, pinned, onPin) {
         element("dt", {}, "Right answer"), element("dd", { dir: "auto" }, ...marked(group.answer, view.sought)),
         element("dt", {}, "Solved"), element("dd", {}, `${group.rollouts.filter((one) => one.solved).length} of ${group.rollouts.length}`),
       ),
-      plotOf(group),
+      ...plotOf(group),
     ),
     rollouts.length
       ? element("div", { class: "rollouts" }, ...rollouts.map(([place, one]) => rolloutCard(place, one, group, view)))
@@ -58,7 +62,7 @@ function rolloutCard(place, one, group, view) {
       {},
       `#${place} `,
       element("span", { class: `outcome ${outcome}` }, one.solved ? "✓ right" : "✗ wrong"),
-      one.truncated ? element("span", { class: "badge" }, "cut off") : null,
+      ...(one.truncated ? [" ", element("span", { class: "badge" }, "cut off")] : []),
     ),
     element(
       "dl",

@@ -3,10 +3,11 @@
 const PLOT = { width: 240, height: 184, left: 44, right: 14, top: 14, bottom: 42 };
 
 // The reward vectors of a group: economy to the right, accuracy upwards, fronts connected. Equal
-// vectors are one point with their count. What is drawn is what was ranked, behind the gate.
+// vectors are one point with their count. What is drawn is what was ranked, behind the gate; a
+// single rollout is not drawn.
 function plotOf(group) {
   const vectors = group.rollouts.filter((one) => one.gated.length >= 2 && !one.gated.includes(null));
-  if (vectors.length < 2) return null;
+  if (vectors.length < 2) return [];
   const points = distinct(vectors);
   const right = range(points.map((point) => point.x));
   const up = range(points.map((point) => point.y));
@@ -21,7 +22,7 @@ function plotOf(group) {
     ...fronts(points, x, y),
   );
   for (const point of points) plot.append(dot(point, x(point.x), y(point.y), above, along));
-  return plot;
+  return [plot];
 }
 
 function distinct(rollouts) {
