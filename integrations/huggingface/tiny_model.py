@@ -1,8 +1,9 @@
 """A small Qwen3 and its tokenizer, made on the spot: no download, trains on a CPU.
 
 The tokenizer knows whole words of the task, single characters, and fixed phrases, such as the parts
-of a tool call, as one token each, so that a call is a handful of tokens. Its chat template renders tool calls and
-tool results and keeps prefixes, which is what TRL asks of a template for multi-turn training.
+of a tool call, as one token each, so that a call is a handful of tokens. Its chat template renders
+tool calls and tool results and keeps prefixes, which is what TRL asks of a template for multi-turn
+training.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, pre_tokenizers
 from tokenizers.models import WordLevel
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
+from paretopo_core.training.tasks.task import Task
+
 _PAD, _UNKNOWN, _END = "<|pad|>", "<|unknown|>", "<|end|>"
 _ROLES = {"user": "<|user|>", "assistant": "<|assistant|>", "tool": "<|tool|>"}
 _PIECES = r" ?[A-Za-z]+|[\s\S]"  # a word with the space before it, or any one character
+# Transformers finds out what text a token makes by decoding it behind this word.
+_BEFORE_EVERY_TOKEN = "abcdef"
 _CHARACTERS = "0123456789+-*/%().,:?!=' "
 
 _CHAT_TEMPLATE = (
@@ -47,6 +52,14 @@ _RESPONSE_TEMPLATE = {
         "content": {"close_pattern": r"<\|end\|>\s*", "content": "text"},
     },
 }
+
+
+def tokenizer_of(task: Task) -> PreTrainedTokenizerFast:
+    """A tokenizer for what a made-up task reads and writes."""
+    texts = task.words()
+    if not task.functions:  # a protocol, with texts to stop at
+        texts = [*texts, _BEFORE_EVERY_TOKEN]
+    return make_tokenizer(texts, task.phrases())
 
 
 def make_tokenizer(texts: Iterable[str], phrases: Sequence[str] = ()) -> PreTrainedTokenizerFast:

@@ -29,7 +29,7 @@ def made_policy(
     """
     import torch
 
-    from paretopo_core.integrations.huggingface.tiny_model import make_model, make_tokenizer
+    from paretopo_core.integrations.huggingface.tiny_model import make_model, tokenizer_of
     from paretopo_core.integrations.huggingface.warmup import traces_of, warm_up
 
     folder = run.checkpoints / _MADE
@@ -43,11 +43,7 @@ def made_policy(
         )
     if config.run.threads > 0:
         torch.set_num_threads(config.run.threads)
-    tokenizer = (
-        make_tokenizer(task.words(), task.phrases())
-        if path == TINY
-        else load_tokenizer(path.removeprefix(SMALL))
-    )
+    tokenizer = tokenizer_of(task) if path == TINY else load_tokenizer(path.removeprefix(SMALL))
     model = make_model(
         tokenizer,
         layers=sizes.layers,

@@ -8,7 +8,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl.chat_template_utils import add_response_schema, supports_tool_calling
 
-from paretopo_core.integrations.huggingface.tiny_model import make_model, make_tokenizer
+from paretopo_core.integrations.huggingface.tiny_model import make_model, tokenizer_of
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.sections import ModelConfig
 from paretopo_core.training.tasks.task import Task
@@ -21,7 +21,7 @@ def load_policy(config: ModelConfig, task: Task, seed: int) -> tuple[Any, Any]:
 
     Args:
         config: Hugging Face name or folder, or "tiny" with its sizes.
-        task: Gives the vocabulary of the tiny model, and the functions that a chat template presents.
+        task: Gives the vocabulary of the tiny model, and the functions for the chat template.
         seed: Fixes the weights of the tiny model.
 
     Returns:
@@ -29,11 +29,11 @@ def load_policy(config: ModelConfig, task: Task, seed: int) -> tuple[Any, Any]:
         a reinforcement learning rate would be lost in bfloat16; a GPU computes in bfloat16 anyway.
 
     Raises:
-        ConfigError: There is no such model, or the task has functions and the chat template does not
-            render tool calls, or TRL does not know how to read them out of a response.
+        ConfigError: There is no such model; or the task has functions, and the chat template does
+            not render tool calls, or TRL does not know how to read them out of a response.
     """
     if config.path == TINY:
-        tokenizer = make_tokenizer(task.words(), task.phrases())
+        tokenizer = tokenizer_of(task)
         model = make_model(
             tokenizer,
             layers=config.layers,

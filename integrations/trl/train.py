@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import torch
-from datasets import Dataset
 from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 from trl import GRPOConfig
 
-from paretopo_core.integrations.huggingface.prompts import prompt_text
 from paretopo_core.integrations.huggingface.warmup import traces_of, warm_up
 from paretopo_core.integrations.interrupt import Interrupt
 from paretopo_core.integrations.trl.callbacks import (
@@ -24,6 +21,7 @@ from paretopo_core.integrations.trl.callbacks import (
 )
 from paretopo_core.integrations.trl.checkpoints import Checkpoints
 from paretopo_core.integrations.trl.policy import TINY, load_policy
+from paretopo_core.integrations.trl.questions import rows_of
 from paretopo_core.integrations.trl.recording import Evaluations, Steps
 from paretopo_core.integrations.trl.rewards import CallRewards
 from paretopo_core.integrations.trl.rollouts import ProtocolRollouts
@@ -34,7 +32,7 @@ from paretopo_core.training.paretopo import ParetoPO
 from paretopo_core.training.records import RunFolder
 from paretopo_core.training.tasks.choice import search_served, task_of
 from paretopo_core.training.tasks.environment import Environment, environment_of
-from paretopo_core.training.tasks.task import Prompt, Question, Task
+from paretopo_core.training.tasks.task import Task
 
 _NO_STEP = -1  # every record is after it
 _EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short
@@ -50,8 +48,8 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
             rest of the run is what it would have been without the interruption.
 
     Raises:
-        ConfigError: The model cannot be loaded or cannot call tools, the task's files or tools cannot
-            be used, the device is not there, or several processes were launched.
+        ConfigError: The model cannot be loaded or cannot call tools, the task's files or tools
+            cannot be used, the device is not there, or several processes were launched.
         KeyboardInterrupt: Ctrl-C came; the step it came in is finished and kept.
         ValueError: A reward is NaN or missing; names the prompt and the reward.
     """
@@ -64,14 +62,21 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
     transformers_logging.disable_progress_bar()  # a bar per saved file would bury ours
     if config.run.threads > 0:
         torch.set_num_threads(config.run.threads)
-    with search_served(config, run.data) as served, environment_of(served) as environment:
-        _train(served, environment, run, device, resume=resume)
+    with search_served(config, run.data) as served:
+        task = task_of(served)
+        with environment_of(served) as environment:
+            _train(served, task, environment, run, device, resume=resume)
 
 
 def _train(
-    config: RunConfig, environment: Environment, run: RunFolder, device: str, *, resume: bool
+    config: RunConfig,
+    task: Task,
+    environment: Environment,
+    run: RunFolder,
+    device: str,
+    *,
+    resume: bool,
 ) -> None:
-    task = task_of(config)
     model, tokenizer = load_policy(config.model, task, config.seed)
     model.to(device)
 
@@ -132,18 +137,13 @@ def _trainer(
     device: str,
     done: int | None,
 ) -> ParetoGRPOTrainer:
-    optimiser = config.optimiser
+    asked = task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step)
     trainer = ParetoGRPOTrainer(
         model=model,
         args=_arguments(config, run, device, evaluate_first=done is None),
         reward_funcs=[rewards.correct, rewards.economy],
-        train_dataset=_rows(
-            task,
-            task.schedule(optimiser.steps, optimiser.prompts_per_step),
-            tokenizer,
-            held_out=False,
-        ),
-        eval_dataset=_rows(task, task.held_out, tokenizer, held_out=True),
+        train_dataset=rows_of(task, asked, tokenizer, held_out=False),
+        eval_dataset=rows_of(task, task.held_out, tokenizer, held_out=True),
         processing_class=tokenizer,
         tools=list(task.functions) or None,
         rollout_func=_rollouts(environment),
@@ -210,28 +210,6 @@ def _arguments(
 def _rollouts(environment: Environment) -> ProtocolRollouts | None:
     """By the environment's episodes; None leaves rollouts to TRL."""
     return None if environment.new_episode is None else ProtocolRollouts(environment.new_episode)
-
-
-def _rows(
-    task: Task, questions: Iterable[Question], tokenizer: Any, *, held_out: bool
-) -> Dataset:
-    def prompt(question: Question) -> Prompt:
-        asked = task.prompt(question)
-        return asked if tokenizer.chat_template else prompt_text(tokenizer, asked)
-
-    return Dataset.from_list(
-        [
-            {
-                "prompt": prompt(question),
-                "id": question.id,
-                "kind": question.kind,
-                "answer": question.answer,
-                "row": row,
-                "held_out": held_out,
-            }
-            for row, question in enumerate(questions)
-        ]
-    )
 
 
 def _keep_as_reference(model: Any, tokenizer: Any, folder: Path, starting: bool) -> None:

@@ -47,7 +47,7 @@ def test_the_examples_name_what_is_written():
     for name, task in (("torl", "math"), ("search_r1", "search")):
         for path in examples.glob(f"{task}_*.toml"):
             text = path.read_text(encoding="utf-8")
-            assert f'prompts = "data/{name}/train.jsonl"' in text
+            assert f'train = "data/{name}/train.jsonl"' in text
             assert f'held_out = "data/{name}/held_out.jsonl"' in text
 
 

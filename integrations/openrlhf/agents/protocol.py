@@ -15,7 +15,7 @@ from paretopo_core.training.tasks.environment import Environment, environment_of
 
 @functools.cache
 def _environment(config: RunConfig) -> Environment:
-    """One for all rollouts of an engine: jails are shared, and queries that wait travel together."""
+    """One for all rollouts of an engine: they share jails, and waiting queries travel together."""
     opened = ExitStack()
     atexit.register(opened.close)
     return opened.enter_context(environment_of(config))

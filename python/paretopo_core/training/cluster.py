@@ -28,7 +28,7 @@ class OpenRLHFConfig:
     )
     held_out: str = key(FROM_TASK, "Held-out prompts, likewise.")
     chat_template: bool = key(
-        True, "Prompts of a file pass through the chat template; those of a task always do."
+        True, "Prompts of such a file pass through the chat template; a task sees to its own."
     )
     turn_timeout: float = key(
         600.0, "Seconds after which a turn of the agent counts as hanging.", low=0.0, open_low=True

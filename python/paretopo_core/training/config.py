@@ -116,13 +116,13 @@ class RunConfig:
             return
         if not self.task.is_made_up and self.tool.corpus == NONE:
             raise ConfigError(
-                "task.name = \"multihop\" needs tool.search_url, the address of a search server, or "
+                'task.name = "multihop" needs tool.search_url, the address of a search server, or '
                 "tool.corpus, a JSONL corpus for the run to serve"
             )
         if self.backend == "openrlhf" and self.openrlhf.nodes > 1:
             raise ConfigError(
-                "tool.search_url must be given where openrlhf.nodes is more than 1: the server that "
-                "a run starts is for its own machine; start paretopo serve-search --host ADDRESS"
+                "tool.search_url must be given where openrlhf.nodes is more than 1: a server that "
+                "a run starts is for its own machine: paretopo serve-search --host ADDRESS"
             )
 
 

@@ -53,7 +53,7 @@ class TaskConfig:
     )
     train: str = key(
         MADE_UP,
-        'Training questions: "made up", or a JSONL file of `paretopo prepare` (not for calculator).',
+        'Training questions: "made up", or a JSONL file of `paretopo prepare` (math, multihop).',
     )
     held_out: str = key(MADE_UP, "Held-out questions, likewise.")
     prompts: int = key(512, "Training questions to make up; of a file, all are taken.", low=1)
@@ -76,7 +76,7 @@ class TaskConfig:
             )
         if self.name == "calculator" and not self.is_made_up:
             raise ConfigError(
-                f'task.train: the questions of the calculator are made up, got {self.train!r}; '
+                f"task.train: the questions of the calculator are made up, got {self.train!r}; "
                 'for files take task.name = "math" or "multihop"'
             )
 
@@ -100,7 +100,8 @@ class ToolConfig:
         NONE, 'A SandboxFusion server that runs the programs instead; "none" for none.'
     )
     search_url: str = key(
-        NONE, 'A search server with Search-R1\'s protocol; "none" where `corpus` says what to search.'
+        NONE,
+        'A search server with Search-R1\'s protocol; "none" where `corpus` says what to search.',
     )
     corpus: str = key(
         NONE,

@@ -10,8 +10,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-_PEOPLE, _TOWNS = 300, 60
-_COUNTRIES = 60
+_PEOPLE, _TOWNS, _COUNTRIES = 150, 40, 40
 
 _ONSETS, _VOWELS, _CODAS = "bdfgklmnprtv", "aeiou", "kmnrtx"  # endings that no stemmer cuts off
 
@@ -85,8 +84,7 @@ def _names(count: int, syllables: int, ending: str, rng: random.Random) -> list[
     names: dict[str, None] = {}
     while len(names) < count:
         parts = (
-            rng.choice(_ONSETS) + rng.choice(_VOWELS) + rng.choice(_CODAS)
-            for _ in range(syllables)
+            rng.choice(_ONSETS) + rng.choice(_VOWELS) + rng.choice(_CODAS) for _ in range(syllables)
         )
         names["".join(parts).capitalize() + ending] = None
     return list(names)

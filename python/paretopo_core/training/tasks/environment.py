@@ -50,9 +50,10 @@ def environment_of(config: RunConfig) -> Iterator[Environment]:
         elif config.task.name == "math":
             try:
                 grader = opened.enter_context(MathGrader(isolation=config.tool.isolation))
-                python = opened.enter_context(_interpreter(config.tool))
+                python = _interpreter(config.tool)
             except SandboxError as error:
                 raise ConfigError(f"tool.isolation: {error}") from error
+            opened.callback(python.close)
             yield Environment(_any_of(grader), lambda: TorlEpisode(python, max_calls=calls))
         else:
             if config.tool.search_url == NONE:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from paretopo_core.training.data.schema import DataError, read_rows
 from paretopo_core.training.keys import ConfigError
-from paretopo_core.training.tasks.task import Question, Task, Transcript
+from paretopo_core.training.tasks.task import Question, Task, Trace
 
 
 class FileTask(Task):
@@ -43,9 +44,7 @@ class FileTask(Task):
                 f"first ends in {min(shared)[-80:]!r}"
             )
 
-    def traces(
-        self, step: int, count: int, redundant_calls: int, guess_rate: float
-    ) -> Sequence[Transcript]:
+    def traces(self, *_: Any, **__: Any) -> Sequence[Trace]:
         """None."""
         raise ConfigError("warmup.steps must be 0: files hold no traces")
 

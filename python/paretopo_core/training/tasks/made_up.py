@@ -90,9 +90,7 @@ class MadeUpTask(Task):
     def _trace(self, question: Question, asked: Sequence[str], answer: str) -> Trace:
         """The rollout that asks the tool that, then answers so."""
 
-    def traces(
-        self, step: int, count: int, redundant_calls: int, guess_rate: float
-    ) -> list[Trace]:
+    def traces(self, step: int, count: int, redundant_calls: int, guess_rate: float) -> list[Trace]:
         """Rollouts for one supervised step, each right in the end or a guess.
 
         A question of the kinds one and two is guessed with probability `guess_rate`, before any

@@ -44,7 +44,11 @@ class MadeUpMath(MadeUpTask):
 
     def words(self) -> list[str]:
         """Every text of the task that is no number, and the commonest error."""
-        return ["What is times the coins in drawer ?\n", _coins_in(0), "SyntaxError: invalid syntax"]
+        return [
+            "What is times the coins in drawer ?\n",
+            _coins_in(0),
+            "SyntaxError: invalid syntax",
+        ]
 
     def phrases(self) -> list[str]:
         """The fixed parts of prompt and response."""

@@ -2,8 +2,8 @@
 
 * ``fact`` (0): "What is the capital of Belland?", memorised;
 * ``one`` (1): "Where was Tolvak born?", one article tells;
-* ``two`` (2): "Which river runs through the birthplace of Tolvak?", which takes an article that only
-  another one names.
+* ``two`` (2): "Which river runs through the birthplace of Tolvak?", for which one article names the
+  other.
 
 Asked and answered as in Search-R1.
 """
@@ -63,8 +63,8 @@ class MadeUpMultihop(MadeUpTask):
     """
 
     is_chat = True
-    # Of 60 capitals, and of 720 and 1320 questions of one and two hops.
-    most: ClassVar[dict[str, int]] = {"fact": 60, "one": 500, "two": 1000}
+    # Of 40 capitals, and of 380 and 680 questions of one and two hops.
+    most: ClassVar[dict[str, int]] = {"fact": 40, "one": 300, "two": 500}
 
     def __init__(
         self,
@@ -107,12 +107,12 @@ class MadeUpMultihop(MadeUpTask):
         about = rng.choice(list(self._relation(first)))
         found = self._relation(first)[about]
         if kind == "one":
-            text, steps = _RELATIONS[first].format(about), (about,)
-        else:
-            second = rng.choice(_AFTER[first])
-            text, steps = _RELATIONS[second].format(_OF[first].format(about)), (about, found)
-            found = self._relation(second)[found]
-        return Question(text, kind, search_r1_prompt(text), found, steps)
+            text = _RELATIONS[first].format(about)
+            return Question(text, kind, search_r1_prompt(text), found, (about,))
+        second = rng.choice(_AFTER[first])
+        text = _RELATIONS[second].format(_OF[first].format(about))
+        answer = self._relation(second)[found]
+        return Question(text, kind, search_r1_prompt(text), answer, (about, found))
 
     def _relation(self, name: str) -> Mapping[str, str]:
         relation: Mapping[str, str] = getattr(self.encyclopedia, name)
@@ -133,7 +133,9 @@ class MadeUpMultihop(MadeUpTask):
     def _trace(self, question: Question, asked: Sequence[str], answer: str) -> Transcript:
         searches = [f"{_SEARCH} {name}{_SEARCH_END}" for name in asked]
         episode = SearchR1Episode(_Shelf(self._found), max_turns=len(asked) + 1)
-        return played(self.prompt(question), episode, [*searches, f"{_ANSWER} {answer}{_ANSWER_END}"])
+        return played(
+            self.prompt(question), episode, [*searches, f"{_ANSWER} {answer}{_ANSWER_END}"]
+        )
 
     @cached_property
     def _found(self) -> dict[str, list[Document]]:

@@ -95,7 +95,7 @@ def serve(engine: Engine, host: str, port: int, limits: Limits | None = None) ->
 
 @contextmanager
 def serving(engine: Engine, limits: Limits | None = None) -> Iterator[str]:
-    """Serve in a thread, on 127.0.0.1 at a free port, until the context ends; yields the address."""
+    """Serve in a thread, on 127.0.0.1 at a free port, while in the context; yields the address."""
     settings = uvicorn.Config(
         application(engine, limits), log_level="warning", timeout_graceful_shutdown=_PATIENCE
     )
