@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 from evaluated import answer_all, spread
 from run_stories import tell
 
 from paretopo_core.cli import main
+from paretopo_core.training.data.sources import SOURCES
 from paretopo_core.training.evaluation import published
 from paretopo_core.training.evaluation.comparisons import paired, unpaired
 from paretopo_core.training.evaluation.fronts import Panel, Point, front, panels
@@ -244,3 +246,10 @@ def test_wrong_folders_are_refused(tmp_path, capsys):
     assert "not both" in capsys.readouterr().err
     assert main(["report", str(run.path), "--beside", "7B"]) == 2
     assert "--beside is for evaluations" in capsys.readouterr().err
+
+
+def test_data_sets_are_those_that_prepare_makes():
+    rows = {name: source.rows for name, source in SOURCES.items() if not source.training}
+    assert published.questions() == rows
+    text = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in text for name in rows)

@@ -16,10 +16,10 @@ from paretopo_core.training.protocols.episode import Episode
 from paretopo_core.training.protocols.search_r1 import Searches, SearchR1Episode, documents
 from paretopo_core.training.protocols.single import SingleTurn
 from paretopo_core.training.protocols.torl import RunsPrograms, TorlEpisode
+from paretopo_core.training.tasks.task import Prompt
 from paretopo_core.training.tools.search import Document
 
 Domain = Literal["mathematics", "questions"]
-Prompt = str | list[dict[str, str]]
 
 _ANSWERED = ("</answer>",)
 _BOXED = "Reason step by step, and put your final answer within \\boxed{}.\n\n"
