@@ -6,7 +6,10 @@ import hashlib
 import json
 
 import pytest
+from run_stories import tell
 
+from paretopo_core.cli import main
+from paretopo_core.cli.evaluate import model_named
 from paretopo_core.training.data.schema import DataError, Row, write_rows
 from paretopo_core.training.evaluation.asking import Tools, ask, check_tool, domain
 from paretopo_core.training.evaluation.evaluate import Played, evaluate
@@ -336,3 +339,16 @@ def test_one_process_at_a_time(started):
     with folder.claimed():
         with pytest.raises(ConfigError, match="another process works in"), other.claimed():
             pass
+
+
+# ---- the model that is named ---------------------------------------------------------------------
+
+
+def test_a_run_stands_for_the_model_it_trained(tmp_path, capsys):
+    run = tell(tmp_path)
+    assert main(["evaluate", str(run.path), "--data", "x.jsonl"]) == 2
+    assert "has no trained model yet" in capsys.readouterr().err
+    (run.model / "config.json").write_text("{}")
+    assert model_named(str(run.path)) == (str(run.model.resolve()), run.path.name)
+    assert model_named(str(run.model)) == (str(run.model.resolve()), "model")
+    assert model_named("Qwen/Qwen2.5-7B") == ("Qwen/Qwen2.5-7B", "Qwen2.5-7B")

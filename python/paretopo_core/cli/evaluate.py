@@ -112,7 +112,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
     if arguments.batch is not None and arguments.batch < 1:
         refuse(f"--batch must be at least 1, got {arguments.batch}")
-    model, name = _model(arguments.model)
+    model, name = model_named(arguments.model)
     name = arguments.name or name
     try:
         settings = _settings(arguments, model)
@@ -168,7 +168,8 @@ def _carry_out(
             raise
     results = results_of(folder)
     folder.write_results({name: result.row() for name, result in results.items()})
-    folder.finish()
+    if folder.manifest.get("status") != "finished":
+        folder.finish()
     print("\n".join(results_table({folder.name: results})))
     print(f"\n{folder.path}: paretopo report draws tables and a picture, paretopo show the texts")
 
@@ -192,7 +193,7 @@ def _settings(arguments: argparse.Namespace, model: str) -> EvaluationSettings:
     )
 
 
-def _model(given: str) -> tuple[str, str]:
+def model_named(given: str) -> tuple[str, str]:
     """What to load, and what to call it."""
     path = Path(given)
     if (path / "manifest.json").is_file() and (path / "model").is_dir():  # a run folder
