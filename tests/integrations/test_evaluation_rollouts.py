@@ -179,7 +179,8 @@ def tiny(tmp_path_factory):
     """A random model that says letters."""
     folder = tmp_path_factory.mktemp("tiny")
     tokenizer = make_tokenizer([LETTERS, *LETTERS.split()])
-    model = make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0, positions=64)
+    # Heads of 32, the least that vLLM computes on a CPU.
+    model = make_model(tokenizer, layers=1, width=64, heads=2, mlp_width=16, seed=0, positions=64)
     model.generation_config.top_k = 1  # what a model says itself must not count
     model.generation_config.do_sample = True
     model.save_pretrained(folder)
