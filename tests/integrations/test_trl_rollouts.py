@@ -16,6 +16,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers  # noq
 from transformers import GenerationConfig, PreTrainedTokenizerFast  # noqa: E402
 from trl import GRPOConfig  # noqa: E402
 
+from paretopo_core.integrations.huggingface.rollouts import Piece, Rollout  # noqa: E402
 from paretopo_core.integrations.huggingface.tiny_model import make_model  # noqa: E402
 from paretopo_core.integrations.trl import ParetoGRPOTrainer  # noqa: E402
 from paretopo_core.integrations.trl import rollouts as module  # noqa: E402
@@ -65,14 +66,17 @@ class Scripted:
         self.scripts = {prompt: list(texts) for prompt, texts in scripts.items()}
         self.asked = []
 
-    def generate(self, rollouts, trainer, stop, most):
-        rows = []
+    def generate(self, rollouts, stop, _trainer):
+        pieces = []
         for rollout in rollouts:
             prompt = self.processing_class.decode(rollout.prompt)
             self.asked.append((self.processing_class.decode(rollout.tokens), stop))
-            rows.append(self.processing_class(self.scripts[prompt].pop(0))["input_ids"][:most])
-        longest = max(map(len, rows))
-        return [row + [self.processing_class.pad_token_id] * (longest - len(row)) for row in rows]
+            script = self.scripts[prompt].pop(0)
+            tokens = self.processing_class(script)["input_ids"]
+            finish = "end" if script.endswith("<|end|>") else "stop"
+            cut = len(tokens) > rollout.room
+            pieces.append(Piece(tokens[: rollout.room], "length" if cut else finish))
+        return pieces
 
 
 @pytest.fixture
@@ -116,6 +120,7 @@ def test_observations_are_appended_and_masked(roll):
     ]
     assert out.own == [f"{fenced}So.\n{fenced}42<|end|>", "no tool<|end|>", f"{fenced}done<|end|>"]
     assert out.calls == [2, 0, 1]
+    assert out.written == [f"{fenced}So.\n{fenced}42", "no tool", f"{fenced}done"]
     assert out.logprobs is None
     # What was generated before is the context of what comes next, token by token.
     assert out.trainer.asked[3] == (fenced + seen, (STOP,))
@@ -151,6 +156,10 @@ def test_search_turns_are_limited_and_go_on_after_an_end_of_text(roll):
     assert out.calls == [1]
 
 
+class Endless:
+    stop, turn_tokens = (STOP,), None
+
+
 def test_vllm_is_refused(tokenizer):
     trainer = Scripted(tokenizer, {})
     trainer.use_vllm = True
@@ -176,24 +185,23 @@ def test_the_model_itself_stops_at_the_string(tokenizer, pad_is_end):
             suppress_tokens=[tokenizer.pad_token_id],
             sequence_bias={(opens,): 2.0, (opens, closes): 9.0},  # so that fences come often
         ),
-        generation_kwargs={},
+        generation_kwargs={}, eos_token_ids=[end],
     )  # fmt: skip
     torch.manual_seed(0)
-    started = [module._Rollout(tokenizer("x" * n)["input_ids"], None) for n in range(1, 33)]
-    rows = module._generate(started, trainer, (STOP,), 60)
+    started = [Rollout(tokenizer("x" * n)["input_ids"], Endless(), 60) for n in range(1, 33)]
     kinds = Counter()
-    for row in rows:
-        tokens, ended = module._own_tokens(row, tokenizer, [end], (STOP,))
+    for tokens, finish in (
+        (one.tokens, one.finish) for one in module._generate(started, (STOP,), trainer)
+    ):
         text = tokenizer.decode(tokens, skip_special_tokens=True)
-        stopped = STOP in text
         assert text.count(STOP) <= 1
-        assert not stopped or text.endswith(STOP)
-        assert ended == (tokens[-1] == end)
-        assert not (stopped and ended)
-        assert stopped or ended or len(tokens) == 60
-        kinds["stopped" if stopped else "ended" if ended else "long"] += 1
-    assert kinds["stopped"] >= 3
-    assert kinds["stopped"] < 32
+        assert (finish == "stop") == text.endswith(STOP)
+        assert (finish == "stop") == (STOP in text)
+        assert (finish == "end") == (tokens[-1] == end)
+        assert finish != "length" or len(tokens) == 60
+        kinds[finish] += 1
+    assert kinds["stop"] >= 3
+    assert kinds["stop"] < 32
 
 
 @pytest.mark.jail

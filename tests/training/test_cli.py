@@ -41,7 +41,15 @@ def toml(tmp_path):
 
 
 def test_help_teaches_with_examples(capsys):
-    for command in ([], ["prepare"], ["train"], ["report"], ["show"], ["serve-search"]):
+    for command in (
+        [],
+        ["prepare"],
+        ["train"],
+        ["evaluate"],
+        ["report"],
+        ["show"],
+        ["serve-search"],
+    ):
         words = [*command, "--help"]
         with pytest.raises(SystemExit) as stopped:
             cli.main(words)
@@ -103,7 +111,7 @@ def test_a_run_that_is_being_trained_is_not_resumed(trainer, tmp_path, capsys):
     run = tell(tmp_path, status="running")
     with run.claimed():
         assert cli.main(["train", "--resume", str(run.path)]) == 2
-    assert "another process trains in" in capsys.readouterr().err
+    assert "another process works in" in capsys.readouterr().err
     assert trainer.calls == []
     assert run.manifest["status"] == "running"
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from paretopo_core.cli.bench import add_bench
+from paretopo_core.cli.evaluate import add_evaluate
 from paretopo_core.cli.info import add_info
 from paretopo_core.cli.prepare import add_prepare
 from paretopo_core.cli.refusal import Refusal, refuse
@@ -30,6 +31,7 @@ examples:
   paretopo prepare math500                        make a data set ready
   paretopo train examples/calculator.toml         train; a run folder appears under runs/
   paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
+  paretopo evaluate runs/RUN --data FILE          put questions to the trained model
   paretopo report runs/RUN                        draw table and pictures again
   paretopo study docs/study/main.toml --quick     compare methods, seeds and tasks
   paretopo show runs/RUN                          read what the policy wrote, in a browser too
@@ -74,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
         add_info,
         add_prepare,
         add_train,
+        add_evaluate,
         add_report,
         add_show,
         add_study,

@@ -17,25 +17,23 @@ Rows are lines of JSON; :mod:`~paretopo_core.training.jsonl` says what a kill do
 
 from __future__ import annotations
 
-import fcntl
-import json
 import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from paretopo_core.training import jsonl
 from paretopo_core.training.config import ConfigError, RunConfig, dumps, load
+from paretopo_core.training.folder import Folder, now
 from paretopo_core.training.jsonl import Row
 from paretopo_core.training.surroundings import git_commit, machine, versions
 from paretopo_core.training.trajectories import Group, append_group, read_groups, shortened
 
 
-class RunFolder:
+class RunFolder(Folder):
     """The folder of one run; made by :meth:`create`, found again by :meth:`open`.
 
     >>> import tempfile
@@ -48,7 +46,7 @@ class RunFolder:
     """
 
     def __init__(self, path: Path, config: RunConfig) -> None:
-        self.path = path
+        super().__init__(path)
         self.config = config
 
     @classmethod
@@ -77,7 +75,7 @@ class RunFolder:
         (path / "config.toml").write_text(dumps(config), encoding="utf-8")
         run = cls(path, config)
         run.update_manifest(
-            started=_now(),
+            started=now(),
             ended=None,
             status="running",
             seed=config.seed,
@@ -123,24 +121,6 @@ class RunFolder:
         """Tables and pictures drawn from the records."""
         return self.path / "report"
 
-    @contextmanager
-    def claimed(self) -> Iterator[None]:
-        """Keep other processes from training into this folder; a killed process claims nothing.
-
-        Raises:
-            ConfigError: another process trains here.
-        """
-        with (self.path / "claim").open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ConfigError(
-                    f"another process trains in {self.path}: wait for its end, or end it first"
-                ) from None
-            except OSError:
-                pass  # a file system without locks
-            yield
-
     # ---- rows --------------------------------------------------------------------------------
 
     def append_step(self, row: Mapping[str, Any]) -> None:
@@ -172,36 +152,10 @@ class RunFolder:
         for name in ("steps.jsonl", "evaluations.jsonl", "trajectories.jsonl"):
             jsonl.truncate_after(self.path / name, step)
 
-    # ---- the manifest ------------------------------------------------------------------------
-
-    @property
-    def manifest(self) -> Row:
-        """``manifest.json`` as it is now; empty before it is written.
-
-        Raises:
-            ConfigError: it holds no JSON object.
-        """
-        path = self.path / "manifest.json"
-        if not path.exists():
-            return {}
-        found = jsonl.loaded(path.read_bytes())
-        if found is None:
-            raise ConfigError(f"{path} is broken: it holds no JSON object; repair or remove it")
-        return found
-
-    def update_manifest(self, **entries: Any) -> None:
-        """Set entries of ``manifest.json``; the file is replaced whole, never half written."""
-        merged = self.manifest | entries
-        _replace(self.path / "manifest.json", json.dumps(jsonl.plain(merged), indent=2) + "\n")
-
-    def finish(self, status: str = "finished") -> None:
-        """Note the end of the run and how it came: "finished", "interrupted", "failed"."""
-        self.update_manifest(ended=_now(), status=status)
-
     def resumed(self, step: int) -> None:
         """Note that the run goes on from ``step``."""
         before = list(self.manifest.get("resumed", []))
-        entry = {"at": _now(), "from_step": step, "versions": versions()}
+        entry = {"at": now(), "from_step": step, "versions": versions()}
         self.update_manifest(resumed=[*before, entry], ended=None, status="running")
 
 
@@ -209,12 +163,6 @@ def start_of(evaluations: Sequence[Row]) -> int:
     """Which evaluation a run is measured from: the last before the first step, else the first."""
     before = [at for at, row in enumerate(evaluations) if row["step"] == 0]
     return before[-1] if before else 0
-
-
-def _replace(path: Path, text: str) -> None:
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
 
 
 def _fresh(out: Path, name: str) -> Path:
@@ -228,7 +176,3 @@ def _fresh(out: Path, name: str) -> Path:
             continue
         return path
     raise FileExistsError(f"{out} holds too many runs named {name}")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,117 @@
+"""`paretopo evaluate`: a model, its tools and its questions, brought together."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from paretopo_core.integrations.huggingface.playing import Engine, Player
+from paretopo_core.integrations.interrupt import Interrupt
+from paretopo_core.training.data.schema import Row
+from paretopo_core.training.evaluation.asking import Tools
+from paretopo_core.training.evaluation.evaluate import evaluate
+from paretopo_core.training.evaluation.folder import EvaluationFolder
+from paretopo_core.training.evaluation.grading import Grader
+from paretopo_core.training.evaluation.settings import EvaluationSettings
+from paretopo_core.training.tools.python_interpreter import PythonInterpreter
+from paretopo_core.training.tools.sandbox_fusion import SandboxFusion
+from paretopo_core.training.tools.search import SearchClient
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What an evaluation runs on; none of it is meant to change the numbers.
+
+    Attributes:
+        batch: Rollouts at a time.
+        device: For transformers; None takes a GPU where there is one.
+        gpus: For vLLM, GPUs that share the model.
+        memory: For vLLM, the share of a GPU's memory.
+        threads: For torch on a CPU; 0 leaves its choice.
+        isolation: Around model-written programs, and around comparisons of mathematics.
+        workers: Programs at a time, and comparisons.
+        sandbox_url: A SandboxFusion server that runs the programs instead.
+        search_url: The search server.
+    """
+
+    batch: int = 64
+    device: str | None = None
+    gpus: int = 1
+    memory: float = 0.9
+    threads: int = 0
+    isolation: Literal["bubblewrap", "process"] = "bubblewrap"
+    workers: int = 4
+    sandbox_url: str | None = None
+    search_url: str = "http://127.0.0.1:8000"
+
+
+def run(
+    folder: EvaluationFolder,
+    rows: Sequence[Row],
+    settings: EvaluationSettings,
+    surroundings: Surroundings,
+) -> bool:
+    """Evaluate into a folder; False if Ctrl-C came before the end.
+
+    Raises:
+        ConfigError: The model cannot be loaded.
+        SandboxError: Programs cannot be run here.
+        ServerError: The search server or the sandbox server is gone.
+    """
+    with ExitStack() as opened:
+        # The tools first: what is missing there is known before a model is loaded.
+        tools = opened.enter_context(_tools(settings, surroundings))
+        grader = opened.enter_context(
+            Grader(rows, workers=surroundings.workers, isolation=surroundings.isolation)
+        )
+        interrupt = opened.enter_context(Interrupt())
+        player = Player(open_engine(settings, surroundings), settings)
+        opened.callback(player.close)
+        return evaluate(
+            folder,
+            rows,
+            settings,
+            player,
+            tools,
+            grader,
+            batch=surroundings.batch,
+            stopped=lambda: interrupt.came,
+        )
+
+
+def open_engine(settings: EvaluationSettings, surroundings: Surroundings) -> Engine:
+    """The engine that the settings name, with the model loaded."""
+    if settings.engine == "vllm":
+        from paretopo_core.integrations.vllm.engine import VllmEngine
+
+        return VllmEngine(
+            settings.model, settings, gpus=surroundings.gpus, memory=surroundings.memory
+        )
+    import torch
+
+    from paretopo_core.integrations.huggingface.engine import TransformersEngine
+
+    if surroundings.threads > 0:
+        torch.set_num_threads(surroundings.threads)
+    return TransformersEngine(settings.model, settings, device=surroundings.device)
+
+
+@contextlib.contextmanager
+def _tools(settings: EvaluationSettings, surroundings: Surroundings) -> Iterator[Tools]:
+    with ExitStack() as opened:
+        python: Any = None
+        search = None
+        if settings.tool == "python" and surroundings.sandbox_url is not None:
+            client = SandboxFusion(surroundings.sandbox_url, connections=surroundings.workers)
+            python = opened.enter_context(client)
+        elif settings.tool == "python":
+            python = opened.enter_context(
+                PythonInterpreter(workers=surroundings.workers, isolation=surroundings.isolation)
+            )
+        if settings.tool in ("search", "rag"):
+            search = opened.enter_context(SearchClient(surroundings.search_url, topk=settings.topk))
+            search.search("is there a server")  # known before a model is loaded
+        yield Tools(python, search)

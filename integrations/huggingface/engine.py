@@ -1,0 +1,123 @@
+"""Generation by transformers, on a CPU or one GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from transformers import (
+    AutoModelForCausalLM,
+    GenerationConfig,
+    LogitsProcessor,
+    LogitsProcessorList,
+    TemperatureLogitsWarper,
+    TopPLogitsWarper,
+)
+from transformers.utils import logging as transformers_logging
+
+from paretopo_core.integrations.huggingface.generation import generate_pieces
+from paretopo_core.integrations.huggingface.playing import load_tokenizer
+from paretopo_core.integrations.huggingface.rollouts import Piece, Rollout
+from paretopo_core.training.evaluation.settings import EvaluationSettings
+from paretopo_core.training.keys import ConfigError
+
+_NO_LIMIT = 2**30  # a model that names no longest text
+
+
+class TransformersEngine:
+    """A model in transformers; bfloat16 on a GPU, float32 on a CPU.
+
+    What a model's own generation settings say (penalties, top-k) is left out: the evaluation's
+    settings say all.
+
+    Args:
+        model: Folder or Hub name.
+        settings: Temperature and top-p.
+        device: "cuda" or "cpu"; None takes a GPU where there is one.
+
+    Raises:
+        ConfigError: The model cannot be loaded, or the device is not there.
+    """
+
+    def __init__(
+        self, model: str, settings: EvaluationSettings, *, device: str | None = None
+    ) -> None:
+        if device == "cuda" and not torch.cuda.is_available():
+            raise ConfigError("torch finds no CUDA device: drop --device cuda")
+        self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        transformers_logging.disable_progress_bar()  # ours counts questions
+        self.tokenizer = load_tokenizer(model)
+        dtype = torch.bfloat16 if self._device == "cuda" else torch.float32
+        try:
+            self._model: Any = AutoModelForCausalLM.from_pretrained(model, dtype=dtype)
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"cannot load {model!r}: {error}") from error
+        self._model.to(self._device).eval()
+        own = self._model.config.get_text_config()
+        self.context = int(getattr(own, "max_position_embeddings", None) or _NO_LIMIT)
+        self._ends = _ends(self._model.generation_config.eos_token_id, self.tokenizer.eos_token_id)
+        self._settings = settings
+        self._generation = GenerationConfig(
+            do_sample=False, pad_token_id=self.tokenizer.pad_token_id, eos_token_id=self._ends
+        )
+        self._model.generation_config = self._generation  # what is not given comes from here
+
+    def generate(self, rollouts: Sequence[Rollout], stop: tuple[str, ...]) -> list[Piece]:
+        """One piece for each rollout, all in one batch."""
+        processors = LogitsProcessorList()
+        if self._settings.temperature > 0:
+            processors.append(TemperatureLogitsWarper(self._settings.temperature))
+            if self._settings.top_p < 1:
+                processors.append(TopPLogitsWarper(self._settings.top_p))
+            processors.append(GumbelNoise([one.piece_seed for one in rollouts]))
+        return generate_pieces(
+            self._model,
+            self.tokenizer,
+            rollouts,
+            stop,
+            settings=self._generation,
+            ends=self._ends,
+            device=self._device,
+            logits_processor=processors,
+        )
+
+    def close(self) -> None:
+        """Give the memory back."""
+        del self._model
+        if self._device == "cuda":
+            torch.cuda.empty_cache()
+
+
+class GumbelNoise(LogitsProcessor):
+    """Makes the likeliest token a sample, from noise of each row's own: the Gumbel-max trick.
+
+    So what is sampled for a question does not depend on what shares its batch, and a resumed
+    evaluation samples what an uninterrupted one would have.
+
+    Args:
+        seeds: For each row, an integer that fixes its noise; the lower 32 bits count.
+
+    Source: Gumbel (1954), Statistical Theory of Extreme Values, for the distribution; Maddison et
+    al. (2014), "A* sampling", for its use.
+    """
+
+    def __init__(self, seeds: Sequence[int]) -> None:
+        self._noise = [torch.Generator().manual_seed(seed) for seed in seeds]
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:  # noqa: ARG002
+        """Add noise to the (rows, vocabulary) logits."""
+        # On the CPU, so that every device samples the same.
+        drawn = torch.stack(
+            [torch.rand(scores.shape[-1], generator=noise) for noise in self._noise]
+        ).to(scores.device)
+        return scores.float() - torch.log(-torch.log(drawn.clamp_(1e-20, 1 - 2**-24)))
+
+
+def _ends(*tokens: int | Sequence[int] | None) -> list[int]:
+    """All tokens that end a text."""
+    ends: dict[int, None] = {}
+    for one in tokens:
+        several = [] if one is None else [one] if isinstance(one, int) else one
+        ends.update(dict.fromkeys(several))
+    return list(ends)

@@ -1,0 +1,96 @@
+"""Pieces of rollouts by transformers' `generate`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from transformers import StoppingCriteria, StoppingCriteriaList
+
+from paretopo_core.integrations.huggingface.rollouts import Piece, Rollout
+
+
+def generate_pieces(
+    model: Any,
+    tokenizer: Any,
+    rollouts: Sequence[Rollout],
+    stop: tuple[str, ...],
+    *,
+    settings: Any,
+    ends: Sequence[int],
+    device: Any,
+    **further: Any,
+) -> list[Piece]:
+    """One piece for each rollout, all in one batch.
+
+    Args:
+        model: A causal language model.
+        tokenizer: Its own.
+        rollouts: What to go on with.
+        stop: Strings that end a piece and belong to it.
+        settings: A `GenerationConfig`; lengths are filled in.
+        ends: Tokens that end a text.
+        device: Where the tokens go.
+        further: For `generate`.
+    """
+    room = [rollout.room for rollout in rollouts]
+    batch = tokenizer.pad(
+        {"input_ids": [rollout.prompt + rollout.tokens for rollout in rollouts]},
+        padding=True,
+        padding_side="left",
+        return_tensors="pt",
+    ).to(device)
+    settings = copy.deepcopy(settings)
+    settings.update(max_new_tokens=max(room))
+    read = batch["input_ids"].shape[1]
+    if stop:
+        further["stopping_criteria"] = StoppingCriteriaList([StopStrings(tokenizer, stop, read)])
+    with torch.no_grad():
+        whole = model.generate(**batch, generation_config=settings, **further)
+    rows = whole[:, read:].tolist()
+    return [
+        _own_piece(row[:limit], tokenizer, ends, stop)
+        for row, limit in zip(rows, room, strict=True)
+    ]
+
+
+class StopStrings(StoppingCriteria):
+    """Ends a row when its text has a stop string.
+
+    Unlike transformers' own: for every tokenizer, since it reads the text instead of taking the
+    vocabulary apart; and what stands in the prompt does not count.
+
+    Args:
+        tokenizer: Reads the tokens.
+        stop: The strings.
+        read: Tokens of the prompt, padding included.
+    """
+
+    def __init__(self, tokenizer: Any, stop: Sequence[str], read: int) -> None:
+        self._tokenizer, self._stop, self._read = tokenizer, stop, read
+        # A token of the string has at least one of its bytes.
+        self._tail = max(len(string.encode()) for string in stop)
+
+    def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:  # noqa: ARG002
+        """(rows,) is each at its end?"""
+        tails = input_ids[:, max(self._read, input_ids.shape[1] - self._tail) :]
+        texts = self._tokenizer.batch_decode(tails, skip_special_tokens=True)
+        found = [any(string in text for string in self._stop) for text in texts]
+        return torch.tensor(found, device=input_ids.device)
+
+
+def _own_piece(row: list[int], tokenizer: Any, ends: Sequence[int], stop: tuple[str, ...]) -> Piece:
+    """What the model wrote, without the padding behind it."""
+    last = next(
+        (i for i, token in enumerate(row) if token in ends or token == tokenizer.pad_token_id),
+        len(row),
+    )
+    before = row[:last]
+    text = tokenizer.decode(before, skip_special_tokens=True)
+    if any(string in text for string in stop):
+        return Piece(before, "stop")  # the padding behind it can look like an end of text
+    if last < len(row) and row[last] in ends:
+        return Piece(row[: last + 1], "end")
+    return Piece(before, "length")

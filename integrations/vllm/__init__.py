@@ -1,0 +1,1 @@
+"""Generation by vLLM, on GPUs or a CPU."""

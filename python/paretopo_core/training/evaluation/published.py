@@ -1,0 +1,125 @@
+"""The paper's own numbers, as its tables 1 and 2 print them; `published.json` holds them."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A number pair of a table.
+
+    Attributes:
+        em: Exact match in percent.
+        calls: Tool calls per question; None for a method without a tool.
+    """
+
+    em: float
+    calls: float | None
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of a table: a method, and what it reached on each data set."""
+
+    name: str
+    has_tool: bool
+    cells: dict[str, Reported]
+
+
+@dataclass(frozen=True)
+class Table:
+    """One of the tables.
+
+    Attributes:
+        number: In the paper.
+        title: What it is about.
+        columns: From the name of a data set to its heading.
+        blocks: From a base model to its rows.
+    """
+
+    number: int
+    title: str
+    columns: dict[str, str]
+    blocks: dict[str, tuple[Method, ...]]
+
+
+@functools.cache
+def _content() -> dict[str, object]:
+    text = resources.files(__package__).joinpath("published.json").read_text(encoding="utf-8")
+    found: dict[str, object] = json.loads(text)
+    return found
+
+
+def source() -> str:
+    """Where the numbers stand."""
+    return str(_content()["source"])
+
+
+def questions() -> dict[str, int]:
+    """How many questions each data set has; NQ's are those of the published file, 3,610.
+
+    >>> questions()["aime24"]
+    30
+    """
+    counts = _content()["questions"]
+    assert isinstance(counts, dict)
+    return counts
+
+
+@functools.cache
+def tables() -> tuple[Table, ...]:
+    """Tables 1 and 2.
+
+    >>> tables()[0].blocks["Qwen2.5-Math-7B"][-1].cells["math500"]
+    Reported(em=84.6, calls=1.2)
+    """
+    found = _content()["tables"]
+    assert isinstance(found, list)
+    return tuple(
+        Table(
+            one["number"],
+            one["title"],
+            one["columns"],
+            {
+                block: tuple(_method(row, list(one["columns"])) for row in rows)
+                for block, rows in one["blocks"].items()
+            },
+        )
+        for one in found
+    )
+
+
+def size_of(name: str) -> str | None:
+    """The size of a base model as a name says it, None where it says none.
+
+    >>> size_of("Qwen2.5-Math-1.5B"), size_of("runs/qwen-7b-seed0"), size_of("tiny")
+    ('1.5B', '7B', None)
+    """
+    sizes = {_size(block) for table in tables() for block in table.blocks}
+    pieces = "".join(c if c.isalnum() or c == "." else " " for c in name.upper()).split()
+    return next((piece for piece in pieces if piece in sizes), None)
+
+
+def blocks_of(table: Table, sizes: Sequence[str]) -> dict[str, tuple[Method, ...]]:
+    """The blocks of a table with base models of some sizes.
+
+    >>> list(blocks_of(tables()[1], ["3B"]))
+    ['Qwen2.5-3B (Base)']
+    """
+    return {block: rows for block, rows in table.blocks.items() if _size(block) in sizes}
+
+
+def _size(block: str) -> str:
+    return next(piece for piece in block.replace("-", " ").split() if piece.endswith("B"))
+
+
+def _method(row: Sequence[object], columns: Sequence[str]) -> Method:
+    name, has_tool, cells = row
+    assert isinstance(cells, list)
+    pairs = zip(columns, cells, strict=True)
+    return Method(str(name), bool(has_tool), {column: Reported(*cell) for column, cell in pairs})
