@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 from typing import TYPE_CHECKING, Any
 
 from paretopo_core.cli.refusal import need, refuse
