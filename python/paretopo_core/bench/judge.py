@@ -140,8 +140,8 @@ def _expected(case: Case) -> Any:
         sides = (case.ref - case.doubles).reshape(-1, case.points, case.objectives)
         return advantages_in_chunks(sides).reshape(case.data.shape[:-1])
     found = np.zeros(case.mask.shape)
-    for own, points in zip(found, case.sets, strict=True):
-        own[: len(points)] = exact_advantages((case.ref - points)[None], DRAWN)[0]
+    for g, points in enumerate(case.sets):
+        found[g, : len(points)] = exact_advantages((case.ref - points)[None], DRAWN)[0]
     return found
 
 
