@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paretopo_core.pictures import COLOURS, canvas, save
 from paretopo_core.training.evaluation.fronts import Panel, Point
@@ -49,7 +49,11 @@ def draw_points(panels: Sequence[Panel], path: Path) -> None:
         at.set_axis_off()
     for (whose, name), (colour, marker, size) in looks.items():
         label = name if whose == "ours" else f"{name}, as printed"
-        style = {"color": colour, "marker": marker, "markersize": math.sqrt(size)}
+        style: dict[str, Any] = {
+            "color": colour,
+            "marker": marker,
+            "markersize": math.sqrt(size),
+        }
         axes[0].plot([], [], linestyle="", label=label, **style)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(
