@@ -33,7 +33,7 @@ struct Batch {
     bool is_empty() const { return groups == 0 || points == 0; }
 };
 
-enum class Center : std::int32_t { kNone = 0, kMean = 1, kStd = 2, kLoo = 3 };
+enum class Center : std::int32_t { kNone = 0, kMean = 1, kStd = 2, kLoo = 3, kExact = 4 };
 
 // How ranks become advantages; see group/advantage.hpp.
 template <typename Scalar>
@@ -42,6 +42,15 @@ struct Advantage {
     Scalar largest;         // rewards beyond it saturate, so that no sum overflows
     Scalar beta;
     Center center;
+};
+
+// Where volumes begin: one reference point, or one for each group.
+struct References {
+    const double* at;  // (objectives,) or (groups, objectives)
+    bool per_group;
+    PARETOPO_HD const double* of(std::int64_t g, std::int32_t objectives) const {
+        return per_group ? at + g * objectives : at;
+    }
 };
 
 inline constexpr std::int32_t kUnranked = -1;  // the rank of a masked point
@@ -85,6 +94,17 @@ std::int64_t hypervolume_gradient(Batch<Scalar> batch, const double* ref, double
 // gains: (groups,); what the last point of each group adds to the hypervolume of the others.
 template <typename Scalar>
 std::int64_t hv_gain(Batch<Scalar> batch, const double* ref, double* gains);
+
+// volumes: (groups,); the expected hypervolume of k points of each group, or of all it has if these
+// are fewer; see group/attainment.hpp.
+template <typename Scalar>
+std::int64_t expected_hypervolume(Batch<Scalar> batch, References ref, std::int32_t k,
+                                  double* volumes);
+
+// advantages: (groups, points); see group/marginals.hpp.
+template <typename Scalar>
+std::int64_t hypervolume_advantage(Batch<Scalar> batch, References ref, std::int32_t k,
+                                   Center center, Scalar* advantages);
 
 }  // namespace cpu
 

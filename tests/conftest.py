@@ -10,6 +10,7 @@ from typing import Any
 import device_arrays
 import numpy as np
 import pytest
+from browsers import CHROMIUM
 from hypothesis import HealthCheck, settings
 
 import paretopo_core as pp
@@ -22,11 +23,19 @@ settings.load_profile("paretopo")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Without bubblewrap, what needs a jail is skipped, and counted; .ci/run installs it."""
+    """Without bubblewrap, what needs a jail is skipped, and counted; .ci/run installs it.
+
+    So is what needs a browser, without Chromium.
+    """
     if shutil.which("bwrap") is None:
         skip = pytest.mark.skip(reason="needs bubblewrap: apt-get install bubblewrap")
         for item in items:
             if item.get_closest_marker("jail") is not None:
+                item.add_marker(skip)
+    if CHROMIUM is None:
+        skip = pytest.mark.skip(reason="needs Chromium: apt-get install chromium")
+        for item in items:
+            if item.get_closest_marker("browser") is not None:
                 item.add_marker(skip)
 
 

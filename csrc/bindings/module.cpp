@@ -149,6 +149,32 @@ std::int64_t hv_contributions(const Points& points, std::uintptr_t ref, bool ign
     });
 }
 
+// `ref`: float64; one point in host memory, or one for each group beside the points.
+std::int64_t expected_hypervolume(const Points& points, std::uintptr_t ref, bool per_group, int k,
+                                  std::uintptr_t volumes) {
+    const py::gil_scoped_release unlocked;
+    const References corners{at<const double>(ref), per_group};
+    auto* out = at<double>(volumes);
+    return with_batch(points, [&](auto batch) {
+        if (points.device == kCpu) return cpu::expected_hypervolume(batch, corners, k, out);
+        throw std::runtime_error("not on a GPU yet");
+        return kNoneRefused;
+    });
+}
+
+std::int64_t hypervolume_advantage(const Points& points, std::uintptr_t ref, bool per_group, int k,
+                                   int center, std::uintptr_t advantages) {
+    const py::gil_scoped_release unlocked;
+    const References corners{at<const double>(ref), per_group};
+    return with_batch(points, [&]<typename Scalar>(Batch<Scalar> batch) {
+        auto* out = at<Scalar>(advantages);
+        const auto how = static_cast<Center>(center);
+        if (points.device == kCpu) return cpu::hypervolume_advantage(batch, corners, k, how, out);
+        throw std::runtime_error("not on a GPU yet");
+        return kNoneRefused;
+    });
+}
+
 // `row`: one float64 per objective, checked by Python.
 double add_to_archive(cpu::Archive& archive, const py::buffer& row) {
     const py::buffer_info info = row.request();
@@ -205,6 +231,10 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.def("hypervolume_gradient", &hypervolume_gradient, "points"_a, "ref"_a, "gradient"_a);
     m.def("hv_contributions", &hv_contributions, "points"_a, "ref"_a, "ignore_dominated"_a,
           "contributions"_a);
+    m.def("expected_hypervolume", &expected_hypervolume, "points"_a, "ref"_a, "per_group"_a, "k"_a,
+          "volumes"_a);
+    m.def("hypervolume_advantage", &hypervolume_advantage, "points"_a, "ref"_a, "per_group"_a,
+          "k"_a, "center"_a, "advantages"_a);
 
     py::class_<cpu::Archive>(m, "Archive")
         .def(py::init([](int objectives, std::uintptr_t signs, std::uintptr_t ref) {

@@ -16,11 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paretopo_core.integrations.openrlhf.rollouts import Rollout
+from paretopo_core.training.jsonl import Row
 from paretopo_core.training.outcomes import averages, observe
 from paretopo_core.training.paretopo import ParetoPO
-from paretopo_core.training.records import Row, RunFolder
+from paretopo_core.training.records import RunFolder
 from paretopo_core.training.rewards.overlong import overlong
 from paretopo_core.training.rewards.scoring import CallScores, Scored
+from paretopo_core.training.trajectories import Group
+from paretopo_core.training.transcripts import judged
 
 _NO_STEP = -1  # every record is after it
 _EXCHANGE = "rehearsal/advantages.jsonl"
@@ -53,12 +56,15 @@ class Brain:
         self._run = RunFolder.open(run)
         self._config = self._run.config
         epoch = prompts // self._config.optimiser.prompts_per_step
-        self._controller = ParetoPO(self._config.paretopo, steps_per_epoch=epoch)
+        self._controller = ParetoPO(
+            self._config.paretopo, steps_per_epoch=epoch, steps=self._config.optimiser.steps
+        )
         self._prompts = prompts
         self._consumed = 0  # groups generated, dropped ones included
         self._scores = CallScores(self._config.rewards)
         self._exchange = Path(run) / _EXCHANGE if rehearsal else None
         self._row: Row = {}  # the step at hand, until OpenRLHF has made its update
+        self._judged: list[Group] = []  # what is kept of its rollouts
         self._seen = Counter[str]()
         self._recorded = 0
         self._latest = "not evaluated yet"
@@ -104,6 +110,18 @@ class Brain:
             "overlong": float(punished.mean()),
             "rank_histogram": controller.rank_histogram(vectors),
         }
+        self._judged = [
+            judged(
+                controller,
+                [one.transcript for one in group if one.transcript is not None],
+                _scored(group, held_out=False),
+                vectors[at],
+                step=controller.step,
+                advantages=advantages[at],
+            )
+            for at, group in enumerate(groups)
+            if group[0].transcript is not None
+        ]
         self._note(controller.step, before, vectors, punished, advantages)
         return advantages
 
@@ -122,6 +140,8 @@ class Brain:
         if "learning_rate" in row:
             row["learning_rate"] *= self._controller.learning_rate_factor
         self._run.append_step(row)
+        for group in self._judged:
+            self._run.append_trajectories(group)
         self._recorded = step
         if self._config.paretopo.stage1_steps == "epoch" and self._consumed >= self._prompts:
             self._controller.finish_stage1()  # dropped groups ate prompts
@@ -136,14 +156,16 @@ class Brain:
         self._scores.learn(scored)
         vectors = _vectors(ordered, [self._scores.economy_of(one) for one in scored])
         tokens = [one.tokens for one in ordered]
+        outcome, vectors = observe(self._controller, self._scores, scored, vectors, tokens)
         row = {
             "step": step,
             "phase": self._phase(step),
-            **observe(self._controller, self._scores, scored, vectors, tokens),
+            **outcome,
             "truncated": float(np.mean([one.truncated for one in ordered])),
             "seconds": seconds,
         }
         self._run.append_evaluation(row)
+        self._keep_held_out(step, ordered, scored, vectors)
         self._latest = f"accuracy {row['accuracy']:.2f}, calls {row['calls']:.2f}"
         shown = ("accuracy", "calls", "economy", "response_tokens", "truncated", "archive_size")
         return {name: float(row[name]) for name in (*shown, "hypervolume")}
@@ -204,6 +226,26 @@ class Brain:
         }
         with self._exchange.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
+
+    def _keep_held_out(
+        self,
+        step: int,
+        ordered: Sequence[Rollout],
+        scored: Sequence[Scored],
+        vectors: NDArray[np.float64],
+    ) -> None:
+        """Record the held-out prompts whose rollouts come with their text, a group each."""
+        for name in dict.fromkeys(one.prompt_id for one in ordered if one.transcript is not None):
+            rows = [at for at, one in enumerate(ordered) if one.prompt_id == name]
+            self._run.append_trajectories(
+                judged(
+                    self._controller,
+                    [one.transcript for one in (ordered[at] for at in rows) if one.transcript],
+                    [scored[at] for at in rows],
+                    vectors[rows],
+                    step=step,
+                )
+            )
 
     def _phase(self, step: int) -> str:
         if step == 0:

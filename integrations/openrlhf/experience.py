@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import ray
@@ -13,6 +14,7 @@ from paretopo_core.integrations.openrlhf.rollouts import (
     Rollout,
     UnexpectedOpenRLHF,
     rollouts_of,
+    transcript_of,
 )
 
 # What OpenRLHF's arguments call the estimator. It knows no such name, so it neither subtracts a
@@ -58,14 +60,17 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
         """Number of every sample in the order of the experiences; the rollouts by prompt group."""
         order = [number for experience in experiences for number in experience.index]
         points = self.args.rollout.n_samples_per_prompt
+        kept = self.args.paretopo.trajectories * points
         flat: list[Rollout | None] = [None] * len(order)
-        rows: list[Rollout] = []
         for experience in experiences:
             if ECONOMY not in experience.info:
                 raise UnexpectedOpenRLHF("a sample reached the update without being scored")
-            rows += rollouts_of(experience)
-        for number, rollout in zip(order, rows, strict=True):
-            flat[number] = rollout
+            rollouts = zip(experience.index, rollouts_of(experience), strict=True)
+            for row, (number, rollout) in enumerate(rollouts):
+                flat[number] = rollout
+                if number < kept:
+                    wrote = transcript_of(experience, row, self.tokenizer)
+                    flat[number] = replace(rollout, transcript=wrote)
         if len(flat) % points or any(one is None for one in flat):
             raise UnexpectedOpenRLHF(f"{len(flat)} samples do not make groups of {points}")
         whole = [one for one in flat if one is not None]

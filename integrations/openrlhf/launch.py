@@ -62,6 +62,7 @@ def run_command(
         steps=config.optimiser.steps,
         evaluate_every=config.evaluation.every,
         scales_learning_rate=config.paretopo.multiplier_on == "learning_rate",
+        trajectories=config.run.trajectories,
         resuming=resuming,
         rehearsal=str(run.path.resolve() / "rehearsal") if rehearsal else "",
     )

@@ -112,7 +112,7 @@ def _controller(run: RunFolder) -> str:
     rows = _by_step(run.path / "rehearsal" / "advantages.jsonl")
     count = 0
     for row in rows.values():
-        controller = ParetoPO(run.config.paretopo, steps_per_epoch=None)
+        controller = ParetoPO(run.config.paretopo, steps=run.config.optimiser.steps)
         controller.load_state_dict(row["before"])
         wanted = controller.advantages(np.array(row["vectors"])) - np.array(row["punished"])
         _demand(

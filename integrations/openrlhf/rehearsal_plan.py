@@ -52,7 +52,9 @@ def rehearsed(config: RunConfig, *, steps: int | None = None) -> RunConfig:
         small |= {"max_length": 0, "overlong_buffer": min(cluster.overlong_buffer, tokens // 2)}
     small_optimiser = replace(optimiser, **sized)
     half = max(1, count // 2)
-    first = _first_stage(config, small_optimiser.prompts_per_step)
+    first = min(_first_stage(config, small_optimiser.prompts_per_step), half)
+    if config.paretopo.stage1_steps == "all":
+        first = count
     model = config.model
     if model.path != TINY:
         model = replace(model, path=f"{SMALL}{model.path}", layers=2, width=64, heads=2)
@@ -62,7 +64,7 @@ def rehearsed(config: RunConfig, *, steps: int | None = None) -> RunConfig:
         openrlhf=replace(cluster, **small),
         optimiser=small_optimiser,
         # Both stages are crossed where the configuration has two.
-        paretopo=replace(config.paretopo, stage1_steps=min(first, half)),
+        paretopo=replace(config.paretopo, stage1_steps=first),
         evaluation=replace(config.evaluation, every=min(config.evaluation.every, half)),
         run=replace(config.run, checkpoint_every=min(config.run.checkpoint_every, half)),
     )
@@ -77,9 +79,9 @@ def rehearsed_options(words: Sequence[str]) -> list[str]:
 def _first_stage(config: RunConfig, prompts_per_step: int) -> int:
     """Steps of stage 1; a pass over a file counts as endless here."""
     given = config.paretopo.stage1_steps
-    if given != "epoch":
-        return int(given)
-    if config.openrlhf.prompts != FROM_TASK or not config.task.is_made_up:
+    if isinstance(given, int):
+        return given
+    if given == "all" or config.openrlhf.prompts != FROM_TASK or not config.task.is_made_up:
         return config.optimiser.steps
     return max(1, config.task.prompts // prompts_per_step)
 

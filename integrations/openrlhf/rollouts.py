@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from paretopo_core.training.transcripts import Transcript, answer_text, of_tokens
+
 # What every agent must say about every rollout, in the extra_logs of its last turn.
 CORRECT, CALLS = "correct", "calls"
 # What is added to it here.
@@ -35,6 +37,7 @@ class Rollout:
         economy: As the brain scored it; 0 before.
         tokens: Tokens that the policy wrote.
         truncated: Did it end for want of room?
+        transcript: What it wrote, for those whose text is kept.
     """
 
     prompt_id: str
@@ -44,6 +47,7 @@ class Rollout:
     economy: float = 0.0
     tokens: int = 0
     truncated: bool = False
+    transcript: Transcript | None = None
 
 
 def label_fields(label: Any) -> dict[str, Any]:
@@ -127,3 +131,19 @@ def rollouts_of(experience: Any) -> list[Rollout]:
         )
         for prompt, label, correct, calls, paid, tokens, cut in rows
     ]
+
+
+def transcript_of(experience: Any, row: int, tokenizer: Any) -> Transcript:
+    """What one row of an OpenRLHF `Experience` wrote."""
+    own = experience.action_mask[row].bool().tolist()  # of every token but the first
+    tokens = experience.sequences[row].tolist()[1:]
+    there = int(experience.attention_mask[row].sum()) - 1  # padding stands on the right
+    start = own.index(True) if any(own) else there
+    return Transcript(
+        prompt=experience.prompts[row],
+        answer=answer_text(label_fields(experience.labels[row]).get("answer", "")),
+        segments=of_tokens(
+            tokens[start:there], own[start:there], tokenizer.decode, tokenizer.eos_token
+        ),
+        truncated=bool(experience.truncated[row]),
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from openrlhf.trainer import ppo_trainer
 from openrlhf.utils.logging_utils import init_logger
 
 from paretopo_core.integrations.openrlhf.experience import ParetoExperienceMaker
-from paretopo_core.integrations.openrlhf.rollouts import rollouts_of
+from paretopo_core.integrations.openrlhf.rollouts import Rollout, rollouts_of, transcript_of
 from paretopo_core.integrations.openrlhf.samples import ParetoSamplesGenerator
+from paretopo_core.training.transcripts import spread
 
 logger = init_logger(__name__)
 
@@ -93,13 +95,27 @@ class ParetoTraining:
             "n_samples_per_prompt": self.args.eval.n_samples_per_prompt,
         }
         samples = self.samples_generator.generate_eval_samples(**sampling)
-        rollouts = [one for sample in samples for one in rollouts_of(sample)]
         seconds = time.perf_counter() - began
+        rollouts = self._transcribed(samples)
         outcome = ray.get(self._brain.observe.remote(step, rollouts, seconds))
         logger.info(f"step {step} of {self.args.paretopo.steps}, held out: {_shown(outcome)}")
         for tracker in (self.wandb_logger, self.tensorboard_logger):  # type: ignore[attr-defined]
             if tracker is not None:
                 tracker.log_eval(step, outcome)
+
+    def _transcribed(self, samples: list[Any]) -> list[Rollout]:
+        """Held-out rollouts, the same questions each time with what was written."""
+        rollouts = [one for sample in samples for one in rollouts_of(sample)]
+        names = sorted({one.prompt_id for one in rollouts})
+        kept = {names[at] for at in spread(len(names), self.args.paretopo.trajectories)}
+        rows = [(sample, row) for sample in samples for row in range(len(sample.prompts))]
+        tokenizer = self.tokenizer  # type: ignore[attr-defined]
+        return [
+            replace(one, transcript=transcript_of(sample, row, tokenizer))
+            if one.prompt_id in kept
+            else one
+            for one, (sample, row) in zip(rollouts, rows, strict=True)
+        ]
 
     def _note_weights(self, step: int) -> None:
         """A rehearsal compares what is trained with what the engines compute with."""

@@ -11,9 +11,12 @@ from transformers import TrainerCallback
 
 from paretopo_core.integrations.trl.rewards import CallRewards
 from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo_core.training.jsonl import Row
 from paretopo_core.training.outcomes import averages, observe
-from paretopo_core.training.records import Row, RunFolder
+from paretopo_core.training.records import RunFolder
 from paretopo_core.training.rewards.scoring import Scored
+from paretopo_core.training.trajectories import Group
+from paretopo_core.training.transcripts import Transcript, judged, spread
 
 
 class Evaluations(TrainerCallback):
@@ -46,6 +49,8 @@ class Evaluations(TrainerCallback):
         earlier = run.evaluations()
         self.latest: Row | None = earlier[-1] if earlier else None
         self._rollouts: dict[int, tuple[Scored, NDArray[np.float64], int]] = {}
+        self._kept = set(spread(run.config.evaluation.prompts, run.config.run.trajectories))
+        self._wrote: dict[int, Transcript] = {}  # by row, those that are kept
         self._started = time.perf_counter()
 
     def on_train_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
@@ -64,28 +69,46 @@ class Evaluations(TrainerCallback):
         rollouts = zip(self._rewards.scored, trainer.rewards, trainer.response_tokens, strict=True)
         for scored, vector, tokens in rollouts:
             self._rollouts.setdefault(scored.row, (scored, vector, int(tokens)))
+        rows = [one.row for one in self._rewards.scored]
+        kept = [number for number, row in enumerate(rows) if row in self._kept]
+        for number, transcript in zip(kept, trainer.transcripts(kept), strict=True):
+            self._wrote.setdefault(rows[number], transcript)
 
     def on_evaluate(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
         """Hand the outcome to the controller and record it."""
         collected = list(self._rollouts.values())
         scored = [one for one, _, _ in collected]
+        row, vectors = observe(
+            self._trainer.controller,
+            self._rewards,
+            scored,
+            np.array([vector for _, vector, _ in collected]),
+            [tokens for _, _, tokens in collected],
+        )
         self.latest = {
             "step": state.global_step,
             "phase": self._phase(state),
-            **observe(
-                self._trainer.controller,
-                self._rewards,
-                scored,
-                np.array([vector for _, vector, _ in collected]),
-                [tokens for _, _, tokens in collected],
-            ),
+            **row,
             "seconds": time.perf_counter() - self._started,
         }
-        if state.is_world_process_zero:
-            self._run.append_evaluation(self.latest)
+        if not state.is_world_process_zero:
+            return
+        self._run.append_evaluation(self.latest)
+        for one, vector in zip(scored, vectors, strict=True):
+            if one.row in self._wrote:
+                wrote = self._wrote[one.row]
+                self._run.append_trajectories(
+                    judged(
+                        self._trainer.controller,
+                        [wrote],
+                        [one],
+                        vector[None],
+                        step=state.global_step,
+                    )
+                )
 
     def _begin(self) -> None:
-        self._rollouts = {}
+        self._rollouts, self._wrote = {}, {}
         self._started = time.perf_counter()
 
     def _phase(self, state: Any) -> str:
@@ -124,10 +147,15 @@ class Steps(TrainerCallback):
         self, _args: Any, state: Any, _control: Any, logs: dict[str, float] | None = None, **_: Any
     ) -> None:
         """Record the step that TRL just logged."""
-        if logs is None or "loss" not in logs or not state.is_world_process_zero:
+        if logs is None or "loss" not in logs:
             return  # an evaluation, or the summary at the end
         trainer, controller = self._trainer, self._trainer.controller
         groups = trainer.rewards.reshape(*trainer.advantages.shape, -1)
+        kept = self._judged(state.global_step, groups)
+        if not state.is_world_process_zero:
+            return
+        for group in kept:
+            self._run.append_trajectories(group)
         self._run.append_step(
             {
                 "step": state.global_step,
@@ -144,3 +172,21 @@ class Steps(TrainerCallback):
                 "rank_histogram": controller.rank_histogram(groups),
             }
         )
+
+    def _judged(self, step: int, groups: NDArray[np.float64]) -> list[Group]:
+        """The first groups of the step, with what they wrote."""
+        trainer, points = self._trainer, groups.shape[1]
+        count = min(self._run.config.run.trajectories, len(groups))
+        wrote = trainer.transcripts(range(count * points))
+        scored = self._rewards.scored
+        return [
+            judged(
+                trainer.controller,
+                wrote[at * points : (at + 1) * points],
+                scored[at * points : (at + 1) * points],
+                groups[at],
+                step=step,
+                advantages=trainer.advantages[at].tolist(),
+            )
+            for at in range(count)
+        ]

@@ -35,6 +35,7 @@ from paretopo_core.training.tasks.environment import Environment, environment_of
 from paretopo_core.training.tasks.task import Task
 
 _NO_STEP = -1  # every record is after it
+_OPTIMISERS = {"adamw": "adamw_torch_fused", "sgd": "sgd"}  # in Hugging Face's names
 _EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short
 
 
@@ -94,6 +95,7 @@ def _train(
         controller = ParetoPO(
             config.paretopo,
             steps_per_epoch=math.ceil(len(task.training) / config.optimiser.prompts_per_step),
+            steps=config.optimiser.steps,
         )
         if done is not None:
             state = checkpoints.state(done)
@@ -182,6 +184,7 @@ def _arguments(
         num_generations=optimiser.group_size,
         num_generations_eval=1,
         max_steps=optimiser.steps,
+        optim=_OPTIMISERS[optimiser.method],
         learning_rate=optimiser.learning_rate,
         lr_scheduler_type="constant",
         weight_decay=optimiser.weight_decay,

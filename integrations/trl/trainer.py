@@ -9,7 +9,7 @@ a change in TRL stops the run with `UnexpectedTRL` instead of training on someth
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,7 +19,9 @@ from accelerate.utils import gather_object
 from numpy.typing import NDArray
 from trl import GRPOTrainer
 
+from paretopo_core.integrations.trl.generated import Generated
 from paretopo_core.training.paretopo import ParetoPO
+from paretopo_core.training.transcripts import Transcript
 
 
 class UnexpectedTRL(RuntimeError):
@@ -39,6 +41,7 @@ class ParetoAdvantages:
             not counted.
         advantages: (groups, points) float64 of the latest training batch.
         prompt_names: Column "id" of every rollout of the latest batch, or its prompt.
+        generated: What this process generated in the latest batch.
     """
 
     controller: ParetoPO
@@ -46,11 +49,17 @@ class ParetoAdvantages:
     response_tokens: NDArray[np.int64]
     advantages: NDArray[np.float64]
     prompt_names: list[str]
+    generated: Generated
 
-    def _calculate_rewards(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def _calculate_rewards(
+        self, inputs: Any, prompts: Any, completions: Any, *args: Any, **kwargs: Any
+    ) -> Any:
         # Cleared first: should TRL stop calling this method, the next batch finds nothing.
         self.rewards = np.empty((0, 0))
-        matrix = super()._calculate_rewards(inputs, *args, **kwargs)  # type: ignore[misc]
+        matrix = super()._calculate_rewards(  # type: ignore[misc]
+            inputs, prompts, completions, *args, **kwargs
+        )
+        self.generated = Generated(list(inputs), list(completions))
         self.prompt_names = gather_object([_name(row) for row in inputs])
         self.rewards = self._checked(matrix, len(inputs))
         return matrix
@@ -61,12 +70,31 @@ class ParetoAdvantages:
         if self.rewards.shape[0] == 0:
             raise UnexpectedTRL("TRL scored completions without calling _calculate_rewards")
         self.response_tokens = self._written(out)
+        self.generated.tokens = out["completion_ids"]
+        self.generated.mask = out["completion_mask"]
+        self.generated.written = out.get("tool_mask")
         if self.model.training:  # type: ignore[attr-defined]
             groups = self._grouped(self.num_generations)  # type: ignore[attr-defined]
             self.advantages = self.controller.advantages(groups)
             out["advantages"] = self._local(out.get("advantages"), len(inputs))
             self._relog()
         return out
+
+    def transcripts(self, rows: Sequence[int]) -> list[Transcript]:
+        """What these rollouts of the latest batch wrote, those of all processes counted.
+
+        To be called in every process.
+        """
+        local = len(self.generated.inputs)
+        start = self.accelerator.process_index * local  # type: ignore[attr-defined]
+        most = self.max_completion_length  # type: ignore[attr-defined]
+        own = {
+            row: self.generated.transcript(row - start, self.processing_class, most)  # type: ignore[attr-defined]
+            for row in rows
+            if 0 <= row - start < local
+        }
+        known = {row: one for part in gather_object([own]) for row, one in part.items()}
+        return [known[row] for row in rows]
 
     def _checked(self, matrix: Any, local_rows: int) -> NDArray[np.float64]:
         """The gathered rewards as float64; refuses other shapes, and NaN by name."""

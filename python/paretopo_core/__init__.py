@@ -4,6 +4,7 @@ from paretopo_core._core import __version__
 from paretopo_core.advantage import pareto_advantage
 from paretopo_core.archive import ParetoArchive
 from paretopo_core.crowding import crowding_distance
+from paretopo_core.expected_hypervolume import expected_hypervolume, hypervolume_advantage
 from paretopo_core.fronts import is_nondominated, pareto_rank
 from paretopo_core.hypervolume import hv_contributions, hypervolume, hypervolume_gradient
 from paretopo_core.isa import get_isa, set_isa
@@ -14,10 +15,12 @@ __all__ = [
     "ParetoArchive",
     "__version__",
     "crowding_distance",
+    "expected_hypervolume",
     "get_isa",
     "get_num_threads",
     "hv_contributions",
     "hypervolume",
+    "hypervolume_advantage",
     "hypervolume_gradient",
     "is_nondominated",
     "pareto_advantage",

@@ -102,6 +102,34 @@ class Batch:
         corner = vector_of(ref, self.objectives, "ref", scalar=True)
         return corner if self.signs is None else corner * self.signs
 
+    def references(self, ref: Any) -> tuple[Any, int, bool]:
+        """One reference point in host memory, or one for each group beside the points.
+
+        Returns the array, where it begins, and whether it has one for each group. On a GPU nobody
+        looks whether those are finite: the host would have to wait.
+        """
+        is_there = self.is_on_gpu and (is_tensor(ref) or _cuda_arrays.speaks(ref))
+        if not is_there or len(ref.shape) < 2:
+            ref = numbers_of(ref, "ref")
+            if ref.ndim < 2:
+                corner = self.reference(ref)
+                return corner, host_address(corner), False
+            if not np.isfinite(ref).all():
+                raise ValueError(f"ref must be finite, got {ref[~np.isfinite(ref)][0]}")
+        expected = (*self.leading, self.objectives)
+        given = tuple(ref.shape)
+        fits = len(given) <= len(expected) and given[-1] == expected[-1]
+        pairs = zip(reversed(given), reversed(expected), strict=False)
+        if not fits or any(ours not in (1, theirs) for ours, theirs in pairs):
+            raise ValueError(
+                f"ref must be a number, shape ({self.objectives},), or {expected} for one to each "
+                f"group, got shape {given}"
+            )
+        corners = self.library.doubles_of(ref, expected, self.values)
+        if self.signs is not None:
+            corners = self.library.turned(corners, self.signs)
+        return corners, self.address(corners), True
+
     def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
         """Uninitialised output beside the points: same library, same device."""
         return self.library.empty(shape, dtype, self.values)

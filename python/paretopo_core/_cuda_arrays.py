@@ -73,6 +73,14 @@ def empty(shape: tuple[int, ...], dtype: str, beside: Any) -> Any:
         return _library(beside).empty(shape, dtype)
 
 
+def doubles_of(numbers: Any, shape: tuple[int, ...], beside: Any) -> Any:
+    """Contiguous float64 on the same device, broadcast."""
+    library = _library(beside)
+    with beside.device:
+        array = library.asarray(numbers).astype("float64")
+        return library.ascontiguousarray(library.broadcast_to(array, shape))
+
+
 def address(array: Any) -> int:
     """Where the first element lives, in device memory."""
     return int(array.__cuda_array_interface__["data"][0])

@@ -37,6 +37,11 @@ def empty(shape: tuple[int, ...], dtype: str, _beside: np.ndarray) -> np.ndarray
     return np.empty(shape, dtype)
 
 
+def doubles_of(numbers: np.ndarray, shape: tuple[int, ...], _beside: np.ndarray) -> np.ndarray:
+    """Contiguous float64, broadcast."""
+    return np.ascontiguousarray(np.broadcast_to(numbers, shape), dtype=np.float64)
+
+
 def address(array: np.ndarray) -> int:
     """Where the first element lives."""
     return _core.address(array)

@@ -43,6 +43,13 @@ def empty(shape: tuple[int, ...], dtype: str, beside: Any) -> Any:
     return torch.empty(shape, dtype=getattr(torch, dtype), device=beside.device)
 
 
+def doubles_of(numbers: Any, shape: tuple[int, ...], beside: Any) -> Any:
+    """Contiguous float64 on the same device, broadcast."""
+    torch = _torch()
+    tensor = torch.as_tensor(numbers).detach().to(beside.device, torch.float64)
+    return tensor.expand(shape).contiguous()
+
+
 def address(array: Any) -> int:
     """Where the first element lives, in host or device memory."""
     return int(array.data_ptr())

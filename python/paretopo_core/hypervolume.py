@@ -62,7 +62,7 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
     refused = _core.hypervolume(
         view, host_address(corner), batch.address(volumes), batch.address(scratch)
     )
-    _refuse(refused, batch)
+    refuse_value(refused, batch)
     return volumes[()] if isinstance(volumes, np.ndarray) else volumes
 
 
@@ -106,7 +106,7 @@ def hypervolume_gradient(
     refused = _core.hypervolume_gradient(
         batch.view(), host_address(corner), batch.address(gradient)
     )
-    _refuse(refused, batch)
+    refuse_value(refused, batch)
     return gradient if batch.signs is None else batch.library.turned(gradient, batch.signs)
 
 
@@ -159,11 +159,11 @@ def hv_contributions(
     refused = _core.hv_contributions(
         batch.view(), host_address(corner), bool(ignore_dominated), batch.address(contributions)
     )
-    _refuse(refused, batch)
+    refuse_value(refused, batch)
     return contributions
 
 
-def _refuse(index: int, batch: Batch) -> None:
+def refuse_value(index: int, batch: Batch, name: str = "points") -> None:
     """Name the value that has no place in a volume."""
     if index < 0:
         return
@@ -171,6 +171,6 @@ def _refuse(index: int, batch: Batch) -> None:
     value = float(batch.values[at]) * (1.0 if batch.signs is None else batch.signs[at[-1]])
     why = "is NaN" if value != value else f"is {value}, an infinite volume"
     raise ValueError(
-        f"points must be numbers, finite on the better side, but points{list(at)} {why}; "
+        f"{name} must be numbers, finite on the better side, but {name}{list(at)} {why}; "
         "leave such points out with mask="
     )

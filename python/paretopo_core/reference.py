@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,57 @@ def hv_contributions(
         return result
 
     return _each_set(contributions, points, mask, np.float64, missing=0.0)
+
+
+def expected_hypervolume(
+    points: Array, ref: Array, k: int, *, maximise: Maximise = True, mask: Array | None = None
+) -> Array:
+    """Take the mean hypervolume of all subsets of k points."""
+
+    def expected(group: Array, corner: Array) -> float:
+        volume = _volumes_of_subsets(group, corner, maximise)
+        everyone = range(len(group))
+        return _mean([volume(s) for s in combinations(everyone, min(k, len(group)))])
+
+    pairs = zip(_sets(points, mask), _corners(points, ref), strict=True)
+    volumes = [expected(group[keep], corner) for (group, keep), corner in pairs]
+    return np.array(volumes, dtype=np.float64).reshape(points.shape[:-2])
+
+
+def hypervolume_advantage(
+    rewards: Array,
+    ref: Array,
+    *,
+    k: int = 1,
+    center: str = "exact",
+    mask: Array | None = None,
+) -> Array:
+    """Take what each point adds to k - 1 of the others, less what one more point would.
+
+    Both are means over all subsets of the others.
+    """
+
+    def advantages(group: Array, corner: Array) -> Array:
+        n, drawn = len(group), min(k, len(group))
+        volume = _volumes_of_subsets(group, corner, True)
+        marginal, baseline = np.zeros(n), np.zeros(n)
+        for i in range(n):
+            others = [j for j in range(n) if j != i]
+            fewer = list(combinations(others, drawn - 1))
+            marginal[i] = _mean([volume((*s, i)) - volume(s) for s in fewer])
+            if drawn < n:
+                as_many = _mean([volume(s) for s in combinations(others, drawn)])
+                baseline[i] = as_many - _mean([volume(s) for s in fewer])
+        if center in ("exact", "std"):
+            marginal = marginal - baseline
+        return marginal if center in ("exact", "none") else _centred(marginal, center)
+
+    result = np.zeros(rewards.shape[:-1], dtype=rewards.dtype)
+    flat = result.reshape(math.prod(rewards.shape[:-2]), rewards.shape[-2])
+    triples = zip(flat, _sets(rewards, mask), _corners(rewards, ref), strict=True)
+    for out, (group, keep), corner in triples:
+        out[keep] = advantages(group[keep].astype(np.float64), corner)
+    return result
 
 
 def crowding_distance(points: Array, *, mask: Array | None = None) -> Array:
@@ -204,6 +255,32 @@ def _sides(group: Array, ref: Array, maximise: Maximise) -> Array:
     signs = np.where(np.broadcast_to(np.asarray(maximise), group.shape[1]), 1.0, -1.0)
     sides = group.astype(np.float64) * signs - np.asarray(ref, dtype=np.float64) * signs
     return np.asarray(sides[(sides > 0).all(axis=1)])
+
+
+def _volumes_of_subsets(
+    group: Array, ref: Array, maximise: Maximise
+) -> Callable[[tuple[int, ...]], float]:
+    """The hypervolume of points by their indices, each computed once."""
+    known: dict[tuple[int, ...], float] = {}
+
+    def volume(subset: tuple[int, ...]) -> float:
+        key = tuple(sorted(subset))
+        if key not in known:
+            known[key] = float(hypervolume(group[list(key)], ref, maximise=maximise))
+        return known[key]
+
+    return volume
+
+
+def _mean(numbers: list[float]) -> float:
+    return math.fsum(numbers) / len(numbers)
+
+
+def _corners(points: Array, ref: Array) -> Array:
+    """One reference point for each set."""
+    shape = (*points.shape[:-2], points.shape[-1])
+    corners = np.broadcast_to(np.asarray(ref, dtype=np.float64), shape)
+    return corners.reshape(math.prod(points.shape[:-2]), points.shape[-1])
 
 
 def _sets(points: Array, mask: Array | None) -> list[tuple[Array, Array]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,13 +15,17 @@ from paretopo_core.integrations.openrlhf.chat_tools import calls_in, result_fram
 from paretopo_core.integrations.openrlhf.prepare import _rows
 from paretopo_core.integrations.openrlhf.rollouts import (
     BadRollout,
+    Rollout,
     checked_logs,
     prompt_id,
+    transcript_of,
 )
 from paretopo_core.training.config import loads
 from paretopo_core.training.keys import ConfigError
 from paretopo_core.training.paretopo import ParetoPO
 from paretopo_core.training.records import RunFolder
+from paretopo_core.training.trajectories import Segment
+from paretopo_core.training.transcripts import Transcript
 
 # ---- prompts of a file ---------------------------------------------------------------------------
 
@@ -127,6 +132,58 @@ def test_the_brain_gives_the_controllers_advantages(tmp_path):
     assert first["accuracy"] == 0.5
     assert first["rank_histogram"] == [1, 1, 2]
     assert first["kept"] == 1.0
+
+
+def test_the_brain_keeps_what_comes_with_its_text(tmp_path):
+    brain, run = brain_of(tmp_path)
+    wrote = Transcript("why?", "42", (Segment("model", "42"),), truncated=False)
+    first = [replace(one, transcript=wrote) for one in scored(brain, group([1, 2], [1, 0]))]
+    given = brain.advantages([first, scored(brain, group([0, 1], [1, 1]))])
+    assert list(run.trajectories()) == []  # a step that is not recorded leaves nothing
+    brain.record_step(1, {})
+    held_out = [*group([2, 0], [1, 0]), Rollout("other", "two", 1.0, 3)]
+    brain.observe(1, [replace(one, transcript=wrote) for one in held_out[:2]] + held_out[2:], 1.0)
+    trained, asked = run.trajectories()
+    assert (trained.id, trained.kind, trained.prompt, trained.answer) == ("q", "one", "why?", "42")
+    assert (trained.step, trained.stage, trained.held_out) == (1, 1, False)
+    assert [one.advantage for one in trained.rollouts] == given[0]
+    assert [one.rank for one in trained.rollouts] == [0, 1]
+    assert [one.rewards for one in trained.rollouts] == [(1, 1), (0, first[1].economy)]
+    assert [one.gated for one in trained.rollouts] == [(1, 1), (0, 0)]
+    assert [one.calls for one in trained.rollouts] == [1, 2]
+    assert (asked.id, asked.held_out, asked.step) == ("q", True, 1)
+    assert [(one.solved, one.calls, one.rank) for one in asked.rollouts] == [
+        (True, 2, None),
+        (False, 0, None),
+    ]
+    brain.restore(None)
+    assert list(run.trajectories()) == []
+
+
+def test_samples_become_transcripts():
+    torch = pytest.importorskip("torch")
+    # <prompt>, a call, its answer, the rest; the second row is shorter and padded on its right.
+    texts = ["why?", "<call>{}</call>", "<tool>1</tool>", "so 42<end>"]
+    pieces = dict(enumerate(["<pad>", *texts]))
+    tokenizer = SimpleNamespace(
+        decode=lambda tokens: "".join(pieces[token] for token in tokens), eos_token="<end>"
+    )
+    experience = SimpleNamespace(
+        prompts=["why?", "why?"],
+        labels=['{"id": "q", "answer": [4, 2]}', "42"],
+        sequences=torch.tensor([[1, 2, 3, 4], [1, 4, 0, 0]]),
+        attention_mask=torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]]),
+        action_mask=torch.tensor([[1, 0, 1], [1, 0, 0]]),
+        truncated=torch.tensor([False, True]),
+    )
+    whole, short = (transcript_of(experience, row, tokenizer) for row in (0, 1))
+    segments = (
+        Segment("call", "<call>{}</call>"),
+        Segment("tool", "<tool>1</tool>"),
+        Segment("model", "so 42"),
+    )
+    assert whole == Transcript("why?", "4 | 2", segments, truncated=False)
+    assert short == Transcript("why?", "42", segments[2:], truncated=True)
 
 
 def test_groups_that_differ_in_calls_alone_are_kept_and_equal_ones_are_not(tmp_path):

@@ -53,6 +53,7 @@ def test_the_tiny_policy_is_rehearsed_as_it_stands():
 
 def test_a_run_without_stage_1_stays_without():
     assert rehearsed(loads("[paretopo]\nstage1_steps = 0")).paretopo.stage1_steps == 0
+    assert rehearsed(loads("[paretopo]\nstage1_steps = 'all'")).paretopo.stage1_steps == 4
 
 
 def test_sleeping_is_left_to_gpus():

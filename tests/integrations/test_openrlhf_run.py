@@ -39,6 +39,27 @@ def tensorboard(run: RunFolder) -> dict[str, dict[int, float]]:
     }
 
 
+def check_trajectories(run: RunFolder) -> None:
+    """What was kept of a run of four steps says what was generated, scored and trained on."""
+    groups = list(run.trajectories())
+    trained = [group for group in groups if not group.held_out]
+    assert [group.step for group in trained] == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert [group.stage for group in trained] == [1, 1, 1, 1, 2, 2, 2, 2]
+    assert {group.step for group in groups if group.held_out} == {0, 2, 4}
+    given = {row["step"]: row for row in exchanges(run)}
+    for at, group in enumerate(trained):
+        row, place = given[group.step], at % 2
+        assert [one.advantage for one in group.rollouts] == row["advantages"][place]
+        assert [list(one.rewards) for one in group.rollouts] == row["vectors"][place]
+    for group in groups:
+        assert "<|user|>" in group.prompt
+        for one in group.rollouts:
+            kinds = [segment.kind for segment in one.segments]
+            assert one.calls <= kinds.count("tool")
+            assert not one.solved or one.segments[-1].text.endswith(group.answer)
+    assert any(one.calls for group in groups for one in group.rollouts)
+
+
 @pytest.mark.openrlhf_short
 def test_a_synchronous_run_crosses_both_stages(new_run):
     run = new_run()
@@ -56,6 +77,7 @@ def test_a_synchronous_run_crosses_both_stages(new_run):
         assert logged["train/paretopo/stage"][step] == row["stage"]
         assert logged["train/paretopo/multiplier"][step] == pytest.approx(row["multiplier"])
         assert row["generated_groups"] == 4
+    check_trajectories(run)
     for row in run.evaluations():
         assert logged["eval/accuracy"][row["step"]] == pytest.approx(row["accuracy"])
 

@@ -32,6 +32,7 @@ from paretopo_core.training.tools.python_interpreter import (  # noqa: E402
     PythonInterpreter,
 )
 from paretopo_core.training.tools.search import Document  # noqa: E402
+from paretopo_core.training.trajectories import Segment  # noqa: E402
 
 PROGRAM = "```python\nprint(6*7)\n```\n"
 
@@ -268,6 +269,17 @@ def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
         for ids, mask, count in zip(out["completion_ids"], out["tool_mask"], counts, strict=True):
             hidden = tokenizer.decode(ids[mask == 0], skip_special_tokens=True)
             assert hidden == ("\n42\n```\n" if count else "")
+    wrote = trainer.transcripts(range(16))
+    for scored, one in zip(rewards.scored, wrote, strict=True):
+        assert (one.prompt, one.answer) == (prompt, "42")
+        kinds = [segment.kind for segment in one.segments]
+        assert kinds.count("tool") == kinds.count("call") == scored.calls
+        assert not scored.calls or Segment("tool", "\n42\n```\n") in one.segments
+        if scored.solved:
+            assert kinds[-1] == "model"
+            assert one.segments[-1].text.split("```\n")[-1].strip() == "42"
+            assert not one.truncated
+    assert [wrote[5], wrote[2]] == trainer.transcripts([5, 2])
     assert trainer.advantages.shape == (1, 16)
     assert (trainer.advantages != 0).any()
 

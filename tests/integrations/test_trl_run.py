@@ -10,7 +10,10 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import paretopo_core
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
@@ -20,7 +23,9 @@ from safetensors.torch import load_file  # noqa: E402
 from paretopo_core.integrations.trl.train import train  # noqa: E402
 from paretopo_core.training.config import loads  # noqa: E402
 from paretopo_core.training.keys import ConfigError  # noqa: E402
+from paretopo_core.training.paretopo import ParetoPO  # noqa: E402
 from paretopo_core.training.records import RunFolder  # noqa: E402
+from paretopo_core.training.trajectories import Segment  # noqa: E402
 
 SMALL = """
 seed = 3
@@ -89,6 +94,7 @@ def without_time(rows: list[dict[str, object]]) -> list[dict[str, object]]:
 def assert_same_result(run: RunFolder, other: RunFolder) -> None:
     assert without_time(run.steps()) == without_time(other.steps())
     assert without_time(run.evaluations()) == without_time(other.evaluations())
+    assert list(run.trajectories()) == list(other.trajectories())
     mine, theirs = (load_file(one.model / "model.safetensors") for one in (run, other))
     assert mine.keys() == theirs.keys()
     for name, tensor in mine.items():
@@ -126,6 +132,48 @@ def test_records_say_what_happened(uninterrupted):
     assert evaluations[0]["multiplier"] == 1.0
     assert evaluations[0]["accuracy"] > 0.5, "the warm-up taught too little to test anything"
     assert any(row["informative"] > 0 for row in steps)
+
+
+def test_trajectories_say_what_was_written_and_worth(uninterrupted):
+    groups = list(uninterrupted.trajectories())
+    trained = [group for group in groups if not group.held_out]
+    held_out = [group for group in groups if group.held_out]
+    # Both prompts of a step here, and two of the eight held-out questions, the same each time.
+    assert [group.step for group in trained] == [step for step in range(1, 8) for _ in range(2)]
+    assert [group.step for group in held_out] == [0, 0, 2, 2, 4, 4, 6, 6, 7, 7]
+    questions = [group.id for group in held_out]
+    assert questions == questions[:2] * 5
+    controller = ParetoPO(uninterrupted.config.paretopo)
+    for group in trained:
+        rewards = np.array([one.rewards for one in group.rollouts])
+        gated = np.array([one.gated for one in group.rollouts])
+        np.testing.assert_array_equal(gated, controller.gate(rewards))
+        ranks = paretopo_core.pareto_rank(gated[None])[0]
+        assert [one.rank for one in group.rollouts] == ranks.tolist()
+        for one in group.rollouts:
+            kinds = [segment.kind for segment in one.segments]
+            assert one.calls == kinds.count("tool") <= kinds.count("call")
+            assert one.solved == (one.rewards[0] == 1.0)
+            assert not one.solved or one.segments[-1] == Segment("model", group.answer)
+    for group in held_out:
+        assert [(one.rank, one.advantage) for one in group.rollouts] == [(None, None)]
+    # All rollouts of a step are kept here, so that they add up to its row.
+    for row, pair in zip(
+        uninterrupted.steps(), zip(trained[::2], trained[1::2], strict=True), strict=True
+    ):
+        rollouts = [one for group in pair for one in group.rollouts]
+        assert row["accuracy"] == np.mean([one.solved for one in rollouts])
+        assert row["calls"] == np.mean([one.calls for one in rollouts])
+        assert row["economy"] == pytest.approx(np.mean([one.rewards[1] for one in rollouts]))
+        assert row["stage"] == pair[0].stage
+
+
+def test_no_trajectories_are_kept_where_none_are_wanted(tmp_path):
+    settings = {"run.trajectories": 0, "optimiser.steps": 1, "warmup.steps": 1}
+    run = RunFolder.create(tmp_path, loads(SMALL, settings))
+    train(run.config, run)
+    assert list(run.trajectories()) == []
+    assert len(run.steps()) == 1
 
 
 def test_the_model_can_be_loaded_again(uninterrupted):

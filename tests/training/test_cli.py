@@ -41,7 +41,7 @@ def toml(tmp_path):
 
 
 def test_help_teaches_with_examples(capsys):
-    for command in ([], ["prepare"], ["train"], ["report"], ["serve-search"]):
+    for command in ([], ["prepare"], ["train"], ["report"], ["show"], ["serve-search"]):
         words = [*command, "--help"]
         with pytest.raises(SystemExit) as stopped:
             cli.main(words)

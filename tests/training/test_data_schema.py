@@ -121,6 +121,7 @@ def test_hostile_lines_are_refused_and_harm_nothing(tmp_path, name):
     text = refusal(path)
     assert text.startswith(f"{path}, line 2: ")
     assert len(text) < 500
+    assert ("longer than" in text) == (name == "no line breaks")
     text.encode()
 
 

@@ -9,16 +9,21 @@ from hypothesis import given
 from rollout_groups import groups, reward_vectors
 
 from paretopo_core.training.config import ParetoPOConfig
+from paretopo_core.training.estimators import ESTIMATORS
 from paretopo_core.training.paretopo import ParetoPO
 
 MIXED = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.2]]])
 
 
+RANKS = {"stage2_estimator": "pareto"}  # stage 2 as the paper has it
+EPOCH = ParetoPOConfig(stage1_steps="epoch", **RANKS)
+
+
 def controller(**switches) -> ParetoPO:
-    return ParetoPO(ParetoPOConfig(**{"stage1_steps": 2} | switches))
+    return ParetoPO(ParetoPOConfig(**RANKS | {"stage1_steps": 2} | switches))
 
 
-# ---- stages ------------------------------------------------------------------------------------
+# ---- stages -----------------------------------------------------------------------------------
 
 
 def test_the_stage_follows_the_steps():
@@ -37,7 +42,7 @@ def test_no_stage_1_starts_in_stage_2():
 
 
 def test_an_epoch_needs_its_length():
-    config = ParetoPOConfig()
+    config = ParetoPOConfig(stage1_steps="epoch")
     assert config.stage1_steps == "epoch"
     assert ParetoPO(config, steps_per_epoch=7).stage1_steps == 7
     for steps in (None, 0):
@@ -64,7 +69,7 @@ def test_the_learning_rate_factor_is_the_multiplier_of_stage_1():
     assert controller().learning_rate_factor == 1.0
 
 
-# ---- gate and filter ---------------------------------------------------------------------------
+# ---- gate and filter --------------------------------------------------------------------------
 
 
 @given(groups())
@@ -100,6 +105,25 @@ def test_the_floor_is_a_number_of_choice():
     np.testing.assert_array_equal(gated, [[1.0, -80.0], [0.0, -500.0]])
 
 
+def test_the_worst_of_the_group_is_a_floor_in_any_unit():
+    tokens = np.array([[[1.0, -80.0], [0.0, -10.0], [1.0, -300.0]], [[0.0, -9.0]] * 3])
+    brain = controller(gate_floor="worst", stage1_steps=0)
+    np.testing.assert_array_equal(brain.gate(tokens)[0, 1], [0.0, -300.0])
+    in_thousands = tokens * [1.0, 1e-3]
+    advantages = brain.advantages(tokens)
+    np.testing.assert_allclose(brain.advantages(in_thousands), advantages, atol=1e-12)
+    assert advantages[0].argmin() == 1
+
+
+def test_masked_rollouts_are_no_floor():
+    tokens = np.array([[[1.0, -80.0], [0.0, -10.0], [0.0, -5000.0]]])
+    mask = np.array([[True, True, False]])
+    brain = controller(gate_floor="worst", stage1_steps=0)
+    whole = brain.advantages(tokens, mask=mask)
+    np.testing.assert_array_equal(whole[:, :2], brain.advantages(tokens[:, :2]))
+    assert not brain.advantages(tokens, mask=np.zeros((1, 3), bool)).any()
+
+
 ALL_SOLVED = [(1.0, 1.0), (1.0, 0.5)]
 ALL_FAILED = [(0.0, 1.0), (0.0, 0.5)]
 ALL_SAME = [(1.0, 1.0), (1.0, 1.0)]
@@ -126,15 +150,15 @@ def test_which_groups_teach(switches, expected):
 
 
 def test_stage_1_can_finish_early_and_stays_finished():
-    controller = ParetoPO(ParetoPOConfig(), steps_per_epoch=5)
+    controller = ParetoPO(EPOCH, steps_per_epoch=5)
     controller.advantages(np.ones((1, 2, 2)))
     controller.finish_stage1()
-    again = ParetoPO(ParetoPOConfig(), steps_per_epoch=5)
+    again = ParetoPO(EPOCH, steps_per_epoch=5)
     again.load_state_dict(controller.state_dict())
     for one in (controller, again):
         one.advantages(np.ones((1, 2, 2)))
         assert one.stage == 2
-    longer = ParetoPO(ParetoPOConfig(), steps_per_epoch=6).state_dict()
+    longer = ParetoPO(EPOCH, steps_per_epoch=6).state_dict()
     with pytest.raises(ValueError, match="stage1_steps = 6, this one 1"):
         again.load_state_dict(longer)
 
@@ -156,7 +180,7 @@ def test_rank_histogram_counts_rollouts_after_the_gate():
     assert controller().rank_histogram(MIXED, mask=mask) == [1, 1]
 
 
-# ---- errors ------------------------------------------------------------------------------------
+# ---- errors -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(4, 2), (1, 4, 3), (2,), (1, 1, 4, 2)])
@@ -194,7 +218,7 @@ def test_rewards_are_not_changed():
     np.testing.assert_array_equal(rewards, MIXED)
 
 
-# ---- state -------------------------------------------------------------------------------------
+# ---- state ------------------------------------------------------------------------------------
 
 
 def drive(brain: ParetoPO, rng: np.random.Generator, steps: int) -> list[object]:
@@ -247,7 +271,7 @@ def test_a_state_of_another_run_is_refused(switches, message):
 
 
 def test_three_objectives_work():
-    brain = ParetoPO(ParetoPOConfig(weights=(0.5, 0.25, 0.25), stage1_steps=1))
+    brain = ParetoPO(ParetoPOConfig(weights=(0.5, 0.25, 0.25), stage1_steps=1, **RANKS))
     rewards = np.array([[[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 0, 0]]], np.float64)
     brain.observe([0.5, 0.5, 0.5])
     assert brain.advantages(rewards).shape == (1, 4)
@@ -272,3 +296,67 @@ def test_sums_that_overflow_are_refused_and_do_not_count(size):
         brain.advantages(rewards)
     assert brain.step == 0
     assert np.isfinite(controller(stage1_steps=0).advantages(rewards)).all()  # ranks do not mind
+
+
+# ---- the schedule of HV@k -----------------------------------------------------------------------
+
+
+def ks(steps, **switches):
+    brain = ParetoPO(ParetoPOConfig(**switches), steps=steps)
+    brain.observe([0.5, 0.5])
+    seen = []
+    for _ in range(steps):
+        seen.append(brain.k)
+        brain.advantages(np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.2], [0.0, 0.0]]]))
+    return seen
+
+
+def test_k_falls_in_equal_parts_of_its_stage():
+    hypervolume = {"stage2_estimator": "hypervolume", "k": (4, 2, 1)}
+    assert ks(6, stage1_steps=0, **hypervolume) == [4, 4, 2, 2, 1, 1]
+    assert ks(8, stage1_steps=2, **hypervolume) == [4, 4, 4, 4, 2, 2, 1, 1]
+    both = {"stage1_estimator": "hypervolume_gd2po", **hypervolume}
+    assert ks(6, stage1_steps=3, **both) == [4, 4, 2, 2, 1, 1]
+    first = {"stage1_estimator": "hypervolume", "k": (2, 1), **RANKS}
+    assert ks(6, stage1_steps=4, **first)[:4] == [2, 2, 1, 1]
+    assert ks(4, stage1_steps="all", **first) == [2, 2, 1, 1]
+
+
+def test_the_k_of_a_step_reaches_the_estimator():
+    brain = ParetoPO(
+        ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume", k=(3, 1)), steps=2
+    )
+    group = np.array([[[1.0, 1.0], [1.0, 0.5], [1.0, 0.2], [0.0, 0.0]]])
+    for k in (3, 1):
+        wanted = ESTIMATORS["hypervolume"](group, (0.6, 0.4), k=k)
+        np.testing.assert_array_equal(brain.advantages(group), wanted)
+
+
+def test_k_follows_the_gain_of_the_archive():
+    config = ParetoPOConfig(
+        stage1_steps=0, stage2_estimator="hypervolume", k="archive", reference="zero"
+    )
+    brain, seen = ParetoPO(config), []
+    for outcome in ([0.5, 0.5], [0.8, 0.5], [0.8, 0.6], [0.8, 0.6], [0.8, 0.6], [0.8, 0.6]):
+        brain.observe(outcome)
+        seen.append(brain.k)
+    # Gains 0.15, 0.08, 0, ...: smoothed 0.075, 0.0775, 0.03875, ...
+    assert seen == [4, 4, 4, 2, 1, 1]
+    again = ParetoPO(config)
+    again.load_state_dict(json.loads(json.dumps(brain.state_dict())))
+    assert again.k == brain.k == 1
+
+
+def test_a_schedule_needs_the_number_of_steps():
+    with pytest.raises(ValueError, match=r"k = \[4, 1\] needs steps, .* got None"):
+        ParetoPO(ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume", k=(4, 1)))
+    ParetoPO(ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume", k=2))
+
+
+def test_all_is_the_whole_run():
+    brain = ParetoPO(ParetoPOConfig(stage1_steps="all"))
+    for _ in range(3):
+        brain.advantages(np.zeros((1, 2, 2)))
+    assert brain.stage == 1
+    state = json.loads(json.dumps(brain.state_dict()))
+    ParetoPO(ParetoPOConfig(stage1_steps="all")).load_state_dict(state)

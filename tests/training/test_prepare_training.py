@@ -119,6 +119,16 @@ def test_torls_own_test_file_is_never_held_out_or_trained_on(tmp_path):
     assert published_files(SOURCES["torl"], tmp_path / "ToRL") == [train]
 
 
+def test_rows_of_test_splits_are_not_trained_on(tmp_path):
+    tests = [
+        made.search_row(number, f"Test? {number}", ["x"], split=split)
+        for number, split in enumerate(["test", "dev", "Validation"])
+    ]
+    manifest, *_ = made.prepared(tmp_path, "search_r1", [*made.search_rows(), *tests])
+    assert manifest["dropped"] == {"of a test split": 3}
+    assert manifest["kept"] == {"hotpotqa": 100, "nq": 100}
+
+
 def test_a_question_comes_once(tmp_path):
     again = [("Again?", "1"), ("again ? ", "1"), (" Again?", "2")]
     rows = [*made.torl_rows(), *(made.torl_row(None, *one) for one in again)]

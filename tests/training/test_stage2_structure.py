@@ -19,9 +19,8 @@ betas = st.floats(0, 1)
 
 
 def stage_2(rollouts, *, history=None, **switches):
-    config = ParetoPOConfig(
-        stage1_steps=0, group_filter="off", **({"gate": "none", "center": "none"} | switches)
-    )
+    paper = {"stage2_estimator": "pareto", "gate": "none", "center": "none"}
+    config = ParetoPOConfig(stage1_steps=0, group_filter="off", **(paper | switches))
     return ParetoPO(config).advantages(reward_vectors(rollouts, history=history))[0]
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -9,7 +10,11 @@ from hypothesis import strategies as st
 from rollout_groups import groups, reward_vectors
 
 from paretopo_core import pareto_rank
-from paretopo_core.training.rewards.tool_calls import CallMinimum, tool_economy
+from paretopo_core.training.config import dumps, loads
+from paretopo_core.training.methods import with_method
+from paretopo_core.training.paretopo import ParetoPO
+from paretopo_core.training.rewards.scoring import CallScores, Scored
+from paretopo_core.training.rewards.tool_calls import CallMinimum, otc_economy, tool_economy
 
 GOLDEN = [1, 0.496585, 0.246597, 0.122456, 0.060810, 0.030197]
 
@@ -172,3 +177,67 @@ def test_bad_settings_are_refused():
         CallMinimum(min_support=0)
     with pytest.raises(ValueError, match=r"alpha must be a positive number, got 0"):
         tool_economy([1], 1, 0)
+
+
+# ---- OTC ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_opt", "wanted"),
+    [
+        (0, [1, 0.809017, 0.62349, 0.5]),
+        (1, [0, 1, 0.866025, 0.707107]),
+        (2, [0, 0.866025, 1, 0.951057]),
+        (3, [0, 0.707107, 0.951057, 1]),
+    ],
+)
+def test_otc_at_three_calls_by_hand(n_opt, wanted):
+    np.testing.assert_allclose(otc_economy(range(4), n_opt, 3), wanted, atol=1e-6)
+
+
+@given(st.integers(0, 6), st.integers(0, 6), st.integers(1, 6))
+def test_otc_is_the_formula_of_its_paper(m, n, c):
+    if n == 0:
+        wanted = math.cos(m * math.pi / (2 * m + c))
+    else:
+        f = 2 * n * m / (m + n)
+        wanted = math.sin(f * math.pi / (2 * n))
+    value = otc_economy([m], n, c)[0]
+    assert value == pytest.approx(wanted, abs=1e-12)
+    assert 0.0 <= value <= 1.0
+    assert (value == 1.0) == (m == n)
+
+
+def test_otc_without_a_success_or_without_calls():
+    np.testing.assert_array_equal(otc_economy([0, 1], None, 3), [0, 0])
+    np.testing.assert_array_equal(otc_economy([0, 0], 0, 0), [1, 1])
+    with pytest.raises(ValueError, match="calls must be integers of at least 0"):
+        otc_economy([-1], 0, 3)
+
+
+def test_otc_is_chosen_by_the_configuration():
+    config = loads("[rewards]\neconomy = 'otc'\n[optimiser]\nmax_tool_calls = 3")
+    assert config.rewards.max_calls == 3
+    assert loads(dumps(config)) == config
+    scores = CallScores(config.rewards)
+    rollouts = [
+        Scored(row, "q", held_out, "one", True, row)
+        for row in range(3)
+        for held_out in (True, False)
+    ]
+    scores.learn(rollouts)
+    economy = [scores.economy_of(one) for one in rollouts if not one.held_out]
+    np.testing.assert_allclose(economy, [1, 0.809017, 0.62349], atol=1e-6)
+    held_out = [one for one in rollouts if one.held_out]
+    evaluated, _ = scores.evaluated(held_out, np.zeros((3, 2)))
+    assert evaluated[:, 1].tolist() == [1.0, 1.0, 1.0]  # each question has its own optimum
+
+
+def test_otc_grpo_trains_on_the_product():
+    """Correctness times the tool reward, standardised: nothing else reaches the advantages."""
+    controller = ParetoPO(with_method({}, "otc_grpo").paretopo)
+    solved, economy = [1, 1, 1, 0, 0], otc_economy([1, 2, 3, 1, 0], 1, 4)
+    advantages = controller.advantages([np.stack([solved, economy], axis=-1)])[0]
+    product = np.array(solved) * economy
+    wanted = (product - product.mean()) / (product.std(ddof=1) + 1e-6)
+    np.testing.assert_allclose(advantages, wanted, atol=1e-12)

@@ -15,6 +15,7 @@ from paretopo_core.integrations.trl import recording
 from paretopo_core.training import outcomes
 from paretopo_core.training.config import RECIPES, SECTIONS, RunConfig, loads
 from paretopo_core.training.keys import Key, allowed, keys
+from paretopo_core.training.trajectories import Group, Rollout
 
 TEXT = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
 TOML = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
@@ -23,8 +24,12 @@ MODULES = [
     "cluster",
     "config",
     "estimators",
+    "estimators.volume",
+    "exploration",
+    "filtering",
     "gain",
     "keys",
+    "methods",
     "paretopo",
     "recipes",
     "records",
@@ -35,6 +40,11 @@ MODULES = [
     "rewards.tool_calls",
     "sections",
     "switches",
+    "trajectories",
+    "transcripts",
+    "viewer.page",
+    "viewer.selection",
+    "viewer.terminal",
 ]
 
 
@@ -106,4 +116,5 @@ def test_every_entry_of_a_row_is_in_the_documentation():
     ]
     assert len(named) > 20
     rows = TEXT.split("## The run folder", 1)[1].split("\n## ", 1)[0]
-    assert [name for name in named if f"`{name}`" not in rows] == []
+    kept = [field.name for kind in (Group, Rollout) for field in dataclasses.fields(kind)]
+    assert [name for name in [*named, *kept] if f"`{name}`" not in rows] == []

@@ -16,6 +16,8 @@ from paretopo_core.cli.prepare import add_prepare
 from paretopo_core.cli.refusal import Refusal, refuse
 from paretopo_core.cli.report import add_report
 from paretopo_core.cli.serve_search import add_serve_search
+from paretopo_core.cli.show import add_show
+from paretopo_core.cli.study import add_study
 from paretopo_core.cli.subcommands import Run, Subcommands
 from paretopo_core.cli.train import add_train
 
@@ -29,6 +31,8 @@ examples:
   paretopo train examples/calculator.toml         train; a run folder appears under runs/
   paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
   paretopo report runs/RUN                        draw table and pictures again
+  paretopo study docs/study/main.toml --quick     compare methods, seeds and tasks
+  paretopo show runs/RUN                          read what the policy wrote, in a browser too
   paretopo bench --quick                          time the core against its peers
   paretopo serve-search corpus.jsonl              answer searches in a corpus, for training
 """
@@ -66,6 +70,15 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     subcommands = Subcommands(parser)
-    for add_to in (add_info, add_prepare, add_train, add_report, add_bench, add_serve_search):
+    for add_to in (
+        add_info,
+        add_prepare,
+        add_train,
+        add_report,
+        add_show,
+        add_study,
+        add_bench,
+        add_serve_search,
+    ):
         add_to(subcommands)
     return parser

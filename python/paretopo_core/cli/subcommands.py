@@ -9,11 +9,24 @@ from typing import TypeAlias
 Run: TypeAlias = Callable[[argparse.Namespace, Sequence[str]], int]
 
 
+class Subcommand(argparse.ArgumentParser):
+    """The parser of a subcommand; its help can end in a list that is made when it is asked for."""
+
+    listing: Callable[[], str] | None = None
+
+    def format_help(self) -> str:
+        """Give the help and the list."""
+        text = super().format_help()
+        return text if self.listing is None else f"{text}\n{self.listing()}"
+
+
 class Subcommands:
     """The subcommands of a parser."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
-        self._commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+        self._commands = parser.add_subparsers(
+            title="commands", required=True, metavar="COMMAND", parser_class=Subcommand
+        )
 
     def add(
         self,
@@ -24,7 +37,7 @@ class Subcommands:
         examples: str | None = None,
         *,
         hands_on: bool = False,
-    ) -> argparse.ArgumentParser:
+    ) -> Subcommand:
         """Add one and return its parser, for the arguments.
 
         `run` gets the parsed arguments, and the words behind ``--`` if it hands them on.

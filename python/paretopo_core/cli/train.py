@@ -19,6 +19,8 @@ _EXAMPLES = """\
 examples:
   paretopo train examples/calculator.toml
   paretopo train examples/calculator.toml --seed 3 --steps 20 --out trials
+  paretopo train examples/calculator.toml --method mo_grpo
+  paretopo train examples/calculator.toml --method paper+without_stage_1
   paretopo train --resume runs/calculator-recommended-seed3-20260101-120000
   paretopo train examples/math_qwen2.5_7b.toml --rehearse
   paretopo train examples/math_qwen2.5_7b.toml -- --vllm.num_engines 16
@@ -42,8 +44,14 @@ def add_train(subcommands: Subcommands) -> None:
         _EXAMPLES,
         hands_on=True,
     )
+    parser.listing = _methods
     parser.add_argument("config", nargs="?", metavar="CONFIG.toml", help="what to train")
     parser.add_argument("--resume", metavar="RUN", help="go on with the run in this folder")
+    parser.add_argument(
+        "--method",
+        metavar="NAME[+NAME...]",
+        help="a method of the list below, on top of the file; several from left to right",
+    )
     parser.add_argument("--seed", type=int, help="seed, instead of the file's")
     parser.add_argument("--steps", type=int, help="training steps, instead of the file's")
     parser.add_argument("--out", metavar="DIR", help="where run folders go, instead of the file's")
@@ -55,6 +63,7 @@ def add_train(subcommands: Subcommands) -> None:
 
 def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
     from paretopo_core.training.config import ConfigError, load
+    from paretopo_core.training.methods import with_method
     from paretopo_core.training.records import RunFolder
 
     given = {
@@ -69,18 +78,21 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
     }
     if (arguments.config is None) == (arguments.resume is None):
         refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
-    if arguments.resume is not None and (given or arguments.rehearse):
+    if arguments.resume is not None and (given or arguments.method or arguments.rehearse):
         refuse("a resumed run keeps its own configuration: drop all options but --resume")
     try:
         if arguments.resume is not None:
             run = RunFolder.open(arguments.resume)
         else:
-            config = load(arguments.config, given)
+            if arguments.method is None:
+                config = load(arguments.config, given)
+            else:
+                config = with_method(arguments.config, arguments.method, given)
             left: list[str] = []
             if arguments.rehearse:
                 config, left = _rehearsed(config, arguments.steps)
             _check_backend(config.backend, options)
-            run = RunFolder.create(config.run.out, config)
+            run = RunFolder.create(config.run.out, config, method=arguments.method)
             if arguments.rehearse:
                 run.update_manifest(rehearsal=left)
         _check_backend(run.config.backend, options)
@@ -93,6 +105,15 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
     except ConfigError as error:
         refuse(str(error))
     return 0
+
+
+def _methods() -> str:
+    """What --method takes, a line each."""
+    from paretopo_core.training.methods import ABOUT
+
+    width = max(map(len, ABOUT))
+    lines = [f"  {name:{width}}  {about}" for name, about in ABOUT.items()]
+    return "\n".join(["methods (several with + in between):", *lines, ""])
 
 
 def _carry_out(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:

@@ -52,6 +52,7 @@ __all__ = [
     "dumps",
     "load",
     "loads",
+    "of_table",
 ]
 
 
@@ -60,7 +61,7 @@ class RunConfig:
     """A whole run."""
 
     recipe: Literal["recommended", "paper"] = key(
-        "recommended", "Algorithm 1 to the letter (paper), or with its hazards removed."
+        "recommended", "Algorithm 1 to the letter (paper), or what the study supports."
     )
     backend: Literal["trl", "openrlhf"] = key("trl", "The framework that performs the updates.")
     seed: int = key(0, "Seed of everything random.", low=0, high=2**32 - 1)
@@ -87,13 +88,27 @@ class RunConfig:
                     f"recipe is {self.recipe!r}, but the [{name}] section was built for "
                     f"{section.recipe!r}"
                 )
+        if self.optimiser.method != "adamw" and self.backend == "openrlhf":
+            raise ConfigError(
+                f'optimiser.method = "{self.optimiser.method}" is for backend = "trl": OpenRLHF '
+                "trains with DeepSpeed's AdamW"
+            )
+        if self.rewards.economy == "otc" and self.rewards.max_calls == 0:
+            most = self.optimiser.max_tool_calls
+            object.__setattr__(self, "rewards", dataclasses.replace(self.rewards, max_calls=most))
+        together = self.paretopo.most_together
+        if together > self.optimiser.group_size:
+            raise ConfigError(
+                f"paretopo.k must be at most optimiser.group_size, {self.optimiser.group_size}, "
+                f"got {together}"
+            )
         # What every task pays: correctness, 0 or 1, and tool economy, from 0 to 1.
         if len(self.paretopo.weights) != 2:
             raise ConfigError(
                 "paretopo.weights must be 2 numbers, for the task and for tool economy, got "
                 f"{list(self.paretopo.weights)}"
             )
-        if self.paretopo.gate_floor > 0.0:
+        if self.paretopo.gate_floor != "worst" and self.paretopo.gate_floor > 0.0:
             raise ConfigError(
                 "paretopo.gate_floor must be at most 0, the least economy, or a failed rollout "
                 f"could be paid more than a right one, got {self.paretopo.gate_floor:g}"
@@ -172,12 +187,20 @@ def loads(text: str, overrides: Mapping[str, Any] | None = None) -> RunConfig:
         raise ConfigError("not valid TOML: nested too deeply") from None
     except ValueError as error:  # also what Python says of numbers with thousands of digits
         raise ConfigError(f"not valid TOML: {error}") from None
+    return of_table(table, overrides)
+
+
+def of_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> RunConfig:
+    """As :func:`load`, from what a TOML file holds."""
+    merged = {
+        name: dict(value) if isinstance(value, Mapping) else value for name, value in table.items()
+    }
     for name, value in (overrides or {}).items():
         section, _, last = name.rpartition(".")
-        target = table.setdefault(section, {}) if section else table
+        target = merged.setdefault(section, {}) if section else merged
         if isinstance(target, dict):  # if not, building says so
             target[last] = value
-    return _build(table)
+    return _build(merged)
 
 
 def dumps(config: RunConfig) -> str:

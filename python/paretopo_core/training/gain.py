@@ -62,6 +62,7 @@ class HypervolumeGain:
         self._objectives = len(config.weights)
         self._observations = 0
         self.smoothed = 0.0
+        self.highest = 0.0  # that `smoothed` ever was
         self.multiplier = 1.0
         self.archive: paretopo_core.ParetoArchive | None = None
         self._reference: NDArray[np.float64] | None = None
@@ -95,6 +96,7 @@ class HypervolumeGain:
         if self._observations > 0:
             gamma = self._config.gamma
             self.smoothed = gamma * self.smoothed + (1.0 - gamma) * gain
+            self.highest = max(self.highest, self.smoothed)
             self.multiplier = multiplier_of(self.smoothed, self._config.gain_scale)
         self._observations += 1
         return Signal(
@@ -110,6 +112,7 @@ class HypervolumeGain:
         return {
             "observations": self._observations,
             "smoothed": self.smoothed,
+            "highest": self.highest,
             "multiplier": self.multiplier,
             "reference": None if self._reference is None else self._reference.tolist(),
             "archive": None if self.archive is None else self.archive.state_dict(),
@@ -119,6 +122,7 @@ class HypervolumeGain:
         """Continue from :meth:`state_dict`, bit for bit."""
         self._observations = int(state["observations"])
         self.smoothed = float(state["smoothed"])
+        self.highest = float(state["highest"])
         self.multiplier = float(state["multiplier"])
         self.archive = self._reference = None
         if state["reference"] is not None:

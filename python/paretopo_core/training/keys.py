@@ -116,12 +116,16 @@ def allowed(annotation: Any, about: Key) -> str:
         elif arm is float:
             words.append(f"a number {about.range()}".rstrip())
         elif get_origin(arm) is tuple:
-            words.append(f"a list of numbers {about.range()}".rstrip())
+            item = get_args(arm)[0]
+            kind = "texts" if item is str else "integers" if item is int else "numbers"
+            words.append(f"a list of {kind} {about.range()}".rstrip())
     return " or ".join(words)
 
 
 def check_section(section: Any, where: str) -> None:
     """Check every documented field of a section and bring lists and integers to their type.
+
+    A field of type ``X | None`` may be None, which no file can write.
 
     Raises:
         ConfigError: a value of the wrong type or outside its range; the message names
@@ -130,6 +134,8 @@ def check_section(section: Any, where: str) -> None:
     hints = typing.get_type_hints(type(section))
     for name, about in keys(section).items():
         value = getattr(section, name)
+        if value is None and type(None) in get_args(hints[name]):
+            continue
         try:
             fitted = _fit(value, _arms(hints[name]), about)
         except ValueError:
@@ -170,8 +176,7 @@ def _fit(value: Any, arms: tuple[Any, ...], about: Key) -> Any:
         if arm is float and isinstance(value, int | float) and about.holds(value):
             return float(value)
         if get_origin(arm) is tuple and isinstance(value, list | tuple) and value:
-            numbers = [_fit(item, (float,), about) for item in value]
-            return tuple(numbers)
+            return tuple(_fit(item, get_args(arm)[:1], about) for item in value)
     raise ValueError(value)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from paretopo_core.training.jsonl import Row
 from paretopo_core.training.paretopo import ParetoPO
-from paretopo_core.training.records import Row
 from paretopo_core.training.rewards.scoring import CallScores, Scored
 
 
@@ -18,7 +18,7 @@ def observe(
     scored: Sequence[Scored],
     vectors: NDArray[np.float64],
     response_tokens: Sequence[float],
-) -> Row:
+) -> tuple[Row, NDArray[np.float64]]:
     """Hand an evaluation to the controller.
 
     Args:
@@ -29,7 +29,8 @@ def observe(
         response_tokens: (rows,) tokens that the policy wrote.
 
     Returns:
-        What ``evaluations.jsonl`` keeps, without step, phase and seconds.
+        What ``evaluations.jsonl`` keeps, without step, phase and seconds; and the vectors it goes
+        by, (rows, 2), not gated.
     """
     vectors, before = scores.evaluated(scored, vectors)
     outcome = controller.gate(vectors).mean(axis=0)
@@ -55,7 +56,7 @@ def observe(
     }
     if earlier is not None:
         row["rescored"] = earlier.tolist()
-    return row
+    return row, vectors
 
 
 def averages(scored: Sequence[Scored]) -> dict[str, float]:

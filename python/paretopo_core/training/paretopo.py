@@ -16,13 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
-from paretopo_core.training.estimators import ESTIMATORS
+from paretopo_core.training.estimators import ESTIMATORS, Estimator, refuse_broken
+from paretopo_core.training.exploration import k_at
+from paretopo_core.training.filtering import gated, informative
 from paretopo_core.training.gain import HypervolumeGain, Signal
-from paretopo_core.training.switches import ParetoPOConfig
+from paretopo_core.training.switches import HYPERVOLUMES, ParetoPOConfig
 
 __all__ = ["ParetoPO", "Signal"]
 
-_STATE_FORMAT = 1
+_STATE_FORMAT = 2
+_FOR_EVER = 2**63 - 1  # steps
 
 
 class ParetoPO:
@@ -36,13 +39,15 @@ class ParetoPO:
         config: the switches.
         steps_per_epoch: steps in which every training prompt is seen once, needed for
             ``stage1_steps = "epoch"``: ceil(prompts / prompts per step).
+        steps: of the whole run, needed where ``k`` changes in parts of it.
 
     Raises:
-        ValueError: ``stage1_steps`` is "epoch" and ``steps_per_epoch`` is missing or below 1.
+        ValueError: ``stage1_steps`` is "epoch" and ``steps_per_epoch`` is missing or below 1, or
+            ``steps`` is missing where it is needed.
 
     >>> import numpy as np
     >>> from paretopo_core.training.config import ParetoPOConfig
-    >>> controller = ParetoPO(ParetoPOConfig(stage1_steps=1))
+    >>> controller = ParetoPO(ParetoPOConfig(stage1_steps=1, stage2_estimator="pareto"))
     >>> first = controller.observe([0.4, 0.3])
     >>> rewards = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.0]]])
     >>> controller.advantages(rewards).round(3)  # stage 1: standardised weighted sums
@@ -53,11 +58,24 @@ class ParetoPO:
     array([[ 1.25,  0.25, -0.75, -0.75]])
     """
 
-    def __init__(self, config: ParetoPOConfig, *, steps_per_epoch: int | None = None) -> None:
+    def __init__(
+        self,
+        config: ParetoPOConfig,
+        *,
+        steps_per_epoch: int | None = None,
+        steps: int | None = None,
+    ) -> None:
+        if config.most_together and isinstance(config.k, tuple) and len(config.k) > 1 and not steps:
+            raise ValueError(
+                f"k = {list(config.k)} needs steps, those of the whole run, got {steps!r}"
+            )
         self.config = config
+        self._steps = steps
         self.objectives = len(config.weights)
         self._weights = np.array(config.weights, np.float64)
-        if config.stage1_steps == "epoch":
+        if config.stage1_steps == "all":
+            self.stage1_steps = _FOR_EVER
+        elif config.stage1_steps == "epoch":
             if steps_per_epoch is None or steps_per_epoch < 1:
                 raise ValueError(
                     'stage1_steps = "epoch" needs steps_per_epoch, the steps that see every '
@@ -90,19 +108,19 @@ class ParetoPO:
                 that their sums overflow; the step does not count then.
         """
         vectors, inside = self._checked(rewards, mask)
-        gated = self._gated(vectors)
+        seen = self._gated(vectors, inside)
         stage = self._stage_of(self._step + 1)
         name = self.config.stage1_estimator if stage == 1 else self.config.stage2_estimator
+        estimator = ESTIMATORS[name]
         scale = self._gain.multiplier if stage == 1 else 1.0
-        entering = gated * scale if self.config.multiplier_on == "reward" else gated
+        entering = seen * scale if self.config.multiplier_on == "reward" else seen
         try:
             with np.errstate(over="raise"):
-                values = ESTIMATORS[name](
+                values = estimator(
                     entering,
                     self._weights,
-                    beta=self.config.beta,
-                    center=self.config.center,
                     mask=inside,
+                    **self._switches(estimator),
                 )
         except FloatingPointError:
             raise ValueError(
@@ -111,7 +129,7 @@ class ParetoPO:
             ) from None
         if self.config.multiplier_on == "advantage":
             values = values * scale
-        keep = self._informative(gated, inside)[:, None]
+        keep = informative(seen, inside, self.config.group_filter)[:, None]
         if inside is not None:
             keep = keep & inside
         self._step += 1
@@ -121,7 +139,8 @@ class ParetoPO:
         """The rewards with the economy of failed rollouts set to ``gate_floor``; pure.
 
         Args:
-            rewards: (..., objectives); a rollout failed when objective 0 is not positive.
+            rewards: (..., objectives); a rollout failed when objective 0 is not positive. With
+                ``gate_floor = "worst"``, the last axis but one is the group.
 
         Returns:
             A float64 copy; unchanged values with ``gate = "none"``.
@@ -142,12 +161,12 @@ class ParetoPO:
     ) -> NDArray[np.bool_]:
         """Which groups teach something, by ``group_filter``; rewards as for ``advantages``."""
         vectors, inside = self._checked(rewards, mask)
-        return self._informative(self._gated(vectors), inside)
+        return informative(self._gated(vectors, inside), inside, self.config.group_filter)
 
     def rank_histogram(self, rewards: ArrayLike, *, mask: ArrayLike | None = None) -> list[int]:
         """How many rollouts of a step have Pareto rank 0, 1, 2, ... after the gate."""
         vectors, inside = self._checked(rewards, mask)
-        ranks = np.asarray(paretopo_core.pareto_rank(self._gated(vectors), mask=inside))
+        ranks = np.asarray(paretopo_core.pareto_rank(self._gated(vectors, inside), mask=inside))
         return [int(count) for count in np.bincount(ranks[ranks >= 0])]
 
     # ---- the evaluation side -----------------------------------------------------------------
@@ -185,6 +204,18 @@ class ParetoPO:
     def multiplier(self) -> float:
         """The paper's ``r_pareto``; stage 2 keeps it up to date and does not use it."""
         return self._gain.multiplier
+
+    @property
+    def k(self) -> int:
+        """How many rollouts HV@k lets count together in the next step."""
+        config, gain = self.config, self._gain
+        begin = 0 if config.stage1_estimator in HYPERVOLUMES else self.stage1_steps
+        end = self._steps or 1
+        if config.stage2_estimator not in HYPERVOLUMES:
+            end = min(end, self.stage1_steps)
+        done = (self._step - begin) / max(end - begin, 1)
+        gains = {"smoothed_gain": gain.smoothed, "highest_gain": gain.highest}
+        return k_at(config.k, done=max(done, 0.0), **gains)
 
     @property
     def learning_rate_factor(self) -> float:
@@ -238,6 +269,10 @@ class ParetoPO:
     def _stage_of(self, step: int) -> int:
         return 1 if step <= self.stage1_steps else 2
 
+    def _switches(self, estimator: Estimator) -> dict[str, Any]:
+        switches = {name: getattr(self.config, name) for name in estimator.switches}
+        return switches | ({"k": self.k} if "k" in switches else {})
+
     def _checked(
         self, rewards: ArrayLike, mask: ArrayLike | None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
@@ -256,35 +291,10 @@ class ParetoPO:
                     f"{inside.shape}"
                 )
             vectors[~inside] = 0.0
-        broken = np.argwhere(~np.isfinite(vectors))
-        if len(broken):
-            group, point, objective = (int(i) for i in broken[0])
-            raise ValueError(
-                f"rewards must be finite: rollout {point} of group {group} has "
-                f"{vectors[group, point, objective]} in objective {objective} "
-                f"({len(broken)} such values)"
-            )
+        refuse_broken(vectors)
         return vectors, inside
 
-    def _gated(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.config.gate == "none":
-            return vectors
-        failed = ~(vectors[..., :1] > 0.0)
-        later = np.arange(self.objectives) >= 1
-        return np.where(failed & later, self.config.gate_floor, vectors)
-
-    def _informative(
-        self, gated: NDArray[np.float64], inside: NDArray[np.bool_] | None
-    ) -> NDArray[np.bool_]:
-        everyone = np.ones(gated.shape[:2], np.bool_) if inside is None else inside
-        if self.config.group_filter == "off":
-            return np.asarray(everyone.any(axis=1))
-        seen: NDArray[np.generic] = gated
-        if self.config.group_filter == "accuracy":
-            seen = gated[..., :1] > 0.0
-        if everyone.shape[1] == 0:
-            return np.zeros(len(everyone), np.bool_)
-        first = np.argmax(everyone, axis=1)
-        differs = (seen != seen[np.arange(len(seen)), first][:, None]).any(axis=-1)
-        distinct: NDArray[np.bool_] = (differs & everyone).any(axis=1)
-        return distinct
+    def _gated(
+        self, vectors: NDArray[np.float64], inside: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
+        return gated(vectors, self.config.gate, self.config.gate_floor, inside)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paretopo_core.pictures import COLOURS, canvas, save
-from paretopo_core.training.records import Row, RunFolder, start_of
+from paretopo_core.training.jsonl import Row
+from paretopo_core.training.records import RunFolder, start_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,7 +1,7 @@
 """The two recipes: every switch in which they differ.
 
-"paper" is Algorithm 1 of arXiv 2606.16111 to the letter; "recommended" removes its hazards, which
-``docs/mathematics.md`` numbers.
+"paper" is Algorithm 1 of arXiv 2606.16111 to the letter; "recommended" is what ``docs/study``
+supports.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ RECIPES: MappingProxyType[str, MappingProxyType[str, MappingProxyType[str, Any]]
                 {
                     "paretopo": MappingProxyType(
                         {
+                            "stage1_steps": 0,
+                            "stage2_estimator": "hypervolume_gd2po",
                             "reference": "zero",
                             "multiplier_on": "advantage",
                             "center": "mean",
@@ -35,6 +37,8 @@ RECIPES: MappingProxyType[str, MappingProxyType[str, MappingProxyType[str, Any]]
                 {
                     "paretopo": MappingProxyType(
                         {
+                            "stage1_steps": "epoch",
+                            "stage2_estimator": "pareto",
                             "reference": "initial",
                             "multiplier_on": "reward",
                             "center": "none",

@@ -6,21 +6,19 @@
     manifest.json       versions, seed, git commit, machine, command, start and end
     steps.jsonl         one row per training step
     evaluations.jsonl   one row per held-out evaluation
+    trajectories.jsonl  one row per prompt whose rollouts were kept
     checkpoints/        what a resumed run continues from
     claim               held by the process that trains here
     model/              the trained policy
     report/             tables and pictures drawn from the records
 
-Rows are appended whole, so that a killed run leaves at most one torn last line, which is dropped
-when the file is read or appended to again.
+Rows are lines of JSON; :mod:`~paretopo_core.training.jsonl` says what a kill does to them.
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
-import math
-import os
 import re
 import shlex
 import sys
@@ -30,10 +28,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from paretopo_core.training import jsonl
 from paretopo_core.training.config import ConfigError, RunConfig, dumps, load
+from paretopo_core.training.jsonl import Row
 from paretopo_core.training.surroundings import git_commit, machine, versions
-
-Row = dict[str, Any]
+from paretopo_core.training.trajectories import Group, append_group, read_groups, shortened
 
 
 class RunFolder:
@@ -54,17 +53,24 @@ class RunFolder:
 
     @classmethod
     def create(
-        cls, out: str | Path, config: RunConfig, *, command: list[str] | None = None
+        cls,
+        out: str | Path,
+        config: RunConfig,
+        *,
+        command: list[str] | None = None,
+        method: str | None = None,
     ) -> RunFolder:
-        """Make a fresh folder under ``out``, named after task, recipe, seed and time (UTC).
+        """Make a fresh folder under ``out``, named after task, method, seed and time (UTC).
 
         Args:
             out: where run folders are kept; made if missing.
             config: written as ``config.toml``.
             command: how the run was started, for the manifest; the process's own by default.
+            method: what :mod:`~paretopo_core.training.methods` calls it, for name and manifest;
+                the recipe by default.
         """
         stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        name = f"{config.task.name}-{config.recipe}-seed{config.seed}-{stamp}"
+        name = f"{config.task.name}-{method or config.recipe}-seed{config.seed}-{stamp}"
         path = _fresh(Path(out), name)
         for folder in ("checkpoints", "model", "report"):
             (path / folder).mkdir()
@@ -75,6 +81,7 @@ class RunFolder:
             ended=None,
             status="running",
             seed=config.seed,
+            method=method or config.recipe,
             command=shlex.join(sys.argv if command is None else command),
             versions=versions(),
             machine=machine(),
@@ -138,27 +145,32 @@ class RunFolder:
 
     def append_step(self, row: Mapping[str, Any]) -> None:
         """Add a row to ``steps.jsonl``; it must say its ``step``."""
-        _append(self.path / "steps.jsonl", row)
+        jsonl.append(self.path / "steps.jsonl", row)
 
     def append_evaluation(self, row: Mapping[str, Any]) -> None:
         """Add a row to ``evaluations.jsonl``; it must say its ``step``."""
-        _append(self.path / "evaluations.jsonl", row)
+        jsonl.append(self.path / "evaluations.jsonl", row)
+
+    def append_trajectories(self, group: Group) -> None:
+        """Add what the rollouts of a prompt wrote to ``trajectories.jsonl``, shortened."""
+        append_group(self.path / "trajectories.jsonl", shortened(group))
 
     def steps(self) -> list[Row]:
         """The whole rows of ``steps.jsonl``; a broken one is a ConfigError."""
-        return _rows(self.path / "steps.jsonl")
+        return list(jsonl.rows(self.path / "steps.jsonl"))
 
     def evaluations(self) -> list[Row]:
         """The whole rows of ``evaluations.jsonl``; a broken one is a ConfigError."""
-        return _rows(self.path / "evaluations.jsonl")
+        return list(jsonl.rows(self.path / "evaluations.jsonl"))
+
+    def trajectories(self) -> Iterator[Group]:
+        """The whole rows of ``trajectories.jsonl``; a broken one is a ConfigError."""
+        return read_groups(self.path / "trajectories.jsonl")
 
     def truncate_after(self, step: int) -> None:
         """Drop what was recorded after ``step``: a resumed run does those steps again."""
-        for name in ("steps.jsonl", "evaluations.jsonl"):
-            path = self.path / name
-            kept = [row for row in _rows(path) if row["step"] <= step]
-            if path.exists():
-                _replace(path, "".join(json.dumps(row) + "\n" for row in kept))
+        for name in ("steps.jsonl", "evaluations.jsonl", "trajectories.jsonl"):
+            jsonl.truncate_after(self.path / name, step)
 
     # ---- the manifest ------------------------------------------------------------------------
 
@@ -172,7 +184,7 @@ class RunFolder:
         path = self.path / "manifest.json"
         if not path.exists():
             return {}
-        found = _record(path.read_bytes())
+        found = jsonl.loaded(path.read_bytes())
         if found is None:
             raise ConfigError(f"{path} is broken: it holds no JSON object; repair or remove it")
         return found
@@ -180,7 +192,7 @@ class RunFolder:
     def update_manifest(self, **entries: Any) -> None:
         """Set entries of ``manifest.json``; the file is replaced whole, never half written."""
         merged = self.manifest | entries
-        _replace(self.path / "manifest.json", json.dumps(_plain(merged), indent=2) + "\n")
+        _replace(self.path / "manifest.json", json.dumps(jsonl.plain(merged), indent=2) + "\n")
 
     def finish(self, status: str = "finished") -> None:
         """Note the end of the run and how it came: "finished", "interrupted", "failed"."""
@@ -199,70 +211,10 @@ def start_of(evaluations: Sequence[Row]) -> int:
     return before[-1] if before else 0
 
 
-def _append(path: Path, row: Mapping[str, Any]) -> None:
-    if "step" not in row:
-        raise ValueError(f"a row of {path.name} must say its step, got keys {sorted(row)}")
-    line = (json.dumps(_plain(dict(row))) + "\n").encode()
-    _drop_torn_line(path)
-    # One write to a file opened for appending: a row is there whole or is the torn last line.
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    try:
-        os.write(descriptor, line)
-    finally:
-        os.close(descriptor)
-
-
-def _drop_torn_line(path: Path) -> None:
-    """Cut what follows the last line end, or the next row would be glued to it."""
-    if not path.exists() or path.stat().st_size == 0:
-        return
-    with path.open("rb+") as file:
-        file.seek(-1, os.SEEK_END)
-        if file.read(1) == b"\n":
-            return
-        content = path.read_bytes()
-        file.truncate(content.rfind(b"\n") + 1)
-
-
-def _rows(path: Path) -> list[Row]:
-    if not path.exists():
-        return []
-    lines = path.read_bytes().split(b"\n")[:-1]  # what follows the last line end is torn
-    rows = []
-    for number, line in enumerate(lines, start=1):
-        row = _record(line)
-        if row is None or not isinstance(row.get("step"), int):
-            raise ConfigError(f"{path} line {number} is not a record with a step: {line[:80]!r}")
-        rows.append(row)
-    return rows
-
-
-def _record(text: bytes) -> Row | None:
-    """A JSON object, None where the text is something else."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
 def _replace(path: Path, text: str) -> None:
     beside = path.with_name(path.name + ".new")
     beside.write_text(text, encoding="utf-8")
     beside.replace(path)
-
-
-def _plain(value: Any) -> Any:
-    """JSON's own types: NumPy and torch scalars and arrays unpacked, NaN and infinity as null."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _fresh(out: Path, name: str) -> Path:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from paretopo_core.training.jsonl import Row
 from paretopo_core.training.plots import draw_dynamics, draw_front
-from paretopo_core.training.records import Row, RunFolder, start_of
+from paretopo_core.training.records import RunFolder, start_of
 
 # Measure, its key in a row, factor, decimals, and whether its change is told in percent. Economy is
 # not among them: the first evaluation is scored before leaner solutions are known.

@@ -138,11 +138,19 @@ class WarmupConfig:
 class RewardsConfig:
     """How rollouts are scored."""
 
+    economy: Literal["paretopo", "otc"] = key(
+        "paretopo",
+        "What calls are worth beside the fewest of a success: exp(-alpha * d), or OTC's sine and"
+        " cosine.",
+    )
     alpha: float = key(
         0.7,
         "Fall of the economy per call off the optimum: exp(-alpha * d).",
         low=0.0,
         open_low=True,
+    )
+    max_calls: int = key(
+        0, "OTC's most calls of a rollout; 0 takes optimiser.max_tool_calls.", low=0
     )
     n_opt_scope: Literal["running", "group"] = key(
         "running",
@@ -179,7 +187,10 @@ class OptimiserConfig:
     """The policy-gradient steps."""
 
     steps: int = key(100, "Reinforcement-learning steps in all, both stages.", low=1)
-    learning_rate: float = key(3e-4, "Constant learning rate (AdamW).", low=0.0, open_low=True)
+    method: Literal["adamw", "sgd"] = key(
+        "adamw", "AdamW, or plain stochastic gradient descent (backend trl only)."
+    )
+    learning_rate: float = key(3e-4, "Constant learning rate.", low=0.0, open_low=True)
     weight_decay: float = key(0.0, "Decoupled weight decay.", low=0.0)
     max_grad_norm: float = key(
         1.0, "Gradients are scaled down to this norm.", low=0.0, open_low=True
@@ -239,6 +250,12 @@ class RunFolderConfig:
     )
     threads: int = key(1, "CPU threads for torch; 0 leaves torch's choice.", low=0)
     device: Literal["auto", "cpu", "cuda"] = key("auto", "Where the policy lives.")
+    trajectories: int = key(
+        2,
+        "Prompts of each step, and of each evaluation, whose rollouts are kept as text; 0 keeps"
+        " none.",
+        low=0,
+    )
 
     def __post_init__(self) -> None:
         check_section(self, "run")

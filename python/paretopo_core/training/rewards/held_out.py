@@ -7,20 +7,22 @@ here its calls are kept, and all evaluations are scored anew against the fewest 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from paretopo_core.training.rewards.tool_calls import CallMinimum, tool_economy
 
+Economy: TypeAlias = Callable[[ArrayLike, int | None], NDArray[np.float64]]
+
 
 class HeldOut:
     """What every evaluation did on the same held-out questions, one answer per question.
 
     Args:
-        alpha: fall of the economy per call off the optimum.
+        economy: ``f(calls, n_opt)``, the economy of answers to one question.
         min_support: as for :class:`CallMinimum`.
 
     >>> held_out = HeldOut()
@@ -32,8 +34,8 @@ class HeldOut:
     [[[1.0, 0.247]], [[1.0, 1.0]]]
     """
 
-    def __init__(self, *, alpha: float = 0.7, min_support: int = 1) -> None:
-        self._alpha = alpha
+    def __init__(self, *, economy: Economy = tool_economy, min_support: int = 1) -> None:
+        self._economy = economy
         self._minimum = CallMinimum(min_support=min_support)
         self._prompts: list[str] = []
         self._calls: list[list[int]] = []
@@ -83,7 +85,7 @@ class HeldOut:
         calls = np.array(self._calls, np.int64).reshape(shape)
         economy = np.empty(shape)
         for at, name in enumerate(self._prompts):
-            economy[:, at] = tool_economy(calls[:, at], self._minimum.n_opt(name), self._alpha)
+            economy[:, at] = self._economy(calls[:, at], self._minimum.n_opt(name))
         return np.stack([np.array(self._solved, np.float64).reshape(shape), economy], axis=-1)
 
     def __len__(self) -> int:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo_core.training.rewards.held_out import HeldOut
-from paretopo_core.training.rewards.tool_calls import CallMinimum, tool_economy
+from paretopo_core.training.rewards.held_out import Economy, HeldOut
+from paretopo_core.training.rewards.tool_calls import CallMinimum, otc_economy, tool_economy
 from paretopo_core.training.sections import RewardsConfig
 
 
@@ -39,6 +40,13 @@ class Scored:
     calls: int
 
 
+def economy_by(config: RewardsConfig) -> Economy:
+    """What the calls of rollouts of one prompt are worth, ``f(calls, n_opt)``."""
+    if config.economy == "otc":
+        return partial(otc_economy, max_calls=config.max_calls)
+    return partial(tool_economy, alpha=config.alpha)
+
+
 class CallScores:
     """The economy of rollouts, and what every held-out evaluation is worth.
 
@@ -60,7 +68,8 @@ class CallScores:
             False: CallMinimum(scope=config.n_opt_scope, min_support=support),
             True: CallMinimum(scope="running", min_support=support),
         }
-        self._held_out = HeldOut(alpha=config.alpha, min_support=support)
+        self._economy = economy_by(config)
+        self._held_out = HeldOut(economy=self._economy, min_support=support)
         self._frozen = False
 
     def learn(self, rollouts: Sequence[Scored]) -> None:
@@ -75,9 +84,9 @@ class CallScores:
                 )
 
     def economy_of(self, rollout: Scored) -> float:
-        """``exp(-alpha * |calls - fewest|)``, 0 where nobody solved the prompt."""
+        """What its calls are worth, 0 where nobody solved the prompt."""
         fewest = self._minima[rollout.held_out].n_opt(rollout.id)
-        return float(tool_economy(np.array([rollout.calls]), fewest, self._config.alpha)[0])
+        return float(self._economy(np.array([rollout.calls]), fewest)[0])
 
     def evaluated(
         self, rollouts: Sequence[Scored], vectors: NDArray[np.float64]

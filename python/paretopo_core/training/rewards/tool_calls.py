@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -127,12 +127,51 @@ def tool_economy(calls: ArrayLike, n_opt: int | None, alpha: float = 0.7) -> NDA
     counts = _calls(calls, None)
     if n_opt is None:
         return np.zeros(counts.shape)
-    # One exp per distance through a table: rollouts with equal calls get bit-equal rewards on
-    # every machine, so that ranks see them as ties.
-    distances, at = np.unique(np.abs(counts - n_opt), return_inverse=True)
-    table = np.array([math.exp(-alpha * d) for d in distances.tolist()])
-    economy: NDArray[np.float64] = table[at].reshape(counts.shape)
-    return economy
+    return _by_table(np.abs(counts - n_opt), lambda distance: math.exp(-alpha * distance))
+
+
+def otc_economy(calls: ArrayLike, n_opt: int | None, max_calls: int) -> NDArray[np.float64]:
+    """OTC's tool reward of every rollout of one prompt; 0 where nobody solved it.
+
+    With m calls it is ``cos(m pi / (2 m + max_calls))`` for ``n_opt = 0``, else
+    ``sin(m pi / (m + n_opt))``: 1 at the optimum, falling more slowly than :func:`tool_economy`.
+    OTC multiplies it with correctness; here that is gate "success" and all the weight on economy.
+
+    Args:
+        calls: (points,) or any shape, tool calls of each rollout, integers of at least 0.
+        n_opt: fewest calls of a success, None while no success is known.
+        max_calls: most calls of a rollout.
+
+    Returns:
+        float64 of the shape of ``calls``, from 0 to 1; all 0 for ``n_opt=None``.
+
+    Source: Wang et al. (2025), "OTC: optimal tool calls via reinforcement learning", arXiv
+    2504.14870, section 3: with f = 2 m n / (m + n), it is sin(f pi / (2 n)).
+
+    >>> otc_economy([0, 1, 2, 3], n_opt=0, max_calls=3).round(4)
+    array([1.    , 0.809 , 0.6235, 0.5   ])
+    >>> otc_economy([0, 1, 2, 3], n_opt=1, max_calls=3).round(4)
+    array([0.    , 1.    , 0.866 , 0.7071])
+    """
+    counts = _calls(calls, None)
+    if n_opt is None:
+        return np.zeros(counts.shape)
+    if n_opt == 0:
+        # No calls first: without calls allowed, 0 / 0.
+        return _by_table(counts, lambda m: math.cos(m * math.pi / (2 * m + max_calls)) if m else 1)
+    return _by_table(counts, lambda m: math.sin(m * math.pi / (m + n_opt)))
+
+
+def _by_table(counts: NDArray[np.int64], value: Callable[[int], float]) -> NDArray[np.float64]:
+    """The value of each count, worked out once per count.
+
+    Rollouts with equal calls get bit-equal rewards on every machine, so that ranks see them as
+    ties.
+    """
+    distinct, at = np.unique(counts, return_inverse=True)
+    table = np.array([value(count) for count in distinct.tolist()], np.float64)
+    values: NDArray[np.float64] = table[at].reshape(counts.shape)
+    return values
 
 
 def _calls(calls: ArrayLike, prompt_id: str | None) -> NDArray[np.int64]:
