@@ -89,16 +89,18 @@ def traces_of(task: Task, config: WarmupConfig) -> Callable[[int], Sequence[Trac
     return traces
 
 
-def encode(tokenizer: Any, trace: Trace) -> tuple[list[int], list[bool]]:
+def encode(
+    tokenizer: Any, trace: Trace, functions: Sequence[Callable[..., str]] = ()
+) -> tuple[list[int], list[bool]]:
     """Tokens of a trace, and which of them the assistant wrote.
 
     The text is cut at the borders of the assistant's turns and tokenised piece by piece, which is
-    how generation with tools sees it.
+    how generation with tools sees it. `functions` are the tools that the chat template presents.
     """
     pieces = (
-        _transcript_pieces(tokenizer, trace)
+        _transcript_pieces(tokenizer, trace, functions)
         if isinstance(trace, Transcript)
-        else _conversation_pieces(tokenizer, trace)
+        else _conversation_pieces(tokenizer, trace, functions)
     )
     encoded = tokenizer([text for text, _ in pieces], add_special_tokens=False)["input_ids"]
     tokens = [token for piece in encoded for token in piece]
@@ -106,20 +108,24 @@ def encode(tokenizer: Any, trace: Trace) -> tuple[list[int], list[bool]]:
     return tokens, written
 
 
-def _transcript_pieces(tokenizer: Any, trace: Transcript) -> list[tuple[str, bool]]:
+def _transcript_pieces(
+    tokenizer: Any, trace: Transcript, functions: Sequence[Callable[..., str]]
+) -> list[tuple[str, bool]]:
     """With an end of text, which the policy writes."""
-    prompt = prompt_text(tokenizer, trace.prompt)
+    prompt = prompt_text(tokenizer, trace.prompt, functions)
     return [(prompt, False), *trace.pieces, (tokenizer.eos_token, True)]
 
 
-def _conversation_pieces(tokenizer: Any, conversation: list[Message]) -> list[tuple[str, bool]]:
+def _conversation_pieces(
+    tokenizer: Any, conversation: list[Message], functions: Sequence[Callable[..., str]]
+) -> list[tuple[str, bool]]:
     pieces: list[tuple[str, bool]] = []
     before = ""
     for i, message in enumerate(conversation):
         if message["role"] != "assistant":
             continue
-        prompt = _render(tokenizer, conversation[:i], add_generation_prompt=True)
-        whole = _render(tokenizer, conversation[: i + 1], add_generation_prompt=False)
+        prompt = prompt_text(tokenizer, conversation[:i], functions)
+        whole = _whole_text(tokenizer, conversation[: i + 1], functions)
         if not (prompt.startswith(before) and whole.startswith(prompt)):
             raise ValueError(
                 "the chat template does not keep prefixes: it renders "
@@ -131,6 +137,11 @@ def _conversation_pieces(tokenizer: Any, conversation: list[Message]) -> list[tu
     return pieces
 
 
+def labels_of(tokens: Sequence[int], written: Sequence[bool]) -> list[int]:
+    """Hugging Face's labels: what the assistant did not write carries no loss."""
+    return [token if own else _IGNORED for token, own in zip(tokens, written, strict=True)]
+
+
 def collate(rows: Sequence[tuple[list[int], list[bool]]], padding: int) -> dict[str, torch.Tensor]:
     """Encoded conversations as one batch, padded on the right: (conversations, tokens) each."""
     length = max(len(tokens) for tokens, _ in rows)
@@ -138,16 +149,17 @@ def collate(rows: Sequence[tuple[list[int], list[bool]]], padding: int) -> dict[
     labels = torch.full((len(rows), length), _IGNORED)
     attention = torch.zeros((len(rows), length), dtype=torch.long)
     for i, (tokens, written) in enumerate(rows):
-        row = torch.tensor(tokens)
-        ids[i, : len(tokens)] = row
-        labels[i, : len(tokens)] = row.masked_fill(~torch.tensor(written), _IGNORED)
+        ids[i, : len(tokens)] = torch.tensor(tokens)
+        labels[i, : len(tokens)] = torch.tensor(labels_of(tokens, written))
         attention[i, : len(tokens)] = 1
     return {"input_ids": ids, "attention_mask": attention, "labels": labels}
 
 
-def _render(tokenizer: Any, messages: list[Message], *, add_generation_prompt: bool) -> str:
+def _whole_text(
+    tokenizer: Any, messages: list[Message], functions: Sequence[Callable[..., str]]
+) -> str:
     text: str = tokenizer.apply_chat_template(
-        messages, tokenize=False, add_generation_prompt=add_generation_prompt
+        messages, tools=list(functions) or None, tokenize=False, add_generation_prompt=False
     )
     return text
 

@@ -81,7 +81,7 @@ def _first_stage(config: RunConfig, prompts_per_step: int) -> int:
     given = config.paretopo.stage1_steps
     if isinstance(given, int):
         return given
-    if config.openrlhf.prompts != FROM_TASK or not config.task.is_made_up:
+    if given == "all" or config.openrlhf.prompts != FROM_TASK or not config.task.is_made_up:
         return config.optimiser.steps
     return max(1, config.task.prompts // prompts_per_step)
 

@@ -13,6 +13,7 @@ from paretopo_core.integrations.trl.checkpoints import Checkpoints
 from paretopo_core.integrations.trl.recording import Evaluations
 from paretopo_core.integrations.trl.rewards import CallRewards
 from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo_core.training.paretopo import ParetoPO
 
 
 class LearningRateFactor(TrainerCallback):
@@ -37,7 +38,7 @@ class WholeCheckpoints(TrainerCallback):
 
     Args:
         checkpoints: Where they are.
-        trainer: Gives the controller's state.
+        controller: Its state is kept.
         rewards: Gives the fewest calls known.
         interrupt: Asked after every step.
     """
@@ -45,12 +46,12 @@ class WholeCheckpoints(TrainerCallback):
     def __init__(
         self,
         checkpoints: Checkpoints,
-        trainer: ParetoGRPOTrainer,
+        controller: ParetoPO,
         rewards: CallRewards,
         interrupt: Interrupt,
     ) -> None:
         self._checkpoints = checkpoints
-        self._trainer = trainer
+        self._controller = controller
         self._rewards = rewards
         self._interrupt = interrupt
 
@@ -68,7 +69,7 @@ class WholeCheckpoints(TrainerCallback):
             self._checkpoints.complete(
                 state.global_step,
                 {
-                    "controller": self._trainer.controller.state_dict(),
+                    "controller": self._controller.state_dict(),
                     "rewards": self._rewards.state_dict(),
                 },
             )

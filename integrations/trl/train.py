@@ -1,4 +1,4 @@
-"""`paretopo train` on TRL: warm-up, stage 1 and stage 2 of one run, begun or resumed."""
+"""`paretopo train` on TRL: warm-up and training of one run, begun or resumed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import Any
 import torch
 from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
-from trl import GRPOConfig
 
 from paretopo_core.integrations.huggingface.warmup import traces_of, warm_up
 from paretopo_core.integrations.interrupt import Interrupt
+from paretopo_core.integrations.trl.answers import AnswerSteps, AnswerTrainer, answer_rows
+from paretopo_core.integrations.trl.arguments import answer_arguments, rollout_arguments
 from paretopo_core.integrations.trl.callbacks import (
     LearningRateFactor,
     Progress,
     WholeCheckpoints,
 )
 from paretopo_core.integrations.trl.checkpoints import Checkpoints
-from paretopo_core.integrations.trl.policy import TINY, load_policy
+from paretopo_core.integrations.trl.policy import load_policy
 from paretopo_core.integrations.trl.questions import rows_of
 from paretopo_core.integrations.trl.recording import Evaluations, Steps
 from paretopo_core.integrations.trl.rewards import CallRewards
@@ -35,8 +36,6 @@ from paretopo_core.training.tasks.environment import Environment, environment_of
 from paretopo_core.training.tasks.task import Task
 
 _NO_STEP = -1  # every record is after it
-_OPTIMISERS = {"adamw": "adamw_torch_fused", "sgd": "sgd"}  # in Hugging Face's names
-_EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short
 
 
 def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
@@ -106,7 +105,7 @@ def _train(
         trainer = _trainer(
             config, task, environment, model, tokenizer, controller, rewards, run, device, done
         )
-        trainer.add_callback(WholeCheckpoints(checkpoints, trainer, rewards, interrupt))
+        trainer.add_callback(WholeCheckpoints(checkpoints, controller, rewards, interrupt))
         trainer.train(resume_from_checkpoint=None if done is None else str(checkpoints.path(done)))
         if interrupt.came and trainer.state.global_step < config.optimiser.steps:
             raise KeyboardInterrupt
@@ -138,11 +137,12 @@ def _trainer(
     run: RunFolder,
     device: str,
     done: int | None,
-) -> ParetoGRPOTrainer:
-    asked = task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step)
-    trainer = ParetoGRPOTrainer(
+) -> ParetoGRPOTrainer | AnswerTrainer:
+    """With all its callbacks but the one for checkpoints."""
+    asked = list(task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step))
+    sampler = ParetoGRPOTrainer(
         model=model,
-        args=_arguments(config, run, device, evaluate_first=done is None),
+        args=rollout_arguments(config, run, device, evaluate_first=done is None),
         reward_funcs=[rewards.correct, rewards.economy],
         train_dataset=rows_of(task, asked, tokenizer, held_out=False),
         eval_dataset=rows_of(task, task.held_out, tokenizer, held_out=True),
@@ -152,62 +152,32 @@ def _trainer(
         controller=controller,
         evaluation_temperature=config.evaluation.temperature,
     )
-    trainer.remove_callback(PrinterCallback)
+    sampler.remove_callback(PrinterCallback)
     first_phase = "warmup" if config.warmup.steps > 0 else "pretrained"
-    evaluations = Evaluations(trainer, rewards, run, config.evaluation.every, first_phase)
-    for callback in (
-        LearningRateFactor(trainer),
-        Steps(trainer, rewards, run),
-        evaluations,
-        Progress(trainer, evaluations),
-    ):
+    evaluations = Evaluations(sampler, rewards, run, config.evaluation.every, first_phase)
+    progress = Progress(sampler, evaluations)
+    if config.optimiser.learn_from == "rewards":
+        for callback in (
+            LearningRateFactor(sampler),
+            Steps(sampler, rewards, run),
+            evaluations,
+            progress,
+        ):
+            sampler.add_callback(callback)
+        return sampler
+    trainer = AnswerTrainer(
+        model=model,
+        args=answer_arguments(config, run, device, evaluate_first=done is None),
+        train_dataset=answer_rows(task, asked, tokenizer),
+        processing_class=tokenizer,
+        sampler=sampler,
+    )
+    trainer.remove_callback(PrinterCallback)
+    for callback in (evaluations, progress):  # they collect here what is ordered there
+        sampler.add_callback(callback)
+    for callback in (AnswerSteps(run), evaluations, progress):
         trainer.add_callback(callback)
     return trainer
-
-
-def _arguments(
-    config: RunConfig, run: RunFolder, device: str, *, evaluate_first: bool
-) -> GRPOConfig:
-    optimiser = config.optimiser
-    rollouts = optimiser.prompts_per_step * optimiser.group_size
-    at_once = optimiser.micro_batch or rollouts
-    on_gpu = device != "cpu"
-    return GRPOConfig(
-        output_dir=str(run.checkpoints),
-        seed=config.seed,
-        # One generation per optimiser step: TRL generates for all its micro-batches together.
-        per_device_train_batch_size=at_once,
-        gradient_accumulation_steps=rollouts // at_once,
-        per_device_eval_batch_size=min(
-            config.evaluation.prompts, optimiser.micro_batch or max(rollouts, _EVALUATED_AT_ONCE)
-        ),
-        num_generations=optimiser.group_size,
-        num_generations_eval=1,
-        max_steps=optimiser.steps,
-        optim=_OPTIMISERS[optimiser.method],
-        learning_rate=optimiser.learning_rate,
-        lr_scheduler_type="constant",
-        weight_decay=optimiser.weight_decay,
-        max_grad_norm=optimiser.max_grad_norm,
-        temperature=optimiser.temperature,
-        max_completion_length=optimiser.max_completion_tokens,
-        max_tool_calling_iterations=optimiser.max_tool_calls,
-        loss_type=optimiser.loss,
-        epsilon=optimiser.clip_low,
-        epsilon_high=optimiser.clip_high,
-        beta=optimiser.kl,
-        shuffle_dataset=False,  # the rows are in the order of the schedule already
-        eval_on_start=evaluate_first,
-        save_strategy="steps" if config.run.checkpoint_every > 0 else "no",
-        save_steps=max(config.run.checkpoint_every, 1),
-        logging_steps=1,
-        report_to="none",
-        disable_tqdm=True,
-        use_cpu=not on_gpu,
-        bf16=on_gpu and torch.cuda.is_bf16_supported(),
-        gradient_checkpointing=config.model.path != TINY,
-        dataloader_pin_memory=on_gpu,
-    )
 
 
 def _rollouts(environment: Environment) -> ProtocolRollouts | None:

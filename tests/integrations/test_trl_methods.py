@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("trl")
 
-from paretopo_core.integrations.trl.train import _arguments, train
+from paretopo_core.integrations.trl.arguments import rollout_arguments
+from paretopo_core.integrations.trl.train import train
 from paretopo_core.training.methods import with_method
 from paretopo_core.training.records import RunFolder
 
@@ -51,4 +52,4 @@ def test_a_method_trains(name, tmp_path):
 def test_the_optimiser_is_the_one_asked_for(method, theirs, tmp_path):
     config = with_method(SMALL, method)
     run = RunFolder.create(tmp_path, config)
-    assert _arguments(config, run, "cpu", evaluate_first=True).optim == theirs
+    assert rollout_arguments(config, run, "cpu", evaluate_first=True).optim == theirs

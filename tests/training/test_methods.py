@@ -20,8 +20,9 @@ def test_there_are_examples():
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_goes_on_every_example(example, name):
-    if name == "sgd" and load(example).backend == "openrlhf":
-        with pytest.raises(ConfigError, match=r'optimiser.method = "sgd" is for backend = "trl"'):
+    on_trl_only = {"sgd": 'optimiser.method = "sgd"', "sft": 'optimiser.learn_from = "answers"'}
+    if name in on_trl_only and load(example).backend == "openrlhf":
+        with pytest.raises(ConfigError, match=f'{on_trl_only[name]} is for backend = "trl"'):
             with_method(example, name)
         return
     config = with_method(example, name)

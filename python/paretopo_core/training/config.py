@@ -93,6 +93,11 @@ class RunConfig:
                 f'optimiser.method = "{self.optimiser.method}" is for backend = "trl": OpenRLHF '
                 "trains with DeepSpeed's AdamW"
             )
+        if self.optimiser.learn_from == "answers" and self.backend == "openrlhf":
+            raise ConfigError(
+                'optimiser.learn_from = "answers" is for backend = "trl": fine-tune there, or with '
+                "OpenRLHF's own train_sft, and give the result as model.path"
+            )
         if self.rewards.economy == "otc" and self.rewards.max_calls == 0:
             most = self.optimiser.max_tool_calls
             object.__setattr__(self, "rewards", dataclasses.replace(self.rewards, max_calls=most))

@@ -187,6 +187,11 @@ class OptimiserConfig:
     """The policy-gradient steps."""
 
     steps: int = key(100, "Reinforcement-learning steps in all, both stages.", low=1)
+    learn_from: Literal["rewards", "answers"] = key(
+        "rewards",
+        "Rewards of rollouts, or, without any, the right answers: supervised fine-tuning on"
+        " prompts_per_step answers a step (backend trl only).",
+    )
     method: Literal["adamw", "sgd"] = key(
         "adamw", "AdamW, or plain stochastic gradient descent (backend trl only)."
     )
@@ -220,6 +225,11 @@ class OptimiserConfig:
 
     def __post_init__(self) -> None:
         check_section(self, "optimiser")
+        if self.learn_from == "answers" and self.kl > 0.0:
+            raise ConfigError(
+                'optimiser.kl must be 0 with optimiser.learn_from = "answers", which has no '
+                f"penalty, got {self.kl:g}"
+            )
         rollouts = self.prompts_per_step * self.group_size
         if self.micro_batch and rollouts % self.micro_batch:
             raise ConfigError(

@@ -15,6 +15,8 @@ from paretopo_core.training.tasks.encyclopedia import Encyclopedia
 from paretopo_core.training.tasks.files import FileTask
 from paretopo_core.training.tasks.made_up_math import MadeUpMath
 from paretopo_core.training.tasks.made_up_multihop import MadeUpMultihop
+from paretopo_core.training.tasks.math import boxed_answer
+from paretopo_core.training.tasks.multihop import tagged_answer
 from paretopo_core.training.tasks.task import Task
 
 
@@ -28,7 +30,15 @@ def task_of(config: RunConfig) -> Task:
     if not task.is_made_up:
         # As published: ToRL's prompt is a text to go on with, Search-R1's a user's message.
         is_chat = task.name == "multihop"
-        return FileTask(task.train, task.held_out, held_out, is_chat=is_chat, seed=config.seed)
+        response = tagged_answer if task.name == "multihop" else boxed_answer
+        return FileTask(
+            task.train,
+            task.held_out,
+            held_out,
+            is_chat=is_chat,
+            response=response,
+            seed=config.seed,
+        )
     settings = (task.prompts, held_out, task.facts, task.kinds, config.seed)
     if task.name == "calculator":
         return CalculatorTask(*settings)

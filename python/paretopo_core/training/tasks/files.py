@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from paretopo_core.training.data.schema import DataError, read_rows
 from paretopo_core.training.keys import ConfigError
-from paretopo_core.training.tasks.task import Question, Task, Trace
+from paretopo_core.training.tasks.task import Question, Task, Trace, Transcript
 
 
 class FileTask(Task):
@@ -19,6 +19,7 @@ class FileTask(Task):
         held_out: Rows to be held out.
         most_held_out: How many of those, drawn at random.
         is_chat: Are prompts a user's messages?
+        response: The right answer → the response that gives it.
         seed: Fixes order and draw.
 
     Raises:
@@ -26,9 +27,17 @@ class FileTask(Task):
     """
 
     def __init__(
-        self, train: str, held_out: str, most_held_out: int, *, is_chat: bool, seed: int
+        self,
+        train: str,
+        held_out: str,
+        most_held_out: int,
+        *,
+        is_chat: bool,
+        response: Callable[[str], str],
+        seed: int,
     ) -> None:
         self.is_chat, self.seed = is_chat, seed
+        self._response = response
         self.training = _questions("train", train)
         whole = _questions("held_out", held_out)
         drawn = sorted(
@@ -47,6 +56,11 @@ class FileTask(Task):
     def traces(self, *_: Any, **__: Any) -> Sequence[Trace]:
         """None."""
         raise ConfigError("warmup.steps must be 0: files hold no traces")
+
+    def solved(self, question: Question) -> Trace:
+        """The first of its answers."""
+        answer = question.answer if isinstance(question.answer, str) else question.answer[0]
+        return Transcript(self.prompt(question), ((self._response(answer), True),))
 
     def words(self) -> list[str]:
         """None: only made-up questions are for the tiny model."""

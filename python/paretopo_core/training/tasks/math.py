@@ -26,6 +26,15 @@ _OPENING = {
 }
 
 
+def boxed_answer(answer: str) -> str:
+    r"""The response that gives an answer and nothing else.
+
+    >>> boxed_answer("42")
+    'The answer is \\boxed{42}.'
+    """
+    return f"The answer is \\boxed{{{answer}}}."
+
+
 def torl_prompt(problem: str, variant: Literal["0309", "0307"] = "0309") -> str:
     r"""The text that a base model goes on with.
 

@@ -34,6 +34,15 @@ def search_r1_prompt(question: str) -> str:
     )
 
 
+def tagged_answer(answer: str) -> str:
+    """The response that gives an answer and nothing else.
+
+    >>> tagged_answer("Oslo")
+    '<answer> Oslo </answer>'
+    """
+    return f"<answer> {answer} </answer>"
+
+
 def last_answer(response: str) -> str | None:
     """What stands in the last answer tags of a response (without its prompt), None without any.
 

@@ -100,6 +100,10 @@ class Task(ABC):
         """
 
     @abstractmethod
+    def solved(self, question: Question) -> Trace:
+        """The rollout that gives the right answer at once, without a tool."""
+
+    @abstractmethod
     def words(self) -> list[str]:
         """Texts with every word that the tiny model has to know."""
 

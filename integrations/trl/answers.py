@@ -1,0 +1,87 @@
+"""Learning from right answers, without rewards: TRL's `SFTTrainer`, evaluated as any run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from datasets import Dataset
+from transformers import TrainerCallback
+from trl import SFTTrainer
+
+from paretopo_core.integrations.huggingface.warmup import encode, labels_of
+from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo_core.training.records import RunFolder
+from paretopo_core.training.tasks.task import Question, Task
+
+
+class AnswerTrainer(SFTTrainer):
+    """`SFTTrainer` whose evaluations are rollouts with the tool.
+
+    Args:
+        *args: As for `SFTTrainer`.
+        sampler: Makes and scores the rollouts of evaluations, with the same model; it never trains.
+        **kwargs: As for `SFTTrainer`.
+    """
+
+    def __init__(self, *args: Any, sampler: ParetoGRPOTrainer, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._sampler = sampler
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """The sampler's evaluation, at the step that this trainer is at."""
+        self._sampler.state.global_step = self.state.global_step
+        self._sampler.state.max_steps = self.state.max_steps
+        metrics: dict[str, float] = self._sampler.evaluate()
+        self.control.should_evaluate = False  # done; or the end of the last pass does it again
+        return metrics
+
+
+class AnswerSteps(TrainerCallback):
+    """Records each training step; there are no rollouts to tell of.
+
+    Args:
+        run: Gets a row per step.
+    """
+
+    def __init__(self, run: RunFolder) -> None:
+        self._run = run
+        self._started = time.perf_counter()
+
+    def on_step_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """Start the clock."""
+        self._started = time.perf_counter()
+
+    def on_log(
+        self, _args: Any, state: Any, _control: Any, logs: dict[str, float] | None = None, **_: Any
+    ) -> None:
+        """Record the step that TRL just logged."""
+        if logs is None or "loss" not in logs:
+            return  # the summary at the end
+        self._run.append_step(
+            {
+                "step": state.global_step,
+                "loss": float(logs["loss"]),
+                "grad_norm": float(logs["grad_norm"]) if "grad_norm" in logs else None,
+                "learning_rate": float(logs["learning_rate"]),
+                "seconds": time.perf_counter() - self._started,
+            }
+        )
+
+
+def answer_rows(task: Task, questions: Iterable[Question], tokenizer: Any) -> Dataset:
+    """Tokens of prompt and right answer, a row for each question, in their order.
+
+    Labels are Hugging Face's: the prompt's tokens carry no loss. A question asked often is encoded
+    once.
+    """
+    known: dict[str, dict[str, list[int]]] = {}
+
+    def row(question: Question) -> dict[str, list[int]]:
+        if question.text not in known:
+            tokens, written = encode(tokenizer, task.solved(question), task.functions)
+            known[question.text] = {"input_ids": tokens, "labels": labels_of(tokens, written)}
+        return known[question.text]
+
+    return Dataset.from_list([row(question) for question in questions])

@@ -1,0 +1,87 @@
+"""A run's configuration in the words of TRL's trainers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from trl import GRPOConfig, SFTConfig
+
+from paretopo_core.integrations.trl.policy import TINY
+from paretopo_core.training.config import RunConfig
+from paretopo_core.training.records import RunFolder
+
+_OPTIMISERS = {"adamw": "adamw_torch_fused", "sgd": "sgd"}  # in Hugging Face's names
+_EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short
+
+
+def rollout_arguments(
+    config: RunConfig, run: RunFolder, device: str, *, evaluate_first: bool
+) -> GRPOConfig:
+    """For learning from rewards, and for the rollouts of evaluations."""
+    optimiser = config.optimiser
+    rollouts = optimiser.prompts_per_step * optimiser.group_size
+    at_once = optimiser.micro_batch or rollouts
+    return GRPOConfig(
+        **_shared(config, run, device, evaluate_first=evaluate_first),
+        # One generation per optimiser step: TRL generates for all its micro-batches together.
+        per_device_train_batch_size=at_once,
+        gradient_accumulation_steps=rollouts // at_once,
+        per_device_eval_batch_size=min(
+            config.evaluation.prompts, optimiser.micro_batch or max(rollouts, _EVALUATED_AT_ONCE)
+        ),
+        num_generations=optimiser.group_size,
+        num_generations_eval=1,
+        temperature=optimiser.temperature,
+        max_completion_length=optimiser.max_completion_tokens,
+        max_tool_calling_iterations=optimiser.max_tool_calls,
+        loss_type=optimiser.loss,
+        epsilon=optimiser.clip_low,
+        epsilon_high=optimiser.clip_high,
+        beta=optimiser.kl,
+        shuffle_dataset=False,  # the rows are in the order of the schedule already
+    )
+
+
+def answer_arguments(
+    config: RunConfig, run: RunFolder, device: str, *, evaluate_first: bool
+) -> SFTConfig:
+    """For learning from right answers."""
+    answers = config.optimiser.prompts_per_step
+    at_once = math.gcd(answers, config.optimiser.micro_batch)  # all of them without micro-batches
+    return SFTConfig(
+        **_shared(config, run, device, evaluate_first=evaluate_first),
+        per_device_train_batch_size=at_once,
+        gradient_accumulation_steps=answers // at_once,
+        max_length=None,  # a cut answer teaches nothing
+        train_sampling_strategy="sequential",  # in the order of the schedule
+        dataset_kwargs={"skip_prepare_dataset": True},  # the rows are tokens and labels already
+    )
+
+
+def _shared(
+    config: RunConfig, run: RunFolder, device: str, *, evaluate_first: bool
+) -> dict[str, Any]:
+    optimiser = config.optimiser
+    on_gpu = device != "cpu"
+    return {
+        "output_dir": str(run.checkpoints),
+        "seed": config.seed,
+        "max_steps": optimiser.steps,
+        "optim": _OPTIMISERS[optimiser.method],
+        "learning_rate": optimiser.learning_rate,
+        "lr_scheduler_type": "constant",
+        "weight_decay": optimiser.weight_decay,
+        "max_grad_norm": optimiser.max_grad_norm,
+        "eval_on_start": evaluate_first,
+        "save_strategy": "steps" if config.run.checkpoint_every > 0 else "no",
+        "save_steps": max(config.run.checkpoint_every, 1),
+        "logging_steps": 1,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "use_cpu": not on_gpu,
+        "bf16": on_gpu and torch.cuda.is_bf16_supported(),
+        "gradient_checkpointing": config.model.path != TINY,
+        "dataloader_pin_memory": on_gpu,
+    }
