@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -33,15 +32,11 @@ from paretopo_core.training.transcripts import Transcript
 def rows_of(tmp_path, text, suffix=".jsonl", settings=""):
     source = tmp_path / f"prompts{suffix}"
     source.write_text(text, encoding="utf-8")
-    run = SimpleNamespace(path=tmp_path)
     tokenizer = SimpleNamespace(
         apply_chat_template=lambda messages, **_: f"<{messages[-1]['content']}>"
     )
     config = loads(f"[openrlhf]\n{settings}")
-    path, count = _rows(config, run, tokenizer, "prompts", str(source), [])
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert len(rows) == count
-    return rows
+    return _rows(config, tokenizer, "prompts", str(source), None, [])
 
 
 def test_prompts_of_a_file_pass_through_the_template_or_do_not(tmp_path):
@@ -224,7 +219,7 @@ def test_the_brain_goes_on_from_its_state(tmp_path):
 
 
 def test_stage_1_is_one_pass_over_the_prompts_dropped_groups_included(tmp_path):
-    config = loads("[optimiser]\nprompts_per_step = 1")
+    config = loads("[optimiser]\nprompts_per_step = 1\n[paretopo]\nstage1_steps = 'epoch'")
     run = RunFolder.create(tmp_path, config)
     brain = Brain(str(run.path), 4)
     for step in (1, 2, 3):

@@ -27,7 +27,7 @@ def test_a_rehearsal_keeps_the_kind_of_cluster_and_shrinks_it():
     config = loads(
         "[model]\npath = 'Qwen/Qwen2.5-7B'\n[optimiser]\nsteps = 500\nprompts_per_step = 128\n"
         "[openrlhf]\nnodes = 2\nengines = 8\nengine_gpus = 2\nzero_stage = 3\npacking = true\n"
-        "max_tokens_per_gpu = 1000\ndynamic_sampling = true"
+        "max_tokens_per_gpu = 1000\ndynamic_sampling = true\n[paretopo]\nstage1_steps = 'epoch'"
     )
     small = rehearsed(config)
     assert (small.openrlhf.zero_stage, small.openrlhf.colocate) == (3, True)
@@ -43,7 +43,10 @@ def test_a_rehearsal_keeps_the_kind_of_cluster_and_shrinks_it():
 
 
 def test_the_tiny_policy_is_rehearsed_as_it_stands():
-    config = loads("[optimiser]\nsteps = 100\n[openrlhf]\nasynchronous = true\ncolocate = false")
+    config = loads(
+        "[optimiser]\nsteps = 100\n[openrlhf]\nasynchronous = true\ncolocate = false\n"
+        "[paretopo]\nstage1_steps = 'epoch'"
+    )
     small = rehearsed(config, steps=40)
     assert small.model == config.model
     assert small.optimiser.steps == 40

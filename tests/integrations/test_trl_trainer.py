@@ -48,16 +48,17 @@ class StandIn:
         self._all = torch.as_tensor(rewards, dtype=torch.float32)
         self._change = change or {}
 
-    def _calculate_rewards(self, inputs, prompts):
+    def _calculate_rewards(self, inputs, prompts, completions):
         return self._change.get("matrix", lambda matrix: matrix)(self._all)
 
     def _generate_and_score_completions(self, inputs):
         if "skip rewards" not in self._change:
-            self._calculate_rewards(inputs, None)
+            self._calculate_rewards(inputs, None, [None] * len(inputs))
         theirs = torch.full((len(inputs),), 9.0)
         self._logs["advantages"].extend([9.0] * self._change.get("logged", len(self._all)))
         return {
             "advantages": self._change.get("advantages", lambda advantages: advantages)(theirs),
+            "completion_ids": torch.zeros(len(inputs), 5, dtype=torch.long),
             "completion_mask": torch.ones(len(inputs), 5, dtype=torch.long),
             "tool_mask": torch.tensor([[1, 1, 0, 0, 1]]).repeat(len(inputs), 1),
         }
