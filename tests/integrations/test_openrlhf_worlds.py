@@ -81,6 +81,7 @@ def test_a_world_is_rehearsed_with_its_real_tool(name, tmp_path):
         "warmup.steps": 120,
         "warmup.batch_size": 16,
         "warmup.learning_rate": 5e-3,
+        "paretopo.stage1_steps": "epoch",
         "optimiser.prompts_per_step": 4,
         "evaluation.prompts": 16,
     }
