@@ -16,9 +16,9 @@ from paretopo_core.training.evaluation.comparisons import paired, unpaired
 from paretopo_core.training.evaluation.fronts import Panel, Point, front, panels
 from paretopo_core.training.evaluation.report import write_report
 from paretopo_core.training.evaluation.results import results_of
-from paretopo_core.training.evaluation.statistics import mcnemar_exact, sign_flips
 from paretopo_core.training.evaluation.tables import paper_table
 from paretopo_core.training.keys import ConfigError
+from paretopo_core.training.statistics import mcnemar_exact, sign_flips
 
 # ---- the paper's numbers -------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from paretopo_core.training.evaluation.folder import Answered
 from paretopo_core.training.evaluation.published import Method, questions
 from paretopo_core.training.evaluation.results import Result, by_datasource, means
-from paretopo_core.training.evaluation.statistics import (
+from paretopo_core.training.statistics import (
     bootstrap_interval,
     holm,
     mcnemar_exact,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paretopo_core.training.evaluation.folder import Answered, EvaluationFolder
-from paretopo_core.training.evaluation.statistics import bootstrap_interval, wilson_interval
+from paretopo_core.training.statistics import bootstrap_interval, wilson_interval
 
 
 @dataclass(frozen=True)

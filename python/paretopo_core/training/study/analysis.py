@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import paretopo_core
 from paretopo_core.training.jsonl import Row
-from paretopo_core.training.study.paired import holm, sign_flip_p
+from paretopo_core.training.statistics import holm, sign_flips
 from paretopo_core.training.study.plan import Cell, Plan
 from paretopo_core.training.study.tabular import TASKS
 
@@ -106,7 +106,7 @@ class Results:
     def paired(self, task: str, one: str, other: str, measure: str) -> tuple[float, float]:
         """Mean difference of a measure, one less the other, and its p, not corrected."""
         difference = self.at_end(task, one, measure) - self.at_end(task, other, measure)
-        return float(difference.mean()), sign_flip_p(difference)
+        return float(difference.mean()), sign_flips(difference)
 
     # ---- comparisons -------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ class Results:
 
 
 def _compared(differences: Mapping[str, Floats]) -> list[Comparison]:
-    corrected = holm([sign_flip_p(values) for values in differences.values()])
+    corrected = holm([sign_flips(values) for values in differences.values()])
     return [
         Comparison(
             name,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from paretopo_core.training.statistics import sign_flips
 from paretopo_core.training.study.analysis import SIGNIFICANT, Results
-from paretopo_core.training.study.paired import sign_flip_p
 
 PAPER, ACCURACY, FIXED = "paper", "accuracy_only", "grpo"
 
@@ -91,7 +91,7 @@ def _falls(method: str) -> Look:
         calls, accuracy = (results.course(task, method, name) for name in ("calls", "accuracy"))
         fall, gain = calls[:, 0] - calls[:, -1], accuracy[:, -1] - accuracy[:, 0]
         told = f"`{method}`: calls {-fall.mean():+.2f}, accuracy {100 * gain.mean():+.2f} points"
-        yield Finding(claim, task, _verdict(float(fall.mean()), sign_flip_p(fall)), told)
+        yield Finding(claim, task, _verdict(float(fall.mean()), sign_flips(fall)), told)
 
     return look
 

@@ -1,8 +1,6 @@
-"""Paired tests against enumeration, and what a study makes of records."""
+"""What a study makes of records."""
 
 from __future__ import annotations
-
-import itertools
 
 import numpy as np
 import pytest
@@ -10,41 +8,7 @@ import pytest
 from paretopo_core.training.study import plan as plans
 from paretopo_core.training.study.analysis import Results
 from paretopo_core.training.study.claims import findings
-from paretopo_core.training.study.paired import holm, sign_flip_p
 from paretopo_core.training.study.tables import report
-
-
-def test_sign_flips_are_enumerated():
-    differences = np.array([0.3, -0.1, 0.4, 0.2, 0.05])
-    sums = [abs(np.dot(signs, differences)) for signs in itertools.product((-1, 1), repeat=5)]
-    expected = np.mean(np.array(sums) >= abs(differences.sum()) - 1e-12)
-    assert sign_flip_p(differences) == expected
-
-
-def test_equal_methods_have_p_one_and_many_pairs_a_small_one():
-    assert sign_flip_p(np.zeros(10)) == 1.0
-    assert sign_flip_p(np.full(30, 0.1)) < 1e-3
-
-
-def test_under_no_difference_p_is_below_a_twentieth_in_a_twentieth_of_cases():
-    rng = np.random.default_rng(0)
-    p = [sign_flip_p(rng.standard_normal(8)) for _ in range(2000)]
-    assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.015)
-
-
-def test_broken_differences_are_refused():
-    with pytest.raises(ValueError, match="differences must be finite"):
-        sign_flip_p([0.1, float("nan")])
-
-
-def test_holm_is_bonferroni_for_the_smallest_and_never_falls():
-    p = [0.01, 0.2, 0.03, 0.9]
-    corrected = holm(p)
-    assert corrected[0] == 4 * p[0]
-    order = np.argsort(p)
-    assert (np.diff(np.array(corrected)[order]) >= 0).all()
-    assert max(holm([0.6, 0.7])) == 1.0
-
 
 SEEDS = 12
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo_core.training.evaluation.statistics import (
+from paretopo_core.training.statistics import (
     bootstrap_interval,
     fisher_exact,
     holm,
@@ -27,10 +27,23 @@ counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.ju
 
 @pytest.mark.parametrize(
     "module",
-    ["statistics", "settings", "asking", "grading", "results", "published", "tables", "fronts"],
+    [
+        "statistics",
+        "evaluation.settings",
+        "evaluation.asking",
+        "evaluation.grading",
+        "evaluation.results",
+        "evaluation.published",
+        "evaluation.tables",
+        "evaluation.fronts",
+        "study.tabular",
+        "study.tabular_agent",
+        "study.plan",
+        "study.report",
+    ],
 )
 def test_docstring_examples_run(module):
-    found = doctest.testmod(importlib.import_module(f"paretopo_core.training.evaluation.{module}"))
+    found = doctest.testmod(importlib.import_module(f"paretopo_core.training.{module}"))
     assert found.failed == 0
     assert found.attempted > 0
 
