@@ -33,7 +33,7 @@ struct Batch {
     bool is_empty() const { return groups == 0 || points == 0; }
 };
 
-enum class Center : std::int32_t { kNone = 0, kMean = 1, kStd = 2, kLoo = 3, kExact = 4 };
+enum class Centre : std::int32_t { kNone = 0, kMean = 1, kStd = 2, kLoo = 3, kExact = 4 };
 
 // How ranks become advantages; see group/advantage.hpp.
 template <typename Scalar>
@@ -41,7 +41,7 @@ struct Advantage {
     const Scalar* weights;  // (objectives,)
     Scalar largest;         // rewards beyond it saturate, so that no sum overflows
     Scalar beta;
-    Center center;
+    Centre centre;
 };
 
 // Where volumes begin: one reference point, or one for each group.
@@ -104,7 +104,7 @@ std::int64_t expected_hypervolume(Batch<Scalar> batch, References ref, std::int3
 // advantages: (groups, points); see group/marginals.hpp.
 template <typename Scalar>
 std::int64_t hypervolume_advantage(Batch<Scalar> batch, References ref, std::int32_t k,
-                                   Center center, Scalar* advantages);
+                                   Centre centre, Scalar* advantages);
 
 }  // namespace cpu
 
@@ -175,7 +175,7 @@ void expected_hypervolume(Place place, Batch<Scalar> batch, References ref, std:
 
 template <typename Place, typename Scalar>
 void hypervolume_advantage(Place place, Batch<Scalar> batch, References ref, std::int32_t k,
-                           Center center, Scalar* advantages);
+                           Centre centre, Scalar* advantages);
 
 }  // namespace gpu
 }  // namespace paretopo

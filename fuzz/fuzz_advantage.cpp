@@ -19,7 +19,7 @@ void run(Bytes& bytes) {
     const Scalar largest =
         std::numeric_limits<Scalar>::max() / (Scalar(4) * static_cast<Scalar>(weights.size()));
     const Advantage<Scalar> how{weights.data(), largest, static_cast<Scalar>(bytes.next()) / 255,
-                                static_cast<Center>(bytes.next() % 4)};
+                                static_cast<Centre>(bytes.next() % 4)};
     const auto points = static_cast<std::size_t>(in.batch.points);
     const auto rows = static_cast<std::size_t>(in.batch.groups) * points;
     std::vector<Scalar> ours(rows), theirs(rows);
@@ -47,7 +47,7 @@ void run(Bytes& bytes) {
                 mismatch(in, "crowding on a GPU", g, i, gpu_distances[at], distances[at]);
             }
             if (!(distances[at] >= 0.0)) mismatch(in, "crowding", g, i, distances[at], 0.0);
-            if (how.center != Center::kNone) continue;
+            if (how.centre != Centre::kNone) continue;
             const double base = rank < 0 ? 0.0 : fronts - rank;
             if (std::fabs(ours[at] - base) > 0.5 * how.beta + 1e-6) {
                 mismatch(in, "uncentred advantage", g, i, ours[at], base);

@@ -59,14 +59,14 @@ void run(Bytes& bytes) {
     }
     const References refs{ref.data(), per_group};
     const int k = bytes.next(1, std::max(in.batch.points, 1));
-    const auto center = static_cast<Center>(bytes.next() % 5);
+    const auto centre = static_cast<Centre>(bytes.next() % 5);
     std::vector<double> volumes(groups), gpu_volumes(groups);
     std::vector<Scalar> advantages(groups * points), gpu_advantages(groups * points);
     const std::int64_t refused = cpu::expected_hypervolume(in.batch, refs, k, volumes.data());
-    cpu::hypervolume_advantage(in.batch, refs, k, center, advantages.data());
+    cpu::hypervolume_advantage(in.batch, refs, k, centre, advantages.data());
     OnGpu<Scalar> device(in.batch, bytes);
     gpu::expected_hypervolume(device.place(), in.batch, refs, k, gpu_volumes.data());
-    gpu::hypervolume_advantage(device.place(), in.batch, refs, k, center, gpu_advantages.data());
+    gpu::hypervolume_advantage(device.place(), in.batch, refs, k, centre, gpu_advantages.data());
     if (refused != kNoneRefused || is_wild) return;
 
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
@@ -92,12 +92,12 @@ void run(Bytes& bytes) {
         if (!near(volumes[at], expected, 1.0)) {
             mismatch(in, "expected hypervolume", g, -1, volumes[at], expected);
         }
-        if (center != Center::kExact && center != Center::kNone) continue;
+        if (centre != Centre::kExact && centre != Centre::kNone) continue;
         for (std::size_t i = 0; i < present.size(); ++i) {
             const std::size_t own = std::size_t{1} << i;
             const double fewer = mean_of(subsets, drawn - 1, own, 0);
             double advantage = mean_of(subsets, drawn - 1, own, own) - fewer;
-            if (center == Center::kExact && drawn < n) {
+            if (centre == Centre::kExact && drawn < n) {
                 advantage -= mean_of(subsets, drawn, own, 0) - fewer;
             }
             const double ours = advantages[at * points + static_cast<std::size_t>(present[i])];

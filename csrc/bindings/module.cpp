@@ -89,7 +89,7 @@ void crowding_distance(const Points& points, std::uintptr_t distances, std::uint
 
 // `weights`: float64, in host memory.
 void pareto_advantage(const Points& points, std::uintptr_t weights, double largest, double beta,
-                      int center, std::uintptr_t advantages, std::uintptr_t ranks,
+                      int centre, std::uintptr_t advantages, std::uintptr_t ranks,
                       std::uintptr_t scratch) {
     const py::gil_scoped_release unlocked;
     with_batch(points, [&]<typename Scalar>(Batch<Scalar> batch) {
@@ -97,7 +97,7 @@ void pareto_advantage(const Points& points, std::uintptr_t weights, double large
         std::vector<Scalar> own(static_cast<std::size_t>(batch.objectives));
         for (std::size_t m = 0; m < own.size(); ++m) own[m] = static_cast<Scalar>(given[m]);
         const Advantage<Scalar> how{own.data(), static_cast<Scalar>(largest),
-                                    static_cast<Scalar>(beta), static_cast<Center>(center)};
+                                    static_cast<Scalar>(beta), static_cast<Centre>(centre)};
         auto* out = at<Scalar>(advantages);
         auto* rank = at<std::int32_t>(ranks);
         if (points.device == kCpu) return cpu::pareto_advantage(batch, how, out, rank);
@@ -164,12 +164,12 @@ std::int64_t expected_hypervolume(const Points& points, std::uintptr_t ref, bool
 }
 
 std::int64_t hypervolume_advantage(const Points& points, std::uintptr_t ref, bool per_group, int k,
-                                   int center, std::uintptr_t advantages) {
+                                   int centre, std::uintptr_t advantages) {
     const py::gil_scoped_release unlocked;
     const References corners{at<const double>(ref), per_group};
     return with_batch(points, [&]<typename Scalar>(Batch<Scalar> batch) {
         auto* out = at<Scalar>(advantages);
-        const auto how = static_cast<Center>(center);
+        const auto how = static_cast<Centre>(centre);
         if (points.device == kCpu) return cpu::hypervolume_advantage(batch, corners, k, how, out);
         on_gpu(points, 0,
                [&](auto place) { gpu::hypervolume_advantage(place, batch, corners, k, how, out); });
@@ -228,7 +228,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
           "scratch"_a = 0);
     m.def("crowding_distance", &crowding_distance, "points"_a, "distances"_a, "scratch"_a = 0);
     m.def("pareto_advantage", &pareto_advantage, "points"_a, "weights"_a, "largest"_a, "beta"_a,
-          "center"_a, "advantages"_a, "ranks"_a, "scratch"_a = 0);
+          "centre"_a, "advantages"_a, "ranks"_a, "scratch"_a = 0);
     m.def("hypervolume", &hypervolume, "points"_a, "ref"_a, "volumes"_a, "scratch"_a = 0);
     m.def("hypervolume_gradient", &hypervolume_gradient, "points"_a, "ref"_a, "gradient"_a);
     m.def("hv_contributions", &hv_contributions, "points"_a, "ref"_a, "ignore_dominated"_a,
@@ -236,7 +236,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.def("expected_hypervolume", &expected_hypervolume, "points"_a, "ref"_a, "per_group"_a, "k"_a,
           "volumes"_a);
     m.def("hypervolume_advantage", &hypervolume_advantage, "points"_a, "ref"_a, "per_group"_a,
-          "k"_a, "center"_a, "advantages"_a);
+          "k"_a, "centre"_a, "advantages"_a);
 
     py::class_<cpu::Archive>(m, "Archive")
         .def(py::init([](int objectives, std::uintptr_t signs, std::uintptr_t ref) {

@@ -47,7 +47,7 @@ class GroupAdvantage {
         }
 
         const Centring centring =
-            centring_of(sums_.data(), own_ranks_.data(), set_.count, how_.center);
+            centring_of(sums_.data(), own_ranks_.data(), set_.count, how_.centre);
         Scalar* out = advantages_ + g * batch_.points;
         std::fill_n(out, batch_.points, Scalar(0));
         if (ranks_) std::fill_n(ranks_ + g * batch_.points, batch_.points, kUnranked);

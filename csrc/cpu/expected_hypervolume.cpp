@@ -184,12 +184,12 @@ class ExpectedVolume {
 template <typename Scalar>
 class MarginalAdvantage {
   public:
-    MarginalAdvantage(Batch<Scalar> batch, References ref, std::int32_t k, Center center,
+    MarginalAdvantage(Batch<Scalar> batch, References ref, std::int32_t k, Centre centre,
                       Scalar* advantages, FirstRefused& refused)
         : batch_(batch),
           ref_(ref),
           k_(k),
-          center_(center),
+          centre_(centre),
           advantages_(advantages),
           refused_(&refused),
           attainment_(batch.points, batch.objectives),
@@ -200,7 +200,7 @@ class MarginalAdvantage {
         if (refused_->note(batch_, g, sides_.measure(batch_, g, corner))) return;
         const std::int32_t count = count_of(batch_, g);
         const std::int32_t drawn = std::min(k_, count);
-        attainment_.weigh(share_of(center_, count, drawn), count, drawn);
+        attainment_.weigh(share_of(centre_, count, drawn), count, drawn);
         attainment_.take(sides_);
         std::fill(marginals_.begin(), marginals_.end(), 0.0);
         attainment_.boxes(sides_, marginals_.data());
@@ -211,7 +211,7 @@ class MarginalAdvantage {
         const PresentPoints present{batch_.group_mask(g)};
         const std::int32_t count = count_of(batch_, g);
         const MarginalCentring centring = marginal_centring(
-            marginals, present, batch_.points, count, std::min(k_, count), center_, exponent);
+            marginals, present, batch_.points, count, std::min(k_, count), centre_, exponent);
         Scalar* out = advantages_ + g * batch_.points;
         if (!batch_.mask && centring.is_shift()) {  // most often; such a loop becomes vectors
             for (std::int32_t i = 0; i < batch_.points; ++i) {
@@ -228,7 +228,7 @@ class MarginalAdvantage {
     Batch<Scalar> batch_;
     References ref_;
     std::int32_t k_;
-    Center center_;
+    Centre centre_;
     Scalar* advantages_;
     FirstRefused* refused_;
     Sides sides_;
@@ -264,17 +264,17 @@ std::int64_t expected_hypervolume(Batch<Scalar> batch, References ref, std::int3
 
 template <typename Scalar>
 std::int64_t hypervolume_advantage(Batch<Scalar> batch, References ref, std::int32_t k,
-                                   Center center, Scalar* advantages) {
+                                   Centre centre, Scalar* advantages) {
     if (batch.is_empty()) return kNoneRefused;
     FirstRefused refused;
-    const MarginalAdvantage<Scalar> one(batch, ref, k, center, advantages, refused);
+    const MarginalAdvantage<Scalar> one(batch, ref, k, centre, advantages, refused);
     if (!fits_small_grids(batch)) {
         for_each_group(batch.groups, grid_cost(batch), one);
         return refused.index();
     }
     const std::vector<double> weights = weights_of_sizes(
         batch, k,
-        [=](std::int32_t count, std::int32_t drawn) { return share_of(center, count, drawn); });
+        [=](std::int32_t count, std::int32_t drawn) { return share_of(centre, count, drawn); });
     for_each_grid_part(batch, [&, mine = one](std::int64_t part) mutable {
         const std::int64_t first = part * kGridPart;
         const std::int64_t end = std::min(first + kGridPart, batch.groups);
@@ -295,8 +295,8 @@ std::int64_t hypervolume_advantage(Batch<Scalar> batch, References ref, std::int
 
 template std::int64_t expected_hypervolume(Batch<float>, References, std::int32_t, double*);
 template std::int64_t expected_hypervolume(Batch<double>, References, std::int32_t, double*);
-template std::int64_t hypervolume_advantage(Batch<float>, References, std::int32_t, Center, float*);
-template std::int64_t hypervolume_advantage(Batch<double>, References, std::int32_t, Center,
+template std::int64_t hypervolume_advantage(Batch<float>, References, std::int32_t, Centre, float*);
+template std::int64_t hypervolume_advantage(Batch<double>, References, std::int32_t, Centre,
                                             double*);
 
 }  // namespace paretopo::cpu

@@ -28,9 +28,9 @@ template void hv_contributions(Emulated, Batch<float>, const double*, bool, doub
 template void hv_contributions(Emulated, Batch<double>, const double*, bool, double*);
 template void expected_hypervolume(Emulated, Batch<float>, References, std::int32_t, double*);
 template void expected_hypervolume(Emulated, Batch<double>, References, std::int32_t, double*);
-template void hypervolume_advantage(Emulated, Batch<float>, References, std::int32_t, Center,
+template void hypervolume_advantage(Emulated, Batch<float>, References, std::int32_t, Centre,
                                     float*);
-template void hypervolume_advantage(Emulated, Batch<double>, References, std::int32_t, Center,
+template void hypervolume_advantage(Emulated, Batch<double>, References, std::int32_t, Centre,
                                     double*);
 
 }  // namespace paretopo::gpu

@@ -23,13 +23,13 @@ struct Weighing {
     Scalar weights[kMost];
     Scalar largest;
     Scalar beta;
-    Center center;
+    Centre centre;
 
     Weighing(const Advantage<Scalar>& how, std::int32_t objectives)
-        : weights(), largest(how.largest), beta(how.beta), center(how.center) {
+        : weights(), largest(how.largest), beta(how.beta), centre(how.centre) {
         for (std::int32_t m = 0; m < objectives; ++m) weights[m] = how.weights[m];
     }
-    PARETOPO_HD Advantage<Scalar> how() const { return {weights, largest, beta, center}; }
+    PARETOPO_HD Advantage<Scalar> how() const { return {weights, largest, beta, centre}; }
 };
 
 template <int kPoints, int kObjectives>
@@ -47,7 +47,7 @@ struct AdvantageInRegisters {
         group.find_dominators(batch.minimised, dominators);
         const std::int32_t fronts = group.rank(dominators, own);
         rank_advantages(fronts, own, weighing.beta, sums);
-        const Centring centring = centring_of(sums, own, kPoints, weighing.center);
+        const Centring centring = centring_of(sums, own, kPoints, weighing.centre);
         PARETOPO_UNROLL
         for (int i = 0; i < kPoints; ++i) {
             sums[i] = own[i] == kUnranked ? 0.0F : centring.apply(sums[i]);

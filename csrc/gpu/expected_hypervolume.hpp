@@ -63,7 +63,7 @@ struct MarginalsByWarp {
     Batch<Scalar> batch;
     Corners ref;
     std::int32_t k;
-    Center center;
+    Centre centre;
     Scalar* advantages;
 
     std::int64_t room() const {
@@ -77,7 +77,7 @@ struct MarginalsByWarp {
         SharedGrid grid(room, batch.points, batch.objectives, kWarpLanes, true);
         grid.read(warp, batch, ref, g);
         const std::int32_t drawn = k < grid.count() ? k : grid.count();
-        grid.measure_boxes(warp, share_of(center, grid.count(), drawn), drawn);
+        grid.measure_boxes(warp, share_of(centre, grid.count(), drawn), drawn);
         const PresentPoints present{batch.group_mask(g)};
         Scalar* out = advantages + g * batch.points;
         warp.each([&](int lane) {
@@ -88,7 +88,7 @@ struct MarginalsByWarp {
                 return;
             }
             const MarginalCentring centring = marginal_centring(
-                grid.boxes(), present, batch.points, grid.count(), drawn, center, grid.exponent());
+                grid.boxes(), present, batch.points, grid.count(), drawn, centre, grid.exponent());
             for (std::int32_t i = lane; i < batch.points; i += warp.lanes()) {
                 out[i] = static_cast<Scalar>(present(i) ? centring.apply(grid.boxes()[i]) : 0.0);
             }
@@ -136,7 +136,7 @@ struct MarginalsInRegisters {
     Corners ref;
     WeightTable<kPoints> weights;
     std::int32_t k;
-    Center center;
+    Centre centre;
     Scalar* advantages;
     PARETOPO_HD void operator()(std::int64_t g) const {
         GridInRegisters<kPoints> grid(batch, ref, g);
@@ -144,7 +144,7 @@ struct MarginalsInRegisters {
         double boxes[kPoints];
         grid.measure_boxes(weights.at[grid.count()], boxes);
         const MarginalCentring centring = marginal_centring(
-            boxes, grid.present(), kPoints, grid.count(), drawn, center, grid.exponent());
+            boxes, grid.present(), kPoints, grid.count(), drawn, centre, grid.exponent());
         Scalar own[kPoints];
         PARETOPO_UNROLL
         for (int i = 0; i < kPoints; ++i) {
@@ -185,7 +185,7 @@ void expected_hypervolume(Place place, Batch<Scalar> batch, References ref, std:
 
 template <typename Place, typename Scalar>
 void hypervolume_advantage(Place place, Batch<Scalar> batch, References ref, std::int32_t k,
-                           Center center, Scalar* advantages) {
+                           Centre centre, Scalar* advantages) {
     if (batch.groups == 0 || batch.points == 0) return;
     auto launcher = launcher_of(place, "hypervolume_advantage");
     const Corners corners = corners_of(ref, batch.objectives);
@@ -193,13 +193,13 @@ void hypervolume_advantage(Place place, Batch<Scalar> batch, References ref, std
         return with_grid_registers(batch.points, [&](auto points) {
             const WeightTable<points.value> weights(batch.points, k,
                                                     [=](std::int32_t count, std::int32_t drawn) {
-                                                        return share_of(center, count, drawn);
+                                                        return share_of(centre, count, drawn);
                                                     });
             launcher.threads(batch.groups, MarginalsInRegisters<points.value, Scalar>{
-                                               batch, corners, weights, k, center, advantages});
+                                               batch, corners, weights, k, centre, advantages});
         });
     }
-    const MarginalsByWarp<Scalar> job{batch, corners, k, center, advantages};
+    const MarginalsByWarp<Scalar> job{batch, corners, k, centre, advantages};
     check_room(job, "hypervolume_advantage");
     launcher.warps(batch.groups, job.room(), job);
 }

@@ -61,8 +61,8 @@ struct Centring {
 
 template <typename Scalar>
 PARETOPO_HD Centring centring_of(const Scalar* advantages, const std::int32_t* ranks, int points,
-                                 Center center) {
-    if (center == Center::kNone) return {0.0, 1.0, 1.0};
+                                 Centre centre) {
+    if (centre == Centre::kNone) return {0.0, 1.0, 1.0};
     double sum = 0.0;
     int count = 0;
     for (int i = 0; i < points; ++i) {
@@ -72,9 +72,9 @@ PARETOPO_HD Centring centring_of(const Scalar* advantages, const std::int32_t* r
     }
     if (count == 0) return {0.0, 1.0, 1.0};
     const double mean = sum / count;
-    if (center == Center::kMean) return {mean, 1.0, 1.0};
+    if (centre == Centre::kMean) return {mean, 1.0, 1.0};
     if (count == 1) return {mean, 1.0, 0.0};
-    if (center == Center::kLoo) {
+    if (centre == Centre::kLoo) {
         return {mean, 1.0, static_cast<double>(count) / static_cast<double>(count - 1)};
     }
     double squares = 0.0;
@@ -90,8 +90,8 @@ PARETOPO_HD Centring centring_of(const Scalar* advantages, const std::int32_t* r
 // order.
 template <typename Scalar>
 PARETOPO_HD void centre(const Scalar* uncentred, const std::int32_t* ranks, std::int32_t points,
-                        Center center, Scalar* advantages, int lane, int lanes) {
-    const Centring centring = centring_of(uncentred, ranks, points, center);
+                        Centre centre, Scalar* advantages, int lane, int lanes) {
+    const Centring centring = centring_of(uncentred, ranks, points, centre);
     for (std::int32_t i = lane; i < points; i += lanes) {
         advantages[i] = ranks[i] == kUnranked ? Scalar(0) : centring.apply(uncentred[i]);
     }
@@ -134,7 +134,7 @@ struct Scores {
             uncentred[i] = rank_advantage(fronts, ranks[i], q, how.beta);
         });
         team.each([&](int lane) {
-            centre(uncentred, ranks, points, how.center, out, lane, team.lanes());
+            centre(uncentred, ranks, points, how.centre, out, lane, team.lanes());
         });
     }
 };

@@ -14,8 +14,8 @@
 namespace paretopo {
 
 // The exact baseline is a mean of kSwap. With k = n nobody is left to swap with, and it is 0.
-PARETOPO_HD inline Share share_of(Center center, std::int32_t count, std::int32_t k) {
-    const bool is_exact = center == Center::kExact || center == Center::kStd;
+PARETOPO_HD inline Share share_of(Centre centre, std::int32_t count, std::int32_t k) {
+    const bool is_exact = centre == Centre::kExact || centre == Centre::kStd;
     return is_exact && k < count ? Share::kSwap : Share::kMarginal;
 }
 
@@ -47,10 +47,10 @@ struct MarginalCentring {
 template <typename Present>
 PARETOPO_HD MarginalCentring marginal_centring(const double* marginals, const Present& present,
                                                std::int32_t points, std::int32_t count,
-                                               std::int32_t k, Center center, int exponent) {
+                                               std::int32_t k, Centre centre, int exponent) {
     MarginalCentring centring;
     centring.exponent = exponent;
-    if (center == Center::kNone || (center == Center::kExact && k == count)) return centring;
+    if (centre == Centre::kNone || (centre == Centre::kExact && k == count)) return centring;
     bool is_first = true;
     double sum = 0.0;
     for (std::int32_t i = 0; i < points; ++i) {
@@ -60,10 +60,10 @@ PARETOPO_HD MarginalCentring marginal_centring(const double* marginals, const Pr
         sum += marginals[i] - centring.first;
     }
     centring.mean = sum / count;
-    if (center == Center::kLoo) {
+    if (centre == Centre::kLoo) {
         centring.factor = count > 1 ? static_cast<double>(count) / (count - 1) : 0.0;
     }
-    if (center != Center::kStd || count < 2) return centring;
+    if (centre != Centre::kStd || count < 2) return centring;
     double largest = 0.0;
     for (std::int32_t i = 0; i < points; ++i) {
         const double size = present(i) ? fabs(centring.gap(marginals[i])) : 0.0;

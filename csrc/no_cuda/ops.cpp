@@ -62,7 +62,7 @@ void expected_hypervolume(Place, Batch<Scalar>, References, std::int32_t, double
     refuse();
 }
 template <typename Place, typename Scalar>
-void hypervolume_advantage(Place, Batch<Scalar>, References, std::int32_t, Center, Scalar*) {
+void hypervolume_advantage(Place, Batch<Scalar>, References, std::int32_t, Centre, Scalar*) {
     refuse();
 }
 
@@ -84,8 +84,8 @@ template void hv_contributions(Cuda, Batch<float>, const double*, bool, double*)
 template void hv_contributions(Cuda, Batch<double>, const double*, bool, double*);
 template void expected_hypervolume(Cuda, Batch<float>, References, std::int32_t, double*);
 template void expected_hypervolume(Cuda, Batch<double>, References, std::int32_t, double*);
-template void hypervolume_advantage(Cuda, Batch<float>, References, std::int32_t, Center, float*);
-template void hypervolume_advantage(Cuda, Batch<double>, References, std::int32_t, Center, double*);
+template void hypervolume_advantage(Cuda, Batch<float>, References, std::int32_t, Centre, float*);
+template void hypervolume_advantage(Cuda, Batch<double>, References, std::int32_t, Centre, double*);
 
 }  // namespace gpu
 }  // namespace paretopo

@@ -41,7 +41,7 @@ def pareto_advantage(
     weights: int,
     largest: float,
     beta: float,
-    center: int,
+    centre: int,
     advantages: int,
     ranks: int,
     scratch: int = 0,
@@ -55,7 +55,7 @@ def expected_hypervolume(
     points: Points, ref: int, per_group: bool, k: int, volumes: int
 ) -> int: ...
 def hypervolume_advantage(
-    points: Points, ref: int, per_group: bool, k: int, center: int, advantages: int
+    points: Points, ref: int, per_group: bool, k: int, centre: int, advantages: int
 ) -> int: ...
 
 class Archive:

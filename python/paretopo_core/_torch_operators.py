@@ -34,11 +34,11 @@ def crowding_distance(points: Tensor, mask: Any) -> Tensor:
 
 
 def pareto_advantage(
-    rewards: Tensor, weights: Any, beta: float, center: str, mask: Any
+    rewards: Tensor, weights: Any, beta: float, centre: str, mask: Any
 ) -> tuple[Tensor, Tensor]:
     """See :func:`paretopo_core.pareto_advantage`; returns the ranks, too."""
     vector = _vector(weights, rewards, "weights")
-    both: tuple[Tensor, Tensor] = _pareto_advantage(rewards, vector, beta, center, _mask(mask))
+    both: tuple[Tensor, Tensor] = _pareto_advantage(rewards, vector, beta, centre, _mask(mask))
     return both
 
 
@@ -65,9 +65,9 @@ def expected_hypervolume(points: Tensor, ref: Any, k: int, maximise: Maximise, m
     return volumes
 
 
-def hypervolume_advantage(rewards: Tensor, ref: Any, k: int, center: str, mask: Any) -> Tensor:
+def hypervolume_advantage(rewards: Tensor, ref: Any, k: int, centre: str, mask: Any) -> Tensor:
     """See :func:`paretopo_core.hypervolume_advantage`."""
-    advantages: Tensor = _hypervolume_advantage(rewards, _corners(ref), k, center, _mask(mask))
+    advantages: Tensor = _hypervolume_advantage(rewards, _corners(ref), k, centre, _mask(mask))
     return advantages
 
 
@@ -133,13 +133,13 @@ def _(points: Tensor, mask: Tensor | None) -> Tensor:
 
 @torch.library.custom_op("paretopo::pareto_advantage", mutates_args=())
 def _pareto_advantage(
-    rewards: Tensor, weights: Tensor, beta: float, center: str, mask: Tensor | None
+    rewards: Tensor, weights: Tensor, beta: float, centre: str, mask: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     both: tuple[Tensor, Tensor] = core.pareto_advantage(
         rewards,
         weights,
         beta=beta,
-        center=center,  # type: ignore[arg-type]
+        centre=centre,  # type: ignore[arg-type]
         mask=mask,
         return_ranks=True,
     )
@@ -148,7 +148,7 @@ def _pareto_advantage(
 
 @_pareto_advantage.register_fake
 def _(
-    rewards: Tensor, weights: Tensor, beta: float, center: str, mask: Tensor | None
+    rewards: Tensor, weights: Tensor, beta: float, centre: str, mask: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     shape = rewards.shape[:-1]
     advantages = rewards.new_empty(shape, dtype=_advantage_dtype(rewards))
@@ -194,20 +194,20 @@ def _(points: Tensor, ref: Tensor, k: int, maximise: list[bool], mask: Tensor | 
 
 @torch.library.custom_op("paretopo::hypervolume_advantage", mutates_args=())
 def _hypervolume_advantage(
-    rewards: Tensor, ref: Tensor, k: int, center: str, mask: Tensor | None
+    rewards: Tensor, ref: Tensor, k: int, centre: str, mask: Tensor | None
 ) -> Tensor:
     advantages: Tensor = core.hypervolume_advantage(
         rewards,
         ref,
         k=k,
-        center=center,  # type: ignore[arg-type]
+        centre=centre,  # type: ignore[arg-type]
         mask=mask,
     )
     return advantages
 
 
 @_hypervolume_advantage.register_fake
-def _(rewards: Tensor, ref: Tensor, k: int, center: str, mask: Tensor | None) -> Tensor:
+def _(rewards: Tensor, ref: Tensor, k: int, centre: str, mask: Tensor | None) -> Tensor:
     return rewards.new_empty(rewards.shape[:-1], dtype=_advantage_dtype(rewards))
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from paretopo_core import _core
 from paretopo_core._arrays import Batch, host_address, operators, vector_of
 
-Center = Literal["mean", "none", "std", "loo"]
+Centre = Literal["mean", "none", "std", "loo"]
 _LARGEST = {name: float(np.finfo(name).max) for name in ("float32", "float64")}
-_CENTERS = {"none": 0, "mean": 1, "std": 2, "loo": 3}
+_CENTRES = {"none": 0, "mean": 1, "std": 2, "loo": 3}
 
 
 def pareto_advantage(
@@ -20,7 +20,7 @@ def pareto_advantage(
     weights: Any,
     *,
     beta: float = 0.5,
-    center: Center = "mean",
+    centre: Centre = "mean",
     mask: Any = None,
     return_ranks: bool = False,
 ) -> Any:
@@ -46,7 +46,7 @@ def pareto_advantage(
             GPU at most 64, and in host memory, or the host has to wait for them.
         beta: from 0 to 1; how much the weights count beside the ranks. At 1 neighbouring
             fronts can tie.
-        center: see above.
+        centre: see above.
         mask: shape (..., points), bool; False marks padding, which gets 0.0 and rank -1.
         return_ranks: also return the ranks, int32.
 
@@ -57,18 +57,18 @@ def pareto_advantage(
 
     Raises:
         ValueError: wrong shape of an argument, ``weights`` not finite, ``beta`` outside 0..1,
-            or an unknown ``center``.
+            or an unknown ``centre``.
         TypeError: ``rewards``, ``weights`` or ``beta`` are not real numbers, or ``mask`` is not
             bool.
 
     Cost: that of :func:`paretopo_core.pareto_rank`, and one pass over the rewards.
 
     Source: the ParetoPO paper, section 3.2 and lines 20-29 of Algorithm 1, where ranks start at
-    1; ``center="none"`` is its formula.
+    1; ``centre="none"`` is its formula.
 
     >>> import numpy as np
     >>> rewards = np.array([[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.0]])
-    >>> pareto_advantage(rewards, [0.6, 0.4], center="none")
+    >>> pareto_advantage(rewards, [0.6, 0.4], centre="none")
     array([3.  , 2.25, 1.75, 1.  ])
     >>> pareto_advantage(rewards, [0.6, 0.4])
     array([ 1.  ,  0.25, -0.25, -1.  ])
@@ -79,10 +79,10 @@ def pareto_advantage(
         raise TypeError(f"beta must be a number, got {beta!r}") from error
     if not 0.0 <= beta <= 1.0:
         raise ValueError(f"beta must lie in 0..1, got {beta}")
-    if not isinstance(center, str) or center not in _CENTERS:
-        raise ValueError(f"center must be one of {', '.join(_CENTERS)}, got {center!r}")
+    if not isinstance(centre, str) or centre not in _CENTRES:
+        raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
     if (torch_ops := operators(rewards)) is not None:
-        both = torch_ops.pareto_advantage(rewards, weights, beta, center, mask)
+        both = torch_ops.pareto_advantage(rewards, weights, beta, centre, mask)
         return both if return_ranks else both[0]
 
     batch = Batch.of(rewards, name="rewards", mask=mask)
@@ -99,7 +99,7 @@ def pareto_advantage(
         host_address(weight),
         largest,
         beta,
-        _CENTERS[center],
+        _CENTRES[centre],
         batch.address(advantages),
         batch.address(ranks),
         batch.address(scratch),

@@ -13,8 +13,8 @@ from paretopo_core._arrays import Batch, operators
 from paretopo_core._senses import Maximise
 from paretopo_core.hypervolume import refuse_value
 
-Center = Literal["exact", "mean", "none", "std", "loo"]
-_CENTERS = {"none": 0, "mean": 1, "std": 2, "loo": 3, "exact": 4}
+Centre = Literal["exact", "mean", "none", "std", "loo"]
+_CENTRES = {"none": 0, "mean": 1, "std": 2, "loo": 3, "exact": 4}
 _MOST_CELLS = 10**9
 
 
@@ -80,7 +80,7 @@ def expected_hypervolume(
 
 
 def hypervolume_advantage(
-    rewards: Any, ref: Any, *, k: int = 1, center: Center = "exact", mask: Any = None
+    rewards: Any, ref: Any, *, k: int = 1, centre: Centre = "exact", mask: Any = None
 ) -> Any:
     """Turn the reward vectors of each group of rollouts into the policy gradient of HV@k.
 
@@ -106,7 +106,7 @@ def hypervolume_advantage(
             (..., objectives) for one to each group. One for each group belongs beside the rewards,
             on their device, or a GPU has to wait for it.
         k: from 1 to ``points``. In a group with fewer rollouts that count, all of them.
-        center: what is subtracted from m_i:
+        centre: what is subtracted from m_i:
 
             - ``"exact"``: what keeps the gradient unbiased; the advantages of a group sum to 0. A
               group of k rollouts has none left to compare with: nothing is subtracted.
@@ -124,7 +124,7 @@ def hypervolume_advantage(
         subtracted. Sums run in double; bit for bit the same on every backend.
 
     Raises:
-        ValueError, TypeError: as :func:`expected_hypervolume`, or an unknown ``center``.
+        ValueError, TypeError: as :func:`expected_hypervolume`, or an unknown ``centre``.
 
     Cost: that of :func:`expected_hypervolume`.
 
@@ -137,16 +137,16 @@ def hypervolume_advantage(
     >>> hypervolume_advantage([[1, 3], [2, 2], [3, 1], [2, 2]], 0, k=2).round(4)
     array([ 0.3333, -0.3333,  0.3333, -0.3333])
     """
-    if not isinstance(center, str) or center not in _CENTERS:
-        raise ValueError(f"center must be one of {', '.join(_CENTERS)}, got {center!r}")
+    if not isinstance(centre, str) or centre not in _CENTRES:
+        raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
     if (torch_ops := operators(rewards)) is not None:
-        return torch_ops.hypervolume_advantage(rewards, ref, k, center, mask)
+        return torch_ops.hypervolume_advantage(rewards, ref, k, centre, mask)
     batch = Batch.of(rewards, name="rewards", mask=mask)
     corners, address, per_group = batch.references(ref)
     drawn = _drawn(k, batch, "rewards")
     advantages = batch.empty(batch.per_point, batch.float_name)
     refused = _core.hypervolume_advantage(
-        batch.view(), address, per_group, drawn, _CENTERS[center], batch.address(advantages)
+        batch.view(), address, per_group, drawn, _CENTRES[centre], batch.address(advantages)
     )
     del corners  # lived until here
     refuse_value(refused, batch, "rewards")

@@ -110,7 +110,7 @@ def expected_hypervolume(
 
 
 def hypervolume_advantage(
-    rewards: Array, ref: Array, *, k: int = 1, center: str = "exact", mask: Array | None = None
+    rewards: Array, ref: Array, *, k: int = 1, centre: str = "exact", mask: Array | None = None
 ) -> Array:
     """Take what each point adds to k - 1 others, less what one more would: means over subsets."""
 
@@ -125,9 +125,9 @@ def hypervolume_advantage(
             if drawn < n:
                 as_many = _mean([volume(s) for s in combinations(others, drawn)])
                 baseline[i] = as_many - _mean([volume(s) for s in fewer])
-        if center in ("exact", "std"):
+        if centre in ("exact", "std"):
             marginal -= baseline
-        return marginal if center in ("exact", "none") else _centred(marginal, center)
+        return marginal if centre in ("exact", "none") else _centred(marginal, centre)
 
     result = np.zeros(rewards.shape[:-1], dtype=rewards.dtype)
     flat = result.reshape(math.prod(rewards.shape[:-2]), rewards.shape[-2])
@@ -163,7 +163,7 @@ def pareto_advantage(
     weights: Array,
     *,
     beta: float = 0.5,
-    center: str = "mean",
+    centre: str = "mean",
     mask: Array | None = None,
 ) -> Array:
     """Turn ranks and weighted rewards into advantages, each step in the rewards' own dtype."""
@@ -189,7 +189,7 @@ def pareto_advantage(
             q = (score[members] - low) / (high - low) if high > low else scalar(0.5)
             base = scalar(ranks.max() + 1 - front)
             result[members] = base + scalar(beta) * (q - scalar(0.5))
-        return _centred(result, center)
+        return _centred(result, centre)
 
     return _each_set(advantages, rewards, mask, scalar, missing=0.0)
 
@@ -205,22 +205,22 @@ def stochastic_dominance(points: Array, sigma: float, draws: int, seed: int) -> 
     return wins / draws
 
 
-def _centred(advantages: Array, center: str) -> Array:
+def _centred(advantages: Array, centre: str) -> Array:
     """Statistics in double, summed in index order (np.sum adds pairwise)."""
     count = len(advantages)
     scalar = advantages.dtype.type
-    if center == "none" or count == 0:
+    if centre == "none" or count == 0:
         return advantages
     total = 0.0
     for advantage in advantages.tolist():
         total += advantage
     mean = total / count
     gaps = np.asarray(advantages - scalar(mean))
-    if center == "mean":
+    if centre == "mean":
         return gaps
     if count == 1:
         return np.zeros_like(gaps)
-    if center == "loo":
+    if centre == "loo":
         return np.asarray(gaps.astype(np.float64) * (count / (count - 1))).astype(scalar)
     squares = 0.0
     for advantage in advantages.tolist():

@@ -12,7 +12,7 @@ from strategies import senses, volume_batches
 import paretopo_core as pp
 from paretopo_core import reference
 
-CENTERS = ("exact", "none", "mean", "loo", "std")
+CENTRES = ("exact", "none", "mean", "loo", "std")
 
 
 @st.composite
@@ -51,34 +51,34 @@ def test_expected_hypervolume_equals_its_definition(backend, case):
     assert backend.fetch(volumes).dtype == np.float64
 
 
-@given(case=expected_cases(), center=st.sampled_from(CENTERS))
-def test_advantages_equal_their_definition(backend, case, center):
+@given(case=expected_cases(), centre=st.sampled_from(CENTRES))
+def test_advantages_equal_their_definition(backend, case, centre):
     points, mask, ref, k, _ = case
     advantages = backend.fetch(
         pp.hypervolume_advantage(
-            backend.send(points), sent(backend, ref), k=k, center=center, mask=backend.send(mask)
+            backend.send(points), sent(backend, ref), k=k, centre=centre, mask=backend.send(mask)
         )
     )
     expected = reference.hypervolume_advantage(
-        points.astype(np.float64), ref, k=k, center=center, mask=mask
+        points.astype(np.float64), ref, k=k, centre=centre, mask=mask
     )
     digits = 1e-12 if points.dtype == np.float64 else 1e-6
     tolerance = digits * scale_of(points, ref)
-    if center == "std":  # gaps that are nothing but rounding errors are divided by the epsilon
+    if centre == "std":  # gaps that are nothing but rounding errors are divided by the epsilon
         tolerance = digits + 1e-12 * scale_of(points, ref) / 1e-6
     np.testing.assert_allclose(advantages, expected, rtol=10 * digits, atol=tolerance)
     assert advantages.dtype == points.dtype
     assert (advantages[~mask] == 0).all()
 
 
-@given(case=expected_cases(), center=st.sampled_from(CENTERS))
-def test_every_backend_gives_the_same_bits(backend, case, center):
+@given(case=expected_cases(), centre=st.sampled_from(CENTRES))
+def test_every_backend_gives_the_same_bits(backend, case, centre):
     points, mask, ref, k, maximise = case
     keep = backend.send(mask)
     advantages = pp.hypervolume_advantage(
-        backend.send(points), sent(backend, ref), k=k, center=center, mask=keep
+        backend.send(points), sent(backend, ref), k=k, centre=centre, mask=keep
     )
-    expected = pp.hypervolume_advantage(points, ref, k=k, center=center, mask=mask)
+    expected = pp.hypervolume_advantage(points, ref, k=k, centre=centre, mask=mask)
     np.testing.assert_array_equal(backend.fetch(advantages), expected)
     volumes = pp.expected_hypervolume(
         backend.send(points), sent(backend, ref), k, maximise=maximise, mask=keep
@@ -100,7 +100,7 @@ def test_sizes_of_every_kernel_give_the_same_bits(backend, points, objectives, d
     mask = rng.random((19, points)) < 0.8
     for k in (1, 2, 3, points // 2, points - 1, points):
         for keep in (None, mask):
-            keywords = {"k": k, "center": CENTERS[k % 5]}
+            keywords = {"k": k, "centre": CENTRES[k % 5]}
             together = backend.fetch(
                 pp.hypervolume_advantage(
                     backend.send(rewards),
@@ -180,21 +180,21 @@ def test_powers_of_two_scale_exactly(objectives):
             volumes = pp.expected_hypervolume(points, -1.0, k)
             scaled = pp.expected_hypervolume(points * scale, -scale, k)
             np.testing.assert_array_equal(scaled, volumes * 2.0**power)
-            for center in ("exact", "none", "mean", "loo"):
-                own = pp.hypervolume_advantage(points, -1.0, k=k, center=center)
-                scaled = pp.hypervolume_advantage(points * scale, -scale, k=k, center=center)
+            for centre in ("exact", "none", "mean", "loo"):
+                own = pp.hypervolume_advantage(points, -1.0, k=k, centre=centre)
+                scaled = pp.hypervolume_advantage(points * scale, -scale, k=k, centre=centre)
                 np.testing.assert_array_equal(scaled, own * 2.0**power)
 
 
 def test_z_scores_of_huge_volumes_are_finite():
     rewards = np.random.default_rng(0).random((3, 6, 2)) * 2.0**400
-    scores = pp.hypervolume_advantage(rewards, 0, k=2, center="std")
+    scores = pp.hypervolume_advantage(rewards, 0, k=2, centre="std")
     np.testing.assert_allclose(
         scores,
-        pp.hypervolume_advantage(rewards * 2.0**-390, 0, k=2, center="std"),
+        pp.hypervolume_advantage(rewards * 2.0**-390, 0, k=2, centre="std"),
         rtol=1e-9,
     )
-    tiny = pp.hypervolume_advantage(rewards * 2.0**-900, 0, k=2, center="std")
+    tiny = pp.hypervolume_advantage(rewards * 2.0**-900, 0, k=2, centre="std")
     assert (np.abs(tiny) < 1e-100).all()  # beside the epsilon
 
 
@@ -207,8 +207,8 @@ def test_groups_with_fewer_points_than_k_are_drawn_whole():
     assert advantages.tolist() == [1.0, 1.0, 1.0, 0.0]
     lone = np.array([True, False, False, False])
     assert pp.hypervolume_advantage(rewards, 0, k=2, mask=lone).tolist() == [3.0, 0.0, 0.0, 0.0]
-    for center in ("mean", "loo", "std"):
-        advantages = pp.hypervolume_advantage(rewards, 0, k=2, mask=lone, center=center)
+    for centre in ("mean", "loo", "std"):
+        advantages = pp.hypervolume_advantage(rewards, 0, k=2, mask=lone, centre=centre)
         assert advantages.tolist() == [0.0] * 4
 
 
@@ -282,8 +282,8 @@ def test_bad_arguments_are_named():
             pp.hypervolume_advantage(rewards, 0, k=k)
     with pytest.raises(TypeError, match=r"k must be an integer, got 2\.5"):
         pp.expected_hypervolume(rewards, 0, 2.5)
-    with pytest.raises(ValueError, match=r"center must be one of none.*, got 'median'"):
-        pp.hypervolume_advantage(rewards, 0, center="median")
+    with pytest.raises(ValueError, match=r"centre must be one of none.*, got 'median'"):
+        pp.hypervolume_advantage(rewards, 0, centre="median")
     with pytest.raises(ValueError, match=r"ref must be a number or shape \(2,\)"):
         pp.hypervolume_advantage(rewards, [0, 0, 0])
     with pytest.raises(ValueError, match=r"\(3, 2\) for one to each group, got shape \(2, 2\)"):

@@ -39,9 +39,9 @@ def test_large_sets_rank_as_on_the_cpu(backend, kind, objectives):
         np.testing.assert_array_equal(backend.fetch(distances), expected)
 
 
-@pytest.mark.parametrize("center", ["mean", "none", "std", "loo"])
+@pytest.mark.parametrize("centre", ["mean", "none", "std", "loo"])
 @pytest.mark.parametrize("points", [1, 4, 7, 8, 15, 16, 17, 33, 64, 65, 130])
-def test_groups_of_every_size_get_the_same_advantages(backend, points, center):
+def test_groups_of_every_size_get_the_same_advantages(backend, points, centre):
     rng = np.random.default_rng(points)
     for objectives in (2, 3, 4, 5):
         rewards = rng.integers(0, 6, (5, points, objectives)).astype(np.float32)
@@ -50,7 +50,7 @@ def test_groups_of_every_size_get_the_same_advantages(backend, points, center):
         mask = rng.random((5, points)) < 0.8
         for dtype in (np.float32, np.float64):
             given = rewards.astype(dtype)
-            keywords = {"weights": np.linspace(0.1, 1, objectives), "center": center}
+            keywords = {"weights": np.linspace(0.1, 1, objectives), "centre": centre}
             expected, expected_ranks = pp.pareto_advantage(
                 given, mask=mask, return_ranks=True, **keywords
             )

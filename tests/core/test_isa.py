@@ -51,10 +51,10 @@ def test_blocks_of_every_shape(each_isa, dtype, objectives):
                 pp.pareto_rank(values, mask=mask, maximise=maximise),
                 reference.pareto_rank(values, mask=mask, maximise=maximise),
             )
-            for center in ("mean", "none", "std", "loo"):
+            for centre in ("mean", "none", "std", "loo"):
                 np.testing.assert_array_equal(
-                    pp.pareto_advantage(values, weights, center=center, mask=mask),
-                    reference.pareto_advantage(values, weights, center=center, mask=mask),
+                    pp.pareto_advantage(values, weights, centre=centre, mask=mask),
+                    reference.pareto_advantage(values, weights, centre=centre, mask=mask),
                 )
             for keep_weakly in (True, False):
                 keywords = {"mask": mask, "keep_weakly": keep_weakly}

@@ -40,24 +40,24 @@ def exact_gradient(logits, k, step=1e-5):
     return np.array(slopes)
 
 
-@pytest.mark.parametrize("center", ["exact", "none"])
+@pytest.mark.parametrize("centre", ["exact", "none"])
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (2, 2), (4, 1), (4, 2), (4, 3), (4, 4), (5, 3)])
-def test_the_expected_update_is_the_gradient(n, k, center):
+def test_the_expected_update_is_the_gradient(n, k, centre):
     """Over every group of n rollouts of a tabular policy, each with its probability."""
     logits = np.array([0.3, -0.4, 0.1, 0.8])
     chances = policy(logits)
     sequences = np.array(list(product(range(4), repeat=n)))
     weight = chances[sequences].prod(axis=1)
     score = np.eye(4)[sequences] - chances  # gradient of log pi at each rollout
-    advantages = pp.hypervolume_advantage(OUTCOMES[sequences], REF, k=k, center=center)
+    advantages = pp.hypervolume_advantage(OUTCOMES[sequences], REF, k=k, centre=centre)
     update = k / n * np.einsum("g,gi,gia->a", weight, advantages, score)
     np.testing.assert_allclose(update, exact_gradient(logits, k), rtol=1e-7, atol=1e-10)
     drawn = weight @ pp.expected_hypervolume(OUTCOMES[sequences], REF, k)
     assert drawn == pytest.approx(objective(logits, k), rel=1e-12)
 
 
-@pytest.mark.parametrize("center", ["mean", "loo"])
-def test_other_centres_are_biased_beyond_one_draw(center):
+@pytest.mark.parametrize("centre", ["mean", "loo"])
+def test_other_centres_are_biased_beyond_one_draw(centre):
     logits = np.array([0.3, -0.4, 0.1, 0.8])
     chances = policy(logits)
     sequences = np.array(list(product(range(4), repeat=4)))
@@ -65,7 +65,7 @@ def test_other_centres_are_biased_beyond_one_draw(center):
     score = np.eye(4)[sequences] - chances
     gaps = []
     for k in (1, 3):
-        advantages = pp.hypervolume_advantage(OUTCOMES[sequences], REF, k=k, center=center)
+        advantages = pp.hypervolume_advantage(OUTCOMES[sequences], REF, k=k, centre=centre)
         update = k / 4 * np.einsum("g,gi,gia->a", weight, advantages, score)
         exact = exact_gradient(logits, k)
         scale = (update @ exact) / (update @ update)  # a factor is left to the learning rate
@@ -80,9 +80,9 @@ def test_the_baseline_lowers_the_variance():
     rollouts = rng.choice(4, size=(20_000, 8), p=chances)
     score = np.eye(4)[rollouts] - chances
     spread = {}
-    for center in ("exact", "none"):
-        advantages = pp.hypervolume_advantage(OUTCOMES[rollouts], REF, k=2, center=center)
-        spread[center] = np.einsum("gi,gia->ga", advantages, score).var(axis=0).sum()
+    for centre in ("exact", "none"):
+        advantages = pp.hypervolume_advantage(OUTCOMES[rollouts], REF, k=2, centre=centre)
+        spread[centre] = np.einsum("gi,gia->ga", advantages, score).var(axis=0).sum()
     assert spread["exact"] < 0.75 * spread["none"]
 
 
@@ -107,9 +107,9 @@ def test_a_dominating_rollout_never_has_the_lower_advantage(rewards, k, i, steps
     k, i = min(k, n), i % n
     better = rewards.copy()
     better[i] += steps.draw(arrays(np.float64, objectives, elements=st.sampled_from([0, 0.25, 1])))
-    for center in ("exact", "none"):
+    for centre in ("exact", "none"):
         before, after = (
-            pp.hypervolume_advantage(x, -0.5, k=k, center=center)[i] for x in (rewards, better)
+            pp.hypervolume_advantage(x, -0.5, k=k, centre=centre)[i] for x in (rewards, better)
         )
         assert after >= before - 1e-9
         if k == 1 and (better[i] > -0.5).all() and (better[i] > rewards[i]).any():
@@ -123,7 +123,7 @@ def test_one_draw_is_the_own_volume_less_the_mean_of_the_others(rewards):
     expected = volumes - (volumes.sum() - volumes) / (n - 1)
     np.testing.assert_allclose(pp.hypervolume_advantage(rewards, -0.5), expected, atol=1e-9)
     np.testing.assert_allclose(
-        pp.hypervolume_advantage(rewards, -0.5, center="none"), volumes, rtol=1e-12
+        pp.hypervolume_advantage(rewards, -0.5, centre="none"), volumes, rtol=1e-12
     )
 
 
@@ -132,7 +132,7 @@ def test_sums(rewards, k):
     """Advantages sum to 0; marginals to what one draw more adds."""
     n = len(rewards)
     k = min(k, n)
-    marginals = pp.hypervolume_advantage(rewards, -0.5, k=k, center="none")
+    marginals = pp.hypervolume_advantage(rewards, -0.5, k=k, centre="none")
     fewer = pp.expected_hypervolume(rewards, -0.5, k - 1) if k > 1 else 0.0
     more = pp.expected_hypervolume(rewards, -0.5, k)
     assert marginals.mean() == pytest.approx(more - fewer, rel=1e-9, abs=1e-9)
@@ -176,9 +176,9 @@ def test_the_gate_is_built_in():
     for w_task, w_economy in ((0.6, 0.4), (0.2, 0.8)):
         gated = w_task * task + w_economy * task * economy  # a gated weighted sum
         ref = [0.0, -w_task / w_economy]
-        volumes = pp.hypervolume_advantage(rewards, ref, center="none")
+        volumes = pp.hypervolume_advantage(rewards, ref, centre="none")
         np.testing.assert_allclose(w_economy * volumes, gated, rtol=1e-12)
-    product_form = pp.hypervolume_advantage(rewards, 0.0, center="none")
+    product_form = pp.hypervolume_advantage(rewards, 0.0, centre="none")
     np.testing.assert_allclose(product_form, task * economy)  # OTC's
 
 

@@ -14,7 +14,7 @@ OPERATIONS = {
     "is_nondominated": lambda x, mask: pp.is_nondominated(x, keep_weakly=False, mask=mask),
     "crowding_distance": lambda x, mask: pp.crowding_distance(x, mask=mask),
     "pareto_advantage": lambda x, mask: pp.pareto_advantage(
-        x, [0.5, 0.3, 0.2], center="std", mask=mask
+        x, [0.5, 0.3, 0.2], centre="std", mask=mask
     ),
     "hypervolume": lambda x, mask: pp.hypervolume(x, [0.1, 0.2, 0.3], mask=mask),
     "hv_contributions": lambda x, mask: pp.hv_contributions(x, 0.1, maximise=True, mask=mask),

@@ -32,7 +32,7 @@ def test_an_empty_file_is_the_recommended_recipe():
 
 def test_the_recipe_fills_only_what_is_not_given():
     config = loads('recipe = "paper"\n[paretopo]\ncenter = "loo"')
-    expected = dict(RECIPES["paper"]["paretopo"]) | {"center": "loo"}
+    expected = dict(RECIPES["paper"]["paretopo"]) | {"centre": "loo"}
     assert {name: getattr(config.paretopo, name) for name in expected} == expected
     assert config.rewards.evaluation_n_opt == "running"
 

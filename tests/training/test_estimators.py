@@ -30,15 +30,15 @@ def test_every_switch_of_an_estimator_is_one_of_the_configuration():
     switches = keys(ParetoPOConfig)
     for name, estimator in ESTIMATORS.items():
         assert estimator.switches <= switches.keys(), name
-    assert ESTIMATORS["pareto"].switches == {"beta", "center"}
+    assert ESTIMATORS["pareto"].switches == {"beta", "centre"}
     assert ESTIMATORS["grpo"].switches == set()
 
 
 def test_a_switch_that_nobody_has_is_refused():
     with pytest.raises(
-        TypeError, match="no estimator has a switch 'centre'; did you mean 'center'"
+        TypeError, match="no estimator has a switch 'center'; did you mean 'centre'"
     ):
-        ESTIMATORS["grpo"](np.zeros((1, 2, 2)), WEIGHTS, beta=0.5, centre="mean")
+        ESTIMATORS["grpo"](np.zeros((1, 2, 2)), WEIGHTS, beta=0.5, center="mean")
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -49,9 +49,9 @@ def test_every_estimator_says_what_it_is_and_whence(name):
 
 
 @given(vectors, st.sampled_from(sorted(ESTIMATORS)), st.sampled_from(["mean", "none", "loo"]))
-def test_every_estimator_keeps_shape_type_and_input(rewards, name, center):
+def test_every_estimator_keeps_shape_type_and_input(rewards, name, centre):
     kept = rewards.copy()
-    values = ESTIMATORS[name](rewards, WEIGHTS, beta=0.5, center=center)
+    values = ESTIMATORS[name](rewards, WEIGHTS, beta=0.5, centre=centre)
     assert values.dtype == np.float64
     assert values.shape == rewards.shape[:-1]
     assert np.isfinite(values).all()
@@ -165,8 +165,8 @@ def test_torch_gets_what_numpy_gets(name, device):
 def test_pareto_is_the_core():
     rewards = np.random.default_rng(0).integers(0, 3, (4, 8, 2)).astype(np.float64)
     np.testing.assert_array_equal(
-        ESTIMATORS["pareto"](rewards, WEIGHTS, beta=0.3, center="none"),
-        paretopo_core.pareto_advantage(rewards, WEIGHTS, beta=0.3, center="none"),
+        ESTIMATORS["pareto"](rewards, WEIGHTS, beta=0.3, centre="none"),
+        paretopo_core.pareto_advantage(rewards, WEIGHTS, beta=0.3, centre="none"),
     )
 
 
@@ -191,7 +191,7 @@ def test_an_uncentred_constant_shortens_responses_without_any_reward(advantage, 
     calls = np.arange(4)
     lengths = 10.0 + 12.0 * calls
     same = np.zeros((1, 4, 2))  # no reward information at all
-    values = ESTIMATORS["pareto"](same, WEIGHTS, center="none" if advantage else "mean")[0]
+    values = ESTIMATORS["pareto"](same, WEIGHTS, centre="none" if advantage else "mean")[0]
     np.testing.assert_array_equal(values, np.full(4, advantage))
     if advantage:
         np.testing.assert_array_equal(values, ESTIMATORS["constant"](same, WEIGHTS)[0])

@@ -28,7 +28,7 @@ def dominates(a, b):
 
 
 @pytest.mark.parametrize(
-    ("center", "wanted"),
+    ("centre", "wanted"),
     [
         ("none", [4, 3.25, 2.25, 2.75, 1.75, 1]),
         ("mean", [1.5, 0.75, -0.25, 0.25, -0.75, -1.5]),
@@ -36,9 +36,9 @@ def dominates(a, b):
         ("std", [1.3988, 0.6994, -0.2331, 0.2331, -0.6994, -1.3988]),
     ],
 )
-def test_pareto_by_hand(center, wanted):
-    values = ESTIMATORS["pareto"](MIXED, WEIGHTS, center=center)
-    np.testing.assert_allclose(values, [wanted], atol=5e-4 if center == "std" else 1e-12)
+def test_pareto_by_hand(centre, wanted):
+    values = ESTIMATORS["pareto"](MIXED, WEIGHTS, centre=centre)
+    np.testing.assert_allclose(values, [wanted], atol=5e-4 if centre == "std" else 1e-12)
 
 
 # ---- smooth ranks -------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def soft_by_hand(group, weights, beta, sigma, margin):
 @given(vectors, st.sampled_from([0.05, 0.3, 2.0]), st.sampled_from([0.0, 0.2]), st.floats(0.0, 1.0))
 def test_soft_pareto_is_its_formula(rewards, sigma, margin, beta):
     values = ESTIMATORS["soft_pareto"](
-        rewards, WEIGHTS, beta=beta, center="none", sigma=sigma, margin=margin
+        rewards, WEIGHTS, beta=beta, centre="none", sigma=sigma, margin=margin
     )[0]
     wanted = soft_by_hand(rewards[0].tolist(), WEIGHTS, beta, sigma, margin)
     np.testing.assert_allclose(values, wanted, atol=1e-9)
@@ -77,7 +77,7 @@ def test_soft_pareto_is_its_formula(rewards, sigma, margin, beta):
 def test_soft_pareto_of_two():
     """p(i over j) = 0.367671 and p(j over i) as sigmoids say, at sigma = 0.3."""
     rewards = np.array([[[1.0, 0.5], [0.4, 0.6]]])
-    values = ESTIMATORS["soft_pareto"](rewards, WEIGHTS, beta=0.0, center="none", sigma=0.3)[0]
+    values = ESTIMATORS["soft_pareto"](rewards, WEIGHTS, beta=0.0, centre="none", sigma=0.3)[0]
     reverse = sigmoid(-0.6 / 0.3) * sigmoid(0.1 / 0.3)
     np.testing.assert_allclose(values, [2 - reverse, 2 - 0.367671], atol=1e-6)
 
@@ -88,8 +88,8 @@ def test_soft_pareto_of_two():
     st.sampled_from([0.0, 0.1]),
     st.sampled_from(["mean", "none", "loo"]),
 )
-def test_the_order_of_dominance_is_kept_for_every_sigma(rewards, sigma, margin, center):
-    values = ESTIMATORS["soft_pareto"](rewards, WEIGHTS, center=center, sigma=sigma, margin=margin)[
+def test_the_order_of_dominance_is_kept_for_every_sigma(rewards, sigma, margin, centre):
+    values = ESTIMATORS["soft_pareto"](rewards, WEIGHTS, centre=centre, sigma=sigma, margin=margin)[
         0
     ]
     for i, a in enumerate(rewards[0]):
@@ -101,7 +101,7 @@ def test_the_order_of_dominance_is_kept_for_every_sigma(rewards, sigma, margin, 
 def test_soft_pareto_has_a_gradient():
     torch = pytest.importorskip("torch")
     rewards = torch.tensor(MIXED, requires_grad=True)
-    values = ESTIMATORS["soft_pareto"](rewards, WEIGHTS, center="none", sigma=0.3)
+    values = ESTIMATORS["soft_pareto"](rewards, WEIGHTS, centre="none", sigma=0.3)
     values[0, 2].backward()
     assert torch.isfinite(rewards.grad).all()
     assert (rewards.grad[0, 2] > 0).all()  # better rewards, better advantage
@@ -114,27 +114,27 @@ def test_soft_pareto_has_a_gradient():
 def test_lexicographic_is_its_formula(rewards):
     levels = sorted({tuple(point) for point in rewards[0].tolist()})
     wanted = np.array([levels.index(tuple(point)) + 1 for point in rewards[0].tolist()])
-    values = ESTIMATORS["lexicographic"](rewards, WEIGHTS, center="none")
+    values = ESTIMATORS["lexicographic"](rewards, WEIGHTS, centre="none")
     np.testing.assert_array_equal(values, [wanted])
     values = ESTIMATORS["lexicographic"](rewards, WEIGHTS)
     np.testing.assert_allclose(values, [wanted - wanted.mean()], atol=1e-12)
 
 
 def test_lexicographic_never_prefers_a_wrong_answer():
-    values = ESTIMATORS["lexicographic"](MIXED, WEIGHTS, center="none")
+    values = ESTIMATORS["lexicographic"](MIXED, WEIGHTS, centre="none")
     np.testing.assert_array_equal(values, [[6, 5, 4, 3, 2, 1]])
-    ranked = paretopo_core.pareto_advantage(MIXED, WEIGHTS, center="none")
+    ranked = paretopo_core.pareto_advantage(MIXED, WEIGHTS, centre="none")
     assert ranked[0, 3] > ranked[0, 2]  # as Pareto ranks do, ungated
 
 
 @given(vectors, st.sampled_from(["pareto", "lexicographic"]), st.sampled_from(["mean", "std"]))
-def test_ranks_see_the_order_of_an_objective_alone(rewards, name, center):
+def test_ranks_see_the_order_of_an_objective_alone(rewards, name, centre):
     """Any strictly increasing change of units: cubes, other prices, seconds for hours."""
     other = rewards.copy()
     other[..., 1] = 1000.0 * other[..., 1] ** 3 - 5.0
     other[..., 0] *= 0.25
     np.testing.assert_allclose(
-        ESTIMATORS[name](rewards, WEIGHTS, beta=0.0, center=center),
-        ESTIMATORS[name](other, WEIGHTS, beta=0.0, center=center),
+        ESTIMATORS[name](rewards, WEIGHTS, beta=0.0, centre=centre),
+        ESTIMATORS[name](other, WEIGHTS, beta=0.0, centre=centre),
         atol=1e-12,
     )

@@ -36,7 +36,7 @@ def test_the_stage_follows_the_steps():
 
 
 def test_no_stage_1_starts_in_stage_2():
-    brain = controller(stage1_steps=0, gate="none", center="none")
+    brain = controller(stage1_steps=0, gate="none", centre="none")
     assert brain.stage == 2
     np.testing.assert_allclose(brain.advantages(MIXED), [[3, 2.25, 1.75, 1]])
 
@@ -142,7 +142,7 @@ BOTH = [(1.0, 1.0), (0.0, 0.5)]
 )
 def test_which_groups_teach(switches, expected):
     rewards = np.array([ALL_SOLVED, ALL_FAILED, ALL_SAME, BOTH])
-    brain = controller(stage1_steps=0, center="none", **switches)
+    brain = controller(stage1_steps=0, centre="none", **switches)
     assert brain.informative(rewards).tolist() == expected
     assert brain.step == 0
     taught = (brain.advantages(rewards) != 0).all(axis=1)

@@ -19,7 +19,7 @@ betas = st.floats(0, 1)
 
 
 def stage_2(rollouts, *, history=None, **switches):
-    paper = {"stage2_estimator": "pareto", "gate": "none", "center": "none"}
+    paper = {"stage2_estimator": "pareto", "gate": "none", "centre": "none"}
     config = ParetoPOConfig(stage1_steps=0, group_filter="off", **(paper | switches))
     return ParetoPO(config).advantages(reward_vectors(rollouts, history=history))[0]
 
@@ -33,7 +33,7 @@ def test_group_a():
     golden = [1, 0.798634, 0.698639, 0.4, 0.198634, 0.098639]
     np.testing.assert_allclose(rewards[0] @ WEIGHTS, golden, atol=1e-6)
     np.testing.assert_allclose(stage_2(GROUP_A), [4, 3.25, 2.25, 2.75, 1.75, 1])
-    centred = stage_2(GROUP_A, center="mean")
+    centred = stage_2(GROUP_A, centre="mean")
     np.testing.assert_allclose(centred, [1.5, 0.75, -0.25, 0.25, -0.75, -1.5])
 
 
@@ -54,9 +54,9 @@ def test_group_c():
     np.testing.assert_allclose(stage_2(rollouts), [5, 1, 2, 3, 4])
 
 
-@pytest.mark.parametrize(("center", "value"), [("none", 1.0), ("mean", 0.0), ("std", 0.0)])
-def test_group_d_of_equals(center, value):
-    assert stage_2([(True, 2)] * 8, center=center).tolist() == [value] * 8
+@pytest.mark.parametrize(("centre", "value"), [("none", 1.0), ("mean", 0.0), ("std", 0.0)])
+def test_group_d_of_equals(centre, value):
+    assert stage_2([(True, 2)] * 8, centre=centre).tolist() == [value] * 8
 
 
 # ---- structure ---------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def test_group_d_of_equals(center, value):
 
 @given(vectors, weights, betas)
 def test_bounds_and_separation_of_fronts(rewards, w, beta):
-    advantages, ranks = pareto_advantage(rewards, w, beta=beta, center="none", return_ranks=True)
+    advantages, ranks = pareto_advantage(rewards, w, beta=beta, centre="none", return_ranks=True)
     advantages, ranks = advantages[0], ranks[0]
     fronts = ranks.max() + 1
     slack = 1e-12
@@ -131,7 +131,7 @@ def test_whom_the_boost_inside_a_front_goes_to(w, extra_right, extra_wrong, to_t
     """To the wrong member iff w_task < w_tool (b - a): never with w_task of at least one half."""
     right, wrong = np.exp(-0.7 * np.array([extra_right, extra_wrong]))
     rewards = np.array([[[1.0, right], [0.0, wrong]]])
-    advantages = pareto_advantage(rewards, w, center="none")[0]
+    advantages = pareto_advantage(rewards, w, centre="none")[0]
     assert (advantages[1] > advantages[0]) == to_the_wrong
     assert to_the_wrong == (w[0] < w[1] * (wrong - right))
 
@@ -140,7 +140,7 @@ def test_whom_the_boost_inside_a_front_goes_to(w, extra_right, extra_wrong, to_t
 def test_with_half_the_weight_on_the_task_a_front_prefers_its_successes(rollouts, task):
     rewards = reward_vectors(rollouts)
     advantages, ranks = pareto_advantage(
-        rewards, (task, 1 - task), center="none", return_ranks=True
+        rewards, (task, 1 - task), centre="none", return_ranks=True
     )
     solved = rewards[0, :, 0] == 1
     for rank in range(ranks.max() + 1):
@@ -153,8 +153,8 @@ def test_with_half_the_weight_on_the_task_a_front_prefers_its_successes(rollouts
 @given(vectors, st.data())
 def test_becoming_better_never_costs_with_beta_0(rewards, data):
     moved, better = improve(rewards, data)
-    before = pareto_advantage(rewards, WEIGHTS, beta=0.0, center="none")[0, moved]
-    after = pareto_advantage(better, WEIGHTS, beta=0.0, center="none")[0, moved]
+    before = pareto_advantage(rewards, WEIGHTS, beta=0.0, centre="none")[0, moved]
+    after = pareto_advantage(better, WEIGHTS, beta=0.0, centre="none")[0, moved]
     assert after >= before
 
 
@@ -162,14 +162,14 @@ def test_becoming_better_can_cost_with_beta_one_half():
     """Up into a front where it is the member of lower weighted sum: .3 beside .4."""
     worse = np.array([[[0.0, 0.0], [0.0, 1.0]]])
     better = np.array([[[0.5, 0.0], [0.0, 1.0]]])
-    assert pareto_advantage(worse, WEIGHTS, center="none")[0, 0] == 1.0
-    assert pareto_advantage(better, WEIGHTS, center="none")[0, 0] == 0.75
+    assert pareto_advantage(worse, WEIGHTS, centre="none")[0, 0] == 1.0
+    assert pareto_advantage(better, WEIGHTS, centre="none")[0, 0] == 0.75
 
 
 @given(vectors, weights, betas)
 def test_centring_keeps_order_and_gaps_and_takes_the_mean(rewards, w, beta):
-    raw = pareto_advantage(rewards, w, beta=beta, center="none")[0]
-    centred = pareto_advantage(rewards, w, beta=beta, center="mean")[0]
+    raw = pareto_advantage(rewards, w, beta=beta, centre="none")[0]
+    centred = pareto_advantage(rewards, w, beta=beta, centre="mean")[0]
     np.testing.assert_allclose(centred, raw - raw.mean(), atol=1e-12)
     fronts = pareto_rank(rewards).max() + 1
     assert np.abs(centred).max() <= fronts - 1 + beta + 1e-12

@@ -28,7 +28,7 @@ GOOD, BAD = (1.0, 1.0), (0.0, 0.0)
 
 
 def raw(rewards, beta=0.5):
-    return pareto_advantage(rewards, WEIGHTS, beta=beta, center="none")
+    return pareto_advantage(rewards, WEIGHTS, beta=beta, centre="none")
 
 
 # ---- exact expectations over a softmax policy with a few actions ---------------------------------

@@ -65,8 +65,8 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
 
     // Centres the advantages and writes them, group-major.
     void write_advantages(const Advantage<Scalar>& how, Scalar* advantages) {
-        if (how.center == Center::kMean) subtract_mean();
-        if (how.center == Center::kMean || how.center == Center::kNone) {
+        if (how.centre == Centre::kMean) subtract_mean();
+        if (how.centre == Centre::kMean || how.centre == Centre::kNone) {
             if (is_masked_) {
                 for (int i = 0; i < points(); ++i) {
                     columns_[i] = V::choose(present_[i], columns_[i], V::all(0));
@@ -80,7 +80,7 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
         this->write_ranks(ranks);
         write_columns<Scalar, kPoints>(columns_, points(), groups_, own);
         for (int g = 0; g < groups_; ++g) {
-            centre(own + g * points(), ranks + g * points(), points(), how.center,
+            centre(own + g * points(), ranks + g * points(), points(), how.centre,
                    advantages + g * points(), 0, 1);
         }
     }

@@ -25,7 +25,7 @@ RECIPES: MappingProxyType[str, MappingProxyType[str, MappingProxyType[str, Any]]
                             "stage2_estimator": "hypervolume_gd2po",
                             "reference": "zero",
                             "multiplier_on": "advantage",
-                            "center": "mean",
+                            "centre": "mean",
                             "gate": "success",
                             "group_filter": "vector",
                         }
@@ -41,7 +41,7 @@ RECIPES: MappingProxyType[str, MappingProxyType[str, MappingProxyType[str, Any]]
                             "stage2_estimator": "pareto",
                             "reference": "initial",
                             "multiplier_on": "reward",
-                            "center": "none",
+                            "centre": "none",
                             "gate": "none",
                             "group_filter": "accuracy",
                         }

@@ -28,9 +28,9 @@ def wilson_interval(successes: float, n: int) -> tuple[float, float]:
     if n == 0:
         return 0.0, 1.0
     share, z2 = successes / n, _Z95**2
-    center = (share + z2 / (2 * n)) / (1 + z2 / n)
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = _Z95 / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return max(0.0, center - half), min(1.0, center + half)
+    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def bootstrap_interval(

@@ -85,7 +85,7 @@ class ParetoPOConfig:
         " it.",
         shown_default=BY_RECIPE,
     )
-    center: Literal["mean", "none", "std", "loo"] = key(
+    centre: Literal["mean", "none", "std", "loo"] = key(
         None,
         "What the stage-2 advantages are measured from in each group: their mean, nothing, their"
         " mean in standard deviations, the mean of the others.",

@@ -14,7 +14,7 @@ switches that an estimator has; others are left aside. Formulas, sources, claims
 >>> rewards = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.0], [0.0, 0.0]]])
 >>> ESTIMATORS["dr_grpo"](rewards, [0.6, 0.4]).round(2)
 array([[ 0.55,  0.35, -0.45, -0.45]])
->>> ESTIMATORS["pareto"](rewards, [0.6, 0.4], beta=0.5, center="none")
+>>> ESTIMATORS["pareto"](rewards, [0.6, 0.4], beta=0.5, centre="none")
 array([[3., 2., 1., 1.]])
 """
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 Array: TypeAlias = Any  # numpy.ndarray or torch.Tensor
-Center: TypeAlias = Literal["mean", "none", "std", "loo"]
+Centre: TypeAlias = Literal["mean", "none", "std", "loo"]
 
 # The value of verl and of the paper's code base.
 GRPO_EPSILON = 1e-6
@@ -91,13 +91,13 @@ def less_the_others(values: Array, mask: Array) -> Array:
     return deviation(values, mask) * count / (count - 1).clip(1)
 
 
-def centred(values: Array, center: Center, mask: Array) -> Array:
+def centred(values: Array, centre: Centre, mask: Array) -> Array:
     """Values as :func:`paretopo_core.pareto_advantage` centres them."""
-    if center == "none":
+    if centre == "none":
         return values
-    if center == "std":
+    if centre == "std":
         return standardised(values, mask)
-    return deviation(values, mask) if center == "mean" else less_the_others(values, mask)
+    return deviation(values, mask) if centre == "mean" else less_the_others(values, mask)
 
 
 def batch_moments(values: Array, mask: Array) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ import numpy as np
 import paretopo_core
 from paretopo_core.training.estimators.groups import (
     Array,
-    Center,
+    Centre,
     beside,
     centred,
     extremes,
@@ -17,14 +17,14 @@ from paretopo_core.training.estimators.groups import (
 
 
 def pareto(
-    rewards: Array, weights: np.ndarray, mask: Array, *, beta: float = 0.5, center: Center = "mean"
+    rewards: Array, weights: np.ndarray, mask: Array, *, beta: float = 0.5, centre: Centre = "mean"
 ) -> Array:
     """Advantages by Pareto rank: :func:`paretopo_core.pareto_advantage`.
 
     Source: the ParetoPO paper, arXiv 2606.16111, section 3.2.
     """
     return paretopo_core.pareto_advantage(
-        rewards, weights, beta=beta, center=center, mask=None if bool(mask.all()) else mask
+        rewards, weights, beta=beta, centre=centre, mask=None if bool(mask.all()) else mask
     )
 
 
@@ -34,7 +34,7 @@ def soft_pareto(
     mask: Array,
     *,
     beta: float = 0.5,
-    center: Center = "mean",
+    centre: Centre = "mean",
     sigma: float = 0.1,
     margin: float = 0.0,
 ) -> Array:
@@ -57,11 +57,11 @@ def soft_pareto(
     scaled = (scalar - lowest) / library.where(ties, 1.0, highest - lowest)
     q = library.where(ties, 0.5, scaled)
     values = mask.sum(axis=-1, keepdims=True) - beaten + beta * (q - 0.5)
-    return centred(library.where(mask, values, 0.0), center, mask)
+    return centred(library.where(mask, values, 0.0), centre, mask)
 
 
 def lexicographic(
-    rewards: Array, weights: np.ndarray, mask: Array, *, center: Center = "mean"
+    rewards: Array, weights: np.ndarray, mask: Array, *, centre: Centre = "mean"
 ) -> Array:
     """Ranks by the first objective; what ties there by the second, and so on.
 
@@ -81,4 +81,4 @@ def lexicographic(
     # How many a rollout beats is in the same order: one objective, whose fronts are the levels.
     level = (wins & mask[:, None, :]).sum(axis=-1)[..., None]
     level = level * beside(np.ones(1), rewards)
-    return pareto(level, np.ones(1), mask, beta=0.0, center=center)
+    return pareto(level, np.ones(1), mask, beta=0.0, centre=centre)

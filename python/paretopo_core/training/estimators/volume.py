@@ -8,7 +8,7 @@ import numpy as np
 
 import paretopo_core
 from paretopo_core.training.estimators.decoupled import gd2po
-from paretopo_core.training.estimators.groups import Array, Center, extremes, library_of
+from paretopo_core.training.estimators.groups import Array, Centre, extremes, library_of
 
 
 def hypervolume(
@@ -16,14 +16,14 @@ def hypervolume(
     weights: np.ndarray,
     mask: Array,
     *,
-    center: Center = "mean",
+    centre: Centre = "mean",
     k: int = 1,
     hypervolume_reference: Literal["weights"] | tuple[float, ...] = "weights",
     hypervolume_unit: Literal["raw", "range"] = "raw",
 ) -> Array:
     """What a rollout adds to the hypervolume of k - 1 others, less what one more of them would.
 
-    :func:`paretopo_core.hypervolume_advantage`; ``center="mean"`` is its "exact", whose advantages
+    :func:`paretopo_core.hypervolume_advantage`; ``centre="mean"`` is its "exact", whose advantages
     sum to 0 in a group and keep the gradient unbiased. A rollout that does not beat the reference
     in every objective has no volume: with 0 for the first objective the gate is built in. The
     reference of the others is the preference (:func:`reference_by`).
@@ -43,7 +43,7 @@ def hypervolume(
         rewards,
         reference,
         k=k,
-        center="exact" if center == "mean" else center,
+        centre="exact" if centre == "mean" else centre,
         mask=None if bool(mask.all()) else mask,
     )
 
@@ -67,7 +67,7 @@ def hypervolume_gd2po(
     solved = mask & (rewards[..., 0] > 0)
     points = _in_units_of_the_group(rewards, solved, mask)
     added = paretopo_core.hypervolume_advantage(
-        points, 0.0, k=k, center="none", mask=None if bool(mask.all()) else mask
+        points, 0.0, k=k, centre="none", mask=None if bool(mask.all()) else mask
     )
     both = library.stack([points[..., 0], added], axis=-1)
     return gd2po(both, np.array([weights[0], weights[1:].sum()]), mask, conflict=conflict)
