@@ -8,17 +8,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from paretopo_core.integrations.huggingface.playing import Engine, Player
-from paretopo_core.integrations.interrupt import Interrupt
-from paretopo_core.training.data.schema import Row
-from paretopo_core.training.evaluation.asking import Tools
-from paretopo_core.training.evaluation.evaluate import evaluate
-from paretopo_core.training.evaluation.folder import EvaluationFolder
-from paretopo_core.training.evaluation.grading import Grader
-from paretopo_core.training.evaluation.settings import EvaluationSettings
-from paretopo_core.training.tools.python_interpreter import PythonInterpreter
-from paretopo_core.training.tools.sandbox_fusion import SandboxFusion
-from paretopo_core.training.tools.search import SearchClient
+from paretopo.data.schema import Row
+from paretopo.evaluation.asking import Tools
+from paretopo.evaluation.evaluate import evaluate
+from paretopo.evaluation.folder import EvaluationFolder
+from paretopo.evaluation.grading import Grader
+from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.integrations.huggingface.playing import Engine, Player
+from paretopo.run.interrupt import Interrupt
+from paretopo.tools.python_interpreter import PythonInterpreter
+from paretopo.tools.sandbox_fusion import SandboxFusion
+from paretopo.tools.search import SearchClient
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,14 @@ def run(
 def open_engine(settings: EvaluationSettings, surroundings: Surroundings) -> Engine:
     """The engine that the settings name, with the model loaded."""
     if settings.engine == "vllm":
-        from paretopo_core.integrations.vllm.engine import VllmEngine
+        from paretopo.integrations.vllm.engine import VllmEngine
 
         return VllmEngine(
             settings.model, settings, gpus=surroundings.gpus, memory=surroundings.memory
         )
     import torch
 
-    from paretopo_core.integrations.huggingface.engine import TransformersEngine
+    from paretopo.integrations.huggingface.engine import TransformersEngine
 
     if surroundings.threads > 0:
         torch.set_num_threads(surroundings.threads)

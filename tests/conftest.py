@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import device_arrays
 import numpy as np
 import pytest
-from browsers import CHROMIUM
 from hypothesis import HealthCheck, settings
+from support import device_arrays
+from support.browsers import CHROMIUM
 
 import paretopo_core as pp
 

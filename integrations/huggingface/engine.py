@@ -16,11 +16,11 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from paretopo_core.integrations.huggingface.generation import generate_pieces
-from paretopo_core.integrations.huggingface.playing import load_tokenizer
-from paretopo_core.integrations.huggingface.rollouts import Piece, Rollout
-from paretopo_core.training.evaluation.settings import EvaluationSettings
-from paretopo_core.training.keys import ConfigError
+from paretopo.config.keys import ConfigError
+from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.integrations.huggingface.generation import generate_pieces
+from paretopo.integrations.huggingface.playing import load_tokenizer
+from paretopo.integrations.huggingface.rollouts import Piece, Rollout
 
 _NO_LIMIT = 2**30  # a model that names no longest text
 

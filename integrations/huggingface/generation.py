@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from transformers import StoppingCriteria, StoppingCriteriaList
 
-from paretopo_core.integrations.huggingface.rollouts import Piece, Rollout
+from paretopo.integrations.huggingface.rollouts import Piece, Rollout
 
 
 def generate_pieces(

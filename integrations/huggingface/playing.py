@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 from transformers import AutoTokenizer
 
-from paretopo_core.integrations.huggingface.prompts import prompt_text
-from paretopo_core.integrations.huggingface.rollouts import Piece, Rollout, play
-from paretopo_core.training.evaluation.asking import Asked
-from paretopo_core.training.evaluation.evaluate import Played
-from paretopo_core.training.evaluation.settings import EvaluationSettings
-from paretopo_core.training.keys import ConfigError
-from paretopo_core.training.transcripts import of_tokens, said
+from paretopo.config.keys import ConfigError
+from paretopo.evaluation.asking import Asked
+from paretopo.evaluation.evaluate import Played
+from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.integrations.huggingface.prompts import prompt_text
+from paretopo.integrations.huggingface.rollouts import Piece, Rollout, play
+from paretopo.run.transcripts import of_tokens, said
 
 
 class Engine(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from paretopo_core.training.tasks.task import Prompt
+from paretopo.tasks.task import Prompt
 
 
 def prompt_text(

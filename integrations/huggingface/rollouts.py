@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from paretopo_core.training.protocols.episode import Episode, Turn
+from paretopo.protocols.episode import Episode, Turn
 
 Finish = Literal["end", "stop", "length"]
 

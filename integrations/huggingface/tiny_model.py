@@ -16,7 +16,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, pre_tokenizers
 from tokenizers.models import WordLevel
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-from paretopo_core.training.tasks.task import Task
+from paretopo.tasks.task import Task
 
 _PAD, _UNKNOWN, _END = "<|pad|>", "<|unknown|>", "<|end|>"
 _ROLES = {"user": "<|user|>", "assistant": "<|assistant|>", "tool": "<|tool|>"}

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from paretopo_core.integrations.huggingface.files import write_whole
-from paretopo_core.integrations.huggingface.prompts import prompt_text
-from paretopo_core.training.sections import WarmupConfig
-from paretopo_core.training.tasks.task import Message, Task, Trace, Transcript
+from paretopo.config.sections import WarmupConfig
+from paretopo.integrations.huggingface.files import write_whole
+from paretopo.integrations.huggingface.prompts import prompt_text
+from paretopo.tasks.task import Message, Task, Trace, Transcript
 
 _IGNORED = -100  # Hugging Face's label for tokens that carry no loss
 _RAMP = 20  # steps of linear rise of the learning rate

@@ -1,4 +1,4 @@
-"""`python -m paretopo_core.integrations.openrlhf CONFIG.toml [options of OpenRLHF]`.
+"""`python -m paretopo.integrations.openrlhf CONFIG.toml [options of OpenRLHF]`.
 
 As `paretopo train CONFIG.toml --backend openrlhf`, with its options first. From the first option
 with a dot in its name on, for example `--ds.overlap_comm --vllm.num_engines 4`, everything goes to
@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from paretopo_core.cli import main
+from paretopo.cli import main
 
 
 def with_separator(words: Sequence[str]) -> list[str]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from openrlhf.trainer.ray import ppo_actor
 
-from paretopo_core.integrations.openrlhf.trainer import plain_class
-from paretopo_core.integrations.openrlhf.weights import sending
+from paretopo.integrations.openrlhf.trainer import plain_class
+from paretopo.integrations.openrlhf.weights import sending
 
 
 class ParetoPolicyActor(plain_class(ppo_actor.PolicyModelActor)):  # type: ignore[misc]

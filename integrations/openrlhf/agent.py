@@ -2,7 +2,7 @@
 
 An agent file (`--train.agent_func_path`, `openrlhf.agent`) looks like this::
 
-    from paretopo_core.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor, Turn
+    from paretopo.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor, Turn
 
     class Lookup(ToolAgent):
         stop = ("</lookup>",)
@@ -28,8 +28,9 @@ from typing import Any, ClassVar
 import torch
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
-from paretopo_core.integrations.openrlhf.environment import CONFIG_VARIABLE
-from paretopo_core.integrations.openrlhf.rollouts import (
+from paretopo.config.run import RunConfig, loads
+from paretopo.integrations.openrlhf.environment import CONFIG_VARIABLE
+from paretopo.integrations.openrlhf.rollouts import (
     CALLS,
     CORRECT,
     FINISHED,
@@ -37,7 +38,6 @@ from paretopo_core.integrations.openrlhf.rollouts import (
     label_fields,
     prompt_id,
 )
-from paretopo_core.training.config import RunConfig, loads
 
 
 @dataclass(frozen=True)

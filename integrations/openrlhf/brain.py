@@ -15,15 +15,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo_core.integrations.openrlhf.rollouts import Rollout
-from paretopo_core.training.jsonl import Row
-from paretopo_core.training.outcomes import averages, observe
-from paretopo_core.training.paretopo import ParetoPO
-from paretopo_core.training.records import RunFolder
-from paretopo_core.training.rewards.overlong import overlong
-from paretopo_core.training.rewards.scoring import CallScores, Scored
-from paretopo_core.training.trajectories import Group
-from paretopo_core.training.transcripts import judged
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.integrations.openrlhf.rollouts import Rollout
+from paretopo.rewards.overlong import overlong
+from paretopo.rewards.scoring import CallScores, Scored
+from paretopo.run.jsonl import Row
+from paretopo.run.outcomes import averages, observe
+from paretopo.run.records import RunFolder
+from paretopo.run.trajectories import Group
+from paretopo.run.transcripts import judged
 
 _NO_STEP = -1  # every record is after it
 _EXCHANGE = "rehearsal/advantages.jsonl"

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from paretopo_core.integrations.openrlhf.agent import ToolAgent, Turn
+from paretopo.integrations.openrlhf.agent import ToolAgent, Turn
 
 
 class EpisodeAgent(ToolAgent):

@@ -9,7 +9,7 @@ import ray
 import torch
 from openrlhf.trainer.ppo_utils.experience_maker import RemoteExperienceMaker
 
-from paretopo_core.integrations.openrlhf.rollouts import (
+from paretopo.integrations.openrlhf.rollouts import (
     ECONOMY,
     Rollout,
     UnexpectedOpenRLHF,

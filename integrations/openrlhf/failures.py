@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from paretopo_core.integrations.openrlhf.rollouts import BadRollout, UnexpectedOpenRLHF
+from paretopo.integrations.openrlhf.rollouts import BadRollout, UnexpectedOpenRLHF
 
 _OURS = (BadRollout, UnexpectedOpenRLHF)
 _NAMES = {

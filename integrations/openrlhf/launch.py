@@ -13,9 +13,9 @@ from typing import Any
 import ray
 from tqdm import tqdm
 
-from paretopo_core.integrations.openrlhf.brain import Brain
-from paretopo_core.training.config import RunConfig
-from paretopo_core.training.records import RunFolder
+from paretopo.config.run import RunConfig
+from paretopo.integrations.openrlhf.brain import Brain
+from paretopo.run.records import RunFolder
 
 _BAR_SECONDS = 2.0
 _COMMAND = "openrlhf.cli.train_ppo_ray"
@@ -51,8 +51,8 @@ def run_command(
     from openrlhf.trainer import ppo_trainer, ppo_trainer_async
     from openrlhf.trainer.ray import ppo_actor
 
-    from paretopo_core.integrations.openrlhf.trainer import ParetoPPOTrainer
-    from paretopo_core.integrations.openrlhf.trainer_async import ParetoPPOTrainerAsync
+    from paretopo.integrations.openrlhf.trainer import ParetoPPOTrainer
+    from paretopo.integrations.openrlhf.trainer_async import ParetoPPOTrainerAsync
 
     ppo_trainer.PPOTrainer = ray.remote(ParetoPPOTrainer)
     ppo_trainer_async.PPOTrainerAsync = ray.remote(ParetoPPOTrainerAsync)
@@ -111,7 +111,7 @@ def _settings_added(settings: SimpleNamespace) -> Iterator[None]:
     """OpenRLHF turns its parsed options into a tree and hands that to every process: join it."""
     from openrlhf.utils import config as openrlhf_config
 
-    from paretopo_core.integrations.openrlhf.experience import ESTIMATOR
+    from paretopo.integrations.openrlhf.experience import ESTIMATOR
 
     original = openrlhf_config.hierarchize
 

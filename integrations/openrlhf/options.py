@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from paretopo_core.integrations.openrlhf.version import loss_options
-from paretopo_core.training.config import RunConfig
-from paretopo_core.training.keys import ConfigError
-from paretopo_core.training.records import RunFolder
+from paretopo.config.keys import ConfigError
+from paretopo.config.run import RunConfig
+from paretopo.integrations.openrlhf.version import loss_options
+from paretopo.run.records import RunFolder
 
 _PROMPT_ROOM = 512  # tokens, where openrlhf.max_length is 0
 _NOT_CLIPPED = 1e9  # OpenRLHF clips what travels as reward, and advantages travel so

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from paretopo_core.integrations.openrlhf.options import longest_sequence
-from paretopo_core.training.config import RunConfig
-from paretopo_core.training.keys import ConfigError
-from paretopo_core.training.records import RunFolder
-from paretopo_core.training.tasks.task import Task
+from paretopo.config.keys import ConfigError
+from paretopo.config.run import RunConfig
+from paretopo.integrations.openrlhf.options import longest_sequence
+from paretopo.run.records import RunFolder
+from paretopo.tasks.task import Task
 
 TINY = "tiny"
 SMALL = "small:"  # before a name: a small model with random weights, and the tokenizer of that name
@@ -29,8 +29,8 @@ def made_policy(
     """
     import torch
 
-    from paretopo_core.integrations.huggingface.tiny_model import make_model, tokenizer_of
-    from paretopo_core.integrations.huggingface.warmup import traces_of, warm_up
+    from paretopo.integrations.huggingface.tiny_model import make_model, tokenizer_of
+    from paretopo.integrations.huggingface.warmup import traces_of, warm_up
 
     folder = run.checkpoints / _MADE
     if (folder / "whole").exists():

@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo_core.integrations.huggingface.prompts import prompt_text
-from paretopo_core.integrations.openrlhf.options import Files
-from paretopo_core.integrations.openrlhf.policy import (
+from paretopo.config.keys import ConfigError
+from paretopo.config.openrlhf import FROM_TASK
+from paretopo.config.run import RunConfig
+from paretopo.integrations.huggingface.prompts import prompt_text
+from paretopo.integrations.openrlhf.options import Files
+from paretopo.integrations.openrlhf.policy import (
     SMALL,
     TINY,
     load_tokenizer,
     made_policy,
 )
-from paretopo_core.training.cluster import FROM_TASK
-from paretopo_core.training.config import RunConfig
-from paretopo_core.training.keys import ConfigError
-from paretopo_core.training.records import RunFolder
-from paretopo_core.training.tasks.choice import task_of
-from paretopo_core.training.tasks.task import Question, Task
+from paretopo.run.records import RunFolder
+from paretopo.tasks.choice import task_of
+from paretopo.tasks.task import Question, Task
 
 _MOST_SMALL_ROWS = 64  # of a data file, where the model is a small one
 

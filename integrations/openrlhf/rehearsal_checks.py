@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from paretopo_core.training.paretopo import ParetoPO
-from paretopo_core.training.records import RunFolder
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.run.records import RunFolder
 
 MOST_VLLM_KL = 0.01  # engine and policy compute the same log-probabilities but for rounding
 

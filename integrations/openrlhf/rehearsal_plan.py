@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from paretopo_core.integrations.openrlhf.policy import SMALL, TINY
-from paretopo_core.training.cluster import FROM_TASK
-from paretopo_core.training.config import RunConfig
+from paretopo.config.openrlhf import FROM_TASK
+from paretopo.config.run import RunConfig
+from paretopo.integrations.openrlhf.policy import SMALL, TINY
 
 _STEPS = 4
 _MOST_PROMPTS, _MOST_POINTS, _MOST_TOKENS = 8, 4, 96

@@ -8,10 +8,10 @@ from typing import Any
 
 from openrlhf.trainer.ray import vllm_engine
 
-from paretopo_core.integrations.openrlhf.actor import ParetoPolicyActor
-from paretopo_core.integrations.openrlhf.rehearsal import WORKER, digest
-from paretopo_core.integrations.openrlhf.trainer import plain_class
-from paretopo_core.integrations.openrlhf.weights import sent_parameters
+from paretopo.integrations.openrlhf.actor import ParetoPolicyActor
+from paretopo.integrations.openrlhf.rehearsal import WORKER, digest
+from paretopo.integrations.openrlhf.trainer import plain_class
+from paretopo.integrations.openrlhf.weights import sent_parameters
 
 
 class CpuEngine(plain_class(vllm_engine.RolloutRayActor)):  # type: ignore[misc]

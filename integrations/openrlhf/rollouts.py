@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from paretopo_core.training.transcripts import Transcript, answer_text, of_tokens
+from paretopo.run.transcripts import Transcript, answer_text, of_tokens
 
 # What every agent must say about every rollout, in the extra_logs of its last turn.
 CORRECT, CALLS = "correct", "calls"

@@ -14,7 +14,7 @@ import torch
 from openrlhf.trainer.ppo_utils.samples_generator import SamplesGenerator
 from openrlhf.utils.logging_utils import init_logger
 
-from paretopo_core.integrations.openrlhf.rollouts import (
+from paretopo.integrations.openrlhf.rollouts import (
     ECONOMY,
     UnexpectedOpenRLHF,
     checked_logs,

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from paretopo_core.integrations.interrupt import Interrupt
-from paretopo_core.integrations.openrlhf.environment import worker_environment
-from paretopo_core.integrations.openrlhf.failures import in_words
-from paretopo_core.integrations.openrlhf.options import gpus_needed, openrlhf_options
-from paretopo_core.integrations.openrlhf.prepare import prepare
-from paretopo_core.integrations.openrlhf.rehearsal import (
+from paretopo.config.keys import ConfigError
+from paretopo.config.run import RunConfig
+from paretopo.integrations.openrlhf.environment import worker_environment
+from paretopo.integrations.openrlhf.failures import in_words
+from paretopo.integrations.openrlhf.options import gpus_needed, openrlhf_options
+from paretopo.integrations.openrlhf.prepare import prepare
+from paretopo.integrations.openrlhf.rehearsal import (
     prepare_process,
     start_ray,
     use_cpu_engines,
 )
-from paretopo_core.integrations.openrlhf.rehearsal_checks import check, told
-from paretopo_core.integrations.openrlhf.rehearsal_plan import rehearsed_options
-from paretopo_core.integrations.openrlhf.version import openrlhf_version
-from paretopo_core.training.config import RunConfig
-from paretopo_core.training.keys import ConfigError
-from paretopo_core.training.records import RunFolder
-from paretopo_core.training.tasks.choice import search_served
+from paretopo.integrations.openrlhf.rehearsal_checks import check, told
+from paretopo.integrations.openrlhf.rehearsal_plan import rehearsed_options
+from paretopo.integrations.openrlhf.version import openrlhf_version
+from paretopo.run.interrupt import Interrupt
+from paretopo.run.records import RunFolder
+from paretopo.tasks.choice import search_served
 
 
 def train(
@@ -73,7 +73,7 @@ def _run(
     if rehearsal:
         start_ray(gpus_needed(words), worker_environment(config))
         use_cpu_engines()
-        from paretopo_core.integrations.openrlhf.rehearsal_processes import RehearsedPolicyActor
+        from paretopo.integrations.openrlhf.rehearsal_processes import RehearsedPolicyActor
 
         policy: type = RehearsedPolicyActor
     else:
@@ -85,10 +85,10 @@ def _run(
                 f"openrlhf: the run needs {gpus_needed(words)} GPUs, and Ray knows of {known}; "
                 "start Ray on more machines, or change nodes, gpus_per_node and engines"
             )
-        from paretopo_core.integrations.openrlhf.actor import ParetoPolicyActor
+        from paretopo.integrations.openrlhf.actor import ParetoPolicyActor
 
         policy = ParetoPolicyActor
-    from paretopo_core.integrations.openrlhf.launch import run_command, start_brain
+    from paretopo.integrations.openrlhf.launch import run_command, start_brain
 
     try:
         brain = start_brain(run, prompts, rehearsal=rehearsal)

@@ -17,10 +17,10 @@ import torch
 from openrlhf.trainer import ppo_trainer
 from openrlhf.utils.logging_utils import init_logger
 
-from paretopo_core.integrations.openrlhf.experience import ParetoExperienceMaker
-from paretopo_core.integrations.openrlhf.rollouts import Rollout, rollouts_of, transcript_of
-from paretopo_core.integrations.openrlhf.samples import ParetoSamplesGenerator
-from paretopo_core.training.transcripts import spread
+from paretopo.integrations.openrlhf.experience import ParetoExperienceMaker
+from paretopo.integrations.openrlhf.rollouts import Rollout, rollouts_of, transcript_of
+from paretopo.integrations.openrlhf.samples import ParetoSamplesGenerator
+from paretopo.run.transcripts import spread
 
 logger = init_logger(__name__)
 

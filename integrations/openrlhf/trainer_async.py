@@ -12,8 +12,8 @@ import ray
 from openrlhf.trainer import ppo_trainer_async
 from openrlhf.trainer.ppo_trainer import prepare_datasets
 
-from paretopo_core.integrations.openrlhf.samples import ParetoSamplesGenerator
-from paretopo_core.integrations.openrlhf.trainer import ParetoTraining, plain_class
+from paretopo.integrations.openrlhf.samples import ParetoSamplesGenerator
+from paretopo.integrations.openrlhf.trainer import ParetoTraining, plain_class
 
 
 class GenerateSamplesActor(plain_class(ppo_trainer_async.GenerateSamplesActor)):  # type: ignore[misc]

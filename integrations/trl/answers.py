@@ -10,10 +10,10 @@ from datasets import Dataset
 from transformers import TrainerCallback
 from trl import SFTTrainer
 
-from paretopo_core.integrations.huggingface.warmup import encode, labels_of
-from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
-from paretopo_core.training.records import RunFolder
-from paretopo_core.training.tasks.task import Question, Task
+from paretopo.integrations.huggingface.warmup import encode, labels_of
+from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.run.records import RunFolder
+from paretopo.tasks.task import Question, Task
 
 
 class AnswerTrainer(SFTTrainer):

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from trl import GRPOConfig, SFTConfig
 
-from paretopo_core.integrations.trl.policy import TINY
-from paretopo_core.training.config import RunConfig
-from paretopo_core.training.records import RunFolder
+from paretopo.config.run import RunConfig
+from paretopo.integrations.trl.policy import TINY
+from paretopo.run.records import RunFolder
 
 _OPTIMISERS = {"adamw": "adamw_torch_fused", "sgd": "sgd"}  # in Hugging Face's names
 _EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short

@@ -8,12 +8,12 @@ import torch
 from tqdm import tqdm
 from transformers import TrainerCallback
 
-from paretopo_core.integrations.interrupt import Interrupt
-from paretopo_core.integrations.trl.checkpoints import Checkpoints
-from paretopo_core.integrations.trl.recording import Evaluations
-from paretopo_core.integrations.trl.rewards import CallRewards
-from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
-from paretopo_core.training.paretopo import ParetoPO
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.integrations.trl.checkpoints import Checkpoints
+from paretopo.integrations.trl.recording import Evaluations
+from paretopo.integrations.trl.rewards import CallRewards
+from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.run.interrupt import Interrupt
 
 
 class LearningRateFactor(TrainerCallback):

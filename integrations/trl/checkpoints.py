@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from paretopo_core.integrations.huggingface.files import write_whole
+from paretopo.integrations.huggingface.files import write_whole
 
 _MARKER = "complete"
 _STATE = "paretopo.json"

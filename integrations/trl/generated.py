@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from paretopo_core.training.transcripts import (
+from paretopo.run.transcripts import (
     Transcript,
     answer_text,
     of_messages,

@@ -8,10 +8,10 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl.chat_template_utils import add_response_schema, supports_tool_calling
 
-from paretopo_core.integrations.huggingface.tiny_model import make_model, tokenizer_of
-from paretopo_core.training.keys import ConfigError
-from paretopo_core.training.sections import ModelConfig
-from paretopo_core.training.tasks.task import Task
+from paretopo.config.keys import ConfigError
+from paretopo.config.sections import ModelConfig
+from paretopo.integrations.huggingface.tiny_model import make_model, tokenizer_of
+from paretopo.tasks.task import Task
 
 TINY = "tiny"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from datasets import Dataset
 
-from paretopo_core.integrations.huggingface.prompts import prompt_text
-from paretopo_core.training.tasks.task import Prompt, Question, Task
+from paretopo.integrations.huggingface.prompts import prompt_text
+from paretopo.tasks.task import Prompt, Question, Task
 
 
 def rows_of(

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from transformers import TrainerCallback
 
-from paretopo_core.integrations.trl.rewards import CallRewards
-from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
-from paretopo_core.training.jsonl import Row
-from paretopo_core.training.outcomes import averages, observe
-from paretopo_core.training.records import RunFolder
-from paretopo_core.training.rewards.scoring import Scored
-from paretopo_core.training.trajectories import Group
-from paretopo_core.training.transcripts import Transcript, judged, spread
+from paretopo.integrations.trl.rewards import CallRewards
+from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.rewards.scoring import Scored
+from paretopo.run.jsonl import Row
+from paretopo.run.outcomes import averages, observe
+from paretopo.run.records import RunFolder
+from paretopo.run.trajectories import Group
+from paretopo.run.transcripts import Transcript, judged, spread
 
 
 class Evaluations(TrainerCallback):

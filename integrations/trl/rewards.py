@@ -7,8 +7,8 @@ from typing import Any
 
 from accelerate.utils import gather_object
 
-from paretopo_core.training.rewards.scoring import CallScores, Scored
-from paretopo_core.training.sections import RewardsConfig
+from paretopo.config.sections import RewardsConfig
+from paretopo.rewards.scoring import CallScores, Scored
 
 Message = dict[str, Any]
 Completion = list[Message] | str

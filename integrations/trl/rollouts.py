@@ -12,9 +12,9 @@ from typing import Any
 from trl import GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
-from paretopo_core.integrations.huggingface.generation import generate_pieces
-from paretopo_core.integrations.huggingface.rollouts import Piece, Rollout, play
-from paretopo_core.training.protocols.episode import Episode
+from paretopo.integrations.huggingface.generation import generate_pieces
+from paretopo.integrations.huggingface.rollouts import Piece, Rollout, play
+from paretopo.protocols.episode import Episode
 
 
 class ProtocolRollouts:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from paretopo_core.training.protocols.search_r1 import documents
-from paretopo_core.training.protocols.torl import observation
-from paretopo_core.training.tools.python_interpreter import ProgramResult
-from paretopo_core.training.tools.search import Document
+from paretopo.protocols.search_r1 import documents
+from paretopo.protocols.torl import observation
+from paretopo.tools.python_interpreter import ProgramResult
+from paretopo.tools.search import Document
 
 
 class _RunsPrograms(Protocol):

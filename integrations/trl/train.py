@@ -11,29 +11,29 @@ import torch
 from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 
-from paretopo_core.integrations.huggingface.warmup import traces_of, warm_up
-from paretopo_core.integrations.interrupt import Interrupt
-from paretopo_core.integrations.trl.answers import AnswerSteps, AnswerTrainer, answer_rows
-from paretopo_core.integrations.trl.arguments import answer_arguments, rollout_arguments
-from paretopo_core.integrations.trl.callbacks import (
+from paretopo.config.keys import ConfigError
+from paretopo.config.run import RunConfig
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.integrations.huggingface.warmup import traces_of, warm_up
+from paretopo.integrations.trl.answers import AnswerSteps, AnswerTrainer, answer_rows
+from paretopo.integrations.trl.arguments import answer_arguments, rollout_arguments
+from paretopo.integrations.trl.callbacks import (
     LearningRateFactor,
     Progress,
     WholeCheckpoints,
 )
-from paretopo_core.integrations.trl.checkpoints import Checkpoints
-from paretopo_core.integrations.trl.policy import load_policy
-from paretopo_core.integrations.trl.questions import rows_of
-from paretopo_core.integrations.trl.recording import Evaluations, Steps
-from paretopo_core.integrations.trl.rewards import CallRewards
-from paretopo_core.integrations.trl.rollouts import ProtocolRollouts
-from paretopo_core.integrations.trl.trainer import ParetoGRPOTrainer
-from paretopo_core.training.config import RunConfig
-from paretopo_core.training.keys import ConfigError
-from paretopo_core.training.paretopo import ParetoPO
-from paretopo_core.training.records import RunFolder
-from paretopo_core.training.tasks.choice import search_served, task_of
-from paretopo_core.training.tasks.environment import Environment, environment_of
-from paretopo_core.training.tasks.task import Task
+from paretopo.integrations.trl.checkpoints import Checkpoints
+from paretopo.integrations.trl.policy import load_policy
+from paretopo.integrations.trl.questions import rows_of
+from paretopo.integrations.trl.recording import Evaluations, Steps
+from paretopo.integrations.trl.rewards import CallRewards
+from paretopo.integrations.trl.rollouts import ProtocolRollouts
+from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.run.interrupt import Interrupt
+from paretopo.run.records import RunFolder
+from paretopo.tasks.choice import search_served, task_of
+from paretopo.tasks.environment import Environment, environment_of
+from paretopo.tasks.task import Task
 
 _NO_STEP = -1  # every record is after it
 

@@ -19,9 +19,9 @@ from accelerate.utils import gather_object
 from numpy.typing import NDArray
 from trl import GRPOTrainer
 
-from paretopo_core.integrations.trl.generated import Generated
-from paretopo_core.training.paretopo import ParetoPO
-from paretopo_core.training.transcripts import Transcript
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.integrations.trl.generated import Generated
+from paretopo.run.transcripts import Transcript
 
 
 class UnexpectedTRL(RuntimeError):
@@ -182,7 +182,7 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
         ValueError: `evaluation_temperature` is negative, or given together with vLLM.
 
     Example:
-        >>> from paretopo_core.training.config import ParetoPOConfig
+        >>> from paretopo.config.run import ParetoPOConfig
         >>> controller = ParetoPO(ParetoPOConfig(stage1_steps=100))
         >>> ParetoGRPOTrainer(controller=controller, model=…, reward_funcs=[correct, economy], …)
         ... # doctest: +SKIP

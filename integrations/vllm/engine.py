@@ -8,10 +8,10 @@ from typing import Any
 
 from vllm import LLM, SamplingParams
 
-from paretopo_core.integrations.huggingface.playing import load_tokenizer
-from paretopo_core.integrations.huggingface.rollouts import Piece, Rollout
-from paretopo_core.training.evaluation.settings import EvaluationSettings
-from paretopo_core.training.keys import ConfigError
+from paretopo.config.keys import ConfigError
+from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.integrations.huggingface.playing import load_tokenizer
+from paretopo.integrations.huggingface.rollouts import Piece, Rollout
 
 
 class VllmEngine:

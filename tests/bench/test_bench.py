@@ -12,15 +12,15 @@ from functools import partial
 import numpy as np
 import pytest
 
+from bench import command, defects, gpu, judge, plots, rivals, rows, timing, worker
+from bench.case import DRAWN, TASKS, Case
+from bench.defect_list import Defect
+from bench.operations import OPERATIONS
+from bench.promises import markdown, promises
+from bench.runner import Plan, Process, Runner
+from bench.timing import Effort, Work
+from bench.workloads import SHAPES, points_of
 from paretopo_core import cli, reference
-from paretopo_core.bench import command, defects, gpu, judge, plots, rivals, rows, timing, worker
-from paretopo_core.bench.case import DRAWN, TASKS, Case
-from paretopo_core.bench.defect_list import Defect
-from paretopo_core.bench.operations import OPERATIONS
-from paretopo_core.bench.promises import markdown, promises
-from paretopo_core.bench.runner import Plan, Process, Runner
-from paretopo_core.bench.timing import Effort, Work
-from paretopo_core.bench.workloads import SHAPES, points_of
 
 pytest.importorskip("moocore", reason="the judge of large sets")
 
@@ -170,7 +170,7 @@ def stranger(monkeypatch):
     def register(body, tmp_path):
         (tmp_path / "stranger.py").write_text(
             "import os, signal, time\n"
-            "from paretopo_core.bench import rivals, worker\n"
+            "from bench import rivals, worker\n"
             "class Stranger:\n"
             f"    def pareto_rank(self, case):\n        return lambda: {body}\n"
             "rivals.make = lambda name: Stranger()\n"

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from paretopo_core.training.config import loads
-from paretopo_core.training.records import RunFolder
+from paretopo.config.run import loads
+from paretopo.run.records import RunFolder
 
 
 @pytest.fixture(scope="session")
 def policy(tmp_path_factory) -> Path:
     """A warmed-up tiny policy, made once for all runs."""
-    from rehearsals import PREPARE, SMALL, environment
+    from support.rehearsals import PREPARE, SMALL, environment
 
     run = RunFolder.create(tmp_path_factory.mktemp("policy"), loads(SMALL))
     subprocess.run([sys.executable, "-c", PREPARE, str(run.path)], check=True, env=environment())
@@ -25,7 +25,7 @@ def policy(tmp_path_factory) -> Path:
 @pytest.fixture
 def new_run(policy, tmp_path):
     """A function: dotted settings → the folder of a run that is to be rehearsed."""
-    from rehearsals import SMALL
+    from support.rehearsals import SMALL
 
     def make(**settings) -> RunFolder:
         overrides = {name.replace("__", "."): value for name, value in settings.items()}

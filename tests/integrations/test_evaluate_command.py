@@ -15,20 +15,20 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("bm25s")
 
-from loopback import serving
-from memorised import save_memorised
+from support.loopback import serving
+from support.memorised import save_memorised
 
-from paretopo_core.cli import main
-from paretopo_core.training.data.schema import Row, write_rows
-from paretopo_core.training.evaluation.asking import Tools, ask
-from paretopo_core.training.evaluation.folder import EvaluationFolder
-from paretopo_core.training.evaluation.settings import EvaluationSettings
-from paretopo_core.training.protocols.search_r1 import documents
-from paretopo_core.training.tasks.math import torl_prompt
-from paretopo_core.training.tasks.multihop import search_r1_prompt
-from paretopo_core.training.tools.search import SearchClient
-from paretopo_core.training.tools.search_engine import bm25
-from paretopo_core.training.tools.search_engine.server import application
+from paretopo.cli import main
+from paretopo.data.schema import Row, write_rows
+from paretopo.evaluation.asking import Tools, ask
+from paretopo.evaluation.folder import EvaluationFolder
+from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.protocols.search_r1 import documents
+from paretopo.tasks.math import torl_prompt
+from paretopo.tasks.multihop import search_r1_prompt
+from paretopo.tools.search import SearchClient
+from paretopo.tools.search_engine import bm25
+from paretopo.tools.search_engine.server import application
 
 PROGRAM = "```python\nprint(6*7)\n```\n```output"
 SUM = Row("m1", "math500", "What is 6*7?", torl_prompt("What is 6*7?"), "42")
@@ -125,7 +125,7 @@ def test_a_killed_evaluation_goes_on_with_the_same_samples(world, tmp_path):
     options = ["--temperature", "1.5", "--samples", "2", "--batch", "4", "--max-tokens", "20"]
 
     def command(out):
-        script = "import sys; from paretopo_core.cli import main; sys.exit(main(sys.argv[1:]))"
+        script = "import sys; from paretopo.cli import main; sys.exit(main(sys.argv[1:]))"
         words = ["evaluate", str(world / "tiny-7B"), "--data", str(world / "many.jsonl")]
         words += ["--device", "cpu", "--threads", "1", *options, "--out", str(out)]
         return [sys.executable, "-c", script, *words]
@@ -171,7 +171,7 @@ def test_what_cannot_be_evaluated_is_told_in_one_line(world, tmp_path, capsys):
 def test_a_server_that_is_gone_is_told_before_a_model_is_loaded(
     world, tmp_path, capsys, monkeypatch
 ):
-    import paretopo_core.integrations.evaluation as module
+    import paretopo.integrations.evaluation as module
 
     patient = module.SearchClient
     monkeypatch.setattr(

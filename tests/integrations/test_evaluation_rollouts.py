@@ -10,26 +10,26 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from paretopo_core.integrations.huggingface.engine import (  # noqa: E402
+from paretopo.config.keys import ConfigError  # noqa: E402
+from paretopo.data.schema import Row  # noqa: E402
+from paretopo.evaluation.asking import Tools, ask  # noqa: E402
+from paretopo.evaluation.settings import EvaluationSettings  # noqa: E402
+from paretopo.integrations.huggingface.engine import (  # noqa: E402
     GumbelNoise,
     TransformersEngine,
 )
-from paretopo_core.integrations.huggingface.playing import Player  # noqa: E402
-from paretopo_core.integrations.huggingface.rollouts import Piece, Rollout  # noqa: E402
-from paretopo_core.integrations.huggingface.tiny_model import (  # noqa: E402
+from paretopo.integrations.huggingface.playing import Player  # noqa: E402
+from paretopo.integrations.huggingface.rollouts import Piece, Rollout  # noqa: E402
+from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
     make_model,
     make_tokenizer,
 )
-from paretopo_core.training.data.schema import Row  # noqa: E402
-from paretopo_core.training.evaluation.asking import Tools, ask  # noqa: E402
-from paretopo_core.training.evaluation.settings import EvaluationSettings  # noqa: E402
-from paretopo_core.training.keys import ConfigError  # noqa: E402
-from paretopo_core.training.protocols.single import SingleTurn  # noqa: E402
-from paretopo_core.training.tasks.math import torl_prompt  # noqa: E402
-from paretopo_core.training.tasks.multihop import search_r1_prompt  # noqa: E402
-from paretopo_core.training.tools.python_interpreter import ProgramResult  # noqa: E402
-from paretopo_core.training.tools.search import Document  # noqa: E402
-from paretopo_core.training.trajectories import Segment  # noqa: E402
+from paretopo.protocols.single import SingleTurn  # noqa: E402
+from paretopo.run.trajectories import Segment  # noqa: E402
+from paretopo.tasks.math import torl_prompt  # noqa: E402
+from paretopo.tasks.multihop import search_r1_prompt  # noqa: E402
+from paretopo.tools.python_interpreter import ProgramResult  # noqa: E402
+from paretopo.tools.search import Document  # noqa: E402
 
 SUM = Row("m1", "math500", "What is 6*7?", torl_prompt("What is 6*7?"), "42")
 OSLO = Row("q1", "nq", "Where is Oslo?", search_r1_prompt("Where is Oslo?"), ("Norway",))
@@ -259,7 +259,7 @@ def test_models_that_are_not_there_are_told(tmp_path):
 def test_vllm_generates_the_same_pieces(tiny):
     """Runs where vLLM is installed: greedy tokens are those of transformers, strings stop it."""
     pytest.importorskip("vllm")
-    from paretopo_core.integrations.vllm.engine import VllmEngine
+    from paretopo.integrations.vllm.engine import VllmEngine
 
     settings = EvaluationSettings("m")
     reference = TransformersEngine(str(tiny), settings, device="cpu")

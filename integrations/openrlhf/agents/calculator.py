@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from paretopo_core.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor, Turn
-from paretopo_core.integrations.openrlhf.chat_tools import calls_in, result_frame
-from paretopo_core.training.tasks.calculator import calculator, is_correct
+from paretopo.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor, Turn
+from paretopo.integrations.openrlhf.chat_tools import calls_in, result_frame
+from paretopo.tasks.calculator import calculator, is_correct
 
 
 class CalculatorAgent(ToolAgent):

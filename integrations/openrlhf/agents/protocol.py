@@ -6,11 +6,11 @@ import atexit
 import functools
 from contextlib import ExitStack
 
-from paretopo_core.integrations.openrlhf.agent import ToolAgentExecutor
-from paretopo_core.integrations.openrlhf.episodes import EpisodeAgent
-from paretopo_core.training.config import RunConfig
-from paretopo_core.training.protocols.episode import Episode
-from paretopo_core.training.tasks.environment import Environment, environment_of
+from paretopo.config.run import RunConfig
+from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
+from paretopo.integrations.openrlhf.episodes import EpisodeAgent
+from paretopo.protocols.episode import Episode
+from paretopo.tasks.environment import Environment, environment_of
 
 
 @functools.cache

@@ -1,0 +1,192 @@
+"""Pictures of the benchmark, drawn from its CSV files only.
+
+Time against points where a workload was measured at several sizes, one panel per number of
+objectives; dots on a scale of time for everything else. Contenders differ by colour and marker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.rivals import OURS, RIVALS
+from bench.rows import Row
+from paretopo.run.figures import COLOURS, canvas, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+_MARKERS = "os^DvPX<>*hpd"
+_SEVERAL = 3  # sizes that make a line
+_WIDE = 4  # panels beside each other
+_TITLES = {
+    "fronts": "Non-dominated sorting",
+    "filter": "Non-dominated points",
+    "hypervolume": "Hypervolume",
+    "contributions": "Hypervolume contributions",
+    "batches": "Batches of groups",
+    "advantage": "Rewards to advantages",
+    "archive": "50 points added to an archive, each with its gain",
+    "overhead": "One call on one small array",
+    "threads": "One thread and two",
+    "gpu": "On a GPU",
+}
+
+
+def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
+    """Draw every operation that has rows.
+
+    Args:
+        rows: of any operations.
+        folder: gets ``<operation>-<workload>.png`` and ``<operation>.png``.
+
+    Returns:
+        The files written.
+    """
+    written = []
+    for operation in dict.fromkeys(row.operation for row in rows):
+        timed = [row for row in rows if row.operation == operation and row.is_timed]
+        lines = _lines(timed)
+        for (task, workload), panels in lines.items():
+            path = folder / f"{operation}-{workload}.png"
+            _draw_lines(f"{_TITLES.get(operation, task)}, {workload} points", panels, path)
+            written.append(path)
+        rest = [
+            row for row in timed if row.objectives not in lines.get((row.task, row.workload), {})
+        ]
+        if rest:
+            path = folder / f"{operation}.png"
+            _draw_dots(_TITLES.get(operation, operation), rest, path)
+            written.append(path)
+    return written
+
+
+_Panels = dict[int, list[Row]]  # by objectives
+
+
+def _lines(rows: Iterable[Row]) -> dict[tuple[str, str], _Panels]:
+    """The workloads that were measured at several sizes, and where."""
+    panels: dict[tuple[str, str], _Panels] = {}
+    for row in rows:
+        if not row.groups:
+            by_objectives = panels.setdefault((row.task, row.workload), {})
+            by_objectives.setdefault(row.objectives, []).append(row)
+    found = {}
+    for key, by_objectives in panels.items():
+        several = {
+            m: some
+            for m, some in by_objectives.items()
+            if len({row.points for row in some}) >= _SEVERAL
+        }
+        if several:
+            found[key] = several
+    return found
+
+
+def _draw_lines(title: str, panels: Mapping[int, Sequence[Row]], path: Path) -> None:
+    columns = min(_WIDE, len(panels))
+    lines = -(-len(panels) // columns)
+    figure, grid = canvas(lines, columns, (3.4 * columns + 0.6, 3.1 * lines + 1.3))
+    for axes, (objectives, rows) in zip(grid, sorted(panels.items()), strict=False):
+        for contender in _contenders(rows):
+            mine = sorted((row for row in rows if row.contender == contender), key=_points)
+            axes.plot(
+                [row.points for row in mine],
+                [row.milliseconds for row in mine],
+                label=contender,
+                **_look(contender),
+            )
+        axes.set(xscale="log", yscale="log", title=f"{objectives} objectives", xlabel="points")
+        sizes = sorted({row.points for row in rows})
+        axes.set_xticks(sizes, [_short(size) for size in sizes])
+        axes.set_xticks([], minor=True)
+        _plain(axes.yaxis)
+    for axes in grid[len(panels) :]:
+        axes.set_visible(False)
+    for axes in grid[::columns]:
+        axes.set_ylabel("milliseconds")
+    _finish(figure, grid, title, path)
+
+
+def _draw_dots(title: str, rows: Sequence[Row], path: Path) -> None:
+    labels = list(dict.fromkeys(_label(row) for row in rows))
+    figure, (axes,) = canvas(1, 1, (9.0, 0.36 * len(labels) + 1.9))
+    for contender in _contenders(rows):
+        mine = [row for row in rows if row.contender == contender]
+        look = {**_look(contender), "linestyle": "none"}
+        heights = [labels.index(_label(row)) for row in mine]
+        axes.plot([row.milliseconds for row in mine], heights, label=contender, **look)
+    axes.set(xscale="log", xlabel="milliseconds", yticks=range(len(labels)), yticklabels=labels)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    _plain(axes.xaxis)
+    _finish(figure, [axes], title, path)
+
+
+def _plain(axis: Axis) -> None:
+    """Numbers as one reads them; 1, 2 and 5 of each decade where there are few decades."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 50 else (1,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.7g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _short(size: int) -> str:
+    return f"{size // 1000}k" if size >= 1000 and size % 1000 == 0 else str(size)
+
+
+def _label(row: Row) -> str:
+    size = f"{row.points:,} × {row.objectives}"
+    if row.groups:
+        size = f"{row.groups:,} × {size}"
+    task = "" if row.operation in ("fronts", "filter", "hypervolume") else f"{row.task} "
+    workload = "" if row.workload == "uniform" and task else f"{row.workload} "
+    kind = " f32" if row.dtype == "float32" else ""
+    many = f", {row.threads} threads" if row.operation == "threads" else ""
+    return f"{task}{workload}{size}{kind}{many}".replace("1 threads", "1 thread")
+
+
+def _contenders(rows: Iterable[Row]) -> list[str]:
+    """Ours last, so that it is drawn on top."""
+    there = {row.contender for row in rows}
+    known = [name for name in RIVALS if name in there and name != OURS]
+    return [*known, *sorted(there - set(RIVALS)), *([OURS] if OURS in there else [])]
+
+
+def _look(contender: str) -> dict[str, Any]:
+    order = [*RIVALS]
+    index = order.index(contender) if contender in order else len(order)
+    is_ours = contender == OURS
+    return {
+        "color": COLOURS[0] if is_ours else COLOURS[1 + (index - 1) % (len(COLOURS) - 1)],
+        "linestyle": "-" if index <= len(COLOURS) - 1 else "--",
+        "linewidth": 2.6 if is_ours else 1.3,
+        "marker": _MARKERS[index % len(_MARKERS)],
+        "markersize": 7 if is_ours else 5,
+        "zorder": 4 if is_ours else 3,
+    }
+
+
+def _points(row: Row) -> int:
+    return row.points
+
+
+def _finish(figure: Figure, grid: Sequence[Axes], title: str, path: Path) -> None:
+    handles: dict[str, Any] = {}
+    for axes in grid:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    names = [OURS, *(name for name in handles if name != OURS)] if OURS in handles else [*handles]
+    figure.suptitle(title, fontsize=13)
+    figure.legend(
+        [handles[name] for name in names],
+        names,
+        loc="outside lower center",
+        ncols=min(len(names), max(3, round(figure.get_size_inches()[0] / 1.3))),
+        frameon=False,
+    )
+    save(figure, path, dpi=120)

@@ -1,0 +1,299 @@
+"""What this package promises about its speed, and what the CSV files say about it.
+
+A promise is measured on rows of one run, side by side. A row of the table holds the measured
+number, the target, and how far it was reached: 1 or more is met.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from bench import filter, fronts
+from bench.case import Case
+from bench.rivals import OURS
+from bench.rows import Row
+from bench.workloads import FRONTS
+
+_HEAD = ("promise", "measured", "target", "reached", "met")
+_ABOUT_EQUAL = 0.9  # "never more than 10 % slower"
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A line of the table.
+
+    Attributes:
+        what: the workload.
+        measured: the number and where it was worst; None if rows are missing.
+        target: the number promised.
+        unit: of both; "x" means times faster than peers, where more is better; otherwise less is.
+    """
+
+    what: str
+    measured: tuple[float, str] | None
+    target: float
+    unit: str = "x"
+
+    @property
+    def reached(self) -> float:
+        """Measured over target, turned so that 1 or more is met; NaN if not measured."""
+        if self.measured is None:
+            return math.nan
+        value, _ = self.measured
+        return value / self.target if self.unit == "x" else self.target / value
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The line as text."""
+        if self.measured is None:
+            return (self.what, "not measured", f"{self.target:g} {self.unit}", "", "")
+        value, where = self.measured
+        return (
+            self.what,
+            f"{value:.3g} {self.unit}{f' ({where})' if where else ''}",
+            f"{'at least' if self.unit == 'x' else 'at most'} {self.target:g} {self.unit}",
+            f"{self.reached:.2f}",
+            "yes" if self.reached >= 1 else "NO",
+        )
+
+
+def promises(rows: Sequence[Row], isa: str) -> list[Promise]:
+    """All promises, in the order of the issue that made them.
+
+    Args:
+        rows: of all operations that were run.
+        isa: the instruction set they were run on.
+    """
+    table = _Table(rows)
+    return [
+        *_batches(table, isa == "avx512"),
+        *_fronts(table),
+        *_filters(table),
+        *_volumes(table),
+        *_contributions(table),
+        Promise("one call on one tiny array, the slowest of five tasks", table.overhead(), 4, "us"),
+        *_threads(table),
+    ]
+
+
+def markdown(table: Iterable[Promise]) -> str:
+    """The table in Markdown, aligned so that it reads well in a terminal too."""
+    lines = [_HEAD, *(promise.cells for promise in table)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    rendered = [
+        "| "
+        + " | ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
+        + " |"
+        for line in lines
+    ]
+    rendered.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(rendered) + "\n"
+
+
+class _Table:
+    """Rows by case, and how many times faster we are on a case."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._cases: dict[Case, dict[str, Row]] = {}
+        for row in rows:
+            self._cases.setdefault(row.case, {})[row.contender] = row
+
+    def cases(self, operation: str, keep: Callable[[Case], bool] = lambda _: True) -> list[Case]:
+        return [case for case in self._cases if case.operation == operation and keep(case)]
+
+    def time(self, case: Case, contender: str = OURS) -> float | None:
+        row = self._cases.get(case, {}).get(contender)
+        return row.milliseconds if row is not None and row.is_timed else None
+
+    def wall(self, case: Case) -> float | None:
+        row = self._cases.get(case, {}).get(OURS)
+        return row.wall_median_ms if row is not None and row.is_timed else None
+
+    def speedups(self, cases: Iterable[Case], *peers: str) -> list[tuple[float, str]]:
+        """Best peer over ours, case by case; against all peers if none is named.
+
+        A case that we did not do counts as 0; one that no peer did says nothing.
+        """
+        found = []
+        for case in cases:
+            ours = self.time(case)
+            names = peers or tuple(name for name in self._cases[case] if name != OURS)
+            theirs = {name: self.time(case, name) for name in names}
+            timed = {name: time for name, time in theirs.items() if time is not None}
+            if not timed:
+                continue
+            name = min(timed, key=timed.__getitem__)
+            where = f"{case.workload} {case.points} x {case.objectives}, {name}"
+            found.append((0.0 if ours is None else timed[name] / ours, where))
+        return found
+
+    def worst(self, cases: Iterable[Case], *peers: str) -> tuple[float, str] | None:
+        return min(self.speedups(cases, *peers), default=None)
+
+    def mean(self, cases: Iterable[Case], *peers: str) -> tuple[float, str] | None:
+        """The geometric mean."""
+        ratios = [ratio for ratio, _ in self.speedups(cases, *peers)]
+        if not ratios or min(ratios) <= 0:
+            return (0.0, "some not done") if ratios else None
+        mean = math.exp(math.fsum(map(math.log, ratios)) / len(ratios))
+        return mean, f"mean of {len(ratios)}"
+
+    def overhead(self) -> tuple[float, str] | None:
+        times = [
+            (time * 1e3, case.task)
+            for case in self.cases("overhead", lambda case: case.points == 8)
+            if (time := self.time(case)) is not None
+        ]
+        return max(times, default=None)
+
+
+def _batches(table: _Table, has_avx512: bool) -> list[Promise]:
+    found = []
+    for (groups, points, m), target in (
+        ((1_000_000, 8, 2), 10 if has_avx512 else 15),
+        ((500_000, 16, 3), 30 if has_avx512 else 50),
+    ):
+        cases = [case for case in table.cases("advantage") if case.groups == groups]
+        time = table.time(cases[0]) if cases else None
+        measured = None if time is None else (time * 1e6 / groups, "")
+        what = f"fused rank-advantage, {groups} groups of {points} x {m} float32, per group"
+        found.append(Promise(what, measured, target, "ns"))
+    shape = (1_000_000, 8, 2, "hypervolume_advantage", "float32")
+    cases = [case for case in table.cases("expected_hypervolume") if _shape(case) == shape]
+    time = table.time(cases[0]) if cases else None
+    found.append(
+        Promise(
+            "HV@4 advantages, 1000000 groups of 8 x 2 float32, per group",
+            None if time is None else (time, ""),  # milliseconds for a million
+            40,
+            "ns",
+        )
+    )
+    for groups, points, m, target in ((100_000, 8, 2, 30), (4_096, 16, 3, 30), (4_096, 64, 2, 10)):
+        shape = (groups, points, m, "pareto_rank", "float64")
+        cases = [case for case in table.cases("batches") if _shape(case) == shape]
+        what = f"batched ranks {groups} x {points} x {m}, against moocore's C"
+        found.append(Promise(what, table.worst(cases, "moocore C"), target))
+    for m in (2, 3, 4):
+        shape = (10_000, 32, m, "hypervolume", "float64")
+        cases = [case for case in table.cases("batches") if _shape(case) == shape]
+        what = f"10,000 ragged hypervolumes of 8 to 32 points, {m} objectives, against moocore's C"
+        found.append(Promise(what, table.worst(cases, "moocore C"), 10))
+    return found
+
+
+def _fronts(table: _Table) -> list[Promise]:
+    found = []
+    for m, target in ((2, 3), (3, 4), (5, 7), (8, 7)):
+        cases = [
+            case
+            for case in table.cases("fronts")
+            if (case.workload, case.points, case.objectives) == ("uniform", 100_000, m)
+        ]
+        what = f"sort 100,000 uniform, {m} objectives, against moocore"
+        found.append(Promise(what, table.worst(cases, "moocore"), target))
+    for workload in fronts.HARD:
+        cases = [
+            case
+            for case in table.cases("fronts")
+            if (case.workload, case.points) == (workload, 20_000)
+        ]
+        what = f"sort 20,000 {workload}, 2 to 5 objectives, against every peer"
+        found.append(Promise(what, table.worst(cases), 1))
+    chains = table.cases(
+        "fronts",
+        lambda case: (case.workload, case.points) == ("chain", 20_000) and case.objectives > 2,
+    )
+    times = [
+        (time, f"{case.objectives} objectives")
+        for case in chains
+        if (time := table.time(case)) is not None
+    ]
+    found.append(
+        Promise("sort a chain of 20,000, 3 and 5 objectives", max(times, default=None), 20, "ms")
+    )
+    return found
+
+
+def _filters(table: _Table) -> list[Promise]:
+    found = []
+    for workload in filter.WORKLOADS:
+        cases = [
+            case
+            for case in table.cases("filter")
+            if case.workload == workload and case.points >= 1_000
+        ]
+        what = f"filter 1,000 to 100,000 {workload}, 2 to 10 objectives, against every peer"
+        found.append(Promise(what, table.worst(cases), 1))
+    return found
+
+
+def _volumes(table: _Table) -> list[Promise]:
+    def fronts_of(low: int, high: int, keep: Callable[[Case], bool]) -> list[Case]:
+        return table.cases(
+            "hypervolume", lambda case: low <= case.objectives <= high and keep(case)
+        )
+
+    shapes = f"hypervolume, {len(FRONTS)} shapes,"
+    large = fronts_of(3, 3, lambda case: case.points >= 1_000)
+    found = [
+        Promise(f"{shapes} 3 objectives, from 1,000 points, against {peer}", worst, 3)
+        for peer in ("moocore", "pygmo")
+        for worst in [table.worst(large, peer)]
+    ]
+    for m in (4, 5):
+        many = fronts_of(m, m, lambda case: case.points >= 1_000)
+        few = fronts_of(m, m, lambda case: case.points < 1_000)
+        what = f"{shapes} {m} objectives,"
+        found += [
+            Promise(f"{what} from 1,000 points, against every peer", table.worst(many), 1.5),
+            Promise(f"{what} below, against every peer", table.worst(few), _ABOUT_EQUAL),
+        ]
+    high = fronts_of(6, 99, lambda _: True)
+    what = f"{shapes} from 6 objectives,"
+    return [
+        *found,
+        Promise(f"{what} mean against hvwfg", table.mean(high, "hvwfg"), 1.5),
+        Promise(f"{what} worst against hvwfg", table.worst(high, "hvwfg"), _ABOUT_EQUAL),
+        Promise(f"{what} worst against pygmo", table.worst(high, "pygmo"), 2.5),
+    ]
+
+
+def _contributions(table: _Table) -> list[Promise]:
+    sweeps = table.cases("contributions", lambda case: case.objectives <= 3)
+    four = table.cases("contributions", lambda case: (case.points, case.objectives) == (1_000, 4))
+    return [
+        Promise(
+            "contributions, 2 and 3 objectives, 100 to 100,000 points, against moocore",
+            table.worst(sweeps, "moocore"),
+            1,
+        ),
+        Promise(
+            "contributions, 4 objectives, 1,000 points, against moocore",
+            table.worst(four, "moocore"),
+            1,
+        ),
+        Promise(
+            "contributions, 4 objectives, 1,000 points, against pygmo",
+            table.worst(four, "pygmo"),
+            20,
+        ),
+    ]
+
+
+def _threads(table: _Table) -> list[Promise]:
+    found = []
+    for one in table.cases("threads", lambda case: case.threads == 1):
+        two = Case(**{**one.as_dict(), "threads": 2})
+        before, after = table.wall(one), table.wall(two)
+        measured = None if before is None or after is None else (before / after, "")
+        found.append(
+            Promise(f"{one.task} of {one.groups} groups on 2 threads against 1", measured, 1.7)
+        )
+    return found
+
+
+def _shape(case: Case) -> tuple[object, ...]:
+    return case.groups, case.points, case.objectives, case.task, case.dtype

@@ -1,0 +1,174 @@
+"""Peers in torch, on one CPU thread or on a GPU, and what one would write in torch oneself."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from bench.case import BETA, Case
+
+_DENSE = 3_000  # points whose pairs fit in memory as tensors
+_PAIRS = 300_000_000  # pairs of points in a batch that fit in memory
+_MOST_FOR_BOXES = {2: 1_000, 3: 300, 4: 100, 5: 30}  # points, by objectives
+
+
+def tensor_of(case: Case) -> Any:
+    """The data as a tensor."""
+    torch: Any = importlib.import_module("torch")
+    if case.is_on_gpu:
+        return torch.from_numpy(case.data).cuda()
+    torch.set_num_threads(case.threads)
+    return torch.from_numpy(case.data)
+
+
+def is_dense(case: Case) -> bool:
+    """Whether all pairs of points can be held at once; ragged batches are left out."""
+    pairs = max(case.groups, 1) * case.points**2 * case.objectives
+    return case.points <= _DENSE and pairs <= _PAIRS and case.mask is None
+
+
+class Botorch:
+    """https://botorch.org."""
+
+    def __init__(self) -> None:
+        self._pareto: Any = importlib.import_module("botorch.utils.multi_objective.pareto")
+        boxes = "botorch.utils.multi_objective.box_decompositions.dominated"
+        self._boxes: Any = importlib.import_module(boxes)
+
+    def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
+        """All pairs up to 1,000 points, a loop over points beyond; batches too."""
+        if case.points > 20_000 or (case.groups and not is_dense(case)):
+            return None
+        points = tensor_of(case)
+        return partial(self._pareto.is_non_dominated, points, maximize=False, deduplicate=False)
+
+    def hypervolume(self, case: Case) -> Callable[[], Any] | None:
+        """Volumes of a box decomposition; maximises."""
+        if case.groups or case.points > _MOST_FOR_BOXES.get(case.objectives, 0):
+            return None
+        points, ref = -tensor_of(case), -tensor_of(case).new_tensor(case.ref)
+        decompose = self._boxes.DominatedPartitioning
+        return lambda: decompose(ref_point=ref, Y=points).compute_hypervolume().item()
+
+
+class Evotorch:
+    """https://evotorch.ai."""
+
+    def __init__(self) -> None:
+        self._core: Any = importlib.import_module("evotorch.core")
+        self._functional: Any = importlib.import_module("evotorch.operators.functional")
+
+    def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
+        """What its SolutionBatch.compute_pareto_ranks runs; larger is better there."""
+        if case.groups or not is_dense(case):
+            return None
+        points = -tensor_of(case)
+        return lambda: self._core._compute_pareto_ranks(points, False)[0]
+
+    def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
+        """The points with no dominator; batches too."""
+        if not is_dense(case):
+            return None
+        points, sense = tensor_of(case), ["min"] * case.objectives
+        count = self._functional.domination_counts
+        return lambda: count(points, objective_sense=sense) == 0
+
+
+class Evox:
+    """https://evox.group."""
+
+    def __init__(self) -> None:
+        self._torch: Any = importlib.import_module("torch")
+        module: Any = importlib.import_module("evox.operators.selection.non_dominate")
+        self._rank = module.non_dominate_rank
+
+    def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
+        """All pairs, then front after front; batches through torch.vmap."""
+        if not is_dense(case):
+            return None
+        rank = self._torch.vmap(self._rank) if case.groups else self._rank
+        return partial(rank, tensor_of(case))
+
+
+class PlainTorch:
+    """What one would write in a training script."""
+
+    def __init__(self) -> None:
+        self._torch: Any = importlib.import_module("torch")
+
+    def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
+        """All pairs of all groups at once, then front after front."""
+        return partial(self._ranks, tensor_of(case)) if is_dense(case) else None
+
+    def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
+        """All pairs of all groups at once."""
+        if not is_dense(case):
+            return None
+        points = tensor_of(case)
+        return lambda: ~self._dominates(points).any(-2)
+
+    def hypervolume(self, case: Case) -> Callable[[], Any] | None:
+        """2 objectives only: sort, running minimum, sum; batches and masks too."""
+        if case.objectives != 2:
+            return None
+        torch = self._torch
+        points = tensor_of(case)
+        ref = torch.from_numpy(case.ref).to(points.device)
+        mask = None if case.mask is None else torch.from_numpy(case.mask)[..., None]
+
+        def run() -> Any:
+            kept = points if mask is None else torch.where(mask, points, ref)
+            x, order = kept[..., 0].sort(-1)
+            y = kept[..., 1].gather(-1, order).cummin(-1).values
+            right = torch.cat([x[..., 1:], ref[0].expand_as(x[..., :1])], -1)
+            return ((right - x) * (ref[1] - y)).sum(-1)
+
+        return run
+
+    def pareto_advantage(self, case: Case) -> Callable[[], Any] | None:
+        """The formula, batched, in eager mode."""
+        if not is_dense(case) or not case.groups:
+            return None
+        torch = self._torch
+        points = tensor_of(case)
+        weights = torch.from_numpy(case.weights).to(points)
+
+        def run() -> Any:
+            ranks = self._ranks(points)
+            score = -points @ weights
+            low = torch.full_like(score, torch.inf).scatter_reduce(-1, ranks, score, "amin")
+            high = torch.full_like(score, -torch.inf).scatter_reduce(-1, ranks, score, "amax")
+            low, high = low.gather(-1, ranks), high.gather(-1, ranks)
+            inside = torch.where(high > low, (score - low) / (high - low), 0.5)
+            raw = ranks.amax(-1, keepdim=True) + 1 - ranks + BETA * (inside - 0.5)
+            return raw - raw.mean(-1, keepdim=True)
+
+        return run
+
+    def _dominates(self, points: Any) -> Any:
+        """[..., i, j]: i dominates j, that is, never worse, but not the other way round too."""
+        a, b = points[..., :, None, :], points[..., None, :, :]
+        never_worse = a[..., 0] <= b[..., 0]
+        for m in range(1, points.shape[-1]):
+            never_worse &= a[..., m] <= b[..., m]
+        return never_worse & ~never_worse.transpose(-1, -2)
+
+    def _ranks(self, points: Any) -> Any:
+        dominates = self._dominates(points)
+        ranks = self._unranked(points)
+        front = 0
+        while bool((ranks < 0).any()):
+            ranks = self._next_front(dominates, ranks, front)
+            front += 1
+        return ranks
+
+    def _unranked(self, points: Any) -> Any:
+        torch = self._torch
+        return torch.full(points.shape[:-1], -1, dtype=torch.int64, device=points.device)
+
+    def _next_front(self, dominates: Any, ranks: Any, front: int) -> Any:
+        left = ranks < 0
+        on_front = left & ~(dominates & left[..., None]).any(-2)
+        return ranks.masked_fill(on_front, front)

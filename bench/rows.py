@@ -1,0 +1,116 @@
+"""The CSV files of the benchmark: one per operation, one row per case and contender."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from bench.case import Case
+
+
+@dataclass(frozen=True)
+class Row:
+    """A case, a contender, and what came of it.
+
+    Attributes:
+        status: "ok"; or "wrong" answer, "crashed", "too slow", "error", and then there is no time.
+        calls: per sample; a sample of a quick call is a loop.
+        repeats: samples.
+        wall_median_ms: milliseconds per call by the wall clock; q1 and q3 are the quartiles.
+        cpu_median_ms: the same by the processor time of the process, which other programs on the
+            machine disturb less.
+        note: what was wrong.
+    """
+
+    operation: str
+    task: str
+    workload: str
+    points: int
+    objectives: int
+    groups: int
+    dtype: str
+    threads: int
+    contender: str
+    version: str
+    status: str
+    calls: int = 0
+    repeats: int = 0
+    wall_median_ms: float = float("nan")
+    wall_q1_ms: float = float("nan")
+    wall_q3_ms: float = float("nan")
+    wall_min_ms: float = float("nan")
+    cpu_median_ms: float = float("nan")
+    cpu_min_ms: float = float("nan")
+    note: str = ""
+
+    @property
+    def case(self) -> Case:
+        """The case without its outcome."""
+        return Case(**{field.name: getattr(self, field.name) for field in fields(Case)})
+
+    @property
+    def milliseconds(self) -> float:
+        """The median that counts: processor time on one thread, otherwise the wall clock."""
+        return self.cpu_median_ms if self.threads == 1 else self.wall_median_ms
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the answer was right and in time."""
+        return self.status == "ok"
+
+
+_COLUMNS = tuple(field.name for field in fields(Row))
+_KINDS = {field.name: str(field.type) for field in fields(Row)}
+
+
+def write(path: Path, rows: Iterable[Row], *, append: bool = False) -> None:
+    """Write rows to a CSV file, or add them to its end."""
+    is_new = not append or not path.exists()
+    with path.open("w" if is_new else "a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        for row in rows:
+            writer.writerow({name: _text(value) for name, value in asdict(row).items()})
+
+
+def read(path: Path) -> list[Row]:
+    """Read a CSV file back.
+
+    Raises:
+        ValueError: the file has other columns than a benchmark of this version writes.
+    """
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != _COLUMNS:
+            raise ValueError(f"{path} is no result of this benchmark: run paretopo bench anew")
+        return [Row(**{name: _value(name, text) for name, text in line.items()}) for line in reader]
+
+
+def read_all(folder: Path, operations: Sequence[str]) -> list[Row]:
+    """Read the files of those operations that have one."""
+    paths = [folder / f"{operation}.csv" for operation in operations]
+    return [row for path in paths if path.exists() for row in read(path)]
+
+
+def machine_name(processor: str, isa: str = "") -> str:
+    """A folder name for a processor, such as "amd-epyc-avx512"; or for a GPU."""
+    words = re.sub(r"\((r|tm)\)|\bcpu\b|@.*$|processor|\d+-core", " ", processor.lower())
+    return "-".join([*re.findall(r"[a-z0-9]+", words), *([isa] if isa else [])])
+
+
+def _value(name: str, text: str) -> Any:
+    kind = _KINDS[name]
+    if kind == "float":
+        return float(text or "nan")
+    return int(text) if kind == "int" else text
+
+
+def _text(value: object) -> object:
+    if not isinstance(value, float):
+        return value
+    return "" if value != value else f"{value:.5g}"

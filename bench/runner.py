@@ -1,0 +1,218 @@
+"""Runs cases: every contender in its own process, one case after the other, side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench import rivals, rows, worker
+from bench.case import Case
+from bench.rows import Row
+from bench.timing import Effort
+
+_ONE_THREAD = ("OMP", "MKL", "OPENBLAS", "NUMBA", "VECLIB_MAXIMUM")
+_START_S = 120.0  # importing a package on a busy machine
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How hard to measure.
+
+    Attributes:
+        effort: per contender and case.
+        limit_s: a contender that takes longer for a case is stopped: "too slow".
+        names: the contenders.
+    """
+
+    effort: Effort = field(default_factory=Effort)
+    limit_s: float = 10.0
+    names: Sequence[str] = rivals.ON_CPU
+
+
+@dataclass
+class Process:
+    """A worker: started when first asked, started anew after a crash.
+
+    Attributes:
+        name: of the contender, or the judge.
+        program: what Python runs; the worker of that name by default.
+    """
+
+    name: str
+    program: Sequence[str] = ()
+    _process: subprocess.Popen[str] | None = None
+    _replies: queue.Queue[str] = field(default_factory=queue.Queue)
+    _reader: threading.Thread | None = None
+
+    def ask(self, request: dict[str, Any], limit_s: float) -> dict[str, Any]:
+        """Send a request and wait for its reply, or for the end of the worker."""
+        if self._process is None:
+            self._start()
+            ready = self._reply(_START_S)
+            if ready["status"] != "ready":
+                return ready
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        with suppress(OSError):  # it has ended: there is no reply either
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+        return self._reply(limit_s)
+
+    def _reply(self, limit_s: float) -> dict[str, Any]:
+        try:
+            line = self._replies.get(timeout=limit_s)
+        except queue.Empty:
+            self.stop()
+            return {"status": "too slow", "note": f"more than {limit_s:g} s"}
+        if line:
+            reply: dict[str, Any] = json.loads(line)
+            return reply
+        assert self._process is not None
+        code = self._process.wait()
+        self.stop()
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return {"status": "crashed", "note": how}
+
+    def stop(self) -> None:
+        """End the worker, if there is one."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        if self._reader is not None:
+            self._reader.join()  # ends with the process, and closes its output
+        if process.stdin is not None:
+            with suppress(OSError):  # what was not read yet is lost
+                process.stdin.close()
+
+    def _start(self) -> None:
+        surroundings = dict(os.environ)
+        surroundings.update({f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD})
+        self._process = subprocess.Popen(
+            [sys.executable, *(self.program or ("-m", worker.__name__, self.name))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=surroundings,
+        )
+        self._replies = queue.Queue()
+        self._reader = threading.Thread(
+            target=_forward, args=(self._process, self._replies), daemon=True
+        )
+        self._reader.start()
+
+
+def _forward(process: subprocess.Popen[str], replies: queue.Queue[str]) -> None:
+    assert process.stdout is not None
+    with process.stdout:
+        for line in process.stdout:
+            replies.put(line)
+    replies.put("")  # the end
+
+
+class Runner:
+    """The contenders that are installed, and the judge.
+
+    Args:
+        plan: how hard to measure.
+        tell: gets one line per case.
+    """
+
+    def __init__(self, plan: Plan, tell: Callable[[str], None] = print) -> None:
+        self._plan = plan
+        self._tell = tell
+        found = {name: rivals.version(name) for name in plan.names}
+        self.versions = {name: version for name, version in found.items() if version is not None}
+        self.missing = [name for name, version in found.items() if version is None]
+        self._processes = {name: Process(name) for name in (worker.JUDGE, *self.versions)}
+        self._too_slow: dict[tuple[object, ...], int] = {}
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes.values():
+            process.stop()
+
+    def run(self, cases: Sequence[Case], path: Path, *, resume: bool = False) -> None:
+        """Measure cases into a CSV file, which appears when all of them are done.
+
+        Args:
+            cases: of one operation.
+            path: the CSV; the rows measured so far lie beside it, in ``<path>.part``.
+            resume: keep a finished file, and the finished cases of a part.
+        """
+        part = path.with_suffix(".csv.part")
+        if resume and path.exists():
+            self._tell(f"{path.name} is complete")
+            return
+        done = {row.case for row in rows.read(part)} if resume and part.exists() else set()
+        if not done:
+            rows.write(part, [])
+        for case in cases:
+            if case in done:
+                continue
+            start = time.perf_counter()
+            measured = list(self._rows(case))
+            rows.write(part, measured, append=True)
+            self._tell(_summary(case, measured, time.perf_counter() - start))
+        part.replace(path)
+
+    def _rows(self, case: Case) -> Iterator[Row]:
+        with tempfile.TemporaryDirectory() as folder:
+            request = {
+                "case": case.as_dict(),
+                "truth": str(Path(folder) / "truth.npy"),
+                "effort": asdict(self._plan.effort),
+            }
+            judged = self._processes[worker.JUDGE].ask(request, 10 * self._plan.limit_s)
+            if judged["status"] != "ok":
+                self._tell(f"{case}: no right answer, {judged.get('note', judged['status'])}")
+                return
+            for name, version in self.versions.items():
+                if case.operation == "threads" and name != rivals.OURS:
+                    continue  # peers have none
+                reply = self._ask(name, case, request)
+                if reply["status"] == "not offered":
+                    continue
+                yield Row(**case.as_dict(), contender=name, version=version, **reply)
+
+    def _ask(self, name: str, case: Case, request: dict[str, Any]) -> dict[str, Any]:
+        """Ask a contender, unless it was too slow on a smaller case of the same kind."""
+        size = case.points * max(case.groups, 1)
+        kind = (name, case.task, case.workload, case.objectives, case.groups > 0)
+        if size >= self._too_slow.get(kind, size + 1):
+            return {"status": "too slow", "note": "as with fewer points"}
+        reply = self._processes[name].ask(request, self._plan.limit_s)
+        if reply["status"] == "too slow":
+            self._too_slow[kind] = size
+        return reply
+
+
+def _summary(case: Case, measured: Sequence[Row], seconds: float) -> str:
+    """One line: our time, the best other one, and who failed."""
+    timed = {row.contender: row.milliseconds for row in measured if row.is_timed}
+    ours = timed.pop(rivals.OURS, None)
+    text = [f"{case!s:<58}"]
+    text.append(f"{rivals.OURS} {ours:10.4g} ms" if ours is not None else "")
+    if timed:
+        best = min(timed, key=timed.__getitem__)
+        ratio = "" if ours is None else f" ({timed[best] / ours:.3g}x)"
+        text.append(f"best peer {best} {timed[best]:.4g} ms{ratio}")
+    text += [f"{row.contender} {row.status}" for row in measured if not row.is_timed]
+    text.append(f"[{seconds:.1f} s]")
+    return "  ".join(filter(None, text))

@@ -1,0 +1,209 @@
+"""``paretopo evaluate``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paretopo.cli.refusal import need, refuse
+from paretopo.cli.subcommands import Subcommands
+
+if TYPE_CHECKING:
+    from paretopo.evaluation.folder import EvaluationFolder
+    from paretopo.evaluation.settings import EvaluationSettings
+
+_EXAMPLES = """\
+examples:
+  paretopo evaluate runs/RUN --tool python --data data/math500/test.jsonl data/aime24/test.jsonl
+  paretopo evaluate Qwen/Qwen2.5-Math-1.5B-Instruct --data data/math500/test.jsonl
+  paretopo evaluate runs/RUN --tool search --search-url http://127.0.0.1:8000 \\
+      --data data/nq/test.jsonl
+  paretopo evaluate runs/RUN --tool rag --data data/nq/test.jsonl --limit 500
+  paretopo evaluate runs/RUN --tool python --data data/aime24/test.jsonl \\
+      --temperature 1 --samples 16
+  paretopo report evaluations/A evaluations/B      tables beside the paper's, tests, a picture
+
+tools:
+  none      no tool: a chain of thought, then the answer
+  python    programs in the text, in ToRL's protocol; each runs in a jail (needs bubblewrap)
+  search    queries in the text, in Search-R1's protocol, to a search server
+            (paretopo serve-search CORPUS)
+  rag       what one search for the question finds stands before it: the paper's RAG row
+
+The data are files of paretopo prepare. Mathematics (a prompt that asks for \\boxed{}) is graded by
+math-verify, other questions by exact match between <answer> tags. Every trajectory is kept; the
+same command goes on after Ctrl-C, a crash or a kill, and does nothing where all is answered.
+docs/evaluation.md tells what the numbers and tests mean.
+"""
+
+
+def add_evaluate(subcommands: Subcommands) -> None:
+    """Put questions to a model, with or without its tool."""
+    parser = subcommands.add(
+        "evaluate",
+        _run,
+        "put questions to a model, with or without its tool",
+        "Exact match, tool calls and response length of a model, data set by data set.",
+        _EXAMPLES,
+    )
+    parser.add_argument("model", metavar="MODEL", help="a run folder, a model folder or a Hub name")
+    parser.add_argument("--data", nargs="+", required=True, metavar="FILE", help="JSONL questions")
+    parser.add_argument("--tool", choices=("none", "python", "search", "rag"), default="none")
+    parser.add_argument("--max-calls", type=int, metavar="N", help="3 for python, 4 for search")
+    parser.add_argument(
+        "--max-tokens", type=int, metavar="N", help="longest response; 4096 for search, else 3072"
+    )
+    parser.add_argument(
+        "--temperature", type=float, default=0.0, metavar="T", help="0, the default, is greedy"
+    )
+    parser.add_argument("--top-p", type=float, default=1.0, metavar="P", help="%(default)s")
+    parser.add_argument(
+        "--samples", type=int, default=1, metavar="N", help="responses to a question; %(default)s"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of what is sampled; %(default)s")
+    parser.add_argument("--limit", type=int, default=0, metavar="N", help="questions of each file")
+    parser.add_argument(
+        "--plain", action="store_true", help="do not apply the model's chat template"
+    )
+    parser.add_argument("--name", help="what the model is called in tables")
+    parser.add_argument(
+        "--out", metavar="DIR", help="the result folder; evaluations/NAME-TOOL-DIGEST"
+    )
+    _add_surroundings(parser.add_argument_group("on what it runs"))
+
+
+def _add_surroundings(group: Any) -> None:
+    group.add_argument(
+        "--engine", choices=("transformers", "vllm"), default="transformers", help="%(default)s"
+    )
+    group.add_argument("--batch", type=int, metavar="N", help="rollouts at a time; 64, vLLM: 1024")
+    group.add_argument("--device", choices=("cpu", "cuda"), help="for transformers")
+    group.add_argument("--threads", type=int, default=0, metavar="N", help="of torch on a CPU")
+    group.add_argument("--gpus", type=int, default=1, metavar="N", help="for vLLM; %(default)s")
+    group.add_argument(
+        "--memory", type=float, default=0.9, metavar="SHARE", help="of a GPU, vLLM; %(default)s"
+    )
+    group.add_argument("--search-url", default="http://127.0.0.1:8000", help="%(default)s")
+    group.add_argument("--topk", type=int, default=3, metavar="N", help="passages; %(default)s")
+    group.add_argument("--sandbox-url", help="a SandboxFusion server, instead of jails here")
+    group.add_argument(
+        "--isolation",
+        choices=("bubblewrap", "process"),
+        default="bubblewrap",
+        help="around programs; process has limits but no walls",
+    )
+    group.add_argument("--workers", type=int, default=4, metavar="N", help="programs at a time")
+
+
+def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
+    need("torch", "transformers", "httpx", "math_verify", "tqdm")
+    if arguments.engine == "vllm":
+        need("vllm", extra="openrlhf")
+    from paretopo.config.keys import ConfigError
+    from paretopo.data.schema import DataError
+    from paretopo.evaluation import folder as folders
+    from paretopo.evaluation.asking import check_tool
+    from paretopo.tools.http_client import ServerError
+    from paretopo.tools.python_interpreter import SandboxError
+
+    if arguments.batch is not None and arguments.batch < 1:
+        refuse(f"--batch must be at least 1, got {arguments.batch}")
+    model, name = model_named(arguments.model)
+    name = arguments.name or name
+    try:
+        settings = _settings(arguments, model)
+        rows, data = folders.load_data(arguments.data, settings.limit)
+        for row in rows:
+            check_tool(row, settings)
+        local = Path(model) if Path(model).is_dir() else None
+        identity = folders.identity_of(settings, data, local)
+        path = folders.default_path(Path("evaluations"), name, settings.tool, identity)
+        path = path if arguments.out is None else Path(arguments.out)
+        folder = folders.EvaluationFolder.start(path, identity, name=name, questions=len(rows))
+        with folder.claimed():
+            _carry_out(folder, rows, settings, arguments)
+    except (ConfigError, DataError, OSError, SandboxError, ServerError) as error:
+        refuse(str(error))
+    return 0
+
+
+def _carry_out(
+    folder: EvaluationFolder,
+    rows: Sequence[Any],
+    settings: EvaluationSettings,
+    arguments: argparse.Namespace,
+) -> None:
+    from paretopo.evaluation.results import results_of
+    from paretopo.evaluation.tables import results_table
+
+    done = {(one.datasource, one.id) for one in folder.answered()}
+    if any((row.datasource, row.id) not in done for row in rows):
+        folder.resumed()
+        # By name: integrations/ becomes part of the package when it is built.
+        evaluation = importlib.import_module("paretopo.integrations.evaluation")
+        surroundings = evaluation.Surroundings(
+            batch=arguments.batch or (1024 if settings.engine == "vllm" else 64),
+            device=arguments.device,
+            gpus=arguments.gpus,
+            memory=arguments.memory,
+            threads=arguments.threads,
+            isolation=arguments.isolation,
+            workers=arguments.workers,
+            sandbox_url=arguments.sandbox_url,
+            search_url=arguments.search_url,
+        )
+        try:
+            if not evaluation.run(folder, rows, settings, surroundings):
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            folder.finish("interrupted")
+            print(f"\nparetopo: {folder.path}: the same command goes on", file=sys.stderr)
+            raise
+        except Exception:
+            folder.finish("failed")
+            raise
+    results = results_of(folder)
+    folder.write_results({name: result.row() for name, result in results.items()})
+    if folder.manifest.get("status") != "finished":
+        folder.finish()
+    print("\n".join(results_table({folder.name: results})))
+    print(f"\n{folder.path}: paretopo report draws tables and a picture, paretopo show the texts")
+
+
+def _settings(arguments: argparse.Namespace, model: str) -> EvaluationSettings:
+    from paretopo.evaluation.settings import EvaluationSettings
+
+    return EvaluationSettings(
+        model=model,
+        tool=arguments.tool,
+        engine=arguments.engine,
+        max_calls=arguments.max_calls,
+        max_tokens=arguments.max_tokens,
+        temperature=arguments.temperature,
+        top_p=arguments.top_p,
+        samples=arguments.samples,
+        topk=arguments.topk,
+        limit=arguments.limit,
+        chat_template=not arguments.plain,
+        seed=arguments.seed,
+    )
+
+
+def model_named(given: str) -> tuple[str, str]:
+    """What to load, and what to call it."""
+    path = Path(given)
+    if (path / "manifest.json").is_file() and (path / "model").is_dir():  # a run folder
+        if not (path / "model" / "config.json").is_file():
+            refuse(f"{path} has no trained model yet: its model/ is empty; let the run finish")
+        return str((path / "model").resolve()), path.resolve().name
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            refuse(f"{path} is neither a run folder nor a model: it holds no config.json")
+        return str(path.resolve()), path.resolve().name
+    if path.exists() or given.startswith((".", "/")):
+        refuse(f"there is no model in {given}: give a run folder, a model folder or a Hub name")
+    return given, given.rsplit("/", 1)[-1]

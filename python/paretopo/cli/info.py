@@ -1,0 +1,39 @@
+"""``paretopo info``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from paretopo.cli.subcommands import Subcommands
+
+
+def add_info(subcommands: Subcommands) -> None:
+    """Versions, build, devices."""
+    subcommands.add(
+        "info", _run, "versions, build, devices", "What is installed, and on what machine."
+    )
+
+
+def _run(_: argparse.Namespace, __: Sequence[str]) -> int:
+    from paretopo.run.surroundings import machine, versions
+    from paretopo_core import _core, get_isa, get_num_threads
+
+    here = machine()
+    packages = {name: version or "not installed" for name, version in versions().items()}
+    rows = {
+        "compiled core": _core.__version__,
+        "compiler": _core.COMPILER,
+        "instruction set": get_isa(),
+        "threads": str(get_num_threads()),
+        "built with CUDA": "yes" if _core.cuda_is_compiled() else "no",
+        "CUDA devices": str(_core.cuda_device_count()) if _core.cuda_is_compiled() else "none",
+        "CUDA needs": _core.cuda_driver_needed() or "a build with CUDA",
+        **packages,
+        "system": str(here["system"]),
+        "processor": str(here["processor"]),
+        "usable cores": str(here["cores"]),
+    }
+    width = max(map(len, rows))
+    print("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()))
+    return 0

@@ -1,0 +1,142 @@
+"""``paretopo prepare``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from paretopo.cli.refusal import need, refuse
+from paretopo.cli.subcommands import Subcommands
+from paretopo.data.sources import SOURCES, Source
+
+_EXAMPLES = """\
+examples:
+  paretopo prepare math500                          a benchmark, from the Hugging Face Hub
+  paretopo prepare torl --from train.parquet        after the benchmarks, so that it is without them
+  paretopo prepare nq --from FlashRAG_datasets/     a folder: the file is looked for
+  paretopo prepare torl --from train.parquet \\
+      --longest-prompt 390 --tokenizer Qwen/Qwen2.5-Math-1.5B
+
+data sets:
+{table}
+
+Written are DIR/NAME/train.jsonl and held_out.jsonl of a training set, DIR/NAME/test.jsonl of a
+benchmark, and manifest.json with checksums and counts. A row is {{"id", "datasource", "question",
+"prompt", "label": {{"answer"}}}}. Without --from, the file comes from the Hugging Face Hub, in the
+state that docs/data.md names; that page says the rest.
+"""
+
+
+def add_prepare(subcommands: Subcommands) -> None:
+    """Make the files that training and evaluation read."""
+    parser = subcommands.add(
+        "prepare",
+        _run,
+        "make a data set ready for training and evaluation",
+        "Make a published data set ready: one layout, checked, split, without its benchmarks.",
+        _EXAMPLES.format(table="\n".join(map(_line, SOURCES.values()))),
+    )
+    parser.add_argument("name", metavar="NAME", choices=list(SOURCES), help="see below")
+    parser.add_argument(
+        "--from",
+        dest="place",
+        metavar="PATH",
+        type=Path,
+        help="the published file (.parquet, .jsonl, .json, .csv), or a folder that has it",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, default=Path("data"), help="folder; %(default)s"
+    )
+    training = parser.add_argument_group("of a training set")
+    training.add_argument(
+        "--held-out",
+        metavar="SHARE",
+        type=float,
+        default=0.01,
+        help="share of the questions kept for evaluation while training; %(default)s",
+    )
+    training.add_argument("--seed", type=int, default=0, help="chooses which; %(default)s")
+    training.add_argument(
+        "--exclude",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="questions never to train on, beside the benchmarks already in DIR",
+    )
+    training.add_argument(
+        "--longest-prompt",
+        metavar="N",
+        type=int,
+        help="drop longer prompts, in characters, or in tokens with --tokenizer",
+    )
+    training.add_argument(
+        "--tokenizer", metavar="MODEL", help="Hugging Face name or folder, for --longest-prompt"
+    )
+
+
+def _line(source: Source) -> str:
+    kind = "train" if source.training else "test"
+    where = source.repository or source.address.removeprefix("https://").split("/raw/")[0]
+    rows = f"{source.rows:,}" if source.counted else f"~{source.rows:,}"
+    return f"  {source.name:<14}{rows:>8}  {kind:<6} {source.title} ({where})"
+
+
+def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
+    need("tqdm", "pyarrow", "huggingface_hub", "httpx")
+    from paretopo.data.hub import download
+    from paretopo.data.preparing import prepare, published_files
+    from paretopo.data.schema import DataError
+    from paretopo.data.training_set import Options
+
+    source = SOURCES[arguments.name]
+    try:
+        options = Options(
+            held_out=arguments.held_out,
+            seed=arguments.seed,
+            longest_prompt=arguments.longest_prompt,
+            tokenizer=arguments.tokenizer,
+            exclude=tuple(arguments.exclude),
+        )
+        if not source.training and options != Options():
+            raise DataError(
+                f"{source.name} is a benchmark, which is kept as it is: --held-out, --seed, "
+                "--exclude and --longest-prompt are for training sets"
+            )
+        files = (
+            [download(source)]
+            if arguments.place is None
+            else published_files(source, arguments.place)
+        )
+        manifest = prepare(source, files, arguments.out, options)
+    except (DataError, OSError) as error:
+        refuse(str(error))
+    _show(manifest, arguments.out / source.name)
+    for warning in manifest["warnings"]:
+        print(f"paretopo: warning: {warning}", file=sys.stderr)
+    return 0
+
+
+def _show(manifest: dict[str, Any], folder: Path) -> None:
+    """What was read, left out and written."""
+    print(f"{manifest['name']}: {manifest['title']}")
+    published = manifest["published"]["sha256"]
+    for file in manifest["files"]:
+        same = "  as published" if file["sha256"] == published else ""
+        print(f"  from     {file['path']}  {file['bytes']:,} bytes  sha256 {file['sha256']}{same}")
+    print(f"  read     {manifest['read']:>9,} rows")
+    for reason, count in manifest["dropped"].items():
+        print(f"  dropped  {count:>9,} {reason}")
+    for file in manifest.get("excluded", []):
+        print(f"  without  {file['removed']:>9,} questions of {file['path']}")
+    for reason, count in manifest["notes"].items():
+        print(f"  note     {count:>9,} {reason}")
+    for datasource, count in manifest["kept"].items():
+        print(f"  kept     {count:>9,} {datasource}")
+    for file in manifest["outputs"]:
+        print(
+            f"  wrote    {file['rows']:>9,} rows  {folder / file['path']}  sha256 {file['sha256']}"
+        )

@@ -1,0 +1,163 @@
+"""``paretopo show``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paretopo.cli.refusal import refuse
+from paretopo.cli.subcommands import Subcommands
+
+if TYPE_CHECKING:
+    from paretopo.run.trajectories import Group
+    from paretopo.run.viewer.selection import Selection
+
+_EXAMPLES = """\
+examples:
+  paretopo show runs/RUN                            the newest prompts, on the terminal
+  paretopo show runs/RUN --step 20 --only wrong     what went wrong in step 20
+  paretopo show runs/RUN --color always | less -R   page by page
+  paretopo show runs/RUN --html look.html --open    a page for the browser; no server, no network
+  paretopo show trajectories.jsonl                  a file of trajectories from elsewhere
+
+A run keeps the rollouts of as many prompts of each step as run.trajectories says.
+"""
+_ON_A_TERMINAL, _ON_A_PAGE = 4, 200
+
+
+def add_show(subcommands: Subcommands) -> None:
+    """What rollouts wrote, and what they were worth."""
+    parser = subcommands.add(
+        "show",
+        _run,
+        "what rollouts wrote, and what they were worth",
+        "Prompts with their rollouts: text, tool calls and answers, rewards, rank, advantage.",
+        _EXAMPLES,
+    )
+    parser.add_argument("run_folder", metavar="RUN", help="a run folder, or a trajectories.jsonl")
+    parser.add_argument("--step", type=int, metavar="N", help="the prompts of one step")
+    parser.add_argument("--group", metavar="ID", help="one prompt, by its id, in all steps")
+    parser.add_argument(
+        "--only",
+        choices=("wrong", "right", "held-out", "training"),
+        help="rollouts that were wrong or right; prompts that are held out or trained on",
+    )
+    parser.add_argument(
+        "--sort",
+        choices=("advantage", "calls", "step"),
+        default="advantage",
+        help="order of a prompt's rollouts: by advantage (default), fewest calls first, or as the "
+        "step sampled them",
+    )
+    parser.add_argument(
+        "--groups",
+        type=int,
+        metavar="N",
+        help=f"at most so many prompts, the newest: {_ON_A_TERMINAL} on a terminal, {_ON_A_PAGE} "
+        "on a page",
+    )
+    parser.add_argument("--html", metavar="FILE", help="write a page instead")
+    parser.add_argument(
+        "--open", action="store_true", help="and open it; written into RUN/report without --html"
+    )
+    parser.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="auto: on a terminal, unless NO_COLOR is set",
+    )
+
+
+def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
+    from paretopo.config.keys import ConfigError
+    from paretopo.run.trajectories import read_groups
+    from paretopo.run.viewer.page import page
+    from paretopo.run.viewer.selection import Selection
+
+    if arguments.groups is not None and arguments.groups < 1:
+        refuse(f"--groups must be at least 1, got {arguments.groups}")
+    out = _page_file(arguments)
+    selection = Selection(
+        step=arguments.step,
+        group=arguments.group,
+        only=arguments.only,
+        sort=arguments.sort,
+        most=arguments.groups or (_ON_A_TERMINAL if out is None else _ON_A_PAGE),
+    )
+    source = _source(Path(arguments.run_folder))
+    try:
+        groups, wanted = selection.of(read_groups(source))
+        if not groups:
+            refuse(f"no prompt of {source} is wanted by these options")
+        if out is None:
+            return _print(_lines(groups, wanted, selection, _colours(arguments.color)))
+        out.write_text(page(source.resolve().parent.name, groups, selection), encoding="utf-8")
+    except (ConfigError, OSError) as error:
+        refuse(str(error))
+    print(f"{out}: {_share(len(groups), wanted)}")
+    if arguments.open:
+        import webbrowser
+
+        webbrowser.open(out.resolve().as_uri())
+    return 0
+
+
+def _page_file(arguments: argparse.Namespace) -> Path | None:
+    """Where the page goes; None for the terminal."""
+    if arguments.html is not None:
+        return Path(arguments.html)
+    if not arguments.open:
+        return None
+    report = Path(arguments.run_folder) / "report"
+    if not report.is_dir():
+        refuse(f"--open writes into {report}, which is no folder: say where with --html FILE")
+    return report / "trajectories.html"
+
+
+def _source(path: Path) -> Path:
+    source = path / "trajectories.jsonl" if path.is_dir() else path
+    if not source.is_file():
+        refuse(
+            f"{source} is not there: a run keeps rollouts where run.trajectories is above 0, from "
+            "its first step on"
+        )
+    return source
+
+
+def _lines(
+    groups: Sequence[Group], wanted: int, selection: Selection, colours: bool
+) -> Iterable[str]:
+    from paretopo.run.viewer.terminal import lines
+
+    width = shutil.get_terminal_size().columns
+    yield from lines(groups, selection, width=width, colours=colours)
+    yield _share(len(groups), wanted)
+
+
+def _share(shown: int, wanted: int) -> str:
+    if shown == wanted:
+        return f"{wanted} prompt{'s' * (wanted != 1)}"
+    return f"the newest {shown} of {wanted} prompts; --groups N shows more"
+
+
+def _colours(wish: str) -> bool:
+    if wish != "auto":
+        return wish == "always"
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain
+
+
+def _print(lines: Iterable[str]) -> int:
+    """Print until all is said, or until nobody listens."""
+    try:
+        for line in lines:
+            print(line)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `head`, or a pager that was left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

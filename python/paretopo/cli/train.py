@@ -1,0 +1,153 @@
+"""``paretopo train``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from paretopo.cli.refusal import need, refuse
+from paretopo.cli.subcommands import Subcommands
+
+if TYPE_CHECKING:
+    from paretopo.config.run import RunConfig
+    from paretopo.run.records import RunFolder
+
+_EXAMPLES = """\
+examples:
+  paretopo train examples/calculator.toml
+  paretopo train examples/calculator.toml --seed 3 --steps 20 --out trials
+  paretopo train examples/calculator.toml --method mo_grpo
+  paretopo train examples/calculator.toml --method paper+without_stage_1
+  paretopo train --resume runs/calculator-recommended-seed3-20260101-120000
+  paretopo train examples/math_qwen2.5_7b.toml --rehearse
+  paretopo train examples/math_qwen2.5_7b.toml -- --vllm.num_engines 16
+
+A rehearsal runs a configuration for OpenRLHF at a small size on a CPU, before a GPU is paid for:
+docs/openrlhf.md. Words after -- go to OpenRLHF's own command line and win over the file.
+
+The file is TOML; docs/training.md explains every key. An unknown key or a value out of range is
+refused before anything is loaded. The run folder holds the resolved configuration, steps.jsonl,
+evaluations.jsonl, manifest.json, checkpoints/, model/ and report/.
+"""
+
+
+def add_train(subcommands: Subcommands) -> None:
+    """Train a model, or go on with a run."""
+    parser = subcommands.add(
+        "train",
+        _run,
+        "train a model, or go on with a run",
+        "Two-stage ParetoPO training, as a configuration file says.",
+        _EXAMPLES,
+        hands_on=True,
+    )
+    parser.listing = _methods
+    parser.add_argument("config", nargs="?", metavar="CONFIG.toml", help="what to train")
+    parser.add_argument("--resume", metavar="RUN", help="go on with the run in this folder")
+    parser.add_argument(
+        "--method",
+        metavar="NAME[+NAME...]",
+        help="a method of the list below, on top of the file; several from left to right",
+    )
+    parser.add_argument("--seed", type=int, help="seed, instead of the file's")
+    parser.add_argument("--steps", type=int, help="training steps, instead of the file's")
+    parser.add_argument("--out", metavar="DIR", help="where run folders go, instead of the file's")
+    parser.add_argument("--backend", choices=("trl", "openrlhf"), help="instead of the file's")
+    parser.add_argument(
+        "--rehearse", action="store_true", help="run it small, on a CPU (backend openrlhf only)"
+    )
+
+
+def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
+    from paretopo.config.methods import with_method
+    from paretopo.config.run import ConfigError, load
+    from paretopo.run.records import RunFolder
+
+    given = {
+        name: value
+        for name, value in (
+            ("seed", arguments.seed),
+            ("optimiser.steps", arguments.steps),
+            ("run.out", arguments.out),
+            ("backend", arguments.backend),
+        )
+        if value is not None
+    }
+    if (arguments.config is None) == (arguments.resume is None):
+        refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
+    if arguments.resume is not None and (given or arguments.method or arguments.rehearse):
+        refuse("a resumed run keeps its own configuration: drop all options but --resume")
+    try:
+        if arguments.resume is not None:
+            run = RunFolder.open(arguments.resume)
+        else:
+            if arguments.method is None:
+                config = load(arguments.config, given)
+            else:
+                config = with_method(arguments.config, arguments.method, given)
+            left: list[str] = []
+            if arguments.rehearse:
+                config, left = _rehearsed(config, arguments.steps)
+            _check_backend(config.backend, options)
+            run = RunFolder.create(config.run.out, config, method=arguments.method)
+            if arguments.rehearse:
+                run.update_manifest(rehearsal=left)
+        _check_backend(run.config.backend, options)
+    except (ConfigError, OSError) as error:
+        refuse(str(error))
+
+    try:
+        with run.claimed():
+            _carry_out(run, resume=arguments.resume is not None, options=options)
+    except ConfigError as error:
+        refuse(str(error))
+    return 0
+
+
+def _methods() -> str:
+    """What --method takes, a line each."""
+    from paretopo.config.methods import ABOUT
+
+    width = max(map(len, ABOUT))
+    lines = [f"  {name:{width}}  {about}" for name, about in ABOUT.items()]
+    return "\n".join(["methods (several with + in between):", *lines, ""])
+
+
+def _carry_out(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
+    extra = {"options": options} if options else {}
+    try:
+        from paretopo.run.report import write_report
+
+        # By name: integrations/ becomes part of the package when it is built.
+        backend = importlib.import_module(f"paretopo.integrations.{run.config.backend}.train")
+        backend.train(run.config, run, resume=resume, **extra)
+    except KeyboardInterrupt:
+        run.finish("interrupted")
+        print(f"\nparetopo: go on with: paretopo train --resume {run.path}", file=sys.stderr)
+        raise
+    except Exception:
+        run.finish("failed")
+        raise
+    run.finish()
+    print(f"report: {write_report([run])}")
+
+
+def _rehearsed(config: RunConfig, steps: int | None) -> tuple[RunConfig, list[str]]:
+    """The configuration at a small size, and what that leaves to a GPU."""
+    if config.backend != "openrlhf":
+        refuse(f'--rehearse is for backend = "openrlhf", this file has "{config.backend}"')
+    plan = importlib.import_module("paretopo.integrations.openrlhf.rehearsal_plan")
+    return plan.rehearsed(config, steps=steps), plan.not_covered(config)
+
+
+def _check_backend(backend: str, options: Sequence[str]) -> None:
+    if options and backend != "openrlhf":
+        refuse(f'options behind -- are OpenRLHF\'s, and the backend is "{backend}"')
+    packages = {
+        "trl": ("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm"),
+        "openrlhf": ("torch", "transformers", "openrlhf", "ray", "vllm", "deepspeed", "matplotlib"),
+    }
+    need(*packages[backend], extra="train" if backend == "trl" else "openrlhf")

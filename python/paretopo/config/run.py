@@ -1,0 +1,261 @@
+r"""What a training run is told: TOML in, frozen sections out, checked before anything is loaded.
+
+>>> config = loads('recipe = "paper"\nseed = 3\n[optimiser]\nsteps = 20')
+>>> config.seed, config.optimiser.steps, config.paretopo.multiplier_on
+(3, 20, 'reward')
+>>> loads("[optimiser]\nstep = 20")
+Traceback (most recent call last):
+paretopo.config.keys.ConfigError: unknown key optimiser.step; did you mean 'steps'?
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from paretopo.config.keys import ConfigError, check_section, key, keys, nearest
+from paretopo.config.openrlhf import OpenRLHFConfig
+from paretopo.config.paretopo import ParetoPOConfig
+from paretopo.config.recipes import RECIPES
+from paretopo.config.sections import (
+    NONE,
+    EvaluationConfig,
+    ModelConfig,
+    OptimiserConfig,
+    RewardsConfig,
+    RunFolderConfig,
+    TaskConfig,
+    ToolConfig,
+    WarmupConfig,
+)
+
+__all__ = [
+    "RECIPES",
+    "SECTIONS",
+    "ConfigError",
+    "EvaluationConfig",
+    "ModelConfig",
+    "OpenRLHFConfig",
+    "OptimiserConfig",
+    "ParetoPOConfig",
+    "RewardsConfig",
+    "RunConfig",
+    "RunFolderConfig",
+    "TaskConfig",
+    "ToolConfig",
+    "WarmupConfig",
+    "dumps",
+    "load",
+    "loads",
+    "of_table",
+]
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A whole run."""
+
+    recipe: Literal["recommended", "paper"] = key(
+        "recommended", "Algorithm 1 to the letter (paper), or what the study supports."
+    )
+    backend: Literal["trl", "openrlhf"] = key("trl", "The framework that performs the updates.")
+    seed: int = key(0, "Seed of everything random.", low=0, high=2**32 - 1)
+    model: ModelConfig = dataclasses.field(default_factory=ModelConfig)
+    task: TaskConfig = dataclasses.field(default_factory=TaskConfig)
+    tool: ToolConfig = dataclasses.field(default_factory=ToolConfig)
+    warmup: WarmupConfig = dataclasses.field(default_factory=WarmupConfig)
+    rewards: RewardsConfig = dataclasses.field(default=cast(Any, None))
+    paretopo: ParetoPOConfig = dataclasses.field(default=cast(Any, None))
+    optimiser: OptimiserConfig = dataclasses.field(default_factory=OptimiserConfig)
+    evaluation: EvaluationConfig = dataclasses.field(default_factory=EvaluationConfig)
+    run: RunFolderConfig = dataclasses.field(default_factory=RunFolderConfig)
+    openrlhf: OpenRLHFConfig = dataclasses.field(default_factory=OpenRLHFConfig)
+
+    def __post_init__(self) -> None:
+        check_section(self, "")
+        for name in RECIPES[self.recipe]:
+            section = getattr(self, name)
+            if section is None:
+                section = SECTIONS[name](recipe=self.recipe)
+                object.__setattr__(self, name, section)
+            if section.recipe != self.recipe:
+                raise ConfigError(
+                    f"recipe is {self.recipe!r}, but the [{name}] section was built for "
+                    f"{section.recipe!r}"
+                )
+        if self.optimiser.method != "adamw" and self.backend == "openrlhf":
+            raise ConfigError(
+                f'optimiser.method = "{self.optimiser.method}" is for backend = "trl": OpenRLHF '
+                "trains with DeepSpeed's AdamW"
+            )
+        if self.optimiser.learn_from == "answers" and self.backend == "openrlhf":
+            raise ConfigError(
+                'optimiser.learn_from = "answers" is for backend = "trl": fine-tune there, or with '
+                "OpenRLHF's own train_sft, and give the result as model.path"
+            )
+        if self.rewards.economy == "otc" and self.rewards.max_calls == 0:
+            most = self.optimiser.max_tool_calls
+            object.__setattr__(self, "rewards", dataclasses.replace(self.rewards, max_calls=most))
+        together = self.paretopo.most_together
+        if together > self.optimiser.group_size:
+            raise ConfigError(
+                f"paretopo.k must be at most optimiser.group_size, {self.optimiser.group_size}, "
+                f"got {together}"
+            )
+        # What every task pays: correctness, 0 or 1, and tool economy, from 0 to 1.
+        if len(self.paretopo.weights) != 2:
+            raise ConfigError(
+                "paretopo.weights must be 2 numbers, for the task and for tool economy, got "
+                f"{list(self.paretopo.weights)}"
+            )
+        if self.paretopo.gate_floor != "worst" and self.paretopo.gate_floor > 0.0:
+            raise ConfigError(
+                "paretopo.gate_floor must be at most 0, the least economy, or a failed rollout "
+                f"could be paid more than a right one, got {self.paretopo.gate_floor:g}"
+            )
+        self._check_task()
+
+    def _check_task(self) -> None:
+        """What task, tool, model and cluster ask of each other."""
+        if not self.task.is_made_up and self.model.path == "tiny":
+            raise ConfigError(
+                'model.path = "tiny" knows the words of made-up questions only: for the questions '
+                f"of {self.task.train!r}, give a Hugging Face model"
+            )
+        if not self.task.is_made_up and self.warmup.steps > 0:
+            raise ConfigError(
+                "warmup.steps must be 0 with task.train: a file has no written traces to imitate, "
+                f"got {self.warmup.steps}"
+            )
+        if self.task.name != "multihop" or self.tool.search_url != NONE:
+            return
+        if not self.task.is_made_up and self.tool.corpus == NONE:
+            raise ConfigError(
+                'task.name = "multihop" needs tool.search_url, the address of a search server, or '
+                "tool.corpus, a JSONL corpus for the run to serve"
+            )
+        if self.backend == "openrlhf" and self.openrlhf.nodes > 1:
+            raise ConfigError(
+                "tool.search_url must be given where openrlhf.nodes is more than 1: a server that "
+                "a run starts is for its own machine: paretopo serve-search --host ADDRESS"
+            )
+
+
+SECTIONS: dict[str, type] = {
+    "model": ModelConfig,
+    "task": TaskConfig,
+    "tool": ToolConfig,
+    "warmup": WarmupConfig,
+    "rewards": RewardsConfig,
+    "paretopo": ParetoPOConfig,
+    "optimiser": OptimiserConfig,
+    "evaluation": EvaluationConfig,
+    "run": RunFolderConfig,
+    "openrlhf": OpenRLHFConfig,
+}
+
+
+def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> RunConfig:
+    """Read a run's configuration from a TOML file.
+
+    Args:
+        path: the file.
+        overrides: values that win over the file, by dotted name, e.g. ``{"optimiser.steps": 20}``.
+
+    Raises:
+        ConfigError: the file is missing or not TOML, a key is unknown (with the nearest known
+            one), a value has the wrong type or lies outside its range.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"no configuration file at {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the configuration file {path}: {error}") from None
+    try:
+        return loads(text, overrides)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def loads(text: str, overrides: Mapping[str, Any] | None = None) -> RunConfig:
+    """As :func:`load`, from the text of a TOML file."""
+    try:
+        table = tomllib.loads(text)
+    except RecursionError:
+        raise ConfigError("not valid TOML: nested too deeply") from None
+    except ValueError as error:  # also what Python says of numbers with thousands of digits
+        raise ConfigError(f"not valid TOML: {error}") from None
+    return of_table(table, overrides)
+
+
+def of_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> RunConfig:
+    """As :func:`load`, from what a TOML file holds."""
+    merged = {
+        name: dict(value) if isinstance(value, Mapping) else value for name, value in table.items()
+    }
+    for name, value in (overrides or {}).items():
+        section, _, last = name.rpartition(".")
+        target = merged.setdefault(section, {}) if section else merged
+        if isinstance(target, dict):  # if not, building says so
+            target[last] = value
+    return _build(merged)
+
+
+def dumps(config: RunConfig) -> str:
+    """The whole configuration as TOML, every key explained and every switch resolved.
+
+    >>> loads(dumps(RunConfig())) == RunConfig()
+    True
+    """
+    lines = []
+    for name, about in keys(config).items():
+        lines += [f"# {about.doc}", f"{name} = {_toml(getattr(config, name))}"]
+    for section in SECTIONS:
+        values = getattr(config, section)
+        lines += ["", f"[{section}]"]
+        for name, about in keys(values).items():
+            if about.in_file:
+                lines += [f"# {about.doc}", f"{name} = {_toml(getattr(values, name))}"]
+    return "\n".join(lines) + "\n"
+
+
+def _build(table: Mapping[str, Any]) -> RunConfig:
+    own = list(keys(RunConfig))
+    for name in table:
+        if name not in own and name not in SECTIONS:
+            raise ConfigError(f"unknown key {name}; {nearest(name, [*own, *SECTIONS])}")
+    values: dict[str, Any] = {name: table[name] for name in own if name in table}
+    recipe = values.get("recipe", "recommended")
+    if not isinstance(recipe, str) or recipe not in RECIPES:
+        RunConfig(**values)  # says what is wrong with it
+    for section, kind in SECTIONS.items():
+        given = table.get(section, {})
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"{section} must be a section, [{section}], got {given!r}")
+        known = [name for name, about in keys(kind).items() if about.in_file]
+        for name in given:
+            if name == "recipe" and section in RECIPES[recipe]:
+                raise ConfigError("recipe belongs at the top of the file, above every section")
+            if name not in known:
+                raise ConfigError(f"unknown key {section}.{name}; {nearest(name, known)}")
+        extra = {"recipe": recipe} if section in RECIPES[recipe] else {}
+        values[section] = kind(**given, **extra)
+    return RunConfig(**values)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        # Escaped beyond ASCII, JSON would write surrogate pairs, which TOML forbids.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return repr(value)

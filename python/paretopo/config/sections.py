@@ -1,0 +1,271 @@
+"""The sections of a run's configuration, each a frozen dataclass that checks itself.
+
+>>> OptimiserConfig(group_size=4).group_size
+4
+>>> OptimiserConfig(group_size=1)
+Traceback (most recent call last):
+paretopo.config.keys.ConfigError: optimiser.group_size must be an integer at least 2, got 1
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from paretopo.config.keys import ConfigError, check_section, key
+from paretopo.config.recipes import BY_RECIPE, fill_by_recipe
+
+MADE_UP = "made up"
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The policy: a Hugging Face model, or a small one made on the spot."""
+
+    path: str = key("tiny", 'Hugging Face name or folder; "tiny" makes a small Qwen3 on the spot.')
+    layers: int = key(2, "Transformer layers of the tiny model.", low=1)
+    width: int = key(128, "Hidden size of the tiny model.", low=8)
+    heads: int = key(4, "Attention heads of the tiny model; divides width.", low=1)
+    mlp_width: int = key(256, "Inner size of the tiny model's feed-forward layers.", low=8)
+
+    def __post_init__(self) -> None:
+        check_section(self, "model")
+        if self.width % self.heads:
+            raise ConfigError(
+                f"model.heads must divide model.width, got {self.heads} and {self.width}"
+            )
+        if self.width // self.heads % 2:
+            raise ConfigError(
+                "model.width / model.heads, the size of a head, must be even for rotary positions, "
+                f"got {self.width} / {self.heads} = {self.width // self.heads}"
+            )
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """What the policy is asked."""
+
+    name: Literal["calculator", "math", "multihop"] = key(
+        "calculator",
+        "Sums with a calculator, mathematics with a Python interpreter, or questions of several"
+        " hops with a search engine.",
+    )
+    train: str = key(
+        MADE_UP,
+        'Training questions: "made up", or a JSONL file of `paretopo prepare` (math, multihop).',
+    )
+    held_out: str = key(MADE_UP, "Held-out questions, likewise.")
+    prompts: int = key(512, "Training questions to make up; of a file, all are taken.", low=1)
+    facts: int = key(24, "Memorised facts behind made-up questions that need no call.", low=1)
+    kinds: tuple[float, ...] = key(
+        (0.34, 0.33, 0.33),
+        "Shares of made-up questions best answered with 0, 1 and 2 calls; summing to 1.",
+        low=0.0,
+        high=1.0,
+    )
+
+    def __post_init__(self) -> None:
+        check_section(self, "task")
+        if len(self.kinds) != 3 or abs(sum(self.kinds) - 1.0) > 1e-6:
+            raise ConfigError(f"task.kinds must be 3 shares summing to 1, got {list(self.kinds)}")
+        if (self.train == MADE_UP) != (self.held_out == MADE_UP):
+            raise ConfigError(
+                'task.train and task.held_out must both be files, or both be "made up", got '
+                f"{self.train!r} and {self.held_out!r}"
+            )
+        if self.name == "calculator" and not self.is_made_up:
+            raise ConfigError(
+                f"task.train: the questions of the calculator are made up, got {self.train!r}; "
+                'for files take task.name = "math" or "multihop"'
+            )
+
+    @property
+    def is_made_up(self) -> bool:
+        """Are the questions made up, rather than read from files?"""
+        return self.train == MADE_UP
+
+
+@dataclass(frozen=True)
+class ToolConfig:
+    """What the policy calls: the interpreter of the task math, the search engine of multihop."""
+
+    timeout: float = key(10.0, "Seconds a program may run.", low=0.0, open_low=True)
+    memory_mb: int = key(512, "MiB a program may take.", low=1)
+    workers: int = key(8, "Programs at a time, in each process that makes rollouts.", low=1)
+    isolation: Literal["bubblewrap", "process"] = key(
+        "bubblewrap", "Walls around programs; process has limits, but no walls."
+    )
+    sandbox_url: str = key(
+        NONE, 'A SandboxFusion server that runs the programs instead; "none" for none.'
+    )
+    search_url: str = key(
+        NONE,
+        'A search server with Search-R1\'s protocol; "none" where `corpus` says what to search.',
+    )
+    corpus: str = key(
+        NONE,
+        "A JSONL corpus that the run itself serves, by words; made-up questions bring their own.",
+    )
+    topk: int = key(3, "Passages per search.", low=1, high=100)
+
+    def __post_init__(self) -> None:
+        check_section(self, "tool")
+        if NONE not in (self.search_url, self.corpus):
+            raise ConfigError(
+                "tool.search_url and tool.corpus must not both be given: a server is asked, or one "
+                f"is started; got {self.search_url!r} and {self.corpus!r}"
+            )
+
+
+@dataclass(frozen=True)
+class WarmupConfig:
+    """Supervised steps on written traces before reinforcement learning."""
+
+    steps: int = key(350, "Supervised steps; 0 skips the warm-up.", low=0)
+    batch_size: int = key(64, "Traces per supervised step.", low=1)
+    learning_rate: float = key(2e-3, "Learning rate of the warm-up.", low=0.0, open_low=True)
+    redundant_calls: int = key(2, "Most needless calls in a trace.", low=0)
+    guess_rate: float = key(
+        0.15, "Share of traces that guess instead of calling.", low=0.0, high=1.0
+    )
+
+    def __post_init__(self) -> None:
+        check_section(self, "warmup")
+
+
+@dataclass(frozen=True)
+class RewardsConfig:
+    """How rollouts are scored."""
+
+    economy: Literal["paretopo", "otc"] = key(
+        "paretopo",
+        "What calls are worth beside the fewest of a success: exp(-alpha * d), or OTC's sine and"
+        " cosine.",
+    )
+    alpha: float = key(
+        0.7,
+        "Fall of the economy per call off the optimum: exp(-alpha * d).",
+        low=0.0,
+        open_low=True,
+    )
+    max_calls: int = key(
+        0, "OTC's most calls of a rollout; 0 takes optimiser.max_tool_calls.", low=0
+    )
+    n_opt_scope: Literal["running", "group"] = key(
+        "running",
+        "Fewest calls of a success so far, or within the group at hand; held-out questions go by"
+        " evaluation_n_opt.",
+    )
+    n_opt_min_support: int = key(
+        1, "Successes with that few calls needed before they count; 1 is the paper.", low=1
+    )
+    evaluation_n_opt: Literal["recompute", "running", "frozen"] = key(
+        None,
+        "The optimum of held-out questions: recompute scores all evaluations anew when it falls;"
+        " running scores each once, as it is then; frozen keeps the first, which punishes leaner"
+        " answers later.",
+        shown_default=BY_RECIPE,
+    )
+    recipe: Literal["recommended", "paper"] = key(
+        "recommended", "Fills what is not given; written at the top of a file.", in_file=False
+    )
+
+    def __post_init__(self) -> None:
+        fill_by_recipe(self, "rewards")
+        check_section(self, "rewards")
+        if self.evaluation_n_opt == "frozen" and self.n_opt_min_support > 1:
+            raise ConfigError(
+                'rewards.evaluation_n_opt = "frozen" needs rewards.n_opt_min_support = 1: the '
+                "first evaluation answers each question once, which never makes "
+                f"{self.n_opt_min_support} successes"
+            )
+
+
+@dataclass(frozen=True)
+class OptimiserConfig:
+    """The policy-gradient steps."""
+
+    steps: int = key(100, "Reinforcement-learning steps in all, both stages.", low=1)
+    learn_from: Literal["rewards", "answers"] = key(
+        "rewards",
+        "Rewards of rollouts, or, without any, the right answers: supervised fine-tuning on"
+        " prompts_per_step answers a step (backend trl only).",
+    )
+    method: Literal["adamw", "sgd"] = key(
+        "adamw", "AdamW, or plain stochastic gradient descent (backend trl only)."
+    )
+    learning_rate: float = key(3e-4, "Constant learning rate.", low=0.0, open_low=True)
+    weight_decay: float = key(0.0, "Decoupled weight decay.", low=0.0)
+    max_grad_norm: float = key(
+        1.0, "Gradients are scaled down to this norm.", low=0.0, open_low=True
+    )
+    prompts_per_step: int = key(16, "Questions per step.", low=1)
+    group_size: int = key(8, "Rollouts per question.", low=2)
+    micro_batch: int = key(
+        0, "Rollouts per forward and backward pass, to save memory; 0 takes all of a step.", low=0
+    )
+    temperature: float = key(1.0, "Sampling temperature of rollouts.", low=0.0, open_low=True)
+    max_completion_tokens: int = key(
+        128, "Longest response in tokens, tool results included.", low=1
+    )
+    max_tool_calls: int = key(
+        4,
+        "Turns with tool calls, one call or several each, after which no more are executed.",
+        low=0,
+    )
+    loss: Literal["dapo", "grpo", "dr_grpo", "bnpo"] = key(
+        "dapo", "How token losses are averaged, in TRL's names."
+    )
+    clip_low: float = key(
+        0.2, "Lower clipping of the probability ratio, 1 - clip_low.", low=0.0, high=1.0
+    )
+    clip_high: float = key(0.28, "Upper clipping of the probability ratio, 1 + clip_high.", low=0.0)
+    kl: float = key(0.0, "Weight of the KL penalty to the initial policy.", low=0.0)
+
+    def __post_init__(self) -> None:
+        check_section(self, "optimiser")
+        if self.learn_from == "answers" and self.kl > 0.0:
+            raise ConfigError(
+                'optimiser.kl must be 0 with optimiser.learn_from = "answers", which has no '
+                f"penalty, got {self.kl:g}"
+            )
+        rollouts = self.prompts_per_step * self.group_size
+        if self.micro_batch and rollouts % self.micro_batch:
+            raise ConfigError(
+                f"optimiser.micro_batch must divide the {rollouts} rollouts of a step "
+                f"(prompts_per_step * group_size), got {self.micro_batch}"
+            )
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """The held-out evaluation, which drives stage 1 and the archive."""
+
+    every: int = key(1, "Steps between evaluations; 1 is the paper.", low=1)
+    prompts: int = key(64, "Held-out questions, none of them trained on.", low=1)
+    temperature: float = key(0.0, "Sampling temperature; 0 decodes greedily.", low=0.0)
+
+    def __post_init__(self) -> None:
+        check_section(self, "evaluation")
+
+
+@dataclass(frozen=True)
+class RunFolderConfig:
+    """Where a run is kept and on what it runs."""
+
+    out: str = key("runs", "Folder under which the run gets a folder of its own.")
+    checkpoint_every: int = key(
+        1, "Steps between checkpoints, of which the last is kept; 0 writes none.", low=0
+    )
+    threads: int = key(1, "CPU threads for torch; 0 leaves torch's choice.", low=0)
+    device: Literal["auto", "cpu", "cuda"] = key("auto", "Where the policy lives.")
+    trajectories: int = key(
+        2,
+        "Prompts of each step, and of each evaluation, whose rollouts are kept as text; 0 keeps"
+        " none.",
+        low=0,
+    )
+
+    def __post_init__(self) -> None:
+        check_section(self, "run")

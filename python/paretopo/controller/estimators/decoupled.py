@@ -1,0 +1,107 @@
+"""Methods that normalise each objective by itself before they add them up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from paretopo.controller.estimators.groups import (
+    Array,
+    along_objectives,
+    batch_moments,
+    beside,
+    by_objective,
+    extremes,
+    kept,
+    library_of,
+    standardised,
+    whitened,
+)
+
+# Objectives that vary by less than this share of their size in a group hold rounding noise.
+_NOISE = 1e-12
+_CV_EPSILON = 1e-8  # as in SAW's code
+
+
+def mo_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """Sum of the objectives' z-scores in the group, unweighted, not normalised again.
+
+    An objective that is constant in a group adds 0. No epsilon: so advantages do not change when
+    an objective is scaled by a positive factor or shifted.
+
+    Source: Ichihara et al. (2025), "MO-GRPO", arXiv 2509.22047, equation 5.
+    """
+    del weights
+    library, values = library_of(rewards), by_objective(rewards)
+    lowest, highest = extremes(values, mask)
+    largest = library.maximum(abs(lowest), abs(highest))
+    varies = highest - lowest > _NOISE * largest
+    spread = library.where(varies, highest - lowest, 1.0)
+    # From 0 to 1 first: squares of very small or large rewards would leave the range of numbers.
+    unit = library.where(varies, (values - lowest) / spread, 0.0)
+    return standardised(kept(unit, mask), mask, epsilon=0.0).sum(axis=0)
+
+
+def gdpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """Weighted sum of the objectives' z-scores in the group, whitened over the batch.
+
+    Source: Liu et al. (2026), "GDPO", arXiv 2601.05242; its code adds 1e-6 to the standard
+    deviation of a group, 1e-4 to that of the batch. Whitened over rollouts, as TRL does; verl
+    whitens over tokens, so that long responses weigh more there.
+    """
+    return whitened(_weighted(_scores(rewards, mask), weights).sum(axis=0), mask)
+
+
+def gd2po(rewards: Array, weights: np.ndarray, mask: Array, *, conflict: float = 0.8) -> Array:
+    """GDPO without the rollouts whose objectives disagree.
+
+    With parts p_k = w_k z_k a rollout is left out where ``|sum p| < conflict * sum |p|``; 1 leaves
+    out all whose signs differ ("hard"), 0 none. The others are whitened, and each group is scaled
+    by the share of its rollouts that stayed.
+
+    Source: Liu et al. (2026), "GD2PO", arXiv 2606.16771, and its code, whose default is 0.8. The
+    code adds 1e-8 to the variance of the batch; here it is whitened as in GDPO.
+    """
+    parts = _weighted(_scores(rewards, mask), weights)
+    total, size = parts.sum(axis=0), abs(parts).sum(axis=0)
+    stays = mask & ~(abs(total) < conflict * size)
+    stayed, all_of_it = (inside.sum(axis=-1, keepdims=True) for inside in (stays, mask))
+    return whitened(total, stays) * stayed / all_of_it.clip(1)
+
+
+def saw(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """GDPO with weights that follow how much each objective still varies in the batch.
+
+    ``v_k`` is proportional to ``w_k cv_k``, the coefficient of variation ``std / |mean|`` of the
+    objective over the batch. Rewards count from 0, their worst value: SAW's code shifts its own
+    there first.
+
+    Source: He et al. (2026), "SAW", arXiv 2606.07705; estimator "gdpo-h" of its code.
+    """
+    parts = _weighted(_scores(rewards, mask), _by_variation(rewards, weights, mask))
+    return whitened(parts.sum(axis=0), mask)
+
+
+def saw_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """GRPO with the weights of :func:`saw`.
+
+    Source: as :func:`saw`; estimator "grpo-h" of its code.
+    """
+    parts = _weighted(by_objective(rewards), _by_variation(rewards, weights, mask))
+    return standardised(parts.sum(axis=0), mask)
+
+
+def _scores(rewards: Array, mask: Array) -> Array:
+    """(objectives, groups, points) z-scores."""
+    return standardised(by_objective(rewards), mask)
+
+
+def _weighted(values: Array, weights: Array) -> Array:
+    return values * along_objectives(weights, values)
+
+
+def _by_variation(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """(objectives,) weights that sum to their number."""
+    values = by_objective(rewards)
+    mean, std = batch_moments(values, mask)
+    variation = beside(weights, rewards) * (std / (abs(mean) + _CV_EPSILON))[:, 0, 0]
+    return len(variation) * variation / (variation.sum() + _CV_EPSILON)

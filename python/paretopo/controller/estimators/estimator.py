@@ -1,0 +1,113 @@
+"""What every estimator shares: what goes in, what is refused, what comes out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from paretopo.config.keys import nearest
+from paretopo.controller.estimators.groups import Array, kept, library_of
+
+
+class Estimator:
+    """One method: reward vectors of groups in, advantages out.
+
+    Args:
+        method: ``f(rewards, weights, mask, *, switch, ...)``, told checked float64 arrays; its
+            keywords are the switches of :class:`~paretopo.config.paretopo.ParetoPOConfig`
+            that it has.
+
+    Attributes:
+        switches: their names.
+    """
+
+    known: ClassVar[set[str]] = set()  # the switches of all estimators
+
+    def __init__(self, method: Callable[..., Array]) -> None:
+        self.method = method
+        self.__name__ = method.__name__
+        self.__doc__ = method.__doc__
+        self.switches = frozenset(
+            name
+            for name, parameter in inspect.signature(method).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY
+        )
+        self.known.update(self.switches)
+
+    def __call__(
+        self, rewards: Array, weights: ArrayLike, *, mask: Array | None = None, **switches: Any
+    ) -> Array:
+        """The advantage of every rollout.
+
+        Args:
+            rewards: (groups, points, objectives), larger is better; NumPy, or torch on any device.
+            weights: (objectives,), on the host.
+            mask: (groups, points) bool, False where a ragged group is padded.
+            **switches: those of :attr:`switches` count, those of other estimators are left
+                aside: the same call serves every one.
+
+        Returns:
+            float64 (groups, points), 0 where masked; library and device of ``rewards``.
+
+        Raises:
+            ValueError: wrong shape, or NaN or infinity among the rewards, naming where.
+            TypeError: no estimator has such a switch.
+        """
+        for name in switches.keys() - self.known:
+            raise TypeError(f"no estimator has a switch {name!r}; {nearest(name, self.known)}")
+        library = library_of(rewards)
+        vectors = np.asarray(rewards, np.float64) if library is np else rewards.double()
+        factors = np.asarray(weights, np.float64)
+        if vectors.ndim != 3 or factors.shape != tuple(vectors.shape[-1:]):
+            raise ValueError(
+                "rewards must have shape (groups, points, objectives) with one weight per "
+                f"objective, got {tuple(vectors.shape)} and weights of shape {factors.shape}"
+            )
+        inside = _mask(mask, vectors)
+        if mask is not None:
+            vectors = library.where(inside[..., None], vectors, 0.0)
+        refuse_broken(vectors)
+        if 0 in vectors.shape[:2]:
+            return vectors.sum(-1)
+        used = {name: value for name, value in switches.items() if name in self.switches}
+        return kept(self.method(vectors, factors, inside, **used), inside)
+
+
+def refuse_broken(rewards: Array) -> None:
+    """Refuse NaN and infinity.
+
+    Args:
+        rewards: (groups, points, objectives), padding set to 0.
+
+    Raises:
+        ValueError: names the first broken reward.
+    """
+    library = library_of(rewards)
+    finite = library.isfinite(rewards)
+    if bool(finite.all()):
+        return
+    broken = np.argwhere(~finite if library is np else (~finite).cpu().numpy())
+    group, point, objective = (int(i) for i in broken[0])
+    raise ValueError(
+        f"rewards must be finite: rollout {point} of group {group} has "
+        f"{float(rewards[group, point, objective])} in objective {objective} "
+        f"({len(broken)} such values)"
+    )
+
+
+def _mask(mask: Array | None, vectors: Array) -> Array:
+    library, shape = library_of(vectors), tuple(vectors.shape[:2])
+    if mask is None:
+        beside = {} if library is np else {"device": vectors.device}
+        return library.ones(shape, dtype=library.bool_ if library is np else library.bool, **beside)
+    inside = mask if library_of(mask) is library else library.asarray(mask)
+    if library is not np:
+        inside = inside.to(vectors.device)
+    kind = str(inside.dtype).removeprefix("torch.")
+    if kind != "bool" or tuple(inside.shape) != shape:
+        raise ValueError(f"mask must be bool of shape {shape}, got {kind} {tuple(inside.shape)}")
+    return inside

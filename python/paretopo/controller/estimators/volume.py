@@ -1,0 +1,111 @@
+"""HV@k: the gradient of the expected hypervolume of k rollouts, and what it adds to GD2PO."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+import paretopo_core
+from paretopo.controller.estimators.decoupled import gd2po
+from paretopo.controller.estimators.groups import Array, Centre, extremes, library_of
+
+
+def hypervolume(
+    rewards: Array,
+    weights: np.ndarray,
+    mask: Array,
+    *,
+    centre: Centre = "mean",
+    k: int = 1,
+    hypervolume_reference: Literal["weights"] | tuple[float, ...] = "weights",
+    hypervolume_unit: Literal["raw", "range"] = "raw",
+) -> Array:
+    """What a rollout adds to the hypervolume of k - 1 others, less what one more of them would.
+
+    :func:`paretopo_core.hypervolume_advantage`; ``centre="mean"`` is its "exact", whose advantages
+    sum to 0 in a group and keep the gradient unbiased. A rollout that does not beat the reference
+    in every objective has no volume: with 0 for the first objective the gate is built in. The
+    reference of the others is the preference (:func:`reference_by`).
+
+    With ``hypervolume_unit="range"`` objectives after the first count from 0 to 1 between the worst
+    and the best of the group's successes, whatever their unit; where all are equal they are best.
+
+    Source: docs/mathematics.md, sections 6 and 7; one objective: Walder and Karkhanis (2025), PKPO,
+    arXiv 2505.15201.
+    """
+    reference = (
+        reference_by(weights) if hypervolume_reference == "weights" else hypervolume_reference
+    )
+    if hypervolume_unit == "range":
+        rewards = _by_range(rewards, mask & (rewards[..., 0] > reference[0]))
+    return paretopo_core.hypervolume_advantage(
+        rewards,
+        reference,
+        k=k,
+        centre="exact" if centre == "mean" else centre,
+        mask=None if bool(mask.all()) else mask,
+    )
+
+
+def hypervolume_gd2po(
+    rewards: Array, weights: np.ndarray, mask: Array, *, k: int = 1, conflict: float = 0.8
+) -> Array:
+    """GD2PO on two objectives: correctness, and what a rollout adds to the hypervolume of a group.
+
+    Economies count from 0 to 1 between the worst of the group and the best of its successes, so
+    that their units do not matter; one in which nothing differs drops out. The volume that a
+    rollout adds to k - 1 others (HV@k; for k = 1 the product of its economies) is 0 for failures,
+    a compromise has more than an extreme, and it is what no weighted sum of economies can say.
+    Correctness beside it stands for itself: a rare right guess that spends nothing adds volume, but
+    does not make up for the wrong ones. The weight of the volume is that of all economies together.
+
+    Source: here, docs/mathematics.md, section 7; z-scores, conflicts and whitening as
+    :func:`~paretopo.controller.estimators.decoupled.gd2po`.
+    """
+    library = library_of(rewards)
+    solved = mask & (rewards[..., 0] > 0)
+    points = _in_units_of_the_group(rewards, solved, mask)
+    added = paretopo_core.hypervolume_advantage(
+        points, 0.0, k=k, centre="none", mask=None if bool(mask.all()) else mask
+    )
+    both = library.stack([points[..., 0], added], axis=-1)
+    return gd2po(both, np.array([weights[0], weights[1:].sum()]), mask, conflict=conflict)
+
+
+def _in_units_of_the_group(rewards: Array, solved: Array, mask: Array) -> Array:
+    """(groups, points, objectives) from 0 to 1; failures, and groups of one economy, have none."""
+    library = library_of(rewards)
+    later = library.moveaxis(rewards[..., 1:], -1, 0)
+    worst, _ = extremes(later, mask)
+    _, best = extremes(later, solved)
+    varies = best > worst
+    share = (later - worst) / library.where(varies, best - worst, 1.0)
+    share = library.where(varies, share, 1.0)
+    share = library.where(solved & varies.any(axis=0), share, 0.0)
+    correct = library.where(solved, 1.0, 0.0 * rewards[..., 0])[..., None]
+    return library.concatenate([correct, library.moveaxis(share, 0, -1)], axis=-1)
+
+
+def reference_by(weights: np.ndarray) -> tuple[float, ...]:
+    """The reference point with which, for k = 1 and two objectives, volumes are w · r of successes.
+
+    (0, -w_0 / w_1, -w_0 / w_2, ...), in the objectives' units: a success whose economy is 0 has
+    w_0 / (w_0 + w_1) of the volume of one whose economy is 1.
+
+    >>> reference_by(np.array([0.75, 0.25]))
+    (0.0, -3.0)
+    """
+    return (0.0, *(float(-weights[0] / weight) for weight in weights[1:]))
+
+
+def _by_range(rewards: Array, inside: Array) -> Array:
+    library = library_of(rewards)
+    later = library.moveaxis(rewards[..., 1:], -1, 0)
+    lowest, highest = extremes(later, inside)
+    varies = highest > lowest
+    share = (later - lowest) / library.where(varies, highest - lowest, 1.0)
+    share = library.where(varies, share, 1.0)
+    # What has no volume anyway may lie anywhere.
+    share = library.where(inside, share, 0.0)
+    return library.concatenate([rewards[..., :1], library.moveaxis(share, 0, -1)], axis=-1)

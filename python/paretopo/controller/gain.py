@@ -1,0 +1,170 @@
+"""The hypervolume gained on held-out prompts, smoothed, and the multiplier made of it.
+
+Source: arXiv 2606.16111, equations 2 and 3, Algorithm 1, lines 1, 2 and 14 to 18.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import paretopo_core
+from paretopo.config.paretopo import ParetoPOConfig
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What one held-out evaluation said.
+
+    Attributes:
+        gain: hypervolume the outcome added to the archive, in the units of ``gain_unit``.
+        smoothed_gain: the exponential average of the gains, 0 until the second evaluation.
+        multiplier: what stage 1 scales by from now on, in [0.5, 2); 1 until the second evaluation.
+        archived: did the outcome enter the archive?
+        hypervolume: volume of the archive after the outcome, in the objectives' units.
+    """
+
+    gain: float
+    smoothed_gain: float
+    multiplier: float
+    archived: bool
+    hypervolume: float
+
+
+def multiplier_of(smoothed_gain: float, scale: float = 1.0) -> float:
+    """``0.5 + 1.5 tanh(scale * smoothed_gain)``; no gain at all halves.
+
+    >>> round(multiplier_of(0.1), 6), multiplier_of(0.0)
+    (0.649502, 0.5)
+    """
+    return 0.5 + 1.5 * math.tanh(scale * smoothed_gain)
+
+
+class HypervolumeGain:
+    """The archive of held-out outcomes and what its growth says.
+
+    Args:
+        config: ``weights`` (their number), ``gamma``, ``reference``, ``gain_unit``, ``gain_scale``.
+
+    >>> gain = HypervolumeGain(ParetoPOConfig(reference="zero"))
+    >>> gain.observe([0.5, 0.5]).multiplier  # the policy as it starts
+    1.0
+    >>> gain.observe([0.7, 0.5]).gain.__round__(3)
+    0.1
+    """
+
+    def __init__(self, config: ParetoPOConfig) -> None:
+        self._config = config
+        self._objectives = len(config.weights)
+        self._observations = 0
+        self.smoothed = 0.0
+        self.highest = 0.0  # that `smoothed` ever was
+        self.multiplier = 1.0
+        self.archive: paretopo_core.ParetoArchive | None = None
+        self._reference: NDArray[np.float64] | None = None
+        if config.reference == "zero":
+            self._start_from(np.zeros(self._objectives))
+        elif config.reference != "initial":
+            self._start_from(np.array(config.reference, np.float64))
+
+    def observe(self, outcome: ArrayLike, *, earlier: ArrayLike | None = None) -> Signal:
+        """Take in an outcome: gain before it enters, average, multiplier, archive.
+
+        The first one is the policy as it starts: it sets the reference point where that is
+        "initial", enters the archive, and leaves the average at 0 and the multiplier at 1.
+
+        Args:
+            outcome: (objectives,) mean of the gated reward vectors over the held-out prompts.
+            earlier: (observations so far, objectives), the earlier outcomes as they score today;
+                the archive is rebuilt from them, an "initial" reference included. None keeps them
+                as they were scored.
+
+        Raises:
+            ValueError: wrong length, NaN or infinity.
+        """
+        point = self._checked("outcome", outcome, (self._objectives,))
+        if earlier is not None:
+            shape = (self._observations, self._objectives)
+            self._rebuild(self._checked("earlier", earlier, shape))
+        archive = self._start_from(point) if self.archive is None else self.archive
+        known = _contains(archive, point)
+        gain = float(archive.add(point)) * self._unit()
+        if self._observations > 0:
+            gamma = self._config.gamma
+            self.smoothed = gamma * self.smoothed + (1.0 - gamma) * gain
+            self.highest = max(self.highest, self.smoothed)
+            self.multiplier = multiplier_of(self.smoothed, self._config.gain_scale)
+        self._observations += 1
+        return Signal(
+            gain=gain,
+            smoothed_gain=self.smoothed,
+            multiplier=self.multiplier,
+            archived=not known and _contains(archive, point),
+            hypervolume=float(archive.hypervolume),
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that changes, JSON-able."""
+        return {
+            "observations": self._observations,
+            "smoothed": self.smoothed,
+            "highest": self.highest,
+            "multiplier": self.multiplier,
+            "reference": None if self._reference is None else self._reference.tolist(),
+            "archive": None if self.archive is None else self.archive.state_dict(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from :meth:`state_dict`, bit for bit."""
+        self._observations = int(state["observations"])
+        self.smoothed = float(state["smoothed"])
+        self.highest = float(state["highest"])
+        self.multiplier = float(state["multiplier"])
+        self.archive = self._reference = None
+        if state["reference"] is not None:
+            self._start_from(np.array(state["reference"], np.float64)).load_state_dict(
+                state["archive"]
+            )
+
+    def _rebuild(self, outcomes: NDArray[np.float64]) -> None:
+        reference = self._reference
+        if self._config.reference == "initial":
+            reference = outcomes[0] if len(outcomes) else None
+        if reference is not None:
+            archive = self._start_from(reference)
+            for point in outcomes:
+                archive.add(point)
+
+    def _start_from(self, reference: NDArray[np.float64]) -> paretopo_core.ParetoArchive:
+        self._reference = reference
+        self.archive = paretopo_core.ParetoArchive(reference)
+        return self.archive
+
+    def _checked(self, name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        array = np.array(values, np.float64)
+        if array.size == 0 and 0 in shape:
+            return array.reshape(shape)
+        if array.shape != shape:
+            raise ValueError(
+                f"{name} must have shape {shape}, a mean per weight, got {array.shape}"
+            )
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} must be finite, got {array.tolist()}")
+        return array
+
+    def _unit(self) -> float:
+        """1, or 1 / volume of the box from the reference to (1, ..., 1)."""
+        if self._config.gain_unit == "raw" or self._reference is None:
+            return 1.0
+        sides = 1.0 - self._reference
+        # A reference of 1 leaves rewards in [0, 1] nothing to gain.
+        return 1.0 / float(np.prod(sides)) if (sides > 0.0).all() else 0.0
+
+
+def _contains(archive: paretopo_core.ParetoArchive, point: NDArray[np.float64]) -> bool:
+    points = np.asarray(archive.points, np.float64).reshape(-1, len(point))
+    return bool((points == point).all(axis=1).any())

@@ -1,0 +1,300 @@
+"""The two-stage controller: rewards in, advantages out; evaluation outcomes in, signal out.
+
+Stage 1 is a scalar method whose step size follows the hypervolume gained on held-out prompts;
+stage 2 ranks the rollouts of each prompt by Pareto dominance. Every training framework drives this
+one class; where the paper's Algorithm 1 and our reading differ, one switch of
+:class:`~paretopo.config.paretopo.ParetoPOConfig` says so.
+
+Source: arXiv 2606.16111, Algorithm 1, equations 2 to 6.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import paretopo_core
+from paretopo.config.paretopo import HYPERVOLUMES, ParetoPOConfig
+from paretopo.controller.estimators import ESTIMATORS, Estimator, refuse_broken
+from paretopo.controller.exploration import k_at
+from paretopo.controller.filtering import gated, informative
+from paretopo.controller.gain import HypervolumeGain, Signal
+
+__all__ = ["ParetoPO", "Signal"]
+
+_STATE_FORMAT = 2
+_FOR_EVER = 2**63 - 1  # steps
+
+
+class ParetoPO:
+    """The brain of a run.
+
+    One step is: ``advantages`` with the rollouts of the step, the framework's update, then, when
+    an evaluation is due, ``observe`` with its outcome. Call ``observe`` once before the first
+    step, with the outcome of the policy as it starts: it never moves the multiplier.
+
+    Args:
+        config: the switches.
+        steps_per_epoch: steps in which every training prompt is seen once, needed for
+            ``stage1_steps = "epoch"``: ceil(prompts / prompts per step).
+        steps: of the whole run, needed where ``k`` changes in parts of it.
+
+    Raises:
+        ValueError: ``stage1_steps`` is "epoch" and ``steps_per_epoch`` is missing or below 1, or
+            ``steps`` is missing where it is needed.
+
+    >>> import numpy as np
+    >>> from paretopo.config.run import ParetoPOConfig
+    >>> controller = ParetoPO(ParetoPOConfig(stage1_steps=1, stage2_estimator="pareto"))
+    >>> first = controller.observe([0.4, 0.3])
+    >>> rewards = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.0]]])
+    >>> controller.advantages(rewards).round(3)  # stage 1: standardised weighted sums
+    array([[ 1.046,  0.665, -0.856, -0.856]])
+    >>> controller.observe([0.5, 0.4]).multiplier.__round__(3)
+    0.56
+    >>> controller.advantages(rewards).round(3)  # stage 2: centred ranks, failures last
+    array([[ 1.25,  0.25, -0.75, -0.75]])
+    """
+
+    def __init__(
+        self,
+        config: ParetoPOConfig,
+        *,
+        steps_per_epoch: int | None = None,
+        steps: int | None = None,
+    ) -> None:
+        if config.most_together and isinstance(config.k, tuple) and len(config.k) > 1 and not steps:
+            raise ValueError(
+                f"k = {list(config.k)} needs steps, those of the whole run, got {steps!r}"
+            )
+        self.config = config
+        self._steps = steps
+        self.objectives = len(config.weights)
+        self._weights = np.array(config.weights, np.float64)
+        if config.stage1_steps == "all":
+            self.stage1_steps = _FOR_EVER
+        elif config.stage1_steps == "epoch":
+            if steps_per_epoch is None or steps_per_epoch < 1:
+                raise ValueError(
+                    'stage1_steps = "epoch" needs steps_per_epoch, the steps that see every '
+                    f"training prompt once (at least 1), got {steps_per_epoch!r}"
+                )
+            self.stage1_steps = int(steps_per_epoch)
+        else:
+            self.stage1_steps = int(config.stage1_steps)
+        self._step = 0
+        self._gain = HypervolumeGain(config)
+
+    # ---- the training side -------------------------------------------------------------------
+
+    def advantages(
+        self, rewards: ArrayLike, *, mask: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """The advantage of every rollout of one step; counts the step.
+
+        Args:
+            rewards: (groups, points, objectives), larger is better, finite, not yet gated;
+                a group holds the rollouts of one prompt.
+            mask: (groups, points) bool, False where a group of fewer rollouts is padded.
+
+        Returns:
+            float64 (groups, points): stage 1 or 2 by the number of calls so far, 0 for groups
+            that ``group_filter`` refuses and for masked rollouts.
+
+        Raises:
+            ValueError: wrong shape, NaN or infinite rewards, naming where, or rewards so large
+                that their sums overflow; the step does not count then.
+        """
+        vectors, inside = self._checked(rewards, mask)
+        seen = self._gated(vectors, inside)
+        stage = self._stage_of(self._step + 1)
+        name = self.config.stage1_estimator if stage == 1 else self.config.stage2_estimator
+        estimator = ESTIMATORS[name]
+        scale = self._gain.multiplier if stage == 1 else 1.0
+        entering = seen * scale if self.config.multiplier_on == "reward" else seen
+        try:
+            with np.errstate(over="raise"):
+                values = estimator(
+                    entering,
+                    self._weights,
+                    mask=inside,
+                    **self._switches(estimator),
+                )
+        except FloatingPointError:
+            raise ValueError(
+                f"rewards are too large for the estimator {name!r}: its sums overflow at rewards "
+                f"of {np.abs(vectors).max():g}; give them in larger units"
+            ) from None
+        if self.config.multiplier_on == "advantage":
+            values = values * scale
+        keep = informative(seen, inside, self.config.group_filter)[:, None]
+        if inside is not None:
+            keep = keep & inside
+        self._step += 1
+        return np.where(keep, values, 0.0)
+
+    def gate(self, rewards: ArrayLike) -> NDArray[np.float64]:
+        """The rewards with the economy of failed rollouts set to ``gate_floor``; pure.
+
+        Args:
+            rewards: (..., objectives); a rollout failed when objective 0 is not positive. With
+                ``gate_floor = "worst"``, the last axis but one is the group.
+
+        Returns:
+            A float64 copy; unchanged values with ``gate = "none"``.
+
+        Raises:
+            ValueError: the last axis is not the number of weights.
+        """
+        vectors = np.array(rewards, np.float64)
+        if vectors.ndim == 0 or vectors.shape[-1] != self.objectives:
+            raise ValueError(
+                f"rewards must have {self.objectives} objectives on the last axis, one per "
+                f"weight, got shape {vectors.shape}"
+            )
+        return self._gated(vectors)
+
+    def informative(
+        self, rewards: ArrayLike, *, mask: ArrayLike | None = None
+    ) -> NDArray[np.bool_]:
+        """Which groups teach something, by ``group_filter``; rewards as for ``advantages``."""
+        vectors, inside = self._checked(rewards, mask)
+        return informative(self._gated(vectors, inside), inside, self.config.group_filter)
+
+    def rank_histogram(self, rewards: ArrayLike, *, mask: ArrayLike | None = None) -> list[int]:
+        """How many rollouts of a step have Pareto rank 0, 1, 2, ... after the gate."""
+        vectors, inside = self._checked(rewards, mask)
+        ranks = np.asarray(paretopo_core.pareto_rank(self._gated(vectors, inside), mask=inside))
+        return [int(count) for count in np.bincount(ranks[ranks >= 0])]
+
+    # ---- the evaluation side -----------------------------------------------------------------
+
+    def observe(self, outcome: ArrayLike, *, earlier: ArrayLike | None = None) -> Signal:
+        """Take in the outcome of a held-out evaluation.
+
+        The first call is the policy as it starts: it sets the reference point where that is
+        "initial", enters the archive, and leaves the multiplier at 1.
+
+        Args:
+            outcome: (objectives,) mean of the gated reward vectors over the held-out prompts.
+            earlier: (evaluations so far, objectives), the earlier outcomes as they score today
+                (:class:`~paretopo.rewards.held_out.HeldOut`), from which the archive
+                is rebuilt; None keeps them as they were scored, as the paper does.
+
+        Raises:
+            ValueError: wrong length, NaN or infinity.
+        """
+        return self._gain.observe(outcome, earlier=earlier)
+
+    # ---- where it stands ---------------------------------------------------------------------
+
+    @property
+    def step(self) -> int:
+        """Rollout batches turned into advantages so far."""
+        return self._step
+
+    @property
+    def stage(self) -> int:
+        """1 or 2: the stage of the latest step, before the first step that of the first."""
+        return self._stage_of(max(self._step, 1))
+
+    @property
+    def multiplier(self) -> float:
+        """The paper's ``r_pareto``; stage 2 keeps it up to date and does not use it."""
+        return self._gain.multiplier
+
+    @property
+    def k(self) -> int:
+        """How many rollouts HV@k lets count together in the next step."""
+        config, gain = self.config, self._gain
+        begin = 0 if config.stage1_estimator in HYPERVOLUMES else self.stage1_steps
+        end = self._steps or 1
+        if config.stage2_estimator not in HYPERVOLUMES:
+            end = min(end, self.stage1_steps)
+        done = (self._step - begin) / max(end - begin, 1)
+        gains = {"smoothed_gain": gain.smoothed, "highest_gain": gain.highest}
+        return k_at(config.k, done=max(done, 0.0), **gains)
+
+    @property
+    def learning_rate_factor(self) -> float:
+        """Factor on the learning rate of the latest step: read it after ``advantages``."""
+        scales = self.config.multiplier_on == "learning_rate" and self.stage == 1
+        return self._gain.multiplier if scales else 1.0
+
+    @property
+    def archive(self) -> paretopo_core.ParetoArchive | None:
+        """The archive of held-out outcomes; None before an "initial" reference is known."""
+        return self._gain.archive
+
+    def finish_stage1(self) -> None:
+        """Every prompt was seen, in fewer steps than foreseen: the next step belongs to stage 2."""
+        self.stage1_steps = min(self.stage1_steps, self._step)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that changes during a run, JSON-able."""
+        return {
+            "format": _STATE_FORMAT,
+            "objectives": self.objectives,
+            "stage1_steps": self.stage1_steps,
+            "step": self._step,
+            "gain": self._gain.state_dict(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from :meth:`state_dict`, bit for bit.
+
+        Raises:
+            ValueError: the state belongs to another format, number of objectives or stage length.
+        """
+        if self.config.stage1_steps == "epoch":  # it may have finished early
+            self.stage1_steps = min(self.stage1_steps, int(state["stage1_steps"]))
+        expected = {
+            "format": _STATE_FORMAT,
+            "objectives": self.objectives,
+            "stage1_steps": self.stage1_steps,
+        }
+        for name, value in expected.items():
+            if state.get(name) != value:
+                raise ValueError(
+                    f"the saved controller has {name} = {state.get(name)!r}, this one {value!r}: "
+                    "resume with the configuration of the run"
+                )
+        self._step = int(state["step"])
+        self._gain.load_state_dict(state["gain"])
+
+    # ---- parts -------------------------------------------------------------------------------
+
+    def _stage_of(self, step: int) -> int:
+        return 1 if step <= self.stage1_steps else 2
+
+    def _switches(self, estimator: Estimator) -> dict[str, Any]:
+        switches = {name: getattr(self.config, name) for name in estimator.switches}
+        return switches | ({"k": self.k} if "k" in switches else {})
+
+    def _checked(
+        self, rewards: ArrayLike, mask: ArrayLike | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
+        vectors = np.array(rewards, np.float64)
+        if vectors.ndim != 3 or vectors.shape[-1] != self.objectives:
+            raise ValueError(
+                "rewards must have shape (groups, points, objectives) with "
+                f"{self.objectives} objectives, one per weight, got {vectors.shape}"
+            )
+        inside = None
+        if mask is not None:
+            inside = np.asarray(mask)
+            if inside.dtype != np.bool_ or inside.shape != vectors.shape[:2]:
+                raise ValueError(
+                    f"mask must be bool of shape {vectors.shape[:2]}, got {inside.dtype} "
+                    f"{inside.shape}"
+                )
+            vectors[~inside] = 0.0
+        refuse_broken(vectors)
+        return vectors, inside
+
+    def _gated(
+        self, vectors: NDArray[np.float64], inside: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
+        return gated(vectors, self.config.gate, self.config.gate_floor, inside)

@@ -1,0 +1,70 @@
+r"""Right answers as graders want them.
+
+Mathematics: one text of LaTeX without its dollar signs and box. Several values that are all wanted
+stay together in it, as "-1, 2": a grader compares them as a set. Questions: every text that alone
+is right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from paretopo.data.fields import Unusable
+from paretopo.rewards.mathematics import last_box
+
+_DOLLARS = re.compile(r"(?<!\\)\$+")
+_FORMULA_SIGNS = re.compile(r"^\\[(\[]|\\[)\]]$")
+_WHOLE_NUMBER = re.compile(r"([+-]?[0-9]+)(?:\.0*)?")
+
+
+def mathematical_answer(
+    answers: Sequence[str], *, all_wanted: bool = False, whole_numbers: bool = False
+) -> str:
+    r"""One LaTeX text from a source's answers.
+
+    Args:
+        answers: At least one; "" is none.
+        all_wanted: Do several belong together?
+        whole_numbers: Is every answer of the source a whole number, however written?
+
+    Raises:
+        Unusable: Several answers of which nothing says whether one or all are wanted, or nothing
+            is left of one.
+
+    >>> mathematical_answer(["$\\frac{1}{2}$"]), mathematical_answer(["073"], whole_numbers=True)
+    ('\\frac{1}{2}', '73')
+    >>> mathematical_answer(["$1$, $-2$"]), mathematical_answer(["$1$", "$-2$"], all_wanted=True)
+    ('1, -2', '1, -2')
+    """
+    if len(answers) > 1 and not all_wanted:
+        raise Unusable("several answers, and no word whether one or all are wanted")
+    cleaned = [_bare(answer) for answer in answers]
+    if whole_numbers:
+        cleaned = [_whole(answer) for answer in cleaned]
+    if not all(cleaned):
+        raise Unusable("no answer")
+    return ", ".join(cleaned)
+
+
+def alternative_answers(answers: Sequence[str]) -> str | tuple[str, ...]:
+    """Texts each of which alone is right, without repeats; a single one as it is.
+
+    >>> alternative_answers(["Ada ", "Ada", "Ada Lovelace"]), alternative_answers(["Ada"])
+    (('Ada', 'Ada Lovelace'), 'Ada')
+    """
+    different = tuple(dict.fromkeys(answer.strip() for answer in answers if answer.strip()))
+    return different[0] if len(different) == 1 else different
+
+
+def _bare(answer: str) -> str:
+    box = last_box(answer)
+    text = answer if box is None else box
+    text = _DOLLARS.sub("", text).strip()
+    return _FORMULA_SIGNS.sub("", text).strip()
+
+
+def _whole(answer: str) -> str:
+    """AIME writes 073, and AMC's floats are 27.0."""
+    number = _WHOLE_NUMBER.fullmatch(answer)
+    return str(int(number[1])) if number and len(number[1]) < 100 else answer

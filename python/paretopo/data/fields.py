@@ -1,0 +1,157 @@
+"""The names that data sets give to the same things: question, answer, id, split."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from paretopo.data.loading import Raw
+from paretopo.data.schema import is_text
+
+_QUESTION = ("problem", "Problem", "question", "Question")
+_ANSWER = ("answer", "Answer", "final_answer", "golden_answers", "ground_truth")
+_ID = ("unique_id", "id", "ID", "_id", "problem_idx")
+_EXTRA_ID = ("id", "index")
+_IMAGES = ("image", "images", *(f"image_{number}" for number in range(1, 10)))
+_IMAGE_MARK = re.compile(r"<image_?\d*>")
+_INSTRUCTION, _BEFORE_QUESTION = "Answer the given question.", "Question: "  # Search-R1's prompt
+
+COLUMNS = frozenset(
+    {*_QUESTION, *_ANSWER, *_ID, *_IMAGES, "prompt", "reward_model", "extra_info", "data_source"}
+    | {"context", "is_multiple_answer", "error", "split"}
+)
+
+
+class Unusable(Exception):
+    """A row that cannot be used; the reason is counted, so it names nothing of the row."""
+
+
+def question_of(raw: Raw) -> str:
+    """The question, with the context that it refers to in front.
+
+    It is a column of its own, or the user's message of a prompt.
+
+    Raises:
+        Unusable: There is none, it is no Unicode, or it needs an image.
+    """
+    if any(raw.get(name) is not None and raw[name] not in ("", [], {}) for name in _IMAGES):
+        raise Unusable("needs an image")
+    question = next((raw[name] for name in _QUESTION if _there(raw.get(name))), None)
+    if question is None and (message := search_r1_message(raw)):
+        question = message.rpartition(_BEFORE_QUESTION)[2]
+    elif question is None:
+        question = _user_message(raw.get("prompt"))
+    if not isinstance(question, str) or not question.strip():
+        raise Unusable("no question")
+    context = _unpacked(raw.get("context"))  # no text where it is the documents of HotpotQA
+    if isinstance(context, str) and context.strip():
+        question = f"{context.strip()}\n{question}"
+    if _IMAGE_MARK.search(question):
+        raise Unusable("needs an image")
+    if not is_text(question):
+        raise Unusable("broken text")
+    return question.strip()
+
+
+def answers_of(raw: Raw) -> list[str]:
+    """The answers as the source has them; "" for what is no text and no number.
+
+    Raises:
+        Unusable: There is none, or one is no Unicode.
+    """
+    found = next((raw[name] for name in _ANSWER if _there(raw.get(name))), None)
+    if found is None:
+        found = _mapping(raw.get("reward_model")).get("ground_truth")
+    found = _unpacked(found)
+    if isinstance(found, Mapping):
+        found = found.get("target")
+    values = found if isinstance(found, (list, tuple)) else [found]
+    answers = [_answer_text(value) for value in values]
+    if not any(answers):
+        raise Unusable("no answer")
+    if not all(map(is_text, filter(None, answers))):
+        raise Unusable("broken text")
+    return answers
+
+
+def all_are_wanted(raw: Raw) -> bool:
+    """Does the source say that several answers belong together (OlympiadBench)?"""
+    return raw.get("is_multiple_answer") in (True, "True", "true")
+
+
+def has_tolerance(raw: Raw) -> bool:
+    """Does the source allow a numerical error (OlympiadBench)?"""
+    return _there(raw.get("error"))
+
+
+def id_of(raw: Raw) -> str | None:
+    """The source's own name of a row, None without one."""
+    extra = _mapping(raw.get("extra_info"))
+    for value in (*(raw.get(name) for name in _ID), *(extra.get(name) for name in _EXTRA_ID)):
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        if is_text(value):
+            return str(value).strip()
+    return None
+
+
+def data_source_of(raw: Raw) -> str | None:
+    """The data set that a row says it comes from, None if it does not say."""
+    value = raw.get("data_source")
+    return value.strip() if isinstance(value, str) and is_text(value) else None
+
+
+def split_of(raw: Raw) -> str | None:
+    """The split that a row says it belongs to, in lower case, None if it does not say."""
+    value = _mapping(raw.get("extra_info")).get("split", raw.get("split"))
+    return value.strip().lower() if isinstance(value, str) else None
+
+
+def search_r1_message(raw: Raw) -> str | None:
+    """The question as Search-R1's published prompt asks it, None without such a prompt."""
+    message = _user_message(raw.get("prompt"))
+    is_one = isinstance(message, str) and message.startswith(_INSTRUCTION)
+    return str(message) if is_one else None
+
+
+def _there(value: object) -> bool:
+    return value is not None and value != "" and value != []
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    value = _unpacked(value)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _unpacked(value: object) -> object:
+    """A list of texts or objects, or an object, where a cell of a CSV file holds it as JSON."""
+    if not isinstance(value, str) or value[:1] not in ("[", "{"):
+        return value
+    try:
+        content = json.loads(value)
+    except (ValueError, RecursionError):
+        return value  # mathematics: [0, 1) or {1, 2}
+    if isinstance(content, list) and not all(isinstance(one, (str, dict)) for one in content):
+        return value  # an interval or a vector: [1, 2]
+    return content
+
+
+def _user_message(prompt: object) -> object:
+    """The last message of a user, or a prompt that is a text."""
+    prompt = _unpacked(prompt)
+    if isinstance(prompt, (list, tuple)):
+        said = [one for one in prompt if isinstance(one, Mapping) and one.get("role") == "user"]
+        return said[-1].get("content") if said else None
+    return prompt
+
+
+def _answer_text(value: object) -> str:
+    """A text as it is, a whole number without its point; "" for what is no answer."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, float) and isfinite(value):
+        return f"{value:.0f}" if value.is_integer() else str(value)
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""

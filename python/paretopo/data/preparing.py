@@ -1,0 +1,135 @@
+"""From published files to rows on disk, with a manifest: what `paretopo prepare` does."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from paretopo.data.loading import files_in, sha256_of
+from paretopo.data.rows import ELSEWHERE, Tally, usable_rows
+from paretopo.data.schema import DataError, RowWriter
+from paretopo.data.sources import SOURCES, Source
+from paretopo.data.training_set import Options, TrainingSet
+
+TRAIN, HELD_OUT, TEST, MANIFEST = "train.jsonl", "held_out.jsonl", "test.jsonl", "manifest.json"
+
+Manifest = dict[str, Any]
+
+
+def published_files(source: Source, place: Path) -> list[Path]:
+    """The files of a data set at a place: the place itself, or what a folder has of them.
+
+    Raises:
+        DataError: There is nothing, or several files could be meant.
+    """
+    if place.is_dir():
+        return files_in(place, (source.file, *source.alternatives))
+    if not place.is_file():
+        raise DataError(f"there is no file or folder {place}")
+    return [place]
+
+
+def prepared_benchmarks(out: Path) -> list[Path]:
+    """The benchmarks that have been prepared under a folder."""
+    paths = [out / source.name / TEST for source in SOURCES.values() if not source.training]
+    return [path for path in paths if path.exists()]
+
+
+def prepare(source: Source, files: Sequence[Path], out: Path, options: Options) -> Manifest:
+    """Write the rows of a data set, and a manifest beside them.
+
+    A training set becomes train.jsonl and held_out.jsonl, a benchmark test.jsonl, in the folder
+    `out / source.name`. The same files and options give the same bytes. Rows stream through: in
+    memory stay some 400 bytes a question.
+
+    Args:
+        source: What the files hold.
+        files: As published.
+        out: Folder of all data sets; no question of a prepared benchmark in it is trained on.
+        options: Of a training set; a benchmark is kept as it is.
+
+    Returns:
+        The manifest: files and outputs with checksums, options, counts of rows, warnings.
+
+    Raises:
+        DataError: A file cannot be read, or an output would be empty.
+        OSError: The outputs cannot be written.
+    """
+    tally = Tally()
+    excluded = [*prepared_benchmarks(out), *options.exclude] if source.training else []
+    training = TrainingSet(options, excluded, tally) if source.training else None
+    with ExitStack() as stack:
+        train_or_test, *held_out = (
+            stack.enter_context(RowWriter(out / source.name / name))
+            for name in ((TRAIN, HELD_OUT) if training else (TEST,))
+        )
+        for row in usable_rows(source, files, tally):
+            is_held_out = training.place(row) if training else False
+            if is_held_out is not None:
+                (held_out[0] if is_held_out else train_or_test).write(row)
+                tally.kept[row.datasource] += 1
+        writers = [train_or_test, *held_out]
+        for writer in writers:
+            if not writer.rows:
+                raise DataError(f"no rows for {writer.path}: {tally}")
+    manifest: Manifest = {
+        "name": source.name,
+        "title": source.title,
+        "published": {"address": source.address, "rows": source.rows, "sha256": source.sha256},
+        "files": [_file(path) for path in files],
+    }
+    if training:
+        manifest["options"] = {
+            "held_out": options.held_out,
+            "seed": options.seed,
+            "longest_prompt": options.longest_prompt,
+            "tokenizer": options.tokenizer,
+        }
+        manifest["excluded"] = [
+            _file(path) | {"removed": training.removed[path]} for path in excluded
+        ]
+    manifest |= {
+        "read": tally.read,
+        "dropped": _sorted(tally.dropped),
+        "kept": _sorted(tally.kept),
+        "notes": _sorted(tally.notes),
+        "outputs": [
+            _file(writer.path) | {"path": writer.path.name, "rows": writer.rows}
+            for writer in writers
+        ],
+        "warnings": _warnings(source, tally, excluded),
+    }
+    path = out / source.name / MANIFEST
+    path.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    return manifest
+
+
+def _warnings(source: Source, tally: Tally, excluded: Sequence[Path]) -> list[str]:
+    warnings = []
+    own = tally.read - tally.dropped[ELSEWHERE]
+    if not source.has(own):
+        about = "" if source.counted else "about "
+        warnings.append(
+            f"{own:,} rows of {source.title}, where {about}{source.rows:,} are published"
+        )
+    lost = tally.dropped.total() - tally.dropped[ELSEWHERE]
+    if lost and not source.training:
+        warnings.append(f"{lost:,} rows of a benchmark could not be used")
+    if source.training and not excluded:
+        warnings.append(
+            "no benchmark was kept out of the training set: prepare the benchmarks first, in the "
+            "same folder, or name them with --exclude"
+        )
+    return warnings
+
+
+def _file(path: Path) -> Manifest:
+    return {"path": str(path), "bytes": path.stat().st_size, "sha256": sha256_of(path)}
+
+
+def _sorted(counts: Counter[str]) -> dict[str, int]:
+    return {name: count for name, count in sorted(counts.items()) if count}

@@ -1,0 +1,129 @@
+"""Rows of a data set, made from what its published files hold."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tqdm import tqdm
+
+from paretopo.data import fields
+from paretopo.data.answers import alternative_answers, mathematical_answer
+from paretopo.data.fields import Unusable
+from paretopo.data.loading import Raw, read_raw
+from paretopo.data.schema import Row
+from paretopo.data.sources import SOURCES, Source
+from paretopo.tasks.math import torl_prompt
+from paretopo.tasks.multihop import search_r1_prompt
+
+ELSEWHERE = "of another data set"
+_TOLERANT = "graded exactly, though the source allows an error"
+_OTHER_WORDS = "asked in other words than published"
+
+_TESTS = {"test", "dev", "validation", "valid", "val", "eval"}
+_MATHEMATICS_TESTS = {
+    source.name for source in SOURCES.values() if not source.training and source.protocol == "torl"
+}
+
+
+@dataclass
+class Tally:
+    """What became of the rows of some files.
+
+    Attributes:
+        read: How many there were.
+        dropped: How many were left out, by reason.
+        kept: How many were written, by data set.
+        notes: How many were kept though there is something to know.
+    """
+
+    read: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    kept: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        dropped = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.most_common())
+        return f"{self.read:,} read, {self.kept.total():,} kept, dropped: {dropped or 'none'}"
+
+
+def usable_rows(source: Source, files: Sequence[Path], tally: Tally) -> Iterator[Row]:
+    """The rows that can be asked and graded, with unique ids, under a progress bar.
+
+    A row is called by its source's own id behind the name of its data set; without one, or where
+    it is taken, by the SHA-1 of its prompt.
+
+    Args:
+        source: What the files hold.
+        files: As published.
+        tally: Counts the rows.
+
+    Raises:
+        DataError: A file cannot be read.
+    """
+    taken: Counter[str] = Counter()
+    bar = tqdm(desc=source.name, total=source.rows, unit=" rows", leave=False, disable=None)
+    with bar:
+        for path in files:
+            for _, raw in read_raw(path, fields.COLUMNS):
+                bar.update()
+                tally.read += 1
+                try:
+                    yield _row(source, raw, taken, tally)
+                except Unusable as reason:
+                    tally.dropped[str(reason)] += 1
+
+
+def _row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Row:
+    datasource = _datasource(source, raw)
+    question = fields.question_of(raw)
+    answers = fields.answers_of(raw)
+    answer: str | tuple[str, ...]
+    if source.protocol == "torl":
+        prompt = torl_prompt(question)
+        answer = mathematical_answer(
+            answers, all_wanted=fields.all_are_wanted(raw), whole_numbers=source.whole_numbers
+        )
+        tally.notes[_TOLERANT] += fields.has_tolerance(raw)
+    else:
+        prompt = search_r1_prompt(question)
+        answer = alternative_answers(answers)
+        published = fields.search_r1_message(raw)
+        tally.notes[_OTHER_WORDS] += published is not None and published.strip() != prompt.strip()
+    name = _name(fields.id_of(raw), datasource, prompt, taken)
+    return Row(name, datasource, question, prompt, answer)
+
+
+def _datasource(source: Source, raw: Raw) -> str:
+    """The data set of a row that belongs here.
+
+    Raises:
+        Unusable: It does not.
+    """
+    said, split = fields.data_source_of(raw), fields.split_of(raw)
+    plain = "".join(filter(str.isalnum, said or "")).casefold()
+    if not source.training:
+        if said is not None and plain != source.name:
+            raise Unusable(ELSEWHERE)
+        if split == "train":
+            raise Unusable("of a training split")
+        return source.name
+    # ToRL's test file is AIME and MATH-500: never trained on, and never the held-out set.
+    if split in _TESTS or (source.protocol == "torl" and plain in _MATHEMATICS_TESTS):
+        raise Unusable("of a test split")
+    return source.name if said is None else said
+
+
+def _name(own: str | None, datasource: str, prompt: str, taken: Counter[str]) -> str:
+    by_text = hashlib.sha1(prompt.encode(), usedforsecurity=False).hexdigest()[:12]
+    name = f"{datasource}/{own or by_text}"
+    if name in taken:
+        name = f"{datasource}/{by_text}"
+    while name in taken:  # the same text again
+        taken[name] += 1
+        name = f"{datasource}/{by_text}#{taken[name]}"
+    taken[name] = 1
+    return name

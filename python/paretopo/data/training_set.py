@@ -1,0 +1,103 @@
+"""Which rows are trained on: none of a benchmark, none twice, none too long; and the held-out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from paretopo.data.rows import Tally
+from paretopo.data.schema import DataError, Row
+from paretopo.data.splitting import benchmark_questions, digest, is_held_out
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a training set is split and what it leaves out.
+
+    Attributes:
+        held_out: Share of the questions that are held out, above 0 and at most 0.5.
+        seed: Chooses which.
+        longest_prompt: Most characters of a prompt, or tokens if there is a tokenizer; None keeps
+            all.
+        tokenizer: Name or folder of a Hugging Face tokenizer.
+        exclude: Files whose questions are never trained on, beside the prepared benchmarks.
+
+    Raises:
+        DataError: A value out of its range, or a tokenizer without a longest prompt.
+    """
+
+    held_out: float = 0.01
+    seed: int = 0
+    longest_prompt: int | None = None
+    tokenizer: str | None = None
+    exclude: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.held_out <= 0.5:
+            raise DataError(f"--held-out must be above 0 and at most 0.5, got {self.held_out}")
+        if self.longest_prompt is not None and self.longest_prompt < 1:
+            raise DataError(f"--longest-prompt must be at least 1, got {self.longest_prompt}")
+        if self.tokenizer is not None and self.longest_prompt is None:
+            raise DataError("--tokenizer counts for --longest-prompt, which is not given")
+
+
+class TrainingSet:
+    """Decides row by row; remembers the questions it has seen, in some bytes each.
+
+    Args:
+        options: How.
+        excluded: Files whose questions are left out.
+        tally: Counts what is left out, by reason.
+
+    Attributes:
+        removed: Rows left out because a file has their question, by file.
+
+    Raises:
+        DataError: An excluded file, or the tokenizer, cannot be read.
+    """
+
+    def __init__(self, options: Options, excluded: Sequence[Path], tally: Tally) -> None:
+        self.removed: Counter[Path] = Counter()
+        self._options = options
+        self._tally = tally
+        self._benchmarks = benchmark_questions(excluded)
+        self._length = _length(options.tokenizer)
+        self._answers: dict[bytes, int] = {}
+
+    def place(self, row: Row) -> bool | None:
+        """True for held out, False for trained on, None for neither."""
+        question = digest(row.question)
+        if reason := self._against(row, question):
+            self._tally.dropped[reason] += 1
+            return None
+        self._answers[question] = hash(row.answers)
+        return is_held_out(question, self._options.held_out, self._options.seed)
+
+    def _against(self, row: Row, question: bytes) -> str | None:
+        """Why a row is left out, None if it is not."""
+        if question in self._benchmarks:
+            self.removed[self._benchmarks[question]] += 1
+            return "same question as a benchmark"
+        if question in self._answers:
+            same = self._answers[question] == hash(row.answers)
+            return "repeated question" if same else "repeated question, other answer"
+        longest = self._options.longest_prompt
+        if longest is not None and self._length(row.prompt) > longest:
+            return "prompt too long"
+        return None
+
+
+def _length(tokenizer: str | None) -> Callable[[str], int]:
+    """How long a prompt is, in tokens of a tokenizer or in characters."""
+    if tokenizer is None:
+        return len
+    from transformers import AutoTokenizer
+
+    try:
+        loaded = AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"--tokenizer {tokenizer} cannot be loaded: {reason}") from None
+    return lambda prompt: len(loaded(prompt, add_special_tokens=False)["input_ids"])

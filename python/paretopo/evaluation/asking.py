@@ -1,0 +1,146 @@
+r"""How a question is put to a model: its prompt and its episode, by tool.
+
+Where the tool is the one that the data were prepared for, the prompt is the row's own. The others
+are written here: chain of thought without a tool, and passages before the question (RAG).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from paretopo.data.schema import DataError, Row
+from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.protocols.episode import Episode
+from paretopo.protocols.search_r1 import Searches, SearchR1Episode, documents
+from paretopo.protocols.single import SingleTurn
+from paretopo.protocols.torl import RunsPrograms, TorlEpisode
+from paretopo.tasks.task import Prompt
+from paretopo.tools.search import Document
+
+Domain = Literal["mathematics", "questions"]
+
+_ANSWERED = ("</answer>",)
+_BOXED = "Reason step by step, and put your final answer within \\boxed{}.\n\n"
+_TAGGED = (
+    "Answer the question. Think first, between <think> and </think>. Then give the answer alone, "
+    "as short as possible, between <answer> and </answer>, for example <answer> Beijing </answer>."
+)
+_WITH_PASSAGES = " These passages were found for it:\n\n"
+
+
+class FindsPassages(Searches, Protocol):
+    """`SearchClient`, or anything else that also takes many queries at once."""
+
+    def search_all(self, queries: Sequence[str]) -> list[list[Document]]:
+        """The passages that fit each query best."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What is there to call; None for what is not."""
+
+    python: RunsPrograms | None = None
+    search: FindsPassages | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One rollout that is wanted.
+
+    Attributes:
+        row: The question.
+        prompt: A text to go on with, or a user's messages.
+        episode: Fresh.
+        seed: Fixes what is sampled.
+    """
+
+    row: Row
+    prompt: Prompt
+    episode: Episode
+    seed: int
+
+
+def domain(row: Row) -> Domain:
+    r"""What the row's own prompt asks for: a box, or answer tags.
+
+    Raises:
+        DataError: Neither, or both.
+
+    >>> domain(Row("1", "aime24", "6*7?", "Put it within \\boxed{}. 6*7?", "42"))
+    'mathematics'
+    """
+    boxed, tagged = "\\boxed{" in row.prompt, "</answer>" in row.prompt
+    if boxed == tagged:
+        raise DataError(
+            f"row {row.id!r}: its prompt must ask for either \\boxed{{}} or <answer> … </answer>, "
+            f"that says how it is graded; it asks for {'both' if boxed else 'neither'}"
+        )
+    return "mathematics" if boxed else "questions"
+
+
+def check_tool(row: Row, settings: EvaluationSettings) -> None:
+    """Refuse a tool that is not for such questions.
+
+    Raises:
+        DataError: Programs for questions, or a search for mathematics.
+    """
+    wanted = {"python": "mathematics", "search": "questions", "rag": "questions"}
+    if settings.tool in wanted and domain(row) != wanted[settings.tool]:
+        raise DataError(
+            f"row {row.id!r} of {row.datasource!r} is one of {domain(row)}: the tool "
+            f"{settings.tool!r} is for {wanted[settings.tool]}"
+        )
+
+
+def ask(
+    rows: Sequence[Row], seeds: Sequence[int], settings: EvaluationSettings, tools: Tools
+) -> list[Asked]:
+    """One rollout for each row; for "rag" this is where passages are looked up.
+
+    Raises:
+        ServerError: The search server is gone.
+    """
+    if settings.tool == "rag":
+        assert tools.search is not None
+        distinct = {row.question: row for row in rows}
+        found = dict(zip(distinct, tools.search.search_all(list(distinct)), strict=True))
+        return [
+            Asked(row, _with_passages(row, found[row.question]), SingleTurn(_ANSWERED, 1), seed)
+            for row, seed in zip(rows, seeds, strict=True)
+        ]
+    return [
+        Asked(row, _prompt(row, settings), _episode(row, settings, tools), seed)
+        for row, seed in zip(rows, seeds, strict=True)
+    ]
+
+
+def _prompt(row: Row, settings: EvaluationSettings) -> Prompt:
+    if settings.tool == "python":
+        return row.prompt  # the whole text
+    if settings.tool == "search":
+        return _user(row.prompt)
+    if domain(row) == "mathematics":
+        return _user(f"{_BOXED}{row.question}\n")
+    return _user(f"{_TAGGED} Question: {row.question}\n")
+
+
+def _episode(row: Row, settings: EvaluationSettings, tools: Tools) -> Episode:
+    if settings.tool == "python":
+        assert tools.python is not None
+        return TorlEpisode(tools.python, max_calls=settings.rounds)
+    if settings.tool == "search":
+        assert tools.search is not None
+        return SearchR1Episode(tools.search, max_turns=settings.rounds)
+    return SingleTurn(() if domain(row) == "mathematics" else _ANSWERED)
+
+
+def _with_passages(row: Row, found: Sequence[Document]) -> Prompt:
+    passages = documents(found)
+    return _user(f"{_TAGGED}{_WITH_PASSAGES}{passages}\nQuestion: {row.question}\n")
+
+
+def _user(text: str) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": text}]

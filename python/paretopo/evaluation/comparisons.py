@@ -1,0 +1,140 @@
+"""Which differences are more than chance."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from paretopo.evaluation.folder import Answered
+from paretopo.evaluation.published import Method, questions
+from paretopo.evaluation.results import Result, by_datasource, means
+from paretopo.evaluation.statistics import (
+    bootstrap_interval,
+    holm,
+    mcnemar_exact,
+    sign_flips,
+    two_proportions,
+)
+
+
+@dataclass(frozen=True)
+class Unpaired:
+    """One of our results against a row of the paper, which answered questions of its own.
+
+    Attributes:
+        em: Ours less the paper's, in percent points.
+        p: That both are equally often right.
+        holm: The same, accounting for all rows of the table.
+    """
+
+    datasource: str
+    ours: str
+    method: str
+    em: float
+    p: float
+    holm: float = math.nan
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Two of our evaluations on the questions that both answered.
+
+    Attributes:
+        questions: How many those are.
+        em: First less second, in percent points, with its 95 % interval.
+        em_p: That both are equally often right.
+        calls: First less second, with its interval and p-value.
+        em_holm: As `em_p`, accounting for all tests of the table; likewise `calls_holm`.
+    """
+
+    datasource: str
+    first: str
+    second: str
+    questions: int
+    em: float
+    em_interval: tuple[float, float]
+    em_p: float
+    calls: float
+    calls_interval: tuple[float, float]
+    calls_p: float
+    em_holm: float = math.nan
+    calls_holm: float = math.nan
+
+
+def unpaired(
+    measured: Mapping[str, Mapping[str, Result]], methods: Sequence[tuple[str, Method]]
+) -> list[Unpaired]:
+    """Every result of ours against every row of the paper on the same data set.
+
+    Several samples a question count as one answer that is partly right, which errs on the side of
+    chance.
+
+    Args:
+        measured: Our results by name and data set.
+        methods: Rows of the paper, each under the name it is shown by.
+    """
+    tests = []
+    for (ours, results), (name, method) in itertools.product(measured.items(), methods):
+        for datasource, result in results.items():
+            if datasource not in method.cells:
+                continue
+            printed, asked = method.cells[datasource].em, questions()[datasource]
+            p = two_proportions(
+                result.em * result.questions, result.questions, printed / 100 * asked, asked
+            )
+            tests.append(Unpaired(datasource, ours, name, 100 * result.em - printed, p))
+    adjusted = holm([test.p for test in tests])
+    return [replace(test, holm=p) for test, p in zip(tests, adjusted, strict=True)]
+
+
+def paired(answered: Mapping[str, Sequence[Answered]]) -> list[Paired]:
+    """Every two of our evaluations against each other.
+
+    Args:
+        answered: The questions of each evaluation, by its name.
+    """
+    tests = []
+    for (first, one), (second, other) in itertools.combinations(answered.items(), 2):
+        theirs = by_datasource(other)
+        for datasource, own in by_datasource(one).items():
+            both = _common(own, theirs.get(datasource, []))
+            if both:
+                tests.append(_paired(datasource, first, second, *zip(*both, strict=True)))
+    adjusted = holm([p for test in tests for p in (test.em_p, test.calls_p)])
+    return [
+        replace(test, em_holm=adjusted[2 * at], calls_holm=adjusted[2 * at + 1])
+        for at, test in enumerate(tests)
+    ]
+
+
+def _common(one: Sequence[Answered], other: Sequence[Answered]) -> list[tuple[Answered, Answered]]:
+    theirs = {answer.id: answer for answer in other}
+    return [(answer, theirs[answer.id]) for answer in one if answer.id in theirs]
+
+
+def _paired(
+    datasource: str,
+    first: str,
+    second: str,
+    one: Sequence[Answered],
+    other: Sequence[Answered],
+) -> Paired:
+    em = means(one, "solved") - means(other, "solved")
+    calls = means(one, "calls") - means(other, "calls")
+    single = all(len(answer.solved) == 1 for answer in (*one, *other))
+    em_p = mcnemar_exact(int((em > 0).sum()), int((em < 0).sum())) if single else sign_flips(em)
+    low, high = bootstrap_interval(em)
+    return Paired(
+        datasource,
+        first,
+        second,
+        len(one),
+        100 * float(em.mean()),
+        (100 * low, 100 * high),
+        em_p,
+        float(calls.mean()),
+        bootstrap_interval(calls),
+        sign_flips(calls),
+    )

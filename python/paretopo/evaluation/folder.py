@@ -1,0 +1,244 @@
+"""An evaluation's folder: what was asked for, every trajectory, the results.
+
+::
+
+    manifest.json       settings, data, versions, machine, command, start and end
+    trajectories.jsonl  one line per question: its responses, `paretopo show` reads them
+    results.json        the numbers, by data set
+    claim               held by the process that works here
+    report/             tables and pictures
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paretopo.config.keys import ConfigError
+from paretopo.data.schema import DataError, Row, read_rows
+from paretopo.evaluation.settings import EvaluationSettings, digest
+from paretopo.run import jsonl
+from paretopo.run.folder import Folder, now, replace_text
+from paretopo.run.surroundings import git_commit, machine, versions
+from paretopo.run.trajectories import Group
+
+TRAJECTORIES = "trajectories.jsonl"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What became of one question.
+
+    Attributes:
+        id: Its name.
+        datasource: Its data set.
+        solved: For each response, whether it was right.
+        calls: Tool executions of each.
+        tokens: Tokens that the model wrote in each.
+        truncated: Did it end for want of room?
+    """
+
+    id: str
+    datasource: str
+    solved: tuple[bool, ...]
+    calls: tuple[int, ...]
+    tokens: tuple[int, ...]
+    truncated: tuple[bool, ...]
+
+
+class EvaluationFolder(Folder):
+    """The folder of one evaluation; `start` makes it or goes on with it, `open` reads it."""
+
+    @classmethod
+    def start(
+        cls,
+        path: Path,
+        identity: Mapping[str, Any],
+        *,
+        name: str,
+        questions: int,
+        command: Sequence[str] | None = None,
+    ) -> EvaluationFolder:
+        """Make the folder, or take it up again where the same was asked for.
+
+        Args:
+            path: The folder.
+            identity: Settings and data: what the numbers depend on.
+            name: What the model is called in tables.
+            questions: How many there are to answer.
+            command: How the evaluation was started; the process's own by default.
+
+        Raises:
+            ConfigError: The folder holds something else; names the first difference.
+        """
+        if path.exists() and any(path.iterdir()):
+            folder = cls.open(path)
+            _check_same(path, folder.manifest["evaluation"], jsonl.plain(identity))
+            return folder
+        path.mkdir(parents=True, exist_ok=True)
+        folder = cls(path)
+        folder.update_manifest(
+            evaluation=dict(identity),
+            name=name,
+            questions=questions,
+            started=now(),
+            ended=None,
+            status="running",
+            command=shlex.join(sys.argv if command is None else command),
+            versions=versions(),
+            machine=machine(),
+            git=git_commit(),
+        )
+        return folder
+
+    @classmethod
+    def open(cls, path: str | Path) -> EvaluationFolder:
+        """The evaluation that is kept in a folder.
+
+        Raises:
+            ConfigError: It is none, or its manifest is broken.
+        """
+        folder = cls(Path(path))
+        if not isinstance(folder.manifest.get("evaluation"), dict):
+            raise ConfigError(
+                f"{path} is not the folder of an evaluation: its manifest.json names none"
+            )
+        return folder
+
+    def resumed(self) -> None:
+        """Note that the work goes on, if some was done."""
+        if not (self.path / TRAJECTORIES).exists():
+            return
+        entry = {"at": now(), "versions": versions()}
+        before = list(self.manifest.get("resumed", []))
+        self.update_manifest(resumed=[*before, entry], ended=None, status="running")
+
+    @property
+    def name(self) -> str:
+        """What the model is called in tables."""
+        return str(self.manifest.get("name", self.path.name))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings, as `EvaluationSettings.row` has them."""
+        return dict(self.manifest["evaluation"]["settings"])
+
+    def append(self, group: Group, tokens: Sequence[int]) -> None:
+        """Keep the responses to one question, whole.
+
+        Args:
+            group: The question and its rollouts.
+            tokens: How many the model wrote in each.
+        """
+        row = group.row() | {"response_tokens": list(tokens)}
+        jsonl.append(self.path / TRAJECTORIES, row)
+
+    def answered(self) -> Iterator[Answered]:
+        """The questions that were answered so far, in that order.
+
+        Raises:
+            ConfigError: A line is broken; names file and line.
+        """
+        for number, row in enumerate(jsonl.rows(self.path / TRAJECTORIES), start=1):
+            try:
+                rollouts = row["rollouts"]
+                yield Answered(
+                    str(row["id"]),
+                    str(row["kind"]),
+                    tuple(bool(one["solved"]) for one in rollouts),
+                    tuple(int(one["calls"]) for one in rollouts),
+                    tuple(int(count) for count in row["response_tokens"]),
+                    tuple(bool(one["truncated"]) for one in rollouts),
+                )
+            except (KeyError, TypeError, ValueError) as error:
+                raise ConfigError(
+                    f"{self.path / TRAJECTORIES} line {number} is no answered question: {error!r}"
+                ) from None
+
+    def write_results(self, results: Mapping[str, Any]) -> None:
+        """Write `results.json`, whole or not at all."""
+        text = json.dumps(jsonl.plain(results), indent=2) + "\n"
+        replace_text(self.path / "results.json", text)
+
+
+def is_evaluation(path: str | Path) -> bool:
+    """Is it the folder of an evaluation, rather than of a run?"""
+    manifest = Path(path) / "manifest.json"
+    if not manifest.is_file() or (Path(path) / "config.toml").exists():
+        return False
+    return "evaluation" in (jsonl.loaded(manifest.read_bytes()) or {})
+
+
+def load_data(files: Sequence[str | Path], limit: int) -> tuple[list[Row], list[dict[str, Any]]]:
+    """The questions of some files, and what identifies the files.
+
+    Args:
+        files: As `paretopo prepare` writes them.
+        limit: Questions of each, the first ones; 0 for all.
+
+    Raises:
+        DataError: A file has no such rows, or a question comes twice.
+    """
+    rows: list[Row] = []
+    described = []
+    taken: dict[tuple[str, str], str | Path] = {}
+    for file in files:
+        own = list(read_rows(file))
+        for row in own[: limit or None]:
+            key = (row.datasource, row.id)
+            if key in taken:
+                raise DataError(
+                    f"question {row.id!r} of {row.datasource!r} is in {taken[key]} and in {file}: "
+                    "give each question once"
+                )
+            taken[key] = file
+            rows.append(row)
+        checksum = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        described.append({"sha256": checksum, "rows": len(own)})
+    return rows, described
+
+
+def identity_of(
+    settings: EvaluationSettings, data: Sequence[Mapping[str, Any]], model: Path | None
+) -> dict[str, Any]:
+    """What an evaluation's numbers depend on.
+
+    Args:
+        settings: How is asked.
+        data: As `load_data` describes the files.
+        model: Folder of the weights, where they are in one: a model that was trained on meanwhile
+            is another one.
+    """
+    weights = None
+    if model is not None:
+        files = sorted(file for file in model.iterdir() if file.is_file())
+        seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+        weights = hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
+    return {"settings": settings.row(), "data": [dict(one) for one in data], "weights": weights}
+
+
+def default_path(out: Path, name: str, tool: str, identity: Mapping[str, Any]) -> Path:
+    """`OUT/NAME-TOOL-DIGEST`: other settings get another folder, the same ones the same."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model"
+    return out / f"{plain[:80]}-{tool}-{digest(dict(identity))}"
+
+
+def _check_same(path: Path, kept: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    if kept == asked:
+        return
+    before, after = kept.get("settings", {}), asked["settings"]
+    for name in after:
+        if before.get(name) != after[name]:
+            raise ConfigError(
+                f"{path} holds an evaluation with {name} = {before.get(name)!r}, this one has "
+                f"{after[name]!r}: give another --out"
+            )
+    what = "other data" if kept.get("data") != asked["data"] else "other weights of the model"
+    raise ConfigError(f"{path} holds an evaluation with {what}: give another --out")

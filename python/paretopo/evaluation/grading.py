@@ -1,0 +1,69 @@
+"""Is what a model wrote right? By the row: boxed mathematics, or an exact answer between tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from paretopo.data.schema import Row
+from paretopo.evaluation.asking import domain
+from paretopo.rewards.mathematics import MathGrader
+from paretopo.tasks.multihop import exact_answer
+
+
+class Grader:
+    r"""Grades responses.
+
+    Args:
+        rows: What will be asked; where mathematics is among it, its workers are started.
+        workers: Comparisons of mathematics at a time.
+        isolation: Of these workers, as for `MathGrader`.
+
+    Raises:
+        SandboxError: Mathematics is to be compared, and bubblewrap is missing.
+
+    >>> row = Row("1", "nq", "Where?", "Answer within <answer> … </answer>. Where?", ("Oslo",))
+    >>> with Grader([row]) as grader:
+    ...     grader.grade_all([row], ["<answer> oslo </answer>"])
+    [True]
+    """
+
+    def __init__(
+        self,
+        rows: Iterable[Row],
+        *,
+        workers: int = 2,
+        isolation: Literal["bubblewrap", "process"] = "bubblewrap",
+    ) -> None:
+        self._mathematics: MathGrader | None = None
+        if any(domain(row) == "mathematics" for row in rows):
+            self._mathematics = MathGrader(workers=workers, isolation=isolation)
+
+    def grade_all(self, rows: Sequence[Row], written: Sequence[str]) -> list[bool]:
+        """Is each response right?
+
+        Args:
+            rows: What was asked.
+            written: What the model itself wrote, observations left out.
+        """
+        solved = [False] * len(rows)
+        pairs: list[tuple[int, str, str]] = []
+        for at, (row, text) in enumerate(zip(rows, written, strict=True)):
+            if domain(row) == "questions":
+                solved[at] = exact_answer(text, row.answers) == 1.0
+            else:
+                pairs += [(at, text, answer) for answer in row.answers]
+        if pairs:
+            assert self._mathematics is not None
+            places, texts, answers = zip(*pairs, strict=True)
+            grades = self._mathematics.grade_all(texts, answers)
+            for at, grade in zip(places, grades, strict=True):
+                solved[at] |= grade == 1.0
+        return solved
+
+    def __enter__(self) -> Grader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._mathematics is not None:
+            self._mathematics.close()

@@ -1,0 +1,260 @@
+"""The report on evaluations: the paper's tables with our rows, tests, fronts, a picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from paretopo.config.keys import ConfigError
+from paretopo.evaluation import published
+from paretopo.evaluation.comparisons import paired, unpaired
+from paretopo.evaluation.figures import draw_points
+from paretopo.evaluation.folder import Answered, EvaluationFolder
+from paretopo.evaluation.fronts import Panel, front, panels
+from paretopo.evaluation.published import Method, Table
+from paretopo.evaluation.results import Result, by_datasource, result_of
+from paretopo.evaluation.tables import (
+    datasources,
+    interval,
+    markdown,
+    p_value,
+    paper_table,
+    results_table,
+)
+
+SIZES = ("1.5B", "3B", "7B")
+Beside = Literal["auto", "all", "none", "1.5B", "3B", "7B"]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation, read."""
+
+    folder: EvaluationFolder
+    answered: tuple[Answered, ...]
+    results: dict[str, Result]
+
+    @property
+    def has_tool(self) -> bool:
+        """Were tools called?"""
+        return bool(self.folder.settings.get("tool") != "none")
+
+
+def write_report(
+    folders: Sequence[EvaluationFolder], out: Path | None = None, beside: Beside = "auto"
+) -> tuple[Path, list[str]]:
+    """Write `report.md` and `points.png`.
+
+    Args:
+        folders: At least one evaluation.
+        out: The folder to write to; by default `report/` of a single evaluation, and `comparison/`
+            beside the first of several.
+        beside: The paper's rows that are shown: of a size of base model, of "all" or "none";
+            "auto" takes the sizes that the models' names say, else all.
+
+    Returns:
+        The path of `report.md`, and its lines.
+
+    Raises:
+        ConfigError: No evaluation, one twice, or one without an answer or with broken records.
+    """
+    evaluations = _read(folders)
+    if out is None:
+        first = folders[0].path.resolve()
+        out = first / "report" if len(folders) == 1 else first.parent / "comparison"
+    sizes = _sizes(list(evaluations), beside)
+    measured = {name: one.results for name, one in evaluations.items()}
+    rows = {name: (one.has_tool, one.results) for name, one in evaluations.items()}
+    shown = _shown(measured, sizes)
+    lines = ["# Evaluation", "", *_origins(evaluations), ""]
+    for table, blocks in shown:
+        lines += [f"## {table.title}, as in table {table.number}", ""]
+        lines += [*paper_table(table, blocks, rows), ""]
+        lines += [*_notes(table, measured), ""]
+    lines += ["## Everything measured", "", *results_table(measured), "", _INTERVALS, ""]
+    lines += _against_the_paper(measured, shown, beside)
+    lines += _against_each_other(evaluations)
+    seen = list(panels(rows, shown))
+    lines += _dominance(seen)
+    lines += ["![EM against tool calls](points.png)", ""]
+    out.mkdir(parents=True, exist_ok=True)
+    draw_points(seen, out / "points.png")
+    path = out / "report.md"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path, lines
+
+
+_INTERVALS = (
+    "In brackets: 95 % intervals; of EM Wilson's, of the rest by drawing questions again. "
+    "Right / call: right responses per tool call."
+)
+
+
+def _read(folders: Sequence[EvaluationFolder]) -> dict[str, Evaluation]:
+    """The evaluations by a short name that tells them apart."""
+    if not folders:
+        raise ConfigError("a report needs at least one evaluation")
+    paths = [folder.path.resolve() for folder in folders]
+    tools = [f"{folder.name}, {folder.settings.get('tool')}" for folder in folders]
+    evaluations = {}
+    for folder, path, tool in zip(folders, paths, tools, strict=True):
+        if paths.count(path) > 1:
+            raise ConfigError(f"a report needs different evaluations, got {path} twice")
+        answered = tuple(folder.answered())
+        if not answered:
+            raise ConfigError(f"{folder.path} has no answers yet: there is nothing to report")
+        name = folder.name
+        if sum(other.name == name for other in folders) > 1:
+            name = tool if tools.count(tool) == 1 else f"{tool} ({path.name})"
+        if name in evaluations:
+            name = str(path)
+        results = {key: result_of(key, own) for key, own in by_datasource(answered).items()}
+        evaluations[name] = Evaluation(folder, answered, results)
+    return evaluations
+
+
+def _sizes(names: Sequence[str], beside: Beside) -> Sequence[str]:
+    if beside == "none":
+        return ()
+    if beside in SIZES:
+        return (beside,)
+    told = [size for size in map(published.size_of, names) if size is not None]
+    return SIZES if beside == "all" or not told else told
+
+
+def _shown(
+    measured: Mapping[str, Mapping[str, Result]], sizes: Sequence[str]
+) -> list[tuple[Table, dict[str, tuple[Method, ...]]]]:
+    """The tables that we have a column of, with the blocks beside it."""
+    ours = set(datasources(measured.values()))
+    return [
+        (table, published.blocks_of(table, sizes))
+        for table in published.tables()
+        if ours & set(table.columns)
+    ]
+
+
+def _origins(evaluations: Mapping[str, Evaluation]) -> list[str]:
+    lines = [f"Rows as printed: {published.source()}. Rows measured here:", ""]
+    for name, one in evaluations.items():
+        settings, manifest = one.folder.settings, one.folder.manifest
+        greedy = settings["temperature"] == 0
+        sampled = (
+            "greedy"
+            if greedy
+            else (f"temperature {settings['temperature']:g}, {settings['samples']} samples")
+        )
+        done = f"{len(one.answered)} of {manifest.get('questions')} questions"
+        lines.append(
+            f"* **{name}**: `{settings['model']}`, tool {settings['tool']}, at most "
+            f"{settings['max_calls']} calls and {settings['max_tokens']} tokens, {sampled}, "
+            f"{settings['engine']}; {done}, {manifest.get('status')}; `{one.folder.path.name}`"
+        )
+    return lines
+
+
+def _notes(table: Table, measured: Mapping[str, Mapping[str, Result]]) -> list[str]:
+    notes = []
+    for datasource, heading in table.columns.items():
+        whole = published.questions()[datasource]
+        for name, results in measured.items():
+            if datasource in results and results[datasource].questions != whole:
+                notes.append(f"{heading}: {name} has {results[datasource].questions} of {whole}")
+    notes = [f"Not all questions: {'; '.join(notes)}."] if notes else []
+    if "nq" in datasources(measured.values()) and "nq" in table.columns:
+        notes.append("For NQ the paper says 7,830 questions; the file it uses has 3,610.")
+    return notes
+
+
+def _against_the_paper(
+    measured: Mapping[str, Mapping[str, Result]],
+    shown: Sequence[tuple[Table, Mapping[str, Sequence[Method]]]],
+    beside: Beside,
+) -> list[str]:
+    methods = [
+        (f"{method.name} ({block})", method)
+        for _, blocks in shown
+        for block, rows in blocks.items()
+        for method in rows
+    ]
+    if not methods:
+        return []
+    title = ["## Against the paper's rows", ""]
+    if beside == "auto" and not any(map(published.size_of, measured)):
+        return [
+            *title,
+            "No tests: no name of a model says the size of its base model. `--beside 7B`, for one, "
+            "says it.",
+            "",
+        ]
+    tests = unpaired(measured, methods)
+    rows = [
+        [one.datasource, one.ours, one.method, f"{one.em:+.1f}", p_value(one.p), p_value(one.holm)]
+        for one in tests
+    ]
+    header = ["data set", "here", "as printed", "EM difference", "p", "p (Holm)"]
+    return [
+        *title,
+        *markdown(header, rows, words=3),
+        "",
+        "Two-proportion test (Fisher's where a count is small), unpaired: the paper's answers are "
+        f"not published. Holm's correction for {len(tests)} tests.",
+        "",
+    ]
+
+
+def _against_each_other(evaluations: Mapping[str, Evaluation]) -> list[str]:
+    tests = paired({name: one.answered for name, one in evaluations.items()})
+    if not tests:
+        return []
+    rows = [
+        [
+            one.datasource,
+            one.first,
+            one.second,
+            str(one.questions),
+            f"{one.em:+.1f} {interval(one.em_interval, 1, 1)}",
+            p_value(one.em_p),
+            p_value(one.em_holm),
+            f"{one.calls:+.2f} {interval(one.calls_interval, 1, 2)}",
+            p_value(one.calls_p),
+            p_value(one.calls_holm),
+        ]
+        for one in tests
+    ]
+    header = ["data set", "first", "second", "questions", "EM, first - second", "p", "p (Holm)"]
+    header += ["calls, first - second", "p", "p (Holm)"]
+    return [
+        "## Against each other, question by question",
+        "",
+        *markdown(header, rows, words=3),
+        "",
+        "EM: McNemar's exact test (with several samples random signs); calls: random signs. "
+        f"Holm's correction for {2 * len(tests)} tests.",
+        "",
+    ]
+
+
+def _dominance(seen: Sequence[Panel]) -> list[str]:
+    rows = []
+    for panel in seen:
+        one = front(panel)
+        if one is not None:
+            printed = "" if math.isnan(one.printed) else f"{one.printed:.2f}"
+            volume, reference = f"{one.hypervolume:.2f}", f"{one.reference:g} calls"
+            rows.append([panel.title, ", ".join(one.best), volume, printed, reference])
+    if not rows:
+        return []
+    header = ["data set", "nobody dominates", "hypervolume", "of the printed rows", "reference"]
+    return [
+        "## Dominance",
+        "",
+        *markdown(header, rows, words=2),
+        "",
+        "Higher EM and fewer calls are better; methods without a tool are left out. Hypervolume in "
+        "percent points x calls, from EM 0 and the calls of the reference.",
+        "",
+    ]

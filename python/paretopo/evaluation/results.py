@@ -1,0 +1,98 @@
+"""What an evaluation found, data set by data set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paretopo.evaluation.folder import Answered, EvaluationFolder
+from paretopo.evaluation.statistics import bootstrap_interval, wilson_interval
+
+
+@dataclass(frozen=True)
+class Result:
+    """One model on one data set; intervals are of 95 %.
+
+    Attributes:
+        datasource: The data set.
+        questions: How many were answered.
+        samples: Responses to each.
+        em: Share of right responses, 0 to 1.
+        em_interval: Wilson's, of as many answers as there are questions; so with several samples
+            it is too wide rather than too narrow.
+        calls: Tool executions of a response, on average.
+        calls_interval: By drawing questions again.
+        productivity: Right responses per tool execution; NaN without any.
+        productivity_interval: By drawing questions again.
+        response_tokens: Tokens that the model wrote in a response, on average.
+        truncated: Share of responses that ended for want of room.
+
+    Productivity is from Wang et al. (2025), "OTC", arXiv 2504.14870.
+    """
+
+    datasource: str
+    questions: int
+    samples: int
+    em: float
+    em_interval: tuple[float, float]
+    calls: float
+    calls_interval: tuple[float, float]
+    productivity: float
+    productivity_interval: tuple[float, float]
+    response_tokens: float
+    truncated: float
+
+    def row(self) -> dict[str, Any]:
+        """As JSON's own types."""
+        return asdict(self)
+
+
+def result_of(datasource: str, answered: Sequence[Answered]) -> Result:
+    """The numbers of one data set.
+
+    Args:
+        datasource: Its name.
+        answered: At least one question.
+
+    >>> result_of("nq", [Answered("1", "nq", (True,), (2,), (90,), (False,))]).productivity
+    0.5
+    """
+    em, calls = means(answered, "solved"), means(answered, "calls")
+    samples = max(len(one.solved) for one in answered)
+    called = bool(calls.sum() > 0)
+    return Result(
+        datasource=datasource,
+        questions=len(answered),
+        samples=samples,
+        em=float(em.mean()),
+        em_interval=wilson_interval(float(em.sum()), len(em)),
+        calls=float(calls.mean()),
+        calls_interval=bootstrap_interval(calls),
+        productivity=float(em.sum() / calls.sum()) if called else math.nan,
+        productivity_interval=bootstrap_interval(em, calls) if called else (math.nan, math.nan),
+        response_tokens=float(means(answered, "tokens").mean()),
+        truncated=float(means(answered, "truncated").mean()),
+    )
+
+
+def results_of(folder: EvaluationFolder) -> dict[str, Result]:
+    """The numbers of each data set so far, in the order of their first questions."""
+    return {name: result_of(name, own) for name, own in by_datasource(folder.answered()).items()}
+
+
+def by_datasource(answered: Iterable[Answered]) -> dict[str, list[Answered]]:
+    """The questions of each data set."""
+    split: dict[str, list[Answered]] = {}
+    for one in answered:
+        split.setdefault(one.datasource, []).append(one)
+    return split
+
+
+def means(answered: Sequence[Answered], name: str) -> NDArray[np.float64]:
+    """(questions,) the mean of a measure over each question's samples."""
+    return np.array([np.mean(getattr(one, name)) for one in answered], np.float64)

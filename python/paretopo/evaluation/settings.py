@@ -1,0 +1,118 @@
+"""What an evaluation is asked for; the part of it that its numbers depend on."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from paretopo.config.keys import ConfigError
+
+Tool = Literal["none", "python", "search", "rag"]
+Engine = Literal["transformers", "vllm"]
+
+TOOLS: tuple[Tool, ...] = get_args(Tool)
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+
+_CALLS: dict[str, int] = {"none": 0, "python": 3, "search": 4, "rag": 1}
+_TOKENS: dict[str, int] = {"none": 3072, "python": 3072, "search": 4096, "rag": 3072}
+
+
+@dataclass(frozen=True)
+class EvaluationSettings:
+    """How questions are put to a model.
+
+    Attributes:
+        model: Folder or Hub name.
+        tool: "none", "python" (ToRL's protocol), "search" (Search-R1's), or "rag": what one search
+            for the question finds stands before it.
+        engine: What generates.
+        max_calls: Rounds with the tool; None takes 3 for python, 4 for search.
+        max_tokens: Longest response, observations included; None takes 4096 for search, else 3072.
+        temperature: 0 decodes greedily.
+        top_p: Share of the probability that is sampled from.
+        samples: Responses to each question.
+        topk: Passages of a search.
+        limit: Questions of each data file, the first ones; 0 for all.
+        chat_template: Do messages go through the model's chat template?
+        seed: Fixes what is sampled.
+
+    >>> EvaluationSettings("runs/A/model", tool="python").max_calls
+    3
+    """
+
+    model: str
+    tool: Tool = "none"
+    engine: Engine = "transformers"
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    temperature: float = 0.0
+    top_p: float = 1.0
+    samples: int = 1
+    topk: int = 3
+    limit: int = 0
+    chat_template: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("tool", self.tool, TOOLS), ("engine", self.engine, ENGINES)):
+            if value not in known:
+                raise ConfigError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+        if self.max_calls is None:
+            object.__setattr__(self, "max_calls", _CALLS[self.tool])
+        elif self.tool in ("none", "rag") and self.max_calls != _CALLS[self.tool]:
+            raise ConfigError(
+                f"max_calls is for the tools python and search, got {self.max_calls} "
+                f"for {self.tool}"
+            )
+        if self.max_tokens is None:
+            object.__setattr__(self, "max_tokens", _TOKENS[self.tool])
+        for name, low in (
+            ("max_calls", 0),
+            ("max_tokens", 1),
+            ("samples", 1),
+            ("topk", 1),
+            ("limit", 0),
+            ("seed", 0),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < low:
+                raise ConfigError(f"{name} must be an integer of at least {low}, got {value!r}")
+        if not 0 <= self.temperature < math.inf:
+            raise ConfigError(f"temperature must be a number from 0, got {self.temperature!r}")
+        if not 0 < self.top_p <= 1:
+            raise ConfigError(f"top_p must be above 0 and at most 1, got {self.top_p!r}")
+        if self.temperature == 0 and self.samples > 1:
+            raise ConfigError(
+                f"samples is {self.samples}, but with temperature 0 all of them are alike: give a "
+                "temperature above 0"
+            )
+
+    @property
+    def rounds(self) -> int:
+        """`max_calls`, filled in."""
+        assert self.max_calls is not None
+        return self.max_calls
+
+    @property
+    def room(self) -> int:
+        """`max_tokens`, filled in."""
+        assert self.max_tokens is not None
+        return self.max_tokens
+
+    def row(self) -> dict[str, Any]:
+        """The settings as JSON's own types."""
+        return dataclasses.asdict(self)
+
+
+def digest(identity: dict[str, Any]) -> str:
+    """A short name of what an evaluation's numbers depend on.
+
+    >>> digest({"tool": "none"})
+    '81237fb4'
+    """
+    text = json.dumps(identity, sort_keys=True).encode()
+    return hashlib.sha256(text).hexdigest()[:8]

@@ -1,0 +1,147 @@
+"""Results as tables: in the layout of the paper's tables 1 and 2, and with everything measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from paretopo.evaluation.published import Method, Table
+from paretopo.evaluation.results import Result
+
+Results = Mapping[str, Result]  # by data set
+_NO_TOOL = "/"  # as the paper prints it
+
+
+def paper_table(
+    table: Table,
+    blocks: Mapping[str, Sequence[Method]],
+    measured: Mapping[str, tuple[bool, Results]],
+) -> list[str]:
+    """One of the paper's tables with our rows below its own.
+
+    Args:
+        table: Its columns.
+        blocks: Which of the paper's rows are shown, by base model.
+        measured: For each row of ours, whether it has a tool, and its results.
+    """
+    header, width = ["Model", "Tool"], len(table.columns)
+    for heading in table.columns.values():
+        header += [f"{heading} EM", "#Tool"]
+    rows = []
+    for block, methods in blocks.items():
+        rows.append([f"*{block}, as printed*", *[""] * (1 + 2 * width)])
+        rows += [_printed(method, table) for method in methods]
+    rows.append(["*measured here*", *[""] * (1 + 2 * width)])
+    for name, (has_tool, results) in measured.items():
+        cells: list[str] = []
+        for datasource in table.columns:
+            cells += _measured(results.get(datasource), has_tool)
+        rows.append([name, "yes" if has_tool else "no", *cells])
+    return markdown(header, rows, words=2)
+
+
+def results_table(evaluations: Mapping[str, Results]) -> list[str]:
+    """Everything that was measured, a row for each evaluation and data set."""
+    header = ["data set", "model", "questions", "EM (%)", "#Tool", "right / call", "tokens"]
+    header += ["truncated (%)"]
+    rows = []
+    for datasource in datasources(evaluations.values()):
+        for name, results in evaluations.items():
+            if datasource not in results:
+                continue
+            one = results[datasource]
+            asked = f"{one.questions}" if one.samples == 1 else f"{one.questions} x {one.samples}"
+            rows.append(
+                [
+                    datasource,
+                    name,
+                    asked,
+                    _with_interval(100 * one.em, one.em_interval, 100, 1),
+                    _with_interval(one.calls, one.calls_interval, 1, 2),
+                    _with_interval(one.productivity, one.productivity_interval, 1, 2),
+                    f"{one.response_tokens:.0f}",
+                    f"{100 * one.truncated:.1f}",
+                ]
+            )
+    return markdown(header, rows, words=2)
+
+
+def datasources(results: Iterable[Results]) -> list[str]:
+    """All data sets of some results, in the order in which they come up."""
+    names: dict[str, None] = {}
+    for one in results:
+        names.update(dict.fromkeys(one))
+    return list(names)
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> list[str]:
+    """A table whose source reads well, too: columns of words to the left, of numbers to the right.
+
+    Args:
+        header: Of each column.
+        rows: As many cells each.
+        words: Columns of words; the rest are numbers.
+
+    >>> print("\\n".join(markdown(["model", "EM"], [["a|b", "9.5"]])))
+    | model |  EM |
+    |-------|----:|
+    | a\\|b  | 9.5 |
+    """
+    table = [[_cell(text) for text in row] for row in (header, *rows)]
+    widths = [max(3, *(len(row[at]) for row in table)) for at in range(len(header))]
+    lines = [
+        "| "
+        + " | ".join(
+            text.ljust(width) if at < words else text.rjust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        + " |"
+        for row in table
+    ]
+    rule = "".join(
+        "|" + "-" * (width + 2 if at < words else width + 1) + ("" if at < words else ":")
+        for at, width in enumerate(widths)
+    )
+    return [lines[0], rule + "|", *lines[1:]]
+
+
+def p_value(p: float) -> str:
+    """A p-value as it is printed.
+
+    >>> p_value(0.0412), p_value(1e-9)
+    ('.041', '<.001')
+    """
+    return "<.001" if p < 0.001 else "1" if p > 0.9995 else f"{p:.3f}".lstrip("0")
+
+
+def interval(ends: tuple[float, float], unit: float, decimals: int) -> str:
+    """An interval in brackets, "" where there is none."""
+    if any(map(math.isnan, ends)):
+        return ""
+    low, high = ends
+    return f"[{unit * low:.{decimals}f}, {unit * high:.{decimals}f}]"
+
+
+def _with_interval(value: float, ends: tuple[float, float], unit: float, decimals: int) -> str:
+    if math.isnan(value):
+        return _NO_TOOL
+    return f"{value:.{decimals}f} {interval(ends, unit, decimals)}".rstrip()
+
+
+def _printed(method: Method, table: Table) -> list[str]:
+    cells = []
+    for datasource in table.columns:
+        one = method.cells[datasource]
+        cells += [f"{one.em:.1f}", _NO_TOOL if one.calls is None else f"{one.calls:.1f}"]
+    return [method.name, "yes" if method.has_tool else "no", *cells]
+
+
+def _measured(result: Result | None, has_tool: bool) -> list[str]:
+    if result is None:
+        return ["", ""]
+    return [f"{100 * result.em:.1f}", f"{result.calls:.1f}" if has_tool else _NO_TOOL]
+
+
+def _cell(text: str) -> str:
+    """Text that cannot break out of its cell."""
+    return " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,1 @@
+"""A run on disk: its folder, records, rollouts, report and viewer."""

@@ -1,0 +1,105 @@
+"""Records as lines of JSON, each an object that says its step.
+
+Lines are appended whole, so that a killed process leaves at most one torn last line, which is
+dropped when the file is next read or appended to.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from paretopo.config.keys import ConfigError
+
+Row: TypeAlias = dict[str, Any]
+
+
+def append(path: Path, row: Mapping[str, Any]) -> None:
+    """Add a line; NumPy and torch values become plain ones, NaN and infinity null.
+
+    Raises:
+        ValueError: the row does not say its step.
+    """
+    if "step" not in row:
+        raise ValueError(f"a row of {path.name} must say its step, got keys {sorted(row)}")
+    line = (json.dumps(plain(row)) + "\n").encode()
+    _drop_torn_line(path)
+    # One write to a file opened for appending: a row is there whole or is the torn last line.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        os.write(descriptor, line)
+    finally:
+        os.close(descriptor)
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """The whole lines of a file, one at a time; none where there is no file.
+
+    Raises:
+        ConfigError: a line is no object with a step; names file and line.
+    """
+    for _, row in _lines(path):
+        yield row
+
+
+def truncate_after(path: Path, step: int) -> None:
+    """Drop the rows after a step; the file is replaced whole, never half written."""
+    if not path.exists():
+        return
+    beside = path.with_name(path.name + ".new")
+    with beside.open("wb") as kept:
+        kept.writelines(line for line, row in _lines(path) if row["step"] <= step)
+    beside.replace(path)
+
+
+def plain(value: Any) -> Any:
+    """JSON's own types: NumPy and torch scalars and arrays unpacked, NaN and infinity as null."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def loaded(text: bytes) -> Row | None:
+    """A JSON object, None where the text is something else."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _lines(path: Path) -> Iterator[tuple[bytes, Row]]:
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return  # torn
+            row = loaded(line)
+            if row is None or not isinstance(row.get("step"), int):
+                raise ConfigError(
+                    f"{path} line {number} is not a record with a step: {line[:80]!r}"
+                )
+            yield line, row
+
+
+def _drop_torn_line(path: Path) -> None:
+    """Cut what follows the last line end, or the next row would be glued to it."""
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    with path.open("rb+") as file:
+        file.seek(-1, os.SEEK_END)
+        if file.read(1) == b"\n":
+            return
+        content = path.read_bytes()
+        file.truncate(content.rfind(b"\n") + 1)

@@ -1,0 +1,83 @@
+"""Which groups are shown, and in which order their rollouts."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from paretopo.run.trajectories import Group, Rollout
+
+Only: TypeAlias = Literal["wrong", "right", "held-out", "training"]
+Sort: TypeAlias = Literal["advantage", "calls", "step"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What somebody wants to see.
+
+    Attributes:
+        step: The groups of this step; None for all.
+        group: The groups of this prompt, by its id; None for all.
+        only: Groups with a wrong or a right rollout, and those rollouts of them; or held-out
+            questions, or training prompts. None for all.
+        sort: Rollouts by advantage, largest first; by calls, fewest first; or as the step sampled
+            them.
+        most: At most so many groups, the newest.
+
+    >>> right, wrong = Rollout((), solved=True, calls=0), Rollout((), solved=False, calls=2)
+    >>> mixed = Group("q", "why?", "42", (wrong, right), step=3)
+    >>> [group.step for group in Selection(only="right").of([mixed])[0]]
+    [3]
+    >>> [number for number, _ in Selection(sort="calls").rollouts(mixed)]
+    [2, 1]
+    """
+
+    step: int | None = None
+    group: str | None = None
+    only: Only | None = None
+    sort: Sort = "advantage"
+    most: int = 200
+
+    def of(self, groups: Iterable[Group]) -> tuple[list[Group], int]:
+        """The newest that are wanted, oldest first; and how many are wanted in all."""
+        newest: deque[Group] = deque(maxlen=self.most)
+        wanted = 0
+        for group in groups:
+            if self._wants(group):
+                newest.append(group)
+                wanted += 1
+        return list(newest), wanted
+
+    def rollouts(self, group: Group) -> list[tuple[int, Rollout]]:
+        """The wanted rollouts of a group, each with its number, from 1."""
+        numbered = [
+            (number, one)
+            for number, one in enumerate(group.rollouts, start=1)
+            if self._wants_rollout(one)
+        ]
+        if self.sort == "calls":
+            numbered.sort(key=lambda pair: pair[1].calls)
+        elif self.sort == "advantage":
+            numbered.sort(key=lambda pair: -_advantage(pair[1]))
+        return numbered
+
+    def _wants(self, group: Group) -> bool:
+        if self.step is not None and group.step != self.step:
+            return False
+        if self.group is not None and group.id != self.group:
+            return False
+        if self.only in ("held-out", "training"):
+            return group.held_out == (self.only == "held-out")
+        return self.only is None or any(self._wants_rollout(one) for one in group.rollouts)
+
+    def _wants_rollout(self, rollout: Rollout) -> bool:
+        if self.only in ("wrong", "right"):
+            return rollout.solved == (self.only == "right")
+        return True
+
+
+def _advantage(rollout: Rollout) -> float:
+    return -math.inf if rollout.advantage is None else rollout.advantage

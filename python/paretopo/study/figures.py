@@ -1,0 +1,131 @@
+"""Pictures of a study: the methods at a glance, where they end, how they get there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paretopo.run.figures import COLOURS, canvas, save
+from paretopo.study.analysis import Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MARKERS = "osD^vPX"
+_SHOWN = ("paper", "accuracy_only", "grpo", "otc_grpo", "mo_grpo", "gdpo")  # beside ours
+
+
+def draw(results: Results, out: Path) -> list[str]:
+    """Write all pictures; returns their names."""
+    pictures = []
+    if results.tables:
+        draw_overview(results, out / "overview.png")
+        pictures.append("overview.png")
+    draw_ends(results, out / "fronts.png")
+    draw_dynamics(results, out / "dynamics.png")
+    return [*pictures, "fronts.png", "dynamics.png"]
+
+
+def draw_overview(results: Results, path: Path) -> None:
+    """Hypervolume of every method on every table, the best worst case on top."""
+    methods = sorted(results.plan.study.methods, key=lambda method: -results.worst(method).mean())
+    columns = [*results.tables, "worst"]
+    share = np.full((len(methods), len(columns)), np.nan)
+    for row, method in enumerate(methods):
+        for column, task in enumerate(results.tables):
+            if method in results.methods(task):
+                share[row, column] = 100 * results.at_end(task, method, "hypervolume").mean()
+        share[row, -1] = 100 * results.worst(method).mean()
+    figure, (axes,) = canvas(1, 1, (2.6 + 0.85 * len(columns), 1.4 + 0.27 * len(methods)))
+    axes.imshow(share, cmap="viridis", vmin=0, vmax=100, aspect="auto")
+    axes.grid(visible=False)
+    for (row, column), value in np.ndenumerate(share):
+        told = "—" if np.isnan(value) else f"{value:.0f}" if value < 99.95 else "100"
+        dark = np.isnan(value) or value > 60
+        axes.text(column, row, told, ha="center", va="center", fontsize=8.5,
+                  color="black" if dark else "white")  # fmt: skip
+    axes.axvline(len(columns) - 1.5, color="white", linewidth=4)
+    axes.set_xticks(
+        range(len(columns)), [name.replace("_", " ") for name in columns], rotation=30, ha="right"
+    )
+    axes.set_yticks(range(len(methods)), methods)
+    for label, method in zip(axes.get_yticklabels(), methods, strict=True):
+        label.set_fontweight("bold" if method == results.plan.ours else "normal")
+    seeds = max(len(results.seeds(task, results.plan.ours)) for task in results.tables)
+    axes.set_title(
+        f"Hypervolume at the end, % of the best policy (mean of {seeds} seeds)", loc="left"
+    )
+    save(figure, path, dpi=110)
+
+
+def draw_ends(results: Results, path: Path) -> None:
+    """Accuracy against calls at the end, a panel for each task; crosses are standard deviations."""
+    panels = _panels(results, 3.2)
+    for axes, task in panels[1]:
+        for index, method in _shown(results, task):
+            calls = results.at_end(task, method, "calls")
+            right = 100 * results.at_end(task, method, "accuracy")
+            axes.errorbar(
+                calls.mean(), right.mean(), xerr=calls.std(), yerr=right.std(), **_style(index)
+            )  # fmt: skip
+        axes.set_title(task.replace("_", " "))
+        axes.set_xlabel("calls per question")
+        axes.set_ylabel("accuracy (%)")
+    _finish(panels, results, path)
+
+
+def draw_dynamics(results: Results, path: Path) -> None:
+    """Hypervolume over the steps, mean over seeds and one standard deviation."""
+    panels = _panels(results, 3.2)
+    for axes, task in panels[1]:
+        for index, method in _shown(results, task):
+            steps = results.course(task, method, "step")[0]
+            share = 100 * results.course(task, method, "hypervolume")
+            mean, spread = share.mean(axis=0), share.std(axis=0)
+            colour = COLOURS[index % len(COLOURS)]
+            axes.plot(steps, mean, color=colour, linewidth=2.2 if index == 0 else 1.4)
+            axes.fill_between(steps, mean - spread, mean + spread, color=colour, alpha=0.12, lw=0)
+        axes.set_title(task.replace("_", " "))
+        axes.set_xlabel("step")
+        axes.set_ylabel("hypervolume (%)")
+    _finish(panels, results, path)
+
+
+def _shown(results: Results, task: str) -> list[tuple[int, str]]:
+    """Ours first; each with its number, so that a method has one colour in all panels."""
+    names = [results.plan.ours, *(name for name in _SHOWN if name != results.plan.ours)]
+    return [(index, name) for index, name in enumerate(names) if name in results.methods(task)]
+
+
+def _style(index: int) -> dict[str, Any]:
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "marker": _MARKERS[index % len(_MARKERS)],
+        "markersize": 10 if index == 0 else 6,
+        "linewidth": 1.2,
+    }
+
+
+def _panels(results: Results, height: float) -> tuple[Figure, list[tuple[Axes, str]]]:
+    columns = min(3, len(results.tasks))
+    rows = -(-len(results.tasks) // columns)
+    figure, axes = canvas(rows, columns, (4.0 * columns, height * rows + 0.5))
+    for empty in axes[len(results.tasks) :]:
+        empty.set_axis_off()
+    return figure, list(zip(axes, results.tasks, strict=False))
+
+
+def _finish(
+    panels: tuple[Figure, Sequence[tuple[Axes, str]]], results: Results, path: Path
+) -> None:
+    from matplotlib.lines import Line2D
+
+    figure = panels[0]
+    shown = sorted({pair for task in results.tasks for pair in _shown(results, task)})
+    handles = [Line2D([], [], label=name, **_style(index)) for index, name in shown]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
+    save(figure, path, dpi=100)

@@ -1,0 +1,212 @@
+r"""A study: methods, seeds and tasks, as a TOML file says.
+
+>>> plan = of_table({
+...     "study": {"methods": ["recommended", "paper"], "seeds": 2},
+...     "tasks": {"lucky": {}, "free": {"methods": ["paper"]}},
+... })
+>>> [str(cell) for cell in plan.cells()][:2], len(plan.cells())
+(['lucky/recommended/1000', 'lucky/paper/1000'], 6)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paretopo.config.keys import ConfigError, check_section, key, keys, nearest
+from paretopo.config.methods import overrides
+from paretopo.study.tabular import TASKS
+
+
+@dataclass(frozen=True)
+class StudySection:
+    """What holds for all tasks."""
+
+    methods: tuple[str, ...] = key(("recommended", "paper"), "Methods, the one to defend first.")
+    ablations: tuple[str, ...] | None = key(
+        None, "Variations that are tried on ablation_tasks only, beside the methods."
+    )
+    ablation_tasks: tuple[str, ...] | None = key(None, "Tabular tasks of the ablations.")
+    seeds: int = key(10, "Seeds of each method and task.", low=1)
+    first_seed: int = key(1000, "The seeds are this one and those after it.", low=0)
+    steps: int = key(400, "Policy-gradient steps of a tabular task.", low=1)
+
+    def __post_init__(self) -> None:
+        check_section(self, "study")
+        _check_methods(self.methods, "study.methods")
+        _check_methods(self.ablations or (), "study.ablations")
+
+
+@dataclass(frozen=True)
+class TaskSection:
+    """One task; its name is a tabular task's, or it has the configuration of a training."""
+
+    config: str | None = key(None, "A training configuration, by a path from the study's file.")
+    methods: tuple[str, ...] | None = key(None, "Methods, instead of the study's.")
+    without: tuple[str, ...] | None = key(None, "Methods of the study that make no sense here.")
+    seeds: int | None = key(None, "Seeds, instead of the study's.", low=1)
+    steps: int | None = key(
+        None, "Steps, instead of the study's, or of the training configuration's.", low=1
+    )
+    without_calls: float = key(
+        0.0, "Of a training: accuracy without calls, where hypervolumes begin.", low=0.0, high=1.0
+    )
+    most_calls: float = key(
+        4.0, "Of a training: calls with no economy left.", low=0.0, open_low=True
+    )
+    best_accuracy: float = key(
+        1.0, "Of a training: accuracy of the best policy.", low=0.0, high=1.0, open_low=True
+    )
+    best_calls: float = key(0.0, "Of a training: calls of the best policy.", low=0.0)
+
+    def __post_init__(self) -> None:
+        check_section(self, "tasks")
+        _check_methods(self.methods or (), "tasks.methods")
+        _check_methods(self.without or (), "tasks.without")
+
+    def hypervolume(self, accuracy: float, calls: float) -> float:
+        """What a trained policy is worth, as a share of the best policy."""
+
+        def volume(right: float, made: float) -> float:
+            return max(right - self.without_calls, 0.0) * max(1.0 - made / self.most_calls, 0.0)
+
+        return volume(accuracy, calls) / volume(self.best_accuracy, self.best_calls)
+
+
+@dataclass(frozen=True)
+class QuickSection:
+    """What `--quick` changes."""
+
+    seeds: int = key(3, "Seeds at most.", low=1)
+    training_seeds: int = key(1, "Seeds at most, of tasks with a configuration.", low=0)
+    training_methods: int = key(2, "Methods of such tasks, the first so many.", low=0)
+
+    def __post_init__(self) -> None:
+        check_section(self, "quick")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training of the grid."""
+
+    task: str
+    method: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.task}/{self.method}/{self.seed}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A whole study; paths are resolved."""
+
+    study: StudySection
+    tasks: Mapping[str, TaskSection]
+    quick: QuickSection | None = None
+
+    @property
+    def ours(self) -> str:
+        """The method that is compared with each of the others."""
+        return self.study.methods[0]
+
+    def methods_of(self, task: str) -> tuple[str, ...]:
+        """Methods that are tried on a task."""
+        section, study = self.tasks[task], self.study
+        methods = tuple(
+            name for name in section.methods or study.methods if name not in (section.without or ())
+        )
+        if task in (study.ablation_tasks or ()):
+            methods += tuple(name for name in study.ablations or () if name not in methods)
+        if self.quick and section.config:
+            methods = methods[: self.quick.training_methods]
+        return methods
+
+    def seeds_of(self, task: str) -> range:
+        """Seeds that are tried on a task."""
+        section = self.tasks[task]
+        count = section.seeds or self.study.seeds
+        if self.quick:
+            count = min(count, self.quick.training_seeds if section.config else self.quick.seeds)
+        return range(self.study.first_seed, self.study.first_seed + count)
+
+    def cells(self) -> list[Cell]:
+        """Every training, by task, then seed: what is cut short is whole for the first seeds."""
+        return [
+            Cell(task, method, seed)
+            for task in self.tasks
+            for seed in self.seeds_of(task)
+            for method in self.methods_of(task)
+        ]
+
+
+def load(path: str | Path, *, quick: bool = False) -> Plan:
+    """Read a study's file.
+
+    Raises:
+        ConfigError: the file is missing or not TOML; a key, method or task is unknown (with the
+            nearest known one); a value is out of range.
+    """
+    path = Path(path)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from None
+    return of_table(table, beside=path.parent, quick=quick)
+
+
+def of_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool = False) -> Plan:
+    """A study from what its file holds; see `load`."""
+    known = {"study": StudySection, "quick": QuickSection, "tasks": dict}
+    for name, value in table.items():
+        if name not in known:
+            raise ConfigError(f"unknown section [{name}]; {nearest(name, known)}")
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"[{name}] must be a section, got {value!r}")
+    tasks = {name: _task(name, values, beside) for name, values in table.get("tasks", {}).items()}
+    if not tasks:
+        raise ConfigError("a study needs at least one [tasks.NAME]")
+    study: StudySection = _section(StudySection, "study", table.get("study", {}))
+    for name in study.ablation_tasks or ():
+        if name not in tasks:
+            raise ConfigError(f"study.ablation_tasks: no [tasks.{name}]; {nearest(name, tasks)}")
+    return Plan(
+        study=study,
+        tasks=tasks,
+        quick=_section(QuickSection, "quick", table.get("quick", {})) if quick else None,
+    )
+
+
+def _task(name: str, values: Any, beside: Path) -> TaskSection:
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"[tasks.{name}] must be a section, got {values!r}")
+    section: TaskSection = _section(TaskSection, f"tasks.{name}", values)
+    if section.config is None:
+        if name not in TASKS:
+            raise ConfigError(f"unknown task {name!r} without a config; {nearest(name, TASKS)}")
+        return section
+    config = beside / section.config
+    if not config.is_file():
+        raise ConfigError(f"tasks.{name}.config: there is no file {config}")
+    return dataclasses.replace(section, config=str(config))
+
+
+def _section(kind: type, name: str, values: Mapping[str, Any]) -> Any:
+    known = keys(kind)
+    for given in values:
+        if given not in known:
+            raise ConfigError(f"unknown key {name}.{given}; {nearest(given, known)}")
+    return kind(**values)
+
+
+def _check_methods(methods: tuple[str, ...], where: str) -> None:
+    for name in methods:
+        overrides(name)
+    if len(set(methods)) < len(methods):  # a record could not tell them apart
+        raise ConfigError(f"{where} names a method twice: {list(methods)}")

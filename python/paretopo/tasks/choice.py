@@ -1,0 +1,86 @@
+"""The task that a configuration names, and the search server that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from paretopo.config.keys import ConfigError
+from paretopo.config.run import RunConfig
+from paretopo.config.sections import NONE
+from paretopo.tasks.calculator import CalculatorTask
+from paretopo.tasks.encyclopedia import Encyclopedia
+from paretopo.tasks.files import FileTask
+from paretopo.tasks.made_up_math import MadeUpMath
+from paretopo.tasks.made_up_multihop import MadeUpMultihop
+from paretopo.tasks.math import boxed_answer
+from paretopo.tasks.multihop import tagged_answer
+from paretopo.tasks.task import Task
+
+
+def task_of(config: RunConfig) -> Task:
+    """The questions that a run's configuration describes.
+
+    Raises:
+        ConfigError: There are not so many, or a file cannot be used.
+    """
+    task, held_out = config.task, config.evaluation.prompts
+    if not task.is_made_up:
+        # As published: ToRL's prompt is a text to go on with, Search-R1's a user's message.
+        is_chat = task.name == "multihop"
+        response = tagged_answer if task.name == "multihop" else boxed_answer
+        return FileTask(
+            task.train,
+            task.held_out,
+            held_out,
+            is_chat=is_chat,
+            response=response,
+            seed=config.seed,
+        )
+    settings = (task.prompts, held_out, task.facts, task.kinds, config.seed)
+    if task.name == "calculator":
+        return CalculatorTask(*settings)
+    if task.name == "math":
+        return MadeUpMath(*settings)
+    return MadeUpMultihop(*settings, search_url=config.tool.search_url, topk=config.tool.topk)
+
+
+@contextmanager
+def search_served(config: RunConfig, folder: Path) -> Iterator[RunConfig]:
+    """Start the search server that a task needs and nobody else serves, and stop it at the end.
+
+    Args:
+        config: What is to be run.
+        folder: Where the corpus of made-up questions and its index are kept.
+
+    Yields:
+        The configuration with `tool.search_url` filled in; as it was, where no server is needed.
+
+    Raises:
+        ConfigError: The corpus cannot be served, or the packages for that are missing.
+    """
+    if config.task.name != "multihop" or config.tool.search_url != NONE:
+        yield config
+        return
+    corpus = Path(config.tool.corpus)
+    if config.tool.corpus == NONE:
+        corpus = folder / "corpus.jsonl"
+        if not corpus.exists():
+            folder.mkdir(exist_ok=True)
+            Encyclopedia(config.seed).write(corpus)
+    try:
+        from paretopo.tools.search_engine import bm25
+        from paretopo.tools.search_engine.server import serving
+    except ImportError as error:
+        raise ConfigError(
+            f"task.name = \"multihop\" needs a search server: pip install 'paretopo[search]' "
+            f"({error}), or give tool.search_url"
+        ) from None
+    try:
+        engine = bm25.open_or_build(corpus)
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"tool.corpus: {error}") from None
+    with serving(engine) as url:
+        yield replace(config, tool=replace(config.tool, search_url=url, corpus=NONE))

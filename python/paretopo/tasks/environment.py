@@ -1,0 +1,87 @@
+"""How a rollout of a task is made and graded: its tool, its protocol, its grader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from paretopo.config.keys import ConfigError
+from paretopo.config.run import RunConfig
+from paretopo.config.sections import NONE, ToolConfig
+from paretopo.protocols.episode import Episode
+from paretopo.protocols.search_r1 import SearchR1Episode
+from paretopo.protocols.torl import TorlEpisode
+from paretopo.rewards.mathematics import MathGrader
+from paretopo.tasks.calculator import is_correct
+from paretopo.tasks.multihop import exact_answer
+from paretopo.tasks.task import Answer
+from paretopo.tools.python_interpreter import PythonInterpreter, SandboxError
+from paretopo.tools.sandbox_fusion import SandboxFusion
+from paretopo.tools.search import SearchClient
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What surrounds the policy.
+
+    Attributes:
+        grade: (what the policy wrote, right answer or answers) → 1 or 0.
+        new_episode: Begins a rollout in which text and tool take turns by a protocol; None where
+            the chat template presents functions.
+    """
+
+    grade: Callable[[str, Any], float]
+    new_episode: Callable[[], Episode] | None = None
+
+
+@contextmanager
+def environment_of(config: RunConfig) -> Iterator[Environment]:
+    """The environment of a configuration's task; its tools stop at the end.
+
+    Raises:
+        ConfigError: Programs cannot be run here, or there is no search server.
+    """
+    calls = config.optimiser.max_tool_calls
+    with ExitStack() as opened:
+        if config.task.name == "calculator":
+            yield Environment(is_correct)
+        elif config.task.name == "math":
+            try:
+                grader = opened.enter_context(MathGrader(isolation=config.tool.isolation))
+                python = _interpreter(config.tool)
+            except SandboxError as error:
+                raise ConfigError(f"tool.isolation: {error}") from error
+            opened.callback(python.close)
+            yield Environment(_any_of(grader), lambda: TorlEpisode(python, max_calls=calls))
+        else:
+            if config.tool.search_url == NONE:
+                raise ConfigError("tool.search_url: no search server was given or started")
+            client = SearchClient(config.tool.search_url, topk=config.tool.topk)
+            search = opened.enter_context(client)
+            yield Environment(exact_answer, lambda: SearchR1Episode(search, max_turns=calls))
+
+
+def _any_of(grader: MathGrader) -> Callable[[str, Answer], float]:
+    def grade(response: str, answer: Answer) -> float:
+        answers = [answer] if isinstance(answer, str) else answer
+        return max(grader.grade(response, one) for one in answers)
+
+    return grade
+
+
+def _interpreter(tool: ToolConfig) -> PythonInterpreter | SandboxFusion:
+    if tool.sandbox_url != NONE:
+        return SandboxFusion(
+            tool.sandbox_url,
+            timeout=tool.timeout,
+            memory_mb=tool.memory_mb,
+            connections=tool.workers,
+        )
+    return PythonInterpreter(
+        timeout=tool.timeout,
+        memory_mb=tool.memory_mb,
+        workers=tool.workers,
+        isolation=tool.isolation,
+    )

@@ -1,0 +1,81 @@
+"""Questions from files that `paretopo prepare` made."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from paretopo.config.keys import ConfigError
+from paretopo.data.schema import DataError, read_rows
+from paretopo.tasks.task import Question, Task, Trace, Transcript
+
+
+class FileTask(Task):
+    """Questions as they stand in files; there is nothing to imitate.
+
+    Args:
+        train: Rows to train on, all of them.
+        held_out: Rows to be held out.
+        most_held_out: How many of those, drawn at random.
+        is_chat: Are prompts a user's messages?
+        response: The right answer → the response that gives it.
+        seed: Fixes order and draw.
+
+    Raises:
+        ConfigError: A file cannot be read, has a bad row, or both have a question in common.
+    """
+
+    def __init__(
+        self,
+        train: str,
+        held_out: str,
+        most_held_out: int,
+        *,
+        is_chat: bool,
+        response: Callable[[str], str],
+        seed: int,
+    ) -> None:
+        self.is_chat, self.seed = is_chat, seed
+        self._response = response
+        self.training = _questions("train", train)
+        whole = _questions("held_out", held_out)
+        drawn = sorted(
+            random.Random(f"held out {seed}").sample(
+                range(len(whole)), min(most_held_out, len(whole))
+            )
+        )
+        self.held_out = [whole[i] for i in drawn]
+        shared = {one.text for one in self.training} & {one.text for one in whole}
+        if shared:
+            raise ConfigError(
+                f"task.held_out: {len(shared)} of its questions are trained on in {train}, the "
+                f"first ends in {min(shared)[-80:]!r}"
+            )
+
+    def traces(self, *_: Any, **__: Any) -> Sequence[Trace]:
+        """None."""
+        raise ConfigError("warmup.steps must be 0: files hold no traces")
+
+    def solved(self, question: Question) -> Trace:
+        """The first of its answers."""
+        answer = question.answer if isinstance(question.answer, str) else question.answer[0]
+        return Transcript(self.prompt(question), ((self._response(answer), True),))
+
+    def words(self) -> list[str]:
+        """None: only made-up questions are for the tiny model."""
+        return []
+
+    def phrases(self) -> list[str]:
+        """None."""
+        return []
+
+
+def _questions(key: str, path: str) -> list[Question]:
+    try:
+        return [
+            Question(row.id, row.datasource, row.prompt, list(row.answers))
+            for row in read_rows(path)
+        ]
+    except DataError as error:
+        raise ConfigError(f"task.{key}: {error}") from None

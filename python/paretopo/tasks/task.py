@@ -1,0 +1,131 @@
+"""A task: what is asked, and what a warm-up imitates; the same surface for every task.
+
+How a rollout is made and graded is its environment: `paretopo.tasks.environment`.
+"""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from paretopo.protocols.episode import Episode, Turn
+
+Message = dict[str, Any]
+Prompt = str | list[Message]
+Answer = str | list[str]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question.
+
+    Attributes:
+        id: Stable name; the running minimum of calls is kept under it.
+        kind: What it is reported under.
+        text: What the policy reads.
+        answer: The right answer, or several.
+        steps: What a tool has to be asked, in order, where that is known.
+    """
+
+    id: str
+    kind: str
+    text: str
+    answer: Answer
+    steps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """A rollout by a text protocol, written by hand.
+
+    Attributes:
+        prompt: What was asked.
+        pieces: (text, did the policy write it), in order.
+    """
+
+    prompt: Prompt
+    pieces: tuple[tuple[str, bool], ...]
+
+
+Trace = list[Message] | Transcript  # with chat messages where the chat template calls tools
+
+
+class Task(ABC):
+    """Questions to train on and to be held out, and traces for a supervised warm-up.
+
+    Attributes:
+        training: Questions to train on.
+        held_out: Questions never trained on.
+        is_chat: Are questions a user's messages, or the beginning of a text to go on with?
+        functions: Tools that the chat template presents; none where text and tool take turns by a
+            protocol.
+        seed: Fixes the order of the questions.
+    """
+
+    training: Sequence[Question]
+    held_out: Sequence[Question]
+    is_chat: bool
+    functions: Sequence[Callable[..., str]] = ()
+    seed: int
+
+    def schedule(self, steps: int, per_step: int) -> Iterator[Question]:
+        """Training questions for `steps` steps: pass after pass, each in a fresh random order."""
+        left = steps * per_step
+        lap = 0
+        while left > 0:
+            order = list(self.training)
+            random.Random(f"lap {lap} {self.seed}").shuffle(order)
+            yield from order[:left]
+            left -= len(order)
+            lap += 1
+
+    def prompt(self, question: Question) -> Prompt:
+        """What the policy reads, as `is_chat` says."""
+        return [{"role": "user", "content": question.text}] if self.is_chat else question.text
+
+    @abstractmethod
+    def traces(
+        self, step: int, count: int, redundant_calls: int, guess_rate: float
+    ) -> Sequence[Trace]:
+        """Rollouts to imitate in one supervised step; the same arguments give the same traces.
+
+        Args:
+            step: Number of the supervised step.
+            count: Traces wanted.
+            redundant_calls: Most needless calls in a trace.
+            guess_rate: Share of the traces that guess, of those that need a call.
+        """
+
+    @abstractmethod
+    def solved(self, question: Question) -> Trace:
+        """The rollout that gives the right answer at once, without a tool."""
+
+    @abstractmethod
+    def words(self) -> list[str]:
+        """Texts with every word that the tiny model has to know."""
+
+    @abstractmethod
+    def phrases(self) -> list[str]:
+        """Texts that are one token each for the tiny model, so that a call is a handful of them."""
+
+
+def played(prompt: Prompt, episode: Episode, texts: Sequence[str]) -> Transcript:
+    """The rollout in which the policy writes these texts, turn by turn.
+
+    The episode's tool must answer at once: there is no event loop to wait in.
+    """
+    pieces = []
+    for text in texts:
+        pieces.append((text, True))
+        try:
+            episode.step(text).send(None)
+        except StopIteration as over:
+            turn: Turn = over.value
+        else:
+            raise RuntimeError("the tool of a written rollout must answer at once")
+        if turn.feedback:
+            pieces.append((turn.feedback, False))
+    return Transcript(prompt, tuple(pieces))

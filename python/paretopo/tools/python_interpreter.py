@@ -1,0 +1,281 @@
+"""Runs Python programs that a model wrote, each in a jail of its own.
+
+>>> with PythonInterpreter(timeout=5.0, workers=1) as python:
+...     result = python.run("print(6 * 7)")
+>>> result.stdout, result.returncode, result.timed_out
+('42\\n', 0, False)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import json
+import math
+import os
+import select
+import struct
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from paretopo.tools.sandbox.launch import (
+    Isolation,
+    Jail,
+    SandboxError,
+    Settings,
+    outermost,
+    python_folders,
+)
+
+__all__ = ["ProgramResult", "PythonInterpreter", "SandboxError"]
+
+_START_SECONDS = 60.0  # modules are loaded meanwhile
+_GRACE_SECONDS = 15.0  # beyond its time-out, before a worker that says nothing is given up
+_PRELOADED = ("numpy", "sympy")
+
+Limit = Literal["time", "memory", "processes", "output", "sandbox"]
+
+
+@dataclass(frozen=True)
+class ProgramResult:
+    """What a program did.
+
+    Attributes:
+        stdout: what it printed; bytes that are not UTF-8 are replaced.
+        stderr: its errors, a traceback among them.
+        returncode: its exit code; minus the number of the signal that ended it.
+        seconds: how long it ran.
+        limit: the limit that ended it: "time", "memory" (of all its processes together; one
+            process alone gets a MemoryError), "processes" or "output"; "sandbox" if its whole
+            worker was lost; None if it ended by itself.
+    """
+
+    stdout: str
+    stderr: str
+    returncode: int
+    seconds: float
+    limit: Limit | None = None
+
+    @property
+    def timed_out(self) -> bool:
+        """Was it ended because its time was up?"""
+        return self.limit == "time"
+
+
+class PythonInterpreter:
+    """Runs programs, `workers` at a time, each from a fresh fork of a warmed-up interpreter.
+
+    With `isolation="bubblewrap"` a program sees the system read-only, a private /tmp, no network,
+    no process but its own, and nothing of this process: neither its environment nor its files. When
+    it ends, or breaks a limit, everything it started ends with it. Needs Linux and the package
+    bubblewrap; started by root, programs run as nobody.
+
+    With `isolation="process"` there are the same limits but no walls: a program can read and write
+    whatever this process can. For machines that refuse namespaces, and code that you trust.
+
+    Workers start when they are first needed. Any number of threads or coroutines may call at once;
+    they wait for a free worker.
+
+    Args:
+        timeout: seconds a program may run.
+        cpu_seconds: seconds of processor time that one of its processes may take, whole ones; by
+            default so many that `timeout` comes first. Unlike it, the same on a busy machine.
+        memory_mb: MiB it may allocate, beyond what the interpreter and its modules take.
+        workers: programs at a time.
+        isolation: "bubblewrap", or "process" for none.
+        processes: processes of a program at a time.
+        output_kb: KiB it may print, and as much on its standard error.
+        file_mb: MiB of a file it writes.
+        disk_mb: MiB of all its files together; they are in memory, beside `memory_mb`.
+        executable: the Python that runs programs; the one at hand by default.
+        preload: modules to load beforehand, which programs then import for free; those that are not
+            installed are left out.
+        readable: further folders that programs may read, if their permissions let them: started by
+            root, they must be readable for all.
+
+    Raises:
+        SandboxError: bubblewrap is missing or refused, or the executable is no Python.
+        ValueError: a limit is not a positive number, or the isolation is unknown.
+    """
+
+    def __init__(
+        self,
+        *,
+        timeout: float = 10.0,
+        memory_mb: int = 512,
+        workers: int = 8,
+        isolation: Isolation = "bubblewrap",
+        processes: int = 32,
+        output_kb: int = 1024,
+        file_mb: int = 32,
+        disk_mb: int = 64,
+        executable: str | None = None,
+        preload: Sequence[str] = _PRELOADED,
+        readable: Sequence[str | Path] = (),
+        cpu_seconds: int | None = None,
+    ) -> None:
+        limits: dict[str, float] = {
+            "timeout": timeout,
+            "cpu_seconds": 1 if cpu_seconds is None else cpu_seconds,
+            "memory_mb": memory_mb,
+            "processes": processes,
+            "output_kb": output_kb,
+            "file_mb": file_mb,
+            "disk_mb": disk_mb,
+        }
+        for name, value in {**limits, "workers": workers}.items():
+            whole = name == "timeout" or isinstance(value, int)
+            if isinstance(value, bool) or not whole or not 0 < value < math.inf:
+                raise ValueError(f"{name} must be a positive number, got {value!r}")
+        if cpu_seconds is None:
+            limits["cpu_seconds"] = math.ceil(timeout) + 2
+        if isolation not in get_args(Isolation):
+            raise ValueError(f'isolation must be "bubblewrap" or "process", got {isolation!r}')
+        if isolation == "process":
+            warnings.warn(
+                'isolation = "process" puts no walls around programs that a model wrote: they can '
+                "read and change whatever this process can",
+                stacklevel=2,
+            )
+        executable = executable or sys.executable
+        folders = outermost([*python_folders(executable), *map(str, readable)])
+        self.timeout = timeout
+        self.isolation = isolation
+        settings: Settings = {**limits, "preload": list(preload)}
+        self._start = functools.partial(_Worker, isolation, executable, folders, settings)
+        self._idle: list[_Worker] = []
+        self._lock = threading.Lock()
+        self._free = threading.BoundedSemaphore(workers)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="python-interpreter")
+        self._owner = os.getpid()
+        self._closed = False
+        self._idle.append(self._start())
+
+    def run(self, code: str) -> ProgramResult:
+        """Run a program and wait for its end.
+
+        Args:
+            code: its text; it runs as `__main__` in an empty folder, without arguments or input.
+
+        Raises:
+            SandboxError: the interpreter is closed, or a new worker cannot be started.
+        """
+        if self._owner != os.getpid():
+            raise SandboxError("this process was forked: make a PythonInterpreter of its own")
+        with self._free:
+            with self._lock:
+                if self._closed:
+                    raise SandboxError("the PythonInterpreter is closed")
+                worker = self._idle.pop() if self._idle else None
+            worker = worker or self._start()
+            result = worker.run(code, self.timeout)
+            with self._lock:
+                if worker.alive and not self._closed:
+                    self._idle.append(worker)
+                    return result
+            worker.close()
+            return result
+
+    async def run_async(self, code: str) -> ProgramResult:
+        """As `run`, without blocking the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self.run, code)
+
+    def close(self) -> None:
+        """Stop all workers; programs that run are waited for."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.close()
+        self._threads.shutdown()
+
+    def __enter__(self) -> PythonInterpreter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Worker:
+    """One jail with its zygote; runs one program at a time."""
+
+    def __init__(
+        self, isolation: Isolation, executable: str, folders: list[str], settings: Settings
+    ) -> None:
+        self._jail = Jail(isolation, executable, folders, settings)
+        self.alive = True
+        ready = self._receive(time.monotonic() + _START_SECONDS)
+        # A program goes all the way through, so that what cannot work fails here and not in a call.
+        probe = ready and self.run("print('works')", _START_SECONDS)
+        if not probe or probe.stdout != "works\n":
+            why = probe.stderr if probe else self.close()
+            self.close()
+            raise SandboxError(
+                f"the sandbox does not start: {why}; if this machine refuses user namespaces, see "
+                'docs/tools.md, or say isolation = "process"'
+            )
+
+    def run(self, code: str, timeout: float) -> ProgramResult:
+        """Run a program; afterwards `alive` says whether the worker can run another."""
+        started = time.monotonic()
+        deadline = started + timeout + _GRACE_SECONDS
+        told = out = err = None
+        text = json.dumps({"code": code}).encode()
+        with contextlib.suppress(OSError):
+            self._jail.requests.write(struct.pack(">I", len(text)) + text)
+            self._jail.requests.flush()
+            told = self._receive(deadline)
+            if told is not None:
+                out = self._read(told["stdout"], deadline)
+                err = self._read(told["stderr"], deadline)
+        if told is None or out is None or err is None:
+            why = f"the sandbox was lost: {self.close()}"
+            return ProgramResult("", why, -9, time.monotonic() - started, "sandbox")
+        return ProgramResult(
+            out.decode(errors="replace"),
+            err.decode(errors="replace"),
+            told["returncode"],
+            told["seconds"],
+            told["limit"],
+        )
+
+    def close(self) -> str:
+        """End the worker and everything in it; returns what it complained about."""
+        self.alive = False
+        return self._jail.end()
+
+    def _receive(self, deadline: float) -> dict[str, Any] | None:
+        head = self._read(4, deadline)
+        body = None if head is None else self._read(struct.unpack(">I", head)[0], deadline)
+        if body is None:
+            return None
+        message: dict[str, Any] = json.loads(body)
+        return message
+
+    def _read(self, count: int, deadline: float) -> bytes | None:
+        """That many bytes, None if the worker is gone or silent."""
+        pipe, data = self._jail.answers.fileno(), bytearray()
+        while len(data) < count:
+            wait = deadline - time.monotonic()
+            if wait <= 0 or not _readable(pipe, wait):
+                return None
+            chunk = os.read(pipe, count - len(data))
+            if not chunk:
+                return None
+            data += chunk
+        return bytes(data)
+
+
+def _readable(pipe: int, seconds: float) -> bool:
+    """Is there something to read, or nobody to write, within that time?"""
+    poll = select.poll()  # unlike select.select, for any number of open files
+    poll.register(pipe, select.POLLIN)
+    return bool(poll.poll(1000 * seconds))

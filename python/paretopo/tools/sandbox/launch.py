@@ -1,0 +1,237 @@
+"""Starts a worker, from outside: a jail of bubblewrap's, or with limits only a bare process."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from paretopo.tools.sandbox.kernel import ARCHITECTURES
+
+Isolation = Literal["bubblewrap", "process"]
+Settings = dict[str, Any]
+
+_LAST_WORDS = 2000  # bytes of a worker's complaints that an error shows
+
+_HERE = Path(__file__).parent
+_INSIDE = "/run/paretopo"  # where this folder's parent is found inside the jail
+_START = (
+    "import json, sys; sys.path.insert(0, sys.argv[1]); "
+    "from sandbox import zygote; zygote.main(json.loads(sys.argv[2]))"
+)
+_ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",
+    "LANG": "C.UTF-8",
+    "MPLBACKEND": "Agg",
+    # One program is one core's work; and threads would not survive the fork.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+_SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin")
+_OF_ETC = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
+
+# Started by root, programs run as this user of the host: nobody, so that nothing that belongs to
+# root is theirs, and so that the kernel counts their processes (it does not for root).
+_NOBODY = 65534
+_PROGRAM_USER = 1000  # what that user is called inside
+
+
+class SandboxError(RuntimeError):
+    """Programs cannot be run: bubblewrap is missing or refused, or a worker does not answer."""
+
+
+def python_folders(executable: str) -> list[str]:
+    """The folders that a Python needs to run, itself included, outside the system's own.
+
+    Raises:
+        SandboxError: it is no Python.
+    """
+    ask = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix]))"
+    try:
+        told = subprocess.run(
+            [executable, "-I", "-c", ask], capture_output=True, check=True, timeout=60
+        )
+        prefixes = json.loads(told.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        raise SandboxError(f"executable must be a Python, got {executable!r}: {error}") from error
+    # Links on the way count: a virtual environment points to the Python it was made from.
+    found = {str(Path(prefix)) for prefix in prefixes} | {str(Path(p).resolve()) for p in prefixes}
+    found.add(str(Path(executable).absolute().parent))
+    return outermost(found)
+
+
+def outermost(folders: Iterable[str]) -> list[str]:
+    """The folders without those that lie in another of them, or in what every jail has.
+
+    >>> outermost(["/opt/python/bin", "/opt/python", "/usr/lib/python3", "/data"])
+    ['/data', '/opt/python']
+    """
+    kept: list[str] = []
+    for folder in sorted({str(Path(folder).absolute()) for folder in folders}):
+        if not any(Path(folder).is_relative_to(other) for other in (*_SYSTEM, *kept)):
+            kept.append(folder)
+    return kept
+
+
+class Jail:
+    """A worker's process, seen from outside.
+
+    Args:
+        isolation: "bubblewrap" or "process".
+        executable: the Python that runs the programs.
+        readable: folders that programs may read, beside the system's.
+        settings: for `zygote.main`; "jailed", "user" and "kept" are filled in here.
+
+    Attributes:
+        requests, answers: pipes to and from the zygote.
+
+    Raises:
+        SandboxError: bubblewrap is not installed, or the machine is of an unknown kind.
+    """
+
+    def __init__(
+        self, isolation: Isolation, executable: str, readable: Sequence[str], settings: Settings
+    ) -> None:
+        python = [executable, "-I", "-X", "utf8", "-c", _START]
+        jailed, as_root = isolation == "bubblewrap", os.geteuid() == 0
+        settings = {
+            **settings,
+            "jailed": jailed,
+            "user": _PROGRAM_USER if jailed and as_root else None,
+            "kept": [path for path in readable if path.startswith("/tmp/")],
+        }
+        wrap = [*_bubblewrap(readable, as_root=as_root), "--"] if jailed else []
+        package = _INSIDE if jailed else str(_HERE.parent)
+        command = [*wrap, *python, package, json.dumps(settings)]
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 -- closed by `end`
+        self._init: int | None = None  # pidfd of the first process in the namespace
+        if jailed:
+            self._start_bubblewrap(command, as_root)
+        else:
+            self._process = self._popen(command)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self.requests, self.answers = self._process.stdin, self._process.stdout
+
+    def end(self) -> str:
+        """Kill everything in it; returns what it complained about, or how it ended."""
+        if self._complaints.closed:
+            return ""
+        if self._init is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._init, signal.SIGKILL)
+            os.close(self._init)
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self.requests, self.answers):
+            with contextlib.suppress(OSError):  # what was not sent yet has no reader any more
+                pipe.close()
+        with self._complaints as complaints:
+            complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - _LAST_WORDS))
+            last_words = complaints.read().decode(errors="replace").strip()
+        return last_words or f"exit code {self._process.returncode}"
+
+    def _popen(
+        self, command: Sequence[str], pass_fds: Sequence[int] = ()
+    ) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._complaints,
+            env=_ENVIRONMENT,
+            start_new_session=True,  # Ctrl-C is for the parent
+            pass_fds=pass_fds,
+        )
+
+    def _start_bubblewrap(self, command: list[str], as_root: bool) -> None:
+        """Start it; by root, with a user namespace that knows root and nobody."""
+        info_read, info_write = os.pipe()
+        go_read, go_write = os.pipe()
+        with os.fdopen(info_read, "rb") as info, os.fdopen(go_write, "wb", buffering=0) as go:
+            options = ["--info-fd", str(info_write)]
+            if as_root:
+                options += ["--userns-block-fd", str(go_read)]
+            try:
+                self._process = self._popen(
+                    [command[0], *options, *command[1:]], (info_write, go_read)
+                )
+            finally:
+                os.close(info_write)
+                os.close(go_read)
+            told = info.read()
+            if not told:  # it failed already, and says why on its own
+                return
+            child = int(json.loads(told)["child-pid"])
+            # Killing bubblewrap alone would leave the jail running.
+            self._init = os.pidfd_open(child)
+            if as_root:
+                self._map_users(child)
+                go.write(b"1")
+
+    def _map_users(self, process: int) -> None:
+        try:
+            for kind in ("uid", "gid"):
+                Path(f"/proc/{process}/{kind}_map").write_text(
+                    f"0 0 1\n{_PROGRAM_USER} {_NOBODY} 1\n", encoding="ascii"
+                )
+        except OSError as error:
+            with self._process, self._complaints:
+                self._process.kill()  # and with it the jail, which waits for it
+            assert self._init is not None
+            os.close(self._init)
+            raise SandboxError(
+                f"this root may not map users into a namespace ({error}): run as another user, or "
+                'say isolation = "process"'
+            ) from None
+
+
+def _bubblewrap(readable: Sequence[str], *, as_root: bool) -> list[str]:
+    """The command line of bubblewrap, up to the program."""
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        raise SandboxError(
+            "bubblewrap is not installed, and programs that a model wrote are not run without it: "
+            'apt-get install bubblewrap, or say isolation = "process" to run them with limits but '
+            "without walls"
+        )
+    machine = os.uname().machine
+    if machine not in ARCHITECTURES:
+        raise SandboxError(
+            f"the system calls of {machine} are not known here, only those of "
+            f"{' and '.join(ARCHITECTURES)}"
+        )
+    command = [bwrap, "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc"]
+    command += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]
+    command += ["--uid", "0", "--gid", "0", "--new-session", "--cap-drop", "ALL"]
+    # For the cells: mounting, dropping rights for good, becoming another user, ending its programs.
+    rights = ["SYS_ADMIN", "SETPCAP", *(["SETUID", "SETGID", "KILL"] if as_root else [])]
+    for right in rights:
+        command += ["--cap-add", f"CAP_{right}"]
+    command.append("--clearenv")
+    for name, value in _ENVIRONMENT.items():
+        command += ["--setenv", name, value]
+    command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+    for path in _SYSTEM:
+        if os.path.islink(path):
+            command += ["--symlink", os.readlink(path), path]
+        else:
+            command += ["--ro-bind-try", path, path]
+    for path in _OF_ETC:
+        command += ["--ro-bind-try", path, path]
+    mounts = {path: path for path in readable} | {f"{_INSIDE}/sandbox": str(_HERE)}
+    for path, source in mounts.items():
+        for parent in reversed(Path(path).parents[:-1]):  # left to bubblewrap, only root may pass
+            command += ["--perms", "0755", "--dir", str(parent)]
+        command += ["--ro-bind", source, path]
+    # In the end, since what comes before makes folders in them.
+    return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]

@@ -1,0 +1,193 @@
+"""The search server: Search-R1's `POST /retrieve`, with limits.
+
+A request is `{"queries": [text, …], "topk": 3, "return_scores": true}`, the answer `{"result":
+[[{"document": {"id", "contents"}, "score"}, …], …]}`; without scores the documents alone. What is
+wrong with a bad request is told in `{"error": …}` with a status of 4xx.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from paretopo.tools.search_engine.corpus import Corpus
+
+_BACKLOG = 1024  # connections that wait to be taken
+_PATIENCE = 5  # seconds for clients that stay connected, when a server in a thread stops
+
+
+class Engine(Protocol):
+    """What finds passages."""
+
+    name: str
+    corpus: Corpus
+
+    def search(self, queries: Sequence[str], topk: int) -> list[list[tuple[int, float]]]:
+        """(row, score) of the passages that fit each query best, best first."""
+        ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a request may ask for.
+
+    Attributes:
+        topk: passages per query where the request does not say.
+        most_topk: the most that it can say.
+        queries: queries per request.
+        characters: length of a query.
+        body_kb: KiB of a request.
+        waiting: requests at a time; more are sent away with 503, to come back later.
+    """
+
+    topk: int = 3
+    most_topk: int = 100
+    queries: int = 512
+    characters: int = 10_000
+    body_kb: int = 1024
+    waiting: int = 1024
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.topk <= self.most_topk:
+            raise ValueError(f"topk must be from 1 to {self.most_topk}, got {self.topk}")
+
+
+def application(
+    engine: Engine, limits: Limits | None = None, threads: int | None = None
+) -> Starlette:
+    """The server as an ASGI application.
+
+    Args:
+        engine: finds passages.
+        limits: what a request may ask for.
+        threads: searches at a time; the number of usable cores by default.
+    """
+    return _Server(engine, limits or Limits(), threads or len(os.sched_getaffinity(0))).application
+
+
+def serve(engine: Engine, host: str, port: int, limits: Limits | None = None) -> None:
+    """Serve until Ctrl-C; says where, once the port is open.
+
+    Raises:
+        OSError: the address cannot be had.
+    """
+    with socket.create_server((host, port), backlog=_BACKLOG) as listening:
+        where = f"http://{host}:{listening.getsockname()[1]}/retrieve"
+        print(f"{len(engine.corpus)} passages at {where}", flush=True)
+        settings = uvicorn.Config(application(engine, limits), log_level="warning")
+        uvicorn.Server(settings).run(sockets=[listening])
+
+
+@contextmanager
+def serving(engine: Engine, limits: Limits | None = None) -> Iterator[str]:
+    """Serve in a thread, on 127.0.0.1 at a free port, while in the context; yields the address."""
+    settings = uvicorn.Config(
+        application(engine, limits), log_level="warning", timeout_graceful_shutdown=_PATIENCE
+    )
+    server = uvicorn.Server(settings)
+    with socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG) as listening:
+        thread = threading.Thread(
+            target=server.run, args=([listening],), name="search-server", daemon=True
+        )
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+class _Server:
+    def __init__(self, engine: Engine, limits: Limits, threads: int) -> None:
+        self._engine, self._limits = engine, limits
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="search")
+        self._waiting = 0
+        self.application = Starlette(
+            routes=[
+                Route("/retrieve", self._retrieve, methods=["POST"]),
+                Route("/health", self._health, methods=["GET"]),
+            ],
+            exception_handlers={HTTPException: _refusal},
+        )
+
+    async def _health(self, _: Request) -> JSONResponse:
+        return JSONResponse({"engine": self._engine.name, "passages": len(self._engine.corpus)})
+
+    async def _retrieve(self, request: Request) -> JSONResponse:
+        queries, topk, with_scores = self._asked(await self._body(request))
+        if self._waiting >= self._limits.waiting:
+            raise HTTPException(503, f"{self._waiting} requests wait already", {"Retry-After": "1"})
+        self._waiting += 1
+        try:
+            loop = asyncio.get_running_loop()
+            result = await loop.run_in_executor(
+                self._threads, self._search, queries, topk, with_scores
+            )
+        finally:
+            self._waiting -= 1
+        return JSONResponse({"result": result})
+
+    async def _body(self, request: Request) -> bytes:
+        most, body = self._limits.body_kb * 1024, bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > most:
+                raise HTTPException(413, f"a request may have {self._limits.body_kb} KiB")
+        return bytes(body)
+
+    def _asked(self, body: bytes) -> tuple[list[str], int, bool]:
+        limits = self._limits
+        try:
+            message = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise HTTPException(400, f"the request is no JSON: {error}") from None
+        if not isinstance(message, dict) or not isinstance(message.get("queries"), list):
+            raise HTTPException(400, 'expected {"queries": [text, ...], "topk": 3}')
+        queries = message["queries"]
+        if len(queries) > limits.queries:
+            raise HTTPException(
+                400, f"queries: at most {limits.queries} a request, got {len(queries)}"
+            )
+        for query in queries:
+            if not isinstance(query, str):
+                raise HTTPException(400, f"queries: expected texts, got {str(query)[:100]!r}")
+            if len(query) > limits.characters:
+                raise HTTPException(
+                    400, f"queries: at most {limits.characters} characters, got {len(query)}"
+                )
+        topk = message.get("topk") or limits.topk
+        if isinstance(topk, bool) or not isinstance(topk, int) or not 1 <= topk <= limits.most_topk:
+            raise HTTPException(400, f"topk: expected 1 to {limits.most_topk}, got {topk!r}")
+        with_scores = message.get("return_scores", False)
+        if not isinstance(with_scores, bool):
+            raise HTTPException(400, f"return_scores: expected true or false, got {with_scores!r}")
+        return queries, topk, with_scores
+
+    def _search(self, queries: list[str], topk: int, with_scores: bool) -> list[list[Any]]:
+        documents = self._engine.corpus
+        found = self._engine.search(queries, topk) if queries else []
+        if with_scores:
+            return [
+                [{"document": documents[i], "score": score} for i, score in row] for row in found
+            ]
+        return [[documents[i] for i, _ in row] for row in found]
+
+
+async def _refusal(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)

@@ -1,1 +1,0 @@
-"""The two-stage training of tool-using language models; never imported by the core."""

@@ -1,0 +1,84 @@
+"""What breaks on the real pipeline ends in a clear error, never in a hang.
+
+Skipped where OpenRLHF is not installed; see `test_openrlhf_run.py`.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+
+pytest.importorskip("openrlhf", exc_type=ImportError)
+psutil = pytest.importorskip("psutil")
+
+from support.rehearsals import (  # noqa: E402
+    GONE_SECONDS,
+    end_of,
+    kill_all,
+    output,
+    start,
+    wait_for,
+)
+
+pytestmark = pytest.mark.timeout(1500)
+
+
+def test_a_killed_engine_ends_the_run_and_leaves_no_process(new_run):
+    run = new_run(optimiser__steps=50)
+    process = start(run)
+    below = []
+    try:
+        wait_for(lambda: len(run.steps()) >= 1, process, run)
+        below = psutil.Process(process.pid).children(recursive=True)
+        (engine,) = [one for one in below if "CpuEngine" in " ".join(one.cmdline())]
+        engine.send_signal(signal.SIGKILL)
+        code = process.wait(GONE_SECONDS)
+    finally:
+        kill_all(process)
+    assert code != 0
+    assert "a rollout engine" in output(run)
+    end = time.monotonic() + GONE_SECONDS
+    while any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in below):
+        assert time.monotonic() < end, [one for one in below if one.is_running()]
+        time.sleep(0.5)
+
+
+AGENT = """
+from paretopo.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor, Turn
+class Agent(ToolAgent):
+    async def turn(self, text):
+        {turn}
+    async def step(self, states, **kwargs):
+        result = await super().step(states, **kwargs)
+        {step}
+        return result
+class AgentExecutor(ToolAgentExecutor):
+    agent = Agent
+"""
+
+
+@pytest.mark.parametrize(
+    ("turn", "step", "complaint"),
+    [
+        ("raise ZeroDivisionError('my tool broke')", "pass", "ZeroDivisionError: my tool broke"),
+        ("return Turn(done=True, correct=float('nan'))", "pass", "'correct' = nan"),
+        ("return Turn(done=True)", "del result['extra_logs']['calls']", "no 'calls'"),
+    ],
+)
+def test_a_bad_agent_is_told_with_its_prompt(new_run, tmp_path, turn, step, complaint):
+    agent = tmp_path / "agent.py"
+    agent.write_text(AGENT.format(turn=turn, step=step), encoding="utf-8")
+    run = new_run(openrlhf__agent=str(agent))
+    assert end_of(run) != 0
+    last = output(run).strip().splitlines()[-1]
+    assert complaint in last
+    assert "prompt '" in last
+
+
+def test_gpus_that_are_not_there_are_refused_instead_of_waited_for(new_run):
+    run = new_run()
+    run.update_manifest(rehearsal=[])  # for real, then
+    assert end_of(run) != 0
+    assert "the run needs 2 GPUs, and Ray knows of " in output(run)

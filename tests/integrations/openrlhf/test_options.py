@@ -1,0 +1,231 @@
+"""Which OpenRLHF, and its options for a configuration; neither OpenRLHF nor Ray is needed."""
+
+from __future__ import annotations
+
+import dataclasses
+import doctest
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from paretopo.config.keys import ConfigError, keys
+from paretopo.config.run import SECTIONS, load, loads
+from paretopo.integrations.openrlhf import version as version_module
+from paretopo.integrations.openrlhf.__main__ import with_separator
+from paretopo.integrations.openrlhf.options import (
+    Files,
+    gpus_needed,
+    micro_batch,
+    openrlhf_options,
+    steps_per_epoch,
+)
+from paretopo.integrations.openrlhf.rehearsal_plan import (
+    rehearsed,
+)
+from paretopo.integrations.openrlhf.version import openrlhf_version
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FILES = Files("model", Path("agent.py"), Path("prompts.jsonl"), 320, Path("held_out.jsonl"), 64)
+NEWEST = (0, 11, 2)
+
+
+def words_of(text: str = "", version=NEWEST, resume=False) -> list[str]:
+    config = loads(text)
+    run = SimpleNamespace(
+        path=Path("runs/x"), checkpoints=Path("runs/x/checkpoints"), model=Path("runs/x/model")
+    )
+    return openrlhf_options(config, run, FILES, version, resume=resume)
+
+
+def value(words: list[str], name: str) -> str:
+    (place,) = [i for i, word in enumerate(words) if word == name]
+    return words[place + 1]
+
+
+# ---- which OpenRLHF ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("found", ["0.10.1", "0.9.5", "0.11.3", "0.12.0", "1.0", "0.8.11.post1"])
+def test_other_releases_are_refused(monkeypatch, found):
+    monkeypatch.setattr(version_module.metadata, "version", lambda _: found)
+    with pytest.raises(ConfigError, match=rf"openrlhf {found} .*>=0\.10\.2,<=0\.11\.2"):
+        openrlhf_version()
+
+
+@pytest.mark.parametrize("found", ["0.10.2", "0.10.4", "0.11.0", "0.11.2"])
+def test_fitting_releases_are_taken(monkeypatch, found):
+    monkeypatch.setattr(version_module.metadata, "version", lambda _: found)
+    assert openrlhf_version() == tuple(map(int, found.split(".")))
+
+
+def test_without_openrlhf_the_way_to_it_is_named(monkeypatch):
+    def missing(_):
+        raise version_module.metadata.PackageNotFoundError
+
+    monkeypatch.setattr(version_module.metadata, "version", missing)
+    with pytest.raises(ConfigError, match="install_openrlhf_cpu"):
+        openrlhf_version()
+
+
+def test_importing_the_adapter_imports_no_framework():
+    code = (
+        "import sys, paretopo.integrations.openrlhf, "
+        "paretopo.integrations.openrlhf.train, paretopo.integrations.openrlhf.rehearsal\n"
+        "heavy = {'torch', 'ray', 'vllm', 'openrlhf', 'deepspeed', 'transformers'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+# ---- options -------------------------------------------------------------------------------------
+
+
+def test_the_options_say_what_the_configuration_says():
+    words = words_of(
+        "[optimiser]\nprompts_per_step = 16\ngroup_size = 8\nlearning_rate = 1e-6\nsteps = 100\n"
+        "[openrlhf]\ndynamic_sampling = false\ncorrection = 'token'"
+    )
+    assert value(words, "--rollout.batch_size") == "16"
+    assert value(words, "--train.batch_size") == "128"
+    assert value(words, "--rollout.n_samples_per_prompt") == "8"
+    assert value(words, "--train.micro_batch_size") == "16"  # 128 rollouts on 8 GPUs
+    assert value(words, "--actor.adam.lr") == "1e-06"
+    assert value(words, "--actor.loss_agg_mode") == "token-mean"
+    assert value(words, "--algo.advantage.is_correction_level") == "token"
+    assert value(words, "--algo.kl.init_coef") == "0.0"
+    assert value(words, "--train.num_episodes") == "6"  # 100 steps of 20 a pass, and one to spare
+    assert {"--train.colocate_all", "--vllm.enable_sleep", "--ds.enable_sleep"} <= set(words)
+    assert "--algo.dynamic_filtering_enable" not in words
+    assert "--ckpt.load_enable" not in words
+
+
+def test_advantages_are_never_clipped():
+    low, high = words_of()[words_of().index("--reward.clip_range") + 1 :][:2]
+    assert float(low) <= -1e6
+    assert float(high) >= 1e6
+
+
+def test_overlong_shaping_is_not_openrlhfs():
+    words = words_of("[openrlhf]\noverlong_buffer = 20")
+    assert not any("overlong" in word for word in words)
+
+
+def test_own_options_come_last_and_win():
+    words = words_of("[openrlhf]\noptions = '--ds.overlap_comm --train.seed 7'", resume=True)
+    assert words[-3:] == ["--ds.overlap_comm", "--train.seed", "7"]
+    assert "--ckpt.load_enable" in words
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[optimiser]\nloss = 'bnpo'", r"optimiser\.loss must be one of dapo, grpo"),
+        ("[optimiser]\nprompts_per_step = 3", r"24 rollouts .* multiple of the 16 GPUs"),
+        ("[optimiser]\nmicro_batch = 16", r"micro_batch must divide 8, the rollouts of a GPU"),
+        ("[optimiser]\nprompts_per_step = 512", r"at most the number of training prompts, 320"),
+        ("[openrlhf]\nwandb_project = 'x'", "WANDB_API_KEY"),
+    ],
+)
+def test_what_cannot_run_is_refused(monkeypatch, text, complaint):
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    cluster = "nodes = 2\ngpus_per_node = 8\nengines = 16"
+    head, found, rest = text.partition("[openrlhf]\n")
+    with pytest.raises(ConfigError, match=complaint):
+        words_of(f"{head}\n[openrlhf]\n{cluster}\n{rest if found else ''}")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("asynchronous = true", "colocate = false"),
+        ("partial_rollouts = true", r"needs openrlhf\.asynchronous"),
+        ("engines = 3", "got 3 and 8"),
+        ("packing = true\nattention = 'sdpa'", "flash_attention_2"),
+        ("max_tokens_per_gpu = 100", "packing = true"),
+        ("zero_stage = 4", "from 0 to 3"),
+    ],
+)
+def test_contradictions_are_refused_when_the_file_is_read(text, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        loads(f"[openrlhf]\n{text}")
+
+
+@pytest.mark.parametrize(("unit", "method"), [("token", "icepop"), ("sequence", "seq-mask-tis")])
+def test_older_releases_get_their_own_words(unit, method):
+    words = words_of(f"[openrlhf]\ncorrection = '{unit}'", (0, 10, 4))
+    assert "--algo.advantage.is_correction_enable" in words
+    assert value(words, "--algo.advantage.is_correction_type") == method
+    assert "--actor.loss_agg_mode" not in words
+    assert not any("is_correction" in word for word in words_of(version=(0, 11, 1)))
+    with pytest.raises(ConfigError, match=r"needs openrlhf 0\.11\.2, got 0\.10\.4"):
+        words_of("[optimiser]\nloss = 'grpo'", (0, 10, 4))
+
+
+def test_gpus_are_counted_as_openrlhf_asks_for_them():
+    assert gpus_needed(words_of()) == 8  # shared
+    assert gpus_needed([*words_of(), "--actor.num_nodes", "2"]) == 16
+    split = "[openrlhf]\ncolocate = false\nengines = 4\nengine_gpus = 2\nasynchronous = true"
+    assert gpus_needed(words_of(split)) == 16
+
+
+def test_a_step_is_whole():
+    assert steps_per_epoch(loads("[optimiser]\nprompts_per_step = 24"), FILES) == 13
+    assert micro_batch(loads("[optimiser]\nmicro_batch = 4")) == 4
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*qwen*.toml")))
+def test_the_papers_trainings_have_its_settings(name):
+    config = load(EXAMPLES / name)
+    optimiser, cluster = config.optimiser, config.openrlhf
+    assert config.recipe == "paper"
+    assert config.paretopo.weights == (0.6, 0.4)
+    assert (config.rewards.alpha, config.paretopo.beta, config.paretopo.gamma) == (0.7, 0.5, 0.5)
+    assert optimiser.learning_rate == 1e-6
+    assert optimiser.prompts_per_step * optimiser.group_size == 1024
+    assert (optimiser.clip_low, optimiser.clip_high, optimiser.kl) == (0.2, 0.28, 0.0)
+    assert optimiser.loss == "dapo"
+    assert cluster.dynamic_sampling
+    assert cluster.overlong_buffer / optimiser.max_completion_tokens == pytest.approx(0.2, abs=1e-3)
+    files = dataclasses.replace(FILES, prompt_count=28_000)
+    for nodes in (1, 2):
+        wide = dataclasses.replace(cluster, nodes=nodes, engines=8 * nodes)
+        spread = dataclasses.replace(config, openrlhf=wide)
+        run = SimpleNamespace(path=Path("x"), checkpoints=Path("x"), model=Path("x"))
+        words = openrlhf_options(spread, run, files, NEWEST, resume=False)
+        assert value(words, "--vllm.num_engines") == str(8 * nodes)
+        assert (1024 // (8 * nodes)) % micro_batch(spread) == 0
+    assert rehearsed(config).openrlhf.zero_stage == cluster.zero_stage
+
+
+def test_there_are_four_of_them():
+    assert len(list(EXAMPLES.glob("*qwen*.toml"))) == 4
+
+
+def test_the_separator_stands_before_the_first_dotted_option():
+    assert with_separator(["--resume", "runs/a.b"]) == ["--resume", "runs/a.b"]
+    assert with_separator(["x.toml", "--", "--a.b"]) == ["x.toml", "--", "--a.b"]
+    assert with_separator(["x.toml", "--a.b=1"]) == ["x.toml", "--", "--a.b=1"]
+
+
+@pytest.mark.parametrize("name", ["__main__", "chat_tools", "options", "rollouts", "version"])
+def test_docstring_examples_run(name):
+    module = importlib.import_module(f"paretopo.integrations.openrlhf.{name}")
+    found = doctest.testmod(module)
+    assert (found.failed, found.attempted > 0) == (0, True)
+
+
+def test_the_documentation_has_examples_that_are_valid():
+    text = (EXAMPLES.parent / "docs" / "openrlhf.md").read_text(encoding="utf-8")
+    for example in re.findall(r"```toml\n(.*?)```", text, re.DOTALL):
+        assert loads(example).backend == "openrlhf"
+    (agent,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    compile(agent, "docs/openrlhf.md", "exec")
+    for path in re.findall(r"examples/[\w.]+\.toml", text):
+        assert (EXAMPLES.parent / path).exists()
+    unknown = set(re.findall(r"openrlhf\.(\w+)`", text)) - {*keys(SECTIONS["openrlhf"]), "md"}
+    assert not unknown

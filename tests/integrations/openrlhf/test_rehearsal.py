@@ -1,0 +1,139 @@
+"""What a rehearsal shrinks and checks, and how failures are told; without OpenRLHF."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from support.brains import brain_of, group, scored
+
+from paretopo.config.run import loads
+from paretopo.integrations.openrlhf.failures import in_words
+from paretopo.integrations.openrlhf.rehearsal_checks import RehearsalFailed, check
+from paretopo.integrations.openrlhf.rehearsal_plan import (
+    not_covered,
+    rehearsed,
+    rehearsed_options,
+)
+from paretopo.integrations.openrlhf.rollouts import (
+    BadRollout,
+)
+
+# ---- the rehearsal -------------------------------------------------------------------------------
+
+
+def test_a_rehearsal_keeps_the_kind_of_cluster_and_shrinks_it():
+    config = loads(
+        "[model]\npath = 'Qwen/Qwen2.5-7B'\n[optimiser]\nsteps = 500\nprompts_per_step = 128\n"
+        "[openrlhf]\nnodes = 2\nengines = 8\nengine_gpus = 2\nzero_stage = 3\npacking = true\n"
+        "max_tokens_per_gpu = 1000\ndynamic_sampling = true\n[paretopo]\nstage1_steps = 'epoch'"
+    )
+    small = rehearsed(config)
+    assert (small.openrlhf.zero_stage, small.openrlhf.colocate) == (3, True)
+    assert small.openrlhf.dynamic_sampling
+    assert (small.openrlhf.gpus_per_node, small.openrlhf.engines) == (2, 2)
+    assert not small.openrlhf.packing
+    assert small.model.path == "small:Qwen/Qwen2.5-7B"
+    assert (small.optimiser.steps, small.paretopo.stage1_steps) == (4, 2)
+    assert small.paretopo.weights == config.paretopo.weights
+    left = " ".join(not_covered(config))
+    for word in ("CUDA IPC", "Qwen2.5-7B", "tensor parallel", "packed", "sleeping"):
+        assert word in left
+
+
+def test_the_tiny_policy_is_rehearsed_as_it_stands():
+    config = loads(
+        "[optimiser]\nsteps = 100\n[openrlhf]\nasynchronous = true\ncolocate = false\n"
+        "[paretopo]\nstage1_steps = 'epoch'"
+    )
+    small = rehearsed(config, steps=40)
+    assert small.model == config.model
+    assert small.optimiser.steps == 40
+    assert small.paretopo.stage1_steps == 20  # half of the steps: an epoch would be 32
+    assert small.optimiser.prompts_per_step == config.optimiser.prompts_per_step
+
+
+def test_a_run_without_stage_1_stays_without():
+    assert rehearsed(loads("[paretopo]\nstage1_steps = 0")).paretopo.stage1_steps == 0
+    assert rehearsed(loads("[paretopo]\nstage1_steps = 'all'")).paretopo.stage1_steps == 4
+
+
+def test_sleeping_is_left_to_gpus():
+    words = rehearsed_options(["--vllm.enable_sleep", "--a.b", "1", "--ds.enable_sleep"])
+    assert words == ["--a.b", "1", "--vllm.sync_backend", "gloo"]
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A rehearsal that went well, as its records show it."""
+    brain, run = brain_of(
+        tmp_path,
+        "[optimiser]\nsteps = 2\n[evaluation]\nevery = 2\n[openrlhf]\ncorrection = 'token'",
+        rehearsal=True,
+    )
+    folder = run.path / "rehearsal"
+    folder.mkdir()
+    held_out = group([2, 0], [1, 0])
+    brain.observe(0, held_out, 1.0)
+    for step in (1, 2):
+        given = brain.advantages([scored(brain, group([1, 2, 3], [1, 1, 0]))])
+        samples = [[i, *[float(np.float32(a))] * 2, 5] for i, a in enumerate(given[0])]
+        policy = {"a": [4, 2.0, 3.0], "q": [2, 1.0, 1.0], "k": [2, 1.0, 1.0]}
+        engine = {"a": [4, 2.0, 3.0], "qk": [4, 2.0, 2.0]}
+        for name, row in (
+            ("buffer-0", {"step": step, "samples": samples}),
+            ("weights", {"step": step, "policy": policy, "engines": [engine]}),
+        ):
+            with (folder / f"{name}.jsonl").open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+        brain.record_step(step, {"vllm_kl": 1e-4})
+    brain.observe(2, held_out, 1.0)
+    return run
+
+
+def test_a_good_rehearsal_passes(finished):
+    proved = " ".join(check(finished))
+    for words in ("2 steps and 2 evaluations", "stage 1 and 2", "6 rollouts", "1 engine"):
+        assert words in proved
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "complaint"),
+    [
+        ("steps.jsonl", '"vllm_kl": 0.0001', '"vllm_kl": null', "vllm_kl"),
+        ("steps.jsonl", '"vllm_kl": 0.0001', '"vllm_kl": 0.02', "vllm_kl"),
+        ("steps.jsonl", '"stage": 2', '"stage": 1', "expected the stages"),
+        ("evaluations.jsonl", '"step": 0', '"step": 1', "expected evaluations"),
+        ("rehearsal/weights.jsonl", '"qk": [4, 2.0, 2.0]', '"qk": [4, 2.1, 2.0]', "fused"),
+        (
+            "rehearsal/weights.jsonl",
+            '{"a": [4, 2.0, 3.0], "qk',
+            '{"a": [4, 2.0, 3.1], "qk',
+            "a dif",
+        ),
+        ("rehearsal/advantages.jsonl", '"punished": [[0.0', '"punished": [[0.1', "controller"),
+        ("rehearsal/buffer-0.jsonl", "[0, ", "[0, 1", "replay buffer"),
+    ],
+)
+def test_a_rehearsal_that_went_wrong_does_not(finished, name, before, after, complaint):
+    path = finished.path / name
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), encoding="utf-8")
+    with pytest.raises(RehearsalFailed, match=complaint):
+        check(finished)
+
+
+# ---- failures ------------------------------------------------------------------------------------
+
+
+def test_what_ray_reports_becomes_one_sentence():
+    nested = "ray::X() \x1b[36m...\nTraceback\n  paretopo_core.BadRollout: the agent failed on 'q'"
+    told = in_words(RuntimeError(nested), "runs/x")
+    assert isinstance(told, BadRollout)
+    assert str(told) == "the agent failed on 'q'"
+    dead = "ray.exceptions.ActorDiedError: The actor died.\n\tclass_name: RolloutRayActor\n"
+    assert "a rollout engine died" in str(in_words(RuntimeError(dead), "runs/x"))
+    assert "--resume runs/x" in str(in_words(RuntimeError(dead), "runs/x"))
+    assert "OpenRLHF failed: ValueError: x" in str(in_words(RuntimeError("a\nValueError: x\n"), ""))

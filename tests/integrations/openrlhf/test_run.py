@@ -1,0 +1,233 @@
+"""The real pipeline on a CPU: Ray, DeepSpeed, vLLM and OpenRLHF itself, with a tiny policy.
+
+Skipped where OpenRLHF is not installed; `scripts/test_openrlhf_cpu.sh` runs it in its own
+environment, after `scripts/install_openrlhf_cpu.sh`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openrlhf", exc_type=ImportError)
+psutil = pytest.importorskip("psutil")
+
+from support.rehearsals import (  # noqa: E402
+    command,
+    exchanges,
+    finish,
+    kill_all,
+    start,
+    wait_for,
+)
+
+from paretopo.run.records import RunFolder  # noqa: E402
+
+pytestmark = pytest.mark.timeout(1500)
+
+
+def tensorboard(run: RunFolder) -> dict[str, dict[int, float]]:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(next((run.path / "tensorboard").iterdir())))
+    events.Reload()
+    return {
+        tag: {event.step: event.value for event in events.Scalars(tag)}
+        for tag in events.Tags()["scalars"]
+    }
+
+
+def check_trajectories(run: RunFolder) -> None:
+    """What was kept of a run of four steps says what was generated, scored and trained on."""
+    groups = list(run.trajectories())
+    trained = [group for group in groups if not group.held_out]
+    assert [group.step for group in trained] == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert [group.stage for group in trained] == [1, 1, 1, 1, 2, 2, 2, 2]
+    assert {group.step for group in groups if group.held_out} == {0, 2, 4}
+    given = {row["step"]: row for row in exchanges(run)}
+    for at, group in enumerate(trained):
+        row, place = given[group.step], at % 2
+        assert [one.advantage for one in group.rollouts] == row["advantages"][place]
+        assert [list(one.rewards) for one in group.rollouts] == row["vectors"][place]
+    for group in groups:
+        assert "<|user|>" in group.prompt
+        for one in group.rollouts:
+            kinds = [segment.kind for segment in one.segments]
+            assert one.calls <= kinds.count("tool")
+            assert not one.solved or one.segments[-1].text.endswith(group.answer)
+    assert any(one.calls for group in groups for one in group.rollouts)
+
+
+@pytest.mark.openrlhf_short
+def test_a_synchronous_run_crosses_both_stages(new_run):
+    run = new_run()
+    told = finish(run)
+    assert [row["stage"] for row in run.steps()] == [1, 1, 2, 2]
+    assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
+    assert run.evaluations()[0]["multiplier"] == 1.0
+    assert all(abs(row["vllm_kl"]) < 0.01 for row in run.steps())
+    assert "64 rollouts" in told
+    assert (run.model / "config.json").exists()
+    logged = tensorboard(run)
+    for row in run.steps():
+        step = row["step"]
+        assert logged["train/reward"][step] == pytest.approx(row["accuracy"], abs=1e-6)
+        assert logged["train/paretopo/stage"][step] == row["stage"]
+        assert logged["train/paretopo/multiplier"][step] == pytest.approx(row["multiplier"])
+        assert row["generated_groups"] == 4
+    check_trajectories(run)
+    for row in run.evaluations():
+        assert logged["eval/accuracy"][row["step"]] == pytest.approx(row["accuracy"])
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_an_asynchronous_run(new_run, partial):
+    # Rollouts are a step or two older than the policy: at small steps that is a small difference.
+    run = new_run(
+        openrlhf__asynchronous=True,
+        openrlhf__partial_rollouts=partial,
+        optimiser__learning_rate=1e-4,
+    )
+    finish(run)
+    assert all(abs(row["vllm_kl"]) < 0.01 for row in run.steps())
+    assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
+    assert [row["stage"] for row in run.steps()] == [1, 1, 2, 2]
+
+
+def test_zero_3_with_the_multiplier_on_the_learning_rate_and_overlong_punishment(new_run):
+    run = new_run(
+        openrlhf__zero_stage=3,
+        paretopo__multiplier_on="learning_rate",
+        openrlhf__overlong_buffer=40,
+        optimiser__kl=0.01,
+        evaluation__every=1,
+    )
+    finish(run)
+    rates = [row["learning_rate"] for row in run.steps()]
+    factors = [row["multiplier"] if row["stage"] == 1 else 1.0 for row in run.steps()]
+    assert rates == pytest.approx([1e-3 * factor for factor in factors])
+    assert factors[0] == 1.0
+    assert factors[1] != 1.0
+    assert any(row["overlong"] > 0 for row in run.steps())
+
+
+def test_two_actors_and_two_engines_sharing_gpus_with_dynamic_sampling(new_run):
+    run = new_run(
+        openrlhf__gpus_per_node=2,
+        openrlhf__engines=2,
+        openrlhf__colocate=True,
+        openrlhf__dynamic_sampling=True,
+    )
+    told = finish(run)
+    assert "weights of 2 engine(s)" in told
+    assert all(row["informative"] == 1.0 for row in run.steps())
+    assert all(row["generated_groups"] >= 4 for row in run.steps())
+
+
+def test_lora_trains_with_weights_that_reach_the_engine(new_run):
+    run = new_run(openrlhf__lora_rank=4)
+    told = finish(run)
+    assert "after each of 4 updates" in told
+    lines = (run.path / "rehearsal" / "weights.jsonl").read_text(encoding="utf-8").splitlines()
+    adapted = [
+        json.loads(line)["policy"]["model.layers.0.self_attn.o_proj.weight"][1] for line in lines
+    ]
+    assert len(set(adapted)) == 4  # trained through its adapter alone
+
+
+def test_a_killed_job_goes_on_where_its_checkpoint_is(new_run):
+    run = new_run(optimiser__steps=5, paretopo__stage1_steps=3, evaluation__every=1)
+    process = start(run)
+    try:
+        # Step 3 has its checkpoint when step 4 has its advantages.
+        wait_for(lambda: len(exchanges(run)) >= 4, process, run)
+    finally:
+        kill_all(process)
+    before = exchanges(run)
+    finish(run, resume=True)
+    assert [row["step"] for row in run.steps()] == [1, 2, 3, 4, 5]
+    assert [row["step"] for row in run.evaluations()] == [0, 1, 2, 3, 4, 5]
+    (resumed,) = run.manifest["resumed"]
+    assert resumed["from_step"] >= 3
+    again = [row for row in exchanges(run)[len(before) :] if row["step"] == 4]
+    if resumed["from_step"] == 3:
+        assert again[0]["before"] == before[3]["before"]
+
+
+OWN_AGENT = """
+from types import SimpleNamespace
+from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
+from paretopo.integrations.openrlhf.episodes import EpisodeAgent
+class Episode:
+    stop, turn_tokens, feedback_tokens, calls = (" day",), 6, 2, 0
+    async def step(self, text):
+        assert len(text) < 200
+        done = self.calls > 0 and text.count("7") != 1
+        self.calls += not done
+        return SimpleNamespace(feedback=" 7 7 7 7 7 7 7 7", done=done or self.calls > 3)
+class Agent(EpisodeAgent):
+    def episode(self):
+        return Episode()
+    def grade(self, response):
+        return float(len(response) % 2 == int(self.label["parity"]))
+class AgentExecutor(ToolAgentExecutor):
+    agent = Agent
+"""
+
+
+def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
+    (tmp_path / "agent.py").write_text(OWN_AGENT, encoding="utf-8")
+    for name, rows in (("train", 70), ("held_out", 6)):
+        lines = [
+            json.dumps({"prompt": f"What is {i}*{i}?", "label": {"id": i, "parity": i % 2}})
+            for i in range(rows)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "own.toml").write_text(
+        f"""
+        backend = "openrlhf"
+        recipe = "paper"
+        [model]
+        path = "{policy}"
+        [optimiser]
+        prompts_per_step = 128
+        steps = 500
+        max_completion_tokens = 3072
+        [run]
+        out = "{tmp_path / "runs"}"
+        [openrlhf]
+        agent = "{tmp_path / "agent.py"}"
+        prompts = "{tmp_path / "train.jsonl"}"
+        held_out = "{tmp_path / "held_out.jsonl"}"
+        gpus_per_node = 1
+        engines = 1
+        zero_stage = 3
+        packing = true
+        overlong_buffer = 614
+        correction = "token"
+        """,
+        encoding="utf-8",
+    )
+    own = ["--actor.entropy_coef", "0"]
+    words = [str(tmp_path / "own.toml"), "--rehearse", *own]
+    told = command(tmp_path, "paretopo.integrations.openrlhf", *words)
+    assert "Proved here" in told
+    assert "packed samples" in told.partition("Not covered")[2]
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = RunFolder.open(folder)
+    assert run.config.model.path == f"small:{policy}"
+    assert all(1.0 <= row["calls"] <= 4.0 for row in run.steps())
+    assert (folder / "report" / "report.md").exists()
+
+
+def test_forty_steps_of_the_example_raise_accuracy_while_calls_do_not_rise(tmp_path):
+    example = Path(__file__).parents[2] / "examples" / "rehearsal.toml"
+    words = ["train", str(example), "--rehearse", "--steps", "40", "--out", str(tmp_path / "runs")]
+    told = command(tmp_path, "paretopo.cli", *words)
+    assert "40 steps and 11 evaluations" in told
+    (folder,) = (tmp_path / "runs").iterdir()
+    rows = RunFolder.open(folder).evaluations()
+    assert rows[-1]["accuracy"] - rows[0]["accuracy"] >= 0.20
+    assert rows[-1]["calls"] <= rows[0]["calls"]

@@ -1,0 +1,99 @@
+"""What rollouts wrote, out of OpenRLHF's own samples: padded, put together, reordered."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("openrlhf", exc_type=ImportError)
+
+from paretopo.integrations.openrlhf.rollouts import ECONOMY
+from paretopo.run.trajectories import Segment
+
+torch = pytest.importorskip("torch")
+
+# DeepSpeed and others warn of what they do themselves when they are imported.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+PAD = 0
+TOKENIZER = SimpleNamespace(
+    eos_token="<end>",
+    decode=lambda tokens: "".join("<end>" if token == 1 else chr(token) for token in tokens),
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_cuda():
+    from paretopo.integrations.openrlhf.rehearsal import prepare_process
+
+    prepare_process()
+
+
+def tokens_of(text):
+    return [ord(character) for character in text]
+
+
+def sample(number):
+    """A rollout as OpenRLHF hands it over: a prompt, a call, its answer, an answer and its end."""
+    prompt, group = f"how {number // 2}?", number // 2
+    runs = [f"<call>{'x' * number}</call>", f"<tool>{number}</tool>", "so " * number]
+    tokens, ranges = tokens_of(prompt), []
+    for at, run in enumerate(runs):
+        start = len(tokens)
+        tokens += tokens_of(run)
+        if at != 1:
+            ranges.append((start, len(tokens)))
+    tokens.append(1)
+    ranges[-1] = (ranges[-1][0], len(tokens))
+    response = {
+        "prompt": prompt,
+        "label": f'{{"id": "q{group}", "answer": "{group}"}}',
+        "observation_tokens": tokens,
+        "action_ranges": ranges,
+        "rollout_log_probs": None,
+        "reward": 1.0,
+        "scores": 1.0,
+        "truncated": number == 3,
+        "extra_logs": {"correct": 1.0, "calls": 1, "finished": 1.0},
+    }
+    from openrlhf.trainer.ppo_utils.samples_generator import SamplesGenerator
+
+    made = SamplesGenerator._process_response_into_experience(None, response, max_len=200)
+    made.info[ECONOMY] = torch.tensor([0.5], dtype=torch.float64)
+    made.index = [number]
+    return made
+
+
+@pytest.mark.parametrize("kept", [0, 2, 3])
+def test_the_first_groups_bring_what_they_wrote(kept):
+    from openrlhf.trainer.ppo_utils.experience import Experience
+
+    from paretopo.integrations.openrlhf.experience import ParetoExperienceMaker
+
+    samples = [sample(number) for number in range(6)]
+    batches = [
+        Experience.concat_experiences([samples[at] for at in places], PAD)
+        for places in ([5, 0, 2], [3, 1, 4])
+    ]
+    maker = object.__new__(ParetoExperienceMaker)
+    maker.tokenizer = TOKENIZER
+    maker.args = SimpleNamespace(
+        rollout=SimpleNamespace(n_samples_per_prompt=2),
+        paretopo=SimpleNamespace(trajectories=kept),
+    )
+    order, groups = maker._grouped(batches)
+    assert order.tolist() == [5, 0, 2, 3, 1, 4]
+    for number in range(6):
+        wrote = groups[number // 2][number % 2].transcript
+        if number // 2 >= kept:
+            assert wrote is None
+            continue
+        expected = [
+            Segment("call", f"<call>{'x' * number}</call>"),
+            Segment("tool", f"<tool>{number}</tool>"),
+            Segment("model", "so " * number),
+        ]
+        assert wrote.segments == tuple(segment for segment in expected if segment.text)
+        assert (wrote.prompt, wrote.answer) == (f"how {number // 2}?", str(number // 2))
+        assert wrote.truncated == (number == 3)

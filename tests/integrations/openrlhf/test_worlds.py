@@ -1,0 +1,113 @@
+"""The made-up worlds on the real OpenRLHF: agents with real tools, both stages, on a CPU."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openrlhf", exc_type=ImportError)
+pytest.importorskip("psutil")
+
+from support.rehearsals import command
+
+from paretopo.config.run import dumps, load, loads
+from paretopo.run.records import RunFolder
+from paretopo.tasks.choice import search_served, task_of
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+WORLDS = [pytest.param("math", marks=pytest.mark.jail), "multihop"]
+
+
+class Words:
+    """A tokenizer that counts words."""
+
+    eos_token = "<end>"
+
+    def __call__(self, text, add_special_tokens):
+        return {"input_ids": text.split(" ")}
+
+    def decode(self, tokens):
+        return " ".join(tokens)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_cuda():
+    from paretopo.integrations.openrlhf.rehearsal import prepare_process
+
+    prepare_process()
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_agent_plays_a_written_rollout_as_it_was_written(name, tmp_path):
+    from paretopo.integrations.openrlhf.agents.protocol import AgentExecutor
+
+    text = f'[task]\nname = "{name}"\n[tool]\nworkers = 1\ntimeout = 30'
+    with search_served(loads(text), tmp_path / "data") as config:
+        task = task_of(config)
+        questions = {str(task.prompt(one)): one for one in task.training}
+        played = 0
+        for trace in task.traces(0, 300, redundant_calls=1, guess_rate=0.0):
+            if str(trace.prompt) not in questions or played == 6:
+                continue
+            played += 1
+            label = {"answer": questions[str(trace.prompt)].answer}
+            texts = [piece for piece, is_own in trace.pieces if is_own]
+            seen = [piece for piece, is_own in trace.pieces if not is_own]
+
+            async def rollout(texts=texts, label=label):
+                agent = AgentExecutor.agent(config, Words())
+                await agent.reset({"observation": "question", "label": label})
+                return [await agent.step({"action_text": text}) for text in texts]
+
+            turns = asyncio.run(rollout())
+            assert [turn["environment_feedback"] for turn in turns] == [*seen, ""]
+            assert [turn["done"] for turn in turns] == [False] * len(seen) + [True]
+            assert turns[-1]["extra_logs"]["correct"] == 1.0
+            assert turns[-1]["extra_logs"]["calls"] == len(seen)
+        assert played == 6
+
+
+@pytest.mark.timeout(2400)
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_world_is_rehearsed_with_its_real_tool(name, tmp_path):
+    """The example's cluster and tools, at the size of facts alone."""
+    small = {
+        "backend": "openrlhf",
+        "task.prompts": 32,
+        "task.facts": 4,
+        "task.kinds": [1.0, 0.0, 0.0],
+        "warmup.steps": 120,
+        "warmup.batch_size": 16,
+        "warmup.learning_rate": 5e-3,
+        "paretopo.stage1_steps": "epoch",
+        "optimiser.prompts_per_step": 4,
+        "evaluation.prompts": 16,
+    }
+    config = load(EXAMPLES / f"made_up_{name}.toml", small)
+    (tmp_path / "small.toml").write_text(dumps(config), encoding="utf-8")
+    words = ["train", str(tmp_path / "small.toml"), "--rehearse"]
+    told = command(tmp_path, "paretopo.cli", *words, "--out", str(tmp_path / "runs"))
+    assert "Proved here" in told
+    assert "replay buffers got the controller's advantages" in told
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = RunFolder.open(folder)
+    assert [row["stage"] for row in run.steps()] == [1, 1, 2, 2]
+    assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
+    assert run.evaluations()[0]["accuracy"] > 0.5
+    assert any(row["calls"] > 0 for row in run.steps()), "no tool was called"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(5400)
+@pytest.mark.parametrize("name", WORLDS)
+def test_forty_steps_raise_accuracy_while_calls_fall(name, tmp_path):
+    example = str(EXAMPLES / f"made_up_{name}.toml")
+    words = ["train", example, "--backend", "openrlhf", "--rehearse", "--steps", "40"]
+    told = command(tmp_path, "paretopo.cli", *words, "--out", str(tmp_path / "runs"))
+    assert "40 steps" in told
+    (folder,) = (tmp_path / "runs").iterdir()
+    rows = RunFolder.open(folder).evaluations()
+    assert rows[-1]["accuracy"] > rows[0]["accuracy"]
+    assert rows[-1]["calls"] < rows[0]["calls"]

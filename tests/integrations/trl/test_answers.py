@@ -1,0 +1,147 @@
+"""Learning from right answers: what carries loss, what is recorded, and that it can go on."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("trl")
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from paretopo.config.keys import ConfigError
+from paretopo.config.methods import with_method
+from paretopo.config.run import loads
+from paretopo.data.schema import Row, write_rows
+from paretopo.integrations.huggingface.tiny_model import tokenizer_of
+from paretopo.integrations.trl.answers import answer_rows
+from paretopo.integrations.trl.train import train
+from paretopo.rewards.mathematics import MathGrader
+from paretopo.run.interrupt import Interrupt
+from paretopo.run.records import RunFolder
+from paretopo.run.report import write_report
+from paretopo.tasks.calculator import CalculatorTask, is_correct
+from paretopo.tasks.choice import search_served, task_of
+from paretopo.tasks.multihop import exact_answer
+
+SMALL = {
+    "model": {"layers": 1, "width": 32, "heads": 2, "mlp_width": 64},
+    "task": {"prompts": 12, "facts": 4},
+    "warmup": {"steps": 0},
+    "optimiser": {
+        "steps": 4,
+        "prompts_per_step": 12,
+        "group_size": 2,
+        "micro_batch": 8,
+        "learning_rate": 1e-2,
+        "max_completion_tokens": 16,
+    },
+    "evaluation": {"every": 2, "prompts": 4},
+    "run": {"device": "cpu"},
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    run = RunFolder.create(tmp_path_factory.mktemp("whole"), with_method(SMALL, "sft"))
+    train(run.config, run)
+    return run
+
+
+def weights_of(run):
+    return AutoModelForCausalLM.from_pretrained(run.model).state_dict()
+
+
+def test_the_loss_falls_and_the_run_is_recorded_like_any_other(whole):
+    losses = [row["loss"] for row in whole.steps()]
+    assert [row["step"] for row in whole.steps()] == [1, 2, 3, 4]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < 0.8 * losses[0]
+    rows = whole.evaluations()
+    assert [row["step"] for row in rows] == [0, 2, 4]
+    assert [row["phase"] for row in rows] == ["pretrained", "train", "final"]
+    for row in rows:
+        assert {"accuracy", "calls", "economy", "outcome", "response_tokens", "by_kind"} <= set(row)
+    kept = {(group.step, group.held_out) for group in whole.trajectories()}
+    assert kept == {(0, True), (2, True), (4, True)}
+    assert "# Training report" in write_report([whole]).read_text()
+
+
+def test_a_stopped_run_goes_on_to_the_same_weights(whole, tmp_path, monkeypatch):
+    run = RunFolder.create(tmp_path, whole.config)
+    came = property(
+        lambda _: len(run.steps()) >= 1,  # asked before the step is recorded
+        lambda *_: None,
+    )
+    monkeypatch.setattr(Interrupt, "came", came, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        train(run.config, run)
+    monkeypatch.undo()
+    assert [row["step"] for row in run.steps()] == [1, 2]
+    train(run.config, run, resume=True)
+    timeless = [[row | {"seconds": 0} for row in each.steps()] for each in (run, whole)]
+    assert timeless[0] == timeless[1]
+    for name, tensor in weights_of(whole).items():
+        assert torch.equal(tensor, weights_of(run)[name]), name
+
+
+def test_answers_alone_carry_loss():
+    task = CalculatorTask(prompts=6, held_out=3, facts=2, seed=0)
+    tokenizer = tokenizer_of(task)
+    rows = answer_rows(task, task.training, tokenizer)
+    for question, row in zip(task.training, rows, strict=True):
+        learnt = [token for token in row["labels"] if token != -100]
+        assert tokenizer.decode(learnt) == question.answer + tokenizer.eos_token
+        assert row["input_ids"][-len(learnt) :] == learnt
+        prompt = row["input_ids"][: -len(learnt)]
+        asked = tokenizer.apply_chat_template(
+            task.prompt(question), add_generation_prompt=True, return_dict=False
+        )
+        assert prompt == asked
+
+
+@pytest.mark.parametrize("name", ["math", "multihop"])
+def test_made_up_answers_are_right_by_the_grader_and_call_nothing(name, tmp_path):
+    pytest.importorskip("bm25s" if name == "multihop" else "math_verify")
+    config = loads(f'[task]\nname = "{name}"\nprompts = 9\n[evaluation]\nprompts = 3')
+    with search_served(config, tmp_path) as served, MathGrader(isolation="process") as grader:
+        task = task_of(served)
+        tokenizer = tokenizer_of(task)
+        grade = grader.grade if name == "math" else exact_answer
+        for question in task.training:
+            ((response, own),) = task.solved(question).pieces
+            assert own
+            assert grade(response, question.answer) == 1.0
+            assert tokenizer.unk_token_id not in tokenizer(response)["input_ids"]
+
+
+def test_calculator_answers_are_right():
+    task = CalculatorTask(prompts=6, held_out=3)
+    for question in task.training:
+        asked, answered = task.solved(question)
+        assert asked["role"] == "user"
+        assert is_correct(answered["content"], question.answer)
+        assert "tool_calls" not in answered
+
+
+@pytest.mark.parametrize(
+    ("name", "response"),
+    [("math", "The answer is \\boxed{1/2}."), ("multihop", "<answer> 1/2 </answer>")],
+)
+def test_files_answer_in_the_form_that_is_graded(name, response, tmp_path):
+    for part in ("train", "held_out"):
+        write_rows(tmp_path / f"{part}.jsonl", [Row(part, "x", part, f"{part}?", ("1/2", "0.5"))])
+    config = loads(
+        f'model.path = "some/model"\nwarmup.steps = 0\ntool.search_url = "http://127.0.0.1:1"\n'
+        f'[task]\nname = "{name}"\n'
+        f'train = "{tmp_path}/train.jsonl"\nheld_out = "{tmp_path}/held_out.jsonl"'
+    )
+    task = task_of(config)
+    assert task.solved(task.training[0]).pieces == ((response, True),)
+
+
+def test_what_does_not_go_together_is_refused():
+    with pytest.raises(ConfigError, match=r"optimiser.kl must be 0 .* got 0.1"):
+        loads('[optimiser]\nlearn_from = "answers"\nkl = 0.1')
+    with pytest.raises(ConfigError, match='is for backend = "trl"'):
+        loads('backend = "openrlhf"\n[optimiser]\nlearn_from = "answers"')

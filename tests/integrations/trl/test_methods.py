@@ -1,0 +1,55 @@
+"""Methods of the table, trained for a few steps on TRL."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+pytest.importorskip("trl")
+
+from paretopo.config.methods import with_method
+from paretopo.integrations.trl.arguments import rollout_arguments
+from paretopo.integrations.trl.train import train
+from paretopo.run.records import RunFolder
+
+SMALL = {
+    "model": {"layers": 1, "width": 32, "heads": 2, "mlp_width": 64},
+    "task": {"prompts": 8, "facts": 4},
+    "warmup": {"steps": 30, "batch_size": 16, "learning_rate": 5e-3},
+    "paretopo": {"stage1_steps": 1},
+    "optimiser": {"steps": 3, "prompts_per_step": 2, "group_size": 4, "max_completion_tokens": 48},
+    "evaluation": {"every": 3, "prompts": 4},
+    "run": {"device": "cpu", "checkpoint_every": 0},
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mo_grpo+gated",
+        "hypervolume",
+        "recommended+without_stage_2+sgd",
+        "otc_grpo",
+        "dynamic_hv_rloo",
+        "r1_base",
+    ],
+)
+def test_a_method_trains(name, tmp_path):
+    config = with_method(SMALL, name)
+    run = RunFolder.create(tmp_path, config, method=name)
+    train(config, run)
+    steps = run.steps()
+    assert [row["step"] for row in steps] == [1, 2, 3]
+    assert all(math.isfinite(row["loss"]) for row in steps)
+    first_stage = 3 if config.paretopo.stage1_steps == "all" else config.paretopo.stage1_steps
+    assert [row["stage"] for row in steps] == [1] * first_stage + [2] * (3 - first_stage)
+    if name == "r1_base":
+        assert all(row["calls"] == 0 for row in [*steps, *run.evaluations()])
+
+
+@pytest.mark.parametrize(("method", "theirs"), [("adamw", "adamw_torch_fused"), ("sgd", "sgd")])
+def test_the_optimiser_is_the_one_asked_for(method, theirs, tmp_path):
+    config = with_method(SMALL, method)
+    run = RunFolder.create(tmp_path, config)
+    assert rollout_arguments(config, run, "cpu", evaluate_first=True).optim == theirs

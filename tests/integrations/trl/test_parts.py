@@ -1,0 +1,309 @@
+"""The parts around the trainer: tiny model, warm-up, rewards, checkpoints, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from trl.chat_template_utils import (  # noqa: E402
+    is_chat_template_prefix_preserving,
+    parse_response,
+    supports_tool_calling,
+)
+
+from paretopo.config.sections import RewardsConfig, WarmupConfig  # noqa: E402
+from paretopo.integrations.huggingface.files import write_whole  # noqa: E402
+from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
+    make_model,
+    make_tokenizer,
+)
+from paretopo.integrations.huggingface.warmup import collate, encode, warm_up  # noqa: E402
+from paretopo.integrations.trl.callbacks import LearningRateFactor  # noqa: E402
+from paretopo.integrations.trl.checkpoints import Checkpoints  # noqa: E402
+from paretopo.integrations.trl.rewards import CallRewards, calls_made  # noqa: E402
+from paretopo.run.interrupt import Interrupt  # noqa: E402
+from paretopo.tasks.calculator import (  # noqa: E402
+    FACTS,
+    CalculatorTask,
+    is_correct,
+)
+
+TASK = CalculatorTask(prompts=12, held_out=6, seed=0)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return make_tokenizer(TASK.words(), TASK.phrases())
+
+
+def tiny(tokenizer, seed=0):
+    return make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=seed)
+
+
+# ---- tiny model ------------------------------------------------------------------------------
+
+
+def test_trl_accepts_the_template(tokenizer):
+    assert supports_tool_calling(tokenizer)
+    assert is_chat_template_prefix_preserving(tokenizer)
+
+
+def test_every_trace_is_known_to_the_tokenizer_and_reads_back(tokenizer):
+    for conversation in TASK.traces(step=3, count=60, redundant_calls=2, guess_rate=0.3):
+        text = tokenizer.apply_chat_template(conversation, tokenize=False)
+        tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
+        assert tokenizer.unk_token_id not in tokens
+        assert tokenizer.decode(tokens) == text
+
+
+def test_generated_text_becomes_the_message_it_was(tokenizer):
+    conversation = next(
+        talk for talk in TASK.traces(0, 50, 0, 0.0) if sum("tool_calls" in m for m in talk) == 2
+    )
+    for i, message in enumerate(conversation):
+        if message["role"] == "assistant":
+            prefix = tokenizer.apply_chat_template(
+                conversation[:i], add_generation_prompt=True, return_dict=False
+            )
+            whole = tokenizer.apply_chat_template(conversation[: i + 1], return_dict=False)
+            parsed = parse_response(tokenizer, whole[len(prefix) :], prefix=prefix)
+            assert parsed == message
+
+
+def test_the_facts_fit_the_vocabulary_in_few_tokens(tokenizer):
+    assert len(tokenizer) < 150
+    for text, _ in FACTS:
+        tokens = tokenizer(text)["input_ids"]
+        assert tokenizer.unk_token_id not in tokens
+        assert len(tokens) <= 10
+
+
+def test_the_seed_fixes_the_weights_and_leaves_the_global_one_alone(tokenizer):
+    torch.manual_seed(7)
+    expected = torch.rand(1)
+    torch.manual_seed(7)
+    first, again, other = (tiny(tokenizer, seed) for seed in (0, 0, 1))
+    assert torch.equal(torch.rand(1), expected)
+    weights = [model.model.embed_tokens.weight for model in (first, again, other)]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+# ---- warm-up ---------------------------------------------------------------------------------
+
+
+def traces(step):
+    return TASK.traces(step, count=4, redundant_calls=1, guess_rate=0.2)
+
+
+def test_only_the_assistant_carries_loss(tokenizer):
+    call = {"name": "calculator", "arguments": {"expression": "7*1"}}
+    conversation = [
+        {"role": "user", "content": FACTS[0][0]},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"type": "function", "function": call}],
+        },
+        {"role": "tool", "name": "calculator", "content": "7"},
+        {"role": "assistant", "content": "7"},
+    ]
+    tokens, written = encode(tokenizer, conversation)
+    whole = tokenizer.apply_chat_template(conversation, return_dict=False)
+    assert tokens == whole
+    own = tokenizer.decode([token for token, mine in zip(tokens, written, strict=True) if mine])
+    assert own == (
+        '<call>{"name": "calculator", "arguments": {"expression": "7*1"}}</call><|end|>7<|end|>'
+    )
+
+
+def test_batches_are_padded_without_loss():
+    batch = collate([([5, 6, 7], [False, True, True]), ([8], [True])], padding=0)
+    assert batch["input_ids"].tolist() == [[5, 6, 7], [8, 0, 0]]
+    assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
+    assert batch["labels"].tolist() == [[-100, 6, 7], [8, -100, -100]]
+
+
+def test_a_stopped_warm_up_ends_in_the_same_weights(tokenizer, tmp_path):
+    config = WarmupConfig(steps=40, batch_size=4)
+    whole, parts = tiny(tokenizer), tiny(tokenizer)
+    assert warm_up(whole, tokenizer, traces, config, tmp_path / "whole.pt")
+
+    asked = iter([False] * 9 + [True] + [False] * 100)
+    assert not warm_up(parts, tokenizer, traces, config, tmp_path / "p.pt", lambda: next(asked))
+    assert torch.load(tmp_path / "p.pt", weights_only=True)["step"] == 10
+    parts = tiny(tokenizer, seed=99)  # a new process starts from anything
+    assert warm_up(parts, tokenizer, traces, config, tmp_path / "p.pt")
+    for mine, theirs in zip(whole.parameters(), parts.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_a_template_that_rewrites_the_past_is_refused(tokenizer):
+    other = make_tokenizer(TASK.words(), TASK.phrases())
+    other.chat_template = "{{ messages | length }}" + tokenizer.chat_template
+    conversation = [
+        {"role": "user", "content": "What is 2*3?"},
+        {"role": "assistant", "content": "6"},
+    ]
+    with pytest.raises(ValueError, match=r"does not keep prefixes.*warmup.steps = 0"):
+        encode(other, conversation)
+
+
+# ---- rewards ---------------------------------------------------------------------------------
+
+
+def completion(calls, answer):
+    return [
+        *[{"role": "assistant", "content": "", "tool_calls": [{}]}, {"role": "tool"}] * calls,
+        {"role": "assistant", "content": answer},
+    ]
+
+
+def score(rewards, rollouts, *, held_out=False, name="q"):
+    completions = [completion(calls, answer) for calls, answer in rollouts]
+    n = len(completions)
+    columns = {
+        "completions": completions,
+        "answer": ["6"] * n,
+        "row": list(range(n)),
+        "id": [name] * n,
+        "kind": ["one"] * n,
+        "held_out": [held_out] * n,
+    }
+    return rewards.correct(**columns), rewards.economy(**columns)
+
+
+def far(calls):
+    return math.exp(-0.7 * calls)
+
+
+def test_the_fewest_calls_are_learnt_before_they_are_used():
+    rewards = CallRewards(RewardsConfig(), is_correct)
+    correct, economy = score(rewards, [(2, "6"), (1, "6"), (0, "7"), (4, "6")])
+    assert correct == [1.0, 1.0, 0.0, 1.0]
+    assert economy == pytest.approx([far(1), 1.0, far(1), far(3)])
+    assert [one.calls for one in rewards.scored] == [2, 1, 0, 4]
+
+
+def test_unsolved_prompts_pay_nothing():
+    rewards = CallRewards(RewardsConfig(), is_correct)
+    assert score(rewards, [(0, "7"), (1, "7")]) == ([0.0, 0.0], [0.0, 0.0])
+
+
+def evaluate(rewards, rollouts):
+    correct, economy = score(rewards, rollouts, held_out=True)
+    return rewards.evaluated(rewards.scored, np.stack([correct, economy], axis=-1))
+
+
+def test_held_out_minima_are_their_own_and_can_be_frozen():
+    config = RewardsConfig(evaluation_n_opt="frozen")
+    rewards, again = CallRewards(config, is_correct), CallRewards(config, is_correct)
+    score(rewards, [(0, "6")])
+    assert evaluate(rewards, [(2, "6")])[0].tolist() == [[1.0, 1.0]]
+    again.load_state_dict(json.loads(json.dumps(rewards.state_dict())))
+    vectors, earlier = evaluate(again, [(1, "6"), (2, "6")])
+    assert vectors[:, 1] == pytest.approx([far(1), 1.0])
+    assert earlier is None
+    assert score(again, [(1, "6")])[1] == pytest.approx([far(1)])
+
+
+def test_held_out_minima_run_on_whatever_the_scope_of_training():
+    rewards = CallRewards(
+        RewardsConfig(evaluation_n_opt="running", n_opt_scope="group"), is_correct
+    )
+    assert evaluate(rewards, [(1, "6")])[0].tolist() == [[1.0, 1.0]]
+    assert evaluate(rewards, [(2, "6")])[0][:, 1] == pytest.approx([far(1)])
+
+
+def test_earlier_evaluations_are_scored_anew_when_fewer_calls_suffice():
+    config = RewardsConfig(evaluation_n_opt="recompute")
+    rewards, again = CallRewards(config, is_correct), CallRewards(config, is_correct)
+    assert evaluate(rewards, [(2, "6"), (1, "6")])[1] is None
+    assert evaluate(rewards, [(2, "6"), (1, "7")])[1] is None
+    again.load_state_dict(json.loads(json.dumps(rewards.state_dict())))
+    vectors, earlier = evaluate(again, [(0, "6"), (1, "6")])
+    # Rows are questions of their own, so the first one's optimum falls from 2 to 0.
+    assert vectors.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert earlier[:, :, 0].tolist() == [[1.0, 1.0], [1.0, 0.0]]
+    np.testing.assert_allclose(earlier[:, :, 1], [[far(2), 1.0], [far(2), 1.0]])
+
+
+def test_running_minima_leave_earlier_evaluations_alone():
+    rewards = CallRewards(RewardsConfig(evaluation_n_opt="running"), is_correct)
+    assert evaluate(rewards, [(2, "6")])[0].tolist() == [[1.0, 1.0]]
+    assert evaluate(rewards, [(0, "6")])[1] is None
+    assert evaluate(rewards, [(2, "6")])[0][:, 1] == pytest.approx([far(2)])
+
+
+def test_a_response_that_ends_in_a_call_has_no_answer():
+    rewards = CallRewards(RewardsConfig(), is_correct)
+    unfinished = completion(1, "")[:-1]
+    pending = [{"role": "assistant", "content": "6", "tool_calls": [{}]}]
+    assert rewards.correct(completions=[unfinished, pending, []], answer=["6"] * 3) == [0.0] * 3
+    assert calls_made(unfinished) == 1
+    assert calls_made(pending) == 0
+
+
+# ---- checkpoints, Ctrl-C, learning rate ------------------------------------------------------
+
+
+def test_only_marked_checkpoints_count_and_two_are_kept(tmp_path):
+    checkpoints = Checkpoints(tmp_path)
+    assert checkpoints.latest() is None
+    for step in (1, 2, 10):
+        checkpoints.path(step).mkdir()
+        (checkpoints.path(step) / "model.safetensors").touch()
+        assert checkpoints.latest() != step
+        checkpoints.complete(step, {"step": step})
+        assert checkpoints.latest() == step
+    assert checkpoints.steps() == [2, 10]
+    checkpoints.path(11).mkdir()
+    (tmp_path / "checkpoint-notes").mkdir()
+    checkpoints.remove_unfinished()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "checkpoint-2",
+        "checkpoint-10",
+        "checkpoint-notes",
+    }
+    assert checkpoints.state(10) == {"step": 10}
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    write_whole(tmp_path / "file", b"one")
+    write_whole(tmp_path / "file", b"two")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_bytes() == b"two"
+
+
+def test_the_second_ctrl_c_stops_at_once():
+    before = signal.getsignal(signal.SIGINT)
+    with Interrupt() as interrupt:
+        signal.raise_signal(signal.SIGINT)
+        assert interrupt.came
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_factors_on_the_learning_rate_do_not_pile_up():
+    class Trainer:
+        class controller:
+            learning_rate_factor = 0.5
+
+    weight = torch.nn.Parameter(torch.zeros(1))
+    optimiser = torch.optim.SGD([weight], lr=0.1)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda _: 1.0)
+    used = []
+    for _ in range(3):
+        LearningRateFactor(Trainer()).on_pre_optimizer_step(None, None, None, optimizer=optimiser)
+        used.append(optimiser.param_groups[0]["lr"])
+        optimiser.step()
+        schedule.step()
+    np.testing.assert_allclose(used, 0.05)

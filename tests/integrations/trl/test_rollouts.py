@@ -1,0 +1,313 @@
+"""Rollouts by protocol: what is kept, what is masked, what the reward functions are told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from datasets import Dataset  # noqa: E402
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
+from transformers import GenerationConfig, PreTrainedTokenizerFast  # noqa: E402
+from trl import GRPOConfig  # noqa: E402
+
+from paretopo.config.run import ParetoPOConfig  # noqa: E402
+from paretopo.config.sections import RewardsConfig  # noqa: E402
+from paretopo.controller.two_stages import ParetoPO  # noqa: E402
+from paretopo.integrations.huggingface.rollouts import Piece, Rollout  # noqa: E402
+from paretopo.integrations.huggingface.tiny_model import make_model  # noqa: E402
+from paretopo.integrations.trl import ParetoGRPOTrainer  # noqa: E402
+from paretopo.integrations.trl import rollouts as module  # noqa: E402
+from paretopo.integrations.trl.rewards import CallRewards  # noqa: E402
+from paretopo.integrations.trl.rollouts import ProtocolRollouts  # noqa: E402
+from paretopo.integrations.trl.tools import make_python_tool, make_search_tool  # noqa: E402
+from paretopo.protocols.search_r1 import INVALID, SearchR1Episode  # noqa: E402
+from paretopo.protocols.torl import STOP, TorlEpisode  # noqa: E402
+from paretopo.run.trajectories import Segment  # noqa: E402
+from paretopo.tools.python_interpreter import (  # noqa: E402
+    ProgramResult,
+    PythonInterpreter,
+)
+from paretopo.tools.search import Document  # noqa: E402
+
+PROGRAM = "```python\nprint(6*7)\n```\n"
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    """Characters, the fence of the output as two pieces, and an end of text."""
+    pieces = ["<|pad|>", "<|end|>", "```", "output", *(chr(i) for i in range(32, 127)), "\n"]
+    vocabulary = {piece: i for i, piece in enumerate(pieces)}
+    inner = Tokenizer(models.WordLevel(vocabulary, unk_token="<|pad|>"))
+    inner.pre_tokenizer = pre_tokenizers.Split(Regex(r"```|output|[\s\S]"), "isolated")
+    inner.decoder = decoders.Fuse()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=inner,
+        pad_token="<|pad|>",
+        eos_token="<|end|>",
+        padding_side="left",
+        clean_up_tokenization_spaces=False,
+    )
+
+
+class Scripted:
+    """Stands in for a trainer whose model says what it is told, turn by turn."""
+
+    def __init__(self, tokenizer, scripts, most=200):
+        self.processing_class = tokenizer
+        self.max_completion_length = most
+        self.use_vllm = False
+        self.eos_token_ids = [tokenizer.eos_token_id]
+        self.scripts = {prompt: list(texts) for prompt, texts in scripts.items()}
+        self.asked = []
+
+    def generate(self, rollouts, stop, _trainer):
+        pieces = []
+        for rollout in rollouts:
+            prompt = self.processing_class.decode(rollout.prompt)
+            self.asked.append((self.processing_class.decode(rollout.tokens), stop))
+            script = self.scripts[prompt].pop(0)
+            tokens = self.processing_class(script)["input_ids"]
+            finish = "end" if script.endswith("<|end|>") else "stop"
+            cut = len(tokens) > rollout.room
+            pieces.append(Piece(tokens[: rollout.room], "length" if cut else finish))
+        return pieces
+
+
+@pytest.fixture
+def roll(tokenizer, monkeypatch):
+    def roll(new_episode, scripts, most=200):
+        trainer = Scripted(tokenizer, scripts, most)
+        monkeypatch.setattr(module, "_generate", trainer.generate)
+        out = ProtocolRollouts(new_episode)(list(scripts), trainer)
+        assert not any(trainer.scripts.values())
+        texts = [tokenizer.decode(tokens) for tokens in out["completion_ids"]]
+        own = [
+            tokenizer.decode([t for t, mine in zip(*pair, strict=True) if mine])
+            for pair in zip(out["completion_ids"], out["env_mask"], strict=True)
+        ]
+        return SimpleNamespace(texts=texts, own=own, trainer=trainer, **out)
+
+    return roll
+
+
+class Echo:
+    async def run_async(self, code):
+        await asyncio.sleep(0.01)
+        return ProgramResult(f"ran {code}", "", 0, 0.1)
+
+
+def test_observations_are_appended_and_masked(roll):
+    out = roll(
+        lambda: TorlEpisode(Echo(), max_calls=2),
+        {
+            "a": [PROGRAM + STOP, "So.\n" + PROGRAM + STOP, "42<|end|>"],
+            "b": ["no tool<|end|>"],
+            "c": [PROGRAM + STOP, "done<|end|>"],
+        },
+    )
+    seen = "\nran print(6*7)\n```\n"
+    fenced = PROGRAM + STOP
+    assert out.texts == [
+        f"{fenced}{seen}So.\n{fenced}{seen}42<|end|>",
+        "no tool<|end|>",
+        f"{fenced}{seen}done<|end|>",
+    ]
+    assert out.own == [f"{fenced}So.\n{fenced}42<|end|>", "no tool<|end|>", f"{fenced}done<|end|>"]
+    assert out.calls == [2, 0, 1]
+    assert out.written == [f"{fenced}So.\n{fenced}42", "no tool", f"{fenced}done"]
+    assert out.logprobs is None
+    # What was generated before is the context of what comes next, token by token.
+    assert out.trainer.asked[3] == (fenced + seen, (STOP,))
+    assert out.trainer.asked[-1][1] == ()
+
+
+def test_a_response_has_at_most_so_many_tokens(roll):
+    out = roll(lambda: TorlEpisode(Echo(), max_calls=1), {"a": [PROGRAM + STOP]}, most=40)
+    assert len(out.completion_ids[0]) == len(out.env_mask[0]) == 40
+    assert out.own[0] == PROGRAM + STOP
+    assert out.calls == [1]
+    out = roll(lambda: TorlEpisode(Echo(), max_calls=1), {"a": ["x" * 50]}, most=20)
+    assert out.texts == ["x" * 20]
+
+
+class Shelf:
+    async def search_async(self, query):
+        return [Document("1", f'"{query}"\n' + "text " * 50, 1.0)]
+
+
+def test_search_turns_are_limited_and_go_on_after_an_end_of_text(roll):
+    out = roll(
+        lambda: SearchR1Episode(Shelf(), max_turns=3, turn_tokens=30, feedback_tokens=60),
+        {"a": ["hm<|end|>", "y" * 31, "<search>Oslo</search>", "<answer>Oslo</answer>"]},
+        most=1000,
+    )
+    found = '\n\n<information>Doc 1(Title: "Oslo") ' + "text " * 50
+    assert out.texts == [
+        "hm" + INVALID[:60] + "y" * 30 + INVALID[:60] + "<search>Oslo</search>" + found[:60]
+        + "<answer>Oslo</answer>"
+    ]  # fmt: skip
+    assert out.own == ["hm" + "y" * 30 + "<search>Oslo</search><answer>Oslo</answer>"]
+    assert out.calls == [1]
+
+
+class Endless:
+    stop, turn_tokens = (STOP,), None
+
+
+def test_vllm_is_refused(tokenizer):
+    trainer = Scripted(tokenizer, {})
+    trainer.use_vllm = True
+    with pytest.raises(ValueError, match="set use_vllm=False"):
+        ProtocolRollouts(lambda: TorlEpisode(Echo()))([], trainer)
+
+
+@pytest.mark.parametrize("pad_is_end", [False, True])
+def test_the_model_itself_stops_at_the_string(tokenizer, pad_is_end):
+    """A real model: sampled rows end right behind the stop string, padding is not kept."""
+    model = make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0, positions=512)
+    opens, closes = tokenizer.convert_tokens_to_ids(["```", "output"])
+    end = tokenizer.eos_token_id
+    trainer = SimpleNamespace(
+        processing_class=tokenizer,
+        model_wrapped=model,
+        accelerator=SimpleNamespace(device="cpu", unwrap_model=lambda m, **_: m,
+                                    state=SimpleNamespace(deepspeed_plugin=None)),
+        args=SimpleNamespace(ds3_gather_for_generation=True, gradient_checkpointing_kwargs=None),
+        generation_config=GenerationConfig(
+            do_sample=True, pad_token_id=end if pad_is_end else tokenizer.pad_token_id,
+            eos_token_id=end, disable_compile=True,
+            suppress_tokens=[tokenizer.pad_token_id],
+            sequence_bias={(opens,): 2.0, (opens, closes): 9.0},  # so that fences come often
+        ),
+        generation_kwargs={}, eos_token_ids=[end],
+    )  # fmt: skip
+    torch.manual_seed(0)
+    started = [Rollout(tokenizer("x" * n)["input_ids"], Endless(), 60) for n in range(1, 33)]
+    kinds = Counter()
+    for tokens, finish in (
+        (one.tokens, one.finish) for one in module._generate(started, (STOP,), trainer)
+    ):
+        text = tokenizer.decode(tokens, skip_special_tokens=True)
+        assert text.count(STOP) <= 1
+        assert (finish == "stop") == text.endswith(STOP)
+        assert (finish == "stop") == (STOP in text)
+        assert (finish == "end") == (tokens[-1] == end)
+        assert finish != "length" or len(tokens) == 60
+        kinds[finish] += 1
+    assert kinds["stop"] >= 3
+    assert kinds["stop"] < 32
+
+
+@pytest.mark.jail
+@pytest.mark.filterwarnings("ignore:You are using 'rollout_func'")
+def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
+    """End to end: sampled text, real interpreter, rewards by calls, Pareto advantages."""
+    model = make_model(tokenizer, layers=1, width=32, heads=2, mlp_width=32, seed=0, positions=512)
+    # A short supervised warm-up, so that rollouts use the tool or answer.
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    prompt = "6*7="
+    lines = [f"{PROGRAM}{STOP}\n42\n```\n42<|end|>", "42<|end|>", "41<|end|>"]
+    batch = tokenizer([prompt + line for line in lines], return_tensors="pt", padding=True)
+    labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+    for _ in range(150):
+        loss = model(
+            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels
+        ).loss
+        loss.backward()
+        optimiser.step()
+        optimiser.zero_grad()
+
+    rewards = CallRewards(
+        RewardsConfig(), lambda text, answer: text.rpartition(STOP)[2].strip() == answer
+    )
+    told = []
+
+    def correct(**columns):
+        told.append(columns["calls"])
+        return rewards.correct(**columns)
+
+    with PythonInterpreter(workers=4, preload=()) as python:
+        rows = [
+            {"prompt": prompt, "id": "q", "row": i, "kind": "k", "answer": "42", "held_out": False}
+            for i in range(4)
+        ]
+        trainer = ParetoGRPOTrainer(
+            model=model,
+            args=GRPOConfig(
+                output_dir=str(tmp_path),
+                per_device_train_batch_size=16,
+                num_generations=16,
+                max_completion_length=60,
+                max_steps=2,
+                learning_rate=1e-3,
+                use_cpu=True,
+                bf16=False,
+                gradient_checkpointing=False,
+                report_to="none",
+                disable_tqdm=True,
+                save_strategy="no",
+                dataloader_pin_memory=False,
+            ),
+            reward_funcs=[correct, rewards.economy],
+            train_dataset=Dataset.from_list(rows),
+            processing_class=tokenizer,
+            controller=ParetoPO(ParetoPOConfig(stage1_steps=1)),
+            rollout_func=ProtocolRollouts(lambda: TorlEpisode(python, max_calls=1)),
+        )
+        seen, scored_in_all = [], []
+        generate = trainer._generate_and_score_completions
+
+        def watched(inputs):
+            seen.append(generate(inputs))
+            scored_in_all.extend(rewards.scored)
+            return seen[-1]
+
+        trainer._generate_and_score_completions = watched
+        trainer.train()
+    calls = [count for batch in told for count in batch]
+    assert set(calls) == {0, 1}
+    assert {scored.calls for scored in scored_in_all if scored.solved} == {0, 1}
+    for out, counts in zip(seen, told, strict=True):
+        for ids, mask, count in zip(out["completion_ids"], out["tool_mask"], counts, strict=True):
+            hidden = tokenizer.decode(ids[mask == 0], skip_special_tokens=True)
+            assert hidden == ("\n42\n```\n" if count else "")
+    wrote = trainer.transcripts(range(16))
+    for scored, one in zip(rewards.scored, wrote, strict=True):
+        assert (one.prompt, one.answer) == (prompt, "42")
+        kinds = [segment.kind for segment in one.segments]
+        assert kinds.count("tool") == kinds.count("call") == scored.calls
+        assert not scored.calls or Segment("tool", "\n42\n```\n") in one.segments
+        if scored.solved:
+            assert kinds[-1] == "model"
+            assert one.segments[-1].text.split("```\n")[-1].strip() == "42"
+            assert not one.truncated
+    assert [wrote[5], wrote[2]] == trainer.transcripts([5, 2])
+    assert trainer.advantages.shape == (1, 16)
+    assert (trainer.advantages != 0).any()
+
+
+def test_tools_describe_themselves():
+    interpreter = SimpleNamespace(run=lambda code: ProgramResult(f"ran {code}\n", "", 0, 0.1))
+    client = SimpleNamespace(search=lambda query: [Document("1", f"T\n{query}", 1.0)])
+    python, search = make_python_tool(interpreter), make_search_tool(client)
+    assert python("x") == "ran x"
+    assert search("y") == "Doc 1(Title: T) y"
+    for tool in (python, search):
+        assert "Args:" in tool.__doc__
+    assert (python.__name__, search.__name__) == ("python", "search")
+
+
+def test_calls_of_texts_must_be_handed_over():
+    rewards = CallRewards(RewardsConfig(), lambda text, answer: answer in text)
+    columns = {"answer": ["4"], "row": [0], "id": ["q"], "kind": ["k"], "held_out": [False]}
+    assert rewards.correct(["it is 4"], ["4"]) == [1.0]
+    assert rewards.economy(["it is 4"], **columns, calls=[3]) == [1.0]
+    assert rewards.scored[0].calls == 3
+    with pytest.raises(ValueError, match="must hand over `calls`"):
+        rewards.economy(["it is 4"], **columns)

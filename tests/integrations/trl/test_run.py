@@ -1,0 +1,326 @@
+"""The whole run on TRL: it learns, and what interrupts it leaves no trace in its result."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import paretopo_core
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from safetensors.torch import load_file  # noqa: E402
+
+from paretopo.config.keys import ConfigError  # noqa: E402
+from paretopo.config.run import loads  # noqa: E402
+from paretopo.controller.two_stages import ParetoPO  # noqa: E402
+from paretopo.integrations.trl.train import train  # noqa: E402
+from paretopo.run.records import RunFolder  # noqa: E402
+from paretopo.run.trajectories import Segment  # noqa: E402
+
+SMALL = """
+seed = 3
+[model]
+layers = 2
+width = 48
+heads = 2
+mlp_width = 96
+[task]
+prompts = 8
+facts = 4
+kinds = [1.0, 0.0, 0.0]
+[warmup]
+steps = 150
+batch_size = 16
+learning_rate = 5e-3
+[paretopo]
+stage1_steps = 3
+[optimiser]
+steps = 7
+prompts_per_step = 2
+group_size = 4
+learning_rate = 1e-3
+max_completion_tokens = 48
+[evaluation]
+every = 2
+prompts = 8
+temperature = 1.0
+[run]
+device = "cpu"
+"""
+
+
+def start(run: RunFolder, *, resume: bool = False) -> subprocess.Popen[str]:
+    """Train in a process of its own, which can be killed."""
+    code = (
+        "import sys; from paretopo.run.records import RunFolder\n"
+        "from paretopo.integrations.trl.train import train\n"
+        "run = RunFolder.open(sys.argv[1]); train(run.config, run, resume=sys.argv[2] == 'True')\n"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(run.path), str(resume)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+
+
+def interrupt(run: RunFolder, number: int, when: str, *, resume: bool = False) -> int:
+    """Send a signal as soon as a file of the run appears; returns the exit code."""
+    process = start(run, resume=resume)
+    deadline = time.monotonic() + 300
+    while not list(run.path.glob(when)):
+        assert process.poll() is None, process.stderr.read() if process.stderr else ""
+        assert time.monotonic() < deadline, f"{when} never came"
+        time.sleep(0.002)
+    process.send_signal(number)
+    process.communicate()
+    return process.returncode
+
+
+def without_time(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+def assert_same_result(run: RunFolder, other: RunFolder) -> None:
+    assert without_time(run.steps()) == without_time(other.steps())
+    assert without_time(run.evaluations()) == without_time(other.evaluations())
+    assert list(run.trajectories()) == list(other.trajectories())
+    mine, theirs = (load_file(one.model / "model.safetensors") for one in (run, other))
+    assert mine.keys() == theirs.keys()
+    for name, tensor in mine.items():
+        assert torch.equal(tensor, theirs[name]), name
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    config = loads(SMALL)
+    run = RunFolder.create(tmp_path_factory.mktemp("whole"), config)
+    train(config, run)
+    return run
+
+
+def test_records_say_what_happened(uninterrupted):
+    steps, evaluations = uninterrupted.steps(), uninterrupted.evaluations()
+    assert [row["step"] for row in steps] == list(range(1, 8))
+    assert [row["stage"] for row in steps] == [1, 1, 1, 2, 2, 2, 2]
+    assert [row["step"] for row in evaluations] == [0, 2, 4, 6, 7]
+    assert [row["phase"] for row in evaluations] == ["warmup", "train", "train", "train", "final"]
+    assert all(sum(row["rank_histogram"]) == 8 for row in steps)
+    assert all(row["by_kind"].keys() == {"fact"} for row in evaluations)
+    for row in evaluations:
+        # The gated economy cannot exceed the accuracy, nor the economy of all rollouts.
+        assert row["outcome"][1] <= min(row["outcome"][0], row["economy"]) + 1e-12
+    # Whenever fewer calls turned out to suffice, all earlier evaluations were scored anew.
+    assert any("rescored" in row for row in evaluations)
+    for at, row in enumerate(evaluations):
+        rescored = row.get("rescored", [])
+        assert len(rescored) in (0, at)
+        assert all(
+            after[1] <= then["outcome"][1]
+            for after, then in zip(rescored, evaluations[:at], strict=False)
+        )
+    assert evaluations[0]["multiplier"] == 1.0
+    assert evaluations[0]["accuracy"] > 0.5, "the warm-up taught too little to test anything"
+    assert any(row["informative"] > 0 for row in steps)
+
+
+def test_trajectories_say_what_was_written_and_worth(uninterrupted):
+    groups = list(uninterrupted.trajectories())
+    trained = [group for group in groups if not group.held_out]
+    held_out = [group for group in groups if group.held_out]
+    # Both prompts of a step here, and two of the eight held-out questions, the same each time.
+    assert [group.step for group in trained] == [step for step in range(1, 8) for _ in range(2)]
+    assert [group.step for group in held_out] == [0, 0, 2, 2, 4, 4, 6, 6, 7, 7]
+    questions = [group.id for group in held_out]
+    assert questions == questions[:2] * 5
+    controller = ParetoPO(uninterrupted.config.paretopo)
+    for group in trained:
+        rewards = np.array([one.rewards for one in group.rollouts])
+        gated = np.array([one.gated for one in group.rollouts])
+        np.testing.assert_array_equal(gated, controller.gate(rewards))
+        ranks = paretopo_core.pareto_rank(gated[None])[0]
+        assert [one.rank for one in group.rollouts] == ranks.tolist()
+        for one in group.rollouts:
+            kinds = [segment.kind for segment in one.segments]
+            assert one.calls == kinds.count("tool") <= kinds.count("call")
+            assert one.solved == (one.rewards[0] == 1.0)
+            assert not one.solved or one.segments[-1] == Segment("model", group.answer)
+    for group in held_out:
+        assert [(one.rank, one.advantage) for one in group.rollouts] == [(None, None)]
+    # All rollouts of a step are kept here, so that they add up to its row.
+    for row, pair in zip(
+        uninterrupted.steps(), zip(trained[::2], trained[1::2], strict=True), strict=True
+    ):
+        rollouts = [one for group in pair for one in group.rollouts]
+        assert row["accuracy"] == np.mean([one.solved for one in rollouts])
+        assert row["calls"] == np.mean([one.calls for one in rollouts])
+        assert row["economy"] == pytest.approx(np.mean([one.rewards[1] for one in rollouts]))
+        assert row["stage"] == pair[0].stage
+
+
+def test_no_trajectories_are_kept_where_none_are_wanted(tmp_path):
+    settings = {"run.trajectories": 0, "optimiser.steps": 1, "warmup.steps": 1}
+    run = RunFolder.create(tmp_path, loads(SMALL, settings))
+    train(run.config, run)
+    assert list(run.trajectories()) == []
+    assert len(run.steps()) == 1
+
+
+def test_the_model_can_be_loaded_again(uninterrupted):
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(uninterrupted.model)
+    tokenizer = AutoTokenizer.from_pretrained(uninterrupted.model)
+    question = [{"role": "user", "content": "How many days are in a week?"}]
+    prompt = tokenizer.apply_chat_template(
+        question, add_generation_prompt=True, return_tensors="pt", return_dict=True
+    )
+    answer = model.generate(**prompt, max_new_tokens=40, do_sample=False)
+    assert tokenizer.decode(answer[0]).startswith("<|user|>How many days are in a week?<|end|>")
+    assert tokenizer.response_template["start_anchor"] == "<|assistant|>"
+
+
+def test_killed_and_resumed_equals_uninterrupted(uninterrupted, tmp_path):
+    run = RunFolder.create(tmp_path, uninterrupted.config)
+    assert interrupt(run, signal.SIGKILL, "checkpoints/warmup.pt") == -signal.SIGKILL
+    done = torch.load(run.checkpoints / "warmup.pt", weights_only=True)["step"]
+    assert 0 < done <= run.config.warmup.steps
+
+    assert interrupt(run, signal.SIGKILL, "checkpoints/checkpoint-2", resume=True) == -9
+    assert interrupt(run, signal.SIGKILL, "checkpoints/checkpoint-5/*", resume=True) == -9
+    (run.checkpoints / "checkpoint-6").mkdir(exist_ok=True)  # a folder that was never finished
+
+    process = start(run, resume=True)
+    errors = process.communicate()[1]
+    assert process.returncode == 0, errors
+    assert_same_result(run, uninterrupted)
+    kept = sorted(path.name for path in run.checkpoints.glob("checkpoint-*"))
+    assert kept == ["checkpoint-6", "checkpoint-7"]
+
+
+def test_ctrl_c_keeps_the_step_and_can_be_resumed(uninterrupted, tmp_path):
+    run = RunFolder.create(tmp_path, uninterrupted.config)
+    code = interrupt(run, signal.SIGINT, "checkpoints/checkpoint-3/complete")
+    assert code not in (0, -signal.SIGKILL)
+    steps = len(run.steps())
+    assert 3 <= steps < 7
+    assert (run.checkpoints / f"checkpoint-{steps}" / "complete").exists()
+
+    train(run.config, run, resume=True)
+    assert_same_result(run, uninterrupted)
+    assert run.manifest["resumed"][0]["from_step"] == steps
+
+
+def test_resuming_a_finished_run_changes_nothing(uninterrupted):
+    before = (uninterrupted.path / "steps.jsonl").read_text(), uninterrupted.evaluations()
+    train(uninterrupted.config, uninterrupted, resume=True)
+    assert ((uninterrupted.path / "steps.jsonl").read_text(), uninterrupted.evaluations()) == before
+
+
+def test_twenty_steps_learn(tmp_path):
+    """Facts that the warmed-up policy calls for needlessly: it stops calling and stays right."""
+    text = SMALL.replace("steps = 7", "steps = 20").replace("every = 2", "every = 20")
+    config = loads(text, {"evaluation.prompts": 64, "optimiser.prompts_per_step": 4})
+    run = RunFolder.create(tmp_path, config)
+    train(config, run)
+    before, after = run.evaluations()
+    assert after["calls"] < 0.5 * before["calls"]
+    assert after["accuracy"] >= before["accuracy"]
+    assert after["hypervolume"] > before["hypervolume"]
+
+
+@pytest.mark.parametrize("recipe", ["paper", "recommended"])
+@pytest.mark.parametrize("where", ["learning_rate", "reward", "none"])
+def test_every_place_of_the_multiplier_trains(recipe, where, tmp_path):
+    settings = {
+        "recipe": recipe,
+        "paretopo.multiplier_on": where,
+        "optimiser.steps": 3,
+        "warmup.steps": 2,
+        "evaluation.every": 1,
+        "evaluation.temperature": 0.0,
+    }
+    config = loads(SMALL, settings)
+    run = RunFolder.create(tmp_path, config)
+    train(config, run)
+    base = config.optimiser.learning_rate
+    rates = [row["learning_rate"] / base for row in run.steps()]
+    multipliers = [row["multiplier"] for row in run.steps()]
+    assert multipliers[0] == 1.0 != multipliers[1]
+    assert rates == pytest.approx(multipliers if where == "learning_rate" else [1.0, 1.0, 1.0])
+
+
+def test_small_batches_and_a_kl_penalty(tmp_path):
+    config = loads(
+        SMALL,
+        {
+            "optimiser.micro_batch": 4,
+            "optimiser.kl": 0.01,
+            "optimiser.steps": 2,
+            "warmup.steps": 2,
+            "run.checkpoint_every": 0,
+        },
+    )
+    run = RunFolder.create(tmp_path, config)
+    train(config, run)
+    assert [sum(row["rank_histogram"]) for row in run.steps()] == [8, 8]
+    assert not list(run.checkpoints.glob("checkpoint-*"))
+
+
+def test_an_unknown_model_is_named(tmp_path):
+    config = loads(SMALL, {"model.path": str(tmp_path / "nothing")})
+    run = RunFolder.create(tmp_path, config)
+    with pytest.raises(ConfigError, match=r"model.path: cannot load .*nothing"):
+        train(config, run)
+
+
+def test_a_saved_model_is_a_model_path(uninterrupted, tmp_path):
+    """Any folder with a tool-calling template can be trained on, without a warm-up."""
+    settings = {"model.path": str(uninterrupted.model), "warmup.steps": 0, "optimiser.steps": 1}
+    config = loads(SMALL, settings)
+    run = RunFolder.create(tmp_path, config)
+    train(config, run)
+    assert [row["phase"] for row in run.evaluations()] == ["pretrained", "final"]
+    state = json.loads((run.checkpoints / "checkpoint-1" / "paretopo.json").read_text())
+    assert state["controller"]["step"] == 1
+
+
+def test_a_template_without_tools_is_refused(uninterrupted, tmp_path):
+    from transformers import AutoTokenizer
+
+    folder = tmp_path / "plain"
+    tokenizer = AutoTokenizer.from_pretrained(uninterrupted.model)
+    tokenizer.chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}"
+    tokenizer.save_pretrained(folder)
+    config = loads(SMALL, {"model.path": str(folder)})
+    run = RunFolder.create(Path(tmp_path), config)
+    with pytest.raises(ConfigError, match="does not render tool calls"):
+        train(config, run)
+
+
+def test_an_unknown_template_is_refused(uninterrupted, tmp_path):
+    from transformers import AutoTokenizer
+
+    folder = tmp_path / "unknown"
+    tokenizer = AutoTokenizer.from_pretrained(uninterrupted.model)
+    tokenizer.response_template = None
+    tokenizer.save_pretrained(folder)
+    run = RunFolder.create(tmp_path, loads(SMALL, {"model.path": str(folder)}))
+    with pytest.raises(ConfigError, match="cannot read tool calls out of the responses"):
+        train(run.config, run)
+
+
+def test_several_processes_are_refused(uninterrupted, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ConfigError, match="runs in one process"):
+        train(uninterrupted.config, uninterrupted)

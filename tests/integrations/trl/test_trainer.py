@@ -1,0 +1,314 @@
+"""The mixin: what is trained is the controller's, and every changed shape of TRL stops the run."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections import defaultdict, deque
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from datasets import Dataset  # noqa: E402
+from trl import GRPOConfig  # noqa: E402
+
+from paretopo.config.run import ParetoPOConfig  # noqa: E402
+from paretopo.controller.two_stages import ParetoPO  # noqa: E402
+from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
+    make_model,
+    make_tokenizer,
+)
+from paretopo.integrations.trl import ParetoAdvantages, ParetoGRPOTrainer  # noqa: E402
+from paretopo.integrations.trl.trainer import UnexpectedTRL  # noqa: E402
+
+POINTS = 4
+CONFIG = ParetoPOConfig(stage1_steps=1)
+PROMPTS = ["a", "b", "c"]
+
+
+class StandIn:
+    """What the mixin needs of GRPOTrainer; `change` alters what comes back, as a new TRL might."""
+
+    def __init__(self, rewards, change=None, processes=1, process=0, training=True):
+        self.controller = ParetoPO(CONFIG)
+        self.model = SimpleNamespace(training=training)
+        self.num_generations = POINTS
+        self.reward_func_names = ["correct", "economy"]
+        self.accelerator = SimpleNamespace(
+            num_processes=processes, process_index=process, gather=lambda tensor: tensor
+        )
+        self._logs = {"advantages": deque(maxlen=1000)}
+        self._all = torch.as_tensor(rewards, dtype=torch.float32)
+        self._change = change or {}
+
+    def _calculate_rewards(self, inputs, prompts, completions):
+        return self._change.get("matrix", lambda matrix: matrix)(self._all)
+
+    def _generate_and_score_completions(self, inputs):
+        if "skip rewards" not in self._change:
+            self._calculate_rewards(inputs, None, [None] * len(inputs))
+        theirs = torch.full((len(inputs),), 9.0)
+        self._logs["advantages"].extend([9.0] * self._change.get("logged", len(self._all)))
+        return {
+            "advantages": self._change.get("advantages", lambda advantages: advantages)(theirs),
+            "completion_ids": torch.zeros(len(inputs), 5, dtype=torch.long),
+            "completion_mask": torch.ones(len(inputs), 5, dtype=torch.long),
+            "tool_mask": torch.tensor([[1, 1, 0, 0, 1]]).repeat(len(inputs), 1),
+        }
+
+
+class Trainer(ParetoAdvantages, StandIn):
+    pass
+
+
+def rows(names=PROMPTS):
+    return [{"id": name, "prompt": "?"} for name in names for _ in range(POINTS)]
+
+
+def some_rewards(seed=0, groups=3):
+    rng = np.random.default_rng(seed)
+    solved = rng.integers(0, 2, (groups * POINTS, 1))
+    economy = rng.choice(np.exp(-0.7 * np.arange(4)), (groups * POINTS, 1))
+    return np.hstack([solved, economy]).astype(np.float32)
+
+
+def test_advantages_are_the_controllers_in_both_stages():
+    rewards, ours = some_rewards(), ParetoPO(CONFIG)
+    trainer = Trainer(rewards)
+    for stage in (1, 2):
+        out = trainer._generate_and_score_completions(rows())
+        expected = ours.advantages(rewards.astype(np.float64).reshape(3, POINTS, 2))
+        assert trainer.controller.stage == stage
+        np.testing.assert_array_equal(trainer.advantages, expected)
+        np.testing.assert_array_equal(
+            out["advantages"].numpy(), expected.reshape(-1).astype(np.float32)
+        )
+        assert out["advantages"].dtype == torch.float32
+        logged = list(trainer._logs["advantages"])[-12:]
+        assert logged == expected.reshape(-1).tolist()
+    assert len(trainer._logs["advantages"]) == 24
+    assert trainer.response_tokens.tolist() == [3] * 12
+
+
+def test_every_process_gets_its_slice():
+    rewards = some_rewards()
+    whole = ParetoPO(CONFIG).advantages(rewards.astype(np.float64).reshape(3, POINTS, 2))
+    parts = []
+    for process in (0, 1):  # 6 rows each: the group in the middle is on both
+        trainer = Trainer(rewards, processes=2, process=process)
+        trainer_rows = rows()[6 * process : 6 * process + 6]
+        module = sys.modules[ParetoAdvantages.__module__]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "gather_object", lambda _: [row["id"] for row in rows()])
+            out = trainer._generate_and_score_completions(trainer_rows)
+        parts.append(out["advantages"].numpy())
+    np.testing.assert_array_equal(np.concatenate(parts), whole.reshape(-1).astype(np.float32))
+
+
+def test_evaluation_keeps_the_rewards_and_counts_no_step():
+    trainer = Trainer(some_rewards(), training=False)
+    out = trainer._generate_and_score_completions(rows())
+    assert trainer.rewards.shape == (12, 2)
+    assert trainer.controller.step == 0
+    assert out["advantages"].tolist() == [9.0] * 12
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"matrix": lambda m: m[:6]}, r"\(12, 2\), TRL returned \(6, 2\)"),
+        ({"matrix": lambda m: m[:, :1]}, r"\(12, 2\), TRL returned \(12, 1\)"),
+        ({"matrix": lambda m: m.sum(1)}, r"\(12, 2\), TRL returned \(12,\)"),
+        ({"matrix": lambda m: m.tolist()}, r"\(12, 2\), TRL returned <class 'list'>"),
+        ({"skip rewards": True}, "without calling _calculate_rewards"),
+        ({"advantages": lambda a: a[:, None]}, r"\(12,\), TRL computed \(12, 1\)"),
+        ({"advantages": lambda a: None}, r"\(12,\), TRL computed <class 'NoneType'>"),
+        ({"logged": 3}, "logged 3 advantages for 12 rollouts"),
+    ],
+)
+def test_a_changed_trl_is_noticed(change, message):
+    with pytest.raises(UnexpectedTRL, match=message):
+        Trainer(some_rewards(), change)._generate_and_score_completions(rows())
+
+
+def test_groups_that_are_not_contiguous_are_noticed():
+    interleaved = rows(["a", "b", "c"])[::3] + rows()[1::3] + rows()[2::3]
+    with pytest.raises(UnexpectedTRL, match="rollouts 0 to 3 must belong to one prompt"):
+        Trainer(some_rewards())._generate_and_score_completions(interleaved)
+    trainer = Trainer(some_rewards())
+    trainer.num_generations = 5
+    with pytest.raises(UnexpectedTRL, match="12 rollouts do not make groups of 5"):
+        trainer._generate_and_score_completions(rows())
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf])
+def test_a_broken_reward_names_prompt_and_reward(broken):
+    rewards = some_rewards()
+    rewards[5, 1] = broken
+    message = rf"reward 'economy' of prompt 'b' is {broken}, expected a finite number"
+    with pytest.raises(ValueError, match=message):
+        Trainer(rewards)._generate_and_score_completions(rows())
+
+
+def test_one_reward_function_per_objective():
+    trainer = Trainer(some_rewards())
+    trainer.reward_func_names = ["correct", "economy", "style"]
+    with pytest.raises(ValueError, match=r"2 objectives, the trainer 3 .*correct, economy, style"):
+        trainer._generate_and_score_completions(rows())
+
+
+# ---- the real trainer ------------------------------------------------------------------------
+
+
+def length(completions, **_):
+    return [float(len(c[0]["content"]) % 3) for c in completions]
+
+
+def first_letter(completions, **_):
+    return [float(c[0]["content"][:1].isdigit()) for c in completions]
+
+
+class Watched(ParetoGRPOTrainer):
+    """Notes what the loss is computed with."""
+
+    def _compute_loss(self, model, inputs):
+        if self.model.training:
+            self.trained_with = inputs["advantages"].clone()
+        return super()._compute_loss(model, inputs)
+
+
+def real_trainer(folder, reward_funcs=(length, first_letter), rows_per_process=8, **settings):
+    tokenizer = make_tokenizer(["How many?"])
+    model = make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0)
+    arguments = GRPOConfig(
+        output_dir=str(folder),
+        per_device_train_batch_size=rows_per_process,
+        num_generations=POINTS,
+        max_completion_length=8,
+        max_steps=2,
+        learning_rate=1e-2,
+        use_cpu=True,
+        bf16=False,
+        gradient_checkpointing=False,
+        logging_steps=1,
+        report_to="none",
+        disable_tqdm=True,
+        save_strategy="no",
+        dataloader_pin_memory=False,
+        **settings,
+    )
+    questions = [
+        {"prompt": [{"role": "user", "content": f"{i}?"}], "id": f"q{i}"} for i in range(6)
+    ]
+    return Watched(
+        model=model,
+        args=arguments,
+        reward_funcs=list(reward_funcs),
+        train_dataset=Dataset.from_list(questions),
+        processing_class=tokenizer,
+        controller=ParetoPO(CONFIG),
+    )
+
+
+def test_the_real_trainer_trains_on_the_controllers_advantages(tmp_path):
+    trainer = real_trainer(tmp_path)
+    ours = ParetoPO(CONFIG)
+    seen = defaultdict(list)
+    whole = trainer._generate_and_score_completions
+
+    def noted(inputs):
+        out = whole(inputs)
+        seen["expected"].append(ours.advantages(trainer.rewards.reshape(2, POINTS, 2)))
+        return out
+
+    trainer._generate_and_score_completions = noted
+    trainer.train()
+    assert len(seen["expected"]) == 2
+    last = seen["expected"][-1].reshape(-1)
+    assert np.ptp(last) > 0
+    assert list(trainer._logs["advantages"])[-8:] == last.tolist()
+    trained = np.sort(trainer.trained_with.numpy())  # TRL shuffles the rollouts of a step
+    np.testing.assert_array_equal(trained, np.sort(last.astype(np.float32)))
+
+
+def test_a_reward_function_that_returns_none_is_named(tmp_path):
+    def missing(completions, **_):
+        return [None if i == 2 else 1.0 for i in range(len(completions))]
+
+    trainer = real_trainer(tmp_path, (length, missing))
+    with pytest.raises(ValueError, match=r"reward 'missing' of prompt 'q\d' is nan"):
+        trainer.train()
+
+
+def test_evaluation_temperature_must_not_be_negative(tmp_path):
+    trainer = real_trainer(tmp_path)
+    with pytest.raises(ValueError, match=r"evaluation_temperature must be at least 0, got -1"):
+        ParetoGRPOTrainer(
+            model=trainer.model,
+            args=trainer.args,
+            reward_funcs=[length, first_letter],
+            train_dataset=trainer.train_dataset,
+            processing_class=trainer.processing_class,
+            controller=trainer.controller,
+            evaluation_temperature=-1,
+        )
+
+
+def test_two_processes_train_on_their_slices(tmp_path):
+    """Groups of 4 on 2 processes with 6 rollouts each: the middle group is on both."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, __file__, str(tmp_path)],
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "RANK": str(rank),
+                "LOCAL_RANK": str(rank),
+                "WORLD_SIZE": "2",
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(port),
+                "OMP_NUM_THREADS": "1",
+            },
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in (0, 1)
+    ]
+    errors = [process.communicate(timeout=300)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], errors
+    parts = [np.load(tmp_path / f"{rank}.npz") for rank in (0, 1)]
+    np.testing.assert_array_equal(parts[0]["rewards"], parts[1]["rewards"])
+    np.testing.assert_array_equal(parts[0]["advantages"], parts[1]["advantages"])
+    assert parts[0]["rewards"].shape == (12, 2)
+    whole = parts[0]["advantages"].reshape(-1).astype(np.float32)
+    for rank, part in enumerate(parts):
+        mine = np.sort(whole[6 * rank : 6 * rank + 6])
+        np.testing.assert_array_equal(np.sort(part["trained_with"]), mine)
+
+
+def one_of_two_processes(folder: Path) -> None:
+    trainer = real_trainer(folder, rows_per_process=6)
+    assert trainer.accelerator.num_processes == 2
+    trainer.train()
+    np.savez(
+        folder / f"{trainer.accelerator.process_index}.npz",
+        rewards=trainer.rewards,
+        advantages=trainer.advantages,
+        trained_with=trainer.trained_with.numpy(),
+    )
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()  # its threads would outlive what they use
+
+
+if __name__ == "__main__":
+    one_of_two_processes(Path(sys.argv[1]))

@@ -1,0 +1,142 @@
+"""The made-up worlds on TRL, end to end: real tools, both stages, records, reports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from paretopo.config.keys import ConfigError  # noqa: E402
+from paretopo.config.run import load, loads  # noqa: E402
+from paretopo.data.schema import Row  # noqa: E402
+from paretopo.integrations.huggingface.prompts import prompt_text  # noqa: E402
+from paretopo.integrations.huggingface.tiny_model import tokenizer_of  # noqa: E402
+from paretopo.integrations.huggingface.warmup import encode  # noqa: E402
+from paretopo.integrations.trl.train import train  # noqa: E402
+from paretopo.run.records import RunFolder  # noqa: E402
+from paretopo.run.report import write_report  # noqa: E402
+from paretopo.tasks.choice import search_served, task_of  # noqa: E402
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:You are using 'rollout_func'"),
+]
+
+# Facts alone: what a small model learns to ask for, and then not to, in seconds.
+SMALL = """
+seed = 3
+[model]
+layers = 2
+width = 48
+heads = 2
+mlp_width = 96
+[task]
+name = "{}"
+prompts = 8
+facts = 4
+kinds = [1.0, 0.0, 0.0]
+[tool]
+workers = 2
+timeout = 30
+[warmup]
+steps = 120
+batch_size = 16
+learning_rate = 5e-3
+[paretopo]
+stage1_steps = 2
+[optimiser]
+steps = 8
+prompts_per_step = 4
+group_size = 4
+learning_rate = 1e-3
+max_completion_tokens = 96
+[evaluation]
+every = 4
+prompts = 16
+temperature = 1.0
+[run]
+device = "cpu"
+"""
+WORLDS = [pytest.param("math", marks=pytest.mark.jail), "multihop"]
+
+
+@pytest.mark.parametrize("name", ["math", "multihop"])
+def test_the_tokenizer_knows_every_rollout(name, tmp_path):
+    config = loads(f'[task]\nname = "{name}"')
+    with search_served(config, tmp_path / "data") as served:
+        task = task_of(served)
+        tokenizer = tokenizer_of(task)
+        for trace in task.traces(step=3, count=60, redundant_calls=2, guess_rate=0.3):
+            prompt = prompt_text(tokenizer, trace.prompt)
+            tokens, written = encode(tokenizer, trace)
+            assert tokenizer.unk_token_id not in tokens
+            whole = prompt + "".join(text for text, _ in trace.pieces) + tokenizer.eos_token
+            assert tokenizer.decode(tokens) == whole
+            own = [token for token, mine in zip(tokens, written, strict=True) if mine]
+            said = "".join(text for text, is_own in trace.pieces if is_own)
+            assert tokenizer.decode(own) == said + tokenizer.eos_token
+            assert len(tokens) < 300
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_world_trains_with_its_real_tool(name, tmp_path):
+    run = RunFolder.create(tmp_path, loads(SMALL.format(name)))
+    train(run.config, run)
+    assert [row["stage"] for row in run.steps()] == [1, 1, 2, 2, 2, 2, 2, 2]
+    before, _, after = run.evaluations()
+    assert before["accuracy"] > 0.5, "the warm-up taught too little to test anything"
+    assert before["calls"] > 0.5, "the warm-up taught no needless calls"
+    assert after["calls"] < before["calls"] - 0.2
+    assert after["accuracy"] > 0.7
+    assert all(row["by_kind"].keys() == {"fact"} for row in run.evaluations())
+    assert (run.model / "config.json").exists()
+    report = write_report([run]).read_text(encoding="utf-8")
+    assert "fact" in report
+    assert (run.data / "corpus.jsonl").exists() == (name == "multihop")
+
+    # Its own model, read from disk, goes on with questions from files, unchanged.
+    facts = {question.text: question for question in task_of(run.config).training}
+    write_rows(tmp_path / "training.jsonl", list(facts.values())[:2])
+    write_rows(tmp_path / "held_out.jsonl", list(facts.values())[2:])
+    settings = {
+        "task.train": str(tmp_path / "training.jsonl"),
+        "task.held_out": str(tmp_path / "held_out.jsonl"),
+        "model.path": str(run.model),
+        "warmup.steps": 0,
+        "optimiser.steps": 1,
+        "tool.corpus": str(run.data / "corpus.jsonl") if name == "multihop" else "none",
+    }
+    further = RunFolder.create(tmp_path, loads(SMALL.format(name), settings))
+    train(further.config, further)
+    assert [row["phase"] for row in further.evaluations()] == ["pretrained", "final"]
+    assert further.evaluations()[0]["accuracy"] > 0.5
+    assert further.evaluations()[0]["by_kind"].keys() == {"made_up"}
+
+
+def write_rows(path, questions):
+    rows = (Row(one.id, "made_up", one.id, one.text, str(one.answer)).fields() for one in questions)
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+
+def test_a_missing_corpus_ends_the_run_before_anything_is_loaded(tmp_path):
+    text = SMALL.format("multihop").replace("[tool]", '[tool]\ncorpus = "no.jsonl"')
+    run = RunFolder.create(tmp_path, loads(text))
+    with pytest.raises(ConfigError, match=r"tool.corpus: .*no.jsonl"):
+        train(run.config, run)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_example_raises_accuracy_while_calls_fall(name, tmp_path):
+    settings = {"run.out": str(tmp_path), "run.checkpoint_every": 0}
+    config = load(EXAMPLES / f"made_up_{name}.toml", settings)
+    run = RunFolder.create(tmp_path, config)
+    train(config, run)
+    first, last = run.evaluations()[0], run.evaluations()[-1]
+    assert last["accuracy"] > first["accuracy"]
+    assert last["calls"] <= first["calls"] - 0.3

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import subprocess
+import sys
+import types
+
+import pytest
+from support.run_stories import evaluate, tell
+
+import paretopo_core
+from paretopo.config.run import ConfigError
+from paretopo.run.records import RunFolder
+from paretopo_core import cli
+
+
+@pytest.fixture
+def trainer(monkeypatch):
+    """Stands in for the TRL integration; returns the calls it gets and how it behaves."""
+    seen = types.SimpleNamespace(calls=[], fails=None)
+
+    def train(config, run, *, resume=False):
+        seen.calls.append((config, run.path, resume))
+        if seen.fails is not None:
+            raise seen.fails
+        evaluate(run, 0, "warmup", 0.5, 2.0, 60.0)
+
+    module = types.ModuleType("train")
+    module.train = train
+    for name in ("paretopo.integrations.trl", "paretopo.integrations.trl.train"):
+        monkeypatch.setitem(sys.modules, name, module)
+    return seen
+
+
+@pytest.fixture
+def toml(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text(f"[run]\nout = '{tmp_path / 'runs'}'", encoding="utf-8")
+    return path
+
+
+def test_help_teaches_with_examples(capsys):
+    for command in (
+        [],
+        ["prepare"],
+        ["train"],
+        ["evaluate"],
+        ["report"],
+        ["show"],
+        ["serve-search"],
+    ):
+        words = [*command, "--help"]
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(words)
+        assert stopped.value.code == 0
+        text = capsys.readouterr().out
+        assert "examples:\n  paretopo " in text
+        assert max(map(len, text.splitlines())) <= 100
+
+
+def test_options_behind_the_dashes_are_for_openrlhf_alone(trainer, toml, capsys):
+    assert cli.main(["train", str(toml), "--", "--ds.zero_stage", "3"]) == 2
+    assert 'the backend is "trl"' in capsys.readouterr().err
+    assert cli.main(["info", "--", "--x"]) == 2
+    assert "only train hands options on" in capsys.readouterr().err
+
+
+def test_only_openrlhf_is_rehearsed(trainer, toml, capsys):
+    assert cli.main(["train", str(toml), "--rehearse"]) == 2
+    assert 'this file has "trl"' in capsys.readouterr().err
+
+
+def test_info_tells_versions_and_machine(capsys):
+    assert cli.main(["info"]) == 0
+    text = capsys.readouterr().out
+    assert f"compiled core    {paretopo_core.__version__}" in text
+    for name in ("compiler", "built with CUDA", "numpy", "torch", "processor", "usable cores"):
+        assert f"\n{name} " in text
+
+
+def test_info_and_help_load_nothing_heavy():
+    code = (
+        "import sys; from paretopo_core import cli; cli.main(['info'])\n"
+        "heavy = {'torch', 'transformers', 'trl', 'matplotlib'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_train_makes_a_run_and_a_report(trainer, toml, tmp_path, capsys):
+    words = ["train", str(toml), "--seed", "3", "--steps", "7", "--out", str(tmp_path / "o")]
+    assert cli.main(words) == 0
+    ((config, path, resume),) = trainer.calls
+    assert (config.seed, config.optimiser.steps, resume) == (3, 7, False)
+    assert path.parent == tmp_path / "o"
+    run = RunFolder.open(path)
+    assert run.config == config
+    assert run.manifest["status"] == "finished"
+    assert (path / "report" / "front.png").exists()
+    assert f"report: {path / 'report' / 'report.md'}" in capsys.readouterr().out
+
+
+def test_train_resumes_with_the_configuration_of_the_run(trainer, tmp_path):
+    run = tell(tmp_path, seed=5, status="interrupted")
+    assert cli.main(["train", "--resume", str(run.path)]) == 0
+    assert trainer.calls == [(run.config, run.path, True)]
+
+
+def test_a_run_that_is_being_trained_is_not_resumed(trainer, tmp_path, capsys):
+    run = tell(tmp_path, status="running")
+    with run.claimed():
+        assert cli.main(["train", "--resume", str(run.path)]) == 2
+    assert "another process works in" in capsys.readouterr().err
+    assert trainer.calls == []
+    assert run.manifest["status"] == "running"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train"], "train needs either a CONFIG.toml or --resume RUN"),
+        (["train", "a.toml", "--resume", "b"], "train needs either a CONFIG.toml or --resume"),
+        (["train", "--resume", "b", "--seed", "3"], "a resumed run keeps its own configuration"),
+        (["train", "missing.toml"], "no configuration file at missing.toml"),
+        (["train", "--resume", "missing"], "missing is not a run folder"),
+        (["report", "missing"], "missing is not a run folder"),
+    ],
+)
+def test_wrong_input_ends_in_one_line(trainer, words, message, capsys):
+    assert cli.main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("paretopo: ")
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert trainer.calls == []
+
+
+def test_a_bad_configuration_ends_in_one_line_and_makes_no_folder(trainer, toml, tmp_path, capsys):
+    toml.write_text("[optimiser]\nstep = 3")
+    assert cli.main(["train", str(toml), "--out", str(tmp_path / "runs")]) == 2
+    error = capsys.readouterr().err
+    assert error == f"paretopo: {toml}: unknown key optimiser.step; did you mean 'steps'?\n"
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_folder_that_cannot_be_made_ends_in_one_line(trainer, toml, capsys):
+    assert cli.main(["train", str(toml), "--out", str(toml)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_missing_packages_are_named_with_the_cure(toml, tmp_path, monkeypatch, capsys):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "trl" else find(name)
+    )
+    assert cli.main(["train", str(toml)]) == 2
+    error = capsys.readouterr().err
+    assert error == "paretopo: trl not installed; run: pip install 'paretopo[train]'\n"
+    assert not (tmp_path / "runs").exists()
+
+
+def test_ctrl_c_tells_how_to_go_on(trainer, toml, capsys):
+    trainer.fails = KeyboardInterrupt()
+    assert cli.main(["train", str(toml)]) == 130
+    path = trainer.calls[0][1]
+    assert f"go on with: paretopo train --resume {path}" in capsys.readouterr().err
+    assert RunFolder.open(path).manifest["status"] == "interrupted"
+
+
+def test_ctrl_c_while_packages_load_is_noted(trainer, toml, tmp_path, monkeypatch):
+    def interrupted(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib, "import_module", interrupted)
+    assert cli.main(["train", str(toml)]) == 130
+    (path,) = (tmp_path / "runs").iterdir()
+    assert RunFolder.open(path).manifest["status"] == "interrupted"
+
+
+def test_what_the_user_can_mend_in_training_ends_in_one_line(trainer, toml, capsys):
+    trainer.fails = ConfigError("model.path: nothing at /x")
+    assert cli.main(["train", str(toml)]) == 2
+    assert capsys.readouterr().err == "paretopo: model.path: nothing at /x\n"
+
+
+def test_a_failure_is_noted_and_not_hidden(trainer, toml):
+    trainer.fails = RuntimeError("boom")
+    with pytest.raises(RuntimeError, match="boom"):
+        cli.main(["train", str(toml)])
+    assert RunFolder.open(trainer.calls[0][1]).manifest["status"] == "failed"
+
+
+def test_report_writes_where_it_says(tmp_path, capsys):
+    runs = [tell(tmp_path, seed=seed) for seed in range(2)]
+    assert cli.main(["report", str(runs[0].path)]) == 0
+    assert capsys.readouterr().out == f"{runs[0].report / 'report.md'}\n"
+    words = ["report", *(str(run.path) for run in runs), "--out", str(tmp_path / "figures")]
+    assert cli.main(words) == 0
+    assert (tmp_path / "figures" / "dynamics.png").exists()
+
+
+def test_a_report_that_cannot_be_written_or_read_ends_in_one_line(tmp_path, capsys):
+    run = tell(tmp_path)
+    blocked = tmp_path / "file"
+    blocked.touch()
+    assert cli.main(["report", str(run.path), "--out", str(blocked)]) == 2
+    (run.path / "evaluations.jsonl").write_text("{}\n")
+    assert cli.main(["report", str(run.path)]) == 2
+    (run.path / "manifest.json").write_text("")
+    assert cli.main(["report", str(run.path)]) == 2
+    assert cli.main(["train", "--resume", str(run.path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 4
+
+
+def test_the_command_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "paretopo.cli", "train", "nothing.toml"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "paretopo: no configuration file at nothing.toml\n"

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paretopo.config.keys import keys
+from paretopo.config.run import (
+    RECIPES,
+    SECTIONS,
+    ConfigError,
+    OptimiserConfig,
+    ParetoPOConfig,
+    RewardsConfig,
+    RunConfig,
+    dumps,
+    load,
+    loads,
+)
+
+
+def test_an_empty_file_is_the_recommended_recipe():
+    config = loads("")
+    assert config == RunConfig()
+    for section, switches in RECIPES["recommended"].items():
+        for name, value in switches.items():
+            assert getattr(getattr(config, section), name) == value
+
+
+def test_the_recipe_fills_only_what_is_not_given():
+    config = loads('recipe = "paper"\n[paretopo]\ncenter = "loo"')
+    expected = dict(RECIPES["paper"]["paretopo"]) | {"centre": "loo"}
+    assert {name: getattr(config.paretopo, name) for name in expected} == expected
+    assert config.rewards.evaluation_n_opt == "running"
+
+
+def test_recipes_differ_in_the_same_switches():
+    paper, recommended = RECIPES["paper"], RECIPES["recommended"]
+    assert paper.keys() == recommended.keys()
+    for section in paper:
+        assert paper[section].keys() == recommended[section].keys()
+        for name in paper[section]:
+            assert paper[section][name] != recommended[section][name]
+
+
+def test_the_defaults_are_the_papers_constants():
+    config = ParetoPOConfig(recipe="paper")
+    assert (config.weights, config.beta, config.gamma) == ((0.6, 0.4), 0.5, 0.5)
+    assert loads("").rewards.alpha == 0.7
+    assert loads("").optimiser.group_size == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sed = 1", r"unknown key sed; did you mean 'seed'\?"),
+        ("[optimizer]\nsteps = 3", r"unknown key optimizer; did you mean 'optimiser'\?"),
+        ("[optimiser]\nstep = 3", r"unknown key optimiser.step; did you mean 'steps'\?"),
+        ("[paretopo]\nrefrence = 'zero'", r"did you mean 'reference'\?"),
+        ("[rewards]\nzzz = 1", r"unknown key rewards.zzz; known: alpha, economy, evaluation_n_opt"),
+        ("[paretopo]\nrecipe = 'paper'", r"recipe belongs at the top of the file"),
+        ("[rewards]\nrecipe = 'paper'", r"recipe belongs at the top of the file"),
+        ("recipe = 'papper'", r'^recipe must be "recommended" or "paper", got \'papper\''),
+        ("seed = -1", r"seed must be an integer from 0 to 4294967295, got -1"),
+        ("seed = 1.0", r"seed must be an integer .*, got 1.0"),
+        ("seed = true", r"seed must be an integer .*, got True"),
+        ("model = 3", r"model must be a section, \[model\], got 3"),
+        ("[optimiser]\nsteps = 0", r"optimiser.steps must be an integer at least 1, got 0"),
+        ("[optimiser]\nsteps = '9'", r"optimiser.steps must be an integer at least 1, got '9'"),
+        ("[optimiser]\ngroup_size = 1", r"optimiser.group_size .* at least 2, got 1"),
+        ("[optimiser]\nlearning_rate = 0", r"learning_rate must be a number greater than 0, got 0"),
+        ("[optimiser]\nlearning_rate = inf", r"learning_rate must be .*, got inf"),
+        ("[paretopo]\nbeta = 1.5", r"paretopo.beta must be a number from 0 to 1, got 1.5"),
+        ("[paretopo]\nbeta = nan", r"paretopo.beta must be a number from 0 to 1, got nan"),
+        ("[paretopo]\ngamma = 1", r"paretopo.gamma must be a number from 0 to below 1, got 1"),
+        ("[paretopo]\nweights = [0.5, 0.6]", r"weights must sum to 1, got \[0.5, 0.6\] .* 1.1"),
+        ("[paretopo]\nweights = [1.5, -0.5]", r"weights must be a list of numbers from 0 to 1"),
+        ("[paretopo]\nweights = []", r"weights must be a list of numbers from 0 to 1, got \[\]"),
+        ("[paretopo]\nweights = 1", r"weights must be a list of numbers from 0 to 1, got 1"),
+        ("[paretopo]\nreference = 'intial'", r'"initial" or "zero" or a list of numbers'),
+        ("[paretopo]\nreference = [0, 0, 0]", r"one number per weight \(2\), got \[0.0, 0.0"),
+        ("[paretopo]\nreference = [0, 1]\ngain_unit = 'box'", r"must stay below 1"),
+        (
+            "[paretopo]\nstage1_steps = -1",
+            r'must be "epoch" or "all" or an integer at least 0, got -1',
+        ),
+        ("[paretopo]\nstage1_steps = 'epochs'", r'"epoch" or "all" or an integer at least 0, got'),
+        (
+            "[paretopo]\nstage2_estimator = 'gae'",
+            r'must be "pareto" or "soft_pareto" or "lexicographic"',
+        ),
+        ("[model]\nheads = 3", r"model.heads must divide model.width, got 3 and 128"),
+        ("[model]\nwidth = 9\nheads = 3", r"size of a head, must be even .* got 9 / 3 = 3"),
+        ("[optimiser]\nmicro_batch = 7", r"micro_batch must divide the 128 rollouts .*, got 7"),
+        ("[paretopo]\nweights = [0.3, 0.3, 0.4]", r"weights must be 2 numbers, .* \[0.3, 0.3, 0.4"),
+        ("[paretopo]\nweights = [1]", r"weights must be 2 numbers, .* got \[1.0\]"),
+        ("[paretopo]\ngate_floor = 0.5", r"gate_floor must be at most 0, .* got 0.5"),
+        (
+            "[rewards]\nevaluation_n_opt = 'frozen'\nn_opt_min_support = 2",
+            r"frozen\" needs rewards.n_opt_min_support = 1",
+        ),
+        ("[model]\npath = ''", r"model.path must be a text, got ''"),
+        ("[task]\nkinds = [1.0]", r"task.kinds must be 3 shares summing to 1"),
+        ("seed = ", r"not valid TOML"),
+        ("a = " + 3000 * "[", r"not valid TOML: nested too deeply"),
+        ("seed = 1" + 5000 * "0", r"not valid TOML: Exceeds the limit"),
+        ("seed = 1" + 400 * "0", r"seed must be an integer from 0 to 4294967295, got 1000"),
+        ("[optimiser]\nsteps = 1" + 30 * "0", r"steps must be an integer at least 1, got 1000"),
+        ("[optimiser]\nlearning_rate = 1" + 400 * "0", r"learning_rate must be a number greater"),
+        ("recipe = ['paper']", r"recipe must be \"recommended\" or \"paper\", got \['paper'\]"),
+        ("[recipe]\nname = 'paper'", r'recipe must be "recommended" or "paper", got {'),
+        ("[run]\nout = 'a\\u0000'".replace("'", '"'), r"run.out must be a text, got 'a\\x00'"),
+    ],
+)
+def test_a_bad_configuration_names_key_and_cure(text, message):
+    with pytest.raises(ConfigError, match=message):
+        loads(text)
+
+
+def test_errors_from_a_file_name_the_file(tmp_path):
+    path = tmp_path / "x.toml"
+    with pytest.raises(ConfigError, match=r"no configuration file at .*x\.toml"):
+        load(path)
+    path.write_text("sed = 1")
+    with pytest.raises(ConfigError, match=r"x\.toml: unknown key sed"):
+        load(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match=r"cannot read the configuration file"):
+        load(path)
+
+
+def test_overrides_win_over_the_file_and_are_checked(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text("seed = 1\n[optimiser]\nsteps = 5\ngroup_size = 4")
+    config = load(path, {"seed": 2, "optimiser.steps": 6, "run.out": "elsewhere"})
+    assert (config.seed, config.optimiser.steps, config.optimiser.group_size) == (2, 6, 4)
+    assert config.run.out == "elsewhere"
+    with pytest.raises(ConfigError, match=r"optimiser.steps must be"):
+        load(path, {"optimiser.steps": 0})
+    with pytest.raises(ConfigError, match=r"run.out must be a text"):
+        load(path, {"run.out": "\udcff"})  # what a shell hands over that is no UTF-8
+    path.write_text("run = 3")
+    with pytest.raises(ConfigError, match=r"run must be a section, \[run\], got 3"):
+        load(path, {"run.out": "elsewhere"})
+
+
+def test_checks_also_hold_where_sections_are_built_by_hand():
+    with pytest.raises(ConfigError, match=r"optimiser.steps"):
+        OptimiserConfig(steps=0)
+    with pytest.raises(ConfigError, match=r"recipe is 'paper', but .* 'recommended'"):
+        RunConfig(recipe="paper", paretopo=ParetoPOConfig())
+    with pytest.raises(ConfigError, match=r"but the \[rewards\] section was built for 'paper'"):
+        RunConfig(rewards=RewardsConfig(recipe="paper"))
+    assert RunConfig(recipe="paper").paretopo == ParetoPOConfig(recipe="paper")
+    for recipe in ("papper", ["paper"]):
+        with pytest.raises(ConfigError, match=r"paretopo.recipe must be"):
+            ParetoPOConfig(recipe=recipe)
+
+
+def test_sections_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        RunConfig().seed = 3
+
+
+def test_integers_become_floats_and_lists_tuples():
+    config = loads("[paretopo]\nbeta = 1\nweights = [1, 0]").paretopo
+    assert isinstance(config.beta, float)
+    assert config.weights == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("recipe", ["recommended", "paper"])
+def test_a_resolved_configuration_reads_back_equal(recipe):
+    config = loads(
+        f'recipe = "{recipe}"\nseed = 5\n[paretopo]\nreference = [0.1, -0.25]\n'
+        'stage1_steps = 3\n[model]\npath = "a \\"quoted\\" \\\\ path é 🙂 \\u007f"'
+    )
+    assert loads(dumps(config)) == config
+
+
+@given(
+    beta=st.floats(0, 1),
+    gamma=st.floats(0, 1, exclude_max=True),
+    share=st.floats(0, 1),
+    scale=st.floats(min_value=0, exclude_min=True, allow_infinity=False),
+)
+def test_every_number_survives_writing_and_reading(beta, gamma, share, scale):
+    switches = ParetoPOConfig(beta=beta, gamma=gamma, weights=(share, 1 - share), gain_scale=scale)
+    config = RunConfig(paretopo=switches)
+    assert loads(dumps(config)) == config
+
+
+def test_every_field_is_documented_and_has_a_sound_default():
+    for section in [RunConfig, *SECTIONS.values()]:
+        documented = keys(section)
+        for field in dataclasses.fields(section):
+            if field.name not in SECTIONS:
+                assert documented[field.name].doc.endswith("."), field.name
+        section()
+
+
+def test_the_interval_of_a_key_is_told_as_it_is_checked():
+    about = keys(ParetoPOConfig)["gamma"]
+    assert about.range() == "from 0 to below 1"
+    assert about.holds(0)
+    assert about.holds(math.nextafter(1, 0))
+    assert not about.holds(1)
+    assert not about.holds(-0.1)

@@ -1,0 +1,204 @@
+"""What holds for every estimator, and the control."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.rollout_groups import vectors
+
+import paretopo_core
+from paretopo.config.keys import keys
+from paretopo.config.paretopo import EstimatorName, ParetoPOConfig
+from paretopo.controller.estimators import ESTIMATORS
+
+WEIGHTS = (0.6, 0.4)
+
+
+# They look at the batch as a whole.
+WHITENED = {"gdpo", "gd2po", "saw", "saw_grpo", "hypervolume_gd2po"}
+
+
+def test_the_configuration_knows_every_estimator():
+    assert set(get_args(EstimatorName)) == set(ESTIMATORS)
+
+
+def test_every_switch_of_an_estimator_is_one_of_the_configuration():
+    switches = keys(ParetoPOConfig)
+    for name, estimator in ESTIMATORS.items():
+        assert estimator.switches <= switches.keys(), name
+    assert ESTIMATORS["pareto"].switches == {"beta", "centre"}
+    assert ESTIMATORS["grpo"].switches == set()
+
+
+def test_a_switch_that_nobody_has_is_refused():
+    with pytest.raises(
+        TypeError, match="no estimator has a switch 'center'; did you mean 'centre'"
+    ):
+        ESTIMATORS["grpo"](np.zeros((1, 2, 2)), WEIGHTS, beta=0.5, center="mean")
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_says_what_it_is_and_whence(name):
+    text = ESTIMATORS[name].__doc__
+    assert text
+    assert "Source: " in text or name == "constant"
+
+
+@given(vectors, st.sampled_from(sorted(ESTIMATORS)), st.sampled_from(["mean", "none", "loo"]))
+def test_every_estimator_keeps_shape_type_and_input(rewards, name, centre):
+    kept = rewards.copy()
+    values = ESTIMATORS[name](rewards, WEIGHTS, beta=0.5, centre=centre)
+    assert values.dtype == np.float64
+    assert values.shape == rewards.shape[:-1]
+    assert np.isfinite(values).all()
+    np.testing.assert_array_equal(rewards, kept)
+
+
+def ragged(several):
+    longest = max(group.shape[1] for group in several)
+    padded = np.full((len(several), longest, 2), np.nan)
+    mask = np.zeros((len(several), longest), np.bool_)
+    for number, group in enumerate(several):
+        padded[number, : group.shape[1]] = group[0]
+        mask[number, : group.shape[1]] = True
+    return padded, mask
+
+
+@given(
+    st.lists(vectors, min_size=1, max_size=4), st.sampled_from(sorted(set(ESTIMATORS) - WHITENED))
+)
+def test_a_ragged_batch_equals_its_groups_alone(several, name):
+    padded, mask = ragged(several)
+    values = ESTIMATORS[name](padded, WEIGHTS, mask=mask)
+    np.testing.assert_array_equal(values[~mask], 0.0)
+    for number, group in enumerate(several):
+        alone = ESTIMATORS[name](group, WEIGHTS)[0]
+        np.testing.assert_allclose(values[number, : len(alone)], alone, atol=1e-9)
+
+
+@given(st.lists(vectors, min_size=1, max_size=4), st.sampled_from(sorted(ESTIMATORS)))
+def test_padding_changes_nothing(several, name):
+    padded, mask = ragged(several)
+    wider = np.full((len(several) + 1, mask.shape[1] + 2, 2), np.inf)
+    wide_mask = np.zeros(wider.shape[:2], np.bool_)
+    wider[:-1, 1:-1], wide_mask[:-1, 1:-1] = padded, mask
+    values = ESTIMATORS[name](wider, WEIGHTS, mask=wide_mask)
+    np.testing.assert_allclose(
+        values[:-1, 1:-1], ESTIMATORS[name](padded, WEIGHTS, mask=mask), atol=1e-9
+    )
+    np.testing.assert_array_equal(values[~wide_mask], 0.0)
+
+
+@given(vectors, st.sampled_from(sorted(ESTIMATORS)), st.randoms())
+def test_the_order_of_the_rollouts_does_not_matter(rewards, name, random):
+    order = random.sample(range(rewards.shape[1]), rewards.shape[1])
+    np.testing.assert_allclose(
+        ESTIMATORS[name](rewards[:, order], WEIGHTS),
+        ESTIMATORS[name](rewards, WEIGHTS)[:, order],
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_nothing_in_nothing_out(name):
+    for shape in [(0, 4, 2), (3, 0, 2), (0, 0, 2)]:
+        assert ESTIMATORS[name](np.zeros(shape), WEIGHTS).shape == shape[:2]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("broken", [np.nan, np.inf, -np.inf])
+def test_a_broken_reward_is_refused_by_name(name, broken):
+    rewards = np.zeros((3, 4, 2))
+    rewards[2, 1, 0] = broken
+    said = rf"rollout 1 of group 2 has {broken} in objective 0 \(1 such values\)"
+    with pytest.raises(ValueError, match=said):
+        ESTIMATORS[name](rewards, WEIGHTS)
+    inside = np.ones((3, 4), np.bool_)
+    inside[2, 1] = False  # padding may hold anything
+    assert np.isfinite(ESTIMATORS[name](rewards, WEIGHTS, mask=inside)).all()
+
+
+def test_wrong_shapes_are_refused():
+    grpo = ESTIMATORS["grpo"]
+    with pytest.raises(ValueError, match=r"\(groups, points, objectives\).* got \(4, 2\)"):
+        grpo(np.zeros((4, 2)), WEIGHTS)
+    with pytest.raises(ValueError, match=r"one weight per objective, got .* shape \(3,\)"):
+        grpo(np.zeros((1, 4, 2)), [1.0, 1.0, 1.0])
+    with pytest.raises(
+        ValueError, match=r"mask must be bool of shape \(1, 4\), got int64 \(1, 4\)"
+    ):
+        grpo(np.zeros((1, 4, 2)), WEIGHTS, mask=np.ones((1, 4), np.int64))
+    with pytest.raises(ValueError, match=r"mask must be bool of shape \(1, 4\), got bool \(4,\)"):
+        grpo(np.zeros((1, 4, 2)), WEIGHTS, mask=np.ones(4, np.bool_))
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_torch_gets_what_numpy_gets(name, device):
+    torch = pytest.importorskip("torch")
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    rng = np.random.default_rng(7)
+    for objectives in (1, 2, 3):
+        rewards = rng.integers(0, 4, (16, 8, objectives)) / 3.0
+        rewards[::2] += rng.random(rewards[::2].shape)
+        weights = rng.dirichlet(np.ones(objectives))
+        inside = rng.random((16, 8)) < 0.8
+        for mask in (None, inside):
+            wanted = ESTIMATORS[name](rewards, weights, mask=mask)
+            there = torch.tensor(rewards, device=device)
+            theirs = None if mask is None else torch.tensor(mask, device=device)
+            got = ESTIMATORS[name](there, weights, mask=theirs)
+            assert got.dtype == torch.float64
+            assert got.device == there.device
+            np.testing.assert_allclose(got.cpu().numpy(), wanted, atol=1e-9)
+    broken = torch.tensor(rewards, device=device)
+    broken[3, 2, 1] = float("nan")
+    with pytest.raises(ValueError, match="rollout 2 of group 3 has nan in objective 1"):
+        ESTIMATORS[name](broken, weights)
+
+
+def test_pareto_is_the_core():
+    rewards = np.random.default_rng(0).integers(0, 3, (4, 8, 2)).astype(np.float64)
+    np.testing.assert_array_equal(
+        ESTIMATORS["pareto"](rewards, WEIGHTS, beta=0.3, centre="none"),
+        paretopo_core.pareto_advantage(rewards, WEIGHTS, beta=0.3, centre="none"),
+    )
+
+
+# ---- the constant control ----------------------------------------------------------------------
+
+
+def test_constant_is_one_for_everybody():
+    rewards = np.random.default_rng(1).random((3, 4, 2))
+    np.testing.assert_array_equal(ESTIMATORS["constant"](rewards, WEIGHTS), np.ones((3, 4)))
+
+
+def expected_gradient(logits, lengths, advantage):
+    """Exact policy gradient of a softmax over responses, losses averaged within the response."""
+    policy = np.exp(logits) / np.exp(logits).sum()
+    per_response = policy * advantage / lengths
+    return per_response - policy * per_response.sum()
+
+
+@pytest.mark.parametrize(("advantage", "drifts"), [(1.0, True), (0.0, False)])
+def test_an_uncentred_constant_shortens_responses_without_any_reward(advantage, drifts):
+    """Why the control run and centring are there: A = 1 alone drives calls to 0."""
+    calls = np.arange(4)
+    lengths = 10.0 + 12.0 * calls
+    same = np.zeros((1, 4, 2))  # no reward information at all
+    values = ESTIMATORS["pareto"](same, WEIGHTS, centre="none" if advantage else "mean")[0]
+    np.testing.assert_array_equal(values, np.full(4, advantage))
+    if advantage:
+        np.testing.assert_array_equal(values, ESTIMATORS["constant"](same, WEIGHTS)[0])
+    logits = np.zeros(4)
+    for _ in range(4000):
+        logits = logits + expected_gradient(logits, lengths, values)
+    policy = np.exp(logits) / np.exp(logits).sum()
+    assert (policy @ calls < 0.1) == drifts
+    if not drifts:
+        np.testing.assert_array_equal(policy, np.full(4, 0.25))

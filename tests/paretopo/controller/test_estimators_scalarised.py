@@ -1,0 +1,109 @@
+"""GRPO, Dr. GRPO, RLOO: methods that see the weighted sum alone."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from support.rollout_groups import groups, reward_vectors
+
+from paretopo.controller.estimators import ESTIMATORS
+
+WEIGHTS = (0.6, 0.4)
+
+
+@given(groups(min_points=2))
+def test_grpo_is_its_formula(rollouts):
+    scalar = reward_vectors(rollouts) @ WEIGHTS
+    assume(np.ptp(scalar) > 1e-12)
+    expected = (scalar - scalar.mean()) / (scalar.std(ddof=1) + 1e-6)
+    values = ESTIMATORS["grpo"](reward_vectors(rollouts), WEIGHTS)
+    np.testing.assert_allclose(values, expected, atol=1e-12)
+
+
+def test_grpo_does_not_blow_up_rounding_noise():
+    rewards = np.full((1, 8, 2), 0.1)
+    rewards[0, 3, 0] += 1e-13
+    np.testing.assert_array_equal(ESTIMATORS["grpo"](rewards, WEIGHTS), np.zeros((1, 8)))
+    np.testing.assert_array_equal(ESTIMATORS["grpo"](rewards[:, :1], WEIGHTS), [[0.0]])
+
+
+@given(groups(min_points=2))
+def test_dr_grpo_is_its_formula(rollouts):
+    scalar = reward_vectors(rollouts) @ WEIGHTS
+    values = ESTIMATORS["dr_grpo"](reward_vectors(rollouts), WEIGHTS)
+    np.testing.assert_allclose(values, scalar - scalar.mean(), atol=1e-12)
+
+
+# ---- the multiplier on the reward -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.19, 2.0])
+def test_a_factor_on_the_reward_cancels_in_grpo(factor):
+    """With the group's standard deviation below the line, only epsilon notices the factor."""
+    rewards = reward_vectors([(True, 1), (True, 2), (True, 3), (False, 1), (False, 2)])
+    plain = ESTIMATORS["grpo"](rewards, WEIGHTS)
+    np.testing.assert_allclose(ESTIMATORS["grpo"](factor * rewards, WEIGHTS), plain, atol=2e-5)
+
+
+@given(groups(min_points=2), st.floats(0.5, 2.0))
+def test_what_is_left_of_the_factor_is_epsilon(rollouts, factor):
+    rewards = reward_vectors(rollouts)
+    deviation = (rewards @ WEIGHTS).std(ddof=1)
+    assume(deviation > 1e-9)
+    plain = ESTIMATORS["grpo"](rewards, WEIGHTS)
+    scaled = ESTIMATORS["grpo"](factor * rewards, WEIGHTS)
+    bound = np.abs(plain) * (1e-6 / deviation) * abs(1 / factor - 1) * 1.01 + 1e-12
+    assert (np.abs(scaled - plain) <= bound).all()
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.19, 2.0])
+def test_a_factor_on_the_reward_survives_without_the_deviation(factor):
+    rewards = reward_vectors([(True, 1), (True, 2), (False, 1)])
+    plain = ESTIMATORS["dr_grpo"](rewards, WEIGHTS)
+    scaled = ESTIMATORS["dr_grpo"](factor * rewards, WEIGHTS)
+    np.testing.assert_allclose(scaled, factor * plain, atol=1e-12)
+    assert np.abs(scaled - plain).max() > 0.01
+
+
+# ---- RLOO ---------------------------------------------------------------------------------------
+
+
+@given(groups(min_points=2))
+def test_rloo_is_its_formula(rollouts):
+    scalar = (reward_vectors(rollouts) @ WEIGHTS)[0]
+    others = [(scalar.sum() - one) / (len(scalar) - 1) for one in scalar]
+    values = ESTIMATORS["rloo"](reward_vectors(rollouts), WEIGHTS)[0]
+    np.testing.assert_allclose(values, scalar - others, atol=1e-12)
+
+
+def test_rloo_of_one_rollout_is_zero():
+    np.testing.assert_array_equal(ESTIMATORS["rloo"](np.ones((2, 1, 2)), WEIGHTS), [[0.0], [0.0]])
+
+
+def expected_gradient(name, points):
+    """E[mean of A * score] of a softmax over three outcomes, by all groups there can be."""
+    outcomes = np.array([[1.0, 0.2], [1.0, 1.0], [0.0, 0.7]])
+    policy = np.array([0.5, 0.2, 0.3])
+    gradient = np.zeros(3)
+    for group in itertools.product(range(3), repeat=points):
+        advantages = ESTIMATORS[name](outcomes[list(group)][None], WEIGHTS)[0]
+        for one, advantage in zip(group, advantages, strict=True):
+            score = (np.arange(3) == one) - policy
+            gradient += policy[list(group)].prod() * advantage * score / points
+    scalar = outcomes @ WEIGHTS
+    return gradient, policy * (scalar - policy @ scalar)
+
+
+@pytest.mark.parametrize("points", [2, 3, 4])
+def test_rloo_is_an_unbiased_gradient_and_the_others_are_not(points):
+    gradient, true = expected_gradient("rloo", points)
+    np.testing.assert_allclose(gradient, true, atol=1e-12)
+    shrunk, _ = expected_gradient("dr_grpo", points)
+    np.testing.assert_allclose(shrunk, true * (points - 1) / points, atol=1e-12)
+    standardised, _ = expected_gradient("grpo", points)
+    direction = standardised / np.linalg.norm(standardised)
+    assert np.abs(direction - true / np.linalg.norm(true)).max() > 1e-3

@@ -1,0 +1,157 @@
+"""HV@k as an estimator: subsets enumerated, and the methods that it contains."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.rollout_groups import groups, reward_vectors, vectors
+
+from paretopo.config.paretopo import ParetoPOConfig
+from paretopo.config.run import ConfigError, loads
+from paretopo.controller.estimators import ESTIMATORS
+
+WEIGHTS = (0.6, 0.4)
+hypervolume = ESTIMATORS["hypervolume"]
+
+
+def area(points, reference):
+    """Of the union of boxes, by inclusion and exclusion."""
+    total = 0.0
+    for size in range(1, len(points) + 1):
+        for some in itertools.combinations(points, size):
+            sides = [
+                max(min(p[m] for p in some) - reference[m], 0.0) for m in range(len(reference))
+            ]
+            total -= (-1) ** size * math.prod(sides)
+    return total
+
+
+def expected(points, reference, k):
+    if k == 0:
+        return 0.0
+    return float(np.mean([area(some, reference) for some in itertools.combinations(points, k)]))
+
+
+def by_hand(group, reference, k):
+    values = []
+    for i, point in enumerate(group):
+        others = [other for j, other in enumerate(group) if j != i]
+        marginal = np.mean(
+            [
+                area([*some, point], reference) - area(some, reference)
+                for some in itertools.combinations(others, k - 1)
+            ]
+        )
+        one_more = 0.0
+        if k < len(group):
+            one_more = expected(others, reference, k) - expected(others, reference, k - 1)
+        values.append(float(marginal) - one_more)
+    return values
+
+
+@given(
+    groups(min_points=3, max_points=5),
+    st.integers(1, 3),
+    st.sampled_from([(0.0, -1.5), (0.0, 0.0)]),
+)
+def test_hypervolume_is_its_formula(rollouts, k, reference):
+    rewards = reward_vectors(rollouts)
+    values = hypervolume(rewards, WEIGHTS, k=k, hypervolume_reference=reference)
+    wanted = by_hand(rewards[0].tolist(), reference, k)
+    np.testing.assert_allclose(values, [wanted], atol=1e-12)
+
+
+@given(groups(min_points=2))
+def test_hv_1_by_the_weights_is_a_gated_weighted_sum(rollouts):
+    """Its volume, r_task (economy + w_task / w_tool), is (w · r) / w_tool for a success, else 0."""
+    rewards = reward_vectors(rollouts)
+    gated = rewards * [[1.0, 0.0]] + rewards[..., :1] * rewards * [[0.0, 1.0]]
+    np.testing.assert_allclose(
+        hypervolume(rewards, WEIGHTS, k=1),
+        ESTIMATORS["rloo"](gated, WEIGHTS) / WEIGHTS[1],
+        atol=1e-12,
+    )
+
+
+@given(groups(min_points=2))
+def test_hv_1_against_the_origin_is_the_product(rollouts):
+    rewards = reward_vectors(rollouts)
+    product = rewards.prod(axis=-1, keepdims=True)
+    np.testing.assert_allclose(
+        hypervolume(rewards, WEIGHTS, k=1, hypervolume_reference=(0.0, 0.0)),
+        ESTIMATORS["rloo"](product, [1.0]),
+        atol=1e-12,
+    )
+
+
+@given(groups(min_points=3), st.integers(1, 3), st.integers(0, 5))
+def test_calls_of_a_failure_count_for_nothing(rollouts, k, calls):
+    """The gate is built in: what a failed rollout called moves no advantage."""
+    other = [(solved, n if solved else calls) for solved, n in rollouts]
+    np.testing.assert_allclose(
+        hypervolume(reward_vectors(rollouts), WEIGHTS, k=k),
+        hypervolume(reward_vectors(other), WEIGHTS, k=k),
+        atol=1e-12,
+    )
+
+
+@given(vectors, st.integers(1, 4), st.data())
+def test_a_dominating_vector_never_lowers_its_rollout(rewards, k, data):
+    points = rewards.shape[1]
+    at = data.draw(st.integers(0, points - 1))
+    better = rewards.copy()
+    better[0, at] += data.draw(st.sampled_from([(0.5, 0.0), (0.0, 0.5), (0.25, 0.25)]))
+    before, after = (
+        hypervolume(one, WEIGHTS, k=min(k, points))[0, at] for one in (rewards, better)
+    )
+    assert after >= before - 1e-12
+
+
+@pytest.mark.parametrize("unit", [1.0, 3600.0, 1e-4])
+def test_the_range_of_the_group_takes_units_away(unit):
+    seconds = -np.array([[[0.0, 9.0], [0.0, 1.0], [0.0, 4.0], [0.0, 2.0]]]) * unit
+    seconds[0, :, 0] = [1.0, 1.0, 1.0, 0.0]
+    scaled = np.array([[[1.0, 0.0], [1.0, 1.0], [1.0, 0.625], [0.0, 0.0]]])
+    np.testing.assert_allclose(
+        hypervolume(seconds, WEIGHTS, k=2, hypervolume_unit="range"),
+        hypervolume(scaled, WEIGHTS, k=2),
+        atol=1e-12,
+    )
+
+
+def test_a_single_success_has_the_best_economy_of_its_group():
+    rewards = np.array([[[1.0, -7.0], [0.0, -1.0], [0.0, -2.0]]])
+    values = hypervolume(rewards, WEIGHTS, k=1, hypervolume_unit="range")
+    np.testing.assert_allclose(values, [[2.5, -1.25, -1.25]], atol=1e-12)
+
+
+# ---- its switches -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("k = 0", r'k must be "archive" or an integer at least 1 or a list of integers at least 1'),
+        ("k = [4, 0]", r"paretopo.k must be .*, got \[4, 0\]"),
+        ("k = [4.0]", r"paretopo.k must be .*, got \[4.0\]"),
+        ("k = 9", r"paretopo.k must be at most optimiser.group_size, 8, got 9"),
+        ("weights = [1, 0]", r"needs weights above 0 behind the first, got \[1.0, 0.0\]"),
+        ("hypervolume_reference = [0]", r"one number per weight \(2\), got \[0.0\]"),
+    ],
+)
+def test_switches_that_cannot_be(text, message):
+    with pytest.raises(ConfigError, match=message):
+        loads(f"[paretopo]\nstage2_estimator = 'hypervolume'\n{text}")
+
+
+def test_the_switches_of_hypervolume_bind_it_alone():
+    loads('[paretopo]\nweights = [1, 0]\nk = 99\nstage2_estimator = "grpo"')
+    grpo = {"stage2_estimator": "grpo"}
+    assert ParetoPOConfig(weights=(1.0, 0.0), **grpo).most_together == 0
+    assert ParetoPOConfig(stage2_estimator="hypervolume", k=(2, 8, 1)).most_together == 8
+    assert ParetoPOConfig(stage1_estimator="hypervolume", k="archive").most_together == 4

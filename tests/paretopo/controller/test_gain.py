@@ -1,0 +1,118 @@
+"""The archive's gain on held-out questions, smoothed, and the multiplier made of it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paretopo.config.run import ParetoPOConfig
+from paretopo.controller.gain import multiplier_of
+from paretopo.controller.two_stages import ParetoPO
+
+
+def controller(**switches) -> ParetoPO:
+    return ParetoPO(ParetoPOConfig(**{"stage1_steps": 2} | switches))
+
+
+def test_golden_gains_and_multipliers():
+    brain = controller(reference="zero")
+    brain.observe([0.4, 0.5])
+    signals = [brain.observe(point) for point in ([0.8, 0.5], [0.7, 0.5], [0.8, 0.5])]
+    assert [s.gain for s in signals] == pytest.approx([0.2, 0, 0])
+    assert [s.smoothed_gain for s in signals] == pytest.approx([0.1, 0.05, 0.025])
+    golden = [0.649502, 0.574938, 0.537492]
+    assert [s.multiplier for s in signals] == pytest.approx(golden, abs=1e-6)
+    assert [s.archived for s in signals] == [True, False, False]
+    assert brain.multiplier == signals[-1].multiplier
+
+
+def test_an_evaluation_without_gain_halves_the_multiplier():
+    brain = controller()
+    brain.observe([0.5, 0.5])
+    assert brain.multiplier == 1.0
+    assert brain.observe([0.5, 0.5]).multiplier == 0.5
+
+
+def test_the_first_outcome_is_the_initial_reference():
+    brain = controller(reference="initial")
+    assert brain.archive is None
+    brain.observe([0.4, 0.4])
+    assert brain.observe([0.6, 0.5]).gain == pytest.approx(0.02)
+    better_on_one_side = brain.observe([0.9, 0.3])
+    assert better_on_one_side.gain == 0.0
+    assert better_on_one_side.archived
+
+
+def test_explicit_reference_box_and_scale():
+    raw = controller(reference=(0.5, 0.0))
+    box = controller(reference=(0.5, 0.0), gain_unit="box", gain_scale=3.0)
+    for brain in (raw, box):
+        brain.observe([0.5, 0.5])
+    plain, unit = raw.observe([0.75, 0.5]), box.observe([0.75, 0.5])
+    assert plain.gain == pytest.approx(0.125)
+    assert unit.gain == pytest.approx(0.25)
+    assert unit.hypervolume == plain.hypervolume == pytest.approx(0.125)
+    assert unit.multiplier == pytest.approx(0.5 + 1.5 * math.tanh(3 * 0.125))
+
+
+def test_a_box_without_room_gains_nothing():
+    brain = controller(reference="initial", gain_unit="box")
+    brain.observe([1.0, 0.2])
+    assert brain.observe([1.0, 0.9]).gain == 0.0
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=8))
+def test_rewards_in_the_unit_box_bound_the_multiplier(outcomes):
+    """The gains sum to at most 1, so the smoothed gain stays below one half."""
+    brain, total = controller(), 0.0
+    brain.observe(outcomes[0])
+    for outcome in outcomes[1:]:
+        signal = brain.observe(outcome)
+        total += signal.gain
+        assert signal.gain >= 0
+        assert 0.5 <= signal.multiplier <= multiplier_of(0.5) < 1.194
+    assert total <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("reference", ["initial", "zero"])
+def test_earlier_outcomes_can_be_scored_anew(reference):
+    """The signal is then that of a controller which met the outcomes as they score today."""
+    stale, fresh = controller(reference=reference), controller(reference=reference)
+    stale.observe([0.5, 0.5], earlier=[])
+    stale.observe([0.6, 0.6])
+    rescored = [[0.5, 0.2], [0.6, 0.3]]
+    for point in rescored:
+        fresh.observe(point)
+    seen, expected = stale.observe([0.6, 0.6], earlier=rescored), fresh.observe([0.6, 0.6])
+    assert seen.gain == expected.gain > 0
+    assert seen.hypervolume == expected.hypervolume
+    assert seen.archived
+    np.testing.assert_array_equal(stale.archive.history, fresh.archive.history)
+    np.testing.assert_array_equal(stale.archive.points, fresh.archive.points)
+
+
+def test_earlier_outcomes_must_be_all_of_them():
+    brain = controller()
+    brain.observe([0.5, 0.5])
+    with pytest.raises(ValueError, match=r"earlier must have shape \(1, 2\).*got \(2, 2\)"):
+        brain.observe([0.5, 0.5], earlier=[[0.1, 0.1], [0.2, 0.2]])
+    with pytest.raises(ValueError, match=r"earlier must be finite"):
+        brain.observe([0.5, 0.5], earlier=[[0.1, math.nan]])
+    assert brain.observe([0.5, 0.6]).gain == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        ([0.1], r"outcome must have shape \(2,\), a mean per weight, got \(1,\)"),
+        ([[0.1, 0.2]], r"got \(1, 2\)"),
+        ([0.1, math.nan], r"outcome must be finite, got \[0.1, nan\]"),
+    ],
+)
+def test_a_wrong_outcome_is_named(outcome, message):
+    with pytest.raises(ValueError, match=message):
+        controller().observe(outcome)

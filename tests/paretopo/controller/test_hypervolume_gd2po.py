@@ -1,0 +1,117 @@
+"""hypervolume_gd2po: volumes in units of the group, beside correctness, without conflicts."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paretopo.controller.estimators import ESTIMATORS
+from paretopo.controller.filtering import gated
+
+ours = ESTIMATORS["hypervolume_gd2po"]
+WEIGHTS = (0.6, 0.4)
+
+
+def volumes(group, k):
+    """What each rollout adds to k - 1 others on average, by enumeration of them."""
+    worst = [min(row[j] for row in group) for j in range(1, len(group[0]))]
+    right = [row for row in group if row[0] > 0]
+    best = [max((row[j] for row in right), default=-math.inf) for j in range(1, len(group[0]))]
+    live = [b > w for b, w in zip(best, worst, strict=True)]
+
+    def box(row):
+        if row[0] <= 0 or not any(live):
+            return None
+        return [
+            (value - w) / (b - w) if lives else 1.0
+            for value, w, b, lives in zip(row[1:], worst, best, live, strict=True)
+        ]
+
+    def volume(boxes):  # inclusion and exclusion
+        total = 0.0
+        for size in range(1, len(boxes) + 1):
+            for some in itertools.combinations(boxes, size):
+                total -= (-1) ** size * math.prod(map(min, zip(*some, strict=True)))
+        return total
+
+    boxes = [box(row) for row in group]
+    added = []
+    for i in range(len(group)):
+        others = [j for j in range(len(group)) if j != i]
+        gains = []
+        for some in itertools.combinations(others, k - 1):
+            before = [boxes[j] for j in some if boxes[j]]
+            after = [*before, boxes[i]] if boxes[i] else before
+            gains.append(volume(after) - volume(before))
+        added.append(sum(gains) / len(gains))
+    return added
+
+
+def some_batch(seed, objectives):
+    rng = np.random.default_rng(seed)
+    batch = rng.integers(0, 4, (5, 6, objectives)) / 4 + 0.25
+    batch[..., 0] = rng.random((5, 6)) < 0.6
+    batch[0, :, 0] = 0.0  # nobody is right
+    batch[1, :, 1:] = 0.5  # nobody is leaner
+    return batch
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_it_is_gd2po_on_correctness_and_added_volume(objectives, k):
+    batch = some_batch(objectives + k, objectives)
+    both = np.array(
+        [list(zip(group[:, 0], volumes(group.tolist(), k), strict=True)) for group in batch]
+    )
+    weights = [0.6, *[0.4 / (objectives - 1)] * (objectives - 1)]
+    expected = ESTIMATORS["gd2po"](both, WEIGHTS, conflict=0.8)
+    np.testing.assert_allclose(ours(batch, weights, k=k), expected, atol=1e-9)
+
+
+def test_with_one_economy_it_is_gd2po_with_the_worst_of_the_group_for_failures():
+    batch = some_batch(7, 2)
+    expected = ESTIMATORS["gd2po"](gated(batch, "success", "worst"), WEIGHTS)
+    np.testing.assert_allclose(ours(batch, WEIGHTS), expected, atol=1e-4)
+
+
+@given(st.integers(0, 1000), st.floats(0.01, 1000.0), st.floats(-100.0, 100.0))
+def test_units_of_an_economy_do_not_matter(seed, factor, shift):
+    batch = some_batch(seed, 3)
+    other = batch.copy()
+    other[..., 1] = factor * batch[..., 1] + shift
+    weights = (0.6, 0.2, 0.2)
+    np.testing.assert_allclose(ours(other, weights), ours(batch, weights), atol=1e-5)
+
+
+def test_a_compromise_beats_the_extremes_that_no_weights_let_it_beat():
+    group = [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.45, 0.45], [0.0, 1.0, 1.0]]
+    advantages = ours(np.array([group]), (0.6, 0.2, 0.2))[0]
+    assert advantages[2] == advantages.max() > advantages[:2].max()
+    for share in np.linspace(0.0, 0.4, 9):
+        linear = ESTIMATORS["grpo"](np.array([group]), (0.6, share, 0.4 - share))[0]
+        assert linear[2] < linear[:2].max()
+
+
+def test_failures_are_never_preferred():
+    batch = some_batch(3, 2)
+    advantages = ours(batch, WEIGHTS)
+    for group, values in zip(batch, advantages, strict=True):
+        right = group[:, 0] > 0
+        if right.any() and not right.all():
+            assert values[right].max() > 0 >= values[~right].max()
+
+
+def test_padding_counts_for_nothing():
+    batch = some_batch(5, 3)
+    mask = np.ones(batch.shape[:2], bool)
+    mask[:, 4:] = False
+    padded = batch.copy()
+    padded[:, 4:] = 1e6
+    weights = (0.6, 0.2, 0.2)
+    expected = ours(batch[:, :4], weights, k=2)
+    np.testing.assert_allclose(ours(padded, weights, mask=mask, k=2)[:, :4], expected, atol=1e-12)

@@ -1,0 +1,354 @@
+"""What is asked, graded and kept, and how an evaluation goes on; nothing generates here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+from support.run_stories import tell
+
+from paretopo.cli import main
+from paretopo.cli.evaluate import model_named
+from paretopo.config.keys import ConfigError
+from paretopo.data.schema import DataError, Row, write_rows
+from paretopo.evaluation.asking import Tools, ask, check_tool, domain
+from paretopo.evaluation.evaluate import Played, evaluate
+from paretopo.evaluation.folder import (
+    EvaluationFolder,
+    default_path,
+    identity_of,
+    is_evaluation,
+    load_data,
+)
+from paretopo.evaluation.grading import Grader
+from paretopo.evaluation.results import results_of
+from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.protocols.search_r1 import SearchR1Episode
+from paretopo.protocols.torl import TorlEpisode
+from paretopo.run.trajectories import Segment, read_groups
+from paretopo.tasks.math import torl_prompt
+from paretopo.tasks.multihop import search_r1_prompt
+from paretopo.tools.search import Document
+
+SUM = Row("m1", "math500", "What is 6*7?", torl_prompt("What is 6*7?"), ("42", "forty-two"))
+OSLO = Row("q1", "nq", "Where is Oslo?", search_r1_prompt("Where is Oslo?"), ("Norway", "Norge"))
+
+
+def oslo(number):
+    return Row(f"q{number}", "nq", f"Where is Oslo {number}?", OSLO.prompt, OSLO.answer)
+
+
+class Shelf:
+    def search_all(self, queries):
+        return [[Document("1", f'"{query}"\nIt is known.', 1.0)] for query in queries]
+
+
+@pytest.fixture
+def started(tmp_path):
+    def start(settings, rows, path="e"):
+        file = tmp_path / "rows.jsonl"
+        write_rows(file, rows)
+        _, data = load_data([file], settings.limit)
+        identity = identity_of(settings, data, None)
+        return EvaluationFolder.start(tmp_path / path, identity, name="a", questions=len(rows))
+
+    return start
+
+
+# ---- settings ------------------------------------------------------------------------------------
+
+
+def test_defaults_are_those_of_the_tool():
+    assert EvaluationSettings("m").rounds == 0
+    assert EvaluationSettings("m", tool="python").rounds == 3
+    search = EvaluationSettings("m", tool="search")
+    assert (search.rounds, search.room, search.topk) == (4, 4096, 3)
+    assert EvaluationSettings("m", tool="python", max_calls=1, max_tokens=9).room == 9
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"tool": "calculator"}, "none, python, search, rag, got 'calculator'"),
+        ({"engine": "sglang"}, "transformers, vllm"),
+        ({"samples": 0}, "samples must be an integer of at least 1, got 0"),
+        ({"samples": 4}, "with temperature 0 all of them are alike"),
+        ({"temperature": float("nan")}, "temperature"),
+        ({"temperature": -1.0}, "temperature"),
+        ({"top_p": 0.0}, "top_p must be above 0"),
+        ({"limit": -1}, "limit"),
+        ({"seed": 1.5}, "seed"),
+        ({"tool": "rag", "max_calls": 2}, "max_calls is for the tools python and search"),
+        ({"max_tokens": 0}, "max_tokens"),
+    ],
+)
+def test_wrong_settings_are_refused(wrong, told):
+    with pytest.raises(ConfigError, match=told):
+        EvaluationSettings("m", **wrong)
+
+
+# ---- asking --------------------------------------------------------------------------------------
+
+
+def asked(row, tool, **tools):
+    (one,) = ask([row], [7], EvaluationSettings("m", tool=tool), Tools(**tools))
+    return one
+
+
+def test_rows_say_how_they_are_graded():
+    assert (domain(SUM), domain(OSLO)) == ("mathematics", "questions")
+    for prompt in ("Say it.", f"{SUM.prompt}{OSLO.prompt}"):
+        with pytest.raises(DataError, match=r"row 'x': its prompt must ask for either"):
+            domain(Row("x", "nq", "?", prompt, "a"))
+
+
+def test_prompts_and_episodes_by_tool():
+    program = asked(SUM, "python", python=object())
+    assert program.prompt == SUM.prompt
+    assert isinstance(program.episode, TorlEpisode)
+    query = asked(OSLO, "search", search=Shelf())
+    assert query.prompt == [{"role": "user", "content": OSLO.prompt}]
+    assert isinstance(query.episode, SearchR1Episode)
+    (bare,) = asked(SUM, "none").prompt
+    assert "\\boxed{}" in bare["content"]
+    assert bare["content"].endswith("What is 6*7?\n")
+    assert asked(SUM, "none").episode.stop == ()
+    (bare,) = asked(OSLO, "none").prompt
+    assert "<answer>" in bare["content"]
+    assert "search" not in bare["content"]
+    assert asked(OSLO, "none").episode.stop == ("</answer>",)
+    assert asked(OSLO, "none").episode.calls == 0
+
+
+def test_rag_searches_once_for_the_question():
+    one = asked(OSLO, "rag", search=Shelf())
+    (message,) = one.prompt
+    passage = 'Doc 1(Title: "Where is Oslo?") It is known.'
+    assert message["content"].index(passage) < message["content"].index("Question: Where is Oslo?")
+    assert one.episode.calls == 1
+    assert one.seed == 7
+
+
+@pytest.mark.parametrize(
+    ("row", "tool", "told"),
+    [
+        (SUM, "search", "'search' is for questions"),
+        (SUM, "rag", "'rag' is for questions"),
+        (OSLO, "python", "'python' is for mathematics"),
+    ],
+)
+def test_a_tool_that_is_not_for_such_questions_is_refused(row, tool, told):
+    with pytest.raises(DataError, match=told):
+        check_tool(row, EvaluationSettings("m", tool=tool))
+    check_tool(row, EvaluationSettings("m"))
+
+
+# ---- grading -------------------------------------------------------------------------------------
+
+
+@pytest.mark.jail
+def test_grading_goes_by_the_row_and_takes_any_answer():
+    rows = [SUM, SUM, SUM, OSLO, OSLO, SUM]
+    written = [
+        r"so \boxed{42}",
+        r"\boxed{forty-two}",
+        "<answer>42</answer>",
+        "<answer> norge. </answer>",
+        r"\boxed{Norway}",
+        r"\boxed{\frac{84}{2}}",
+    ]
+    with Grader(rows) as grader:
+        assert grader.grade_all(rows, written) == [True, True, False, True, False, True]
+
+
+# ---- data ----------------------------------------------------------------------------------------
+
+
+def test_questions_come_once_and_are_limited_by_file(tmp_path):
+    a, b = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    write_rows(a, [oslo(n) for n in range(5)])
+    write_rows(b, [oslo(n) for n in range(9, 12)])
+    rows, data = load_data([a, b], 2)
+    assert [row.id for row in rows] == ["q0", "q1", "q9", "q10"]
+    assert [one["rows"] for one in data] == [5, 3]
+    assert data[0]["sha256"] == hashlib.sha256(a.read_bytes()).hexdigest()
+    with pytest.raises(DataError, match=r"question 'q0' of 'nq' is in .*a.jsonl and in .*a.jsonl"):
+        load_data([a, a], 0)
+    with pytest.raises(DataError, match="cannot read"):
+        load_data([tmp_path / "none.jsonl"], 0)
+
+
+# ---- the loop ------------------------------------------------------------------------------------
+
+
+class Actor:
+    """Answers rightly every other time; can be stopped in its tracks."""
+
+    def __init__(self, text="<answer> Norway </answer>", fails_after=None):
+        self.text, self.fails_after = text, fails_after
+        self.batches = []
+
+    def __call__(self, asked):
+        if self.fails_after is not None and len(self.batches) >= self.fails_after:
+            raise ConnectionError("gone")
+        self.batches.append([(one.row.id, one.seed) for one in asked])
+        return [
+            Played(
+                prompt=one.row.prompt,
+                segments=(Segment("model", self.text),),
+                written=self.text if one.seed % 2 else "no idea",
+                tokens=10,
+                calls=2,
+                truncated=False,
+            )
+            for one in asked
+        ]
+
+
+def run(folder, rows, settings, actor, **more):
+    with Grader(rows) as grader:
+        return evaluate(folder, rows, settings, actor, Tools(), grader, **more)
+
+
+def test_every_question_is_asked_once_and_kept(started, capsys):
+    rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
+    folder, actor = started(settings, rows), Actor()
+    assert run(folder, rows, settings, actor, batch=4)
+    assert [len(batch) for batch in actor.batches] == [4, 4, 2]
+    groups = list(read_groups(folder.path / "trajectories.jsonl"))
+    assert [group.id for group in groups] == [row.id for row in rows]
+    assert groups[0].answer == "Norway | Norge"
+    assert groups[0].held_out
+    found = results_of(folder)["nq"]
+    solved = sum(seed % 2 for batch in actor.batches for _, seed in batch)
+    assert found.em == solved / 10
+    assert (found.calls, found.response_tokens, found.questions) == (2.0, 10.0, 10)
+    assert found.productivity == pytest.approx(solved / 20)
+    assert "10/10" in capsys.readouterr().err  # the progress bar
+
+
+def test_samples_of_a_question_stay_together_whatever_the_batch(started):
+    rows = [oslo(n) for n in range(3)]
+    settings = EvaluationSettings("m", temperature=1.0, samples=5)
+    seeds = []
+    for batch, path in ((2, "a"), (5, "b"), (64, "c")):
+        folder, actor = started(settings, rows, path), Actor()
+        run(folder, rows, settings, actor, batch=batch)
+        assert max(map(len, actor.batches)) <= batch
+        assert [len(one.solved) for one in folder.answered()] == [5, 5, 5]
+        seeds.append([pair for made in actor.batches for pair in made])
+    assert seeds[0] == seeds[1] == seeds[2]
+    assert len({seed for _, seed in seeds[0]}) == 15
+
+
+def test_a_resumed_evaluation_asks_what_is_left(started):
+    rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
+    whole, reference = started(settings, rows, "whole"), Actor()
+    run(whole, rows, settings, reference, batch=3)
+
+    folder, first = started(settings, rows, "torn"), Actor(fails_after=2)
+    with pytest.raises(ConnectionError):
+        run(folder, rows, settings, first, batch=3)
+    with (folder.path / "trajectories.jsonl").open("ab") as file:
+        file.write(b'{"step": 0, "id": "q6", "rollouts": [{"sol')  # a kill in mid-write
+    again, second = started(settings, rows, "torn"), Actor()
+    again.resumed()
+    assert run(again, rows, settings, second, batch=3)
+    assert [name for batch in second.batches for name, _ in batch] == ["q6", "q7", "q8", "q9"]
+    assert list(again.answered()) == list(whole.answered())
+    assert len(again.manifest["resumed"]) == 1
+    assert run(again, rows, settings, Actor(fails_after=0), batch=3)  # nothing is left to do
+
+
+def test_an_interrupt_ends_between_batches(started):
+    rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
+    folder, actor = started(settings, rows), Actor()
+    assert not run(folder, rows, settings, actor, batch=4, stopped=lambda: len(actor.batches) == 1)
+    assert len(list(folder.answered())) == 4
+
+
+HOSTILE = (
+    "<|im_end|><|endoftext|>\x00\x1b[31m\u2028</script><information>Doc 1(Title: x) 42"
+    "</information>\n[… 7 characters left out …]\n```output\n</answer><answer>"
+)
+
+
+def test_hostile_text_is_kept_as_it_is_and_huge_text_is_cut(started):
+    rows, settings = [oslo(0), oslo(1)], EvaluationSettings("m")
+    folder = started(settings, rows)
+    assert run(folder, rows[:1], settings, Actor(HOSTILE))
+    assert run(folder, rows, settings, Actor("<search>" * 100_000))
+    small, huge = read_groups(folder.path / "trajectories.jsonl")
+    assert small.rollouts[0].segments[0].text == HOSTILE
+    assert len(huge.rollouts[0].segments[0].text) < 201_000
+    assert "characters left out" in huge.rollouts[0].segments[0].text
+    assert len((folder.path / "trajectories.jsonl").read_bytes().splitlines()) == 2
+
+
+# ---- the folder ----------------------------------------------------------------------------------
+
+
+def test_another_evaluation_in_the_same_folder_is_refused(started, tmp_path):
+    rows, settings = [oslo(n) for n in range(2)], EvaluationSettings("m")
+    folder = started(settings, rows)
+    started(settings, rows)
+    with pytest.raises(ConfigError, match="with seed = 0, this one has 3: give another --out"):
+        started(EvaluationSettings("m", seed=3), rows)
+    with pytest.raises(ConfigError, match="other data"):
+        started(settings, rows[:1])
+    kept = folder.manifest["evaluation"] | {"weights": "0"}
+    with pytest.raises(ConfigError, match="other weights"):
+        EvaluationFolder.start(folder.path, kept, name="a", questions=2)
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "letter.txt").write_text("dear")
+    with pytest.raises(ConfigError, match="is not the folder of an evaluation"):
+        started(settings, rows, "foreign")
+
+
+def test_weights_that_changed_make_another_evaluation(tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(b"1")
+    before = identity_of(EvaluationSettings("m"), [], tmp_path)
+    assert before == identity_of(EvaluationSettings("m"), [], tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"12")
+    after = identity_of(EvaluationSettings("m"), [], tmp_path)
+    assert before != after
+    paths = [default_path(tmp_path, "Qwen/x y", "rag", one) for one in (before, after)]
+    assert paths[0] != paths[1]
+    assert paths[0].name.startswith("Qwen-x-y-rag-")
+    assert paths[0].parent == tmp_path
+
+
+def test_broken_records_are_named(started):
+    rows, settings = [oslo(0)], EvaluationSettings("m")
+    folder = started(settings, rows)
+    assert is_evaluation(folder.path)
+    assert not is_evaluation(folder.path.parent)
+    run(folder, rows, settings, Actor())
+    path = folder.path / "trajectories.jsonl"
+    row = json.loads(path.read_text())
+    del row["response_tokens"]
+    path.write_text(json.dumps(row) + "\n")
+    with pytest.raises(ConfigError, match="line 1 is no answered question: KeyError"):
+        list(folder.answered())
+
+
+def test_one_process_at_a_time(started):
+    folder = started(EvaluationSettings("m"), [oslo(0)])
+    other = EvaluationFolder.open(folder.path)
+    with folder.claimed():
+        with pytest.raises(ConfigError, match="another process works in"), other.claimed():
+            pass
+
+
+# ---- the model that is named ---------------------------------------------------------------------
+
+
+def test_a_run_stands_for_the_model_it_trained(tmp_path, capsys):
+    run = tell(tmp_path)
+    assert main(["evaluate", str(run.path), "--data", "x.jsonl"]) == 2
+    assert "has no trained model yet" in capsys.readouterr().err
+    (run.model / "config.json").write_text("{}")
+    assert model_named(str(run.path)) == (str(run.model.resolve()), run.path.name)
+    assert model_named(str(run.model)) == (str(run.model.resolve()), "model")
+    assert model_named("Qwen/Qwen2.5-7B") == ("Qwen/Qwen2.5-7B", "Qwen2.5-7B")

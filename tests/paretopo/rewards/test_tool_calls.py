@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.rollout_groups import groups, reward_vectors
+
+from paretopo.config.methods import with_method
+from paretopo.config.run import dumps, loads
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.rewards.scoring import CallScores, Scored
+from paretopo.rewards.tool_calls import CallMinimum, otc_economy, tool_economy
+from paretopo_core import pareto_rank
+
+GOLDEN = [1, 0.496585, 0.246597, 0.122456, 0.060810, 0.030197]
+
+
+def split(rollouts):
+    return [calls for _, calls in rollouts], [solved for solved, _ in rollouts]
+
+
+def test_economy_golden_vector():
+    np.testing.assert_allclose(tool_economy(range(6), 0), GOLDEN, atol=1e-6)
+    np.testing.assert_allclose(tool_economy([5, 4, 3, 2, 1, 0], 5), GOLDEN, atol=1e-6)
+
+
+@given(st.lists(st.integers(0, 20), max_size=8), st.integers(0, 10), st.floats(0.01, 3))
+def test_economy_is_one_at_the_optimum_only_and_positive(calls, n_opt, alpha):
+    economy = tool_economy(calls, n_opt, alpha)
+    assert economy.dtype == np.float64
+    assert ((economy > 0) & (economy <= 1)).all()
+    np.testing.assert_array_equal(economy == 1, np.array(calls, int) == n_opt)
+
+
+def test_without_a_success_nobody_is_paid():
+    np.testing.assert_array_equal(tool_economy([0, 1, 2], None), [0, 0, 0])
+
+
+def test_equal_calls_are_paid_bit_equally():
+    economy = tool_economy([3, 1, 3, 5, 1], 3)
+    assert economy[0] == economy[2]
+    assert economy[1] == economy[3] == economy[4]
+
+
+@given(groups(), st.floats(0.05, 2), st.floats(0.05, 2))
+def test_ranks_do_not_depend_on_alpha(rollouts, alpha, other):
+    first = pareto_rank(reward_vectors(rollouts, alpha=alpha))
+    np.testing.assert_array_equal(first, pareto_rank(reward_vectors(rollouts, alpha=other)))
+
+
+@given(st.lists(groups(), max_size=6))
+def test_the_minimum_never_rises_and_is_the_fewest_of_a_success(history):
+    tracker, seen = CallMinimum(), []
+    for rollouts in history:
+        before = tracker.n_opt("q")
+        tracker.update("q", *split(rollouts))
+        seen += [calls for solved, calls in rollouts if solved]
+        after = tracker.n_opt("q")
+        assert after == (min(seen) if seen else None)
+        assert before is None or after <= before
+        assert all(calls >= after for solved, calls in rollouts if solved)
+
+
+@given(groups(), st.randoms(), st.integers(1, 3))
+def test_the_order_within_a_group_does_not_matter(rollouts, random, support):
+    shuffled = random.sample(rollouts, len(rollouts))
+    first, second = CallMinimum(min_support=support), CallMinimum(min_support=support)
+    first.update("q", *split(rollouts))
+    second.update("q", *split(shuffled))
+    assert first.state_dict() == second.state_dict()
+
+
+@given(groups(), st.sampled_from(["running", "group"]))
+def test_updating_twice_changes_nothing(rollouts, scope):
+    tracker = CallMinimum(scope=scope)
+    tracker.update("q", *split(rollouts))
+    once = tracker.state_dict()
+    tracker.update("q", *split(rollouts))
+    assert tracker.state_dict() == once
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), groups()), max_size=8))
+def test_prompts_do_not_touch_each_other(history):
+    together, alone = CallMinimum(), {name: CallMinimum() for name in "abc"}
+    for name, rollouts in history:
+        together.update(name, *split(rollouts))
+        alone[name].update(name, *split(rollouts))
+    assert {name: together.n_opt(name) for name in "abc"} == {
+        name: alone[name].n_opt(name) for name in "abc"
+    }
+
+
+@given(groups(), groups())
+def test_group_scope_forgets(first, second):
+    tracker, fresh = CallMinimum(scope="group"), CallMinimum()
+    tracker.update("q", *split(first))
+    tracker.update("q", *split(second))
+    fresh.update("q", *split(second))
+    assert tracker.n_opt("q") == fresh.n_opt("q")
+
+
+def test_support_waits_for_enough_successes():
+    tracker = CallMinimum(min_support=2)
+    tracker.update("q", [0, 2, 2], [True, True, False])
+    assert tracker.n_opt("q") == 2  # one lucky guess with 0 calls, one success with 2
+    tracker.update("q", [1], [True])
+    assert tracker.n_opt("q") == 1
+    tracker.update("q", [0], [True])
+    assert tracker.n_opt("q") == 0
+
+
+def test_support_not_reached_is_unknown():
+    tracker = CallMinimum(min_support=2)
+    tracker.update("q", [3, 4], [True, False])
+    assert tracker.n_opt("q") is None
+    assert len(tracker) == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), groups()), min_size=2, max_size=6))
+def test_state_goes_through_json(history):
+    whole, half = CallMinimum(min_support=2), CallMinimum(min_support=2)
+    middle = len(history) // 2
+    for name, rollouts in history[:middle]:
+        half.update(name, *split(rollouts))
+    resumed = CallMinimum(min_support=2)
+    resumed.load_state_dict(json.loads(json.dumps(half.state_dict())))
+    for name, rollouts in history:
+        whole.update(name, *split(rollouts))
+    for name, rollouts in history[middle:]:
+        resumed.update(name, *split(rollouts))
+    assert resumed.state_dict() == whole.state_dict()
+
+
+def test_state_of_another_kind_is_refused():
+    state = CallMinimum(scope="group").state_dict()
+    with pytest.raises(ValueError, match=r"saved call minimum has scope = 'group', this one 'run"):
+        CallMinimum().load_state_dict(state)
+
+
+def test_loading_does_not_share_memory_with_the_state():
+    tracker = CallMinimum()
+    tracker.update("q", [2], [True])
+    state = tracker.state_dict()
+    tracker.update("q", [1], [True])
+    assert state["fewest"] == {"q": [2]}
+
+
+@pytest.mark.parametrize(
+    ("calls", "successes", "message"),
+    [
+        ([1.5], [True], r"prompt 'q7': calls must be integers of at least 0, got \[1.5\]"),
+        ([-1], [True], r"prompt 'q7': calls must be integers of at least 0, got \[-1\]"),
+        ([float("nan")], [True], r"prompt 'q7': calls must be integers .*nan"),
+        (["a"], [True], r"prompt 'q7': calls must be integers"),
+        ([1, 2], [True], r"prompt 'q7': successes must have the shape of calls, \(2,\), got \(1,"),
+        ([1, 2], [1.0, float("nan")], r"prompt 'q7': successes must be yes or no, got nan"),
+    ],
+)
+def test_bad_groups_name_the_prompt(calls, successes, message):
+    with pytest.raises(ValueError, match=message):
+        CallMinimum().update("q7", calls, successes)
+
+
+def test_a_great_many_calls_cost_no_memory():
+    assert tool_economy([[0, 10**15]], 0).tolist() == [[1.0, 0.0]]
+    assert tool_economy(np.zeros((2, 0)), 0).shape == (2, 0)
+
+
+def test_bad_settings_are_refused():
+    with pytest.raises(ValueError, match=r'scope must be "running" or "group", got \'all\''):
+        CallMinimum(scope="all")
+    with pytest.raises(ValueError, match=r"min_support must be an integer of at least 1, got 0"):
+        CallMinimum(min_support=0)
+    with pytest.raises(ValueError, match=r"alpha must be a positive number, got 0"):
+        tool_economy([1], 1, 0)
+
+
+# ---- OTC ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_opt", "wanted"),
+    [
+        (0, [1, 0.809017, 0.62349, 0.5]),
+        (1, [0, 1, 0.866025, 0.707107]),
+        (2, [0, 0.866025, 1, 0.951057]),
+        (3, [0, 0.707107, 0.951057, 1]),
+    ],
+)
+def test_otc_at_three_calls_by_hand(n_opt, wanted):
+    np.testing.assert_allclose(otc_economy(range(4), n_opt, 3), wanted, atol=1e-6)
+
+
+@given(st.integers(0, 6), st.integers(0, 6), st.integers(1, 6))
+def test_otc_is_the_formula_of_its_paper(m, n, c):
+    if n == 0:
+        wanted = math.cos(m * math.pi / (2 * m + c))
+    else:
+        f = 2 * n * m / (m + n)
+        wanted = math.sin(f * math.pi / (2 * n))
+    value = otc_economy([m], n, c)[0]
+    assert value == pytest.approx(wanted, abs=1e-12)
+    assert 0.0 <= value <= 1.0
+    assert (value == 1.0) == (m == n)
+
+
+def test_otc_without_a_success_or_without_calls():
+    np.testing.assert_array_equal(otc_economy([0, 1], None, 3), [0, 0])
+    np.testing.assert_array_equal(otc_economy([0, 0], 0, 0), [1, 1])
+    with pytest.raises(ValueError, match="calls must be integers of at least 0"):
+        otc_economy([-1], 0, 3)
+
+
+def test_otc_is_chosen_by_the_configuration():
+    config = loads("[rewards]\neconomy = 'otc'\n[optimiser]\nmax_tool_calls = 3")
+    assert config.rewards.max_calls == 3
+    assert loads(dumps(config)) == config
+    scores = CallScores(config.rewards)
+    rollouts = [
+        Scored(row, "q", held_out, "one", True, row)
+        for row in range(3)
+        for held_out in (True, False)
+    ]
+    scores.learn(rollouts)
+    economy = [scores.economy_of(one) for one in rollouts if not one.held_out]
+    np.testing.assert_allclose(economy, [1, 0.809017, 0.62349], atol=1e-6)
+    held_out = [one for one in rollouts if one.held_out]
+    evaluated, _ = scores.evaluated(held_out, np.zeros((3, 2)))
+    assert evaluated[:, 1].tolist() == [1.0, 1.0, 1.0]  # each question has its own optimum
+
+
+def test_otc_grpo_trains_on_the_product():
+    """Correctness times the tool reward, standardised: nothing else reaches the advantages."""
+    controller = ParetoPO(with_method({}, "otc_grpo").paretopo)
+    solved, economy = [1, 1, 1, 0, 0], otc_economy([1, 2, 3, 1, 0], 1, 4)
+    advantages = controller.advantages([np.stack([solved, economy], axis=-1)])[0]
+    product = np.array(solved) * economy
+    wanted = (product - product.mean()) / (product.std(ddof=1) + 1e-6)
+    np.testing.assert_allclose(advantages, wanted, atol=1e-12)

@@ -1,0 +1,297 @@
+"""`paretopo show --html`: what is in the page, and what a browser makes of it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html.parser
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.browsers import browser
+from support.trajectory_groups import HOSTILE, asked_again, hostile, trained
+
+import paretopo.run.viewer
+from paretopo.run.trajectories import append_group
+from paretopo.run.viewer.page import page
+from paretopo.run.viewer.selection import Selection
+from paretopo_core import cli
+
+GROUPS = [
+    asked_again(0, solved=False),
+    trained(3),
+    trained(4, "11*12"),
+    asked_again(4, solved=True),
+    hostile(),
+]
+PARTS = Path(paretopo.run.viewer.__file__).parent / "parts"
+
+
+class Reader(html.parser.HTMLParser):
+    """Elements with their attributes, and the texts of scripts and styles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self._open: str | None = None
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        self.texts.append("")
+        self._open = tag
+
+    def handle_endtag(self, tag):
+        self._open = None
+
+    def handle_data(self, data):
+        if self._open:
+            self.texts[-1] += data
+
+    def of(self, name):
+        pairs = zip(self.elements, self.texts, strict=True)
+        return [(given, text) for (tag, given), text in pairs if tag == name]
+
+
+def read(text: str) -> Reader:
+    reader = Reader()
+    reader.feed(text)
+    return reader
+
+
+# ---- the file ------------------------------------------------------------------------------------
+
+
+def test_the_same_elements_whatever_the_model_wrote():
+    calm, wild = (read(page("run", groups, Selection())) for groups in ([trained()], GROUPS))
+    named = read(page(HOSTILE[0], [trained()], Selection()))
+    assert [tag for tag, _ in calm.elements] == [tag for tag, _ in wild.elements]
+    assert [tag for tag, _ in calm.elements] == [tag for tag, _ in named.elements]
+    assert HOSTILE[0] in named.of("title")[0][1] + named.of("h1")[0][1]
+
+
+def test_all_that_was_written_is_in_the_data():
+    data, script = read(page("run", GROUPS, Selection(sort="calls", only="wrong"))).of("script")
+    assert data[0] == {"type": "application/json", "id": "data"}
+    assert not re.search("[<>&]", data[1])
+    shown = json.loads(data[1])
+    assert shown["groups"] == json.loads(json.dumps([group.row() for group in GROUPS]))
+    assert (shown["sort"], shown["only"]) == ("calls", "wrong")
+    assert script[0] == {}
+
+
+def test_nothing_is_loaded_and_only_our_own_script_may_run():
+    reader = read(page("run", GROUPS, Selection()))
+    for _, attributes in reader.elements:
+        assert not {"src", "href", "style", "onclick", "srcset", "action"} & attributes.keys()
+    policy = next(
+        given["content"]
+        for given, _ in reader.of("meta")
+        if given.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    for kind, (_, text) in (("style", reader.of("style")[0]), ("script", reader.of("script")[1])):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    for part in PARTS.glob("*.js"):
+        for unsafe in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval("):
+            assert unsafe not in part.read_text(encoding="utf-8")
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", [0, 1])
+def test_texts_stand_out_from_their_ground(scheme):
+    """At least 4.5 : 1, as the Web Content Accessibility Guidelines 2.2 ask (1.4.3, AA)."""
+    schemes = re.findall(r":root \{(.*?)\}", (PARTS / "style.css").read_text(), re.DOTALL)
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", schemes[scheme]))
+    pairs = [
+        (text, ground)
+        for text in ("text", "faint", "accent", "right", "wrong")
+        for ground in ("ground", "raised")
+    ]
+    pairs += [(text, f"{name}-ground") for name in ("call", "tool") for text in (name, "text")]
+    pairs += [("on-mark", "mark"), *(("on-rank", f"rank-{rank}") for rank in range(4))]
+    for text, ground in pairs:
+        low, high = sorted((luminance(colours[text]), luminance(colours[ground])))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)
+
+
+def test_the_command_writes_the_page_and_opens_it(tmp_path, capsys, monkeypatch):
+    for group in GROUPS:
+        append_group(tmp_path / "trajectories.jsonl", group)
+    (tmp_path / "report").mkdir()
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert cli.main(["show", str(tmp_path), "--html", str(tmp_path / "x.html")]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'x.html'}: 5 prompts\n"
+    assert opened == []
+    assert cli.main(["show", str(tmp_path), "--open", "--groups", "3"]) == 0
+    path = tmp_path / "report" / "trajectories.html"
+    assert opened == [path.as_uri()]
+    shown = json.loads(read(path.read_text(encoding="utf-8")).of("script")[0][1])
+    assert [group["step"] for group in shown["groups"]] == [4, 4, 9]
+
+
+# ---- in a browser --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory):
+    with browser(tmp_path_factory.mktemp("profile")) as started:
+        yield started
+
+
+@pytest.fixture
+def shown(started, tmp_path):
+    """A function: groups → the browser with their page open."""
+
+    def show(groups, selection=None, **settings):
+        path = tmp_path / "page.html"
+        path.write_text(page("a run", groups, selection or Selection()), encoding="utf-8")
+        started.events.clear()
+        started.open(path, **settings)
+        return started
+
+    yield show
+    assert started.complaints() == []
+    assert all(address.startswith("file://") for address in started.requests())
+
+
+def texts(browser, selector):
+    found = f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.innerText)"
+    return browser.value(found)
+
+
+def current(browser):
+    return browser.value("document.querySelector('[aria-current] .when').innerText")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_prompt_is_shown_with_its_rollouts(shown, dark):
+    page = shown([trained()], dark=dark)
+    assert texts(page, ".rollout h3") == ["#3 ✓ right", "#2 ✓ right", "#1 ✗ wrong cut off"]
+    assert texts(page, ".rollout:first-child .label") == ["tool call", "observation", "model"]
+    assert texts(page, ".rollout:first-child pre") == [
+        'calculator {"expression": "47*38"}',
+        "1786",
+        "1786",
+    ]
+    facts = texts(page, ".rollout:last-child .facts div")
+    assert facts == [
+        "calls\n0",
+        "correct\n0",
+        "economy\n0.4, gated 0",
+        "rank\n2",
+        "advantage\n-0.750",
+    ]
+    assert page.value("document.querySelectorAll('.plot .dot').length") == 3
+    described = page.value("document.querySelector('.plot').getAttribute('aria-label')")
+    assert "1 rollout at 1, 0.5, rank 1" in described
+    ground = page.value("getComputedStyle(document.body).backgroundColor")
+    assert ground == ("rgb(20, 23, 28)" if dark else "rgb(255, 255, 255)")
+
+
+@pytest.mark.browser
+def test_what_a_model_wrote_is_never_obeyed(shown):
+    page = shown([hostile()])
+    assert page.value("window.broken") is None
+    written = page.value("[...document.querySelectorAll('pre')].map((e) => e.textContent)")
+    assert len(written) == 3 * len(HOSTILE)
+    assert [text for text in written[::3] if "\0" not in text] == list(HOSTILE[:-1])
+    assert page.value("document.querySelectorAll('pre *, img, svg style').length") == 0
+    assert "nothing written" in texts(page, ".rollout")[1]
+
+
+@pytest.mark.browser
+def test_keys_move_through_prompts_and_steps(shown):
+    page = shown(GROUPS[:4])
+    assert texts(page, "#groups .when") == [
+        "step 4",
+        "step 4 held out",
+        "step 3",
+        "step 0 held out",
+    ]
+    assert current(page) == "step 4"
+    for key, there in (("j", "step 4 held out"), ("ArrowDown", "step 3"), ("k", "step 4 held out")):
+        page.press(key)
+        assert current(page) == there
+    page.value("document.querySelector('[aria-current]').focus()")
+    page.press("j")
+    page.press("k")
+    assert page.value("document.activeElement === document.querySelector('[aria-current]')")
+    page.press("n")  # the same question at its next evaluation; behind the last comes the first
+    assert current(page) == "step 0 held out"
+    page.press("p")
+    page.press("n")
+    assert len(texts(page, ".panel h2")) == 2
+    page.press("p")
+    page.press("p")
+    for key, listed in (("l", 1), ("ArrowRight", 1), ("l", 2), ("l", 2), ("h", 1)):
+        page.press(key)
+        assert len(texts(page, "#groups li")) == listed, key
+    assert page.value("document.querySelector('#step').getAttribute('aria-valuetext')") == "3"
+    page.press("?")
+    assert page.value("document.querySelector('#keys').open")
+    assert page.value("document.activeElement.innerText") == "Close"
+
+
+@pytest.mark.browser
+def test_prompts_are_searched_and_filtered(shown):
+    page = shown(GROUPS)
+    page.press("/")
+    page.type("DAYS are")
+    assert texts(page, "#count") == ["2 of 5 prompts"]
+    assert set(texts(page, "mark")) == {"days are"}
+    assert page.value("location.hash") == "#3"
+    page.press("Escape")
+    page.press("j")
+    assert current(page) == "step 0 held out"
+    choose = (
+        "for (const [name, value] of Object.entries({CHANGES})) {"
+        " document.getElementById(name).value = value;"
+        " document.getElementById(name).dispatchEvent(new Event(name === 'search' ? 'input' :"
+        " 'change')); }"
+    )
+    for changes, count in (
+        ({"search": ""}, 5),
+        ({"outcome": "wrong"}, 3),
+        ({"source": "held-out"}, 1),
+        ({"source": "training"}, 2),
+        ({"search": "no such text"}, 0),
+    ):
+        page.value(choose.replace("{CHANGES}", json.dumps(changes)))
+        assert texts(page, "#count") == [f"{count} of 5 prompts"]
+    assert texts(page, "#panels") == ["No prompt fits the filters."]
+    page.value(choose.replace("{CHANGES}", json.dumps({"search": "", "outcome": "right"})))
+    page.value(choose.replace("{CHANGES}", json.dumps({"sort": "step"})))
+    assert texts(page, ".rollout h3") == ["#2 ✓ right", "#3 ✓ right"]
+
+
+@pytest.mark.browser
+def test_the_page_opens_as_it_was_asked_for(shown):
+    page = shown(GROUPS, Selection(only="wrong", sort="calls"))
+    assert texts(page, "#count") == ["3 of 5 prompts"]
+    assert texts(page, ".rollout h3") == ["#1 ✗ wrong cut off"]
+    assert page.value("document.getElementById('sort').value") == "calls"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [360, 800, 1600])
+def test_nothing_is_wider_than_the_window(shown, width):
+    page = shown(GROUPS, width=width)
+    for _ in GROUPS:
+        assert page.value("document.documentElement.scrollWidth <= innerWidth")
+        main = "document.getElementById('panels')"
+        assert page.value(f"{main}.scrollWidth <= {main}.clientWidth")
+        page.press("j")

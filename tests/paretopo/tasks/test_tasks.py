@@ -1,0 +1,196 @@
+"""Which task a configuration names, where its questions come from, what it takes and refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.loopback import replying
+
+from paretopo.config.run import ConfigError, load, loads
+from paretopo.protocols.search_r1 import SearchR1Episode
+from paretopo.protocols.torl import TorlEpisode
+from paretopo.tasks.calculator import CalculatorTask
+from paretopo.tasks.choice import search_served, task_of
+from paretopo.tasks.environment import environment_of
+from paretopo.tasks.made_up_math import MadeUpMath
+from paretopo.tasks.made_up_multihop import MadeUpMultihop
+from paretopo.tasks.task import played
+
+ROOT = Path(__file__).parents[2]
+FILES = (
+    '[task]\nname = "math"\ntrain = "{}"\nheld_out = "{}"\n[warmup]\nsteps = 0\n[model]\npath = "x"'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "name = 'maths'",
+            r'task.name must be "calculator" or "math" or "multihop", got \'maths\'',
+        ),
+        ("name = 'math'\ntrain = 'a.jsonl'", r"must both be files, or both be \"made up\", got"),
+        ("train = 'a'\nheld_out = 'b'", r"questions of the calculator are made up, got 'a'"),
+        ("name = 'math'\ntrain = 'a'\nheld_out = 'b'", r'model.path = "tiny" knows the words of'),
+        ("name = 'math'\n[tool]\ntimeout = 0", r"tool.timeout must be a number greater than 0"),
+        ("name = 'math'\n[tool]\nisolation = 'none'", r'must be "bubblewrap" or "process", got'),
+        ("[tool]\ntopk = 0", r"tool.topk must be an integer from 1 to 100, got 0"),
+        ("[tool]\ntop_k = 3", r"unknown key tool.top_k; did you mean 'topk'\?"),
+        ("[tool]\ncorpus = 'c'\nsearch_url = 'u'", r"must not both be given: .* got 'u' and 'c'"),
+    ],
+)
+def test_contradictions_are_refused_when_the_file_is_read(text, message):
+    with pytest.raises(ConfigError, match=message):
+        loads(f"[task]\n{text}")
+
+
+def test_files_have_no_traces_and_need_a_server_for_searches():
+    given = "train = 'a'\nheld_out = 'b'\n[model]\npath = 'x'\n"
+    with pytest.raises(ConfigError, match=r"warmup.steps must be 0 with task.train: .* got 350"):
+        loads(f"[task]\nname = 'math'\n{given}")
+    with pytest.raises(ConfigError, match=r"needs tool.search_url, .* or tool.corpus"):
+        loads(f"[task]\nname = 'multihop'\n{given}[warmup]\nsteps = 0")
+    loads(f"[task]\nname = 'multihop'\n{given}[warmup]\nsteps = 0\n[tool]\ncorpus = 'c'")
+
+
+def test_a_server_of_the_run_is_for_one_machine():
+    cluster = "[openrlhf]\nnodes = 2\nengines = 16"
+    text = f'backend = "openrlhf"\n[task]\nname = "multihop"\n{cluster}'
+    with pytest.raises(ConfigError, match=r"tool.search_url must be given where openrlhf.nodes"):
+        loads(text)
+    loads(f'{text}\n[tool]\nsearch_url = "http://10.0.0.1:8000"')
+    loads(text.replace("multihop", "math"))
+
+
+def test_the_name_chooses_the_task():
+    kinds = {"calculator": CalculatorTask, "math": MadeUpMath, "multihop": MadeUpMultihop}
+    for name, kind in kinds.items():
+        task = task_of(loads(f'[task]\nname = "{name}"\nprompts = 30\n[evaluation]\nprompts = 9'))
+        assert isinstance(task, kind)
+        assert (len(task.training), len(task.held_out)) == (30, 9)
+        asked = list(task.schedule(steps=10, per_step=6))
+        assert sorted(q.text for q in asked[:30]) == sorted(q.text for q in task.training)
+        prompt = task.prompt(task.training[0])
+        assert (prompt == task.training[0].text) == (name == "math")
+        assert bool(task.functions) == (name == "calculator")
+
+
+def write(path, rows):
+    lines = [
+        {"id": str(i), "datasource": "d", "question": q, "prompt": f"{q} =", "label": {"answer": a}}
+        for i, (q, a) in enumerate(rows)
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return path
+
+
+def test_questions_come_from_files(tmp_path):
+    train = write(tmp_path / "train.jsonl", [(f"{i}+1", str(i + 1)) for i in range(20)])
+    held_out = write(tmp_path / "held.jsonl", [(f"{i}+2", [str(i + 2), "?"]) for i in range(9)])
+    config = loads(FILES.format(train, held_out) + "\n[evaluation]\nprompts = 4")
+    task = task_of(config)
+    assert [q.text for q in task.training] == [f"{i}+1 =" for i in range(20)]
+    assert task.training[3].answer == ["4"]
+    assert {q.kind for q in task.training} == {"d"}
+    assert len(task.held_out) == 4
+    assert task.held_out == task_of(config).held_out
+    assert all(q.answer[1] == "?" for q in task.held_out)
+    with pytest.raises(ConfigError, match="no traces"):
+        task.traces(0, 1, 0, 0.0)
+
+
+def test_bad_files_are_named(tmp_path):
+    train = write(tmp_path / "train.jsonl", [("1+1", "2")])
+    with pytest.raises(ConfigError, match=r"task.held_out: cannot read .*nothing.jsonl"):
+        task_of(loads(FILES.format(train, tmp_path / "nothing.jsonl")))
+    with pytest.raises(ConfigError, match=r"task.held_out: 1 of its questions are trained on"):
+        task_of(loads(FILES.format(train, train)))
+    (tmp_path / "bad.jsonl").write_text('{"prompt": "x"}', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"task.train: .*bad.jsonl, line 1: label must be"):
+        task_of(loads(FILES.format(tmp_path / "bad.jsonl", train)))
+
+
+def test_a_corpus_that_is_not_there_is_named(tmp_path):
+    text = '[task]\nname = "multihop"\n[tool]\ncorpus = "no/such.jsonl"'
+    with pytest.raises(ConfigError, match=r"tool.corpus: .*no/such.jsonl"):
+        with search_served(loads(text), tmp_path):
+            pass
+
+
+def test_a_corpus_of_ones_own_is_served(tmp_path):
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"id": "1", "contents": "\\"Oslo\\"\\nCapital of Norway."}\n', "utf-8")
+    text = f'[task]\nname = "multihop"\n[tool]\ncorpus = "{corpus}"\ntopk = 1'
+    with search_served(loads(text), tmp_path) as config, environment_of(config) as environment:
+        episode = environment.new_episode()
+        assert isinstance(episode, SearchR1Episode)
+        turn = asyncio.run(episode.step("<search> capital of Norway </search>"))
+        assert 'Doc 1(Title: "Oslo") Capital of Norway.' in turn.feedback
+        assert environment.grade("<answer> oslo </answer>", ["Oslo", "x"]) == 1.0
+        assert environment.grade("<answer> Rome </answer>", "Oslo") == 0.0
+
+
+@pytest.mark.jail
+def test_mathematics_runs_programs_and_grades_boxes():
+    text = (
+        '[task]\nname = "math"\n[tool]\nworkers = 1\ntimeout = 30\n[optimiser]\nmax_tool_calls = 1'
+    )
+    with environment_of(loads(text)) as environment:
+        episode = environment.new_episode()
+        assert isinstance(episode, TorlEpisode)
+        turn = asyncio.run(episode.step("```python\nprint(6 * 7)\n```\n```output"))
+        assert turn.feedback == "\n42\n```\n"
+        assert episode.stop == ()  # optimiser.max_tool_calls are used up
+        assert environment.grade("\\boxed{42}", "42") == 1.0
+        assert environment.grade("\\boxed{42}", ["41", "\\frac{84}{2}"]) == 1.0
+        assert environment.grade("42", "42") == 0.0
+
+
+@pytest.mark.jail
+def test_programs_can_run_on_a_sandbox_server():
+    ran = {"status": "Finished", "return_code": 0, "stdout": "42\n", "stderr": ""}
+    with replying(lambda *_: (200, {"status": "Success", "run_result": ran})) as (url, seen):
+        text = f'[task]\nname = "math"\n[tool]\nsandbox_url = "{url}"\ntimeout = 3\nmemory_mb = 64'
+        with environment_of(loads(text)) as environment:
+            turn = asyncio.run(environment.new_episode().step("```python\nx\n```\n```output"))
+    assert turn.feedback == "\n42\n```\n"
+    assert (seen[0][1]["run_timeout"], seen[0][1]["memory_limit_MB"]) == (3.0, 64)
+
+
+def test_a_missing_jail_is_told_in_the_terms_of_the_file(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ConfigError, match=r"tool.isolation: .*bubblewrap"):
+        with environment_of(loads('[task]\nname = "math"')):
+            pass
+
+
+def test_a_written_rollout_has_no_time_to_wait():
+    class Slow:
+        async def search_async(self, query):
+            await asyncio.sleep(0)
+            return []
+
+    with pytest.raises(RuntimeError, match="must answer at once"):
+        played("q", SearchR1Episode(Slow()), ["<search> x </search>"])
+
+
+@pytest.mark.parametrize("name", ["math", "multihop"])
+@pytest.mark.parametrize("backend", ["trl", "openrlhf"])
+def test_the_examples_are_one_world_on_both_back_ends(name, backend):
+    config = load(ROOT / "examples" / f"made_up_{name}.toml", {"backend": backend})
+    task = task_of(config)
+    assert config.task.name == name
+    assert len(task.training) == config.task.prompts
+    assert len(task.held_out) == config.evaluation.prompts
+
+
+def test_the_documentation_has_examples_that_are_valid():
+    text = (ROOT / "docs" / "worlds.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert not loads(example).task.is_made_up
+    for path in re.findall(r"examples/[\w.]+\.toml", text):
+        assert (ROOT / path).exists()

@@ -1,0 +1,50 @@
+"""docs/tools.md says what the code says."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from paretopo.tools.python_interpreter import PythonInterpreter
+from paretopo.tools.search_engine.server import Limits
+
+TEXT = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
+PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+
+
+@pytest.mark.jail
+@pytest.mark.parametrize("example", PYTHON)
+def test_python_examples_run(example):
+    exec(compile(example, "docs/tools.md", "exec"), {})
+
+
+def test_there_are_examples():
+    assert len(PYTHON) >= 2
+
+
+def test_the_limits_are_the_defaults():
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(PythonInterpreter).parameters.items()
+    }
+    assert f"| `timeout` | {defaults['timeout']:g} s |" in TEXT
+    assert f"| `memory_mb` | {defaults['memory_mb']} MiB beyond" in TEXT
+    assert f"| `processes` | {defaults['processes']} |" in TEXT
+    assert f"| `output_kb` | {defaults['output_kb']} KiB each" in TEXT
+    files = f"| `file_mb`, `disk_mb` | {defaults['file_mb']} MiB a file, {defaults['disk_mb']} MiB"
+    assert files in TEXT
+    limits = Limits()
+    assert (
+        f"At most {limits.queries} queries of {limits.characters:,} characters a request, "
+        f"{limits.body_kb // 1024} MiB, {limits.most_topk} passages a query, {limits.waiting} "
+        "requests"
+    ) in TEXT.replace("\n", " ")
+
+
+def test_every_file_that_is_named_is_there():
+    python = Path(inspect.getfile(Limits)).parents[3]
+    for path in re.findall(r"^ (training/\S+?)(?:/)? ", TEXT, re.MULTILINE):
+        assert (python / path).exists(), path

@@ -1,0 +1,187 @@
+"""pareto_advantage: golden vectors of the paper's formula, bounds, invariances."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import large_set, masked_batches, point_batches
+
+import paretopo_core as pp
+from paretopo_core import reference
+
+CENTRES = ("mean", "none", "std", "loo")
+weight_values = st.floats(0, 1, width=32)
+
+
+@st.composite
+def advantage_cases(draw, **keywords):
+    rewards, mask = draw(masked_batches(**keywords))
+    count = rewards.shape[-1]
+    weights = draw(st.lists(weight_values, min_size=count, max_size=count))
+    beta = draw(st.floats(0, 1, width=32))
+    return rewards, mask, weights, beta, draw(st.sampled_from(CENTRES))
+
+
+@given(case=advantage_cases())
+def test_it_equals_its_definition_bit_for_bit(backend, case):
+    rewards, mask, weights, beta, centre = case
+    advantages, ranks = pp.pareto_advantage(
+        backend.send(rewards),
+        weights,
+        beta=beta,
+        centre=centre,
+        mask=backend.send(mask),
+        return_ranks=True,
+    )
+    expected = reference.pareto_advantage(rewards, weights, beta=beta, centre=centre, mask=mask)
+    np.testing.assert_array_equal(backend.fetch(advantages), expected)
+    assert backend.fetch(advantages).dtype == rewards.dtype
+    np.testing.assert_array_equal(backend.fetch(ranks), reference.pareto_rank(rewards, mask=mask))
+    assert np.isfinite(expected).all()  # whatever the rewards are
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("objectives", [2, 3, 5])
+def test_large_groups_equal_the_definition(dtype, objectives):
+    rewards = large_set("grid", 150, objectives).astype(dtype)
+    weights = np.full(objectives, 1 / objectives)
+    for centre in CENTRES:
+        np.testing.assert_array_equal(
+            pp.pareto_advantage(rewards, weights, centre=centre),
+            reference.pareto_advantage(rewards, weights, centre=centre),
+        )
+
+
+def economy(calls, fewest, alpha=0.7):
+    return np.exp(-alpha * np.abs(np.asarray(calls) - fewest))
+
+
+def test_golden_group_a():
+    rewards = np.column_stack([[1, 1, 1, 0, 0, 0], economy([1, 2, 3, 1, 2, 3], 1)])
+    advantages, ranks = pp.pareto_advantage(rewards, [0.6, 0.4], centre="none", return_ranks=True)
+    assert (ranks + 1).tolist() == [1, 2, 3, 2, 3, 4]
+    np.testing.assert_allclose(advantages, [4, 3.25, 2.25, 2.75, 1.75, 1], rtol=1e-15)
+    centred = pp.pareto_advantage(rewards, [0.6, 0.4])
+    np.testing.assert_allclose(centred, [1.5, 0.75, -0.25, 0.25, -0.75, -1.5], rtol=1e-15)
+    gated = rewards * rewards[:, :1]
+    assert pp.pareto_advantage(gated, [0.6, 0.4], centre="none").tolist() == [4, 3, 2, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("fewest", "success", "calls", "expected"),
+    [
+        (0, [1, 1, 1, 0], [1, 2, 3, 0], [3.25, 2, 1, 2.75]),
+        (3, [1, 0, 0, 0, 0], [3, 0, 1, 2, 3], [5, 1, 2, 3, 4]),
+    ],
+)
+def test_golden_groups_b_and_c(fewest, success, calls, expected):
+    rewards = np.column_stack([success, economy(calls, fewest)])
+    advantages = pp.pareto_advantage(rewards, [0.6, 0.4], centre="none")
+    np.testing.assert_allclose(advantages, expected, rtol=1e-15)
+
+
+def test_golden_group_d():
+    alike = np.full((8, 2), 0.25)
+    expected = {"none": 1.0, "mean": 0.0, "std": 0.0, "loo": 0.0}
+    for centre, value in expected.items():
+        assert pp.pareto_advantage(alike, [0.6, 0.4], centre=centre).tolist() == [value] * 8
+
+
+@given(rewards=point_batches(min_points=1), beta=st.floats(0, 1))
+def test_bounds_and_separation_of_ranks(rewards, beta):
+    rewards = rewards.astype(np.float64)
+    weights = np.ones(rewards.shape[-1]) / rewards.shape[-1]
+    advantages, ranks = pp.pareto_advantage(
+        rewards, weights, beta=beta, centre="none", return_ranks=True
+    )
+    for values, rank in zip(advantages, ranks, strict=True):
+        assert (values >= 1 - beta / 2).all()
+        assert (values <= rank.max() + 1 + beta / 2).all()
+        for front in range(rank.max()):
+            gap = values[rank == front].min() - values[rank == front + 1].max()
+            assert gap >= 1 - beta - 1e-12
+
+
+@given(rewards=point_batches(min_points=2), seed=st.integers(0, 99))
+def test_centring_modes_are_what_they_say(rewards, seed):
+    rewards = rewards.astype(np.float64)
+    weights = np.random.default_rng(seed).dirichlet(np.ones(rewards.shape[-1]))
+    raw = pp.pareto_advantage(rewards, weights, centre="none")
+    count = raw.shape[1]
+    np.testing.assert_allclose(
+        pp.pareto_advantage(rewards, weights), raw - raw.mean(1, keepdims=True), atol=1e-12
+    )
+    others = (raw.sum(1, keepdims=True) - raw) / (count - 1)
+    np.testing.assert_allclose(
+        pp.pareto_advantage(rewards, weights, centre="loo"), raw - others, atol=1e-12
+    )
+    deviation = raw.std(1, ddof=1, keepdims=True) + 1e-6
+    np.testing.assert_allclose(
+        pp.pareto_advantage(rewards, weights, centre="std"),
+        (raw - raw.mean(1, keepdims=True)) / deviation,
+        atol=1e-9,
+    )
+
+
+@given(case=advantage_cases(min_points=1), seed=st.integers(0, 99))
+def test_order_of_points_does_not_matter(case, seed):
+    rewards, mask, weights, beta, _ = case
+    order = np.random.default_rng(seed).permutation(rewards.shape[1])
+    keywords = {"beta": beta, "centre": "none"}
+    np.testing.assert_array_equal(
+        pp.pareto_advantage(rewards[:, order], weights, mask=mask[:, order], **keywords),
+        pp.pareto_advantage(rewards, weights, mask=mask, **keywords)[:, order],
+    )
+
+
+@given(rewards=point_batches(min_points=1, max_objectives=3), data=st.data())
+def test_a_better_reward_never_lowers_the_own_rank_advantage(rewards, data):
+    """For beta = 0; with beta > 0 a rollout can move up into a front where it stands lowest."""
+    rewards = np.nan_to_num(rewards.astype(np.float64), nan=-1e3, posinf=1e3, neginf=-1e3)
+    if rewards.shape[0] == 0:
+        return
+    rewards = np.clip(rewards, -1e3, 1e3)
+    i = data.draw(st.integers(0, rewards.shape[1] - 1))
+    better = rewards.copy()
+    better[:, i] += data.draw(st.sampled_from([0.0, 0.5, 1.0, 7.0]))
+    weights = np.ones(rewards.shape[-1])
+    before = pp.pareto_advantage(rewards, weights, beta=0.0, centre="none")[:, i]
+    after = pp.pareto_advantage(better, weights, beta=0.0, centre="none")[:, i]
+    assert (after >= before).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("power", [-1070, -160, 160, 1020])
+def test_only_the_proportions_of_the_weights_matter(dtype, power):
+    weights = np.array([1.0, 3.0, -0.5])
+    for points in (8, 100):
+        rewards = np.random.default_rng(0).random((4, points, 3)).astype(dtype)
+        expected = pp.pareto_advantage(rewards, weights)
+        scaled = np.ldexp(weights, power)
+        np.testing.assert_array_equal(pp.pareto_advantage(rewards, scaled), expected)
+        np.testing.assert_array_equal(reference.pareto_advantage(rewards, scaled), expected)
+
+
+def test_bad_arguments_are_named():
+    rewards = np.ones((4, 8, 2))
+    with pytest.raises(ValueError, match=r"weights must be shape \(2,\).*got shape \(3,\)"):
+        pp.pareto_advantage(rewards, [1, 1, 1])
+    with pytest.raises(ValueError, match=r"weights must be finite, got \[nan, 1.0\]"):
+        pp.pareto_advantage(rewards, [np.nan, 1])
+    with pytest.raises(ValueError, match=r"beta must lie in 0\.\.1, got 1\.5"):
+        pp.pareto_advantage(rewards, [1, 1], beta=1.5)
+    with pytest.raises(ValueError, match="beta must lie in"):
+        pp.pareto_advantage(rewards, [1, 1], beta=float("nan"))
+    for beta in (None, "half"):
+        with pytest.raises(TypeError, match="beta must be a number, got"):
+            pp.pareto_advantage(rewards, [1, 1], beta=beta)
+    with pytest.raises(ValueError, match="centre must be one of none, mean, std, loo, got 'group'"):
+        pp.pareto_advantage(rewards, [1, 1], centre="group")
+    with pytest.raises(ValueError, match="centre must be one of none, mean, std, loo, got None"):
+        pp.pareto_advantage(rewards, [1, 1], centre=None)
+    with pytest.raises(ValueError, match=r"centre must be one of .*, got \['mean'\]"):
+        pp.pareto_advantage(rewards, [1, 1], centre=["mean"])
+    with pytest.raises(ValueError, match=r"rewards must have shape \(\.\.\., points, objectives\)"):
+        pp.pareto_advantage(np.ones(3), [1, 1, 1])

@@ -1,0 +1,330 @@
+"""What every operation promises about its input: dtypes, layout, errors, no mutation, threads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from support.strategies import large_set
+
+import paretopo_core as pp
+
+
+def _equal_weights(points):
+    row = points
+    while isinstance(row, list):
+        points, row = row, row[0]
+    return np.ones(len(points) if isinstance(points, list) else np.shape(points)[-1:] or 1)
+
+
+OPERATIONS = {
+    "pareto_rank": pp.pareto_rank,
+    "is_nondominated": pp.is_nondominated,
+    "hypervolume": lambda points, **keywords: pp.hypervolume(points, -3.0, **keywords),
+    "hv_contributions": lambda points, **keywords: pp.hv_contributions(points, -3.0, **keywords),
+    "hypervolume_gradient": lambda points, **keywords: pp.hypervolume_gradient(
+        points, -3.0, **keywords
+    ).sum(-1),
+    "crowding_distance": pp.crowding_distance,
+    "pareto_advantage": lambda points, **keywords: pp.pareto_advantage(
+        points, _equal_weights(points), **keywords
+    ),
+}
+
+
+@pytest.fixture(params=OPERATIONS.values(), ids=OPERATIONS.keys())
+def operation(request):
+    return request.param
+
+
+def grid(shape=(3, 7, 3), seed=0):
+    return np.random.default_rng(seed).integers(-2, 3, shape).astype(np.float64)
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["float16", "float32", "int8", "int16", "int32", "int64", ">f8", ">f4", ">i2"],
+)
+def test_real_dtypes_are_widened_exactly(operation, dtype):
+    points = grid()
+    np.testing.assert_allclose(operation(points.astype(dtype)), operation(points), rtol=1e-6)
+
+
+def test_bools_and_unsigned_integers(operation):
+    points = np.abs(grid()) % 2
+    expected = operation(points)
+    for dtype in ("bool", "uint8", "uint16", "uint32", "uint64"):
+        np.testing.assert_array_equal(operation(points.astype(dtype)), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int64", "uint64", "bool"])
+def test_torch_dtypes_are_widened_exactly(operation, dtype):
+    torch = pytest.importorskip("torch")
+    points = np.abs(grid()) % 2
+    tensor = torch.from_numpy(points).to(getattr(torch, dtype))
+    result = operation(tensor)
+    assert isinstance(result, torch.Tensor)
+    np.testing.assert_allclose(result.numpy(), operation(points), rtol=1e-6, atol=1e-6)
+
+
+def test_lists_are_taken(operation):
+    points = grid((4, 3))
+    np.testing.assert_array_equal(operation(points.tolist()), operation(points))
+    np.testing.assert_array_equal(operation(points.astype(int).tolist()), operation(points))
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_only_hypervolume_has_a_gradient(name):
+    torch = pytest.importorskip("torch")
+    points = torch.from_numpy(grid()).requires_grad_()
+    result = OPERATIONS[name](points)
+    assert result.requires_grad == (name == "hypervolume")
+    np.testing.assert_array_equal(result.detach().numpy(), OPERATIONS[name](grid()))
+    with torch.no_grad():
+        assert not OPERATIONS[name](points).requires_grad
+
+
+def test_layout_does_not_matter(operation):
+    points = grid((3, 8, 4))
+    expected = operation(points)
+    fortran = np.asfortranarray(points)
+    strided = np.repeat(np.repeat(points, 2, axis=1), 2, axis=2)[:, ::2, ::2]
+    backwards = points[:, ::-1][:, ::-1]
+    buffer = bytearray(points.nbytes + 1)
+    crooked = np.frombuffer(buffer, np.uint8)[1:].view(np.float64).reshape(points.shape)
+    crooked[...] = points
+    assert not crooked.flags.aligned
+    for view in (fortran, strided, backwards, crooked):
+        np.testing.assert_array_equal(operation(view), expected)
+    torch = pytest.importorskip("torch")
+    turned = torch.from_numpy(points.transpose(2, 0, 1).copy()).permute(1, 2, 0)
+    assert not turned.is_contiguous()
+    np.testing.assert_array_equal(operation(turned).numpy(), expected)
+
+
+def test_input_is_not_modified(operation):
+    for shape in ((3, 7, 3), (200, 4)):
+        points = grid(shape)
+        mask = np.random.default_rng(1).random(shape[:-1]) < 0.7
+        before, mask_before = points.copy(), mask.copy()
+        operation(points, mask=mask)
+        np.testing.assert_array_equal(points, before)
+        np.testing.assert_array_equal(mask, mask_before)
+
+
+def test_read_only_memory_maps_are_fine(operation, tmp_path):
+    points = grid((200, 4))
+    np.save(tmp_path / "points.npy", points)
+    mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
+    assert not mapped.flags.writeable
+    np.testing.assert_array_equal(operation(mapped), operation(points))
+
+
+def test_empty_shapes(operation):
+    assert np.shape(operation(np.empty((0, 5, 2)))) in ((0, 5), (0,))
+    assert np.shape(operation(np.empty((3, 0, 2)))) in ((3, 0), (3,))
+    assert np.shape(operation(np.empty((2, 0, 4, 2)))) in ((2, 0, 4), (2, 0))
+    for _ in range(50):  # whatever the memory held before
+        assert np.size(operation(np.empty((40, 0, 2), np.float32))) in (0, 40)
+
+
+# hypervolume has a value for each set, be it empty
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("name", sorted(OPERATIONS.keys() - {"hypervolume"}))
+def test_endless_empty_shapes_take_neither_time_nor_memory(name):
+    for shape in ((2**40, 0, 3), (0, 2**31 - 1, 2)):
+        assert OPERATIONS[name](np.empty(shape)).shape == shape[:-1]
+    assert pp.hypervolume(np.empty((0, 2**31 - 1, 2)), 0.0).shape == (0,)
+
+
+def test_broadcast_masks(operation):
+    points = grid((3, 7, 2))
+    mask = np.arange(7) < 5
+    expected = operation(points, mask=np.tile(mask, (3, 1)))
+    np.testing.assert_array_equal(operation(points, mask=mask), expected)
+    np.testing.assert_array_equal(operation(points, mask=mask.tolist()), expected)
+
+
+def test_results_do_not_depend_on_the_number_of_threads(operation, threads):
+    for points in (grid((20_000, 8, 2)), grid((40, 150, 3)), grid((30, 20, 5))):
+        threads(1)
+        expected = operation(points)
+        for count in (2, 3, 8):
+            threads(count)
+            np.testing.assert_array_equal(operation(points), expected)
+
+
+def test_one_array_shared_by_many_threads(operation):
+    points = grid((50, 100, 4))
+    expected = operation(points)
+    results = []
+    workers = [threading.Thread(target=lambda: results.append(operation(points))) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(results) == 8
+    for result in results:
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_an_array_that_is_written_meanwhile(operation):
+    """Results are arbitrary then; the process lives."""
+    points = grid((50, 100, 4))
+    stop = threading.Event()
+
+    def scribble():
+        rng = np.random.default_rng()
+        while not stop.is_set():
+            points[...] = rng.choice([np.nan, np.inf, -np.inf, 0.0, 1.0], points.shape)
+
+    writer = threading.Thread(target=scribble)
+    writer.start()
+    for _ in range(20):
+        try:
+            operation(points)
+        except ValueError as error:
+            assert "points must be numbers" in str(error)  # noqa: PT017 (either is fine)
+    stop.set()
+    writer.join()
+
+
+def test_the_gil_is_released():
+    points = large_set("sphere", 1500, 6)
+    ticks = 0
+    done = threading.Event()
+
+    def compute():
+        pp.hypervolume(points, -0.1)
+        done.set()
+
+    worker = threading.Thread(target=compute)
+    worker.start()
+    while not done.wait(0.001):
+        ticks += 1
+    worker.join()
+    assert ticks >= 3
+
+
+@pytest.mark.parametrize("special", [-np.inf, np.inf, np.nan])
+@pytest.mark.parametrize("objectives", [2, 3, 4, 5, 6])
+def test_inputs_that_crash_others(special, objectives):
+    rng = np.random.default_rng(objectives)
+    for points in (3, 40, 340):
+        values = rng.integers(0, 4, (points, objectives)).astype(np.float64)
+        values[rng.random(values.shape) < 0.1] = special
+        values[0] = special
+        pp.pareto_rank(values)
+        pp.is_nondominated(values)
+        pp.crowding_distance(values)
+        pp.pareto_advantage(values, np.ones(objectives))
+        if special == -np.inf:
+            assert np.isfinite(pp.hypervolume(values, -1.0))
+            assert np.isfinite(pp.hv_contributions(values, -1.0)).all()
+        else:
+            with pytest.raises(ValueError, match=r"points\[0, 0\] is"):
+                pp.hypervolume(values, -1.0)
+
+
+class TestErrors:
+    def test_shapes(self, operation):
+        with pytest.raises(ValueError, match=r"\(\.\.\., points, objectives\), got \(4,\)"):
+            operation(np.ones(4))
+        with pytest.raises(ValueError, match=r"\(\.\.\., points, objectives\), got \(\)"):
+            operation(3.0)
+        with pytest.raises(ValueError, match=r"has no objectives: shape \(4, 0\)"):
+            operation(np.ones((4, 0)))
+        with pytest.raises(ValueError, match="rectangular array of numbers"):
+            operation([[1.0, 2.0], [3.0]])
+
+    @pytest.mark.parametrize("dtype", ["complex128", "U3", "datetime64[s]", "O", "longdouble"])
+    def test_dtypes(self, operation, dtype):
+        points = np.ones((2, 3, 2)).astype(dtype)
+        with pytest.raises(TypeError, match="must hold real numbers of at most 64 bits"):
+            operation(points)
+
+    def test_other_things(self, operation):
+        with pytest.raises(TypeError, match="must hold real numbers"):
+            operation([["a", "b"]])
+        with pytest.raises(TypeError, match="must hold real numbers"):
+            operation([[None, 1.0]])
+        with pytest.raises(TypeError, match="masked array"):
+            operation(np.ma.masked_array(np.ones((2, 2)), mask=False))
+
+    def test_integers_beyond_float64(self, operation):
+        with pytest.raises(ValueError, match=r"beyond what float64 holds exactly"):
+            operation(np.full((2, 2), 2**53 + 1))
+        torch = pytest.importorskip("torch")
+        with pytest.raises(ValueError, match=r"beyond what float64 holds exactly"):
+            operation(torch.full((2, 2), -(2**53) - 1))
+
+    def test_tensors(self, operation):
+        torch = pytest.importorskip("torch")
+        with pytest.raises(TypeError, match=r"dense tensor, got layout torch\.sparse_coo"):
+            operation(torch.ones(2, 2).to_sparse())
+        with pytest.raises(TypeError, match="CPU or CUDA, got device meta"):
+            operation(torch.ones(2, 2, device="meta"))
+        with pytest.raises(TypeError, match=r"must hold real numbers.*complex64"):
+            operation(torch.ones(2, 2, dtype=torch.complex64))
+
+    def test_masks(self, operation):
+        points = grid((3, 7, 2))
+        with pytest.raises(TypeError, match="mask must be of dtype bool, got int64"):
+            operation(points, mask=np.ones((3, 7), dtype=np.int64))
+        with pytest.raises(ValueError, match=r"mask must have shape \(3, 7\).*got \(7, 3\)"):
+            operation(points, mask=np.ones((7, 3), dtype=bool))
+        with pytest.raises(ValueError, match=r"mask must have shape \(3, 7\).*got \(3, 1\)"):
+            operation(points, mask=np.ones((3, 1), dtype=bool))
+
+    def test_senses(self):
+        wrong = [True], 1, "max", np.array(True)
+        for maximise, error in zip(wrong, (ValueError, *3 * (TypeError,)), strict=True):
+            with pytest.raises(error, match="maximise must be a bool or"):
+                pp.pareto_rank(np.ones((2, 2)), maximise=maximise)
+
+    def test_threads(self):
+        with pytest.raises(ValueError, match=r"threads must lie in 1\.\.4096, got 0"):
+            pp.set_num_threads(0)
+        with pytest.raises(TypeError, match="threads must be an int, got float"):
+            pp.set_num_threads(2.0)
+
+
+def test_too_many_points_are_refused_before_memory_is_asked_for():
+    endless = np.broadcast_to(np.float32(1.0), (2**31, 0 + 1))
+    with pytest.raises(ValueError, match="at most 2147483647 points"):
+        pp.pareto_rank(np.lib.stride_tricks.as_strided(endless[:0], (0, 2**31, 1)))
+
+
+def test_environment_sets_the_threads():
+    def run(value):
+        code = "import paretopo_core as pp; print(pp.get_num_threads())"
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PARETOPO_NUM_THREADS": value},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert run("3").stdout.strip() == "3"
+    assert "PARETOPO_NUM_THREADS must be a number" in run("many").stderr
+
+
+def test_flushed_subnormals_do_not_change_ranks():
+    """A host program may set flush-to-zero for its thread; ranks stay what they are."""
+    torch = pytest.importorskip("torch")
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this CPU cannot flush subnormal numbers")
+    torch.set_flush_denormal(False)
+    sets = [np.arange(count).reshape(-1, 1) * 5e-324 for count in (4, 100)]
+    torch.set_flush_denormal(True)
+    try:
+        for points in sets:
+            ranks = pp.pareto_rank(points)
+            np.testing.assert_array_equal(ranks, np.arange(len(points))[::-1])
+    finally:
+        torch.set_flush_denormal(False)

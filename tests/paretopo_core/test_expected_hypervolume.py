@@ -1,0 +1,296 @@
+"""expected_hypervolume and hypervolume_advantage: definitions, backends, edges, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from support.strategies import senses, volume_batches
+
+import paretopo_core as pp
+from paretopo_core import reference
+
+CENTRES = ("exact", "none", "mean", "loo", "std")
+
+
+@st.composite
+def expected_cases(draw):
+    """Points with ties, duplicates and some below the reference; padding; any k."""
+    points = draw(volume_batches(max_objectives=3))
+    mask = draw(arrays(np.bool_, points.shape[:-1]))
+    corner = st.integers(-3, 2).map(float)
+    per_group = (points.shape[0], points.shape[2])
+    shape = draw(st.sampled_from([per_group, per_group[1:]]))
+    ref = draw(arrays(np.float64, shape, elements=corner))
+    k = draw(st.integers(1, max(points.shape[1], 1)))
+    return points, mask, ref, k, draw(senses(points.shape[-1]))
+
+
+def scale_of(points, ref):
+    """The volume of the box around everything: what rounding errors are relative to."""
+    corners = np.broadcast_to(ref, (points.shape[0], points.shape[2]))[:, None]
+    spread = np.abs(points.astype(np.float64) - corners).reshape(-1, points.shape[-1])
+    return float(np.prod(spread.max(axis=0, initial=0.0)))
+
+
+def sent(backend, ref):
+    return backend.send(ref) if ref.ndim > 1 else ref
+
+
+@given(case=expected_cases())
+def test_expected_hypervolume_equals_its_definition(backend, case):
+    points, mask, ref, k, maximise = case
+    volumes = pp.expected_hypervolume(
+        backend.send(points), sent(backend, ref), k, maximise=maximise, mask=backend.send(mask)
+    )
+    expected = reference.expected_hypervolume(points, ref, k, maximise=maximise, mask=mask)
+    tolerance = 1e-12 * scale_of(points, ref)
+    np.testing.assert_allclose(backend.fetch(volumes), expected, rtol=1e-12, atol=tolerance)
+    assert backend.fetch(volumes).dtype == np.float64
+
+
+@given(case=expected_cases(), centre=st.sampled_from(CENTRES))
+def test_advantages_equal_their_definition(backend, case, centre):
+    points, mask, ref, k, _ = case
+    advantages = backend.fetch(
+        pp.hypervolume_advantage(
+            backend.send(points), sent(backend, ref), k=k, centre=centre, mask=backend.send(mask)
+        )
+    )
+    expected = reference.hypervolume_advantage(
+        points.astype(np.float64), ref, k=k, centre=centre, mask=mask
+    )
+    digits = 1e-12 if points.dtype == np.float64 else 1e-6
+    tolerance = digits * scale_of(points, ref)
+    if centre == "std":  # gaps that are nothing but rounding errors are divided by the epsilon
+        tolerance = digits + 1e-12 * scale_of(points, ref) / 1e-6
+    np.testing.assert_allclose(advantages, expected, rtol=10 * digits, atol=tolerance)
+    assert advantages.dtype == points.dtype
+    assert (advantages[~mask] == 0).all()
+
+
+@given(case=expected_cases(), centre=st.sampled_from(CENTRES))
+def test_every_backend_gives_the_same_bits(backend, case, centre):
+    points, mask, ref, k, maximise = case
+    keep = backend.send(mask)
+    advantages = pp.hypervolume_advantage(
+        backend.send(points), sent(backend, ref), k=k, centre=centre, mask=keep
+    )
+    expected = pp.hypervolume_advantage(points, ref, k=k, centre=centre, mask=mask)
+    np.testing.assert_array_equal(backend.fetch(advantages), expected)
+    volumes = pp.expected_hypervolume(
+        backend.send(points), sent(backend, ref), k, maximise=maximise, mask=keep
+    )
+    expected = pp.expected_hypervolume(points, ref, k, maximise=maximise, mask=mask)
+    np.testing.assert_array_equal(backend.fetch(volumes), expected)
+
+
+@pytest.mark.parametrize(
+    ("points", "objectives"),
+    [(7, 1), (8, 2), (13, 2), (16, 2), (33, 2), (8, 3), (11, 3), (20, 3), (64, 3), (9, 4), (6, 5)],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sizes_of_every_kernel_give_the_same_bits(backend, points, objectives, dtype):
+    """Alone, in batches and padded: a group's result does not depend on what lies beside it."""
+    rng = np.random.default_rng(points * objectives)
+    rewards = rng.normal(size=(19, points, objectives)).astype(dtype)
+    rewards[::3] = rng.integers(-1, 3, rewards[::3].shape)
+    mask = rng.random((19, points)) < 0.8
+    for k in (1, 2, 3, points // 2, points - 1, points):
+        for keep in (None, mask):
+            keywords = {"k": k, "centre": CENTRES[k % 5]}
+            together = backend.fetch(
+                pp.hypervolume_advantage(
+                    backend.send(rewards),
+                    -1,
+                    mask=None if keep is None else backend.send(keep),
+                    **keywords,
+                )
+            )
+            for g in range(19):
+                if keep is None:
+                    own = pp.hypervolume_advantage(rewards[g], -1, **keywords)
+                    np.testing.assert_array_equal(together[g], own)
+                else:
+                    own = pp.hypervolume_advantage(rewards[g], -1, mask=keep[g], **keywords)
+                    np.testing.assert_array_equal(together[g], own)
+                    if k <= keep[g].sum():
+                        alone = pp.hypervolume_advantage(rewards[g][keep[g]], -1, **keywords)
+                        np.testing.assert_array_equal(together[g][keep[g]], alone)
+            volumes = pp.expected_hypervolume(
+                backend.send(rewards),
+                -1,
+                k,
+                mask=None if keep is None else backend.send(keep),
+            )
+            own = [
+                pp.expected_hypervolume(rewards[g], -1, k, mask=None if keep is None else keep[g])
+                for g in range(19)
+            ]
+            np.testing.assert_array_equal(backend.fetch(volumes), own)
+
+
+def test_golden_values():
+    front = [[1, 3], [2, 2], [3, 1]]
+    assert pp.expected_hypervolume(front, 0, 1) == pytest.approx((3 + 4 + 3) / 3, rel=1e-15)
+    assert pp.expected_hypervolume(front, 0, 2) == 5.0
+    assert pp.expected_hypervolume(front, 0, 3) == pp.hypervolume(front, 0) == 6.0
+    assert pp.hypervolume_advantage(front, 0, k=3).tolist() == [1.0, 1.0, 1.0]
+    assert pp.hypervolume_advantage(front, 0, k=1).tolist() == [-0.5, 1.0, -0.5]
+
+
+@settings(max_examples=30)
+@given(case=expected_cases())
+def test_drawing_all_is_the_hypervolume(case):
+    points, mask, ref, _, maximise = case
+    if ref.ndim > 1 or points.shape[1] == 0:
+        return
+    tolerance = 1e-13 * scale_of(points, ref)
+    whole = pp.hypervolume(points, ref, maximise=maximise, mask=mask)
+    drawn = pp.expected_hypervolume(points, ref, points.shape[1], maximise=maximise, mask=mask)
+    np.testing.assert_allclose(drawn, whole, rtol=1e-13, atol=tolerance)
+
+
+def test_sixty_four_points_of_four_objectives():
+    """Far beyond what subsets can be listed; weights of k = 32 are ratios of 10^18."""
+    rng = np.random.default_rng(5)
+    points = rng.random((64, 4))
+    volumes = [pp.expected_hypervolume(points, 0, k) for k in range(1, 65)]
+    assert volumes[0] == pytest.approx(np.prod(points, axis=1).mean(), rel=1e-13)
+    assert volumes[-1] == pytest.approx(pp.hypervolume(points, 0), rel=1e-12)
+    assert (np.diff(volumes) > 0).all()
+    assert (np.diff(volumes, 2) < 0).all()  # each draw more adds less
+    for k in (1, 2, 32, 63):
+        draws = [rng.choice(64, k, replace=False) for _ in range(4000)]
+        seen = pp.hypervolume(points[np.array(draws)], 0)
+        error = seen.std() / np.sqrt(len(seen))
+        assert abs(seen.mean() - volumes[k - 1]) < 5 * error + 1e-9
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+def test_powers_of_two_scale_exactly(objectives):
+    rng = np.random.default_rng(objectives)
+    points = rng.normal(size=(5, 7, objectives))
+    for power in (-300, -40, 40, 300):  # beyond what products of doubles survive
+        scale = np.ones(objectives)
+        scale[0] = 2.0**power
+        for k in (1, 3, 7):
+            volumes = pp.expected_hypervolume(points, -1.0, k)
+            scaled = pp.expected_hypervolume(points * scale, -scale, k)
+            np.testing.assert_array_equal(scaled, volumes * 2.0**power)
+            for centre in ("exact", "none", "mean", "loo"):
+                own = pp.hypervolume_advantage(points, -1.0, k=k, centre=centre)
+                scaled = pp.hypervolume_advantage(points * scale, -scale, k=k, centre=centre)
+                np.testing.assert_array_equal(scaled, own * 2.0**power)
+
+
+def test_z_scores_of_huge_volumes_are_finite():
+    rewards = np.random.default_rng(0).random((3, 6, 2)) * 2.0**400
+    scores = pp.hypervolume_advantage(rewards, 0, k=2, centre="std")
+    np.testing.assert_allclose(
+        scores,
+        pp.hypervolume_advantage(rewards * 2.0**-390, 0, k=2, centre="std"),
+        rtol=1e-9,
+    )
+    tiny = pp.hypervolume_advantage(rewards * 2.0**-900, 0, k=2, centre="std")
+    assert (np.abs(tiny) < 1e-100).all()  # beside the epsilon
+
+
+def test_groups_with_fewer_points_than_k_are_drawn_whole():
+    rewards = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0], [9.0, 9.0]])
+    mask = np.array([True, True, True, False])
+    volume = pp.expected_hypervolume(rewards, 0, 4, mask=mask)
+    assert volume == pp.hypervolume(rewards[:3], 0)
+    advantages = pp.hypervolume_advantage(rewards, 0, k=4, mask=mask)
+    assert advantages.tolist() == [1.0, 1.0, 1.0, 0.0]
+    lone = np.array([True, False, False, False])
+    assert pp.hypervolume_advantage(rewards, 0, k=2, mask=lone).tolist() == [3.0, 0.0, 0.0, 0.0]
+    for centre in ("mean", "loo", "std"):
+        advantages = pp.hypervolume_advantage(rewards, 0, k=2, mask=lone, centre=centre)
+        assert advantages.tolist() == [0.0] * 4
+
+
+def test_empty_groups():
+    assert pp.expected_hypervolume(np.empty((0, 3)), 0, 1) == 0.0
+    assert pp.expected_hypervolume(np.empty((4, 0, 3)), 0, 1).tolist() == [0.0] * 4
+    assert pp.expected_hypervolume(np.empty((0, 4, 3)), 0, 2).shape == (0,)
+    assert pp.hypervolume_advantage(np.empty((0, 3)), 0).shape == (0,)
+    assert pp.hypervolume_advantage(np.empty((0, 4, 3)), np.empty((0, 3)), k=2).shape == (0, 4)
+    nobody = np.zeros(2, dtype=bool)
+    assert pp.expected_hypervolume(np.ones((2, 3)), 0, 2, mask=nobody) == 0.0
+    assert pp.hypervolume_advantage(np.ones((2, 3)), 0, k=2, mask=nobody).tolist() == [0.0, 0.0]
+
+
+def test_a_reference_to_each_group():
+    rng = np.random.default_rng(2)
+    rewards = rng.random((2, 3, 5, 2))
+    refs = rng.random((2, 3, 2)) - 0.5
+    advantages = pp.hypervolume_advantage(rewards, refs, k=2)
+    volumes = pp.expected_hypervolume(rewards, refs, 2)
+    for g in np.ndindex(2, 3):
+        np.testing.assert_array_equal(
+            advantages[g], pp.hypervolume_advantage(rewards[g], refs[g], k=2)
+        )
+        assert volumes[g] == pp.expected_hypervolume(rewards[g], refs[g], 2)
+    np.testing.assert_array_equal(
+        pp.hypervolume_advantage(rewards, refs[:1], k=2)[1],
+        pp.hypervolume_advantage(rewards[1], refs[0], k=2),
+    )
+    lost = pp.expected_hypervolume(-rewards, -refs, 2, maximise=False)
+    np.testing.assert_array_equal(lost, volumes)
+
+
+def test_more_objectives_than_the_core_has_bits_for():
+    rng = np.random.default_rng(0)
+    points = rng.integers(1, 3, (3, 70)).astype(float)
+    expected = pp.expected_hypervolume(points, 0, 2)
+    assert pp.expected_hypervolume(-points, 0, 2, maximise=False) == expected
+    refs = np.ones((1, 70))
+    assert pp.expected_hypervolume(-points[None] + 1, refs, 2, maximise=False) == expected
+
+
+def test_results_do_not_depend_on_threads(threads):
+    rewards = np.random.default_rng(1).random((3000, 9, 3))
+    threads(1)
+    alone = pp.hypervolume_advantage(rewards, 0.2, k=3), pp.expected_hypervolume(rewards, 0.2, 3)
+    threads(4)
+    shared = pp.hypervolume_advantage(rewards, 0.2, k=3), pp.expected_hypervolume(rewards, 0.2, 3)
+    for one, other in zip(alone, shared, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_values_without_a_volume_are_named():
+    rewards = np.ones((3, 4, 2))
+    rewards[1, 2, 0] = np.nan
+    rewards[2, 0, 1] = np.inf
+    with pytest.raises(ValueError, match=r"rewards\[1, 2, 0\] is NaN"):
+        pp.hypervolume_advantage(rewards, 0)
+    with pytest.raises(ValueError, match=r"points\[2, 0, 1\] is inf, an infinite volume"):
+        pp.expected_hypervolume(np.nan_to_num(rewards, nan=1.0, posinf=np.inf), 0, 2)
+    mask = np.ones((3, 4), dtype=bool)
+    mask[1, 2] = mask[2, 0] = False
+    assert np.isfinite(pp.hypervolume_advantage(rewards, 0, mask=mask)).all()
+    assert pp.expected_hypervolume(-rewards[2], 0, 1) == 0  # behind every reference
+
+
+def test_bad_arguments_are_named():
+    rewards = np.ones((3, 4, 2))
+    for k in (0, 5, -1):
+        with pytest.raises(ValueError, match=rf"k must lie in 1\.\.4.* got {k}"):
+            pp.hypervolume_advantage(rewards, 0, k=k)
+    with pytest.raises(TypeError, match=r"k must be an integer, got 2\.5"):
+        pp.expected_hypervolume(rewards, 0, 2.5)
+    with pytest.raises(ValueError, match=r"centre must be one of none.*, got 'median'"):
+        pp.hypervolume_advantage(rewards, 0, centre="median")
+    with pytest.raises(ValueError, match=r"ref must be a number or shape \(2,\)"):
+        pp.hypervolume_advantage(rewards, [0, 0, 0])
+    with pytest.raises(ValueError, match=r"\(3, 2\) for one to each group, got shape \(2, 2\)"):
+        pp.hypervolume_advantage(rewards, np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="ref must be finite, got nan"):
+        pp.hypervolume_advantage(rewards, np.full((3, 2), np.nan))
+    with pytest.raises(ValueError, match=r"rewards with 64 points and 8 objectives span a grid"):
+        pp.hypervolume_advantage(np.ones((64, 8)), 0)
+    with pytest.raises(ValueError, match=r"rewards must have shape"):
+        pp.hypervolume_advantage(np.ones(3), 0)

@@ -1,0 +1,151 @@
+"""pareto_rank and is_nondominated."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import LARGE_KINDS, large_set, masked_batches, point_batches, senses
+
+import paretopo_core as pp
+from paretopo_core import reference
+
+
+@given(batch=masked_batches(), data=st.data())
+def test_ranks_equal_their_definition(backend, batch, data):
+    points, mask = batch
+    maximise = data.draw(senses(points.shape[-1]))
+    ranks = pp.pareto_rank(backend.send(points), maximise=maximise, mask=backend.send(mask))
+    expected = reference.pareto_rank(points, maximise=maximise, mask=mask)
+    np.testing.assert_array_equal(backend.fetch(ranks), expected)
+    assert backend.fetch(ranks).dtype == np.int32
+
+
+@given(batch=masked_batches(), keep_weakly=st.booleans(), data=st.data())
+def test_filter_equals_its_definition(backend, batch, keep_weakly, data):
+    points, mask = batch
+    keywords = {"maximise": data.draw(senses(points.shape[-1])), "keep_weakly": keep_weakly}
+    chosen = pp.is_nondominated(backend.send(points), mask=backend.send(mask), **keywords)
+    expected = reference.is_nondominated(points, mask=mask, **keywords)
+    np.testing.assert_array_equal(backend.fetch(chosen), expected)
+    assert backend.fetch(chosen).dtype == np.bool_
+
+
+@pytest.mark.parametrize("kind", LARGE_KINDS)
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 6])
+def test_large_sets_equal_the_definition(kind, objectives):
+    if kind == "antichain" and objectives < 2:
+        pytest.skip("needs two objectives")
+    for dtype in (np.float32, np.float64):
+        points = large_set(kind, 300, objectives).astype(dtype)
+        maximise = [m % 2 == 0 for m in range(objectives)]
+        np.testing.assert_array_equal(
+            pp.pareto_rank(points, maximise=maximise),
+            reference.pareto_rank(points, maximise=maximise),
+        )
+        for keep_weakly in (True, False):
+            np.testing.assert_array_equal(
+                pp.is_nondominated(points, maximise=maximise, keep_weakly=keep_weakly),
+                reference.is_nondominated(points, maximise=maximise, keep_weakly=keep_weakly),
+            )
+
+
+@pytest.mark.parametrize("kind", LARGE_KINDS)
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+def test_a_large_set_and_its_filter_agree(kind, objectives):
+    points = large_set(kind, 5000, objectives)
+    ranks = pp.pareto_rank(points)
+    np.testing.assert_array_equal(pp.is_nondominated(points), ranks == 0)
+    first = pp.is_nondominated(points, keep_weakly=False)
+    comparable = points + 0.0  # one zero
+    comparable[np.isnan(points)] = -np.inf if kind != "wild" else -7.0  # NaN equals NaN
+    front = comparable[ranks == 0]
+    assert first.sum() == len(np.unique(front, axis=0))
+    assert not (first & (ranks > 0)).any()
+
+
+def test_ranks_equal_moocore_on_large_sets():
+    moocore = pytest.importorskip("moocore")
+    for kind in ("uniform", "sphere", "chain", "grid"):
+        for objectives in (2, 3, 4, 5):
+            points = large_set(kind, 2000, objectives)
+            np.testing.assert_array_equal(
+                pp.pareto_rank(points), moocore.pareto_rank(points, maximise=True)
+            )
+
+
+@given(points=point_batches(min_points=1), seed=st.integers(0, 99))
+def test_order_of_points_groups_and_objectives_does_not_matter(points, seed):
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(points.shape[1])
+    ranks = pp.pareto_rank(points)
+    np.testing.assert_array_equal(pp.pareto_rank(points[:, order]), ranks[:, order])
+    np.testing.assert_array_equal(pp.pareto_rank(points[::-1]), ranks[::-1])
+    np.testing.assert_array_equal(pp.pareto_rank(points[..., ::-1]), ranks)
+
+
+@given(points=point_batches(min_points=1))
+def test_only_the_order_of_the_values_matters(points):
+    points = np.nan_to_num(points, nan=0.0)
+    order = np.unique(points, return_inverse=True)[1].reshape(points.shape).astype(np.float64)
+    np.testing.assert_array_equal(pp.pareto_rank(order), pp.pareto_rank(points))
+
+
+@given(points=point_batches(min_points=1))
+def test_equal_points_share_a_rank_and_shift_nobody(points):
+    doubled = np.concatenate([points, points], axis=1)
+    ranks = pp.pareto_rank(points)
+    np.testing.assert_array_equal(pp.pareto_rank(doubled), np.concatenate([ranks, ranks], axis=1))
+
+
+@given(points=point_batches(min_points=1, max_points=6))
+def test_a_set_alone_ranks_as_in_its_batch(points):
+    together = pp.pareto_rank(points)
+    for group, ranks in zip(points, together, strict=True):
+        np.testing.assert_array_equal(pp.pareto_rank(group), ranks)
+    nested = pp.pareto_rank(points[None, :, None])
+    np.testing.assert_array_equal(nested, together[None, :, None])
+
+
+@given(batch=masked_batches(min_points=1))
+def test_padding_changes_nothing(batch):
+    points, mask = batch
+    ranks = pp.pareto_rank(points, mask=mask)
+    for group, keep, rank in zip(points, mask, ranks, strict=True):
+        np.testing.assert_array_equal(rank[keep], pp.pareto_rank(group[keep]))
+        assert (rank[~keep] == -1).all()
+
+
+def test_nan_ranks_below_every_number_in_both_senses():
+    points = np.array([[np.nan], [-np.inf], [np.inf], [0.0]])
+    assert pp.pareto_rank(points).tolist() == [3, 2, 0, 1]
+    assert pp.pareto_rank(points, maximise=False).tolist() == [3, 0, 2, 1]
+
+
+def test_both_zeros_are_one():
+    assert pp.pareto_rank([[0.0], [-0.0]]).tolist() == [0, 0]
+    assert pp.pareto_rank(np.resize([[0.0, -0.0], [-0.0, 0.0]], (200, 2))).max() == 0
+
+
+def test_more_than_64_objectives_keep_their_senses():
+    rng = np.random.default_rng(1)
+    for points in (20, 100):
+        values = rng.integers(0, 2, (points, 70)).astype(np.float32)
+        values[: points // 2] = values[0]
+        maximise = [m % 3 == 0 for m in range(70)]
+        np.testing.assert_array_equal(
+            pp.pareto_rank(values, maximise=maximise),
+            reference.pareto_rank(values, maximise=maximise),
+        )
+
+
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_a_hundred_thousand_points_rank_in_seconds(objectives):
+    for kind in ("uniform", "sphere", "chain", "antichain"):
+        points = large_set(kind, 100_000, objectives)
+        start = time.perf_counter()
+        pp.pareto_rank(points)
+        assert time.perf_counter() - start < 2.0, kind

@@ -1,0 +1,232 @@
+"""What a GPU does with sets of every size and shape, emulated here, and run where there is one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support import device_arrays
+from support.device_arrays import DeviceArray
+from support.strategies import LARGE_KINDS, large_set
+
+import paretopo_core as pp
+from paretopo_core import _core, reference
+
+WARP_POINTS = 64
+
+
+@pytest.mark.parametrize("kind", LARGE_KINDS)
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 6])
+def test_large_sets_rank_as_on_the_cpu(backend, kind, objectives):
+    if kind == "antichain" and objectives < 2:
+        pytest.skip("needs two objectives")
+    for dtype in (np.float32, np.float64):
+        points = large_set(kind, 150, objectives).astype(dtype)
+        mask = np.arange(150) % 7 != 3
+        keywords = {"maximise": [m % 2 == 0 for m in range(objectives)]}
+        sent = {"mask": backend.send(mask), **keywords}
+        ranks = pp.pareto_rank(backend.send(points), **sent)
+        expected = pp.pareto_rank(points, mask=mask, **keywords)
+        np.testing.assert_array_equal(backend.fetch(ranks), expected)
+        for keep_weakly in (True, False):
+            chosen = pp.is_nondominated(backend.send(points), keep_weakly=keep_weakly, **sent)
+            expected = pp.is_nondominated(points, mask=mask, keep_weakly=keep_weakly, **keywords)
+            np.testing.assert_array_equal(backend.fetch(chosen), expected)
+        distances = pp.crowding_distance(backend.send(points), mask=sent["mask"])
+        expected = pp.crowding_distance(points, mask=mask)
+        np.testing.assert_array_equal(backend.fetch(distances), expected)
+
+
+@pytest.mark.parametrize("centre", ["mean", "none", "std", "loo"])
+@pytest.mark.parametrize("points", [1, 4, 7, 8, 15, 16, 17, 33, 64, 65, 130])
+def test_groups_of_every_size_get_the_same_advantages(backend, points, centre):
+    rng = np.random.default_rng(points)
+    for objectives in (2, 3, 4, 5):
+        rewards = rng.integers(0, 6, (5, points, objectives)).astype(np.float32)
+        rewards[1] = rng.random((points, objectives))
+        rewards[2] = rng.choice([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0], rewards[2].shape)
+        mask = rng.random((5, points)) < 0.8
+        for dtype in (np.float32, np.float64):
+            given = rewards.astype(dtype)
+            keywords = {"weights": np.linspace(0.1, 1, objectives), "centre": centre}
+            expected, expected_ranks = pp.pareto_advantage(
+                given, mask=mask, return_ranks=True, **keywords
+            )
+            sent = {"mask": backend.send(mask), **keywords}
+            advantages, ranks = pp.pareto_advantage(backend.send(given), return_ranks=True, **sent)
+            np.testing.assert_array_equal(backend.fetch(advantages), expected)
+            np.testing.assert_array_equal(backend.fetch(ranks), expected_ranks)
+            alone = pp.pareto_advantage(backend.send(given), **sent)
+            np.testing.assert_array_equal(backend.fetch(alone), expected)
+            whole = pp.pareto_advantage(backend.send(given), **keywords)
+            np.testing.assert_array_equal(
+                backend.fetch(whole), pp.pareto_advantage(given, **keywords)
+            )
+
+
+@pytest.mark.parametrize("objectives", range(1, 9))
+@pytest.mark.parametrize("kind", ["sphere", "uniform", "grid", "equal"])
+def test_volumes_of_any_number_of_objectives(backend, kind, objectives):
+    counts = {1: (1, 40, 90), 2: (2, 40, 200), 3: (5, 64, 200), 4: (30, 70), 5: (20,)}
+    for points in counts.get(objectives, (9,)):
+        values = large_set(kind, points, objectives) + 0.25
+        maximise = [m % 2 == 0 for m in range(objectives)]
+        ref = np.where(maximise, 0.1, 1.4) * np.where(values.max() > 2, 3, 1)
+        keywords = {"maximise": maximise, "mask": None}
+        sent = backend.send(values)
+        np.testing.assert_allclose(
+            backend.fetch(pp.hypervolume(sent, ref, **keywords)),
+            pp.hypervolume(values, ref, **keywords),
+            rtol=1e-12,
+        )
+        if points > WARP_POINTS:
+            continue
+        np.testing.assert_allclose(
+            backend.fetch(pp.hypervolume_gradient(sent, ref, **keywords)),
+            pp.hypervolume_gradient(values, ref, **keywords),
+            rtol=1e-11,
+            atol=1e-13,
+        )
+        for ignore_dominated in (True, False):
+            keywords["ignore_dominated"] = ignore_dominated
+            np.testing.assert_allclose(
+                backend.fetch(pp.hv_contributions(sent, ref, **keywords)),
+                pp.hv_contributions(values, ref, **keywords),
+                rtol=1e-11,
+                atol=1e-13,
+            )
+
+
+def test_small_contributions_keep_their_digits(backend):
+    tiny = np.array([[1.0, 1.0, 1.0, 1.0], [1.0 + 1e-12, 0.5, 0.5, 0.5]])
+    parts = backend.fetch(pp.hv_contributions(backend.send(tiny), 0))
+    assert parts[1] == pytest.approx((1.0 + 1e-12 - 1.0) / 8, rel=1e-14)
+    rounded = np.array([[1e-41, -2.0], [0.0, -1.0]])
+    parts = pp.hv_contributions(backend.send(rounded), [1.0, 0.0], maximise=False)
+    assert backend.fetch(parts).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5])
+def test_powers_of_two_scale_volumes_exactly(backend, objectives):
+    points = np.random.default_rng(0).integers(0, 5, (3, 6, objectives)).astype(np.float64)
+    volumes = backend.fetch(pp.hypervolume(backend.send(points), -1.0))
+    for power in (-900, -300, 40, 300, 900):
+        scale = np.ones(objectives)
+        scale[0] = 2.0**power
+        scaled = pp.hypervolume(backend.send(points * scale), -scale)
+        np.testing.assert_array_equal(backend.fetch(scaled), volumes * 2.0**power)
+
+
+def on_device(points, **keywords):
+    return DeviceArray(np.array(points), **keywords)
+
+
+@pytest.fixture(params=device_arrays.MAPPINGS)
+def mapping(request):
+    with device_arrays.emulate(request.param):
+        yield request.param
+
+
+@pytest.mark.parametrize("points", [5, 100])
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+@pytest.mark.parametrize("special", [np.nan, np.inf])
+def test_a_set_without_a_volume_has_the_volume_nan(mapping, points, objectives, special):
+    values = np.random.default_rng(1).random((3, points, objectives))
+    values[1, points // 2, -1] = special
+    volumes = pp.hypervolume(on_device(values), 0).host
+    assert np.isnan(volumes).tolist() == [False, True, False]
+    parts = pp.hv_contributions(on_device(values), 0).host
+    assert np.isnan(parts).all(axis=1).tolist() == [False, True, False]
+    slopes = pp.hypervolume_gradient(on_device(values), 0).host
+    assert np.isnan(slopes).all(axis=(1, 2)).tolist() == [False, True, False]
+    expected = pp.expected_hypervolume(on_device(values), 0, 2).host
+    assert np.isnan(expected).tolist() == [False, True, False]
+    advantages = pp.hypervolume_advantage(on_device(values), 0, k=2).host
+    assert np.isnan(advantages).all(axis=1).tolist() == [False, True, False]
+    mask = np.ones((3, points), dtype=bool)
+    mask[1, points // 2] = False
+    assert np.isfinite(pp.hypervolume(on_device(values), 0, mask=on_device(mask)).host).all()
+    worse = np.where(np.isfinite(values), values, -np.inf)
+    assert np.isfinite(pp.hypervolume(on_device(worse), 0).host).all()
+
+
+def test_what_does_not_fit_a_warp_is_refused(mapping):
+    with pytest.raises(
+        ValueError,
+        match=r"hypervolume on a GPU takes sets of up to \d+ points with 8 objectives.*got 400: "
+        "move the points to the CPU",
+    ):
+        pp.hypervolume(on_device(np.ones((400, 8))), 0)
+    with pytest.raises(ValueError, match=r"hv_contributions on a GPU takes sets of up to \d+"):
+        pp.hv_contributions(on_device(np.ones((5000, 2))), 0)
+    with pytest.raises(ValueError, match=r"up to 16 objectives.* got 3"):
+        pp.hypervolume_gradient(on_device(np.ones((3, 17))), 0)
+    with pytest.raises(ValueError, match=r"expected_hypervolume on a GPU takes sets of up to \d+"):
+        pp.expected_hypervolume(on_device(np.ones((800, 2))), 0, 2)
+    with pytest.raises(ValueError, match=r"hypervolume_advantage on a GPU takes sets of up to \d+"):
+        pp.hypervolume_advantage(on_device(np.ones((200, 2))), 0)
+    with pytest.raises(ValueError, match="pareto_advantage on a GPU takes up to 64 objectives"):
+        pp.pareto_advantage(on_device(np.ones((3, 65))), np.ones(65))
+
+
+def test_the_sizes_that_are_promised_fit(mapping):
+    points = np.random.default_rng(2).random((64, 8))
+    np.testing.assert_allclose(
+        pp.hypervolume(on_device(points), 0).host, pp.hypervolume(points, 0), rtol=1e-12
+    )
+    points = np.random.default_rng(2).random((185, 8)) * (np.arange(185) < 9)[:, None]
+    np.testing.assert_allclose(
+        pp.hypervolume(on_device(points), 0).host, pp.hypervolume(points, 0), rtol=1e-12
+    )
+
+
+def test_empty_sets(mapping):
+    for shape in ((0, 5, 2), (3, 0, 4), (0, 2), (2, 0, 5)):
+        points = on_device(np.empty(shape))
+        assert pp.pareto_rank(points).shape == shape[:-1]
+        assert pp.is_nondominated(points).shape == shape[:-1]
+        assert pp.crowding_distance(points).shape == shape[:-1]
+        assert pp.pareto_advantage(points, np.ones(shape[-1])).shape == shape[:-1]
+        assert (pp.hypervolume(points, 0).host == np.zeros(shape[:-2])).all()
+        assert pp.hv_contributions(points, 0).shape == shape[:-1]
+        assert pp.hypervolume_gradient(points, 0).shape == shape
+
+
+def test_more_than_64_objectives_keep_their_senses(mapping):
+    values = np.random.default_rng(1).integers(0, 2, (20, 70)).astype(np.float32)
+    values[:10] = values[0]
+    maximise = [m % 3 == 0 for m in range(70)]
+    np.testing.assert_array_equal(
+        pp.pareto_rank(on_device(values), maximise=maximise).host,
+        reference.pareto_rank(values, maximise=maximise),
+    )
+
+
+@pytest.mark.skipif(not _core.cuda_is_compiled(), reason="a build without CUDA")
+def test_without_a_driver_an_error_names_the_one_that_is_needed():
+    assert "NVIDIA driver" in _core.cuda_driver_needed()
+    if _core.cuda_device_count() > 0:
+        pytest.skip("there is a driver")
+    points = np.ones((2, 3, 2), np.float32)
+    view = _core.Points(_core.address(points), 0, 2, 3, 2, 0, 4, 0, 0)
+    with pytest.raises(RuntimeError, match=r"needs NVIDIA driver \d+ or later.*no driver"):
+        _core.pareto_rank(view, _core.address(np.empty((2, 3), np.int32)))
+
+
+@pytest.mark.skipif(_core.cuda_is_compiled(), reason="a build with CUDA")
+def test_a_build_without_cuda_says_so():
+    points = np.ones((2, 3, 2), np.float32)
+    view = _core.Points(_core.address(points), 0, 2, 3, 2, 0, 4, 0, 0)
+    with pytest.raises(RuntimeError, match="built without CUDA: move the tensor to the CPU"):
+        _core.pareto_rank(view, _core.address(np.empty((2, 3), np.int32)))
+    with pytest.raises(RuntimeError, match="built without CUDA"):
+        _core.cuda_device_of(0)
+
+
+def test_importing_leaves_the_device_alone():
+    code = "import paretopo_core as pp; print(pp._core.cuda_device_count())"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) >= 0

@@ -1,0 +1,110 @@
+"""hypervolume_gradient, and torch's view of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from support.strategies import few_values, finite, large_set, point_batches
+
+import paretopo_core as pp
+
+torch = pytest.importorskip("torch")
+
+
+def differences(points, ref, maximise, step=1e-6):
+    """Central differences of the hypervolume of one set."""
+    slopes = np.zeros_like(points)
+    for at in np.ndindex(points.shape):
+        up, down = points.copy(), points.copy()
+        up[at] += step
+        down[at] -= step
+        wide = pp.hypervolume(up, ref, maximise=maximise)
+        slopes[at] = (wide - pp.hypervolume(down, ref, maximise=maximise)) / (2 * step)
+    return slopes
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("kind", ["uniform", "sphere"])
+def test_it_is_the_slope_of_the_hypervolume(kind, objectives):
+    if kind == "sphere" and objectives == 1:
+        pytest.skip("all points are equal: a kink")
+    points = large_set(kind, 8, objectives)
+    maximise = [m % 2 == 0 for m in range(objectives)]
+    ref = np.where(maximise, 0.05, 0.95)
+    slopes = pp.hypervolume_gradient(points, ref, maximise=maximise)
+    np.testing.assert_allclose(slopes, differences(points, ref, maximise), atol=1e-8)
+
+
+@given(points=point_batches(elements=few_values, min_points=1, max_points=6, max_objectives=4))
+def test_at_ties_the_sum_is_right_for_moving_all_points_together(points):
+    points = points.astype(np.float64)
+    slopes = pp.hypervolume_gradient(points, -1.5).sum(axis=-2)
+    step = 2.0**-20
+    for m in range(points.shape[-1]):
+        moved = points.copy()
+        moved[..., m] += step
+        grown = pp.hypervolume(moved, -1.5) - pp.hypervolume(points, -1.5)
+        np.testing.assert_allclose(grown / step, slopes[..., m], rtol=1e-7, atol=1e-7)
+
+
+@given(points=point_batches(elements=finite, max_points=6, max_objectives=4))
+def test_every_backend_agrees(backend, points):
+    expected = pp.hypervolume_gradient(points, -1.0)
+    slopes = backend.fetch(pp.hypervolume_gradient(backend.send(points), -1.0))
+    scale = 1e-12 * 102.0 ** (points.shape[-1] - 1)
+    np.testing.assert_allclose(slopes, expected, rtol=1e-12, atol=scale)
+
+
+def test_golden_values():
+    assert pp.hypervolume_gradient([[1, 3], [2, 2], [3, 1]], 0).tolist() == [[1, 1]] * 3
+    dominated = pp.hypervolume_gradient([[2.0, 2.0], [1.0, 1.0], [9.0, -1.0]], 0)
+    assert dominated.tolist() == [[2, 2], [0, 0], [0, 0]]
+    twins = pp.hypervolume_gradient([[2.0, 3.0], [2.0, 3.0]], 0)
+    assert twins.tolist() == [[3, 2], [0, 0]]
+    tied = pp.hypervolume_gradient([[2.0, 1.0], [2.0, 3.0]], 0)  # the first one is dominated
+    assert tied.tolist() == [[1, 0], [2, 2]]
+    alone = pp.hypervolume_gradient([[3.0], [5.0], [5.0]], 1)
+    assert alone.tolist() == [[0], [1], [0]]
+    minimised = pp.hypervolume_gradient([[1.0, 2.0]], 4, maximise=False)
+    assert minimised.tolist() == [[-2, -3]]
+
+
+def test_values_without_a_volume_are_named():
+    with pytest.raises(ValueError, match=r"points\[1, 0\] is NaN"):
+        pp.hypervolume_gradient([[1.0, 1.0], [np.nan, 1.0]], 0)
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+def test_gradcheck(objectives):
+    points = torch.from_numpy(
+        np.random.default_rng(objectives).random((2, 5, objectives))
+    ).requires_grad_()
+    maximise = [m != 1 for m in range(objectives)]
+    ref = [0.05 if sense else 0.95 for sense in maximise]
+    mask = torch.tensor([[True] * 5, [True, False, True, True, False]])
+    assert torch.autograd.gradcheck(
+        lambda x: pp.hypervolume(x, ref, maximise=maximise, mask=mask), (points,)
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_the_gradient_has_the_dtype_of_the_points(dtype):
+    points = torch.tensor([[1, 3], [2, 2], [3, 1]], dtype=getattr(torch, dtype))
+    points.requires_grad_()
+    volume = pp.hypervolume(points, 0)
+    assert volume.dtype == torch.float64
+    (volume * 2).backward()
+    assert points.grad.dtype == points.dtype
+    assert points.grad.tolist() == [[2, 2]] * 3
+
+
+def test_a_step_along_the_gradient_raises_the_volume():
+    torch.manual_seed(0)
+    points = torch.rand(1, 6, 3, dtype=torch.float64, requires_grad=True)
+    before = pp.hypervolume(points, 0).sum()
+    before.backward()
+    with torch.no_grad():
+        after = pp.hypervolume(points + 1e-4 * points.grad, 0).sum()
+    expected = before + 1e-4 * points.grad.square().sum()
+    assert after.item() == pytest.approx(expected.item(), rel=1e-5)

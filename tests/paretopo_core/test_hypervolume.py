@@ -1,0 +1,288 @@
+"""hypervolume and hv_contributions."""
+
+from __future__ import annotations
+
+import time
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from support.strategies import finite, large_set, senses, volume_batches
+
+import paretopo_core as pp
+from paretopo_core import reference
+
+
+@st.composite
+def volume_cases(draw):
+    points = draw(volume_batches())
+    mask = draw(arrays(np.bool_, points.shape[:-1]))
+    ref = draw(arrays(np.float64, points.shape[-1], elements=st.integers(-3, 2).map(float)))
+    return points, mask, ref, draw(senses(points.shape[-1]))
+
+
+def scale_of(points, ref):
+    """The volume of the box around everything: what rounding errors are relative to."""
+    spread = np.abs(points.astype(np.float64) - ref).reshape(-1, points.shape[-1])
+    return float(np.prod(spread.max(axis=0, initial=0.0)))
+
+
+@given(case=volume_cases())
+def test_hypervolume_equals_its_definition(backend, case):
+    points, mask, ref, maximise = case
+    volumes = pp.hypervolume(backend.send(points), ref, maximise=maximise, mask=backend.send(mask))
+    expected = reference.hypervolume(points, ref, maximise=maximise, mask=mask)
+    tolerance = 1e-12 * scale_of(points, ref)
+    np.testing.assert_allclose(backend.fetch(volumes), expected, rtol=1e-12, atol=tolerance)
+    assert backend.fetch(volumes).dtype == np.float64
+
+
+@given(case=volume_cases(), ignore_dominated=st.booleans())
+def test_contributions_equal_their_definition(backend, case, ignore_dominated):
+    points, mask, ref, maximise = case
+    keywords = {"maximise": maximise, "ignore_dominated": ignore_dominated}
+    parts = pp.hv_contributions(backend.send(points), ref, mask=backend.send(mask), **keywords)
+    expected = reference.hv_contributions(points, ref, mask=mask, **keywords)
+    tolerance = 1e-12 * scale_of(points, ref)
+    np.testing.assert_allclose(backend.fetch(parts), expected, rtol=1e-12, atol=tolerance)
+    assert backend.fetch(parts).dtype == np.float64
+
+
+def test_golden_values():
+    assert pp.hypervolume([[1, 3], [2, 2], [3, 1]], 0) == 6.0
+    assert pp.hypervolume([[1, 3], [2, 2], [3, 1], [2.5, 2.5]], 0) - 6.0 == 1.25
+    assert pp.hypervolume([[1, 3], [2, 2], [3, 1], [0.5, 0.5]], 0) == 6.0
+    assert pp.hypervolume([[1, 2, 3], [2, 1, 2], [3, 3, 1]], 0) == 14.0
+    shadowed = [[3, 3, 3], [4, 4, 4]]
+    assert pp.hv_contributions(shadowed, 5, maximise=False).tolist() == [8.0, 0.0]
+    keywords = {"maximise": False, "ignore_dominated": False}
+    assert pp.hv_contributions(shadowed, 5, **keywords).tolist() == [7.0, 0.0]
+    shadowing = pp.hv_contributions([[1, 1, 1], [2, 2, 2]], 0, ignore_dominated=False)
+    assert shadowing.tolist() == [0.0, 7.0]
+    assert pp.hv_contributions([[1, 1, 1], [2, 2, 2]], 0).tolist() == [0.0, 8.0]
+
+
+@given(points=arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 7)), elements=finite))
+def test_inclusion_exclusion_agrees(points):
+    """Any number of objectives, against the sum over all subsets of the common boxes."""
+    sides = np.maximum(points, 0.0)
+    terms = [
+        (-1) ** (size + 1) * np.prod(sides[list(chosen)].min(axis=0))
+        for size in range(1, len(sides) + 1)
+        for chosen in combinations(range(len(sides)), size)
+    ]
+    expected = float(np.sum(terms))
+    tolerance = 1e-11 * float(np.sum(np.abs(terms)))
+    assert pp.hypervolume(points, 0) == pytest.approx(expected, rel=1e-12, abs=tolerance)
+
+
+@given(case=volume_cases(), seed=st.integers(0, 99))
+def test_order_does_not_matter(case, seed):
+    points, mask, ref, _ = case
+    order = np.random.default_rng(seed).permutation(points.shape[1])
+    volumes = pp.hypervolume(points, ref, mask=mask)
+    tolerance = 1e-12 * scale_of(points, ref)
+    shuffled = pp.hypervolume(points[:, order], ref, mask=mask[:, order])
+    np.testing.assert_allclose(shuffled, volumes, rtol=1e-12, atol=tolerance)
+    turned = pp.hypervolume(points[..., ::-1], ref[::-1], mask=mask)
+    np.testing.assert_allclose(turned, volumes, rtol=1e-12, atol=tolerance)
+    np.testing.assert_array_equal(pp.hypervolume(points[::-1], ref, mask=mask[::-1]), volumes[::-1])
+
+
+@given(case=volume_cases())
+def test_powers_of_two_scale_volumes_exactly(case):
+    points, mask, ref, _ = case
+    volumes = pp.hypervolume(points, ref, mask=mask)
+    for power in (-300, -40, 40, 300):  # beyond what products of doubles survive
+        scale = np.ones(points.shape[-1])
+        scale[0] = 2.0**power
+        scaled = pp.hypervolume(points.astype(np.float64) * scale, ref * scale, mask=mask)
+        np.testing.assert_array_equal(scaled, volumes * 2.0**power)
+        parts = pp.hv_contributions(points, ref, mask=mask)
+        scaled = pp.hv_contributions(points.astype(np.float64) * scale, ref * scale, mask=mask)
+        np.testing.assert_array_equal(scaled, parts * 2.0**power)
+
+
+@given(case=volume_cases())
+def test_a_point_more_never_lowers_the_hypervolume(case):
+    points, _, ref, _ = case
+    if points.shape[1] == 0:
+        return
+    less = pp.hypervolume(points[:, :-1], ref)
+    assert (pp.hypervolume(points, ref) >= less * (1 - 1e-14)).all()
+    doubled = np.concatenate([points, points], axis=1)
+    np.testing.assert_allclose(
+        pp.hypervolume(doubled, ref), pp.hypervolume(points, ref), rtol=1e-13
+    )
+    assert (pp.hv_contributions(doubled, ref) == 0).all()
+
+
+def test_points_that_do_not_beat_the_reference_add_nothing():
+    points = [[1.0, 1.0], [5.0, 0.0], [-np.inf, 9.0], [0.0, 0.0]]
+    assert pp.hypervolume(points, 0) == 1.0
+    assert pp.hv_contributions(points, 0).tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_empty_sets_have_no_volume():
+    assert pp.hypervolume(np.empty((0, 3)), 0) == 0.0
+    assert pp.hypervolume(np.empty((4, 0, 3)), 0).tolist() == [0.0] * 4
+    assert pp.hypervolume(np.empty((0, 4, 3)), 0).shape == (0,)
+    assert pp.hv_contributions(np.empty((0, 3)), 0).shape == (0,)
+    assert pp.hypervolume(np.ones((2, 3)), 0, mask=np.zeros(2, dtype=bool)) == 0.0
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4, 5, 6, 8])
+def test_fronts_agree_with_moocore(objectives):
+    moocore = pytest.importorskip("moocore")
+    for kind in ("sphere", "uniform", "grid"):
+        points = large_set(kind, 120 if objectives < 7 else 40, objectives)
+        ref = [-0.1] * objectives
+        expected = moocore.hypervolume(points, ref=ref, maximise=True)
+        assert pp.hypervolume(points, ref) == pytest.approx(expected, rel=1e-12)
+        for ignore_dominated in (True, False):
+            keywords = {"ignore_dominated": ignore_dominated}
+            expected = moocore.hv_contributions(points, ref=ref, maximise=True, **keywords)
+            parts = pp.hv_contributions(points, ref, **keywords)
+            # Theirs are differences of two hypervolumes, and zero below 1.5e-8.
+            np.testing.assert_allclose(parts, expected, rtol=1e-9, atol=2e-8)
+
+
+def test_small_contributions_keep_their_digits_at_any_scale():
+    points = large_set("sphere", 60, 4)
+    parts = pp.hv_contributions(points, 0)
+    np.testing.assert_allclose(
+        pp.hv_contributions(points * 1e-3, 0) * 1e12, parts, rtol=1e-12, atol=0
+    )
+    tiny = np.array([[1.0, 1.0, 1.0, 1.0], [1.0 + 1e-12, 0.5, 0.5, 0.5]])
+    assert pp.hv_contributions(tiny, 0)[1] == pytest.approx((1.0 + 1e-12 - 1.0) / 8, rel=1e-14)
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4, 5])
+def test_a_point_that_others_nearly_cover_keeps_its_digits(objectives):
+    """Each rival falls short in one objective: what is left is a cube, tiny but exact."""
+    short = 2.0**-30
+    rivals = np.ones((objectives, objectives)) - short * np.eye(objectives)
+    points = np.vstack([np.ones(objectives), rivals])
+    parts = pp.hv_contributions(points, 0, ignore_dominated=False)
+    assert parts.tolist() == [short**objectives] + [0.0] * objectives
+
+
+@pytest.mark.parametrize(
+    ("objectives", "large", "small"),
+    [(2, 2.0**900, 2.0**-900), (3, 2.0**700, 1.0), (4, 2.0**600, 2.0**-100)],
+)
+def test_points_of_very_different_scales(objectives, large, small):
+    """Each point is alone in one objective; scaled by the largest, the others would vanish."""
+    points = np.where(np.eye(objectives) > 0, large, small)
+    own = (large - small) * small ** (objectives - 1)
+    whole = objectives * own + small**objectives
+    for copies in (1, 6):
+        volumes = pp.hypervolume(np.tile(points, (copies, 1, 1)), 0)
+        np.testing.assert_allclose(volumes, whole, rtol=1e-14)
+    np.testing.assert_allclose(pp.hv_contributions(points, 0), own, rtol=1e-14)
+
+
+def test_dominance_is_that_of_the_points_as_given():
+    """Both sides round to 1, yet the first point is dominated, and left out."""
+    points = np.array([[1e-41, -1.0], [0.0, -1.0]])
+    parts = pp.hv_contributions(points, [1.0, 0.0], maximise=False)
+    assert parts.tolist() == [0.0, 1.0]
+    apart = pp.hv_contributions([[1e-41, -2.0], [0.0, -1.0]], [1.0, 0.0], maximise=False)
+    assert apart.tolist() == [1.0, 0.0]  # both count, though one side is a tie now
+    cube = np.column_stack([points, [-1.0, -1.0]])
+    parts = pp.hv_contributions(cube, [1.0, 0.0, 0.0], maximise=False)
+    assert parts.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+def test_what_is_left_out_is_settled_before_sides_round(objectives):
+    rng = np.random.default_rng(objectives)
+    for far in (2.0**4, 2.0**56):  # from which sides of these points are exact, or multiples of 16
+        for _ in range(200):
+            points = rng.integers(0, 40, (rng.integers(1, 30), objectives)).astype(float)
+            kept = pp.is_nondominated(points)
+            expected = np.zeros(len(points))
+            expected[kept] = pp.hv_contributions(points[kept], -far, ignore_dominated=False)
+            np.testing.assert_array_equal(pp.hv_contributions(points, -far), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_more_objectives_than_the_core_has_bits_for(backend, dtype):
+    if backend.name.startswith(("emulated", "torch_cuda")):
+        pytest.skip("a GPU refuses a volume of so many objectives")
+    rng = np.random.default_rng(0)
+    points = rng.integers(1, 4, (5, 70)).astype(dtype)
+    for maximise in (False, [bool(m % 3) for m in range(70)]):
+        signs = np.where(np.broadcast_to(maximise, 70), 1.0, -1.0)
+        expected = pp.hypervolume(points, 0)
+        turned = backend.send((points * signs).astype(dtype))
+        assert backend.fetch(pp.hypervolume(turned, 0, maximise=maximise)) == expected
+        shifted = backend.send((points * signs + 1).astype(dtype))
+        assert backend.fetch(pp.hypervolume(shifted, 1.0, maximise=maximise)) == expected
+        parts = backend.fetch(pp.hv_contributions(shifted, np.ones(70), maximise=maximise))
+        np.testing.assert_array_equal(parts, pp.hv_contributions(points, 0))
+    with pytest.raises(ValueError, match=r"points\[0, 69\] is -inf, an infinite volume"):
+        pp.hypervolume(np.where(np.eye(1, 70, 69) > 0, -np.inf, 0.0), 1.0, maximise=False)
+
+
+def test_sixteen_objectives():
+    rng = np.random.default_rng(3)
+    points = rng.random((12, 16))
+    volume = pp.hypervolume(points, 0)
+    draws = rng.random((400_000, 16))
+    hits = np.zeros(len(draws), dtype=bool)
+    for point in points:
+        hits |= (draws < point).all(axis=1)
+    error = np.sqrt(volume * (1 - volume) / len(draws))
+    assert abs(hits.mean() - volume) < 5 * error + 1e-9
+    boxes = pp.hv_contributions(points, 0)
+    assert (boxes <= np.prod(points, axis=1)).all()
+    assert boxes.sum() <= volume
+
+
+@pytest.mark.parametrize("kind", ["sphere", "uniform", "antichain"])
+def test_a_hundred_thousand_points_in_a_second(kind):
+    points = large_set(kind, 100_000, 3)
+    start = time.perf_counter()
+    volume = pp.hypervolume(points, points.min(axis=0) - 1)
+    assert time.perf_counter() - start < 1.0
+    moocore = pytest.importorskip("moocore")
+    expected = moocore.hypervolume(points, ref=points.min(axis=0) - 1, maximise=True)
+    assert volume == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize("operation", [pp.hypervolume, pp.hv_contributions])
+def test_values_without_a_volume_are_named(operation):
+    points = np.ones((3, 4, 2))
+    points[1, 2, 0] = np.nan
+    points[2, 0, 1] = np.inf
+    with pytest.raises(ValueError, match=r"points\[1, 2, 0\] is NaN"):
+        operation(points, 0)
+    with pytest.raises(ValueError, match=r"points\[2, 0, 1\] is inf, an infinite volume"):
+        operation(np.nan_to_num(points, nan=1.0, posinf=np.inf), 0)
+    mask = np.ones((3, 4), dtype=bool)
+    mask[1, 2] = mask[2, 0] = False
+    operation(points, 0, mask=mask)  # padding is not looked at
+    operation(-points[2], 0)  # infinity on the worse side lies behind every reference
+
+
+@pytest.mark.parametrize("operation", [pp.hypervolume, pp.hv_contributions])
+def test_bad_references_are_named(operation):
+    points = np.ones((4, 2))
+    with pytest.raises(ValueError, match=r"ref must be a number or shape \(2,\).*got shape \(3,\)"):
+        operation(points, [0, 0, 0])
+    with pytest.raises(ValueError, match="ref must be finite"):
+        operation(points, [0, -np.inf])
+    with pytest.raises(TypeError, match="ref must be numbers, got 'zero'"):
+        operation(points, "zero")
+
+
+def test_volumes_beyond_double_are_infinite_not_nan():
+    huge = np.full((3, 4), 1e300) * np.array([[1.0], [0.5], [0.25]])
+    assert pp.hypervolume(huge, 0) == np.inf
+    assert pp.hypervolume(np.full((2, 2), 1.7e308), -1.7e308) == np.inf
+    tiny = np.full((1, 4), 1e-200)
+    assert pp.hypervolume(tiny, 0) == 0.0

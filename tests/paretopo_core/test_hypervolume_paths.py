@@ -1,0 +1,207 @@
+"""Every algorithm behind hypervolume and hv_contributions, on every instruction set."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from itertools import combinations
+
+import numpy as np
+import pytest
+from support.strategies import large_set
+
+import paretopo_core as pp
+from paretopo_core import _core, reference
+
+KINDS = ("sphere", "uniform", "grid", "antichain", "equal", "binary", "flat", "clustered")
+
+
+def points_of(kind: str, points: int, objectives: int, seed: int = 0) -> np.ndarray:
+    """Fronts, ties in every coordinate, duplicates, constant objectives, keys far apart."""
+    rng = np.random.default_rng(seed)
+    if kind == "binary":
+        return rng.integers(0, 2, (points, objectives)).astype(float)
+    if kind == "flat":
+        values = large_set("sphere", points, objectives, seed)
+        values[:, seed % objectives] = 1.0
+        return values
+    if kind == "clustered":  # most keys fall into one bucket of a distribution sort
+        return np.exp(rng.normal(0, 6, (points, objectives)))
+    if kind == "antichain" and objectives == 1:
+        kind = "uniform"
+    values = large_set(kind, points, objectives, seed)
+    return values - values.min(axis=0) if kind == "antichain" else values
+
+
+@pytest.fixture
+def each_isa():
+    """Run something on every instruction set of this machine; all results must be equal."""
+
+    def run(compute):
+        best = _core.best_isa()
+        try:
+            results = []
+            for isa in range(best + 1):
+                _core.set_isa(isa)
+                results.append(compute())
+        finally:
+            _core.set_isa(best)
+        for result in results[1:]:
+            np.testing.assert_array_equal(result, results[0])
+        return results[0]
+
+    return run
+
+
+def by_inclusion_exclusion(sides):
+    total = 0.0
+    for size in range(1, len(sides) + 1):
+        for chosen in combinations(range(len(sides)), size):
+            total += (-1) ** (size + 1) * float(np.prod(sides[list(chosen)].min(axis=0)))
+    return total
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("objectives", range(1, 17))
+def test_few_points_in_any_number_of_objectives(each_isa, objectives, kind):
+    for count in (1, 2, 3, 4, 5, 9):
+        points = points_of(kind, count, objectives, seed=count)
+        volume = each_isa(lambda points=points: pp.hypervolume(points, 0))
+        expected = by_inclusion_exclusion(points)
+        assert volume == pytest.approx(expected, rel=1e-11, abs=1e-12 * expected + 1e-300)
+        parts = each_isa(
+            lambda points=points: pp.hv_contributions(points, 0, ignore_dominated=False)
+        )
+        for i in range(count):
+            rest = by_inclusion_exclusion(np.delete(points, i, axis=0))
+            assert parts[i] == pytest.approx(expected - rest, rel=1e-9, abs=1e-10 * expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("count", "objectives"),
+    [(33, 2), (97, 2), (300, 2), (33, 3), (97, 3), (500, 3), (40, 4), (200, 4), (700, 4), (90, 5),
+     (40, 6), (30, 7), (20, 9)],
+)  # fmt: skip
+def test_sets_of_any_size_agree_with_moocore(each_isa, kind, count, objectives):
+    moocore = pytest.importorskip("moocore")
+    points = points_of(kind, count, objectives, seed=count)
+    volume = each_isa(lambda: pp.hypervolume(points, 0))
+    expected = moocore.hypervolume(points, ref=0, maximise=True)
+    assert volume == pytest.approx(expected, rel=1e-10)
+    kept = points[moocore.is_nondominated(points, maximise=True, keep_weakly=False)]
+    assert pp.hypervolume(kept, 0) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("objectives", [2, 3, 4, 5])
+@pytest.mark.parametrize("ignore_dominated", [True, False])
+def test_contributions_are_what_is_lost(each_isa, kind, objectives, ignore_dominated):
+    points = points_of(kind, 70, objectives, seed=5)
+    parts = each_isa(lambda: pp.hv_contributions(points, 0, ignore_dominated=ignore_dominated))
+    counts = np.ones(len(points), dtype=bool)
+    if ignore_dominated:
+        counts = reference.is_nondominated(points)
+    whole = pp.hypervolume(points[counts], 0)
+    for i in range(len(points)):
+        others = counts & (np.arange(len(points)) != i)
+        lost = whole - pp.hypervolume(points[others], 0) if counts[i] else 0.0
+        assert parts[i] == pytest.approx(lost, rel=1e-9, abs=1e-11 * whole)
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_batch_of_small_sets_is_its_sets(each_isa, objectives, dtype):
+    rng = np.random.default_rng(objectives)
+    for points in (1, 2, 4, 5, 8, 12, 13, 16, 24, 31, 32, 33):
+        values = np.concatenate(
+            [rng.random((40, points, objectives)), rng.integers(-1, 4, (41, points, objectives))]
+        ).astype(dtype)
+        mask = rng.random(values.shape[:-1]) < 0.7
+        for chosen in (None, mask):
+            volumes = each_isa(
+                lambda values=values, chosen=chosen: pp.hypervolume(values, 0.25, mask=chosen)
+            )
+            for g, volume in enumerate(volumes):
+                own = values[g] if chosen is None else values[g][mask[g]]
+                assert volume == pytest.approx(pp.hypervolume(own, 0.25), rel=1e-13)
+            half = pp.hypervolume(values[7::2], 0.25, mask=None if chosen is None else mask[7::2])
+            if len(values[7::2]) >= 4:  # the neighbours of a set do not change its volume
+                np.testing.assert_array_equal(half, volumes[7::2])
+
+
+def test_a_set_of_4_objectives_does_not_feel_its_neighbours(each_isa):
+    """Also where a neighbour in the same vector has no covered point and this set has some."""
+    rng = np.random.default_rng(4)
+    for points in (3, 5, 8, 9):
+        values = rng.random((64, points, 4))
+        volumes = each_isa(lambda values=values: pp.hypervolume(values, 0))
+        shuffled = rng.permutation(len(values))
+        again = each_isa(lambda values=values[shuffled]: pp.hypervolume(values, 0))
+        np.testing.assert_array_equal(again, volumes[shuffled])
+
+
+def test_a_batch_with_a_bad_set_names_it():
+    points = np.random.default_rng(0).random((600, 8, 2))
+    points[513, 3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"points\[513, 3, 1\] is NaN"):
+        pp.hypervolume(points, 0)
+    mask = np.ones((600, 8), dtype=bool)
+    mask[513, 3] = False
+    assert np.isfinite(pp.hypervolume(points, 0, mask=mask)).all()
+    points[513, 3, 1] = -np.inf
+    assert np.isfinite(pp.hypervolume(points, 0)).all()
+
+
+@pytest.mark.parametrize("objectives", [3, 4, 6])
+def test_threads_do_not_change_a_bit(threads, objectives):
+    one_set = points_of("sphere", 300 if objectives < 6 else 60, objectives)
+    batch = np.random.default_rng(1).random((2000, 20, objectives))
+    results = []
+    for count in (1, 2, 5):
+        threads(count)
+        results.append((pp.hv_contributions(one_set, 0), pp.hypervolume(batch, 0.1)))
+    for parts, volumes in results[1:]:
+        np.testing.assert_array_equal(parts, results[0][0])
+        np.testing.assert_array_equal(volumes, results[0][1])
+
+
+@pytest.mark.parametrize("kind", ["sphere", "antichain", "grid"])
+def test_contributions_of_many_points_sum_to_less_than_the_whole(kind):
+    points = points_of(kind, 20_000, 3)
+    parts = pp.hv_contributions(points, 0)
+    assert (parts >= 0).all()
+    assert parts.sum() <= pp.hypervolume(points, 0) * (1 + 1e-12)
+    for i in (0, 77, 19_999):
+        lost = pp.hypervolume(points, 0) - pp.hypervolume(np.delete(points, i, axis=0), 0)
+        assert parts[i] == pytest.approx(lost, abs=1e-11 * pp.hypervolume(points, 0))
+
+
+@pytest.mark.parametrize("kind", ["sphere", "grid", "flat"])
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5])
+def test_an_archive_adds_up_on_every_instruction_set(each_isa, kind, objectives):
+    points = points_of(kind, 150, objectives, seed=3)
+    ref = np.full(objectives, 0.05)
+
+    def gains():
+        archive = pp.ParetoArchive(ref)
+        return np.array([archive.add(point) for point in points] + [archive.hypervolume])
+
+    measured = each_isa(gains)
+    assert measured[-1] == pytest.approx(pp.hypervolume(points, ref), rel=1e-12)
+    archive = pp.ParetoArchive(ref)
+    for point in points[:100]:
+        archive.add(point)
+    for twin in (copy.deepcopy(archive), pickle.loads(pickle.dumps(archive))):
+        assert twin.state_dict() == archive.state_dict()
+        assert [twin.add(point) for point in points[100:]] == measured[100:-1].tolist()
+
+
+@pytest.mark.parametrize("power", [-300, 300])
+def test_an_archive_measures_at_any_scale(power):
+    points = points_of("sphere", 60, 4)
+    scale = np.array([2.0**power, 1.0, 1.0, 2.0 ** (-power // 2)])
+    plain, scaled = pp.ParetoArchive(np.zeros(4)), pp.ParetoArchive(np.zeros(4))
+    for point in points:
+        expected = plain.add(point) * 2.0 ** (power - power // 2)
+        assert scaled.add(point * scale) == pytest.approx(expected, rel=1e-13)

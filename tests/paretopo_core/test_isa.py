@@ -1,0 +1,117 @@
+"""Every instruction set gives the same results, bit for bit, and they are the definitions'."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from support.strategies import masked_batches, volume_batches
+
+import paretopo_core as pp
+from paretopo_core import reference
+
+POINTS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 14, 15, 16, 17, 31, 32, 33, 63, 64)
+
+
+@given(batch=masked_batches(max_points=20))
+def test_small_groups_equal_their_definitions(each_isa, batch):
+    points, mask = batch
+    weights = np.ones(points.shape[-1])
+    np.testing.assert_array_equal(
+        pp.pareto_rank(points, mask=mask), reference.pareto_rank(points, mask=mask)
+    )
+    np.testing.assert_array_equal(
+        pp.is_nondominated(points, mask=mask, keep_weakly=False),
+        reference.is_nondominated(points, mask=mask, keep_weakly=False),
+    )
+    np.testing.assert_array_equal(
+        pp.pareto_advantage(points, weights, mask=mask),
+        reference.pareto_advantage(points, weights, mask=mask),
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 7, 10, 18])
+def test_blocks_of_every_shape(each_isa, dtype, objectives):
+    """Group counts around the width of a block, shapes compiled for and shapes that are not."""
+    rng = np.random.default_rng(objectives)
+    weights = rng.random(objectives)
+    for points in (each for each in POINTS if each * objectives <= 256):
+        groups = int(rng.integers(1, 40))
+        values = rng.integers(0, 4, (groups, points, objectives)).astype(dtype)
+        values[rng.random(values.shape) < 0.05] = np.nan
+        values[rng.random(values.shape) < 0.03] = -np.inf
+        for mask in (None, rng.random((groups, points)) < 0.8):
+            maximise = [m % 2 == 0 for m in range(objectives)]
+            np.testing.assert_array_equal(
+                pp.pareto_rank(values, mask=mask, maximise=maximise),
+                reference.pareto_rank(values, mask=mask, maximise=maximise),
+            )
+            for centre in ("mean", "none", "std", "loo"):
+                np.testing.assert_array_equal(
+                    pp.pareto_advantage(values, weights, centre=centre, mask=mask),
+                    reference.pareto_advantage(values, weights, centre=centre, mask=mask),
+                )
+            for keep_weakly in (True, False):
+                keywords = {"mask": mask, "keep_weakly": keep_weakly}
+                np.testing.assert_array_equal(
+                    pp.is_nondominated(values, **keywords),
+                    reference.is_nondominated(values, **keywords),
+                )
+
+
+@given(points=volume_batches(max_points=12, max_objectives=6))
+def test_volumes_are_the_same_bits(each_isa, points):
+    volumes = pp.hypervolume(points, -1.0)
+    parts = pp.hv_contributions(points, -1.0)
+    pp.set_isa("portable")
+    try:
+        np.testing.assert_array_equal(pp.hypervolume(points, -1.0), volumes)
+        np.testing.assert_array_equal(pp.hv_contributions(points, -1.0), parts)
+    finally:
+        pp.set_isa(each_isa)
+
+
+@pytest.mark.parametrize(
+    ("points", "objectives"), [(5, 2), (8, 2), (16, 2), (31, 2), (8, 3), (16, 3)]
+)
+def test_expected_volumes_are_the_same_bits(each_isa, points, objectives):
+    """Mixed sizes in a tile, rows without height, groups that leave the range of doubles."""
+    rng = np.random.default_rng(points)
+    values = rng.normal(size=(37, points, objectives))
+    values[::2] = rng.integers(-1, 3, values[::2].shape)
+    values[3] *= 2.0**600
+    for mask in (None, rng.random((37, points)) < 0.8):
+        for k in (1, 2, points // 2, points):
+            seen = []
+            for isa in (each_isa, "portable"):
+                pp.set_isa(isa)
+                seen.append(
+                    (
+                        pp.expected_hypervolume(values, -1.0, k, mask=mask),
+                        pp.hypervolume_advantage(values, -1.0, k=k, mask=mask),
+                    )
+                )
+            pp.set_isa(each_isa)
+            for ours, theirs in zip(*seen, strict=True):
+                np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_environment_forces_one():
+    def run(value):
+        code = "import paretopo_core as pp; print(pp.get_isa())"
+        environment = {**os.environ, "PARETOPO_ISA": value}
+        command = [sys.executable, "-c", code]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    assert run("portable").stdout.strip() == "portable"
+    assert "PARETOPO_ISA must be one of portable" in run("sse9").stderr
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match=r"the instruction set must be one of portable"):
+        pp.set_isa("neon")

@@ -1,0 +1,106 @@
+"""The closed form of the paper's Gumbel surrogate."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from support.strategies import few_values, finite
+
+import paretopo_core as pp
+from paretopo_core import reference
+
+sets = arrays(
+    np.float64,
+    st.tuples(st.integers(1, 7), st.integers(1, 4)),
+    elements=st.one_of(few_values, finite),
+)
+
+
+def test_golden_values():
+    points = [[1.0, 0.5], [0.4, 0.6]]
+    expected = {1.0: 0.306700, 0.3: 0.367671, 0.1: 0.268276}
+    for sigma, value in expected.items():
+        dominance = pp.stochastic_dominance(points, sigma)
+        assert dominance[0, 1] == pytest.approx(value, abs=5e-7)
+
+
+def test_limits_of_small_noise():
+    points = np.array([[1, 1], [1, 1], [1, 1], [0, 1], [1, 0.5]], dtype=float)
+    np.testing.assert_allclose(
+        pp.stochastic_pareto_rank(points, 1e-4), [1.5, 1.5, 1.5, 2.5, 2.5], atol=1e-9
+    )
+    np.testing.assert_allclose(
+        pp.stochastic_pareto_rank(points, 1e-4, margin=1e-2), [1, 1, 1, 4, 4], atol=1e-9
+    )
+    assert (pp.pareto_rank(points) + 1).tolist() == [1, 1, 1, 2, 2]  # not the same thing
+
+
+def test_the_closed_form_is_the_probability():
+    points = np.array([[1.0, 0.5], [0.4, 0.6], [0.2, 0.9]])
+    draws = 40_000
+    sampled = reference.stochastic_dominance(points, 0.5, draws, seed=0)
+    exact = pp.stochastic_dominance(points, 0.5)
+    assert (np.abs(sampled - exact) < 5 * np.sqrt(exact * (1 - exact) / draws) + 1e-12).all()
+
+
+@given(points=sets, sigma=st.floats(0.05, 50))
+def test_range_and_order(points, sigma):
+    ranks = pp.stochastic_pareto_rank(points, sigma)
+    assert (ranks >= 1).all()
+    assert (ranks <= len(points)).all()
+    at_least = (points[:, None] >= points[None]).all(-1)
+    assert (ranks[:, None] <= ranks[None] + 1e-9)[at_least].all()
+
+
+def test_strict_order_for_every_noise():
+    rng = np.random.default_rng(0)
+    for sigma in (0.1, 1.0, 10.0):
+        points = rng.integers(0, 3, (500, 8, 2)).astype(float)
+        ranks = pp.stochastic_pareto_rank(points, sigma)
+        dominates = (points[:, :, None] >= points[:, None]).all(-1)
+        dominates &= (points[:, :, None] > points[:, None]).any(-1)
+        assert (ranks[:, :, None] < ranks[:, None])[dominates].all()
+
+
+@given(points=sets, sigma=st.floats(0.05, 5), margin=st.sampled_from([0.0, 0.3]))
+def test_torch_agrees_and_keeps_the_dtype(points, sigma, margin):
+    torch = pytest.importorskip("torch")
+    ours = pp.stochastic_pareto_rank(points, sigma, margin)
+    theirs = pp.stochastic_pareto_rank(torch.from_numpy(points), sigma, margin)
+    np.testing.assert_allclose(theirs.numpy(), ours, rtol=1e-12, atol=1e-12)
+    single = pp.stochastic_pareto_rank(torch.from_numpy(points).float(), sigma, margin)
+    assert single.dtype == torch.float32
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.4])
+def test_gradients(margin):
+    torch = pytest.importorskip("torch")
+    points = torch.randn(2, 4, 3, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: pp.stochastic_pareto_rank(x, 0.7, margin), (points,))
+
+
+def test_extremes_do_not_overflow():
+    points = np.array([[1e308, -1e308], [-1e308, 1e308]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pp.stochastic_dominance(points, 1e-3).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+        assert pp.stochastic_dominance([[1.0], [0.0]], 1e-320).tolist() == [[0.0, 1.0], [0.0, 0.0]]
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="sigma must be finite and above 0, got 0"):
+        pp.stochastic_dominance([[1.0]], 0)
+    with pytest.raises(ValueError, match="sigma must be finite and above 0, got nan"):
+        pp.stochastic_pareto_rank([[1.0]], float("nan"))
+    with pytest.raises(ValueError, match="margin must be finite and 0 or more, got -1"):
+        pp.stochastic_dominance([[1.0]], 1.0, margin=-1)
+    with pytest.raises(ValueError, match=r"points must have shape .* got \(3,\)"):
+        pp.stochastic_dominance([1.0, 2.0, 3.0], 1.0)
+    for bad in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match="points must be finite, got NaN or infinity"):
+            pp.stochastic_dominance([[bad, 0.0], [0.0, 0.0]], 1.0)

@@ -1,0 +1,154 @@
+"""Rehearsals on the real OpenRLHF: to start, end, kill and read them. Needs psutil."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+from paretopo.run.records import RunFolder
+
+RUN_SECONDS = 540  # a run beside other work on two cores; alone it takes one or two minutes
+GONE_SECONDS = 180
+SMALL = """
+backend = "openrlhf"
+seed = 3
+[model]
+layers = 2
+width = 64
+heads = 2
+mlp_width = 128
+[task]
+prompts = 24
+facts = 4
+kinds = [0.5, 0.5, 0.0]
+[warmup]
+steps = 120
+batch_size = 16
+learning_rate = 5e-3
+[paretopo]
+stage1_steps = 2
+[optimiser]
+steps = 4
+prompts_per_step = 4
+group_size = 4
+learning_rate = 1e-3
+max_completion_tokens = 48
+[evaluation]
+every = 2
+prompts = 16
+temperature = 1.0
+[run]
+checkpoint_every = 1
+[openrlhf]
+nodes = 1
+gpus_per_node = 1
+engines = 1
+colocate = false
+eager_engine = true
+attention = "eager"
+correction = "token"
+"""
+TRAIN = (
+    "import sys; from paretopo.run.records import RunFolder\n"
+    "from paretopo.integrations.openrlhf.train import train\n"
+    "run = RunFolder.open(sys.argv[1])\n"
+    "train(run.config, run, resume=sys.argv[2] == 'True', options=sys.argv[3:])\n"
+)
+PREPARE = (
+    "import sys; from paretopo.run.records import RunFolder\n"
+    "from paretopo.integrations.openrlhf.prepare import prepare\n"
+    "run = RunFolder.open(sys.argv[1]); prepare(run.config, run, lambda: False)\n"
+)
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+
+
+def start(run: RunFolder, *options: str, resume: bool = False) -> subprocess.Popen[str]:
+    """Train in a process of its own, with its output in a file beside the run."""
+    command = [sys.executable, "-c", TRAIN, str(run.path), str(resume), *options]
+    with (run.path / "log").open("a", encoding="utf-8") as log:
+        return subprocess.Popen(
+            command, stdout=log, stderr=subprocess.STDOUT, text=True, env=environment()
+        )
+
+
+def output(run: RunFolder) -> str:
+    return (run.path / "log").read_text(encoding="utf-8")
+
+
+def end_of(run: RunFolder, *options: str, resume: bool = False) -> int:
+    """Train until the process ends; returns its exit code."""
+    process = start(run, *options, resume=resume)
+    try:
+        return process.wait(RUN_SECONDS)
+    finally:
+        kill_all(process)
+
+
+def finish(run: RunFolder, *options: str, resume: bool = False) -> str:
+    """Train to the end; the rehearsal's own checks hold everything together."""
+    assert end_of(run, *options, resume=resume) == 0, output(run)[-6000:]
+    told = output(run)
+    assert "weights of " in told
+    assert "replay buffers got the controller's advantages" in told
+    return told
+
+
+def kill_all(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """SIGKILL for the process and everything below it; returns what was below."""
+    try:
+        below = psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        below = []
+    for one in [process, *below]:
+        try:
+            one.send_signal(signal.SIGKILL)
+        except (psutil.NoSuchProcess, ProcessLookupError):
+            continue
+    process.wait(GONE_SECONDS)
+    return below
+
+
+def wait_for(condition, process, run, seconds=RUN_SECONDS):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert process.poll() is None, output(run)[-6000:]
+        assert time.monotonic() < end, "waited too long\n" + output(run)[-6000:]
+        time.sleep(0.2)
+
+
+def exchanges(run: RunFolder) -> list[dict]:
+    path = run.path / "rehearsal" / "advantages.jsonl"
+    if not path.exists():
+        return []
+    whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
+    return [json.loads(line) for line in whole.splitlines()]
+
+
+def command(folder: Path, module: str, *words: str) -> str:
+    """Run a command to its end; returns what it said."""
+    log = folder / "log"
+    with log.open("w", encoding="utf-8") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *words],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment(),
+        )
+    try:
+        code = process.wait(2 * RUN_SECONDS)
+    finally:
+        kill_all(process)
+    told = log.read_text(encoding="utf-8")
+    assert code == 0, told[-6000:]
+    return told

@@ -1,0 +1,53 @@
+"""Made-up runs whose records look like a training run's."""
+
+from __future__ import annotations
+
+import math
+
+from paretopo.config.run import RunConfig
+from paretopo.run.records import RunFolder
+
+
+def tell(out, *, seed=0, recipe="recommended", steps=6, stage_1=3, status="finished") -> RunFolder:
+    """A run from 50 % at 2 calls towards 90 % at 1 call."""
+    run = RunFolder.create(out, RunConfig(recipe=recipe, seed=seed), command=["paretopo", "train"])
+    evaluate(run, 0, "pretrained", accuracy=0.0, calls=0.0, tokens=100.0)
+    evaluate(run, 0, "warmup", accuracy=0.5, calls=2.0, tokens=60.0)
+    for step in range(1, steps + 1):
+        stage, done = (1 if step <= stage_1 else 2), step / steps
+        run.append_step(
+            {
+                "step": step,
+                "stage": stage,
+                "accuracy": 0.5 + 0.35 * done,
+                "calls": 2.1 - done,
+                "response_tokens": 62.0 - 20 * done,
+                "multiplier": 0.5 + 1 / (step + 1),
+                "loss": math.nan,
+            }
+        )
+        phase = "final" if step == steps else "train"
+        evaluate(run, step, phase, 0.5 + 0.4 * done, 2.0 - done, 60.0 - 20 * done)
+    run.finish(status)
+    return run
+
+
+def evaluate(run, step, phase, accuracy, calls, tokens):
+    economy = accuracy * math.exp(-0.7 * abs(calls - 1))
+    run.append_evaluation(
+        {
+            "step": step,
+            "phase": phase,
+            "accuracy": accuracy,
+            "calls": calls,
+            "economy": economy,
+            "outcome": [accuracy, economy],
+            "response_tokens": tokens,
+            "archive_size": 2,
+            "hypervolume": accuracy * economy,
+            "by_kind": {
+                "direct": {"accuracy": accuracy, "calls": calls / 2},
+                "two calls": {"accuracy": accuracy, "calls": calls * 1.5},
+            },
+        }
+    )

@@ -1,0 +1,72 @@
+"""Groups of rollouts to look at, with texts that no viewer may obey."""
+
+from __future__ import annotations
+
+from paretopo.run.trajectories import Group, Rollout, Segment
+
+# What would run, load, close or fake something, were it taken for markup, script or commands.
+HOSTILE = (
+    "</script><script>window.broken = 1</script>",
+    "<!--<script>",
+    "]]><img src=x onerror='window.broken = 1'>",
+    "{{script}} ${window.broken = 1} \\u003cb>",
+    "<svg onload=window.broken=1><style>*{display:none}</style>",
+    "\x1b[2J\x1b]0;broken\x07 \x9b31m \u202edetrevni\u202c \u2028 \0",
+)
+
+
+def rollout(*segments: tuple[str, str], solved=True, calls=0, economy=1.0, **more) -> Rollout:
+    rewards = (float(solved), economy)
+    return Rollout(
+        tuple(Segment(kind, text) for kind, text in segments),
+        solved=solved,
+        calls=calls,
+        rewards=rewards,
+        gated=rewards if solved else (0.0, 0.0),
+        **more,
+    )
+
+
+def trained(step: int = 3, name: str = "47*38") -> Group:
+    """Three fronts: right in one call, right in two, wrong without any."""
+    call, seen = ("call", 'calculator {"expression": "47*38"}'), ("tool", "1786")
+    once = rollout(call, seen, ("model", "1786"), calls=1, rank=0, advantage=1.25)
+    twice = rollout(
+        call, seen, call, seen, ("model", "1786"), calls=2, economy=0.5, rank=1, advantage=0.25
+    )
+    guess = rollout(
+        ("model", "1700"), solved=False, economy=0.4, rank=2, advantage=-0.75, truncated=True
+    )
+    return Group(
+        name, "What is 47*38?", "1786", (guess, twice, once), step=step, stage=2, kind="one"
+    )
+
+
+def asked_again(step: int, *, solved: bool) -> Group:
+    """A held-out question, at one of several evaluations."""
+    return Group(
+        "fact-1",
+        "How many days are in a week?",
+        "7",
+        (rollout(("model", "7" if solved else "12"), solved=solved),),
+        step=step,
+        stage=1,
+        held_out=True,
+        kind="fact",
+    )
+
+
+def hostile(step: int = 9) -> Group:
+    """Every field full of them."""
+    all_of_it = "\n".join(HOSTILE)
+    segments = [(kind, text) for text in HOSTILE for kind in ("model", "call", "tool")]
+    return Group(
+        all_of_it,
+        all_of_it,
+        all_of_it,
+        (rollout(*segments, rank=0, advantage=0.0), rollout(rank=0, advantage=0.0)),
+        step=step,
+        stage=1,
+        kind=HOSTILE[0],
+        objectives=(HOSTILE[0], HOSTILE[2]),
+    )
