@@ -13,7 +13,7 @@ from paretopo.evaluation.evaluate import Played
 from paretopo.evaluation.settings import EvaluationSettings
 from paretopo.integrations.huggingface.prompts import prompt_text
 from paretopo.integrations.huggingface.rollouts import Piece, Rollout, play
-from paretopo.run.transcripts import of_tokens, said
+from paretopo.rollout import format_prompt, split_tokens
 
 
 class Engine(Protocol):
@@ -50,7 +50,7 @@ class Player:
         return [
             Played(
                 text,
-                of_tokens(rollout.tokens, rollout.written, self._decode),
+                split_tokens(rollout.tokens, rollout.written, self._decode),
                 self._decode(rollout.own_tokens()),
                 sum(rollout.written),
                 rollout.episode.calls,
@@ -66,7 +66,7 @@ class Player:
     def _text(self, asked: Asked) -> str:
         if self._settings.chat_template:
             return prompt_text(self._engine.tokenizer, asked.prompt)
-        return said(asked.prompt)
+        return format_prompt(asked.prompt)
 
     def _begun(self, asked: Asked, text: str) -> Rollout:
         # A chat template writes the markers of its model itself; a bare text gets them here.

@@ -1,8 +1,7 @@
-"""Advantages: reward vectors go to the brain, its numbers go to every token of a rollout."""
+"""Advantages: scored rollouts go to the session, its numbers to every token of a rollout."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import ray
@@ -11,36 +10,35 @@ from openrlhf.trainer.ppo_utils.experience_maker import RemoteExperienceMaker
 
 from paretopo.integrations.openrlhf.rollouts import (
     ECONOMY,
-    Rollout,
     UnexpectedOpenRLHF,
-    rollouts_of,
-    transcript_of,
+    read_rollouts,
+    with_text,
 )
+from paretopo.rollout import Rollout
 
-# What OpenRLHF's arguments call the estimator. It knows no such name, so it neither subtracts a
-# baseline nor whitens; the per-token part goes by `_PER_TOKEN`, one number for all tokens.
+# The estimator's name in OpenRLHF's arguments. OpenRLHF knows no such name, so it neither subtracts
+# a baseline nor whitens; the per-token part goes by `_PER_TOKEN`, one number for all tokens.
 ESTIMATOR, _PER_TOKEN = "paretopo", "group_norm"
 
 
 class ParetoExperienceMaker(RemoteExperienceMaker):
-    """OpenRLHF's experience maker with the brain's advantages."""
+    """OpenRLHF's experience maker with the session's advantages."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._brain = ray.get_actor(self.args.paretopo.brain)
+        self._session = ray.get_actor(self.args.paretopo.session)
         self.advantage_estimator = _PER_TOKEN
 
     @torch.no_grad()
     def compute_advantages_and_returns(self, experiences: list[Any]) -> list[Any]:
-        """Let OpenRLHF spread the brain's advantages over tokens, and keep the rewards as they are.
+        """Let OpenRLHF give every token its rollout's advantage, and keep the logged rewards.
 
         The advantages travel in the place of the rewards. Logged rewards are put back afterwards:
         OpenRLHF overwrites them with what travelled.
         """
         order, groups = self._grouped(experiences)
-        given: Any = torch.tensor(
-            ray.get(self._brain.advantages.remote(groups)), dtype=torch.float64
-        )
+        # Ray hands arrays over read-only, and torch wants its own.
+        given: Any = torch.tensor(ray.get(self._session.advantages.remote(groups)))
         rewards = [experience.rewards for experience in experiences]
         solved = torch.tensor([[one.correct for one in group] for group in groups])
         spread: Any = solved.std(dim=-1, keepdim=True).expand_as(solved)
@@ -65,12 +63,11 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
         for experience in experiences:
             if ECONOMY not in experience.info:
                 raise UnexpectedOpenRLHF("a sample reached the update without being scored")
-            rollouts = zip(experience.index, rollouts_of(experience), strict=True)
+            rollouts = zip(experience.index, read_rollouts(experience), strict=True)
             for row, (number, rollout) in enumerate(rollouts):
                 flat[number] = rollout
                 if number < kept:
-                    wrote = transcript_of(experience, row, self.tokenizer)
-                    flat[number] = replace(rollout, transcript=wrote)
+                    flat[number] = with_text(rollout, experience, row, self.tokenizer)
         if len(flat) % points or any(one is None for one in flat):
             raise UnexpectedOpenRLHF(f"{len(flat)} samples do not make groups of {points}")
         whole = [one for one in flat if one is not None]

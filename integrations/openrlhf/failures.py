@@ -12,7 +12,8 @@ _NAMES = {
     "CpuEngine": "a rollout engine",
     "ParetoPolicyActor": "a process of the policy",
     "RehearsedPolicyActor": "a process of the policy",
-    "Brain": "the process with controller and records",
+    "Session": "the process with controller and records",
+    "RehearsedSession": "the process with controller and records",
 }
 
 

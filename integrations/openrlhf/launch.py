@@ -14,26 +14,35 @@ import ray
 from tqdm import tqdm
 
 from paretopo.config.run import RunConfig
-from paretopo.integrations.openrlhf.brain import Brain
+from paretopo.integrations.openrlhf.policy import starts_warmed_up
+from paretopo.integrations.openrlhf.rehearsal_checks import RehearsedSession
 from paretopo.run.records import RunFolder
+from paretopo.session import Session
 
 _BAR_SECONDS = 2.0
 _COMMAND = "openrlhf.cli.train_ppo_ray"
 
 
-def start_brain(run: RunFolder, prompts: int, *, rehearsal: bool) -> Any:
-    """The brain's actor, on this machine, where the run folder is; keep the handle."""
+def start_session(run: RunFolder, prompts: int, *, rehearsal: bool) -> Any:
+    """The session's actor, on this machine, where the run folder is; keep the handle."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    actor = ray.remote(num_cpus=0)(Brain).options(name=brain_name(run), scheduling_strategy=here)
-    brain = actor.remote(str(run.path.resolve()), prompts, rehearsal=rehearsal)
-    ray.get(brain.steps_done.remote())  # its errors belong here
-    return brain
+    kind = RehearsedSession if rehearsal else Session
+    actor = ray.remote(num_cpus=0)(kind).options(name=session_name(run), scheduling_strategy=here)
+    session = actor.remote(
+        RunFolder(run.path.resolve(), run.config),
+        prompts=prompts,
+        # OpenRLHF drops the prompts that do not fill a last batch.
+        steps_per_epoch=prompts // run.config.optimiser.prompts_per_step,
+        warmed_up=starts_warmed_up(run.config),
+    )
+    ray.get(session.steps_done.remote())  # its errors belong here
+    return session
 
 
-def brain_name(run: RunFolder) -> str:
-    """What the brain's actor is called."""
+def session_name(run: RunFolder) -> str:
+    """Name of the session's actor."""
     return f"paretopo {run.path.name}"
 
 
@@ -42,7 +51,7 @@ def run_command(
     config: RunConfig,
     run: RunFolder,
     policy: type,
-    brain: Any,
+    session: Any,
     *,
     resuming: bool,
     rehearsal: bool,
@@ -58,7 +67,7 @@ def run_command(
     ppo_trainer_async.PPOTrainerAsync = ray.remote(ParetoPPOTrainerAsync)
     ppo_actor.PolicyModelActor = ray.remote(num_gpus=1)(policy)
     settings = SimpleNamespace(
-        brain=brain_name(run),
+        session=session_name(run),
         steps=config.optimiser.steps,
         evaluate_every=config.evaluation.every,
         scales_learning_rate=config.paretopo.multiplier_on == "learning_rate",
@@ -66,12 +75,12 @@ def run_command(
         resuming=resuming,
         rehearsal=str(run.path.resolve() / "rehearsal") if rehearsal else "",
     )
-    with _arguments(words), _settings_added(settings), _bar(config.optimiser.steps, brain):
+    with _arguments(words), _settings_added(settings), _bar(config.optimiser.steps, session):
         runpy.run_module(_COMMAND, run_name="__main__", alter_sys=False)
 
 
 @contextmanager
-def _bar(steps: int, brain: Any) -> Iterator[None]:
+def _bar(steps: int, session: Any) -> Iterator[None]:
     """A bar of training steps while OpenRLHF holds the main thread."""
     over = threading.Event()
 
@@ -80,7 +89,7 @@ def _bar(steps: int, brain: Any) -> Iterator[None]:
         with tqdm(total=steps, desc="training", unit="step") as bar:
             while not over.wait(_BAR_SECONDS):
                 try:
-                    done, words = ray.get(brain.progress.remote(), timeout=_BAR_SECONDS)
+                    done, words = ray.get(session.progress.remote(), timeout=_BAR_SECONDS)
                 except ray.exceptions.RayError:
                     continue  # the main thread tells what went wrong
                 if (done, words) != shown:

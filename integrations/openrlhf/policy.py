@@ -53,7 +53,7 @@ def made_policy(
         seed=config.seed,
         positions=longest_sequence(config),
     )
-    if path == TINY and config.warmup.steps > 0:
+    if starts_warmed_up(config):
         traces, state = traces_of(task, config.warmup), run.checkpoints / "warmup.pt"
         if not warm_up(model, tokenizer, traces, config.warmup, state, interrupted):
             raise KeyboardInterrupt
@@ -61,6 +61,11 @@ def made_policy(
     tokenizer.save_pretrained(folder)
     (folder / "whole").touch()
     return folder
+
+
+def starts_warmed_up(config: RunConfig) -> bool:
+    """Is the policy warmed up before the first evaluation? Here the tiny one alone."""
+    return config.model.path == TINY and config.warmup.steps > 0
 
 
 def load_tokenizer(model: str) -> Any:

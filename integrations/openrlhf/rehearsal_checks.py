@@ -9,15 +9,38 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paretopo.controller.two_stages import ParetoPO
+from paretopo.rollout import Rollout
 from paretopo.run.records import RunFolder
+from paretopo.session import Session
 
+_EXCHANGE = "rehearsal/advantages.jsonl"
 MOST_VLLM_KL = 0.01  # engine and policy compute the same log-probabilities but for rounding
 
 
 class RehearsalFailed(RuntimeError):
     """A rehearsal ran to its end and yet did something wrong; the message says what."""
+
+
+class RehearsedSession(Session):
+    """A session that also writes down what goes into the controller and what comes out."""
+
+    def advantages(self, groups: Sequence[Sequence[Rollout]]) -> NDArray[np.float64]:
+        """The session's advantages, kept for the checks together with what they come from."""
+        before = self.controller.state_dict()
+        advantages = super().advantages(groups)
+        entry = {
+            "step": self.controller.steps_taken,
+            "before": before,
+            "rewards": [[one.rewards for one in group] for group in groups],
+            "punished": self._punish_overlong(groups).tolist(),
+            "advantages": advantages.tolist(),
+        }
+        with (self.run.path / _EXCHANGE).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+        return advantages
 
 
 def check(run: RunFolder) -> list[str]:
@@ -109,12 +132,12 @@ def _same_weights(step: int, policy: dict[str, Any], engine: dict[str, Any]) -> 
 
 
 def _controller(run: RunFolder) -> str:
-    rows = _by_step(run.path / "rehearsal" / "advantages.jsonl")
+    rows = _by_step(run.path / _EXCHANGE)
     count = 0
     for row in rows.values():
         controller = ParetoPO(run.config.paretopo, steps=run.config.optimiser.steps)
         controller.load_state_dict(row["before"])
-        wanted = controller.advantages(np.array(row["vectors"])) - np.array(row["punished"])
+        wanted = controller.step(row["rewards"]).advantages - np.array(row["punished"])
         _demand(
             bool(np.array_equal(wanted, np.array(row["advantages"]))),
             f"the advantages of step {row['step']} are not those of the controller",
@@ -126,7 +149,7 @@ def _controller(run: RunFolder) -> str:
 def _buffer(run: RunFolder) -> str:
     given = {
         step: np.array(row["advantages"]).reshape(-1)
-        for step, row in _by_step(run.path / "rehearsal" / "advantages.jsonl").items()
+        for step, row in _by_step(run.path / _EXCHANGE).items()
     }
     ranks = [_by_step(path) for path in sorted((run.path / "rehearsal").glob("buffer-*.jsonl"))]
     _demand(bool(ranks), "no process of the policy recorded what it got")

@@ -1,4 +1,4 @@
-"""What a rollout brings to the brain, and how it is read out of OpenRLHF's samples."""
+"""Rollouts out of OpenRLHF's samples, and the checks of what agents say of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,29 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from paretopo.run.transcripts import Transcript, answer_text, of_tokens
+from paretopo.rollout import Rollout, format_answer, split_tokens
 
-# What every agent must say about every rollout, in the extra_logs of its last turn.
+# Every agent must give these two for every rollout, in the extra_logs of its last turn.
 CORRECT, CALLS = "correct", "calls"
-# What is added to it here.
+# These are added here.
 ECONOMY, FINISHED = "economy", "finished"
+
+# Our name in steps.jsonl, OpenRLHF's in its status.
+_FROM_STATUS = {
+    "loss": "policy_loss",
+    "grad_norm": "actor_grad_norm",
+    "learning_rate": "actor_lr",
+    "kl": "kl",
+    "vllm_kl": "vllm_kl",
+    "seconds": "timing/step_total",
+    "seconds_generation": "timing/generation",
+    "seconds_experience": "timing/make_experience",
+    "seconds_update": "timing/ppo_train",
+    "seconds_weights": "timing/broadcast",
+}
 
 
 class BadRollout(ValueError):
@@ -23,31 +37,6 @@ class BadRollout(ValueError):
 
 class UnexpectedOpenRLHF(RuntimeError):
     """OpenRLHF handed over something else than releases 0.10.2 to 0.11.2 do."""
-
-
-@dataclass(frozen=True)
-class Rollout:
-    """One finished rollout.
-
-    Attributes:
-        prompt_id: "id" of the label where that is a JSON object, else a digest of the prompt.
-        kind: "kind" of such a label, else "all".
-        correct: Task reward, from 0 to 1.
-        calls: Tool executions.
-        economy: As the brain scored it; 0 before.
-        tokens: Tokens that the policy wrote.
-        truncated: Did it end for want of room?
-        transcript: What it wrote, for those whose text is kept.
-    """
-
-    prompt_id: str
-    kind: str
-    correct: float
-    calls: int
-    economy: float = 0.0
-    tokens: int = 0
-    truncated: bool = False
-    transcript: Transcript | None = None
 
 
 def label_fields(label: Any) -> dict[str, Any]:
@@ -66,7 +55,7 @@ def label_fields(label: Any) -> dict[str, Any]:
 
 
 def prompt_id(prompt: str, label: Any) -> str:
-    """What a prompt is called, in the minima of calls and in error messages."""
+    """The prompt's name, in the minima of calls and in error messages: the label's, or a digest."""
     name = label_fields(label).get("id")
     return str(name) if name is not None else hashlib.sha1(prompt.encode()).hexdigest()[:12]
 
@@ -103,10 +92,10 @@ def checked_logs(prompt: str, label: Any, logs: Mapping[str, Any]) -> tuple[floa
     return values[0], int(values[1])
 
 
-def rollouts_of(experience: Any) -> list[Rollout]:
-    """The rollouts of an OpenRLHF `Experience`, one per row."""
+def read_rollouts(experience: Any) -> list[Rollout]:
+    """The rollouts of an OpenRLHF `Experience`, one per row, with rewards where it is scored."""
     info = experience.info
-    economy = info[ECONOMY].tolist() if ECONOMY in info else [0.0] * len(experience.prompts)
+    economy = info[ECONOMY].tolist() if ECONOMY in info else [None] * len(experience.prompts)
     rows: Sequence[Any] = list(
         zip(
             experience.prompts,
@@ -122,28 +111,40 @@ def rollouts_of(experience: Any) -> list[Rollout]:
     return [
         Rollout(
             prompt_id(prompt, label),
-            str(label_fields(label).get("kind", "all")),
             float(correct),
             int(calls),
-            float(paid),
-            int(tokens),
-            bool(cut),
+            kind=str(label_fields(label).get("kind", "all")),
+            tokens=int(tokens),
+            truncated=bool(cut),
+            rewards=() if paid is None else (float(correct), float(paid)),
         )
         for prompt, label, correct, calls, paid, tokens, cut in rows
     ]
 
 
-def transcript_of(experience: Any, row: int, tokenizer: Any) -> Transcript:
-    """What one row of an OpenRLHF `Experience` wrote."""
+def with_text(rollout: Rollout, experience: Any, row: int, tokenizer: Any) -> Rollout:
+    """The rollout of a row of an OpenRLHF `Experience`, with its text."""
     own = experience.action_mask[row].bool().tolist()  # of every token but the first
     tokens = experience.sequences[row].tolist()[1:]
     there = int(experience.attention_mask[row].sum()) - 1  # padding stands on the right
     start = own.index(True) if any(own) else there
-    return Transcript(
+    return replace(
+        rollout,
         prompt=experience.prompts[row],
-        answer=answer_text(label_fields(experience.labels[row]).get("answer", "")),
-        segments=of_tokens(
+        answer=format_answer(label_fields(experience.labels[row]).get("answer", "")),
+        segments=split_tokens(
             tokens[start:there], own[start:there], tokenizer.decode, tokenizer.eos_token
         ),
-        truncated=bool(experience.truncated[row]),
     )
+
+
+def measured(status: Mapping[str, Any], learning_rate_factor: float) -> dict[str, float]:
+    """OpenRLHF's numbers of a step under the names of our records.
+
+    >>> measured({"policy_loss": 0.5, "actor_lr": 1e-6, "reward": 1.0}, 0.5)
+    {'loss': 0.5, 'learning_rate': 5e-07}
+    """
+    numbers = {ours: float(status[name]) for ours, name in _FROM_STATUS.items() if name in status}
+    if "learning_rate" in numbers:
+        numbers["learning_rate"] *= learning_rate_factor
+    return numbers

@@ -1,4 +1,4 @@
-"""Generation: groups are scored as they come, and dropped by what their reward vectors say.
+"""Generation: groups are scored as they come, and dropped where their rewards teach nothing.
 
 OpenRLHF filters by the mean of `scores`, so a group that is all right is lost even if its calls
 differ. Here the scores of a finished group are set to what makes that filter keep or drop it, so
@@ -18,18 +18,18 @@ from paretopo.integrations.openrlhf.rollouts import (
     ECONOMY,
     UnexpectedOpenRLHF,
     checked_logs,
-    rollouts_of,
+    read_rollouts,
 )
 
 logger = init_logger(__name__)
 
 
 class ParetoSamplesGenerator(SamplesGenerator):
-    """OpenRLHF's generator with the brain's scores; ends after `steps` batches, all full."""
+    """OpenRLHF's generator with the session's scores; ends after `steps` batches, all full."""
 
     def __init__(self, strategy: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(strategy, *args, **kwargs)
-        self._brain = ray.get_actor(strategy.args.paretopo.brain)
+        self._session = ray.get_actor(strategy.args.paretopo.session)
         self._steps = strategy.args.paretopo.steps
         self._batches: int | None = None
         self._group: list[Any] = []
@@ -38,7 +38,7 @@ class ParetoSamplesGenerator(SamplesGenerator):
     def generate_samples(self, **kwargs: Any) -> Any:
         """One full training batch, or none."""
         if self._batches is None:  # a resumed run has done some
-            self._batches = int(ray.get(self._brain.steps_done.remote()))
+            self._batches = int(ray.get(self._session.steps_done.remote()))
         if self._batches >= self._steps:
             return [], None, 0, True
         samples, rate, consumed, exhausted = super().generate_samples(**kwargs)
@@ -70,14 +70,14 @@ class ParetoSamplesGenerator(SamplesGenerator):
         return experience
 
     def _score(self, group: list[Any]) -> None:
-        rollouts = [rollouts_of(one)[0] for one in group]
+        rollouts = [read_rollouts(one)[0] for one in group]
         if len({one.prompt_id for one in rollouts}) != 1:
             raise UnexpectedOpenRLHF(
                 "the rollouts of one answer must belong to one prompt, got "
                 f"{sorted({one.prompt_id for one in rollouts})}"
             )
-        economy, teaches = ray.get(self._brain.score.remote(rollouts))
+        [scored] = ray.get(self._session.score.remote([rollouts]))
         low, high = self.args.algo.dynamic_filtering_range
-        for experience, paid in zip(group, economy, strict=True):
+        for experience, paid in zip(group, scored.rewards[:, 1].tolist(), strict=True):
             experience.info[ECONOMY] = torch.tensor([paid], dtype=torch.float64)
-            experience.scores = torch.tensor([(low + high) / 2 if teaches else high])
+            experience.scores = torch.tensor([(low + high) / 2 if scored.informative else high])

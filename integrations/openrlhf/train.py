@@ -88,12 +88,14 @@ def _run(
         from paretopo.integrations.openrlhf.actor import ParetoPolicyActor
 
         policy = ParetoPolicyActor
-    from paretopo.integrations.openrlhf.launch import run_command, start_brain
+    from paretopo.integrations.openrlhf.launch import run_command, start_session
 
     try:
-        brain = start_brain(run, prompts, rehearsal=rehearsal)
-        run_command(words, config, run, policy, brain, resuming=resume, rehearsal=rehearsal)
-        done = ray.get(brain.steps_done.remote())
+        session = start_session(run, prompts, rehearsal=rehearsal)
+        run_command(words, config, run, policy, session, resuming=resume, rehearsal=rehearsal)
+        done = ray.get(session.steps_done.remote())
+        if done >= config.optimiser.steps:
+            ray.get(session.finish.remote())
     except ray.exceptions.RayError as error:
         raise in_words(error, str(run.path)) from error
     finally:

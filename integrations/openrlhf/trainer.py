@@ -1,4 +1,4 @@
-"""The trainer: OpenRLHF's, with evaluations that reach the brain and a state that is kept.
+"""The trainer: OpenRLHF's, with evaluations that reach the session and a state that is kept.
 
 An evaluation is due before the first step, every `evaluation.every` steps and after the last. It
 comes before the checkpoint of its step, so that a resumed run knows its outcome.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,10 @@ from openrlhf.trainer import ppo_trainer
 from openrlhf.utils.logging_utils import init_logger
 
 from paretopo.integrations.openrlhf.experience import ParetoExperienceMaker
-from paretopo.integrations.openrlhf.rollouts import Rollout, rollouts_of, transcript_of
+from paretopo.integrations.openrlhf.rollouts import measured, read_rollouts, with_text
 from paretopo.integrations.openrlhf.samples import ParetoSamplesGenerator
-from paretopo.run.transcripts import spread
+from paretopo.rollout import Rollout
+from paretopo.session import choose_recorded
 
 logger = init_logger(__name__)
 
@@ -45,7 +45,7 @@ class ParetoTraining:
         ppo_trainer.RemoteExperienceMaker = ParetoExperienceMaker
         ppo_trainer.SamplesGenerator = ParetoSamplesGenerator
         super().__init__(*args, **kwargs)
-        self._brain = ray.get_actor(self.args.paretopo.brain)
+        self._session = ray.get_actor(self.args.paretopo.session)
         self._restored = False
 
     def restore_best_checkpoint_state(self, checkpoint_states: Any) -> None:
@@ -55,16 +55,16 @@ class ParetoTraining:
             return
         self._restored = True
         if checkpoint_states and checkpoint_states["global_step"] > 0:
-            ray.get(self._brain.restore.remote(checkpoint_states[_STATE]))
+            ray.get(self._session.restore.remote(json.loads(checkpoint_states[_STATE])))
             return
         if self.args.paretopo.resuming:
-            ray.get(self._brain.restore.remote(None))
+            ray.get(self._session.restore.remote(None))
         self._evaluate_now(0)
 
     def ppo_train(self, *args: Any, **kwargs: Any) -> Any:
         """Update the policy, at the learning rate that the controller wants."""
         if self.args.paretopo.scales_learning_rate:
-            factor = ray.get(self._brain.learning_rate_factor.remote())
+            factor = ray.get(self._session.learning_rate_factor.remote())
             group = self.actor_model_group  # type: ignore[attr-defined]
             ray.get(group.async_run_method(method_name="scale_learning_rate", factor=factor))
         return super().ppo_train(*args, **kwargs)  # type: ignore[misc]
@@ -74,8 +74,9 @@ class ParetoTraining:
     ) -> None:
         """Record the step, evaluate if it is time, then log and save as OpenRLHF does."""
         logs = dict(logs_dict or {})
-        numbers = {name: float(v) for name, v in logs.items() if isinstance(v, int | float)}
-        ours = ray.get(self._brain.record_step.remote(global_step, numbers))
+        factor = ray.get(self._session.learning_rate_factor.remote())
+        numbers = measured(logs, factor)
+        ours = ray.get(self._session.record_step.remote(global_step, numbers))
         logger.info(f"step {global_step} of {self.args.paretopo.steps}: {_shown(ours)}")
         logs |= ours
         if self.args.paretopo.rehearsal:
@@ -83,7 +84,10 @@ class ParetoTraining:
         due = global_step % self.args.paretopo.evaluate_every == 0
         if due or global_step == self.args.paretopo.steps:
             self._evaluate_now(global_step)
-        states = {**(client_states or {}), _STATE: ray.get(self._brain.state.remote())}
+        states = {
+            **(client_states or {}),
+            _STATE: json.dumps(ray.get(self._session.state.remote())),
+        }
         super().save_logs_and_checkpoints(global_step, logs, states)  # type: ignore[misc]
 
     @torch.no_grad()
@@ -96,24 +100,22 @@ class ParetoTraining:
         }
         samples = self.samples_generator.generate_eval_samples(**sampling)
         seconds = time.perf_counter() - began
-        rollouts = self._transcribed(samples)
-        outcome = ray.get(self._brain.observe.remote(step, rollouts, seconds))
+        rollouts = self._read(samples)
+        outcome = ray.get(self._session.observe.remote(step, rollouts, seconds))
         logger.info(f"step {step} of {self.args.paretopo.steps}, held out: {_shown(outcome)}")
         for tracker in (self.wandb_logger, self.tensorboard_logger):  # type: ignore[attr-defined]
             if tracker is not None:
                 tracker.log_eval(step, outcome)
 
-    def _transcribed(self, samples: list[Any]) -> list[Rollout]:
-        """Held-out rollouts, the same questions each time with what was written."""
-        rollouts = [one for sample in samples for one in rollouts_of(sample)]
-        names = sorted({one.prompt_id for one in rollouts})
-        kept = {names[at] for at in spread(len(names), self.args.paretopo.trajectories)}
+    def _read(self, samples: list[Any]) -> list[Rollout]:
+        """Held-out rollouts, those of the same few questions each time with their text."""
+        rollouts = [one for sample in samples for one in read_rollouts(sample)]
+        names = (one.prompt_id for one in rollouts)
+        chosen = choose_recorded(names, self.args.paretopo.trajectories)
         rows = [(sample, row) for sample in samples for row in range(len(sample.prompts))]
         tokenizer = self.tokenizer  # type: ignore[attr-defined]
         return [
-            replace(one, transcript=transcript_of(sample, row, tokenizer))
-            if one.prompt_id in kept
-            else one
+            with_text(one, sample, row, tokenizer) if one.prompt_id in chosen else one
             for one, (sample, row) in zip(rollouts, rows, strict=True)
         ]
 

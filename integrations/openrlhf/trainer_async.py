@@ -1,4 +1,4 @@
-"""The asynchronous trainer: one process generates, another trains; both talk to the one brain.
+"""The asynchronous trainer: one process generates, another trains; both talk to the one session.
 
 Evaluations are made by the training process, between two of its updates, so that the policy of a
 step is what is evaluated. OpenRLHF's own asynchronous evaluation runs beside the next update.

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from typing import Any
 
 from datasets import Dataset
-from transformers import TrainerCallback
 from trl import SFTTrainer
 
 from paretopo.integrations.huggingface.warmup import encode, labels_of
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
-from paretopo.run.records import RunFolder
 from paretopo.tasks.task import Question, Task
 
 
@@ -36,38 +33,6 @@ class AnswerTrainer(SFTTrainer):
         metrics: dict[str, float] = self._sampler.evaluate()
         self.control.should_evaluate = False  # done; or the end of the last pass does it again
         return metrics
-
-
-class AnswerSteps(TrainerCallback):
-    """Records each training step; there are no rollouts to tell of.
-
-    Args:
-        run: Gets a row per step.
-    """
-
-    def __init__(self, run: RunFolder) -> None:
-        self._run = run
-        self._started = time.perf_counter()
-
-    def on_step_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
-        """Start the clock."""
-        self._started = time.perf_counter()
-
-    def on_log(
-        self, _args: Any, state: Any, _control: Any, logs: dict[str, float] | None = None, **_: Any
-    ) -> None:
-        """Record the step that TRL just logged."""
-        if logs is None or "loss" not in logs:
-            return  # the summary at the end
-        self._run.append_step(
-            {
-                "step": state.global_step,
-                "loss": float(logs["loss"]),
-                "grad_norm": float(logs["grad_norm"]) if "grad_norm" in logs else None,
-                "learning_rate": float(logs["learning_rate"]),
-                "seconds": time.perf_counter() - self._started,
-            }
-        )
 
 
 def answer_rows(task: Task, questions: Iterable[Question], tokenizer: Any) -> Dataset:

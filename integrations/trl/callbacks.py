@@ -1,4 +1,4 @@
-"""What else happens around TRL's training loop: learning rate, checkpoints, the bar."""
+"""Callbacks beside the session's own: learning rate, checkpoints, the bar."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import torch
 from tqdm import tqdm
 from transformers import TrainerCallback
 
-from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl.checkpoints import Checkpoints
-from paretopo.integrations.trl.recording import Evaluations
-from paretopo.integrations.trl.rewards import CallRewards
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
 from paretopo.run.interrupt import Interrupt
+from paretopo.session import Session
 
 
 class LearningRateFactor(TrainerCallback):
@@ -34,25 +32,17 @@ class LearningRateFactor(TrainerCallback):
 
 
 class WholeCheckpoints(TrainerCallback):
-    """Completes each checkpoint of the trainer with our state, and stops after Ctrl-C.
+    """Completes each checkpoint of the trainer with the session's state, and stops after Ctrl-C.
 
     Args:
         checkpoints: Where they are.
-        controller: Its state is kept.
-        rewards: Gives the fewest calls known.
+        session: Its state is kept.
         interrupt: Asked after every step.
     """
 
-    def __init__(
-        self,
-        checkpoints: Checkpoints,
-        controller: ParetoPO,
-        rewards: CallRewards,
-        interrupt: Interrupt,
-    ) -> None:
+    def __init__(self, checkpoints: Checkpoints, session: Session, interrupt: Interrupt) -> None:
         self._checkpoints = checkpoints
-        self._controller = controller
-        self._rewards = rewards
+        self._session = session
         self._interrupt = interrupt
 
     def on_step_end(self, _args: Any, _state: Any, control: Any, **_: Any) -> None:
@@ -66,21 +56,14 @@ class WholeCheckpoints(TrainerCallback):
         if torch.distributed.is_initialized():
             torch.distributed.barrier()  # the other processes write their random states
         if state.is_world_process_zero:
-            self._checkpoints.complete(
-                state.global_step,
-                {
-                    "controller": self._controller.state_dict(),
-                    "rewards": self._rewards.state_dict(),
-                },
-            )
+            self._checkpoints.complete(state.global_step, self._session.state())
 
 
 class Progress(TrainerCallback):
     """The bar: held-out accuracy and calls, stage, size of the archive."""
 
-    def __init__(self, trainer: ParetoGRPOTrainer, evaluations: Evaluations) -> None:
-        self._trainer = trainer
-        self._evaluations = evaluations
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._bar: Any = None
 
     def on_train_begin(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
@@ -106,9 +89,5 @@ class Progress(TrainerCallback):
             self._bar.close()
 
     def _show(self) -> None:
-        row = self._evaluations.latest
-        if self._bar is not None and row is not None:
-            self._bar.set_postfix_str(
-                f"accuracy {row['accuracy']:.2f}, calls {row['calls']:.2f}, "
-                f"stage {self._trainer.controller.stage}, archive {row['archive_size']}"
-            )
+        if self._bar is not None:
+            self._bar.set_postfix_str(self._session.progress()[1])

@@ -1,4 +1,4 @@
-"""A batch that TRL generated: its data rows, responses and tokens, as transcripts."""
+"""A batch that TRL generated: its data rows, responses and tokens, and the text of each rollout."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ from typing import Any
 
 import torch
 
-from paretopo.run.transcripts import (
-    Transcript,
-    answer_text,
-    of_messages,
-    of_tokens,
-    said,
-)
+from paretopo.rollout import format_answer, format_prompt, split_messages, split_tokens
 
 
 @dataclass
 class Generated:
-    """What one process generated.
+    """The rollouts that one process generated.
 
     Attributes:
         inputs: The data rows, one per rollout.
@@ -34,29 +28,38 @@ class Generated:
     mask: torch.Tensor | None = None
     written: torch.Tensor | None = None
 
-    def transcript(self, row: int, tokenizer: Any, most: int) -> Transcript:
-        """What a rollout wrote.
+    def text(self, row: int, tokenizer: Any) -> dict[str, Any]:
+        """The fields ``prompt``, ``answer`` and ``segments`` of a rollout.
 
         Args:
             row: Its number in this process.
             tokenizer: Decodes the responses of text protocols.
-            most: Tokens after which a response was cut off.
         """
-        if self.tokens is None or self.mask is None:
-            raise RuntimeError("TRL has not handed over the tokens of this batch yet")
-        inside = self.mask[row].bool()
-        tokens: list[int] = self.tokens[row][inside].tolist()
-        written = [1] * len(tokens)
+        tokens, mask = self._tokens()
+        inside = mask[row].bool()
+        own: list[int] = tokens[row][inside].tolist()
+        written = [1] * len(own)
         if self.written is not None:
             written = self.written[row][inside].tolist()
         completion, given = self.completions[row], self.inputs[row]
         # Where a text protocol answered a chat, TRL takes all of it for one message of the policy.
         in_messages = not isinstance(completion, str) and (len(completion) > 1 or all(written))
-        return Transcript(
-            prompt=said(given["prompt"]),
-            answer=answer_text(given.get("answer", "")),
-            segments=of_messages(completion)
+        return {
+            "prompt": format_prompt(given["prompt"]),
+            "answer": format_answer(given.get("answer", "")),
+            "segments": split_messages(completion)
             if in_messages
-            else of_tokens(tokens, written, tokenizer.decode, tokenizer.eos_token),
-            truncated=len(tokens) >= most and tokens[-1] != tokenizer.eos_token_id,
-        )
+            else split_tokens(own, written, tokenizer.decode, tokenizer.eos_token),
+        }
+
+    def truncated(self, most: int, end: int) -> torch.Tensor:
+        """(rollouts,) bool: did the response reach ``most`` tokens without the token ``end``?"""
+        tokens, mask = self._tokens()
+        lengths = mask.sum(dim=1)
+        last = tokens.gather(1, (lengths - 1).clamp(min=0)[:, None]).squeeze(1)
+        return (lengths >= most) & (last != end)
+
+    def _tokens(self) -> tuple[torch.Tensor, torch.Tensor]:
+        if self.tokens is None or self.mask is None:
+            raise RuntimeError("TRL has not handed over the tokens of this batch yet")
+        return self.tokens, self.mask

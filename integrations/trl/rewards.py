@@ -1,41 +1,47 @@
-"""The two objectives as TRL reward functions: is the answer right, were the calls few."""
+"""The session's objectives as TRL reward functions: is the answer right, were the calls few."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from accelerate import PartialState
 from accelerate.utils import gather_object
 
-from paretopo.config.sections import RewardsConfig
-from paretopo.rewards.scoring import CallScores, Scored
+from paretopo.rollout import Rollout
+from paretopo.session import Session, with_rewards
 
 Message = dict[str, Any]
 Completion = list[Message] | str
 
 
-class CallRewards(CallScores):
-    """`correct` and `economy` for the same rollouts, with the fewest calls known per prompt.
+class SessionRewards:
+    """`correct` and `economy` for the same rollouts, as a session scores them.
 
-    TRL calls both functions for each batch, in every process with that process's rollouts. The
-    fewest calls of a prompt are those of all its rollouts, so they are gathered first.
+    TRL calls both functions for each batch, `correct` first, in every process with that process's
+    rollouts. The fewest calls of a prompt are those of all its rollouts, so they are gathered
+    before they are scored. A held-out evaluation is scored by `Session.observe` when all of it is
+    there: its `economy` here is 0.
 
     The data set needs the columns row, id, kind, answer and held_out. Completions are messages, or
     texts where a protocol in plain text made them; then `calls` counts the tool executions, and
     `written`, if it is there, is what is graded: observations are not the policy's words.
 
     Args:
-        config: Fall per call, scope and support of the minimum, what held-out minima do.
+        session: Scores the groups.
         is_correct: (response, answer) -> does the response give the answer?
 
     Attributes:
-        scored: The rollouts of the latest batch, those of all processes, in TRL's order.
+        rollouts: Those of the latest batch, of all processes, in TRL's order.
+        rows: For each of them, its row in the data set.
     """
 
-    def __init__(self, config: RewardsConfig, is_correct: Callable[[str, Any], float]) -> None:
-        super().__init__(config)
+    def __init__(self, session: Session, is_correct: Callable[[str, Any], float]) -> None:
+        self._session = session
         self._is_correct = is_correct
-        self.scored: list[Scored] = []
+        self._graded: list[float] = []
+        self.rollouts: list[Rollout] = []
+        self.rows: list[int] = []
 
     def correct(
         self,
@@ -45,37 +51,47 @@ class CallRewards(CallScores):
         **_: Any,
     ) -> list[float]:
         """1.0 where the text or its last message answers rightly, else 0.0; one per completion."""
-        return [
-            float(self._solved(response, right))
+        self._graded = [
+            float(self._grade(response, right))
             for response, right in zip(written or completions, answer, strict=True)
         ]
+        return list(self._graded)
 
     def economy(
         self,
         completions: Sequence[Completion],
-        answer: Sequence[Any],
         row: Sequence[int],
         id: Sequence[str],
         kind: Sequence[str],
         held_out: Sequence[bool],
         calls: Sequence[int] | None = None,
-        written: Sequence[str] | None = None,
         **_: Any,
     ) -> list[float]:
         """`exp(-alpha * |calls - fewest|)`; the rollouts at hand count towards the fewest."""
-        if calls is None:
-            calls = [calls_made(completion) for completion in completions]
+        counts = calls or [count_calls(completion) for completion in completions]
         local = [
-            Scored(at, name, held, of_kind, self._solved(response, right), count)
-            for response, right, at, name, of_kind, held, count in zip(
-                written or completions, answer, row, id, kind, held_out, calls, strict=True
+            Rollout(name, right, count, kind=of_kind, held_out=held)
+            for name, right, count, of_kind, held in zip(
+                id, self._graded, counts, kind, held_out, strict=True
             )
         ]
-        self.scored = gather_object(local)
-        self.learn(self.scored)
-        return [self.economy_of(rollout) for rollout in local]
+        self._graded = []  # of this batch alone
+        self.rollouts, self.rows = gather_object(local), gather_object(list(row))
+        if any(held_out):
+            return [0.0] * len(local)
+        size = self._session.config.optimiser.group_size
+        groups = [
+            self.rollouts[first : first + size] for first in range(0, len(self.rollouts), size)
+        ]
+        self.rollouts = [
+            rollout
+            for group, scored in zip(groups, self._session.score(groups), strict=True)
+            for rollout in with_rewards(group, scored.rewards)
+        ]
+        start = PartialState().process_index * len(local)
+        return [rollout.rewards[1] for rollout in self.rollouts[start : start + len(local)]]
 
-    def _solved(self, response: Completion, answer: Any) -> bool:
+    def _grade(self, response: Completion, answer: Any) -> bool:
         """A response that ends in a tool call or its result gave no answer."""
         if isinstance(response, str):
             return bool(self._is_correct(response, answer))
@@ -84,13 +100,13 @@ class CallRewards(CallScores):
         return bool(self._is_correct(response[-1]["content"], answer))
 
 
-def calls_made(messages: Completion) -> int:
+def count_calls(messages: Completion) -> int:
     """Tool executions in a response; each leaves one message of role "tool".
 
     Raises:
         ValueError: The response is a text, which does not tell.
 
-    >>> calls_made([{"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}])
+    >>> count_calls([{"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}])
     1
     """
     if isinstance(messages, str):

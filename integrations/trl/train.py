@@ -13,9 +13,8 @@ from transformers.utils import logging as transformers_logging
 
 from paretopo.config.keys import ConfigError
 from paretopo.config.run import RunConfig
-from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.huggingface.warmup import traces_of, warm_up
-from paretopo.integrations.trl.answers import AnswerSteps, AnswerTrainer, answer_rows
+from paretopo.integrations.trl.answers import AnswerTrainer, answer_rows
 from paretopo.integrations.trl.arguments import answer_arguments, rollout_arguments
 from paretopo.integrations.trl.callbacks import (
     LearningRateFactor,
@@ -25,17 +24,15 @@ from paretopo.integrations.trl.callbacks import (
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.policy import load_policy
 from paretopo.integrations.trl.questions import rows_of
-from paretopo.integrations.trl.recording import Evaluations, Steps
-from paretopo.integrations.trl.rewards import CallRewards
+from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.integrations.trl.rollouts import ProtocolRollouts
-from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.integrations.trl.session import SessionCallback, SessionGRPOTrainer
 from paretopo.run.interrupt import Interrupt
 from paretopo.run.records import RunFolder
+from paretopo.session import Session
 from paretopo.tasks.choice import search_served, task_of
 from paretopo.tasks.environment import Environment, environment_of
 from paretopo.tasks.task import Task
-
-_NO_STEP = -1  # every record is after it
 
 
 def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
@@ -83,33 +80,29 @@ def _train(
     checkpoints = Checkpoints(run.checkpoints)
     checkpoints.remove_unfinished()
     done = checkpoints.latest() if resume else None
-    if resume:
-        run.truncate_after(_NO_STEP if done is None else done)
-        run.resumed(done or 0)
 
     with Interrupt() as interrupt:
         if done is None and config.warmup.steps > 0:
             _warm_up(config, task, model, tokenizer, run.checkpoints / "warmup.pt", interrupt)
-        rewards = CallRewards(config.rewards, environment.grade)
-        controller = ParetoPO(
-            config.paretopo,
+        session = Session(
+            run,
+            prompts=len(task.training),
             steps_per_epoch=math.ceil(len(task.training) / config.optimiser.prompts_per_step),
-            steps=config.optimiser.steps,
+            warmed_up=config.warmup.steps > 0,
         )
-        if done is not None:
-            state = checkpoints.state(done)
-            controller.load_state_dict(state["controller"])
-            rewards.load_state_dict(state["rewards"])
+        if resume:
+            session.restore(None if done is None else checkpoints.state(done))
         if config.optimiser.kl > 0:
             _keep_as_reference(model, tokenizer, run.checkpoints / "reference", done is None)
         trainer = _trainer(
-            config, task, environment, model, tokenizer, controller, rewards, run, device, done
+            session, task, environment, model, tokenizer, device, evaluate_first=done is None
         )
-        trainer.add_callback(WholeCheckpoints(checkpoints, controller, rewards, interrupt))
+        trainer.add_callback(WholeCheckpoints(checkpoints, session, interrupt))
         trainer.train(resume_from_checkpoint=None if done is None else str(checkpoints.path(done)))
         if interrupt.came and trainer.state.global_step < config.optimiser.steps:
             raise KeyboardInterrupt
     trainer.save_model(str(run.model))
+    session.finish()
 
 
 def _warm_up(
@@ -127,56 +120,48 @@ def _warm_up(
 
 
 def _trainer(
-    config: RunConfig,
+    session: Session,
     task: Task,
     environment: Environment,
     model: Any,
     tokenizer: Any,
-    controller: ParetoPO,
-    rewards: CallRewards,
-    run: RunFolder,
     device: str,
-    done: int | None,
-) -> ParetoGRPOTrainer | AnswerTrainer:
+    *,
+    evaluate_first: bool,
+) -> SessionGRPOTrainer | AnswerTrainer:
     """With all its callbacks but the one for checkpoints."""
+    config, run = session.config, session.run
     asked = list(task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step))
-    sampler = ParetoGRPOTrainer(
+    sampler = SessionGRPOTrainer(
         model=model,
-        args=rollout_arguments(config, run, device, evaluate_first=done is None),
-        reward_funcs=[rewards.correct, rewards.economy],
+        args=rollout_arguments(config, run, device, evaluate_first=evaluate_first),
         train_dataset=rows_of(task, asked, tokenizer, held_out=False),
         eval_dataset=rows_of(task, task.held_out, tokenizer, held_out=True),
         processing_class=tokenizer,
         tools=list(task.functions) or None,
         rollout_func=_rollouts(environment),
-        controller=controller,
+        session=session,
+        rewards=SessionRewards(session, environment.grade),
         evaluation_temperature=config.evaluation.temperature,
     )
     sampler.remove_callback(PrinterCallback)
-    first_phase = "warmup" if config.warmup.steps > 0 else "pretrained"
-    evaluations = Evaluations(sampler, rewards, run, config.evaluation.every, first_phase)
-    progress = Progress(sampler, evaluations)
+    recorded = SessionCallback(sampler, [question.id for question in task.held_out])
+    progress = Progress(session)
     if config.optimiser.learn_from == "rewards":
-        for callback in (
-            LearningRateFactor(sampler),
-            Steps(sampler, rewards, run),
-            evaluations,
-            progress,
-        ):
+        for callback in (LearningRateFactor(sampler), recorded, progress):
             sampler.add_callback(callback)
         return sampler
     trainer = AnswerTrainer(
         model=model,
-        args=answer_arguments(config, run, device, evaluate_first=done is None),
+        args=answer_arguments(config, run, device, evaluate_first=evaluate_first),
         train_dataset=answer_rows(task, asked, tokenizer),
         processing_class=tokenizer,
         sampler=sampler,
     )
     trainer.remove_callback(PrinterCallback)
-    for callback in (evaluations, progress):  # they collect here what is ordered there
-        sampler.add_callback(callback)
-    for callback in (AnswerSteps(run), evaluations, progress):
-        trainer.add_callback(callback)
+    for callback in (recorded, progress):
+        sampler.add_callback(callback)  # evaluations happen here
+        trainer.add_callback(callback)  # and are ordered here
     return trainer
 
 

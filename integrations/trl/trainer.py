@@ -9,7 +9,7 @@ a change in TRL stops the run with `UnexpectedTRL` instead of training on someth
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,7 +21,6 @@ from trl import GRPOTrainer
 
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl.generated import Generated
-from paretopo.run.transcripts import Transcript
 
 
 class UnexpectedTRL(RuntimeError):
@@ -39,14 +38,16 @@ class ParetoAdvantages:
         rewards: (rollouts of all processes, objectives) float64 of the latest batch.
         response_tokens: (rollouts of all processes,) tokens that the policy wrote, tool results
             not counted.
+        truncated: (rollouts of all processes,) bool, did the response end for want of room?
         advantages: (groups, points) float64 of the latest training batch.
         prompt_names: Column "id" of every rollout of the latest batch, or its prompt.
-        generated: What this process generated in the latest batch.
+        generated: The rollouts of this process in the latest batch.
     """
 
     controller: ParetoPO
     rewards: NDArray[np.float64]
     response_tokens: NDArray[np.int64]
+    truncated: NDArray[np.bool_]
     advantages: NDArray[np.float64]
     prompt_names: list[str]
     generated: Generated
@@ -61,7 +62,7 @@ class ParetoAdvantages:
         )
         self.generated = Generated(list(inputs), list(completions))
         self.prompt_names = gather_object([_name(row) for row in inputs])
-        self.rewards = self._checked(matrix, len(inputs))
+        self.rewards = self._check_rewards(matrix, len(inputs))
         return matrix
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:
@@ -69,34 +70,37 @@ class ParetoAdvantages:
         out = super()._generate_and_score_completions(inputs)  # type: ignore[misc]
         if self.rewards.shape[0] == 0:
             raise UnexpectedTRL("TRL scored completions without calling _calculate_rewards")
-        self.response_tokens = self._written(out)
         self.generated.tokens = out["completion_ids"]
         self.generated.mask = out["completion_mask"]
         self.generated.written = out.get("tool_mask")
+        self.response_tokens = self._count_written(out)
+        self.truncated = self._find_truncated()
         if self.model.training:  # type: ignore[attr-defined]
-            groups = self._grouped(self.num_generations)  # type: ignore[attr-defined]
-            self.advantages = self.controller.advantages(groups)
-            out["advantages"] = self._local(out.get("advantages"), len(inputs))
-            self._relog()
+            groups = self._group_rewards(self.num_generations)  # type: ignore[attr-defined]
+            self.advantages = self.compute_advantages(groups)
+            out["advantages"] = self._local_advantages(out.get("advantages"), len(inputs))
+            self._replace_logged()
         return out
 
-    def transcripts(self, rows: Sequence[int]) -> list[Transcript]:
-        """What these rollouts of the latest batch wrote, those of all processes counted.
+    def compute_advantages(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(groups, points) advantages of (groups, points, objectives) rewards of all processes."""
+        return self.controller.step(rewards).advantages
 
-        To be called in every process.
+    def texts(self, rows: Iterable[int]) -> dict[int, dict[str, Any]]:
+        """Prompt, answer and segments of these rollouts of the latest batch of all processes.
+
+        To be called in every process, with the same rows.
         """
         local = len(self.generated.inputs)
         start = self.accelerator.process_index * local  # type: ignore[attr-defined]
-        most = self.max_completion_length  # type: ignore[attr-defined]
         own = {
-            row: self.generated.transcript(row - start, self.processing_class, most)  # type: ignore[attr-defined]
+            row: self.generated.text(row - start, self.processing_class)  # type: ignore[attr-defined]
             for row in rows
-            if 0 <= row - start < local
+            if start <= row < start + local
         }
-        known = {row: one for part in gather_object([own]) for row, one in part.items()}
-        return [known[row] for row in rows]
+        return {row: text for part in gather_object([own]) for row, text in part.items()}
 
-    def _checked(self, matrix: Any, local_rows: int) -> NDArray[np.float64]:
+    def _check_rewards(self, matrix: Any, local_rows: int) -> NDArray[np.float64]:
         """The gathered rewards as float64; refuses other shapes, and NaN by name."""
         names = self.reward_func_names  # type: ignore[attr-defined]
         if len(names) != self.controller.objectives:
@@ -126,7 +130,7 @@ class ParetoAdvantages:
             )
         return rewards
 
-    def _grouped(self, points: int) -> NDArray[np.float64]:
+    def _group_rewards(self, points: int) -> NDArray[np.float64]:
         """(groups, points, objectives); refuses a batch whose groups are not contiguous."""
         rows = len(self.rewards)
         if rows % points:
@@ -140,7 +144,7 @@ class ParetoAdvantages:
                 )
         return self.rewards.reshape(rows // points, points, -1)
 
-    def _local(self, theirs: Any, local_rows: int) -> torch.Tensor:
+    def _local_advantages(self, theirs: Any, local_rows: int) -> torch.Tensor:
         """This process's slice of the advantages, like TRL's own in dtype and device."""
         if not isinstance(theirs, torch.Tensor) or tuple(theirs.shape) != (local_rows,):
             seen = tuple(theirs.shape) if isinstance(theirs, torch.Tensor) else type(theirs)
@@ -149,7 +153,7 @@ class ParetoAdvantages:
         ours = self.advantages.reshape(-1)[start : start + local_rows]
         return torch.as_tensor(ours).to(theirs)
 
-    def _written(self, out: Any) -> NDArray[np.int64]:
+    def _count_written(self, out: Any) -> NDArray[np.int64]:
         mask = out["completion_mask"]
         if out.get("tool_mask") is not None:
             mask = mask * out["tool_mask"]
@@ -157,7 +161,14 @@ class ParetoAdvantages:
         tokens: NDArray[np.int64] = gathered.cpu().numpy()
         return tokens
 
-    def _relog(self) -> None:
+    def _find_truncated(self) -> NDArray[np.bool_]:
+        most = self.max_completion_length  # type: ignore[attr-defined]
+        end = self.processing_class.eos_token_id  # type: ignore[attr-defined]
+        gathered = self.accelerator.gather(self.generated.truncated(most, end))  # type: ignore[attr-defined]
+        truncated: NDArray[np.bool_] = gathered.cpu().numpy()
+        return truncated
+
+    def _replace_logged(self) -> None:
         """Put the trained advantages where TRL logged its own for the same rollouts."""
         log = self._logs["advantages"]  # type: ignore[attr-defined]
         flat = self.advantages.reshape(-1).tolist()
@@ -237,7 +248,7 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
 
 
 def _name(row: Any) -> str:
-    """What errors call a prompt: its column "id", or the end of its text."""
+    """The prompt's name in errors: its column "id", or the end of its text."""
     if "id" in row:
         return str(row["id"])
     return str(row["prompt"])[-200:]

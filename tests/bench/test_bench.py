@@ -20,7 +20,7 @@ from bench.promises import markdown, promises
 from bench.runner import Plan, Process, Runner
 from bench.timing import Effort, Work
 from bench.workloads import SHAPES, points_of
-from paretopo_core import cli, reference
+from paretopo import cli, reference
 
 pytest.importorskip("moocore", reason="the judge of large sets")
 

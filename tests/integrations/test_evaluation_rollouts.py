@@ -25,7 +25,7 @@ from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
     make_tokenizer,
 )
 from paretopo.protocols.single import SingleTurn  # noqa: E402
-from paretopo.run.trajectories import Segment  # noqa: E402
+from paretopo.rollout import Segment  # noqa: E402
 from paretopo.tasks.math import torl_prompt  # noqa: E402
 from paretopo.tasks.multihop import search_r1_prompt  # noqa: E402
 from paretopo.tools.python_interpreter import ProgramResult  # noqa: E402

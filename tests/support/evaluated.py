@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from paretopo.evaluation.folder import EvaluationFolder, identity_of
 from paretopo.evaluation.settings import EvaluationSettings
-from paretopo.run.trajectories import Group, Rollout, Segment
+from paretopo.rollout import Rollout, Segment
+from paretopo.run.trajectories import Group
 
 
 def answer_all(path, name, data, *, status="finished", **settings):
@@ -19,11 +20,20 @@ def answer_all(path, name, data, *, status="finished", **settings):
     for datasource, answers in data.items():
         for question, samples in answers.items():
             rollouts = tuple(
-                Rollout((Segment("model", "so"),), solved=solved, calls=calls)
+                Rollout(
+                    question,
+                    float(solved),
+                    calls,
+                    kind=datasource,
+                    held_out=True,
+                    tokens=100,
+                    prompt="?",
+                    answer="!",
+                    segments=(Segment("model", "so"),),
+                )
                 for solved, calls in samples
             )
-            group = Group(question, "?", "!", rollouts, held_out=True, kind=datasource)
-            folder.append(group, [100] * len(samples))
+            folder.append(Group(rollouts))
     folder.finish(status)
     return folder
 

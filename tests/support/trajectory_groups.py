@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from paretopo.run.trajectories import Group, Rollout, Segment
+from dataclasses import replace
+
+from paretopo.rollout import Rollout, Segment
+from paretopo.run.trajectories import Group
 
 # What would run, load, close or fake something, were it taken for markup, script or commands.
 HOSTILE = (
@@ -18,13 +21,20 @@ HOSTILE = (
 def rollout(*segments: tuple[str, str], solved=True, calls=0, economy=1.0, **more) -> Rollout:
     rewards = (float(solved), economy)
     return Rollout(
-        tuple(Segment(kind, text) for kind, text in segments),
-        solved=solved,
-        calls=calls,
+        "q",
+        float(solved),
+        calls,
+        segments=tuple(Segment(kind, text) for kind, text in segments),
         rewards=rewards,
         gated=rewards if solved else (0.0, 0.0),
         **more,
     )
+
+
+def put(prompt_id: str, prompt: str, answer: str, *rollouts: Rollout, kind="", held_out=False):
+    """The rollouts as those of one prompt."""
+    shared = {"prompt_id": prompt_id, "prompt": prompt, "answer": answer, "kind": kind}
+    return tuple(replace(one, held_out=held_out, **shared) for one in rollouts)
 
 
 def trained(step: int = 3, name: str = "47*38") -> Group:
@@ -37,22 +47,16 @@ def trained(step: int = 3, name: str = "47*38") -> Group:
     guess = rollout(
         ("model", "1700"), solved=False, economy=0.4, rank=2, advantage=-0.75, truncated=True
     )
-    return Group(
-        name, "What is 47*38?", "1786", (guess, twice, once), step=step, stage=2, kind="one"
-    )
+    rollouts = put(name, "What is 47*38?", "1786", guess, twice, once, kind="one")
+    return Group(rollouts, step=step, stage=2)
 
 
 def asked_again(step: int, *, solved: bool) -> Group:
     """A held-out question, at one of several evaluations."""
+    answer = rollout(("model", "7" if solved else "12"), solved=solved)
+    question = "How many days are in a week?"
     return Group(
-        "fact-1",
-        "How many days are in a week?",
-        "7",
-        (rollout(("model", "7" if solved else "12"), solved=solved),),
-        step=step,
-        stage=1,
-        held_out=True,
-        kind="fact",
+        put("fact-1", question, "7", answer, kind="fact", held_out=True), step=step, stage=1
     )
 
 
@@ -60,13 +64,10 @@ def hostile(step: int = 9) -> Group:
     """Every field full of them."""
     all_of_it = "\n".join(HOSTILE)
     segments = [(kind, text) for text in HOSTILE for kind in ("model", "call", "tool")]
+    rollouts = rollout(*segments, rank=0, advantage=0.0), rollout(rank=0, advantage=0.0)
     return Group(
-        all_of_it,
-        all_of_it,
-        all_of_it,
-        (rollout(*segments, rank=0, advantage=0.0), rollout(rank=0, advantage=0.0)),
+        put(all_of_it, all_of_it, all_of_it, *rollouts, kind=HOSTILE[0]),
         step=step,
         stage=1,
-        kind=HOSTILE[0],
         objectives=(HOSTILE[0], HOSTILE[2]),
     )

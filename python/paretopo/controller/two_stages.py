@@ -10,6 +10,7 @@ Source: arXiv 2606.16111, Algorithm 1, equations 2 to 6.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,17 +23,45 @@ from paretopo.controller.exploration import k_at
 from paretopo.controller.filtering import gated, informative
 from paretopo.controller.gain import HypervolumeGain, Signal
 
-__all__ = ["ParetoPO", "Signal"]
+__all__ = ["ParetoPO", "Signal", "Step"]
 
 _STATE_FORMAT = 2
 _FOR_EVER = 2**63 - 1  # steps
 
 
-class ParetoPO:
-    """The brain of a run.
+@dataclass(frozen=True)
+class Step:
+    """The rollouts of one training step, gated and ranked once.
 
-    One step is: ``advantages`` with the rollouts of the step, the framework's update, then, when
-    an evaluation is due, ``observe`` with its outcome. Call ``observe`` once before the first
+    Attributes:
+        advantages: (groups, points) float64, 0 for groups that ``group_filter`` refuses and for
+            masked rollouts.
+        gated: (groups, points, objectives) float64, the reward vectors behind the gate.
+        ranks: (groups, points) int32, Pareto rank of each gated vector in its group, 0 is best;
+            -1 for masked rollouts.
+        informative: (groups,) bool, do the rollouts differ in what ``group_filter`` looks at?
+        stage: 1 or 2.
+        multiplier: ``r_pareto`` as the step found it.
+    """
+
+    advantages: NDArray[np.float64]
+    gated: NDArray[np.float64]
+    ranks: NDArray[np.int32]
+    informative: NDArray[np.bool_]
+    stage: int
+    multiplier: float
+
+    @property
+    def rank_histogram(self) -> list[int]:
+        """Number of rollouts of rank 0, 1, 2, ..."""
+        return [int(count) for count in np.bincount(self.ranks[self.ranks >= 0])]
+
+
+class ParetoPO:
+    """The controller of a run.
+
+    One step is: ``step`` with the reward vectors of its rollouts, the framework's update, then,
+    when an evaluation is due, ``observe`` with its outcome. Call ``observe`` once before the first
     step, with the outcome of the policy as it starts: it never moves the multiplier.
 
     Args:
@@ -50,11 +79,11 @@ class ParetoPO:
     >>> controller = ParetoPO(ParetoPOConfig(stage1_steps=1, stage2_estimator="pareto"))
     >>> first = controller.observe([0.4, 0.3])
     >>> rewards = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.0]]])
-    >>> controller.advantages(rewards).round(3)  # stage 1: standardised weighted sums
+    >>> controller.step(rewards).advantages.round(3)  # stage 1: standardised weighted sums
     array([[ 1.046,  0.665, -0.856, -0.856]])
     >>> controller.observe([0.5, 0.4]).multiplier.__round__(3)
     0.56
-    >>> controller.advantages(rewards).round(3)  # stage 2: centred ranks, failures last
+    >>> controller.step(rewards).advantages.round(3)  # stage 2: centred ranks, failures last
     array([[ 1.25,  0.25, -0.75, -0.75]])
     """
 
@@ -84,15 +113,13 @@ class ParetoPO:
             self.stage1_steps = int(steps_per_epoch)
         else:
             self.stage1_steps = int(config.stage1_steps)
-        self._step = 0
+        self._steps_taken = 0
         self._gain = HypervolumeGain(config)
 
     # ---- the training side -------------------------------------------------------------------
 
-    def advantages(
-        self, rewards: ArrayLike, *, mask: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """The advantage of every rollout of one step; counts the step.
+    def step(self, rewards: ArrayLike, *, mask: ArrayLike | None = None) -> Step:
+        """Turn the reward vectors of one step into advantages; counts the step.
 
         Args:
             rewards: (groups, points, objectives), larger is better, finite, not yet gated;
@@ -100,40 +127,23 @@ class ParetoPO:
             mask: (groups, points) bool, False where a group of fewer rollouts is padded.
 
         Returns:
-            float64 (groups, points): stage 1 or 2 by the number of calls so far, 0 for groups
-            that ``group_filter`` refuses and for masked rollouts.
+            Advantages of stage 1 or 2, by the number of calls so far, with the gated vectors, the
+            ranks and the informative groups that they come from.
 
         Raises:
             ValueError: wrong shape, NaN or infinite rewards, naming where, or rewards so large
                 that their sums overflow; the step does not count then.
         """
         vectors, inside = self._checked(rewards, mask)
-        seen = self._gated(vectors, inside)
-        stage = self._stage_of(self._step + 1)
-        name = self.config.stage1_estimator if stage == 1 else self.config.stage2_estimator
-        estimator = ESTIMATORS[name]
-        scale = self._gain.multiplier if stage == 1 else 1.0
-        entering = seen * scale if self.config.multiplier_on == "reward" else seen
-        try:
-            with np.errstate(over="raise"):
-                values = estimator(
-                    entering,
-                    self._weights,
-                    mask=inside,
-                    **self._switches(estimator),
-                )
-        except FloatingPointError:
-            raise ValueError(
-                f"rewards are too large for the estimator {name!r}: its sums overflow at rewards "
-                f"of {np.abs(vectors).max():g}; give them in larger units"
-            ) from None
-        if self.config.multiplier_on == "advantage":
-            values = values * scale
-        keep = informative(seen, inside, self.config.group_filter)[:, None]
-        if inside is not None:
-            keep = keep & inside
-        self._step += 1
-        return np.where(keep, values, 0.0)
+        gated = self._gated(vectors, inside)
+        keep = informative(gated, inside, self.config.group_filter)
+        stage = self._stage_of(self._steps_taken + 1)
+        multiplier = self._gain.multiplier
+        values = self._estimate(gated, inside, stage, multiplier if stage == 1 else 1.0)
+        kept = keep[:, None] if inside is None else keep[:, None] & inside
+        ranks = np.asarray(paretopo_core.pareto_rank(gated, mask=inside))
+        self._steps_taken += 1
+        return Step(np.where(kept, values, 0.0), gated, ranks, keep, stage, multiplier)
 
     def gate(self, rewards: ArrayLike) -> NDArray[np.float64]:
         """The rewards with the economy of failed rollouts set to ``gate_floor``; pure.
@@ -159,15 +169,9 @@ class ParetoPO:
     def informative(
         self, rewards: ArrayLike, *, mask: ArrayLike | None = None
     ) -> NDArray[np.bool_]:
-        """Which groups teach something, by ``group_filter``; rewards as for ``advantages``."""
+        """(groups,) bool: which groups ``group_filter`` keeps; rewards as for :meth:`step`."""
         vectors, inside = self._checked(rewards, mask)
         return informative(self._gated(vectors, inside), inside, self.config.group_filter)
-
-    def rank_histogram(self, rewards: ArrayLike, *, mask: ArrayLike | None = None) -> list[int]:
-        """How many rollouts of a step have Pareto rank 0, 1, 2, ... after the gate."""
-        vectors, inside = self._checked(rewards, mask)
-        ranks = np.asarray(paretopo_core.pareto_rank(self._gated(vectors, inside), mask=inside))
-        return [int(count) for count in np.bincount(ranks[ranks >= 0])]
 
     # ---- the evaluation side -----------------------------------------------------------------
 
@@ -191,14 +195,14 @@ class ParetoPO:
     # ---- where it stands ---------------------------------------------------------------------
 
     @property
-    def step(self) -> int:
-        """Rollout batches turned into advantages so far."""
-        return self._step
+    def steps_taken(self) -> int:
+        """Steps whose advantages were given."""
+        return self._steps_taken
 
     @property
     def stage(self) -> int:
         """1 or 2: the stage of the latest step, before the first step that of the first."""
-        return self._stage_of(max(self._step, 1))
+        return self._stage_of(max(self._steps_taken, 1))
 
     @property
     def multiplier(self) -> float:
@@ -213,13 +217,13 @@ class ParetoPO:
         end = self._steps or 1
         if config.stage2_estimator not in HYPERVOLUMES:
             end = min(end, self.stage1_steps)
-        done = (self._step - begin) / max(end - begin, 1)
+        done = (self._steps_taken - begin) / max(end - begin, 1)
         gains = {"smoothed_gain": gain.smoothed, "highest_gain": gain.highest}
         return k_at(config.k, done=max(done, 0.0), **gains)
 
     @property
     def learning_rate_factor(self) -> float:
-        """Factor on the learning rate of the latest step: read it after ``advantages``."""
+        """Factor on the learning rate of the latest step: read it after ``step``."""
         scales = self.config.multiplier_on == "learning_rate" and self.stage == 1
         return self._gain.multiplier if scales else 1.0
 
@@ -230,7 +234,7 @@ class ParetoPO:
 
     def finish_stage1(self) -> None:
         """Every prompt was seen, in fewer steps than foreseen: the next step belongs to stage 2."""
-        self.stage1_steps = min(self.stage1_steps, self._step)
+        self.stage1_steps = min(self.stage1_steps, self._steps_taken)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that changes during a run, JSON-able."""
@@ -238,7 +242,7 @@ class ParetoPO:
             "format": _STATE_FORMAT,
             "objectives": self.objectives,
             "stage1_steps": self.stage1_steps,
-            "step": self._step,
+            "step": self._steps_taken,
             "gain": self._gain.state_dict(),
         }
 
@@ -261,13 +265,35 @@ class ParetoPO:
                     f"the saved controller has {name} = {state.get(name)!r}, this one {value!r}: "
                     "resume with the configuration of the run"
                 )
-        self._step = int(state["step"])
+        self._steps_taken = int(state["step"])
         self._gain.load_state_dict(state["gain"])
 
     # ---- parts -------------------------------------------------------------------------------
 
     def _stage_of(self, step: int) -> int:
         return 1 if step <= self.stage1_steps else 2
+
+    def _estimate(
+        self,
+        gated: NDArray[np.float64],
+        inside: NDArray[np.bool_] | None,
+        stage: int,
+        scale: float,
+    ) -> NDArray[np.float64]:
+        name = self.config.stage1_estimator if stage == 1 else self.config.stage2_estimator
+        estimator = ESTIMATORS[name]
+        rewards = gated * scale if self.config.multiplier_on == "reward" else gated
+        try:
+            with np.errstate(over="raise"):
+                values: NDArray[np.float64] = estimator(
+                    rewards, self._weights, mask=inside, **self._switches(estimator)
+                )
+        except FloatingPointError:
+            raise ValueError(
+                f"rewards are too large for the estimator {name!r}: its sums overflow at rewards "
+                f"of {np.abs(gated).max():g}; give them in larger units"
+            ) from None
+        return values * scale if self.config.multiplier_on == "advantage" else values
 
     def _switches(self, estimator: Estimator) -> dict[str, Any]:
         switches = {name: getattr(self.config, name) for name in estimator.switches}

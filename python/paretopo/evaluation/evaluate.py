@@ -14,7 +14,8 @@ from paretopo.evaluation.asking import Asked, Tools, ask
 from paretopo.evaluation.folder import EvaluationFolder
 from paretopo.evaluation.grading import Grader
 from paretopo.evaluation.settings import EvaluationSettings
-from paretopo.run.trajectories import Group, Rollout, Segment, shortened
+from paretopo.rollout import Rollout, Segment, format_answer
+from paretopo.run.trajectories import Group, shortened
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,10 @@ def evaluate(
         for start in range(0, len(left), at_once):
             if stopped():
                 return False
-            for group, tokens in _answer(
+            for group in _answer(
                 left[start : start + at_once], settings, play, tools, grader, batch
             ):
-                folder.append(group, tokens)
+                folder.append(group)
                 solved += sum(one.solved for one in group.rollouts)
                 calls += sum(one.calls for one in group.rollouts)
                 responses += len(group.rollouts)
@@ -112,8 +113,8 @@ def _answer(
     tools: Tools,
     grader: Grader,
     batch: int,
-) -> list[tuple[Group, list[int]]]:
-    """The graded responses to some questions, with the tokens of each."""
+) -> list[Group]:
+    """The graded responses to some questions."""
     wanted = [(row, sample) for row in rows for sample in range(settings.samples)]
     seeds = [_seed(settings.seed, row, sample) for row, sample in wanted]
     asked = ask([row for row, _ in wanted], seeds, settings, tools)
@@ -125,19 +126,21 @@ def _answer(
     for number, row in enumerate(rows):
         own = slice(number * settings.samples, (number + 1) * settings.samples)
         rollouts = tuple(
-            Rollout(one.segments, solved=right, calls=one.calls, truncated=one.truncated)
+            Rollout(
+                prompt_id=row.id,
+                correct=float(right),
+                calls=one.calls,
+                kind=row.datasource,
+                held_out=True,
+                tokens=one.tokens,
+                truncated=one.truncated,
+                prompt=one.prompt,
+                answer=format_answer(row.answers),
+                segments=one.segments,
+            )
             for one, right in zip(played[own], solved[own], strict=True)
         )
-        group = Group(
-            id=row.id,
-            prompt=played[own.start].prompt,
-            answer=" | ".join(row.answers),
-            rollouts=rollouts,
-            held_out=True,
-            kind=row.datasource,
-            objectives=(),
-        )
-        answers.append((shortened(group, _MOST_CHARACTERS), [one.tokens for one in played[own]]))
+        answers.append(shortened(Group(rollouts, objectives=()), _MOST_CHARACTERS))
     return answers
 
 

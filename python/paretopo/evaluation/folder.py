@@ -27,7 +27,7 @@ from paretopo.evaluation.settings import EvaluationSettings, digest
 from paretopo.run import jsonl
 from paretopo.run.folder import Folder, now, replace_text
 from paretopo.run.surroundings import git_commit, machine, versions
-from paretopo.run.trajectories import Group
+from paretopo.run.trajectories import Group, append_group
 
 TRAJECTORIES = "trajectories.jsonl"
 
@@ -130,15 +130,9 @@ class EvaluationFolder(Folder):
         """The settings, as `EvaluationSettings.row` has them."""
         return dict(self.manifest["evaluation"]["settings"])
 
-    def append(self, group: Group, tokens: Sequence[int]) -> None:
-        """Keep the responses to one question, whole.
-
-        Args:
-            group: The question and its rollouts.
-            tokens: How many the model wrote in each.
-        """
-        row = group.row() | {"response_tokens": list(tokens)}
-        jsonl.append(self.path / TRAJECTORIES, row)
+    def append(self, group: Group) -> None:
+        """Keep the rollouts of one question, whole."""
+        append_group(self.path / TRAJECTORIES, group)
 
     def answered(self) -> Iterator[Answered]:
         """The questions that were answered so far, in that order.
@@ -152,9 +146,9 @@ class EvaluationFolder(Folder):
                 yield Answered(
                     str(row["id"]),
                     str(row["kind"]),
-                    tuple(bool(one["solved"]) for one in rollouts),
+                    tuple(float(one["correct"]) > 0.0 for one in rollouts),
                     tuple(int(one["calls"]) for one in rollouts),
-                    tuple(int(count) for count in row["response_tokens"]),
+                    tuple(int(one["tokens"]) for one in rollouts),
                     tuple(bool(one["truncated"]) for one in rollouts),
                 )
             except (KeyError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""What rollouts did, and what that is worth by the fewest calls known for their prompts.
+"""The economy of rollouts, by the fewest calls known for their prompts.
 
 Training and held-out rollouts have minima of their own: what is learnt from one side never moves
 the rewards of the other.
@@ -6,8 +6,8 @@ the rewards of the other.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,44 +17,24 @@ from numpy.typing import NDArray
 from paretopo.config.sections import RewardsConfig
 from paretopo.rewards.held_out import Economy, HeldOut
 from paretopo.rewards.tool_calls import CallMinimum, otc_economy, tool_economy
-
-
-@dataclass(frozen=True)
-class Scored:
-    """One scored rollout.
-
-    Attributes:
-        row: Its row in the data set.
-        id: Its prompt; several rows can hold the same prompt.
-        held_out: Is it from the held-out data set?
-        kind: The kind of question.
-        solved: Was the answer right?
-        calls: Tool executions.
-    """
-
-    row: int
-    id: str
-    held_out: bool
-    kind: str
-    solved: bool
-    calls: int
+from paretopo.rollout import Rollout
 
 
 def economy_by(config: RewardsConfig) -> Economy:
-    """What the calls of rollouts of one prompt are worth, ``f(calls, n_opt)``."""
+    """The economy of calls of rollouts of one prompt, ``f(calls, n_opt)``."""
     if config.economy == "otc":
         return partial(otc_economy, max_calls=config.max_calls)
     return partial(tool_economy, alpha=config.alpha)
 
 
 class CallScores:
-    """The economy of rollouts, and what every held-out evaluation is worth.
+    """The economy of rollouts, and of every held-out evaluation so far.
 
     Args:
         config: Fall per call, scope and support of the minimum, what held-out minima do.
 
     >>> scores = CallScores(RewardsConfig())
-    >>> rollouts = [Scored(0, "q", False, "one", True, calls) for calls in (1, 2)]
+    >>> rollouts = [Rollout("q", correct=1.0, calls=calls) for calls in (1, 2)]
     >>> scores.learn(rollouts)
     >>> [round(scores.economy_of(one), 4) for one in rollouts]
     [1.0, 0.4966]
@@ -72,41 +52,41 @@ class CallScores:
         self._held_out = HeldOut(economy=self._economy, min_support=support)
         self._frozen = False
 
-    def learn(self, rollouts: Sequence[Scored]) -> None:
+    def learn(self, rollouts: Sequence[Rollout]) -> None:
         """Take the fewest calls of these rollouts in, all rollouts of a prompt at once."""
-        by_prompt: dict[tuple[bool, str], list[Scored]] = {}
+        by_prompt: dict[tuple[bool, str], list[Rollout]] = {}
         for rollout in rollouts:
-            by_prompt.setdefault((rollout.held_out, rollout.id), []).append(rollout)
+            by_prompt.setdefault((rollout.held_out, rollout.prompt_id), []).append(rollout)
         for (held_out, name), group in by_prompt.items():
             if not (held_out and self._frozen):
                 self._minima[held_out].update(
                     name, [one.calls for one in group], [one.solved for one in group]
                 )
 
-    def economy_of(self, rollout: Scored) -> float:
-        """What its calls are worth, 0 where nobody solved the prompt."""
-        fewest = self._minima[rollout.held_out].n_opt(rollout.id)
+    def economy_of(self, rollout: Rollout) -> float:
+        """The economy of its calls, 0 where nobody solved the prompt."""
+        fewest = self._minima[rollout.held_out].n_opt(rollout.prompt_id)
         return float(self._economy(np.array([rollout.calls]), fewest)[0])
 
-    def evaluated(
-        self, rollouts: Sequence[Scored], vectors: NDArray[np.float64]
+    def rescore(
+        self, rollouts: Sequence[Rollout], vectors: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Take a whole evaluation in, and score it as `evaluation_n_opt` says.
 
         Args:
-            rollouts: One per held-out row.
-            vectors: (rows, 2) as they were scored when they came.
+            rollouts: One for each held-out question, in the same order of prompts every time.
+            vectors: (rollouts, 2) as they were scored when they came.
 
         Returns:
-            The vectors to go by, (rows, 2); with "recompute", where this evaluation changed the
-            score of earlier ones, also all of theirs, (evaluations, rows, 2), else None.
+            The vectors to go by, (rollouts, 2); with "recompute", where this evaluation changed
+            the score of earlier ones, also all of theirs, (evaluations, rollouts, 2), else None.
         """
         self._frozen = self._config.evaluation_n_opt == "frozen"
         if self._config.evaluation_n_opt != "recompute":
             return vectors, None
         before = self._held_out.vectors()
         self._held_out.add(
-            [f"{one.row}: {one.id}" for one in rollouts],  # several rows can ask one fact
+            _question_names(rollouts),
             [one.calls for one in rollouts],
             [one.solved for one in rollouts],
         )
@@ -129,3 +109,13 @@ class CallScores:
         self._minima[True].load_state_dict(state["held_out"])
         self._held_out.load_state_dict(state["evaluations"])
         self._frozen = bool(state["frozen"])
+
+
+def _question_names(rollouts: Sequence[Rollout]) -> list[str]:
+    """One name for each rollout: several questions of a data set can share a prompt."""
+    seen = Counter[str]()
+    names = []
+    for rollout in rollouts:
+        names.append(f"{seen[rollout.prompt_id]}: {rollout.prompt_id}")
+        seen[rollout.prompt_id] += 1
+    return names

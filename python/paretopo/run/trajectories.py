@@ -1,4 +1,4 @@
-"""What a policy wrote, piece by piece, with what it was worth: the lines of `trajectories.jsonl`.
+"""The lines of `trajectories.jsonl`: rollouts piece by piece, with their rewards.
 
 A line is a *group*, the rollouts of one prompt. A training group has the rollouts of its step, with
 Pareto ranks and advantages; a held-out question usually has one.
@@ -11,114 +11,106 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from paretopo.config.keys import ConfigError
+from paretopo.rollout import Rollout, Segment, SegmentKind
 from paretopo.run import jsonl
-
-Kind = Literal["model", "call", "tool"]
 
 _MOST_CHARACTERS = 20_000
 
 
 @dataclass(frozen=True)
-class Segment:
-    """A piece of a rollout.
-
-    Attributes:
-        kind: "model" for what the policy wrote, "call" for that part of it which calls a tool,
-            "tool" for what the tool answered.
-        text: The piece.
-    """
-
-    kind: Kind
-    text: str
-
-
-@dataclass(frozen=True)
-class Rollout:
-    """One response and what it was worth.
-
-    Attributes:
-        segments: Its pieces in order.
-        solved: Was the answer right?
-        calls: Tool executions.
-        truncated: Did it end for want of room?
-        rewards: One number for each of the group's objectives, () where nothing was scored.
-        gated: The same behind the gate.
-        rank: Pareto rank in its group, 0 is best; None where nothing was ranked.
-        advantage: What the update got; None outside of training.
-    """
-
-    segments: tuple[Segment, ...]
-    solved: bool
-    calls: int
-    truncated: bool = False
-    rewards: tuple[float, ...] = ()
-    gated: tuple[float, ...] = ()
-    rank: int | None = None
-    advantage: float | None = None
-
-
-@dataclass(frozen=True)
 class Group:
-    """The rollouts of one prompt.
+    """The rollouts of one prompt, at least one.
 
     Attributes:
-        id: What the prompt is called.
-        prompt: What the policy read.
-        answer: The right answer.
         rollouts: In the order in which they were sampled.
         step: Training step, 0 before the first.
         stage: 1 or 2; 0 outside of training.
-        held_out: Is it a held-out question?
-        kind: Kind of question, or its data set; "" for none.
         objectives: Names of the rewards.
 
     >>> wrote = (Segment("call", "<search> Nile </search>"), Segment("tool", "a river"))
-    >>> group = Group("q1", "How long is it?", "6650", (Rollout(wrote, solved=False, calls=1),))
-    >>> Group.of_row(group.row()) == group
-    True
+    >>> group = Group((Rollout("q1", 0.0, 1, prompt="How long is it?", segments=wrote),), step=3)
+    >>> group.id, Group.from_row(group.to_row()) == group
+    ('q1', True)
     """
 
-    id: str
-    prompt: str
-    answer: str
     rollouts: tuple[Rollout, ...]
     step: int = 0
     stage: int = 0
-    held_out: bool = False
-    kind: str = ""
     objectives: tuple[str, ...] = ("correct", "economy")
 
-    def row(self) -> jsonl.Row:
-        """The group as JSON's own types."""
-        row: jsonl.Row = jsonl.plain(dataclasses.asdict(self))
+    @property
+    def id(self) -> str:
+        """Name of the prompt."""
+        return self.rollouts[0].prompt_id
+
+    @property
+    def prompt(self) -> str:
+        """Text that the policy read."""
+        return self.rollouts[0].prompt
+
+    @property
+    def answer(self) -> str:
+        """The right answer."""
+        return self.rollouts[0].answer
+
+    @property
+    def kind(self) -> str:
+        """Kind of question, or its data set."""
+        return self.rollouts[0].kind
+
+    @property
+    def held_out(self) -> bool:
+        """Is it a held-out question?"""
+        return self.rollouts[0].held_out
+
+    def to_row(self) -> jsonl.Row:
+        """The group as JSON's own types; what its rollouts share stands once."""
+        row: jsonl.Row = jsonl.plain(
+            {
+                "id": self.id,
+                "prompt": self.prompt,
+                "answer": self.answer,
+                "rollouts": [_rollout_row(one) for one in self.rollouts],
+                "step": self.step,
+                "stage": self.stage,
+                "held_out": self.held_out,
+                "kind": self.kind,
+                "objectives": self.objectives,
+            }
+        )
         return row
 
     @classmethod
-    def of_row(cls, row: jsonl.Row) -> Group:
+    def from_row(cls, row: jsonl.Row) -> Group:
         """The group of a row.
 
         Raises:
             ConfigError: a field is missing or of another type; names it.
         """
+        shared = {
+            "prompt_id": _field(row, "id", str),
+            "prompt": _field(row, "prompt", str),
+            "answer": _field(row, "answer", str),
+            "held_out": _field(row, "held_out", bool),
+            "kind": _field(row, "kind", str),
+        }
+        rollouts = tuple(_rollout(one, shared) for one in _field(row, "rollouts", list))
+        if not rollouts:
+            raise ConfigError("rollouts must hold at least one")
         return cls(
-            id=_field(row, "id", str),
-            prompt=_field(row, "prompt", str),
-            answer=_field(row, "answer", str),
-            rollouts=tuple(_rollout(one) for one in _field(row, "rollouts", list)),
+            rollouts=rollouts,
             step=_field(row, "step", int),
             stage=_field(row, "stage", int),
-            held_out=_field(row, "held_out", bool),
-            kind=_field(row, "kind", str),
             objectives=tuple(str(name) for name in _field(row, "objectives", list)),
         )
 
 
 def append_group(path: Path, group: Group) -> None:
     """Add a group to a file, as one line."""
-    jsonl.append(path, group.row())
+    jsonl.append(path, group.to_row())
 
 
 def read_groups(path: Path) -> Iterator[Group]:
@@ -129,7 +121,7 @@ def read_groups(path: Path) -> Iterator[Group]:
     """
     for number, row in enumerate(jsonl.rows(path), start=1):
         try:
-            yield Group.of_row(row)
+            yield Group.from_row(row)
         except ConfigError as error:
             raise ConfigError(f"{path} line {number} is not a group of rollouts: {error}") from None
 
@@ -139,10 +131,12 @@ def shortened(group: Group, most: int = _MOST_CHARACTERS) -> Group:
 
     The middle of a piece is left out, and says how much it was.
     """
+    prompt = _cut(group.prompt, most)
     rollouts = tuple(
-        dataclasses.replace(one, segments=_shortened(one.segments, most)) for one in group.rollouts
+        dataclasses.replace(one, prompt=prompt, segments=_shortened(one.segments, most))
+        for one in group.rollouts
     )
-    return dataclasses.replace(group, prompt=_cut(group.prompt, most), rollouts=rollouts)
+    return dataclasses.replace(group, rollouts=rollouts)
 
 
 def _shortened(segments: tuple[Segment, ...], most: int) -> tuple[Segment, ...]:
@@ -165,15 +159,31 @@ def _cut(text: str, most: int) -> str:
     )
 
 
-def _rollout(row: Any) -> Rollout:
+def _rollout_row(rollout: Rollout) -> jsonl.Row:
+    return {
+        "segments": [dataclasses.asdict(segment) for segment in rollout.segments],
+        "correct": rollout.correct,
+        "calls": rollout.calls,
+        "tokens": rollout.tokens,
+        "truncated": rollout.truncated,
+        "rewards": rollout.rewards,
+        "gated": rollout.gated,
+        "rank": rollout.rank,
+        "advantage": rollout.advantage,
+    }
+
+
+def _rollout(row: Any, shared: dict[str, Any]) -> Rollout:
     if not isinstance(row, dict):
         raise ConfigError(f"a rollout must be an object, got {row!r:.80}")
     rank, advantage = row.get("rank"), row.get("advantage")
     return Rollout(
-        segments=tuple(_segment(one) for one in _field(row, "segments", list)),
-        solved=_field(row, "solved", bool),
+        **shared,
+        correct=_field(row, "correct", float),
         calls=_field(row, "calls", int),
+        tokens=_field(row, "tokens", int),
         truncated=_field(row, "truncated", bool),
+        segments=tuple(_segment(one) for one in _field(row, "segments", list)),
         rewards=_numbers(row, "rewards"),
         gated=_numbers(row, "gated"),
         rank=None if rank is None else _field(row, "rank", int),
@@ -182,8 +192,8 @@ def _rollout(row: Any) -> Rollout:
 
 
 def _segment(row: Any) -> Segment:
-    if not isinstance(row, dict) or row.get("kind") not in get_args(Kind):
-        raise ConfigError(f"a segment must have a kind of {get_args(Kind)}, got {row!r:.80}")
+    if not isinstance(row, dict) or row.get("kind") not in get_args(SegmentKind):
+        raise ConfigError(f"a segment must have a kind of {get_args(SegmentKind)}, got {row!r:.80}")
     return Segment(row["kind"], _field(row, "text", str))
 
 

@@ -100,9 +100,9 @@ class _Run:
         )
         vectors = self.rewards.of(chosen, right, self._steps, self._rng)
         self._steps += 1
-        advantages = self.controller.advantages(
+        advantages = self.controller.step(
             vectors.reshape(kinds * QUESTIONS, GROUP, -1)
-        ).reshape(chosen.shape)
+        ).advantages.reshape(chosen.shape)
         advantages = advantages * _per_token(1 + self.task.calls[chosen], self.settings.loss)
         taken = np.eye(ways)[chosen]
         gradient = (advantages[..., None] * (taken - policy[:, None, None])).mean(axis=(1, 2))

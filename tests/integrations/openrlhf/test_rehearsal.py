@@ -6,11 +6,15 @@ import json
 
 import numpy as np
 import pytest
-from support.brains import brain_of, group, scored
+from support.sessions import group, new_session, score
 
 from paretopo.config.run import loads
 from paretopo.integrations.openrlhf.failures import in_words
-from paretopo.integrations.openrlhf.rehearsal_checks import RehearsalFailed, check
+from paretopo.integrations.openrlhf.rehearsal_checks import (
+    RehearsalFailed,
+    RehearsedSession,
+    check,
+)
 from paretopo.integrations.openrlhf.rehearsal_plan import (
     not_covered,
     rehearsed,
@@ -67,17 +71,18 @@ def test_sleeping_is_left_to_gpus():
 @pytest.fixture
 def finished(tmp_path):
     """A rehearsal that went well, as its records show it."""
-    brain, run = brain_of(
+    session = new_session(
         tmp_path,
         "[optimiser]\nsteps = 2\n[evaluation]\nevery = 2\n[openrlhf]\ncorrection = 'token'",
-        rehearsal=True,
+        kind=RehearsedSession,
     )
+    run = session.run
     folder = run.path / "rehearsal"
     folder.mkdir()
     held_out = group([2, 0], [1, 0])
-    brain.observe(0, held_out, 1.0)
+    session.observe(0, held_out, 1.0)
     for step in (1, 2):
-        given = brain.advantages([scored(brain, group([1, 2, 3], [1, 1, 0]))])
+        given = session.advantages([score(session, group([1, 2, 3], [1, 1, 0]))])
         samples = [[i, *[float(np.float32(a))] * 2, 5] for i, a in enumerate(given[0])]
         policy = {"a": [4, 2.0, 3.0], "q": [2, 1.0, 1.0], "k": [2, 1.0, 1.0]}
         engine = {"a": [4, 2.0, 3.0], "qk": [4, 2.0, 2.0]}
@@ -87,8 +92,8 @@ def finished(tmp_path):
         ):
             with (folder / f"{name}.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
-        brain.record_step(step, {"vllm_kl": 1e-4})
-    brain.observe(2, held_out, 1.0)
+        session.record_step(step, {"vllm_kl": 1e-4})
+    session.observe(2, held_out, 1.0)
     return run
 
 

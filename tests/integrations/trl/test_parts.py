@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import signal
 
@@ -12,13 +11,14 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
+from support.sessions import new_session  # noqa: E402
 from trl.chat_template_utils import (  # noqa: E402
     is_chat_template_prefix_preserving,
     parse_response,
     supports_tool_calling,
 )
 
-from paretopo.config.sections import RewardsConfig, WarmupConfig  # noqa: E402
+from paretopo.config.sections import WarmupConfig  # noqa: E402
 from paretopo.integrations.huggingface.files import write_whole  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
     make_model,
@@ -27,7 +27,7 @@ from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
 from paretopo.integrations.huggingface.warmup import collate, encode, warm_up  # noqa: E402
 from paretopo.integrations.trl.callbacks import LearningRateFactor  # noqa: E402
 from paretopo.integrations.trl.checkpoints import Checkpoints  # noqa: E402
-from paretopo.integrations.trl.rewards import CallRewards, calls_made  # noqa: E402
+from paretopo.integrations.trl.rewards import SessionRewards, count_calls  # noqa: E402
 from paretopo.run.interrupt import Interrupt  # noqa: E402
 from paretopo.tasks.calculator import (  # noqa: E402
     FACTS,
@@ -166,6 +166,11 @@ def completion(calls, answer):
     ]
 
 
+def rewards_of(tmp_path, group_size=2):
+    session = new_session(tmp_path, f"[optimiser]\ngroup_size = {group_size}")
+    return SessionRewards(session, is_correct)
+
+
 def score(rewards, rollouts, *, held_out=False, name="q"):
     completions = [completion(calls, answer) for calls, answer in rollouts]
     n = len(completions)
@@ -180,75 +185,37 @@ def score(rewards, rollouts, *, held_out=False, name="q"):
     return rewards.correct(**columns), rewards.economy(**columns)
 
 
-def far(calls):
-    return math.exp(-0.7 * calls)
-
-
-def test_the_fewest_calls_are_learnt_before_they_are_used():
-    rewards = CallRewards(RewardsConfig(), is_correct)
+def test_the_fewest_calls_are_learnt_before_they_are_used(tmp_path):
+    rewards = rewards_of(tmp_path, group_size=4)
     correct, economy = score(rewards, [(2, "6"), (1, "6"), (0, "7"), (4, "6")])
     assert correct == [1.0, 1.0, 0.0, 1.0]
-    assert economy == pytest.approx([far(1), 1.0, far(1), far(3)])
-    assert [one.calls for one in rewards.scored] == [2, 1, 0, 4]
+    far = [math.exp(-0.7 * calls) for calls in (1, 0, 1, 3)]
+    assert economy == pytest.approx(far)
+    assert [one.calls for one in rewards.rollouts] == [2, 1, 0, 4]
+    assert [one.rewards for one in rewards.rollouts] == list(zip(correct, economy, strict=True))
 
 
-def test_unsolved_prompts_pay_nothing():
-    rewards = CallRewards(RewardsConfig(), is_correct)
+def test_unsolved_prompts_pay_nothing(tmp_path):
+    rewards = rewards_of(tmp_path)
     assert score(rewards, [(0, "7"), (1, "7")]) == ([0.0, 0.0], [0.0, 0.0])
 
 
-def evaluate(rewards, rollouts):
-    correct, economy = score(rewards, rollouts, held_out=True)
-    return rewards.evaluated(rewards.scored, np.stack([correct, economy], axis=-1))
+def test_an_evaluation_is_left_to_the_session_as_a_whole(tmp_path):
+    rewards = rewards_of(tmp_path)
+    assert score(rewards, [(2, "6"), (1, "6")], held_out=True) == ([1.0, 1.0], [0.0, 0.0])
+    assert [(one.held_out, one.rewards) for one in rewards.rollouts] == [(True, ()), (True, ())]
+    assert rewards.rows == [0, 1]
+    # It teaches nothing about the training prompts.
+    assert score(rewards, [(3, "6"), (4, "6")])[1] == pytest.approx([1.0, math.exp(-0.7)])
 
 
-def test_held_out_minima_are_their_own_and_can_be_frozen():
-    config = RewardsConfig(evaluation_n_opt="frozen")
-    rewards, again = CallRewards(config, is_correct), CallRewards(config, is_correct)
-    score(rewards, [(0, "6")])
-    assert evaluate(rewards, [(2, "6")])[0].tolist() == [[1.0, 1.0]]
-    again.load_state_dict(json.loads(json.dumps(rewards.state_dict())))
-    vectors, earlier = evaluate(again, [(1, "6"), (2, "6")])
-    assert vectors[:, 1] == pytest.approx([far(1), 1.0])
-    assert earlier is None
-    assert score(again, [(1, "6")])[1] == pytest.approx([far(1)])
-
-
-def test_held_out_minima_run_on_whatever_the_scope_of_training():
-    rewards = CallRewards(
-        RewardsConfig(evaluation_n_opt="running", n_opt_scope="group"), is_correct
-    )
-    assert evaluate(rewards, [(1, "6")])[0].tolist() == [[1.0, 1.0]]
-    assert evaluate(rewards, [(2, "6")])[0][:, 1] == pytest.approx([far(1)])
-
-
-def test_earlier_evaluations_are_scored_anew_when_fewer_calls_suffice():
-    config = RewardsConfig(evaluation_n_opt="recompute")
-    rewards, again = CallRewards(config, is_correct), CallRewards(config, is_correct)
-    assert evaluate(rewards, [(2, "6"), (1, "6")])[1] is None
-    assert evaluate(rewards, [(2, "6"), (1, "7")])[1] is None
-    again.load_state_dict(json.loads(json.dumps(rewards.state_dict())))
-    vectors, earlier = evaluate(again, [(0, "6"), (1, "6")])
-    # Rows are questions of their own, so the first one's optimum falls from 2 to 0.
-    assert vectors.tolist() == [[1.0, 1.0], [1.0, 1.0]]
-    assert earlier[:, :, 0].tolist() == [[1.0, 1.0], [1.0, 0.0]]
-    np.testing.assert_allclose(earlier[:, :, 1], [[far(2), 1.0], [far(2), 1.0]])
-
-
-def test_running_minima_leave_earlier_evaluations_alone():
-    rewards = CallRewards(RewardsConfig(evaluation_n_opt="running"), is_correct)
-    assert evaluate(rewards, [(2, "6")])[0].tolist() == [[1.0, 1.0]]
-    assert evaluate(rewards, [(0, "6")])[1] is None
-    assert evaluate(rewards, [(2, "6")])[0][:, 1] == pytest.approx([far(2)])
-
-
-def test_a_response_that_ends_in_a_call_has_no_answer():
-    rewards = CallRewards(RewardsConfig(), is_correct)
+def test_a_response_that_ends_in_a_call_has_no_answer(tmp_path):
+    rewards = rewards_of(tmp_path)
     unfinished = completion(1, "")[:-1]
     pending = [{"role": "assistant", "content": "6", "tool_calls": [{}]}]
     assert rewards.correct(completions=[unfinished, pending, []], answer=["6"] * 3) == [0.0] * 3
-    assert calls_made(unfinished) == 1
-    assert calls_made(pending) == 0
+    assert count_calls(unfinished) == 1
+    assert count_calls(pending) == 0
 
 
 # ---- checkpoints, Ctrl-C, learning rate ------------------------------------------------------

@@ -12,23 +12,21 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from datasets import Dataset  # noqa: E402
+from support.sessions import new_session  # noqa: E402
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
 from transformers import GenerationConfig, PreTrainedTokenizerFast  # noqa: E402
 from trl import GRPOConfig  # noqa: E402
 
-from paretopo.config.run import ParetoPOConfig  # noqa: E402
-from paretopo.config.sections import RewardsConfig  # noqa: E402
-from paretopo.controller.two_stages import ParetoPO  # noqa: E402
 from paretopo.integrations.huggingface.rollouts import Piece, Rollout  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import make_model  # noqa: E402
-from paretopo.integrations.trl import ParetoGRPOTrainer  # noqa: E402
 from paretopo.integrations.trl import rollouts as module  # noqa: E402
-from paretopo.integrations.trl.rewards import CallRewards  # noqa: E402
+from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402
 from paretopo.integrations.trl.rollouts import ProtocolRollouts  # noqa: E402
+from paretopo.integrations.trl.session import SessionGRPOTrainer  # noqa: E402
 from paretopo.integrations.trl.tools import make_python_tool, make_search_tool  # noqa: E402
 from paretopo.protocols.search_r1 import INVALID, SearchR1Episode  # noqa: E402
 from paretopo.protocols.torl import STOP, TorlEpisode  # noqa: E402
-from paretopo.run.trajectories import Segment  # noqa: E402
+from paretopo.rollout import Segment  # noqa: E402
 from paretopo.tools.python_interpreter import (  # noqa: E402
     ProgramResult,
     PythonInterpreter,
@@ -223,21 +221,26 @@ def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
         optimiser.step()
         optimiser.zero_grad()
 
-    rewards = CallRewards(
-        RewardsConfig(), lambda text, answer: text.rpartition(STOP)[2].strip() == answer
+    session = new_session(tmp_path, "[optimiser]\ngroup_size = 16")
+    rewards = SessionRewards(
+        session, lambda text, answer: text.rpartition(STOP)[2].strip() == answer
     )
     told = []
 
+    grade = rewards.correct
+
     def correct(**columns):
         told.append(columns["calls"])
-        return rewards.correct(**columns)
+        return grade(**columns)
+
+    rewards.correct = correct
 
     with PythonInterpreter(workers=4, preload=()) as python:
         rows = [
             {"prompt": prompt, "id": "q", "row": i, "kind": "k", "answer": "42", "held_out": False}
             for i in range(4)
         ]
-        trainer = ParetoGRPOTrainer(
+        trainer = SessionGRPOTrainer(
             model=model,
             args=GRPOConfig(
                 output_dir=str(tmp_path),
@@ -254,10 +257,10 @@ def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
                 save_strategy="no",
                 dataloader_pin_memory=False,
             ),
-            reward_funcs=[correct, rewards.economy],
             train_dataset=Dataset.from_list(rows),
             processing_class=tokenizer,
-            controller=ParetoPO(ParetoPOConfig(stage1_steps=1)),
+            session=session,
+            rewards=rewards,
             rollout_func=ProtocolRollouts(lambda: TorlEpisode(python, max_calls=1)),
         )
         seen, scored_in_all = [], []
@@ -265,7 +268,7 @@ def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
 
         def watched(inputs):
             seen.append(generate(inputs))
-            scored_in_all.extend(rewards.scored)
+            scored_in_all.extend(rewards.rollouts)
             return seen[-1]
 
         trainer._generate_and_score_completions = watched
@@ -277,17 +280,16 @@ def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
         for ids, mask, count in zip(out["completion_ids"], out["tool_mask"], counts, strict=True):
             hidden = tokenizer.decode(ids[mask == 0], skip_special_tokens=True)
             assert hidden == ("\n42\n```\n" if count else "")
-    wrote = trainer.transcripts(range(16))
-    for scored, one in zip(rewards.scored, wrote, strict=True):
+    for one in trainer.rollouts(with_text=range(16)):
         assert (one.prompt, one.answer) == (prompt, "42")
         kinds = [segment.kind for segment in one.segments]
-        assert kinds.count("tool") == kinds.count("call") == scored.calls
-        assert not scored.calls or Segment("tool", "\n42\n```\n") in one.segments
-        if scored.solved:
+        assert kinds.count("tool") == kinds.count("call") == one.calls
+        assert not one.calls or Segment("tool", "\n42\n```\n") in one.segments
+        if one.solved:
             assert kinds[-1] == "model"
             assert one.segments[-1].text.split("```\n")[-1].strip() == "42"
             assert not one.truncated
-    assert [wrote[5], wrote[2]] == trainer.transcripts([5, 2])
+    assert [one.has_text for one in trainer.rollouts(with_text=[1])[:3]] == [False, True, False]
     assert trainer.advantages.shape == (1, 16)
     assert (trainer.advantages != 0).any()
 
@@ -303,11 +305,11 @@ def test_tools_describe_themselves():
     assert (python.__name__, search.__name__) == ("python", "search")
 
 
-def test_calls_of_texts_must_be_handed_over():
-    rewards = CallRewards(RewardsConfig(), lambda text, answer: answer in text)
-    columns = {"answer": ["4"], "row": [0], "id": ["q"], "kind": ["k"], "held_out": [False]}
+def test_calls_of_texts_must_be_handed_over(tmp_path):
+    rewards = SessionRewards(new_session(tmp_path), lambda text, answer: answer in text)
+    columns = {"row": [0], "id": ["q"], "kind": ["k"], "held_out": [False]}
     assert rewards.correct(["it is 4"], ["4"]) == [1.0]
     assert rewards.economy(["it is 4"], **columns, calls=[3]) == [1.0]
-    assert rewards.scored[0].calls == 3
+    assert rewards.rollouts[0].calls == 3
     with pytest.raises(ValueError, match="must hand over `calls`"):
         rewards.economy(["it is 4"], **columns)

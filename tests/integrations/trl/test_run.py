@@ -24,8 +24,8 @@ from paretopo.config.keys import ConfigError  # noqa: E402
 from paretopo.config.run import loads  # noqa: E402
 from paretopo.controller.two_stages import ParetoPO  # noqa: E402
 from paretopo.integrations.trl.train import train  # noqa: E402
+from paretopo.rollout import Segment  # noqa: E402
 from paretopo.run.records import RunFolder  # noqa: E402
-from paretopo.run.trajectories import Segment  # noqa: E402
 
 SMALL = """
 seed = 3

@@ -84,7 +84,7 @@ def test_advantages_are_the_controllers_in_both_stages():
     trainer = Trainer(rewards)
     for stage in (1, 2):
         out = trainer._generate_and_score_completions(rows())
-        expected = ours.advantages(rewards.astype(np.float64).reshape(3, POINTS, 2))
+        expected = ours.step(rewards.astype(np.float64).reshape(3, POINTS, 2)).advantages
         assert trainer.controller.stage == stage
         np.testing.assert_array_equal(trainer.advantages, expected)
         np.testing.assert_array_equal(
@@ -99,7 +99,7 @@ def test_advantages_are_the_controllers_in_both_stages():
 
 def test_every_process_gets_its_slice():
     rewards = some_rewards()
-    whole = ParetoPO(CONFIG).advantages(rewards.astype(np.float64).reshape(3, POINTS, 2))
+    whole = ParetoPO(CONFIG).step(rewards.astype(np.float64).reshape(3, POINTS, 2)).advantages
     parts = []
     for process in (0, 1):  # 6 rows each: the group in the middle is on both
         trainer = Trainer(rewards, processes=2, process=process)
@@ -116,7 +116,7 @@ def test_evaluation_keeps_the_rewards_and_counts_no_step():
     trainer = Trainer(some_rewards(), training=False)
     out = trainer._generate_and_score_completions(rows())
     assert trainer.rewards.shape == (12, 2)
-    assert trainer.controller.step == 0
+    assert trainer.controller.steps_taken == 0
     assert out["advantages"].tolist() == [9.0] * 12
 
 
@@ -225,7 +225,7 @@ def test_the_real_trainer_trains_on_the_controllers_advantages(tmp_path):
 
     def noted(inputs):
         out = whole(inputs)
-        seen["expected"].append(ours.advantages(trainer.rewards.reshape(2, POINTS, 2)))
+        seen["expected"].append(ours.step(trainer.rewards.reshape(2, POINTS, 2)).advantages)
         return out
 
     trainer._generate_and_score_completions = noted

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.trajectory_groups import asked_again, hostile, rollout, trained
 
+from paretopo import cli
 from paretopo.config.run import RunConfig
 from paretopo.run.records import RunFolder
 from paretopo.run.trajectories import Group
 from paretopo.run.viewer.selection import Selection
 from paretopo.run.viewer.terminal import columns, lines, printable, wrapped
-from paretopo_core import cli
 
 COLOUR = re.compile(r"\x1b\[[0-9]*m")
 MIXED = [asked_again(0, solved=False), trained(3), trained(4, "11*12"), asked_again(4, solved=True)]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from paretopo import cli
 from paretopo.config.methods import ABOUT, METHODS, overrides, with_method
 from paretopo.config.run import ConfigError, dumps, load, loads
-from paretopo_core import cli
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 

@@ -109,8 +109,10 @@ def test_line_by_line(run):
     assert (first.gain, first.smoothed_gain, first.multiplier) == (0.0, 0.0, 1.0)
     assert first.archived
     for t, (advantages, signal) in enumerate(algorithm_1(*run), start=1):
-        np.testing.assert_allclose(controller.advantages(batches[t - 1]), advantages, atol=1e-9)
-        assert controller.step == t
+        np.testing.assert_allclose(
+            controller.step(batches[t - 1]).advantages, advantages, atol=1e-9
+        )
+        assert controller.steps_taken == t
         assert controller.stage == (1 if t <= stage_1 else 2)
         seen = controller.observe(evaluations[t])
         if signal is not None:
@@ -138,8 +140,8 @@ def test_the_paper_recipe_differs_from_the_listing_in_the_filter_alone():
     for_paper = ParetoPO(ParetoPOConfig(recipe="paper", stage1_steps=0))
     for_listing = ParetoPO(literal(stage1_steps=0))
     mixed, solved = [(1.0, 1.0), (0.0, 1.0)], [(1.0, 1.0), (1.0, 0.5)]
-    listing = for_listing.advantages([mixed, solved])
-    np.testing.assert_allclose(for_paper.advantages([mixed, solved]), [listing[0], [0, 0]])
+    listing = for_listing.step([mixed, solved]).advantages
+    np.testing.assert_allclose(for_paper.step([mixed, solved]).advantages, [listing[0], [0, 0]])
 
 
 # ---- the paper's ablations as switches ---------------------------------------------------------
@@ -165,7 +167,7 @@ def trajectory(config: ParetoPOConfig, seed: int) -> np.ndarray:
         solved = rng.random((4, 8)) < 0.5
         solved[:, 0], solved[:, 1] = True, False  # no group whose spread is all rounding
         economy = np.exp(-0.7 * rng.integers(0, 4, (4, 8)))
-        steps.append(controller.advantages(np.stack([solved, economy], axis=-1)))
+        steps.append(controller.step(np.stack([solved, economy], axis=-1)).advantages)
         controller.observe(rng.random(2))
     return np.array(steps)
 

@@ -19,30 +19,30 @@ def controller(**switches) -> ParetoPO:
 
 
 def test_golden_gains_and_multipliers():
-    brain = controller(reference="zero")
-    brain.observe([0.4, 0.5])
-    signals = [brain.observe(point) for point in ([0.8, 0.5], [0.7, 0.5], [0.8, 0.5])]
+    method = controller(reference="zero")
+    method.observe([0.4, 0.5])
+    signals = [method.observe(point) for point in ([0.8, 0.5], [0.7, 0.5], [0.8, 0.5])]
     assert [s.gain for s in signals] == pytest.approx([0.2, 0, 0])
     assert [s.smoothed_gain for s in signals] == pytest.approx([0.1, 0.05, 0.025])
     golden = [0.649502, 0.574938, 0.537492]
     assert [s.multiplier for s in signals] == pytest.approx(golden, abs=1e-6)
     assert [s.archived for s in signals] == [True, False, False]
-    assert brain.multiplier == signals[-1].multiplier
+    assert method.multiplier == signals[-1].multiplier
 
 
 def test_an_evaluation_without_gain_halves_the_multiplier():
-    brain = controller()
-    brain.observe([0.5, 0.5])
-    assert brain.multiplier == 1.0
-    assert brain.observe([0.5, 0.5]).multiplier == 0.5
+    method = controller()
+    method.observe([0.5, 0.5])
+    assert method.multiplier == 1.0
+    assert method.observe([0.5, 0.5]).multiplier == 0.5
 
 
 def test_the_first_outcome_is_the_initial_reference():
-    brain = controller(reference="initial")
-    assert brain.archive is None
-    brain.observe([0.4, 0.4])
-    assert brain.observe([0.6, 0.5]).gain == pytest.approx(0.02)
-    better_on_one_side = brain.observe([0.9, 0.3])
+    method = controller(reference="initial")
+    assert method.archive is None
+    method.observe([0.4, 0.4])
+    assert method.observe([0.6, 0.5]).gain == pytest.approx(0.02)
+    better_on_one_side = method.observe([0.9, 0.3])
     assert better_on_one_side.gain == 0.0
     assert better_on_one_side.archived
 
@@ -50,8 +50,8 @@ def test_the_first_outcome_is_the_initial_reference():
 def test_explicit_reference_box_and_scale():
     raw = controller(reference=(0.5, 0.0))
     box = controller(reference=(0.5, 0.0), gain_unit="box", gain_scale=3.0)
-    for brain in (raw, box):
-        brain.observe([0.5, 0.5])
+    for method in (raw, box):
+        method.observe([0.5, 0.5])
     plain, unit = raw.observe([0.75, 0.5]), box.observe([0.75, 0.5])
     assert plain.gain == pytest.approx(0.125)
     assert unit.gain == pytest.approx(0.25)
@@ -60,18 +60,18 @@ def test_explicit_reference_box_and_scale():
 
 
 def test_a_box_without_room_gains_nothing():
-    brain = controller(reference="initial", gain_unit="box")
-    brain.observe([1.0, 0.2])
-    assert brain.observe([1.0, 0.9]).gain == 0.0
+    method = controller(reference="initial", gain_unit="box")
+    method.observe([1.0, 0.2])
+    assert method.observe([1.0, 0.9]).gain == 0.0
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=8))
 def test_rewards_in_the_unit_box_bound_the_multiplier(outcomes):
     """The gains sum to at most 1, so the smoothed gain stays below one half."""
-    brain, total = controller(), 0.0
-    brain.observe(outcomes[0])
+    method, total = controller(), 0.0
+    method.observe(outcomes[0])
     for outcome in outcomes[1:]:
-        signal = brain.observe(outcome)
+        signal = method.observe(outcome)
         total += signal.gain
         assert signal.gain >= 0
         assert 0.5 <= signal.multiplier <= multiplier_of(0.5) < 1.194
@@ -96,13 +96,13 @@ def test_earlier_outcomes_can_be_scored_anew(reference):
 
 
 def test_earlier_outcomes_must_be_all_of_them():
-    brain = controller()
-    brain.observe([0.5, 0.5])
+    method = controller()
+    method.observe([0.5, 0.5])
     with pytest.raises(ValueError, match=r"earlier must have shape \(1, 2\).*got \(2, 2\)"):
-        brain.observe([0.5, 0.5], earlier=[[0.1, 0.1], [0.2, 0.2]])
+        method.observe([0.5, 0.5], earlier=[[0.1, 0.1], [0.2, 0.2]])
     with pytest.raises(ValueError, match=r"earlier must be finite"):
-        brain.observe([0.5, 0.5], earlier=[[0.1, math.nan]])
-    assert brain.observe([0.5, 0.6]).gain == pytest.approx(0.05)
+        method.observe([0.5, 0.5], earlier=[[0.1, math.nan]])
+    assert method.observe([0.5, 0.6]).gain == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(

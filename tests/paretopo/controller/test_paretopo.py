@@ -27,18 +27,18 @@ def controller(**switches) -> ParetoPO:
 
 
 def test_the_stage_follows_the_steps():
-    brain = controller(stage1_steps=2)
-    stages = [(brain.step, brain.stage)]
+    method = controller(stage1_steps=2)
+    stages = [(method.steps_taken, method.stage)]
     for _ in range(3):
-        brain.advantages(MIXED)
-        stages.append((brain.step, brain.stage))
+        method.step(MIXED)
+        stages.append((method.steps_taken, method.stage))
     assert stages == [(0, 1), (1, 1), (2, 1), (3, 2)]
 
 
 def test_no_stage_1_starts_in_stage_2():
-    brain = controller(stage1_steps=0, gate="none", centre="none")
-    assert brain.stage == 2
-    np.testing.assert_allclose(brain.advantages(MIXED), [[3, 2.25, 1.75, 1]])
+    method = controller(stage1_steps=0, gate="none", centre="none")
+    assert method.stage == 2
+    np.testing.assert_allclose(method.step(MIXED).advantages, [[3, 2.25, 1.75, 1]])
 
 
 def test_an_epoch_needs_its_length():
@@ -52,20 +52,20 @@ def test_an_epoch_needs_its_length():
 
 def test_stage_2_does_not_use_the_multiplier():
     scaled, plain = controller(stage1_steps=0), controller(stage1_steps=0, multiplier_on="none")
-    for brain in (scaled, plain):
-        brain.observe([0.1, 0.1])
-        brain.observe([0.2, 0.2])
-    np.testing.assert_array_equal(scaled.advantages(MIXED), plain.advantages(MIXED))
+    for method in (scaled, plain):
+        method.observe([0.1, 0.1])
+        method.observe([0.2, 0.2])
+    np.testing.assert_array_equal(scaled.step(MIXED).advantages, plain.step(MIXED).advantages)
 
 
 def test_the_learning_rate_factor_is_the_multiplier_of_stage_1():
-    brain = controller(stage1_steps=1, multiplier_on="learning_rate")
-    brain.observe([0.1, 0.1])
-    brain.observe([0.6, 0.6])
-    brain.advantages(MIXED)
-    assert brain.learning_rate_factor == brain.multiplier != 1.0
-    brain.advantages(MIXED)
-    assert brain.learning_rate_factor == 1.0
+    method = controller(stage1_steps=1, multiplier_on="learning_rate")
+    method.observe([0.1, 0.1])
+    method.observe([0.6, 0.6])
+    method.step(MIXED)
+    assert method.learning_rate_factor == method.multiplier != 1.0
+    method.step(MIXED)
+    assert method.learning_rate_factor == 1.0
     assert controller().learning_rate_factor == 1.0
 
 
@@ -87,8 +87,8 @@ def test_the_gate_takes_economy_from_failures_only_and_is_pure(rollouts):
 
 @given(groups(min_points=2))
 def test_gated_a_failure_never_outranks_a_success(rollouts):
-    brain = controller(stage1_steps=0, group_filter="off")
-    advantages = brain.advantages(reward_vectors(rollouts))[0]
+    method = controller(stage1_steps=0, group_filter="off")
+    advantages = method.step(reward_vectors(rollouts)).advantages[0]
     solved = np.array([success for success, _ in rollouts])
     if solved.any() and not solved.all():
         assert advantages[solved].min() > advantages[~solved].max()
@@ -96,7 +96,7 @@ def test_gated_a_failure_never_outranks_a_success(rollouts):
 
 def test_ungated_a_lean_failure_outranks_a_lavish_success():
     six = [(True, 1), (True, 2), (True, 3), (False, 1), (False, 2), (False, 3)]
-    advantages = controller(stage1_steps=0, gate="none").advantages(reward_vectors(six))[0]
+    advantages = controller(stage1_steps=0, gate="none").step(reward_vectors(six)).advantages[0]
     assert advantages[3] > advantages[2]
 
 
@@ -107,21 +107,21 @@ def test_the_floor_is_a_number_of_choice():
 
 def test_the_worst_of_the_group_is_a_floor_in_any_unit():
     tokens = np.array([[[1.0, -80.0], [0.0, -10.0], [1.0, -300.0]], [[0.0, -9.0]] * 3])
-    brain = controller(gate_floor="worst", stage1_steps=0)
-    np.testing.assert_array_equal(brain.gate(tokens)[0, 1], [0.0, -300.0])
+    method = controller(gate_floor="worst", stage1_steps=0)
+    np.testing.assert_array_equal(method.gate(tokens)[0, 1], [0.0, -300.0])
     in_thousands = tokens * [1.0, 1e-3]
-    advantages = brain.advantages(tokens)
-    np.testing.assert_allclose(brain.advantages(in_thousands), advantages, atol=1e-12)
+    advantages = method.step(tokens).advantages
+    np.testing.assert_allclose(method.step(in_thousands).advantages, advantages, atol=1e-12)
     assert advantages[0].argmin() == 1
 
 
 def test_masked_rollouts_are_no_floor():
     tokens = np.array([[[1.0, -80.0], [0.0, -10.0], [0.0, -5000.0]]])
     mask = np.array([[True, True, False]])
-    brain = controller(gate_floor="worst", stage1_steps=0)
-    whole = brain.advantages(tokens, mask=mask)
-    np.testing.assert_array_equal(whole[:, :2], brain.advantages(tokens[:, :2]))
-    assert not brain.advantages(tokens, mask=np.zeros((1, 3), bool)).any()
+    method = controller(gate_floor="worst", stage1_steps=0)
+    whole = method.step(tokens, mask=mask).advantages
+    np.testing.assert_array_equal(whole[:, :2], method.step(tokens[:, :2]).advantages)
+    assert not method.step(tokens, mask=np.zeros((1, 3), bool)).advantages.any()
 
 
 ALL_SOLVED = [(1.0, 1.0), (1.0, 0.5)]
@@ -142,21 +142,21 @@ BOTH = [(1.0, 1.0), (0.0, 0.5)]
 )
 def test_which_groups_teach(switches, expected):
     rewards = np.array([ALL_SOLVED, ALL_FAILED, ALL_SAME, BOTH])
-    brain = controller(stage1_steps=0, centre="none", **switches)
-    assert brain.informative(rewards).tolist() == expected
-    assert brain.step == 0
-    taught = (brain.advantages(rewards) != 0).all(axis=1)
+    method = controller(stage1_steps=0, centre="none", **switches)
+    assert method.informative(rewards).tolist() == expected
+    assert method.steps_taken == 0
+    taught = (method.step(rewards).advantages != 0).all(axis=1)
     assert taught.tolist() == expected
 
 
 def test_stage_1_can_finish_early_and_stays_finished():
     controller = ParetoPO(EPOCH, steps_per_epoch=5)
-    controller.advantages(np.ones((1, 2, 2)))
+    controller.step(np.ones((1, 2, 2)))
     controller.finish_stage1()
     again = ParetoPO(EPOCH, steps_per_epoch=5)
     again.load_state_dict(controller.state_dict())
     for one in (controller, again):
-        one.advantages(np.ones((1, 2, 2)))
+        one.step(np.ones((1, 2, 2)))
         assert one.stage == 2
     longer = ParetoPO(EPOCH, steps_per_epoch=6).state_dict()
     with pytest.raises(ValueError, match="stage1_steps = 6, this one 1"):
@@ -166,18 +166,18 @@ def test_stage_1_can_finish_early_and_stays_finished():
 def test_masked_rollouts_neither_teach_nor_learn():
     rewards = np.array([[*ALL_SAME, (np.nan, 3.0)], [*ALL_SOLVED, (np.inf, np.nan)]])
     mask = np.array([[True, True, False]] * 2)
-    brain = controller(stage1_steps=0)
-    assert brain.informative(rewards, mask=mask).tolist() == [False, True]
-    advantages = brain.advantages(rewards, mask=mask)
+    method = controller(stage1_steps=0)
+    assert method.informative(rewards, mask=mask).tolist() == [False, True]
+    advantages = method.step(rewards, mask=mask).advantages
     np.testing.assert_allclose(advantages, [[0, 0, 0], [0.5, -0.5, 0]])
-    assert brain.informative(rewards, mask=np.zeros((2, 3), bool)).tolist() == [False, False]
+    assert method.informative(rewards, mask=np.zeros((2, 3), bool)).tolist() == [False, False]
 
 
 def test_rank_histogram_counts_rollouts_after_the_gate():
-    assert controller().rank_histogram(MIXED) == [1, 1, 2]
-    assert controller(gate="none").rank_histogram(MIXED) == [1, 2, 1]
+    assert controller().step(MIXED).rank_histogram == [1, 1, 2]
+    assert controller(gate="none").step(MIXED).rank_histogram == [1, 2, 1]
     mask = np.array([[True, False, False, True]])
-    assert controller().rank_histogram(MIXED, mask=mask) == [1, 1]
+    assert controller().step(MIXED, mask=mask).rank_histogram == [1, 1]
 
 
 # ---- errors -----------------------------------------------------------------------------------
@@ -186,22 +186,22 @@ def test_rank_histogram_counts_rollouts_after_the_gate():
 @pytest.mark.parametrize("shape", [(4, 2), (1, 4, 3), (2,), (1, 1, 4, 2)])
 def test_wrong_shapes_are_named(shape):
     with pytest.raises(ValueError, match=r"\(groups, points, objectives\) with 2 objectives"):
-        controller().advantages(np.zeros(shape))
+        controller().step(np.zeros(shape))
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_broken_reward_is_located_and_does_not_count_a_step(value):
     rewards = np.zeros((3, 4, 2))
     rewards[2, 1, 1] = value
-    brain = controller()
+    method = controller()
     with pytest.raises(ValueError, match=r"rollout 1 of group 2 has .* in objective 1 \(1 such"):
-        brain.advantages(rewards)
-    assert brain.step == 0
+        method.step(rewards)
+    assert method.steps_taken == 0
 
 
 def test_a_wrong_mask_is_named():
     with pytest.raises(ValueError, match=r"mask must be bool of shape \(1, 4\), got int64 \(1, 4"):
-        controller().advantages(MIXED, mask=np.ones((1, 4), np.int64))
+        controller().step(MIXED, mask=np.ones((1, 4), np.int64))
 
 
 def test_the_gate_names_a_wrong_last_axis():
@@ -211,23 +211,24 @@ def test_the_gate_names_a_wrong_last_axis():
 
 def test_rewards_are_not_changed():
     rewards = MIXED.copy()
-    brain = controller(multiplier_on="reward")
-    brain.advantages(rewards)
-    brain.informative(rewards)
-    brain.rank_histogram(rewards)
+    method = controller(multiplier_on="reward")
+    method.step(rewards)
+    method.informative(rewards)
     np.testing.assert_array_equal(rewards, MIXED)
 
 
 # ---- state ------------------------------------------------------------------------------------
 
 
-def drive(brain: ParetoPO, rng: np.random.Generator, steps: int) -> list[object]:
+def drive(method: ParetoPO, rng: np.random.Generator, steps: int) -> list[object]:
     seen: list[object] = []
     for _ in range(steps):
         rewards = np.stack([rng.integers(0, 2, (3, 6)), rng.random((3, 6))], axis=-1)
-        seen.append(brain.advantages(rewards).tolist())
-        seen.append(brain.observe(rng.random(2)))
-        seen.append((brain.step, brain.stage, brain.multiplier, brain.learning_rate_factor))
+        seen.append(method.step(rewards).advantages.tolist())
+        seen.append(method.observe(rng.random(2)))
+        seen.append(
+            (method.steps_taken, method.stage, method.multiplier, method.learning_rate_factor)
+        )
     return seen
 
 
@@ -247,14 +248,14 @@ def test_a_resumed_controller_continues_bit_for_bit(recipe, multiplier_on, half)
 
 
 def test_a_state_is_a_snapshot():
-    brain = controller()
-    drive(brain, np.random.default_rng(0), 2)
-    state = brain.state_dict()
+    method = controller()
+    drive(method, np.random.default_rng(0), 2)
+    state = method.state_dict()
     kept = json.dumps(state)
-    drive(brain, np.random.default_rng(1), 2)
+    drive(method, np.random.default_rng(1), 2)
     assert json.dumps(state) == kept
-    brain.load_state_dict(state)
-    assert json.dumps(brain.state_dict()) == kept
+    method.load_state_dict(state)
+    assert json.dumps(method.state_dict()) == kept
 
 
 @pytest.mark.parametrize(
@@ -271,43 +272,45 @@ def test_a_state_of_another_run_is_refused(switches, message):
 
 
 def test_three_objectives_work():
-    brain = ParetoPO(ParetoPOConfig(weights=(0.5, 0.25, 0.25), stage1_steps=1, **RANKS))
+    method = ParetoPO(ParetoPOConfig(weights=(0.5, 0.25, 0.25), stage1_steps=1, **RANKS))
     rewards = np.array([[[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 0, 0]]], np.float64)
-    brain.observe([0.5, 0.5, 0.5])
-    assert brain.advantages(rewards).shape == (1, 4)
-    assert brain.observe([0.5, 0.5, 1.0]).gain == pytest.approx(0.125)
-    np.testing.assert_allclose(brain.advantages(rewards), [[0.75, 0.75, -1.25, -0.25]])
+    method.observe([0.5, 0.5, 0.5])
+    assert method.step(rewards).advantages.shape == (1, 4)
+    assert method.observe([0.5, 0.5, 1.0]).gain == pytest.approx(0.125)
+    np.testing.assert_allclose(method.step(rewards).advantages, [[0.75, 0.75, -1.25, -0.25]])
 
 
 @pytest.mark.parametrize("group_filter", ["vector", "accuracy", "off"])
 @pytest.mark.parametrize("shape", [(2, 0, 2), (0, 3, 2)])
 def test_groups_without_rollouts_have_no_advantages(group_filter, shape):
-    brain = controller(group_filter=group_filter)
-    assert brain.advantages(np.zeros(shape)).shape == shape[:2]
-    assert brain.informative(np.zeros(shape)).tolist() == [False] * shape[0]
-    assert brain.rank_histogram(np.zeros(shape)) == []
+    method = controller(group_filter=group_filter)
+    assert method.step(np.zeros(shape)).advantages.shape == shape[:2]
+    assert method.informative(np.zeros(shape)).tolist() == [False] * shape[0]
+    assert method.step(np.zeros(shape)).rank_histogram == []
 
 
 @pytest.mark.parametrize("size", [1e308, 1e200])  # sums overflow, squares overflow
 def test_sums_that_overflow_are_refused_and_do_not_count(size):
-    brain = controller(stage1_estimator="grpo", stage1_steps=1)
+    method = controller(stage1_estimator="grpo", stage1_steps=1)
     rewards = [[[size, size], [size, size], [-size, 1.0]]]
     with pytest.raises(ValueError, match=r"too large for the estimator 'grpo'.* of 1e\+"):
-        brain.advantages(rewards)
-    assert brain.step == 0
-    assert np.isfinite(controller(stage1_steps=0).advantages(rewards)).all()  # ranks do not mind
+        method.step(rewards)
+    assert method.steps_taken == 0
+    assert np.isfinite(
+        controller(stage1_steps=0).step(rewards).advantages
+    ).all()  # ranks do not mind
 
 
 # ---- the schedule of HV@k -----------------------------------------------------------------------
 
 
 def ks(steps, **switches):
-    brain = ParetoPO(ParetoPOConfig(**switches), steps=steps)
-    brain.observe([0.5, 0.5])
+    method = ParetoPO(ParetoPOConfig(**switches), steps=steps)
+    method.observe([0.5, 0.5])
     seen = []
     for _ in range(steps):
-        seen.append(brain.k)
-        brain.advantages(np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.2], [0.0, 0.0]]]))
+        seen.append(method.k)
+        method.step(np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.2], [0.0, 0.0]]]))
     return seen
 
 
@@ -323,28 +326,28 @@ def test_k_falls_in_equal_parts_of_its_stage():
 
 
 def test_the_k_of_a_step_reaches_the_estimator():
-    brain = ParetoPO(
+    method = ParetoPO(
         ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume", k=(3, 1)), steps=2
     )
     group = np.array([[[1.0, 1.0], [1.0, 0.5], [1.0, 0.2], [0.0, 0.0]]])
     for k in (3, 1):
         wanted = ESTIMATORS["hypervolume"](group, (0.6, 0.4), k=k)
-        np.testing.assert_array_equal(brain.advantages(group), wanted)
+        np.testing.assert_array_equal(method.step(group).advantages, wanted)
 
 
 def test_k_follows_the_gain_of_the_archive():
     config = ParetoPOConfig(
         stage1_steps=0, stage2_estimator="hypervolume", k="archive", reference="zero"
     )
-    brain, seen = ParetoPO(config), []
+    method, seen = ParetoPO(config), []
     for outcome in ([0.5, 0.5], [0.8, 0.5], [0.8, 0.6], [0.8, 0.6], [0.8, 0.6], [0.8, 0.6]):
-        brain.observe(outcome)
-        seen.append(brain.k)
+        method.observe(outcome)
+        seen.append(method.k)
     # Gains 0.15, 0.08, 0, ...: smoothed 0.075, 0.0775, 0.03875, ...
     assert seen == [4, 4, 4, 2, 1, 1]
     again = ParetoPO(config)
-    again.load_state_dict(json.loads(json.dumps(brain.state_dict())))
-    assert again.k == brain.k == 1
+    again.load_state_dict(json.loads(json.dumps(method.state_dict())))
+    assert again.k == method.k == 1
 
 
 def test_a_schedule_needs_the_number_of_steps():
@@ -354,9 +357,9 @@ def test_a_schedule_needs_the_number_of_steps():
 
 
 def test_all_is_the_whole_run():
-    brain = ParetoPO(ParetoPOConfig(stage1_steps="all"))
+    method = ParetoPO(ParetoPOConfig(stage1_steps="all"))
     for _ in range(3):
-        brain.advantages(np.zeros((1, 2, 2)))
-    assert brain.stage == 1
-    state = json.loads(json.dumps(brain.state_dict()))
+        method.step(np.zeros((1, 2, 2)))
+    assert method.stage == 1
+    state = json.loads(json.dumps(method.state_dict()))
     ParetoPO(ParetoPOConfig(stage1_steps="all")).load_state_dict(state)

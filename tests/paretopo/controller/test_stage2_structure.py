@@ -21,7 +21,7 @@ betas = st.floats(0, 1)
 def stage_2(rollouts, *, history=None, **switches):
     paper = {"stage2_estimator": "pareto", "gate": "none", "centre": "none"}
     config = ParetoPOConfig(stage1_steps=0, group_filter="off", **(paper | switches))
-    return ParetoPO(config).advantages(reward_vectors(rollouts, history=history))[0]
+    return ParetoPO(config).step(reward_vectors(rollouts, history=history)).advantages[0]
 
 
 # ---- golden groups -----------------------------------------------------------------------------

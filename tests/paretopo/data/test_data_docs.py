@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from paretopo import cli
 from paretopo.data.sources import SOURCES
 from paretopo.data.training_set import Options
-from paretopo_core import cli
 
 TEXT = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
 

@@ -13,13 +13,13 @@ import huggingface_hub
 import made_data as made
 import pytest
 
+from paretopo import cli
 from paretopo.config.run import loads
 from paretopo.data import hub
 from paretopo.data.schema import DataError, read_rows
 from paretopo.data.sources import SOURCES
 from paretopo.integrations.openrlhf.prepare import _rows
 from paretopo.integrations.openrlhf.rollouts import label_fields, prompt_id
-from paretopo_core import cli
 
 
 def test_openrlhf_gets_ids_and_answers(tmp_path):
@@ -174,7 +174,7 @@ def test_help_teaches_and_loads_nothing_heavy(tmp_path):
         assert f"{source.rows:,}" in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 100
     code = (
-        "import sys; from paretopo_core import cli; cli._parser()\n"
+        "import sys; from paretopo import cli; cli._parser()\n"
         "heavy = {'torch', 'pyarrow', 'datasets', 'huggingface_hub', 'tqdm'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )

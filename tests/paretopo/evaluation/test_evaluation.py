@@ -26,7 +26,8 @@ from paretopo.evaluation.results import results_of
 from paretopo.evaluation.settings import EvaluationSettings
 from paretopo.protocols.search_r1 import SearchR1Episode
 from paretopo.protocols.torl import TorlEpisode
-from paretopo.run.trajectories import Segment, read_groups
+from paretopo.rollout import Segment
+from paretopo.run.trajectories import read_groups
 from paretopo.tasks.math import torl_prompt
 from paretopo.tasks.multihop import search_r1_prompt
 from paretopo.tools.search import Document

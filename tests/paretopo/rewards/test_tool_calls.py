@@ -12,8 +12,9 @@ from support.rollout_groups import groups, reward_vectors
 from paretopo.config.methods import with_method
 from paretopo.config.run import dumps, loads
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.scoring import CallScores, Scored
+from paretopo.rewards.scoring import CallScores
 from paretopo.rewards.tool_calls import CallMinimum, otc_economy, tool_economy
+from paretopo.rollout import Rollout
 from paretopo_core import pareto_rank
 
 GOLDEN = [1, 0.496585, 0.246597, 0.122456, 0.060810, 0.030197]
@@ -221,7 +222,7 @@ def test_otc_is_chosen_by_the_configuration():
     assert loads(dumps(config)) == config
     scores = CallScores(config.rewards)
     rollouts = [
-        Scored(row, "q", held_out, "one", True, row)
+        Rollout("q", 1.0, row, kind="one", held_out=held_out)
         for row in range(3)
         for held_out in (True, False)
     ]
@@ -229,7 +230,7 @@ def test_otc_is_chosen_by_the_configuration():
     economy = [scores.economy_of(one) for one in rollouts if not one.held_out]
     np.testing.assert_allclose(economy, [1, 0.809017, 0.62349], atol=1e-6)
     held_out = [one for one in rollouts if one.held_out]
-    evaluated, _ = scores.evaluated(held_out, np.zeros((3, 2)))
+    evaluated, _ = scores.rescore(held_out, np.zeros((3, 2)))
     assert evaluated[:, 1].tolist() == [1.0, 1.0, 1.0]  # each question has its own optimum
 
 
@@ -237,7 +238,7 @@ def test_otc_grpo_trains_on_the_product():
     """Correctness times the tool reward, standardised: nothing else reaches the advantages."""
     controller = ParetoPO(with_method({}, "otc_grpo").paretopo)
     solved, economy = [1, 1, 1, 0, 0], otc_economy([1, 2, 3, 1, 0], 1, 4)
-    advantages = controller.advantages([np.stack([solved, economy], axis=-1)])[0]
+    advantages = controller.step([np.stack([solved, economy], axis=-1)]).advantages[0]
     product = np.array(solved) * economy
     wanted = (product - product.mean()) / (product.std(ddof=1) + 1e-6)
     np.testing.assert_allclose(advantages, wanted, atol=1e-12)

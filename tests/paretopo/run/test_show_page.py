@@ -14,10 +14,10 @@ from support.browsers import browser
 from support.trajectory_groups import HOSTILE, asked_again, hostile, trained
 
 import paretopo.run.viewer
+from paretopo import cli
 from paretopo.run.trajectories import append_group
 from paretopo.run.viewer.page import page
 from paretopo.run.viewer.selection import Selection
-from paretopo_core import cli
 
 GROUPS = [
     asked_again(0, solved=False),

@@ -8,49 +8,44 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paretopo.config.run import ConfigError, RunConfig
+from paretopo.rollout import Rollout, Segment
 from paretopo.run.records import RunFolder
-from paretopo.run.trajectories import (
-    Group,
-    Rollout,
-    Segment,
-    append_group,
-    read_groups,
-    shortened,
-)
+from paretopo.run.trajectories import Group, append_group, read_groups, shortened
 
 segments = st.builds(Segment, st.sampled_from(["model", "call", "tool"]), st.text())
 numbers = st.tuples(st.floats(0, 1), st.floats(0, 1))
-rollouts = st.builds(
-    Rollout,
-    st.lists(segments, max_size=4).map(tuple),
-    solved=st.booleans(),
-    calls=st.integers(0, 9),
-    truncated=st.booleans(),
-    rewards=numbers,
-    gated=numbers,
-    rank=st.none() | st.integers(0, 7),
-    advantage=st.none() | st.floats(-3, 3),
-)
+shared = {
+    "prompt_id": st.text(),
+    "prompt": st.text(),
+    "answer": st.text(),
+    "held_out": st.booleans(),
+    "kind": st.text(),
+}
+own = {
+    "correct": st.floats(0, 1),
+    "calls": st.integers(0, 9),
+    "tokens": st.integers(0, 9),
+    "truncated": st.booleans(),
+    "segments": st.lists(segments, max_size=4).map(tuple),
+    "rewards": numbers,
+    "gated": numbers,
+    "rank": st.none() | st.integers(0, 7),
+    "advantage": st.none() | st.floats(-3, 3),
+}
 groups = st.builds(
-    Group,
-    id=st.text(),
-    prompt=st.text(),
-    answer=st.text(),
-    rollouts=st.lists(rollouts, max_size=3).map(tuple),
-    step=st.integers(0, 1000),
-    stage=st.integers(0, 2),
-    held_out=st.booleans(),
-    kind=st.text(),
+    lambda one, several, step, stage: Group(
+        tuple(Rollout(**one, **fields) for fields in several), step=step, stage=stage
+    ),
+    st.fixed_dictionaries(shared),
+    st.lists(st.fixed_dictionaries(own), min_size=1, max_size=3),
+    st.integers(0, 1000),
+    st.integers(0, 2),
 )
 
 
 def of_text(*texts):
-    return Group(
-        "q",
-        "why?",
-        "42",
-        (Rollout(tuple(Segment("model", text) for text in texts), solved=True, calls=0),),
-    )
+    wrote = tuple(Segment("model", text) for text in texts)
+    return Group((Rollout("q", 1.0, 0, prompt="why?", answer="42", segments=wrote),))
 
 
 @given(written=st.lists(groups, max_size=4))
@@ -84,9 +79,10 @@ def test_a_torn_last_line_is_left_out_and_written_over(tmp_path, cut):
         ({"rollouts": "all"}, "rollouts must be of type list, got 'all'"),
         ({"rollouts": [3]}, "a rollout must be an object, got 3"),
         ({"rollouts": [{"segments": [{"kind": "smile"}]}]}, "a segment must have a kind of"),
-        ({"rollouts": [{"segments": [], "calls": 1}]}, "solved is missing"),
+        ({"rollouts": []}, "rollouts must hold at least one"),
+        ({"rollouts": [{"segments": [], "calls": 1}]}, "correct is missing"),
         (
-            {"rollouts": [of_text().row()["rollouts"][0] | {"rewards": ["much"]}]},
+            {"rollouts": [of_text().to_row()["rollouts"][0] | {"rewards": ["much"]}]},
             "rewards must be of numbers, got 'much'",
         ),
     ],
@@ -95,7 +91,7 @@ def test_a_broken_row_is_told_by_file_line_and_field(tmp_path, change, told):
     path = tmp_path / "trajectories.jsonl"
     append_group(path, of_text("fine"))
     with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(of_text("broken").row() | change) + "\n")
+        file.write(json.dumps(of_text("broken").to_row() | change) + "\n")
     with pytest.raises(ConfigError, match=rf"jsonl line 2 is not a group of rollouts: {told}"):
         list(read_groups(path))
 
@@ -115,7 +111,7 @@ def test_shortened_rollouts_fit(texts, most):
     group = of_text(*texts)
     short = shortened(group, most)
     if sum(map(len, texts)) <= most:
-        assert short == dataclasses.replace(group, prompt=short.prompt)
+        assert [one.segments for one in short.rollouts] == [one.segments for one in group.rollouts]
     lengths = [len(segment.text) for segment in short.rollouts[0].segments]
     assert sum(lengths) <= most + 40 * len(texts)  # each cut says so
 

@@ -62,7 +62,7 @@ class Toy:
             self.calls.update(f"kind {kind}", chosen[group], solved[group])
             economy[group] = tool_economy(chosen[group], self.calls.n_opt(f"kind {kind}"))
         rewards = np.stack([solved.astype(float), economy], axis=-1)
-        advantages = self.controller.advantages(rewards)
+        advantages = self.controller.step(rewards).advantages
         gradient = np.zeros_like(self.logits)
         for group, kind in enumerate(kinds):
             scores = np.eye(5)[chosen[group]] - self.policy[kind]

@@ -277,7 +277,7 @@ def test_the_command_serves_a_corpus(tmp_path):
     ],
 )
 def test_wrong_input_ends_in_one_line(words, message, capsys):
-    from paretopo_core import cli
+    from paretopo import cli
 
     assert cli.main(["serve-search", *words]) == 2
     error = capsys.readouterr().err

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from paretopo.run.trajectories import Group, Rollout
+from paretopo.rollout import Rollout
+from paretopo.run.trajectories import Group
 
 Only: TypeAlias = Literal["wrong", "right", "held-out", "training"]
 Sort: TypeAlias = Literal["advantage", "calls", "step"]
@@ -27,8 +28,8 @@ class Selection:
             them.
         most: At most so many groups, the newest.
 
-    >>> right, wrong = Rollout((), solved=True, calls=0), Rollout((), solved=False, calls=2)
-    >>> mixed = Group("q", "why?", "42", (wrong, right), step=3)
+    >>> right, wrong = Rollout("q", 1.0, calls=0), Rollout("q", 0.0, calls=2)
+    >>> mixed = Group((wrong, right), step=3)
     >>> [group.step for group in Selection(only="right").of([mixed])[0]]
     [3]
     >>> [number for number, _ in Selection(sort="calls").rollouts(mixed)]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from paretopo.run.trajectories import Group, Rollout
+from paretopo.rollout import Rollout
+from paretopo.run.trajectories import Group
 from paretopo.run.viewer.selection import Selection
 
 _NARROWEST = 24
@@ -125,7 +126,7 @@ class _Page:
 def rewards_in_words(rollout: Rollout, objectives: Sequence[str]) -> list[str]:
     """Each reward with its name, and what the gate made of it where it changed it.
 
-    >>> one = Rollout((), solved=False, calls=0, rewards=(0.0, 0.5), gated=(0.0, 0.0))
+    >>> one = Rollout("q", 0.0, 0, rewards=(0.0, 0.5), gated=(0.0, 0.0))
     >>> rewards_in_words(one, ("correct", "economy"))
     ['correct 0', 'economy 0.5 (gated 0)']
     """

@@ -23,7 +23,7 @@ function panelOf(group, view, pinned, onPin) {
         { class: "asked" },
         element("dt", {}, "Prompt"), element("dd", { dir: "auto" }, ...marked(group.prompt, view.sought)),
         element("dt", {}, "Right answer"), element("dd", { dir: "auto" }, ...marked(group.answer, view.sought)),
-        element("dt", {}, "Solved"), element("dd", {}, `${group.rollouts.filter((one) => one.solved).length} of ${group.rollouts.length}`),
+        element("dt", {}, "Solved"), element("dd", {}, `${group.rollouts.filter((one) => one.correct > 0).length} of ${group.rollouts.length}`),
       ),
       ...plotOf(group),
     ),
@@ -37,7 +37,7 @@ function panelOf(group, view, pinned, onPin) {
 function chosenRollouts(group, { outcome, sort }) {
   const pairs = group.rollouts
     .map((one, at) => [at + 1, one])
-    .filter(([, one]) => outcome === "all" || one.solved === (outcome === "right"));
+    .filter(([, one]) => outcome === "all" || (one.correct > 0) === (outcome === "right"));
   const advantage = (one) => (one.advantage === null ? -Infinity : one.advantage);
   if (sort === "calls") pairs.sort(([, a], [, b]) => a.calls - b.calls);
   if (sort === "advantage") pairs.sort(([, a], [, b]) => (advantage(a) === advantage(b) ? 0 : advantage(b) - advantage(a)));
@@ -45,7 +45,7 @@ function chosenRollouts(group, { outcome, sort }) {
 }
 
 function rolloutCard(place, one, group, view) {
-  const outcome = one.solved ? "right" : "wrong";
+  const outcome = one.correct > 0 ? "right" : "wrong";
   const facts = [["calls", String(one.calls)]];
   group.objectives.slice(0, one.rewards.length).forEach((name, at) => {
     const gated = one.gated.length ? one.gated[at] : one.rewards[at];
@@ -61,7 +61,7 @@ function rolloutCard(place, one, group, view) {
       "h3",
       {},
       `#${place} `,
-      element("span", { class: `outcome ${outcome}` }, one.solved ? "✓ right" : "✗ wrong"),
+      element("span", { class: `outcome ${outcome}` }, one.correct > 0 ? "✓ right" : "✗ wrong"),
       ...(one.truncated ? [" ", element("span", { class: "badge" }, "cut off")] : []),
     ),
     element(

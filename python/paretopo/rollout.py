@@ -1,4 +1,8 @@
-"""From what a framework has of a rollout, messages or masked tokens, to what the records keep."""
+r"""A rollout: one response of the policy, from its generation to its record.
+
+An adapter makes it of what its framework holds, :class:`~paretopo.session.Session` adds what it was
+worth, and the records keep it; nothing else in the package describes a response.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike
-
-import paretopo_core
-from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.scoring import Scored
-from paretopo.run.trajectories import Group, Rollout, Segment
+from typing import Any, Literal
 
 # How calls look in the text of the protocols and chat templates that we train with.
 _CALLS = (
@@ -24,90 +20,78 @@ _CALLS = (
     ("<call>", "</call>"),
 )
 
+SegmentKind = Literal["model", "call", "tool"]
+
 
 @dataclass(frozen=True)
-class Transcript:
-    """What a rollout wrote, before it is scored.
+class Segment:
+    """A piece of a response.
 
     Attributes:
-        prompt: What the policy read.
-        answer: The right answer.
-        segments: The pieces of the response.
+        kind: "model" for what the policy wrote, "call" for that part of it which calls a tool,
+            "tool" for what the tool answered.
+        text: The piece.
+    """
+
+    kind: SegmentKind
+    text: str
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """One response of the policy, what it did and what that was worth.
+
+    Attributes:
+        prompt_id: Name of its prompt; the rollouts of a group, and several rows of a data set, can
+            share one.
+        correct: Task reward, from 0 to 1; the rollout solved its prompt where it is above 0.
+        calls: Tool executions.
+        kind: Kind of question, or its data set.
+        held_out: Is its prompt from the held-out set?
+        tokens: Tokens that the policy wrote; tool results are not counted.
         truncated: Did it end for want of room?
+        prompt: Text that the policy read; "" where the text is not kept.
+        answer: The right answer; "" where the text is not kept.
+        segments: Pieces of the response in order; () where the text is not kept.
+        rewards: A number for each objective, () before it is scored.
+        gated: The same behind the gate, () before the step.
+        rank: Pareto rank in its group, 0 is best; None where nothing was ranked.
+        advantage: Factor of its log-probabilities in the update; None outside of training.
     """
 
-    prompt: str
-    answer: str
-    segments: tuple[Segment, ...]
-    truncated: bool
+    prompt_id: str
+    correct: float
+    calls: int
+    kind: str = "all"
+    held_out: bool = False
+    tokens: int = 0
+    truncated: bool = False
+    prompt: str = ""
+    answer: str = ""
+    segments: tuple[Segment, ...] = ()
+    rewards: tuple[float, ...] = ()
+    gated: tuple[float, ...] = ()
+    rank: int | None = None
+    advantage: float | None = None
+
+    @property
+    def solved(self) -> bool:
+        """Was the answer right, at least in part?"""
+        return self.correct > 0.0
+
+    @property
+    def has_text(self) -> bool:
+        """Did the adapter hand over what was written?"""
+        return bool(self.prompt or self.segments)
 
 
-def judged(
-    controller: ParetoPO,
-    wrote: Sequence[Transcript],
-    scored: Sequence[Scored],
-    vectors: ArrayLike,
-    *,
-    step: int,
-    advantages: Sequence[float] | None = None,
-) -> Group:
-    """The rollouts of one prompt with what they were worth.
-
-    Args:
-        controller: Gates the vectors; its stage is recorded.
-        wrote: At least one transcript.
-        scored: What each of them did.
-        vectors: (rollouts, objectives), not gated.
-        step: The step they belong to.
-        advantages: (rollouts,) what the update gets; None for held-out questions, which are not
-            ranked either.
-    """
-    rewards = np.asarray(vectors, np.float64)
-    gated = controller.gate(rewards)
-    ranks = paretopo_core.pareto_rank(gated[None])[0].tolist()
-    rollouts = [
-        Rollout(
-            segments=text.segments,
-            solved=one.solved,
-            calls=one.calls,
-            truncated=text.truncated,
-            rewards=tuple(rewards[number].tolist()),
-            gated=tuple(gated[number].tolist()),
-            rank=None if advantages is None else int(ranks[number]),
-            advantage=None if advantages is None else float(advantages[number]),
-        )
-        for number, (text, one) in enumerate(zip(wrote, scored, strict=True))
-    ]
-    first = scored[0]
-    return Group(
-        id=first.id,
-        prompt=wrote[0].prompt,
-        answer=wrote[0].answer,
-        rollouts=tuple(rollouts),
-        step=step,
-        stage=controller.stage,
-        held_out=first.held_out,
-        kind=first.kind,
-    )
-
-
-def spread(total: int, count: int) -> list[int]:
-    """`count` of the numbers below `total`, evenly spread; all where there are not as many.
-
-    >>> spread(64, 2), spread(3, 5)
-    ([16, 48], [0, 1, 2])
-    """
-    if count >= total:
-        return list(range(total))
-    return [(2 * number + 1) * total // (2 * count) for number in range(count)]
-
-
-def said(messages: str | Sequence[Mapping[str, Any]]) -> str:
+def format_prompt(messages: str | Sequence[Mapping[str, Any]]) -> str:
     """A prompt as text: itself, its one message, or several with their roles.
 
-    >>> said([{"role": "user", "content": "why?"}])
+    >>> format_prompt([{"role": "user", "content": "why?"}])
     'why?'
-    >>> print(said([{"role": "system", "content": "be kind"}, {"role": "user", "content": "why?"}]))
+    >>> chat = [{"role": "system", "content": "be kind"}, {"role": "user", "content": "why?"}]
+    >>> print(format_prompt(chat))
     system: be kind
     user: why?
     """
@@ -118,10 +102,10 @@ def said(messages: str | Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(f"{message['role']}: {_content(message)}" for message in messages)
 
 
-def answer_text(answer: object) -> str:
-    """A right answer as text; several that are accepted beside each other.
+def format_answer(answer: object) -> str:
+    """A right answer as text; several accepted ones beside each other.
 
-    >>> answer_text(42), answer_text(["Nile", "the Nile"])
+    >>> format_answer(42), format_answer(["Nile", "the Nile"])
     ('42', 'Nile | the Nile')
     """
     if isinstance(answer, list | tuple):
@@ -129,26 +113,26 @@ def answer_text(answer: object) -> str:
     return str(answer)
 
 
-def of_messages(messages: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
-    """The pieces of a response that came as chat messages.
+def split_messages(messages: Sequence[Mapping[str, Any]]) -> tuple[Segment, ...]:
+    """The segments of a response that came as chat messages.
 
     >>> call = {"function": {"name": "add", "arguments": {"a": 1}}}
-    >>> of_messages([
+    >>> split_messages([
     ...     {"role": "assistant", "content": "", "tool_calls": [call]},
     ...     {"role": "tool", "content": "2"},
     ... ])
     (Segment(kind='call', text='add {"a": 1}'), Segment(kind='tool', text='2'))
     """
-    return tuple(segment for message in messages for segment in _pieces(message))
+    return tuple(segment for message in messages for segment in _split_message(message))
 
 
-def of_tokens(
+def split_tokens(
     tokens: Sequence[int],
     written: Sequence[int],
     decode: Callable[[Sequence[int]], str],
     end_of_turn: str | None = None,
 ) -> tuple[Segment, ...]:
-    r"""The pieces of a response that came as tokens; calls are found by how they look.
+    r"""The segments of a response that came as tokens; calls are found by their markers.
 
     Args:
         tokens: Those of the response, without padding.
@@ -157,7 +141,7 @@ def of_tokens(
         end_of_turn: Left out where a piece of the policy ends in it.
 
     >>> text = "so\n<search>Nile</search> a river"
-    >>> of_tokens(range(32), [1] * 24 + [0] * 8, lambda places: "".join(text[i] for i in places))
+    >>> split_tokens(range(32), [1] * 24 + [0] * 8, lambda ids: "".join(text[i] for i in ids))
     ... # doctest: +NORMALIZE_WHITESPACE
     (Segment(kind='model', text='so\n'), Segment(kind='call', text='<search>Nile</search>'),
      Segment(kind='tool', text=' a river'))
@@ -175,13 +159,13 @@ def of_tokens(
             continue
         text = text.removesuffix(end_of_turn or "")
         answered = number + 1 < len(runs)
-        start = _call_start(text) if answered else len(text)
+        start = _find_calls(text) if answered else len(text)
         segments += [Segment("model", text[:start])] if start else []
         segments += [Segment("call", text[start:])] if start < len(text) else []
     return tuple(segments)
 
 
-def _pieces(message: Mapping[str, Any]) -> Iterator[Segment]:
+def _split_message(message: Mapping[str, Any]) -> Iterator[Segment]:
     text = _content(message)
     if message["role"] == "tool":
         yield Segment("tool", text)
@@ -202,7 +186,7 @@ def _content(message: Mapping[str, Any]) -> str:
     return json.dumps(content, ensure_ascii=False)
 
 
-def _call_start(text: str) -> int:
+def _find_calls(text: str) -> int:
     """Where the calls begin that a text ends with; its length where there are none."""
     last, start = -1, len(text)
     for opening, closing in _CALLS:

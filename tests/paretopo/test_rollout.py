@@ -1,22 +1,10 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.config.run import ParetoPOConfig
-from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.scoring import Scored
-from paretopo.run.trajectories import Segment
-from paretopo.run.transcripts import (
-    Transcript,
-    judged,
-    of_messages,
-    of_tokens,
-    said,
-    spread,
-)
+from paretopo.rollout import Segment, format_prompt, split_messages, split_tokens
 
 
 def pieces_of(*runs, end_of_turn=None):
@@ -25,7 +13,8 @@ def pieces_of(*runs, end_of_turn=None):
     written = [at % 2 == 0 for at, text in enumerate(runs) for _ in text]
     decode = lambda codes: "".join(map(chr, codes))  # noqa: E731
     return [
-        (segment.kind, segment.text) for segment in of_tokens(tokens, written, decode, end_of_turn)
+        (segment.kind, segment.text)
+        for segment in split_tokens(tokens, written, decode, end_of_turn)
     ]
 
 
@@ -72,12 +61,12 @@ def test_nothing_is_lost_or_moved(runs):
 
 def test_masks_of_another_length_are_refused():
     with pytest.raises(ValueError, match="2 tokens need as many marks"):
-        of_tokens([1, 2], [1], str)
+        split_tokens([1, 2], [1], str)
 
 
 def test_messages_become_pieces():
     call = {"type": "function", "function": {"name": "search", "arguments": {"query": "Nile"}}}
-    pieces = of_messages(
+    pieces = split_messages(
         [
             {"role": "assistant", "content": "Let me see.", "tool_calls": [call, call]},
             {"role": "tool", "name": "search", "content": "a river"},
@@ -97,33 +86,7 @@ def test_messages_become_pieces():
 
 
 def test_prompts_become_text():
-    assert said("as it is") == "as it is"
-    assert said([{"role": "user", "content": "why?"}]) == "why?"
+    assert format_prompt("as it is") == "as it is"
+    assert format_prompt([{"role": "user", "content": "why?"}]) == "why?"
     several = [{"role": "system", "content": "kind"}, {"role": "user", "content": "why?"}]
-    assert said(several) == "system: kind\nuser: why?"
-
-
-@given(total=st.integers(0, 300), count=st.integers(0, 300))
-def test_some_are_spread_over_all(total, count):
-    chosen = spread(total, count)
-    assert len(chosen) == len(set(chosen)) == min(total, count)
-    assert chosen == sorted(chosen)
-    assert all(0 <= at < total for at in chosen)
-
-
-def test_rollouts_are_judged_as_they_are_trained_on():
-    controller = ParetoPO(ParetoPOConfig(stage1_steps=0))
-    vectors = np.array([[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [1.0, 0.5]])
-    scored = [Scored(0, "q", False, "one", bool(right), 1) for right, _ in vectors]
-    wrote = [Transcript("why?", "42", (Segment("model", str(n)),), n == 2) for n in range(4)]
-    advantages = controller.advantages(vectors[None])[0]
-    group = judged(controller, wrote, scored, vectors, step=7, advantages=advantages.tolist())
-    assert (group.id, group.kind, group.step, group.stage) == ("q", "one", 7, 2)
-    assert (group.prompt, group.answer, group.held_out) == ("why?", "42", False)
-    assert [one.rank for one in group.rollouts] == [0, 1, 2, 1]
-    assert [one.gated for one in group.rollouts] == [(1, 1), (1, 0.5), (0, 0), (1, 0.5)]
-    assert [one.rewards[1] for one in group.rollouts] == [1, 0.5, 1, 0.5]
-    assert [one.advantage for one in group.rollouts] == advantages.tolist()
-    assert [one.truncated for one in group.rollouts] == [False, False, True, False]
-    held_out = judged(controller, wrote[:1], scored[:1], vectors[:1], step=7)
-    assert (held_out.rollouts[0].rank, held_out.rollouts[0].advantage) == (None, None)
+    assert format_prompt(several) == "system: kind\nuser: why?"

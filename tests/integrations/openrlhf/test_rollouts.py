@@ -1,0 +1,130 @@
+"""Prompts and rollouts of the OpenRLHF adapter; neither OpenRLHF nor Ray is needed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from paretopo.config.keys import ConfigError
+from paretopo.config.run import loads
+from paretopo.integrations.openrlhf.chat_tools import calls_in, result_frame
+from paretopo.integrations.openrlhf.prepare import _rows
+from paretopo.integrations.openrlhf.rollouts import (
+    BadRollout,
+    checked_logs,
+    prompt_id,
+    with_text,
+)
+from paretopo.rollout import Rollout, Segment
+
+# ---- prompts of a file ---------------------------------------------------------------------------
+
+
+def rows_of(tmp_path, text, suffix=".jsonl", settings=""):
+    source = tmp_path / f"prompts{suffix}"
+    source.write_text(text, encoding="utf-8")
+    tokenizer = SimpleNamespace(
+        apply_chat_template=lambda messages, **_: f"<{messages[-1]['content']}>"
+    )
+    config = loads(f"[openrlhf]\n{settings}")
+    return _rows(config, tokenizer, "prompts", str(source), None, [])
+
+
+def test_prompts_of_a_file_pass_through_the_template_or_do_not(tmp_path):
+    text = '{"prompt": "a", "label": {"id": 1}}\n{"prompt": [{"content": "b"}], "label": "2"}\n'
+    assert rows_of(tmp_path, text) == [
+        {"prompt": "<a>", "label": '{"id": 1}', "datasource": "default"},
+        {"prompt": "<b>", "label": "2", "datasource": "default"},
+    ]
+    plain = rows_of(tmp_path, '{"prompt": "a", "label": "1"}', settings="chat_template = false")
+    assert plain[0]["prompt"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "settings", "complaint"),
+    [
+        ('{"prompt": "a"}', ".jsonl", "", r"row 1 .* keys prompt and label, got \['prompt'\]"),
+        ("[1]", ".jsonl", "", "got list"),
+        ('{"prompt": "a", "label": 1}\n{', ".jsonl", "", "line 2 of"),
+        ("", ".jsonl", "", "holds no prompts"),
+        ("x", ".csv", "", r"must be a \.jsonl or \.parquet file"),
+        ('{"prompt": [], "label": 1}', ".jsonl", "chat_template = false", "must be a text"),
+    ],
+)
+def test_wrong_rows_are_refused_with_their_place(tmp_path, text, suffix, settings, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        rows_of(tmp_path, text, suffix, settings)
+
+
+# ---- rollouts ------------------------------------------------------------------------------------
+
+
+def test_prompts_are_called_by_their_label_or_a_digest():
+    assert prompt_id("text", '{"id": 7}') == "7"
+    assert prompt_id("text", "42") == prompt_id("text", "43") != prompt_id("other", "42")
+
+
+@pytest.mark.parametrize(
+    ("logs", "complaint"),
+    [
+        ({"calls": 1}, "'q' has no 'correct'"),
+        ({"correct": 1.0}, "'q' has no 'calls'"),
+        ({"correct": float("nan"), "calls": 1}, "'correct' = nan"),
+        ({"correct": 2.0, "calls": 1}, "'correct' = 2.0"),
+        ({"correct": None, "calls": 1}, "'correct' = None"),
+        ({"correct": 1.0, "calls": -1}, "'calls' = -1"),
+        ({"correct": 1.0, "calls": 0.5}, "'calls' = 0.5"),
+        ({"correct": 1.0, "calls": float("inf")}, "'calls' = inf"),
+    ],
+)
+def test_bad_logs_name_prompt_and_key(logs, complaint):
+    with pytest.raises(BadRollout, match=complaint):
+        checked_logs("text", '{"id": "q"}', logs)
+
+
+def test_calls_are_found_and_broken_ones_are_not():
+    text = (
+        '<call>{"name": "f", "arguments": {"x": 1}}</call> <tool_call>\n{"name": "g", '
+        '"arguments": {}}\n</tool_call><call>{"name": 3, "arguments": {}}</call><call>{</call>'
+    )
+    assert calls_in(text) == [("f", {"x": 1}), ("g", {})]
+
+
+def test_results_are_framed_as_the_template_does():
+    def render(messages, **_):
+        said = "".join(f"<{m['role']}>{m['content']}<end>\n" for m in messages)
+        return said + "<assistant>"
+
+    tokenizer = SimpleNamespace(apply_chat_template=render, eos_token="<end>")
+    assert result_frame(tokenizer) == ("\n<tool>", "<end>\n<assistant>")
+    tokenizer.apply_chat_template = lambda messages, **_: "no results here"
+    with pytest.raises(ValueError, match="does not render tool results"):
+        result_frame(tokenizer)
+
+
+def test_samples_become_text():
+    torch = pytest.importorskip("torch")
+    # <prompt>, a call, its answer, the rest; the second row is shorter and padded on its right.
+    texts = ["why?", "<call>{}</call>", "<tool>1</tool>", "so 42<end>"]
+    pieces = dict(enumerate(["<pad>", *texts]))
+    tokenizer = SimpleNamespace(
+        decode=lambda tokens: "".join(pieces[token] for token in tokens), eos_token="<end>"
+    )
+    experience = SimpleNamespace(
+        prompts=["why?", "why?"],
+        labels=['{"id": "q", "answer": [4, 2]}', "42"],
+        sequences=torch.tensor([[1, 2, 3, 4], [1, 4, 0, 0]]),
+        attention_mask=torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]]),
+        action_mask=torch.tensor([[1, 0, 1], [1, 0, 0]]),
+        truncated=torch.tensor([False, True]),
+    )
+    rollout = Rollout("q", 1.0, 1)
+    whole, short = (with_text(rollout, experience, row, tokenizer) for row in (0, 1))
+    segments = (
+        Segment("call", "<call>{}</call>"),
+        Segment("tool", "<tool>1</tool>"),
+        Segment("model", "so 42"),
+    )
+    assert whole == Rollout("q", 1.0, 1, prompt="why?", answer="4 | 2", segments=segments)
+    assert short == Rollout("q", 1.0, 1, prompt="why?", answer="42", segments=segments[2:])

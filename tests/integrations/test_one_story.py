@@ -1,0 +1,281 @@
+"""One recorded story, played through both adapters: equal advantages, equal files.
+
+A rollout is told in neutral terms and handed over as each framework would: to TRL's side as text
+completions with a mask of what the policy wrote, to OpenRLHF's as rows of an experience.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from support.sessions import new_session  # noqa: E402
+
+from paretopo.integrations.openrlhf.rollouts import (  # noqa: E402
+    ECONOMY,
+    measured,
+    read_rollouts,
+    with_text,
+)
+from paretopo.integrations.trl.generated import Generated  # noqa: E402
+from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402
+from paretopo.integrations.trl.session import SessionCallback, SessionGRPOTrainer  # noqa: E402
+from paretopo.session import choose_recorded  # noqa: E402
+
+MOST, POINTS, STEPS, END = 40, 3, 2, 1
+SETTINGS = f"""
+[optimiser]
+steps = {STEPS}
+group_size = {POINTS}
+prompts_per_step = 2
+max_completion_tokens = {MOST}
+[evaluation]
+every = 1
+[run]
+trajectories = 1
+[rewards]
+evaluation_n_opt = "recompute"
+"""
+TOKENIZER = SimpleNamespace(
+    eos_token="<end>",
+    eos_token_id=END,
+    decode=lambda tokens: "".join("<end>" if token == END else chr(token) for token in tokens),
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A rollout: the question, and pieces of text by turns of the policy and of its tool."""
+
+    question: int
+    pieces: tuple[str, ...]
+    calls: int
+    solved: bool
+    ends: bool = True
+
+    @property
+    def prompt(self) -> str:
+        return f"{self.question} + 1 = "
+
+    @property
+    def tokens(self) -> tuple[list[int], list[int]]:
+        """Tokens of the response, and for each whether the policy wrote it."""
+        tokens = [ord(letter) for piece in self.pieces for letter in piece]
+        own = [int(at % 2 == 0) for at, piece in enumerate(self.pieces) for _ in piece]
+        return ([*tokens, END], [*own, 1]) if self.ends else (tokens, own)
+
+    @property
+    def written(self) -> str:
+        return "".join(self.pieces[::2])
+
+
+def tell(question, calls, solved, *, truncated=False) -> Told:
+    answer = str(question + 1 if solved else 0)
+    pieces = [text for number in range(calls) for text in (f"<call>{number}</call>", f"[{number}]")]
+    pieces.append(answer)
+    if truncated:
+        pieces[-1] += "?" * (MOST - sum(map(len, pieces)))
+    return Told(question, tuple(pieces), calls, solved, ends=not truncated)
+
+
+# Two groups a step. In the second step a prompt of the first comes again, solved with fewer calls.
+TRAINING = [
+    [
+        *(tell(1, 2, True), tell(1, 1, False), tell(1, 0, False, truncated=True)),
+        *(tell(2, 1, True), tell(2, 2, True), tell(2, 0, True)),
+    ],
+    [
+        *(tell(1, 1, True), tell(1, 2, True), tell(1, 2, True)),
+        *(tell(3, 0, False), tell(3, 1, False), tell(3, 2, False)),
+    ],
+]
+HELD_OUT = [
+    [tell(11, 2, True), tell(10, 2, True), tell(12, 1, False), tell(10, 1, True)],
+    [tell(11, 1, True), tell(10, 2, True), tell(12, 2, True), tell(10, 0, False)],
+    [tell(11, 0, True), tell(10, 1, True), tell(12, 0, True, truncated=True), tell(10, 1, True)],
+]
+MEASURED = {"loss": 0.5, "grad_norm": 0.25, "learning_rate": 1e-3}
+
+
+def padded(rows, value=0):
+    longest = max(map(len, rows))
+    return torch.tensor([row + [value] * (longest - len(row)) for row in rows])
+
+
+class OnTRL:
+    """The story on TRL's side; of the trainer only what no model is needed for."""
+
+    def __init__(self, session):
+        self.session = session
+        grade = lambda text, answer: text.rstrip("?").endswith(answer)  # noqa: E731
+        trainer = object.__new__(SessionGRPOTrainer)
+        trainer.session = session
+        trainer.session_rewards = SessionRewards(session, grade)
+        trainer.processing_class = TOKENIZER
+        trainer.max_completion_length = MOST
+        trainer.accelerator = SimpleNamespace(process_index=0, gather=lambda values: values)
+        self.trainer = trainer
+        self.callback = SessionCallback(trainer, [f"q{one.question}" for one in HELD_OUT[0]])
+        self.callback.on_train_begin(None, None, None)
+
+    def generate(self, story, *, held_out, first_row=0):
+        trainer, tokens = self.trainer, [one.tokens for one in story]
+        columns = {
+            "answer": [str(one.question + 1) for one in story],
+            "id": [f"q{one.question}" for one in story],
+            "kind": ["sum"] * len(story),
+            "held_out": [held_out] * len(story),
+            "row": list(range(first_row, first_row + len(story))),
+        }
+        completions = ["".join(one.pieces) for one in story]
+        written, calls = [one.written for one in story], [one.calls for one in story]
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        inputs = [row | {"prompt": one.prompt} for row, one in zip(rows, story, strict=True)]
+        correct = trainer.session_rewards.correct(completions, columns.pop("answer"), written)
+        economy = trainer.session_rewards.economy(completions, **columns, calls=calls)
+        trainer.generated = Generated(
+            inputs,
+            completions,
+            tokens=padded([own for own, _ in tokens]),
+            mask=padded([[1] * len(own) for own, _ in tokens]),
+            written=padded([own for _, own in tokens]),
+        )
+        out = {"completion_mask": trainer.generated.mask, "tool_mask": trainer.generated.written}
+        trainer.response_tokens = trainer._count_written(out)
+        trainer.truncated = trainer._find_truncated()
+        return np.stack([correct, economy], axis=-1)
+
+    def train(self, step, story):
+        state = SimpleNamespace(global_step=step, max_steps=STEPS)
+        self.callback.on_step_begin(None, None, None)
+        rewards = self.generate(story, held_out=False)
+        advantages = self.trainer.compute_advantages(rewards.reshape(-1, POINTS, 2))
+        rate = {"lr": MEASURED["learning_rate"]}
+        self.callback.on_optimizer_step(
+            None, None, None, optimizer=SimpleNamespace(param_groups=[rate])
+        )
+        self.callback.on_step_end(None, state, SimpleNamespace())
+        logs = {name: MEASURED[name] for name in ("loss", "grad_norm")}
+        self.callback.on_log(None, state, None, logs=logs)
+        return advantages
+
+    def evaluate(self, step, story):
+        for first in range(0, len(story), 3):  # batches
+            self.generate(story[first : first + 3], held_out=True, first_row=first)
+            self.callback.on_prediction_step(None, None, None)
+        self.callback.on_evaluate(None, SimpleNamespace(global_step=step), None)
+
+
+class OnOpenRLHF:
+    """The story on OpenRLHF's side; of its classes only the experiences."""
+
+    def __init__(self, session):
+        self.session = session
+
+    def experience(self, story):
+        prompts = [[ord(letter) for letter in one.prompt] for one in story]
+        tokens = [one.tokens for one in story]
+        sequences = [prompt + own for prompt, (own, _) in zip(prompts, tokens, strict=True)]
+        return SimpleNamespace(
+            prompts=[one.prompt for one in story],
+            labels=[
+                json.dumps({"id": f"q{one.question}", "kind": "sum", "answer": one.question + 1})
+                for one in story
+            ],
+            sequences=padded(sequences),
+            attention_mask=padded([[1] * len(row) for row in sequences]),
+            action_mask=padded(
+                [
+                    [0] * (len(prompt) - 1) + own
+                    for prompt, (_, own) in zip(prompts, tokens, strict=True)
+                ]
+            ),
+            truncated=torch.tensor([not one.ends for one in story]),
+            info={
+                "correct": torch.tensor([float(one.solved) for one in story]),
+                "calls": torch.tensor([float(one.calls) for one in story]),
+            },
+        )
+
+    def train(self, step, story):
+        groups = [story[first : first + POINTS] for first in range(0, len(story), POINTS)]
+        experiences = [self.experience(group) for group in groups]
+        # As TRL scores them: all groups of a batch learn before any is scored.
+        scored = self.session.score([read_rollouts(one) for one in experiences])
+        rollouts = []
+        for experience, group in zip(experiences, scored, strict=True):
+            experience.info[ECONOMY] = torch.tensor(group.rewards[:, 1])
+            rollouts.append(read_rollouts(experience))
+        rollouts[0] = [
+            with_text(one, experiences[0], row, TOKENIZER) for row, one in enumerate(rollouts[0])
+        ]
+        advantages = self.session.advantages(rollouts)
+        names = {"loss": "policy_loss", "grad_norm": "actor_grad_norm", "learning_rate": "actor_lr"}
+        status = {names[ours]: value for ours, value in MEASURED.items()}
+        self.session.record_step(step, measured(status, self.session.learning_rate_factor()))
+        return advantages
+
+    def evaluate(self, step, story):
+        experience = self.experience(story)
+        rollouts = read_rollouts(experience)
+        chosen = choose_recorded([one.prompt_id for one in rollouts], 1)
+        self.session.observe(
+            step,
+            [
+                with_text(one, experience, row, TOKENIZER) if one.prompt_id in chosen else one
+                for row, one in enumerate(rollouts)
+            ],
+            seconds=1.0,
+        )
+
+
+def play(adapter):
+    adapter.evaluate(0, HELD_OUT[0])
+    advantages = []
+    for step in range(1, STEPS + 1):
+        advantages.append(adapter.train(step, TRAINING[step - 1]))
+        adapter.evaluate(step, HELD_OUT[step])
+    adapter.session.finish()
+    return np.array(advantages)
+
+
+def records(run):
+    rows = {}
+    for name in ("steps", "evaluations", "trajectories"):
+        lines = (run.path / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        rows[name] = [json.loads(line) for line in lines]
+        for row in rows[name]:
+            row.pop("seconds", None)  # the clock's
+    return rows
+
+
+@pytest.mark.parametrize("recipe", ["recommended", "paper"])
+def test_both_adapters_tell_the_same_story(tmp_path, recipe):
+    adapters = [
+        kind(new_session(tmp_path / kind.__name__, SETTINGS, recipe=recipe))
+        for kind in (OnTRL, OnOpenRLHF)
+    ]
+    theirs, ours = (play(adapter) for adapter in adapters)
+    np.testing.assert_array_equal(theirs, ours)
+    assert (ours != 0).any()
+    trl, openrlhf = (records(adapter.session.run) for adapter in adapters)
+    assert trl == openrlhf
+    states = [adapter.session.state() for adapter in adapters]
+    assert states[0] == states[1]
+    # The story is worth telling: something of every kind is in the files.
+    steps, evaluations, groups = openrlhf.values()
+    assert [row["stage"] for row in steps] == [1, 2]
+    assert steps[0]["truncated"] == pytest.approx(1 / 6)
+    assert [row["kept"] for row in steps][1] < 1
+    assert any("rescored" in row for row in evaluations)
+    assert {group["held_out"] for group in groups} == {True, False}
+    rollouts = [one for group in groups for one in group["rollouts"]]
+    pieces = [piece["kind"] for one in rollouts for piece in one["segments"]]
+    assert set(pieces) == {"model", "call", "tool"}

@@ -1,0 +1,172 @@
+"""What every framework drives: scores, advantages, evaluations, records, state."""
+
+from __future__ import annotations
+
+import doctest
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.sessions import group, new_session, score
+
+import paretopo.session
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.rollout import Rollout, Segment
+from paretopo.session import Session, choose_recorded
+
+
+def test_the_example_runs():
+    assert doctest.testmod(paretopo.session).failed == 0
+
+
+def test_a_session_gives_the_controllers_advantages(tmp_path):
+    session = new_session(tmp_path)
+    alone = ParetoPO(session.config.paretopo)
+    for step in (1, 2):
+        rollouts = score(session, group([1, 2, 1, 0], [1, 1, 0, 0]))
+        vectors = [[one.rewards for one in rollouts]]
+        np.testing.assert_array_equal(
+            session.advantages([rollouts]), alone.step(vectors).advantages
+        )
+        session.record_step(step, {"loss": 0.5, "learning_rate": 1e-6})
+    first, second = session.run.steps()
+    assert (first["stage"], second["stage"]) == (1, 2)
+    assert first["accuracy"] == 0.5
+    assert first["rank_histogram"] == [1, 1, 2]
+    assert (first["generated_groups"], first["kept"], first["loss"]) == (1, 1.0, 0.5)
+
+
+def test_rollouts_that_come_with_their_text_are_kept(tmp_path):
+    session = new_session(tmp_path)
+    text = {"prompt": "why?", "answer": "42", "segments": (Segment("model", "42"),)}
+    first = [replace(one, **text) for one in score(session, group([1, 2], [1, 0]))]
+    given_ = session.advantages([first, score(session, group([0, 1], [1, 1]))])
+    assert list(session.run.trajectories()) == []  # a step that is not recorded leaves nothing
+    session.record_step(1, {})
+    held_out = [*group([2, 0], [1, 0]), Rollout("other", 1.0, 3, kind="two")]
+    session.observe(1, [replace(one, **text) for one in held_out[:2]] + held_out[2:], 1.0)
+    trained, asked = session.run.trajectories()
+    assert (trained.id, trained.kind, trained.prompt, trained.answer) == ("q", "one", "why?", "42")
+    assert (trained.step, trained.stage, trained.held_out) == (1, 1, False)
+    assert [one.advantage for one in trained.rollouts] == given_[0].tolist()
+    assert [one.rank for one in trained.rollouts] == [0, 1]
+    assert [one.rewards for one in trained.rollouts] == [(1, 1), (0, first[1].rewards[1])]
+    assert [one.gated for one in trained.rollouts] == [(1, 1), (0, 0)]
+    assert [one.calls for one in trained.rollouts] == [1, 2]
+    assert (asked.id, asked.held_out, asked.step) == ("q", True, 1)
+    assert [(one.solved, one.calls, one.rank) for one in asked.rollouts] == [
+        (True, 2, None),
+        (False, 0, None),
+    ]
+    assert [one.gated[1] > 0 for one in asked.rollouts] == [True, False]
+    session.restore(None)
+    assert list(session.run.trajectories()) == []
+
+
+def test_groups_that_differ_in_calls_alone_are_kept_and_equal_ones_are_not(tmp_path):
+    session = new_session(tmp_path)
+    groups = [group([1, 2], [1, 1]), group([2, 2], [1, 1]), group([1, 2], [0, 0])]
+    # The last one failed as a whole, and the gate makes it equal.
+    assert [one.informative for one in session.score(groups)] == [True, False, False]
+
+
+def test_groups_of_one_batch_share_the_fewest_calls_of_their_prompt(tmp_path):
+    session = new_session(tmp_path)
+    dear, cheap = session.score([group([3, 3], [1, 1]), group([1, 1], [1, 1])])
+    assert (dear.rewards[:, 1] < 1).all()
+    assert (cheap.rewards[:, 1] == 1).all()
+
+
+def test_overlong_responses_cost_advantage_and_never_rank(tmp_path):
+    text = (
+        "[optimiser]\nmax_completion_tokens = 100\n"
+        "[openrlhf]\noverlong_buffer = 20\noverlong_penalty = 2.0"
+    )
+    session = new_session(tmp_path, text, backend="openrlhf")
+    plain = new_session(tmp_path / "plain")
+    short, long = group([1, 2], [1, 1]), group([1, 2], [1, 1], tokens=90)
+    np.testing.assert_array_equal(
+        session.advantages([score(session, short)]), plain.advantages([score(plain, short)])
+    )
+    np.testing.assert_allclose(
+        session.advantages([score(session, long)]), plain.advantages([score(plain, long)]) - 1.0
+    )
+
+
+def test_a_session_goes_on_from_its_state(tmp_path):
+    session = new_session(tmp_path)
+    held_out = group([2, 0], [1, 0])
+    session.observe(0, held_out, 1.0)
+    session.advantages([score(session, group([1, 2], [1, 1]))])
+    session.record_step(1, {})
+    session.observe(1, held_out, 1.0)
+    state = json.loads(json.dumps(session.state()))
+    session.advantages([score(session, group([0, 2], [1, 1]))])
+    session.record_step(2, {})
+    again = Session(session.run, prompts=64, steps_per_epoch=8)
+    again.restore(state)
+    assert again.state() == state
+    run = session.run
+    assert [row["step"] for row in run.steps()] == [1]
+    assert [row["step"] for row in run.evaluations()] == [0, 1]
+    assert run.manifest["resumed"][0]["from_step"] == 1
+    assert again.progress() == (1, "accuracy 0.50, calls 1.00, stage 1, archive 1")
+    again.restore(None)
+    assert run.evaluations() == []
+
+
+def test_stage_1_is_one_pass_over_the_prompts_filtered_groups_included(tmp_path):
+    text = "[optimiser]\nprompts_per_step = 1\n"
+    session = new_session(tmp_path, text, prompts=4, paretopo__stage1_steps="epoch")
+    for step in (1, 2, 3):
+        session.score([group([2, 2], [0, 0])])  # filtered
+        session.advantages([score(session, group([1, 2], [1, 1]))])
+        session.record_step(step, {})
+    assert [row["stage"] for row in session.run.steps()] == [1, 1, 2]
+    again = Session(session.run, prompts=4, steps_per_epoch=4)
+    again.restore(session.state())
+    assert again.state() == session.state()
+
+
+def test_steps_that_do_not_match_stop_the_run(tmp_path):
+    session = new_session(tmp_path)
+    with pytest.raises(RuntimeError, match="the trainer is at step 3, ParetoPO at 0"):
+        session.record_step(3, {})
+
+
+def test_fine_tuning_has_steps_without_rollouts(tmp_path):
+    session = new_session(tmp_path, "[optimiser]\nlearn_from = 'answers'\nsteps = 1")
+    assert session.record_step(1, {"loss": 0.5}) == {}
+    assert session.run.steps() == [{"step": 1, "loss": 0.5}]
+    session.finish()
+    assert session.run.manifest["status"] == "finished"
+
+
+def test_a_run_with_missing_steps_does_not_finish(tmp_path):
+    session = new_session(tmp_path, "[optimiser]\nsteps = 5")
+    with pytest.raises(RuntimeError, match="the training ended after 0 of 5 steps"):
+        session.finish()
+
+
+def test_one_of_several_processes_writes_and_all_agree(tmp_path):
+    writer = new_session(tmp_path)
+    reader = Session(writer.run, prompts=64, steps_per_epoch=8, writes=False)
+    for session in (writer, reader):
+        session.observe(0, group([2, 0], [1, 0]), 1.0)
+        session.advantages([score(session, group([1, 2], [1, 1]))])
+        session.record_step(1, {})
+    assert reader.state() == writer.state()
+    assert (len(writer.run.steps()), len(writer.run.evaluations())) == (1, 1)
+
+
+@given(total=st.integers(0, 60), count=st.integers(0, 60))
+def test_recorded_prompts_are_spread_over_all(total, count):
+    names = [f"{number:03}" for number in range(total)]
+    chosen = choose_recorded(reversed(names * 2), count)
+    assert len(chosen) == min(total, count)
+    assert chosen <= set(names)
+    gaps = np.diff([names.index(name) for name in sorted(chosen)])
+    assert gaps.size == 0 or gaps.max() - gaps.min() <= 1

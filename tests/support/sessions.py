@@ -1,0 +1,29 @@
+"""Sessions in a folder of the test, and groups of rollouts for them."""
+
+from __future__ import annotations
+
+from paretopo.config.run import loads
+from paretopo.rollout import Rollout
+from paretopo.run.records import RunFolder
+from paretopo.session import Session, with_rewards
+
+
+def new_session(tmp_path, text="", *, kind=Session, prompts=64, **settings) -> Session:
+    """A session of a fresh run: one step of stage 1, then stage 2, or as `settings` say."""
+    overrides = {name.replace("__", "."): value for name, value in settings.items()}
+    config = loads("[paretopo]\nstage1_steps = 1\n" + text, overrides)
+    run = RunFolder.create(tmp_path, config)
+    return kind(run, prompts=prompts, steps_per_epoch=prompts // config.optimiser.prompts_per_step)
+
+
+def group(calls, correct, tokens=10, prompt_id="q") -> list[Rollout]:
+    return [
+        Rollout(prompt_id, float(right), count, kind="one", tokens=tokens)
+        for count, right in zip(calls, correct, strict=True)
+    ]
+
+
+def score(session, rollouts) -> list[Rollout]:
+    """The rollouts of one group with their rewards."""
+    [scored] = session.score([rollouts])
+    return with_rewards(rollouts, scored.rewards)
