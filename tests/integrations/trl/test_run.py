@@ -156,7 +156,7 @@ def test_trajectories_say_what_was_written_and_worth(uninterrupted):
             assert one.solved == (one.rewards[0] == 1.0)
             assert not one.solved or one.segments[-1] == Segment("model", group.answer)
     for group in held_out:
-        assert [(one.rank, one.advantage) for one in group.rollouts] == [(None, None)]
+        assert {(one.rank, one.advantage) for one in group.rollouts} == {(None, None)}
     # All rollouts of a step are kept here, so that they add up to its row.
     for row, pair in zip(
         uninterrupted.steps(), zip(trained[::2], trained[1::2], strict=True), strict=True

@@ -40,6 +40,8 @@ class StandIn:
         self.controller = ParetoPO(CONFIG)
         self.model = SimpleNamespace(training=training)
         self.num_generations = POINTS
+        self.max_completion_length = 5
+        self.processing_class = SimpleNamespace(eos_token_id=7)
         self.reward_func_names = ["correct", "economy"]
         self.accelerator = SimpleNamespace(
             num_processes=processes, process_index=process, gather=lambda tensor: tensor
@@ -95,6 +97,7 @@ def test_advantages_are_the_controllers_in_both_stages():
         assert logged == expected.reshape(-1).tolist()
     assert len(trainer._logs["advantages"]) == 24
     assert trainer.response_tokens.tolist() == [3] * 12
+    assert trainer.truncated.tolist() == [True] * 12
 
 
 def test_every_process_gets_its_slice():
