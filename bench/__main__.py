@@ -100,6 +100,8 @@ def _require(*packages: str) -> None:
 def _run(parsed: argparse.Namespace) -> None:
     from bench import command  # only where everything it takes is installed
 
+    if parsed.promises and parsed.device != "cpu":
+        raise ValueError("--promises are about CPUs: drop --device")
     description = command.describe(parsed.device)
     folder = Path(parsed.out or command.choose_folder(description, quick=parsed.quick))
     if parsed.promises:
@@ -109,7 +111,7 @@ def _run(parsed: argparse.Namespace) -> None:
         command.measure(
             parsed.operations, folder, description, quick=parsed.quick, resume=parsed.resume
         )
-        if parsed.device == "cpu" and not parsed.quick:  # promises are about CPUs and full sizes
+        if parsed.device == "cpu" and not parsed.quick:  # promises are about full sizes
             print(f"\n{command.write_promises(folder)}")
     for path in command.draw(parsed.operations, folder):
         print(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -120,7 +120,7 @@ def _read(names: Sequence[str], folder: Path) -> list[Row]:
     return found
 
 
-def _check(names: Sequence[str], known: dict[str, object]) -> list[str]:
+def _check(names: Sequence[str], known: Mapping[str, object]) -> list[str]:
     """Each name once, all if there is none."""
     for name in names:
         if name not in known:

@@ -1,38 +1,35 @@
 """Multi-objective policy gradient on one page: rollout, reward, advantage, update.
 
-    python examples/minimal.py
-
-A policy of 6,000 parameters reads a question and writes: an answer, or a call of a tool, whose reply
-it reads before it goes on. It is to be right *and* to call seldom. Some questions need no call, some
-one, some two; the policy starts with the habit of calling. Needs torch and paretopo_core alone.
+A small policy reads a question and writes actions: an answer, or a call of a tool, whose reply it
+reads before it goes on. It shall be right *and* call seldom. Questions need no call, one, or two;
+the policy starts with a habit of calling. Takes torch, paretopo_core and a few seconds on a CPU.
 """
 
 import torch
 from torch import nn
 from torch.distributions import Categorical
 
-from paretopo_core import ParetoArchive, pareto_advantage
+from paretopo_core import ParetoArchive, hypervolume_advantage
 
-KINDS = ("no call needed", "one call needed", "two calls needed")
-PER_KIND = 4  # questions of each kind
-ANSWERS = 4  # actions 0 to 3 answer
-CALL = ANSWERS  # the last action asks the tool
+KINDS = ("needs no call", "needs one call", "needs two calls")
+ANSWERS = 8  # actions 0 to 7 answer
+CALL = ANSWERS  # the last action calls the tool
 MOST_CALLS = 4
-QUESTIONS = len(KINDS) * PER_KIND
-NOTHING = QUESTIONS + ANSWERS  # the tool's reply when it takes one more call
-GROUPS, ROLLOUTS, STEPS = 16, 16, 200  # questions in a step, rollouts of each, steps
+QUESTIONS = len(KINDS) * ANSWERS  # eight of each kind
+NOT_YET = QUESTIONS + ANSWERS  # the tool's reply when it takes one more call
+GROUPS, ROLLOUTS, STEPS = 16, 16, 150  # questions in a step, rollouts of each, steps
 
 
 class Policy(nn.Module):
-    """Reads a token, question or reply, and gives the logits of the next action."""
+    """Read one token, a question or a reply; give the logits of the next action."""
 
-    def __init__(self, width: int = 32) -> None:
+    def __init__(self, width=32):
         super().__init__()
-        self.embedding = nn.Embedding(NOTHING + 1, width)
+        self.embedding = nn.Embedding(NOT_YET + 1, width)
         self.memory = nn.GRUCell(width, width)
         self.head = nn.Linear(width, ANSWERS + 1)
         with torch.no_grad():
-            self.head.bias[CALL] += 3.0  # the habit: five times in six it calls
+            self.head.bias[CALL] += 3.0  # the habit: about two times in three it calls
 
     def forward(self, token, state):
         state = self.memory(self.embedding(token), state)
@@ -40,45 +37,47 @@ class Policy(nn.Module):
 
 
 def ask(count):
-    """Draw questions. The first kind's answers can be learned; the others only the tool knows."""
+    """Draw questions and answers: the first kind's can be learned, the others the tool knows."""
     questions = torch.randint(QUESTIONS, (count,))
-    hidden = torch.randint(ANSWERS, (count,))
-    return questions, torch.where(questions < PER_KIND, questions % ANSWERS, hidden)
+    drawn = torch.randint(ANSWERS, (count,))
+    return questions, torch.where(questions < ANSWERS, questions, drawn)
 
 
-def rollout(policy, questions, answers, limit=MOST_CALLS):
-    """Write until everything is answered; return log probabilities, given answers, calls made."""
-    n = len(questions)
-    calls, log_probs, given = torch.zeros(n), torch.zeros(n), torch.full((n,), -1)
-    token, state = questions, None
-    while (open := given < 0).any():
+def rollout(policy, questions, answers, most_calls=MOST_CALLS):
+    """Act until every question is answered; return log-probabilities, answers given, and calls."""
+    log_probs, calls = torch.zeros(2, len(questions))
+    given, token, state = torch.full_like(questions, -1), questions, None
+    while (is_open := given < 0).any():
         logits, state = policy(token, state)
-        calling = torch.arange(ANSWERS + 1) == CALL
-        spent = (calls >= limit)[:, None]  # no call left: it has to answer
-        choice = Categorical(logits=logits.masked_fill(spent & calling, -torch.inf))
+        logits[:, CALL] = logits[:, CALL].masked_fill(calls >= most_calls, -torch.inf)
+        choice = Categorical(logits=logits)
         action = choice.sample()
-        log_probs = log_probs + choice.log_prob(action) * open
-        calls = calls + (open & (action == CALL))
-        given = torch.where(open & (action != CALL), action, given)
-        knows = calls >= questions // PER_KIND
-        token = torch.where(knows, QUESTIONS + answers, NOTHING)
+        log_probs = log_probs + choice.log_prob(action) * is_open
+        calls = calls + (is_open & (action == CALL))
+        given = torch.where(is_open & (action != CALL), action, given)
+        is_known = calls >= questions // ANSWERS  # as many calls as its kind needs
+        token = torch.where(is_known, QUESTIONS + answers, NOT_YET)
     return log_probs, given, calls
 
 
-def train(policy, steps=STEPS):
+def train(policy):
+    """Raise the volume that a rollout's reward vector covers, step by step."""
     optimizer = torch.optim.Adam(policy.parameters(), lr=0.01)
-    for _ in range(steps):
+    for _ in range(STEPS):
+        # Rollout: every question of the step is tried several times, which makes a group.
         questions, answers = (drawn.repeat_interleave(ROLLOUTS) for drawn in ask(GROUPS))
         log_probs, given, calls = rollout(policy, questions, answers)
 
-        # One reward vector per rollout, larger is better: right, and thrifty.
-        right = (given == answers).float()
-        rewards = torch.stack([right, -calls], dim=-1).reshape(GROUPS, ROLLOUTS, 2)
+        # Reward: a vector per rollout, larger is better, shape (groups, rollouts, objectives).
+        is_right = (given == answers).float()
+        unused = 1 + MOST_CALLS - calls
+        rewards = torch.stack([is_right, unused], dim=-1).unflatten(0, (GROUPS, ROLLOUTS))
 
-        # Ranks by dominance within each group; the weights order those that do not dominate each
-        # other, so that a cheap wrong answer does not pass for a right one with a call.
-        advantages = pareto_advantage(rewards, weights=[0.9, 0.1], beta=1.0)
+        # Advantage: no weights to choose. A wrong answer covers no volume, however cheap it was,
+        # and a right one covers more with each call it saves.
+        advantages = hypervolume_advantage(rewards, ref=[0.0, 0.0], k=1)
 
+        # Update: make rollouts likelier that cover more than the others of their group.
         loss = -(advantages.flatten() * log_probs).mean()
         optimizer.zero_grad()
         loss.backward()
@@ -86,23 +85,36 @@ def train(policy, steps=STEPS):
 
 
 @torch.no_grad()
-def evaluate(policy, limit=MOST_CALLS, count=3_000):
-    """Return accuracy and calls per question, by kind."""
-    questions, answers = ask(count)
-    _, given, calls = rollout(policy, questions, answers, limit)
-    right, kind = (given == answers).float(), questions // PER_KIND
-    return [(right[kind == k].mean().item(), calls[kind == k].mean().item()) for k in range(3)]
+def evaluate(policy, most_calls=MOST_CALLS):
+    """Return accuracy and calls per question on 4,000 new questions: each kind, then all."""
+    questions, answers = ask(4_000)
+    _, given, calls = rollout(policy, questions, answers, most_calls)
+    results = torch.stack([(given == answers).float(), calls], dim=-1)
+    kinds = [results[questions // ANSWERS == kind] for kind in range(len(KINDS))]
+    return [rows.mean(dim=0).tolist() for rows in (*kinds, results)]
+
+
+def main():
+    torch.manual_seed(0)
+    torch.set_num_threads(1)  # the sums of one thread are the same every time
+    policy = Policy()
+    before = evaluate(policy)
+    train(policy)
+    after = evaluate(policy)
+
+    print("question             accuracy            calls")
+    for name, old, new in zip((*KINDS, "all"), before, after, strict=True):
+        print(f"{name:<16} {old[0]:>6.1%} -> {new[0]:>6.1%}    {old[1]:.2f} -> {new[1]:.2f}")
+
+    # A front: the trained policy beside itself with fewer calls allowed, and the untrained one.
+    archive = ParetoArchive(ref=[0.0, MOST_CALLS], maximise=[True, False])
+    archive.add(before[-1])
+    for most_calls in range(MOST_CALLS + 1):
+        archive.add(evaluate(policy, most_calls)[-1])
+    print(f"\nfront of accuracy and calls, hypervolume {archive.hypervolume:.2f}")
+    for right, calls in archive.points:
+        print(f"{right:>6.1%} with {calls:.2f}")
 
 
 if __name__ == "__main__":
-    import time
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
-    policy = Policy()
-    print(sum(p.numel() for p in policy.parameters()))
-    for i in range(8):
-        print([f"{a:.3f} {c:.2f}" for a,c in evaluate(policy)])
-        t=time.perf_counter()
-        train(policy, 100)
-        print(time.perf_counter()-t)
-    for l in range(5): print(l, [f"{a:.3f} {c:.2f}" for a,c in evaluate(policy,l)])
+    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
@@ -389,3 +390,12 @@ def test_without_a_gpu_the_reason_is_told(is_compiled, reason, capsys, monkeypat
 def test_a_gpu_has_operations_of_its_own(tmp_path):
     with pytest.raises(ValueError, match="operation must be one of gpu, got 'fronts'"):
         command.measure(["fronts"], tmp_path, {"gpu": "NVIDIA H200"})
+
+
+def test_results_of_a_gpu_keep_its_bandwidth_before_and_after(tmp_path, monkeypatch):
+    monkeypatch.setitem(GPU_OPERATIONS, "gpu", lambda *, quick: [TINY])
+    monkeypatch.setattr(machine, "measure_copy", lambda: 4000.0)
+    command.measure([], tmp_path, {"gpu": "NVIDIA H200", "copy GB/s": 4001.0}, plan=PLAN)
+    assert [row.peer for row in rows.read(tmp_path / "gpu.csv")] == [*PLAN.names]
+    here = json.loads((tmp_path / "machine.json").read_text(encoding="utf-8"))
+    assert (here["copy GB/s"], here["copy GB/s at the end"]) == (4001.0, 4000.0)
