@@ -79,7 +79,7 @@ _Panels = dict[int, list[Row]]  # by objectives
 
 
 def _find_lines(rows: Iterable[Row]) -> dict[tuple[str, str], _Panels]:
-    """The workloads that were measured at several sizes, and where."""
+    """Find the workloads that were measured at several sizes, and their panels."""
     panels: dict[tuple[str, str], _Panels] = {}
     for row in rows:
         if not row.groups:
@@ -112,9 +112,9 @@ def _draw_lines(title: str, panels: Mapping[int, Sequence[Row]], path: Path) -> 
             )
         axes.set(xscale="log", yscale="log", title=f"{objectives} objectives", xlabel="points")
         sizes = sorted({row.points for row in rows})
-        axes.set_xticks(sizes, [_format(size) for size in sizes])
+        axes.set_xticks(sizes, [_shorten(size) for size in sizes])
         axes.set_xticks([], minor=True)
-        _label_axis(axes.yaxis)
+        _format_axis(axes.yaxis)
     for axes in grid[len(panels) :]:
         axes.set_visible(False)
     for axes in grid[::columns]:
@@ -132,7 +132,7 @@ def _draw_dots(title: str, rows: Sequence[Row], path: Path) -> None:
         axes.plot([row.milliseconds for row in mine], heights, label=peer, **style)
     axes.set(xscale="log", xlabel="milliseconds", yticks=range(len(labels)), yticklabels=labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
-    _label_axis(axes.xaxis)
+    _format_axis(axes.xaxis)
     _save(figure, [axes], title, path)
 
 
@@ -149,8 +149,8 @@ def _make_panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Fi
         return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
-def _label_axis(axis: Axis) -> None:
-    """Numbers as one reads them; 1, 2 and 5 of each decade where there are few decades."""
+def _format_axis(axis: Axis) -> None:
+    """Write numbers without powers; 1, 2 and 5 of each decade where there are few decades."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
@@ -159,7 +159,7 @@ def _label_axis(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _format(size: int) -> str:
+def _shorten(size: int) -> str:
     return f"{size // 1000}k" if size >= 1000 and size % 1000 == 0 else str(size)
 
 
@@ -175,7 +175,7 @@ def _label(row: Row) -> str:
 
 
 def _sort_peers(rows: Iterable[Row]) -> list[str]:
-    """Ours last, so that it is drawn on top."""
+    """Sort as in ``PEERS``, ours last, so that it is drawn on top."""
     there = {row.peer for row in rows}
     known = [name for name in PEERS if name in there and name != OURS]
     return [*known, *sorted(there - set(PEERS)), *([OURS] if OURS in there else [])]

@@ -70,7 +70,7 @@ def train(policy):
 
         # Reward: a vector per rollout, larger is better, shape (groups, rollouts, objectives).
         is_right = (given == answers).float()
-        unused = 1 + MOST_CALLS - calls
+        unused = 1 + MOST_CALLS - calls  # never 0: a right answer always covers some volume
         rewards = torch.stack([is_right, unused], dim=-1).unflatten(0, (GROUPS, ROLLOUTS))
 
         # Advantage: no weights to choose. A wrong answer covers no volume, however cheap it was,
@@ -86,7 +86,7 @@ def train(policy):
 
 @torch.no_grad()
 def evaluate(policy, most_calls=MOST_CALLS):
-    """Return accuracy and calls per question on 4,000 new questions: each kind, then all."""
+    """Return accuracy and calls per question on 4,000 questions: of each kind, then of all."""
     questions, answers = ask(4_000)
     _, given, calls = rollout(policy, questions, answers, most_calls)
     results = torch.stack([(given == answers).float(), calls], dim=-1)
