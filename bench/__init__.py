@@ -1,5 +1,6 @@
 """The benchmark: every operation against every peer, answers first, then times.
 
-``paretopo bench`` runs it; ``bench/README.md`` tells how to read what it writes. Nothing outside
-this package imports it.
+``python -m bench``, from the root of a checkout, runs it; ``README.md`` beside this file tells how
+to read what it writes. It imports paretopo_core and nothing of the training package, and nothing
+imports it.
 """

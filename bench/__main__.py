@@ -1,98 +1,121 @@
-"""``paretopo bench``."""
+"""``python -m bench``: the command line of the benchmark."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from paretopo.cli.refusal import need, refuse
-from paretopo.cli.subcommands import Subcommands
+_WRONG_INPUT = 2
+_INTERRUPTED = 130  # 128 + SIGINT, what shells expect
+_HELP = """\
+operations:
+  fronts                sort one large set into fronts
+  filter                find the non-dominated points of one set
+  hypervolume           one front of five shapes, 2 to 10 objectives
+  contributions         by how much each point of a front raises its hypervolume
+  batches               many groups in one call: ranks, filter, ragged hypervolumes
+  advantage             reward vectors to advantages, up to a million groups
+  expected_hypervolume  reward vectors to the advantages of HV@4
+  archive               points added to an archive, each with its gain
+  overhead              one call on one tiny array
+  threads               one thread against two
 
-_EXAMPLES = """\
-examples:
-  paretopo bench --quick                    small sizes, to see that everything works
-  paretopo bench                            everything, in about 25 minutes
-  paretopo bench fronts hypervolume         two operations
-  paretopo bench --resume                   go on where an interrupted run stopped
-  paretopo bench --plots-only               draw the pictures again, from the CSV files
-  paretopo bench --promises                 hold the CSV files against what is promised
-  paretopo bench --device cuda              everything that runs on a GPU, beside torch peers
+examples, from the root of a checkout:
+  pip install ".[bench]"                    the package, and every peer
+  python -m bench --quick                   small sizes in 2 minutes, to see that all works
+  python -m bench                           everything, in about 25 minutes
+  python -m bench fronts hypervolume        two operations
+  python -m bench --resume                  go on where an interrupted run stopped
+  python -m bench --plots-only              draw the plots again, from the CSV files
+  python -m bench --promises                hold the CSV files against what is promised
+  python -m bench --device cuda             on a GPU, beside peers that run there
+  PARETOPO_ISA=avx2 python -m bench         another instruction set than the best
 
-Peers that are not installed are left out: pip install 'paretopo[bench]' brings all of them. Every
-answer is checked before it is timed; a peer that is wrong, crashes or takes too long gets a row
-that says so. Without --out, results go to bench/results/MACHINE, the machine's name being made of
-its processor.
+Every answer is checked before it is timed; a peer that is wrong, crashes or takes too long gets a
+row that says so, one that is not installed is left out. Results go to bench/results/MACHINE, named
+after the processor, and those of --quick beside it. bench/README.md says how to read them.
 """
 
 
-def add_bench(subcommands: Subcommands) -> None:
-    """Time the core against its peers."""
-    parser = subcommands.add(
-        "bench",
-        _run,
-        "time the core against its peers",
-        "Time every operation against every installed peer, on one thread.",
-        _EXAMPLES,
-    )
-    parser.add_argument(
-        "operations",
-        nargs="*",
-        metavar="OPERATION",
-        help="fronts, filter, hypervolume, contributions, batches, advantage, archive, overhead "
-        "or threads; all of them if none is named",
-    )
-    parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
-    parser.add_argument("--resume", action="store_true", help="keep what is already measured")
-    parser.add_argument("--out", metavar="DIR", help="where CSV files and pictures go")
-    parser.add_argument(
-        "--device",
-        choices=("cpu", "cuda"),
-        default="cpu",
-        help="where the data live",
-    )
-    parser.add_argument("--plots-only", action="store_true", help="measure nothing, only draw")
-    parser.add_argument("--promises", action="store_true", help="measure nothing, print the table")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0, 2 for wrong input, 130 after Ctrl-C.
 
-
-def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
-    from bench import command
-
-    if arguments.device == "cuda":
-        return _bench_gpu(arguments)
-    folder = command.results_folder(arguments.out, quick=arguments.quick)
-    operations: list[str] = arguments.operations
+    Args:
+        arguments: the words after ``python -m bench``; those of the process by default.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parsed = _make_parser().parse_args(words)
     try:
-        if arguments.promises:
-            print(command.promised(folder), end="")
-            return 0
-        need("matplotlib", extra="bench")
-        if not arguments.plots_only:
-            need("moocore", extra="bench")  # the judge of large sets
-            try:
-                command.measure(operations, folder, quick=arguments.quick, resume=arguments.resume)
-            except KeyboardInterrupt:
-                print("\nparetopo: go on with: paretopo bench --resume", file=sys.stderr)
-                raise
-            if not arguments.quick:  # the promises are about the full sizes
-                print(f"\n{command.promised(folder)}")
-        for path in command.draw(operations, folder):
-            print(path)
+        _require("numpy", "paretopo_core", "matplotlib", "moocore")
+        _run(parsed)
     except (OSError, ValueError) as error:
-        refuse(str(error))
+        print(f"bench: {error}", file=sys.stderr)
+        return _WRONG_INPUT
+    except KeyboardInterrupt:
+        again = words if "--resume" in words else [*words, "--resume"]
+        print(
+            f"\nbench: interrupted; go on with: python -m bench {shlex.join(again)}",
+            file=sys.stderr,
+        )
+        return _INTERRUPTED
     return 0
 
 
-def _bench_gpu(arguments: argparse.Namespace) -> int:
-    from bench import command
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description="Time every operation of paretopo_core against every installed peer, side by "
+        "side, on one thread.",
+        epilog=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add(
+        "operations", nargs="*", metavar="OPERATION", help="see below; all of them if none is named"
+    )
+    add("--quick", action="store_true", help="small sizes, few repeats")
+    add("--resume", action="store_true", help="keep what is already measured")
+    add("--out", metavar="DIR", help="where CSV files and plots go")
+    add("--device", choices=("cpu", "cuda"), default="cpu", help="where the data live")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--plots-only", action="store_true", help="measure nothing, only draw")
+    only.add_argument("--promises", action="store_true", help="measure nothing, print the table")
+    return parser
 
-    if arguments.operations or arguments.promises or arguments.plots_only:
-        refuse("--device cuda measures everything: drop the operations and other switches")
-    need("matplotlib", "moocore", extra="bench")
-    try:
-        folder = command.measure_gpu(arguments.out, quick=arguments.quick, resume=arguments.resume)
-        for path in command.draw((), folder):
-            print(path)
-    except (OSError, ValueError) as error:
-        refuse(str(error))
-    return 0
+
+def _require(*packages: str) -> None:
+    """Check that packages are installed, moocore among them: it judges large sets."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ValueError(
+            f"{', '.join(missing)} not installed; from the root of the checkout run: "
+            "pip install '.[bench]'"
+        )
+
+
+def _run(parsed: argparse.Namespace) -> None:
+    from bench import command  # only where everything it takes is installed
+
+    if parsed.promises and parsed.device != "cpu":
+        raise ValueError("--promises are about CPUs: drop --device")
+    description = command.describe(parsed.device)
+    folder = Path(parsed.out or command.choose_folder(description, quick=parsed.quick))
+    if parsed.promises:
+        print(command.write_promises(folder), end="")
+        return
+    if not parsed.plots_only:
+        command.measure(
+            parsed.operations, folder, description, quick=parsed.quick, resume=parsed.resume
+        )
+        if parsed.device == "cpu" and not parsed.quick:  # promises are about full sizes
+            print(f"\n{command.write_promises(folder)}")
+    for path in command.draw(parsed.operations, folder):
+        print(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

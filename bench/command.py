@@ -1,48 +1,49 @@
-"""``paretopo bench``: run, draw, and hold the numbers against the promises."""
+"""The steps of ``python -m bench``: measure, draw, and hold the numbers against the promises."""
 
 from __future__ import annotations
 
 import json
-import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-import paretopo_core
-from bench import gpu, rivals, rows
-from bench.operations import OPERATIONS
-from bench.promises import markdown, promises
+from bench import machine, peers, rows
+from bench.cases import GPU_OPERATIONS, OPERATIONS
+from bench.promises import check_promises, render
 from bench.rows import Row
 from bench.runner import Plan, Runner
 from bench.timing import Effort
-from paretopo.run.surroundings import machine
 
+RESULTS = Path(__file__).parent / "results"
 QUICK = Plan(Effort(budget_s=0.03, least=3, most=7), limit_s=5.0)
 
 
-def results_folder(
-    out: str | Path | None, *, quick: bool = False, device: str | None = None
-) -> Path:
-    """Where results go: ``bench/results/<machine>`` unless told otherwise.
+def describe(device: str = "cpu") -> dict[str, object]:
+    """Describe the machine that is measured.
 
     Args:
-        out: told otherwise.
-        quick: whether small sizes are measured.
-        device: the name of the GPU, where one is measured.
+        device: "cpu" or "cuda".
+
+    Raises:
+        ValueError: there is no GPU, or this build cannot use it; the message says which.
     """
-    if out is not None:
-        return Path(out)
-    if device is not None:
-        name = rows.machine_name(device)
-    else:
-        name = rows.machine_name(str(machine()["processor"]), paretopo_core.get_isa())
-    return Path("bench") / "results" / (f"{name}-quick" if quick else name)
+    if device == "cpu":
+        return machine.describe_host()
+    machine.require_gpu()
+    return {**machine.describe_host(), **machine.describe_gpu()}
+
+
+def choose_folder(description: dict[str, object], *, quick: bool = False) -> Path:
+    """Choose where results go: ``bench/results/<machine>``, apart where sizes are small."""
+    name = machine.name_machine(description)
+    return RESULTS / (f"{name}-quick" if quick else name)
 
 
 def measure(
-    operations: Sequence[str],
+    names: Sequence[str],
     folder: Path,
+    description: dict[str, object],
     *,
     quick: bool = False,
     resume: bool = False,
@@ -51,8 +52,9 @@ def measure(
     """Measure operations into CSV files.
 
     Args:
-        operations: names of ``OPERATIONS``; all of them if empty.
+        names: of operations; all of them if empty. A GPU has operations of its own.
         folder: where the files go.
+        description: of the machine, by ``describe``.
         quick: small sizes and few samples, to see that everything works.
         resume: keep what a run before has finished.
         plan: how hard to measure, instead of the usual.
@@ -60,99 +62,67 @@ def measure(
     Raises:
         ValueError: an unknown operation.
     """
-    names = _known(operations)
+    on_gpu = "gpu" in description
+    operations = GPU_OPERATIONS if on_gpu else OPERATIONS
+    chosen = _check(names, operations)
+    usual = QUICK if quick else Plan()
+    if on_gpu:
+        usual = Plan(usual.effort, limit_s=30.0, names=peers.ON_GPU)
     folder.mkdir(parents=True, exist_ok=True)
-    here = surroundings()
-    with Runner(plan or (QUICK if quick else Plan())) as runner:
-        here["versions"] = {**runner.versions, "numpy": np.__version__}
-        for name, value in here.items():
-            print(f"{name}: {value}")
+    with Runner(plan or usual) as runner:
+        here = {**description, "versions": {**runner.versions, "numpy": np.__version__}}
+        for key, value in here.items():
+            print(f"{key}: {value}")
         if runner.missing:
-            print(f"not installed: {', '.join(runner.missing)}; pip install 'paretopo[bench]'")
-        (folder / "machine.json").write_text(json.dumps(here, indent=1) + "\n", encoding="utf-8")
-        for name in names:
+            print(f"not installed: {', '.join(runner.missing)}; pip install '.[bench]'")
+        _write(folder, here)
+        for name in chosen:
             print(f"\n{name}", flush=True)
-            cases = OPERATIONS[name](quick=quick)
-            runner.run(cases, folder / f"{name}.csv", resume=resume)
+            runner.run(operations[name](quick=quick), folder / f"{name}.csv", resume=resume)
+    if on_gpu:
+        _write(folder, {**here, "copy GB/s at the end": machine.measure_copy()})
 
 
-def measure_gpu(out: str | Path | None, *, quick: bool = False, resume: bool = False) -> Path:
-    """Measure on a GPU, against the peers that run there; return the folder.
-
-    Args:
-        out: where the files go, ``bench/results/<gpu>`` by default.
-        quick: small sizes and few samples, to see that everything works.
-        resume: keep what a run before has finished.
-
-    Raises:
-        ValueError: there is no GPU, or this build cannot use it; the message says which.
-    """
-    reason = gpu.why_not()
-    if reason is not None:
-        raise ValueError(f"--device cuda: {reason}")
-    effort = QUICK.effort if quick else Effort()
-    plan = Plan(effort, limit_s=30.0, names=rivals.ON_GPU)
-    device = gpu.surroundings()
-    folder = results_folder(out, quick=quick, device=str(device["gpu"]))
-    folder.mkdir(parents=True, exist_ok=True)
-    with Runner(plan) as runner:
-        here = {**surroundings(), **device}
-        here["versions"] = {**runner.versions, "numpy": np.__version__}
-        runner.run(gpu.cases(quick=quick), folder / f"{gpu.OPERATION}.csv", resume=resume)
-    here["copy GB/s at the end"] = gpu.surroundings()["copy GB/s"]
-    (folder / "machine.json").write_text(json.dumps(here, indent=1) + "\n", encoding="utf-8")
-    return folder
-
-
-def surroundings() -> dict[str, object]:
-    """The machine as a reader needs to know it; no host, user or path."""
-    here = machine()
-    return {
-        "processor": here["processor"],
-        "cores": here["cores"],
-        "instruction set": paretopo_core.get_isa(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "compiler": paretopo_core._core.COMPILER,
-    }
-
-
-def draw(operations: Sequence[str], folder: Path) -> list[Path]:
-    """Draw pictures from the CSV files in a folder.
+def draw(names: Sequence[str], folder: Path) -> list[Path]:
+    """Draw plots from the CSV files in a folder; return the files written.
 
     Raises:
         ValueError: there are none, or an unknown operation.
     """
-    from bench import plots
+    from bench import plots  # matplotlib takes a second to load
 
-    on_gpu = folder / f"{gpu.OPERATION}.csv"
-    measured = rows.read(on_gpu) if on_gpu.exists() else _measured(operations, folder)
-    return plots.draw(measured, folder)
+    return plots.draw(_read(names, folder), folder)
 
 
-def promised(folder: Path) -> str:
-    """The table of promises for the CSV files in a folder, also written to ``promises.md``.
+def write_promises(folder: Path) -> str:
+    """Write ``promises.md``, the table of promises for the CSV files in a folder; return it.
 
     Raises:
         ValueError: there are none.
     """
-    measured = _measured((), folder)
-    there = folder / "machine.json"
-    here = json.loads(there.read_text(encoding="utf-8")) if there.exists() else surroundings()
-    text = markdown(promises(measured, str(here["instruction set"])))
+    measured = _read((), folder)
+    file = folder / "machine.json"
+    here = json.loads(file.read_text(encoding="utf-8")) if file.exists() else describe()
+    text = render(check_promises(measured, str(here["instruction set"])))
     (folder / "promises.md").write_text(text, encoding="utf-8")
     return text
 
 
-def _measured(operations: Sequence[str], folder: Path) -> list[Row]:
-    found = rows.read_all(folder, _known(operations))
+def _write(folder: Path, description: dict[str, object]) -> None:
+    text = json.dumps(description, indent=1) + "\n"
+    (folder / "machine.json").write_text(text, encoding="utf-8")
+
+
+def _read(names: Sequence[str], folder: Path) -> list[Row]:
+    found = rows.read_all(folder, _check(names, {**OPERATIONS, **GPU_OPERATIONS}))
     if not found:
-        raise ValueError(f"no results in {folder}: run paretopo bench first")
+        raise ValueError(f"no results in {folder}: run python -m bench first")
     return found
 
 
-def _known(operations: Sequence[str]) -> list[str]:
-    for operation in operations:
-        if operation not in OPERATIONS:
-            raise ValueError(f"operation must be one of {', '.join(OPERATIONS)}, got {operation!r}")
-    return [*dict.fromkeys(operations)] or [*OPERATIONS]
+def _check(names: Sequence[str], known: Mapping[str, object]) -> list[str]:
+    """Each name once, all if there is none."""
+    for name in names:
+        if name not in known:
+            raise ValueError(f"operation must be one of {', '.join(known)}, got {name!r}")
+    return [*dict.fromkeys(names)] or [*known]

@@ -1,8 +1,8 @@
 """Wrong answers and crashes of the peers, each with a short program that shows it.
 
-``python -m bench.defects`` runs every program in a process of its own and prints
-what happened; with ``--write docs/peers.md`` it writes the table of the documentation. Only what
-was seen is listed.
+``python -m bench.defects`` runs every program in a process of its own and prints what happened;
+with ``--write docs/peers.md`` it writes the table of the documentation. Only what was seen is
+listed.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import rivals
-from bench.defect_list import DEFECTS, Defect
+from bench import peers
 
 _LIMIT_S = 60.0
 _WRONG = 3  # the exit code of a program that saw a wrong answer
@@ -23,8 +22,8 @@ _HEADER = """\
 # Peers: wrong answers and crashes
 
 What the benchmark and the tests met on the way, with versions and a program that shows it. Peers
-change: `python -m bench.defects` runs every program again, each in a process of its
-own, and says what it sees. This page is what it wrote on {system}.
+change: `python -m bench.defects`, from a checkout, runs every program again, each in a process of
+its own, and says what it sees. This page is what it wrote on {system}.
 
 None of this makes a peer a bad library: moocore, pygmo and the WFG authors' code are the yardstick
 of this one. It is a list of inputs to be careful with. A program sets `got`, and `right` to
@@ -33,8 +32,23 @@ whether that is right; one that crashes or hangs does not come so far.
 
 
 @dataclass(frozen=True)
+class Defect:
+    """A peer, what it does, and a program that shows it.
+
+    Attributes:
+        peer: a name of ``peers.PEERS``.
+        what: in a few words.
+        program: Python, which sets ``got`` and ``right`` if it comes to its end.
+    """
+
+    peer: str
+    what: str
+    program: str
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """What a program did: "crashes", "hangs", "wrong", "right", "fails" or "not installed"."""
+    """The end of a program: "crashes", "hangs", "wrong", "right", "fails" or "not installed"."""
 
     kind: str
     detail: str = ""
@@ -43,12 +57,263 @@ class Outcome:
         return f"{self.kind}: {self.detail}" if self.detail else self.kind
 
 
-def show(defect: Defect, limit_s: float = _LIMIT_S) -> Outcome:
+_INFINITE = """\
+import numpy as np, moocore
+inf = np.inf
+got = moocore.{function}(np.array([[0, 0, 0], [inf, -inf, 1], [2, -inf, 2]]))
+right = got.tolist() == {answer}
+"""
+_MANY_INFINITE = """\
+import numpy as np, moocore
+for seed in range(30):
+    rng = np.random.default_rng(seed)
+    points = rng.random((340, {objectives}))
+    points[rng.random(points.shape) < 0.05] = np.inf
+    points[rng.random(points.shape) < 0.05] = -np.inf
+    got = moocore.{function}(points)
+right = True  # as far as it comes
+"""
+_SPHERE = """\
+import numpy as np
+points = np.abs(np.random.default_rng(0).standard_normal(({points}, {objectives})))
+points /= np.linalg.norm(points, axis=1, keepdims=True)
+"""
+
+DEFECTS = (
+    Defect(
+        "moocore",
+        "`pareto_rank`, 3 objectives: segmentation fault on infinite values",
+        _INFINITE.format(function="pareto_rank", answer=[0, 0, 1]),
+    ),
+    Defect(
+        "moocore",
+        "`is_nondominated`, 3 objectives: segmentation fault on infinite values",
+        _INFINITE.format(function="is_nondominated", answer=[True, True, False]),
+    ),
+    Defect(
+        "moocore",
+        "`pareto_rank`, 3 objectives: segmentation fault on -inf alone",
+        """\
+import numpy as np, moocore
+got = moocore.pareto_rank(np.array([[0, 0, 0], [1, -np.inf, 1], [2, -np.inf, 2]]))
+right = got.tolist() == [0, 0, 1]
+""",
+    ),
+    Defect(
+        "moocore",
+        "`pareto_rank`, 4 objectives: segmentation fault on infinite values",
+        _MANY_INFINITE.format(function="pareto_rank", objectives=4),
+    ),
+    Defect(
+        "moocore",
+        "`is_nondominated`, 4 objectives: segmentation fault on infinite values",
+        _MANY_INFINITE.format(function="is_nondominated", objectives=4),
+    ),
+    Defect(
+        "moocore",
+        "`hv_contributions`, from 4 objectives: segmentation fault on a read-only memory map",
+        f"""\
+import tempfile
+import moocore
+{_SPHERE.format(points=50, objectives=4)}\
+file = tempfile.NamedTemporaryFile(suffix=".npy")
+np.save(file.name, points)
+mapped = np.load(file.name, mmap_mode="r")
+got = moocore.hv_contributions(mapped, ref=1.1).sum()
+right = got > 0
+""",
+    ),
+    Defect(
+        "moocore",
+        "`hv_contributions`, from 4 objectives: wrong, or without end, when threads share an "
+        "array, whose rows it swaps while it works",
+        f"""\
+from concurrent.futures import ThreadPoolExecutor
+import moocore
+{_SPHERE.format(points=200, objectives=4)}\
+alone = moocore.hv_contributions(points.copy(), ref=1.1)
+with ThreadPoolExecutor(4) as pool:
+    shared = list(pool.map(lambda _: moocore.hv_contributions(points, ref=1.1), range(4)))
+got = [bool(np.allclose(one, alone)) for one in shared]
+right = all(got)
+""",
+    ),
+    Defect(
+        "moocore",
+        "`hv_contributions`, from 4 objectives: contributions below 1.5e-8 become 0, whatever the "
+        "scale of the objectives",
+        f"""\
+import moocore
+{_SPHERE.format(points=20, objectives=4)}\
+expected = moocore.hv_contributions(points, ref=1.1).max() * 1e-12
+got = moocore.hv_contributions(points * 1e-3, ref=1.1e-3).max()
+right = np.isclose(got, expected, atol=0)
+""",
+    ),
+    Defect(
+        "moocore",
+        "`hypervolume`: an array of three dimensions is taken for one of two",
+        """\
+import numpy as np, moocore
+try:
+    got = moocore.hypervolume(np.zeros((2, 3, 2)), ref=1)
+    right = False  # two sets of three points: a ValueError, or two hypervolumes
+except ValueError as error:
+    got, right = error, True
+""",
+    ),
+    Defect(
+        "moocore",
+        "`pareto_rank`: with NaN, the ranks of the *other* points depend on the order of the rows",
+        """\
+import numpy as np, moocore
+points = np.array([[np.nan, 1], [0, 1], [1, 3], [1, 0], [1, 2]])
+order = [1, 0, 2, 3, 4]
+again = np.empty(5, int)
+again[order] = moocore.pareto_rank(points[order])
+got = moocore.pareto_rank(points).tolist(), again.tolist()
+right = got[0] == got[1]
+""",
+    ),
+    Defect(
+        "pygmo",
+        "`hypervolume(...).contributions`, 2 objectives: segmentation fault on -inf",
+        """\
+import pygmo
+got = pygmo.hypervolume([[0.0, 1.0], [-float("inf"), 2.0]]).contributions([3, 3])
+right = True
+""",
+    ),
+    Defect(
+        "pymoo",
+        "compiled `fast_best_order_sort`: wrong with ties (30 of 30 sets of small integers)",
+        """\
+import numpy as np
+from paretopo_core import reference
+from pymoo.functions.compiled.non_dominated_sorting import fast_best_order_sort
+got = 0
+for seed in range(30):
+    points = np.random.default_rng(seed).integers(0, 4, (30, 3)).astype(float)
+    ranks = np.full(30, -1)
+    for rank, front in enumerate(fast_best_order_sort(points)):
+        ranks[front] = rank
+    got += not (ranks == reference.pareto_rank(points, maximise=False)).all()
+right = got == 0
+""",
+    ),
+    Defect(
+        "pymoo",
+        "compiled `fast_non_dominated_sort`: hangs on NaN",
+        """\
+import numpy as np
+from pymoo.functions.compiled.non_dominated_sorting import fast_non_dominated_sort
+for seed in range(200):  # depends on what the memory held before
+    rng = np.random.default_rng(seed)
+    points = rng.random((10, 3))
+    points[rng.random(points.shape) < 0.2] = np.nan
+    got = fast_non_dominated_sort(points)
+right = True
+""",
+    ),
+    Defect(
+        "pymoo",
+        "`tree_based_non_dominated_sort`: equal points get different ranks",
+        """\
+import numpy as np
+from pymoo.functions.standard.non_dominated_sorting import tree_based_non_dominated_sort
+fronts = tree_based_non_dominated_sort(np.array([[0, 1], [0, 1], [1, 0.0]]))
+got = [sorted(map(int, front)) for front in fronts]
+right = got == [[0, 1, 2]]
+""",
+    ),
+    Defect(
+        "pymoo",
+        "`NonDominatedSorting(epsilon=...)`: has no effect",
+        """\
+import numpy as np
+from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
+points = np.array([[0.0, 0.0], [0.1, 0.1]])  # epsilon-equal
+got = [front.tolist() for front in NonDominatedSorting(epsilon=0.3).do(points)]
+right = got == [[0, 1]]
+""",
+    ),
+    Defect(
+        "hvwfg",
+        "`wfg`, 2 objectives: wrong when a point is dominated",
+        """\
+import numpy as np, hvwfg
+points = np.array([[0.75, 0.5], [0.5, 0.25], [0.25, 0], [0, 0], [0, 0.75]])
+got = hvwfg.wfg(points, np.ones(2))
+right = got == 1.0
+""",
+    ),
+    Defect(
+        "hvwfg",
+        "`hv`, 4 objectives: wrong when a point is there twice or dominated",
+        """\
+import numpy as np, hvwfg
+points = np.array([[1.0] * 4, [1.0] * 4, [2.0] * 4])
+got = hvwfg.hv(points, np.full(4, 3.0))
+right = got == 16.0
+""",
+    ),
+    Defect(
+        "hvwfg",
+        "`hv`, 5 objectives: memory corruption on 50 points of a clean front",
+        f"""\
+import hvwfg
+{_SPHERE.format(points=50, objectives=5)}\
+got = hvwfg.hv(points, np.full(5, 1.1))
+right = abs(got - hvwfg.wfg(points, np.full(5, 1.1))) < 1e-9
+""",
+    ),
+    Defect(
+        "botorch",
+        "`is_non_dominated`, more than 1,000 points: one row of NaN removes every other point",
+        """\
+import torch
+from botorch.utils.multi_objective.pareto import is_non_dominated
+torch.manual_seed(0)
+points = torch.rand(1001, 2)
+without = is_non_dominated(points[1:]).sum().item()
+points[0] = float("nan")
+got = is_non_dominated(points)[1:].sum().item()
+right = got == without
+""",
+    ),
+    Defect(
+        "botorch",
+        "`is_non_dominated`, up to 1,000 points: a row with a NaN counts as non-dominated, where "
+        "the documentation says dominated",
+        """\
+import torch
+from botorch.utils.multi_objective.pareto import is_non_dominated
+points = torch.tensor([[float("nan"), 5.0], [1.0, 1.0]])
+got = is_non_dominated(points).tolist()
+right = got == [False, True]
+""",
+    ),
+    Defect(
+        "evox",
+        "`metrics.hv`: a point outside the reference point adds volume, beyond the error of its "
+        "sampling",
+        """\
+import torch
+from evox.metrics import hv
+torch.manual_seed(0)
+got = hv(torch.tensor([[1.0, 1.0], [9.0, 0.0]]), torch.tensor([5.0, 5.0])).item()
+right = abs(got - 16) < 0.5
+""",
+    ),
+)
+
+
+def run(defect: Defect, limit_s: float = _LIMIT_S) -> Outcome:
     """Run the program of a defect.
 
     The program exits with code 3, after printing what it got, if the answer is wrong.
     """
-    if rivals.version(defect.peer) is None:
+    if peers.find_version(defect.peer) is None:
         return Outcome("not installed")
     code = f"{defect.program}\nprint(got)\nraise SystemExit(0 if right else {_WRONG})\n"
     try:
@@ -75,15 +340,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
     outcomes = {}
     for defect in DEFECTS:
-        outcomes[defect] = show(defect)
-        version = rivals.version(defect.peer) or ""
+        outcomes[defect] = run(defect)
+        version = peers.find_version(defect.peer) or ""
         print(f"{defect.peer} {version}: {defect.what}\n    {outcomes[defect]}", flush=True)
     if parsed.write is not None:
-        Path(parsed.write).write_text(_markdown(outcomes), encoding="utf-8")
+        Path(parsed.write).write_text(_render(outcomes), encoding="utf-8")
     return 0
 
 
-def _markdown(outcomes: dict[Defect, Outcome]) -> str:
+def _render(outcomes: dict[Defect, Outcome]) -> str:
     seen = {
         defect: outcome
         for defect, outcome in outcomes.items()
@@ -95,7 +360,7 @@ def _markdown(outcomes: dict[Defect, Outcome]) -> str:
         "|---|---|---|---|",
     ]
     for number, (defect, outcome) in enumerate(seen.items(), 1):
-        version = rivals.version(defect.peer)
+        version = peers.find_version(defect.peer)
         lines.append(
             f"| [{number}](#{number}) | {defect.peer} {version} | {defect.what} | {outcome} |"
         )

@@ -1,42 +1,45 @@
-"""What the right answer is, and how close to it an answer has to be.
+"""The right answer to a case, and how close to it an answer has to be.
 
 Small sets are judged by their definition in NumPy. Large ones by a peer that has nothing in common
-with this package: moocore, and from 6 objectives the WFG authors' code, which is quick there. What
-no peer has, the advantages of HV@k, by the integrals of their definition in NumPy.
+with this package: moocore, and from 6 objectives the WFG authors' code, which is quick there.
+Advantages, which no peer has, by their formulas in NumPy; some peers use these beside their own
+ranks, to be timed as what one would write without this package.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from bench.case import BETA, DRAWN, NEWCOMERS, Case
-from bench.rivals_numpy import advantages_in_chunks, exact_advantages
+from bench.cases import BETA, DRAWN, NEWCOMERS, Case
 from bench.workloads import Array
 from paretopo_core import reference
 
 _SMALL = 300  # points whose pairs the definition may compare
 _CHUNK = 20_000  # groups compared at a time
+_MOST_AT_ONCE = 30_000_000  # booleans: who attains which cell
 
 
 class NoJudge(Exception):
     """Nothing installed can tell the right answer."""
 
 
-def truth(case: Case) -> Array:
-    """The right answer to a case.
+def solve(case: Case) -> Array:
+    """Compute the right answer to a case.
 
     Raises:
         NoJudge: it takes a peer that is not installed.
     """
-    return np.asarray(_JUDGES[case.task](case))
+    return np.asarray(_SOLVERS[case.task](case))
 
 
-def complaint(case: Case, answer: Any, right: Array) -> str | None:
-    """What is wrong with an answer; None if nothing is.
+def find_error(case: Case, answer: Any, right: Array) -> str | None:
+    """Compare an answer with the right one; return how they differ, or None.
 
     Ranks and filters must agree exactly, hypervolumes to 1e-9 of their size. Contributions may be
     off by 1e-6 of their own and 2e-8 of the largest possible one, as several peers take them as
@@ -60,14 +63,14 @@ def complaint(case: Case, answer: Any, right: Array) -> str | None:
     return f"{int(differs.sum())} of {differs.size} differ, at {list(at)} {got[at]} != {right[at]}"
 
 
-def ranks_of_groups(groups: Array) -> Array:
+def rank_groups(groups: Array) -> Array:
     """Peel the fronts of equally large groups, all groups at once; smaller is better."""
     return np.concatenate(
         [_peel(groups[start : start + _CHUNK]) for start in range(0, len(groups), _CHUNK)]
     )
 
 
-def advantages(ranks: Array, rewards: Array, weights: Array) -> Array:
+def compute_advantages(ranks: Array, rewards: Array, weights: Array) -> Array:
     """Turn ranks into centred advantages, by the formula, for all groups at once."""
     score = rewards @ weights.astype(rewards.dtype)
     inside = np.full_like(score, 0.5)
@@ -83,71 +86,116 @@ def advantages(ranks: Array, rewards: Array, weights: Array) -> Array:
     return np.asarray(raw - raw.mean(axis=1, keepdims=True))
 
 
+def compute_hypervolume_advantages(sides: Array, k: int) -> Array:
+    """Compute the advantages of HV@k, as many groups at a time as fit in memory.
+
+    Args:
+        sides: shape (groups, points, objectives), distances from the reference, none negative.
+        k: how many are drawn; all points, if these are fewer.
+
+    Returns:
+        shape (groups, points), by the two integrals of the marginal and of its baseline: every
+        cell of the grid through all points against every point.
+    """
+    _, points, objectives = sides.shape
+    many = max(1, _MOST_AT_ONCE // points ** (objectives + 1))
+    return np.concatenate(
+        [_integrate(sides[start : start + many], k) for start in range(0, len(sides), many)]
+    )
+
+
+def _integrate(sides: Array, k: int) -> Array:
+    groups, n, objectives = sides.shape
+    grid = np.sort(sides, axis=1)
+    edges = np.concatenate([np.zeros_like(grid[:, :1]), grid], axis=1)
+    volume = np.ones((groups, 1))
+    attained = np.ones((groups, n, 1), dtype=bool)  # does point i attain the cell?
+    for m in range(objectives):
+        width = np.diff(edges[..., m], axis=1)
+        volume = (volume[:, :, None] * width[:, None]).reshape(groups, -1)
+        reaches = sides[:, :, None, m] >= grid[:, None, :, m]
+        attained = (attained[..., None] & reaches[:, :, None]).reshape(groups, n, -1)
+    others = attained.sum(axis=1, keepdims=True, dtype=np.int8) - attained
+    density = _chances_to_miss(n - 1, min(k, n) - 1)[others]
+    density = density * (attained if k >= n else attained - 1.0)
+    if k < n:  # less what one more would add
+        density += _chances_to_miss(n - 1, k)[others]
+    return np.asarray(np.einsum("gic,gc->gi", density, volume))
+
+
+def _chances_to_miss(n: int, k: int) -> Array:
+    """For c from 0 to n, the chance that k draws of n miss all of c."""
+    return np.array([math.comb(n - c, k) / math.comb(n, k) for c in range(n + 1)])
+
+
 def _peel(groups: Array) -> Array:
     a, b = groups[:, :, None], groups[:, None]
     dominates = (a <= b).all(axis=-1) & (a < b).any(axis=-1)
     ranks = np.full(groups.shape[:2], -1, dtype=np.int32)
     for front in range(groups.shape[1]):
-        rivals = ranks == -1
-        if not rivals.any():
+        left = ranks == -1
+        if not left.any():
             break
-        beaten = (dominates & rivals[:, :, None]).any(axis=1)
-        ranks[rivals & ~beaten] = front
+        dominated = (dominates & left[:, :, None]).any(axis=1)
+        ranks[left & ~dominated] = front
     return ranks
 
 
-def _ranks(case: Case) -> Any:
+def _solve_ranks(case: Case) -> Any:
     if case.groups and case.mask is None:
-        return ranks_of_groups(case.doubles)
+        return rank_groups(case.doubles)
     if not case.groups and case.points <= _SMALL:
         return reference.pareto_rank(case.doubles, maximise=False)
-    return _each(case, _peer("moocore").pareto_rank)
+    return _solve_each(case, _import_first("moocore").pareto_rank)
 
 
-def _chosen(case: Case) -> Any:
+def _solve_filter(case: Case) -> Any:
     if case.groups and case.mask is None:
-        return ranks_of_groups(case.doubles) == 0
+        return rank_groups(case.doubles) == 0
     if not case.groups and case.points <= _SMALL:
         return reference.is_nondominated(case.doubles, maximise=False)
-    moocore = _peer("moocore")
-    return _each(case, lambda points: moocore.is_nondominated(points, keep_weakly=True))
+    moocore = _import_first("moocore")
+    return _solve_each(case, lambda points: moocore.is_nondominated(points, keep_weakly=True))
 
 
-def _volumes(case: Case) -> Any:
-    peer = _peer("moocore") if case.objectives < 6 else _peer("hvwfg", "pygmo", "moocore")
+def _solve_hypervolume(case: Case) -> Any:
+    few = case.objectives < 6
+    peer = _import_first("moocore") if few else _import_first("hvwfg", "pygmo", "moocore")
     if peer.__name__ == "hvwfg":
-        return _each(case, lambda points: peer.wfg(points, case.ref))
+        return _solve_each(case, lambda points: peer.wfg(points, case.ref))
     if peer.__name__ == "pygmo":
-        return _each(case, lambda points: peer.hypervolume(points).compute(case.ref))
-    return _each(case, lambda points: peer.hypervolume(points, ref=case.ref))
+        return _solve_each(case, lambda points: peer.hypervolume(points).compute(case.ref))
+    return _solve_each(case, lambda points: peer.hypervolume(points, ref=case.ref))
 
 
-def _contributions(case: Case) -> Any:
-    peer = _peer("moocore") if case.objectives < 4 else _peer("pygmo", "moocore")
+def _solve_contributions(case: Case) -> Any:
+    few = case.objectives < 4
+    peer = _import_first("moocore") if few else _import_first("pygmo", "moocore")
     if peer.__name__ == "pygmo":
-        return _each(case, lambda points: peer.hypervolume(points).contributions(case.ref))
-    return _each(case, lambda points: peer.hv_contributions(points, ref=case.ref))
+        return _solve_each(case, lambda points: peer.hypervolume(points).contributions(case.ref))
+    return _solve_each(case, lambda points: peer.hv_contributions(points, ref=case.ref))
 
 
-def _advantages(case: Case) -> Any:
+def _solve_advantage(case: Case) -> Any:
     groups = case.doubles if case.groups else case.doubles[None]
-    found = advantages(ranks_of_groups(groups), -groups, case.weights)
+    found = compute_advantages(rank_groups(groups), -groups, case.weights)
     return found if case.groups else found[0]
 
 
-def _expected(case: Case) -> Any:
+def _solve_hypervolume_advantage(case: Case) -> Any:
     if case.mask is None:
         sides = (case.ref - case.doubles).reshape(-1, case.points, case.objectives)
-        return advantages_in_chunks(sides).reshape(case.data.shape[:-1])
+        return compute_hypervolume_advantages(sides, DRAWN).reshape(case.data.shape[:-1])
     found = np.zeros(case.mask.shape)
     for g, points in enumerate(case.sets):
-        found[g, : len(points)] = exact_advantages((case.ref - points)[None], DRAWN)[0]
+        sides = (case.ref - points)[None]
+        found[g, : len(points)] = compute_hypervolume_advantages(sides, DRAWN)[0]
     return found
 
 
-def _gains(case: Case) -> Any:
-    """What each newcomer of an archive adds, as a difference of two hypervolumes."""
-    moocore = _peer("moocore")
+def _solve_archive(case: Case) -> Any:
+    """Each newcomer's gain, as a difference of two hypervolumes."""
+    moocore = _import_first("moocore")
     volumes = [
         moocore.hypervolume(case.doubles[: case.points + i], ref=case.ref)
         for i in range(NEWCOMERS + 1)
@@ -155,24 +203,25 @@ def _gains(case: Case) -> Any:
     return np.diff(volumes)
 
 
-def _each(case: Case, answer: Callable[[Array], Any]) -> Any:
-    answers = [answer(points) for points in case.sets]
+def _solve_each(case: Case, solve_one: Callable[[Array], Any]) -> Any:
+    answers = [solve_one(points) for points in case.sets]
     return np.array(answers) if case.groups else answers[0]
 
 
-def _peer(*names: str) -> Any:
+def _import_first(*names: str) -> Any:
+    """Import the first of some packages that is installed."""
     for name in names:
         if importlib.util.find_spec(name) is not None:
             return importlib.import_module(name)
-    raise NoJudge(f"the right answer takes {names[0]}; run: pip install 'paretopo[bench]'")
+    raise NoJudge(f"the right answer takes {names[0]}; run: pip install '.[bench]'")
 
 
-_JUDGES: dict[str, Callable[[Case], Any]] = {
-    "pareto_rank": _ranks,
-    "is_nondominated": _chosen,
-    "hypervolume": _volumes,
-    "hv_contributions": _contributions,
-    "pareto_advantage": _advantages,
-    "hypervolume_advantage": _expected,
-    "archive_add": _gains,
+_SOLVERS: dict[str, Callable[[Case], Any]] = {
+    "pareto_rank": _solve_ranks,
+    "is_nondominated": _solve_filter,
+    "hypervolume": _solve_hypervolume,
+    "hv_contributions": _solve_contributions,
+    "pareto_advantage": _solve_advantage,
+    "hypervolume_advantage": _solve_hypervolume_advantage,
+    "archive_add": _solve_archive,
 }

@@ -1,7 +1,7 @@
-"""Pictures of the benchmark, drawn from its CSV files only.
+"""Plots of the benchmark, drawn from its CSV files only.
 
 Time against points where a workload was measured at several sizes, one panel per number of
-objectives; dots on a scale of time for everything else. Contenders differ by colour and marker.
+objectives; dots on a scale of time for everything else. Peers differ by colour and marker.
 """
 
 from __future__ import annotations
@@ -10,16 +10,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.rivals import OURS, RIVALS
+from bench.peers import OURS, PEERS
 from bench.rows import Row
-from paretopo.run.figures import COLOURS, canvas, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
+# Okabe and Ito (2008): they stay apart for every kind of colour vision.
+_COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
 _MARKERS = "os^DvPX<>*hpd"
+_THEME: dict[Any, Any] = {
+    "axes.grid": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 11,
+    "font.size": 10,
+    "grid.alpha": 0.35,
+    "grid.linewidth": 0.6,
+}
 _SEVERAL = 3  # sizes that make a line
 _WIDE = 4  # panels beside each other
 _TITLES = {
@@ -29,6 +39,7 @@ _TITLES = {
     "contributions": "Hypervolume contributions",
     "batches": "Batches of groups",
     "advantage": "Rewards to advantages",
+    "expected_hypervolume": "Rewards to advantages of HV@4",
     "archive": "50 points added to an archive, each with its gain",
     "overhead": "One call on one small array",
     "threads": "One thread and two",
@@ -49,7 +60,7 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
     written = []
     for operation in dict.fromkeys(row.operation for row in rows):
         timed = [row for row in rows if row.operation == operation and row.is_timed]
-        lines = _lines(timed)
+        lines = _find_lines(timed)
         for (task, workload), panels in lines.items():
             path = folder / f"{operation}-{workload}.png"
             _draw_lines(f"{_TITLES.get(operation, task)}, {workload} points", panels, path)
@@ -67,8 +78,8 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
 _Panels = dict[int, list[Row]]  # by objectives
 
 
-def _lines(rows: Iterable[Row]) -> dict[tuple[str, str], _Panels]:
-    """The workloads that were measured at several sizes, and where."""
+def _find_lines(rows: Iterable[Row]) -> dict[tuple[str, str], _Panels]:
+    """Find the workloads that were measured at several sizes, and their panels."""
     panels: dict[tuple[str, str], _Panels] = {}
     for row in rows:
         if not row.groups:
@@ -89,44 +100,57 @@ def _lines(rows: Iterable[Row]) -> dict[tuple[str, str], _Panels]:
 def _draw_lines(title: str, panels: Mapping[int, Sequence[Row]], path: Path) -> None:
     columns = min(_WIDE, len(panels))
     lines = -(-len(panels) // columns)
-    figure, grid = canvas(lines, columns, (3.4 * columns + 0.6, 3.1 * lines + 1.3))
+    figure, grid = _make_panels(lines, columns, (3.4 * columns + 0.6, 3.1 * lines + 1.3))
     for axes, (objectives, rows) in zip(grid, sorted(panels.items()), strict=False):
-        for contender in _contenders(rows):
-            mine = sorted((row for row in rows if row.contender == contender), key=_points)
+        for peer in _sort_peers(rows):
+            mine = sorted((row for row in rows if row.peer == peer), key=lambda row: row.points)
             axes.plot(
                 [row.points for row in mine],
                 [row.milliseconds for row in mine],
-                label=contender,
-                **_look(contender),
+                label=peer,
+                **_style(peer),
             )
         axes.set(xscale="log", yscale="log", title=f"{objectives} objectives", xlabel="points")
         sizes = sorted({row.points for row in rows})
-        axes.set_xticks(sizes, [_short(size) for size in sizes])
+        axes.set_xticks(sizes, [_shorten(size) for size in sizes])
         axes.set_xticks([], minor=True)
-        _plain(axes.yaxis)
+        _format_axis(axes.yaxis)
     for axes in grid[len(panels) :]:
         axes.set_visible(False)
     for axes in grid[::columns]:
         axes.set_ylabel("milliseconds")
-    _finish(figure, grid, title, path)
+    _save(figure, grid, title, path)
 
 
 def _draw_dots(title: str, rows: Sequence[Row], path: Path) -> None:
     labels = list(dict.fromkeys(_label(row) for row in rows))
-    figure, (axes,) = canvas(1, 1, (9.0, 0.36 * len(labels) + 1.9))
-    for contender in _contenders(rows):
-        mine = [row for row in rows if row.contender == contender]
-        look = {**_look(contender), "linestyle": "none"}
+    figure, (axes,) = _make_panels(1, 1, (9.0, 0.36 * len(labels) + 1.9))
+    for peer in _sort_peers(rows):
+        mine = [row for row in rows if row.peer == peer]
+        style = {**_style(peer), "linestyle": "none"}
         heights = [labels.index(_label(row)) for row in mine]
-        axes.plot([row.milliseconds for row in mine], heights, label=contender, **look)
+        axes.plot([row.milliseconds for row in mine], heights, label=peer, **style)
     axes.set(xscale="log", xlabel="milliseconds", yticks=range(len(labels)), yticklabels=labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
-    _plain(axes.xaxis)
-    _finish(figure, [axes], title, path)
+    _format_axis(axes.xaxis)
+    _save(figure, [axes], title, path)
 
 
-def _plain(axis: Axis) -> None:
-    """Numbers as one reads them; 1, 2 and 5 of each decade where there are few decades."""
+def _make_panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
+    """Make an empty figure, its size in inches, and its panels row by row."""
+    # Without pyplot: no window system, no global state.
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(_THEME):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(figure)
+        return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+
+
+def _format_axis(axis: Axis) -> None:
+    """Write numbers without powers; 1, 2 and 5 of each decade where there are few decades."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
@@ -135,7 +159,7 @@ def _plain(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _short(size: int) -> str:
+def _shorten(size: int) -> str:
     return f"{size // 1000}k" if size >= 1000 and size % 1000 == 0 else str(size)
 
 
@@ -150,20 +174,20 @@ def _label(row: Row) -> str:
     return f"{task}{workload}{size}{kind}{many}".replace("1 threads", "1 thread")
 
 
-def _contenders(rows: Iterable[Row]) -> list[str]:
-    """Ours last, so that it is drawn on top."""
-    there = {row.contender for row in rows}
-    known = [name for name in RIVALS if name in there and name != OURS]
-    return [*known, *sorted(there - set(RIVALS)), *([OURS] if OURS in there else [])]
+def _sort_peers(rows: Iterable[Row]) -> list[str]:
+    """Sort as in ``PEERS``, ours last, so that it is drawn on top."""
+    there = {row.peer for row in rows}
+    known = [name for name in PEERS if name in there and name != OURS]
+    return [*known, *sorted(there - set(PEERS)), *([OURS] if OURS in there else [])]
 
 
-def _look(contender: str) -> dict[str, Any]:
-    order = [*RIVALS]
-    index = order.index(contender) if contender in order else len(order)
-    is_ours = contender == OURS
+def _style(peer: str) -> dict[str, Any]:
+    order = [*PEERS]
+    index = order.index(peer) if peer in order else len(order)
+    is_ours = peer == OURS
     return {
-        "color": COLOURS[0] if is_ours else COLOURS[1 + (index - 1) % (len(COLOURS) - 1)],
-        "linestyle": "-" if index <= len(COLOURS) - 1 else "--",
+        "color": _COLOURS[0] if is_ours else _COLOURS[1 + (index - 1) % (len(_COLOURS) - 1)],
+        "linestyle": "-" if index <= len(_COLOURS) - 1 else "--",
         "linewidth": 2.6 if is_ours else 1.3,
         "marker": _MARKERS[index % len(_MARKERS)],
         "markersize": 7 if is_ours else 5,
@@ -171,11 +195,7 @@ def _look(contender: str) -> dict[str, Any]:
     }
 
 
-def _points(row: Row) -> int:
-    return row.points
-
-
-def _finish(figure: Figure, grid: Sequence[Axes], title: str, path: Path) -> None:
+def _save(figure: Figure, grid: Sequence[Axes], title: str, path: Path) -> None:
     handles: dict[str, Any] = {}
     for axes in grid:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -189,4 +209,4 @@ def _finish(figure: Figure, grid: Sequence[Axes], title: str, path: Path) -> Non
         ncols=min(len(names), max(3, round(figure.get_size_inches()[0] / 1.3))),
         frameon=False,
     )
-    save(figure, path, dpi=120)
+    figure.savefig(path, dpi=120)

@@ -1,4 +1,4 @@
-"""What this package promises about its speed, and what the CSV files say about it.
+"""The promises of this package about its speed, held against the CSV files.
 
 A promise is measured on rows of one run, side by side. A row of the table holds the measured
 number, the target, and how far it was reached: 1 or more is met.
@@ -10,9 +10,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from bench import filter, fronts
-from bench.case import Case
-from bench.rivals import OURS
+from bench.cases import FILTERED, HARD, Case
+from bench.peers import OURS
 from bench.rows import Row
 from bench.workloads import FRONTS
 
@@ -59,8 +58,8 @@ class Promise:
         )
 
 
-def promises(rows: Sequence[Row], isa: str) -> list[Promise]:
-    """All promises, in the order of the issue that made them.
+def check_promises(rows: Sequence[Row], isa: str) -> list[Promise]:
+    """Hold every promise against the rows.
 
     Args:
         rows: of all operations that were run.
@@ -68,18 +67,18 @@ def promises(rows: Sequence[Row], isa: str) -> list[Promise]:
     """
     table = _Table(rows)
     return [
-        *_batches(table, isa == "avx512"),
-        *_fronts(table),
-        *_filters(table),
-        *_volumes(table),
-        *_contributions(table),
+        *_check_batches(table, isa == "avx512"),
+        *_check_fronts(table),
+        *_check_filters(table),
+        *_check_hypervolumes(table),
+        *_check_contributions(table),
         Promise("one call on one tiny array, the slowest of five tasks", table.overhead(), 4, "us"),
-        *_threads(table),
+        *_check_threads(table),
     ]
 
 
-def markdown(table: Iterable[Promise]) -> str:
-    """The table in Markdown, aligned so that it reads well in a terminal too."""
+def render(table: Iterable[Promise]) -> str:
+    """Write the table in Markdown, aligned so that it reads well in a terminal too."""
     lines = [_HEAD, *(promise.cells for promise in table)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rendered = [
@@ -98,13 +97,13 @@ class _Table:
     def __init__(self, rows: Iterable[Row]) -> None:
         self._cases: dict[Case, dict[str, Row]] = {}
         for row in rows:
-            self._cases.setdefault(row.case, {})[row.contender] = row
+            self._cases.setdefault(row.case, {})[row.peer] = row
 
     def cases(self, operation: str, keep: Callable[[Case], bool] = lambda _: True) -> list[Case]:
         return [case for case in self._cases if case.operation == operation and keep(case)]
 
-    def time(self, case: Case, contender: str = OURS) -> float | None:
-        row = self._cases.get(case, {}).get(contender)
+    def time(self, case: Case, peer: str = OURS) -> float | None:
+        row = self._cases.get(case, {}).get(peer)
         return row.milliseconds if row is not None and row.is_timed else None
 
     def wall(self, case: Case) -> float | None:
@@ -149,7 +148,7 @@ class _Table:
         return max(times, default=None)
 
 
-def _batches(table: _Table, has_avx512: bool) -> list[Promise]:
+def _check_batches(table: _Table, has_avx512: bool) -> list[Promise]:
     found = []
     for (groups, points, m), target in (
         ((1_000_000, 8, 2), 10 if has_avx512 else 15),
@@ -184,7 +183,7 @@ def _batches(table: _Table, has_avx512: bool) -> list[Promise]:
     return found
 
 
-def _fronts(table: _Table) -> list[Promise]:
+def _check_fronts(table: _Table) -> list[Promise]:
     found = []
     for m, target in ((2, 3), (3, 4), (5, 7), (8, 7)):
         cases = [
@@ -194,7 +193,7 @@ def _fronts(table: _Table) -> list[Promise]:
         ]
         what = f"sort 100,000 uniform, {m} objectives, against moocore"
         found.append(Promise(what, table.worst(cases, "moocore"), target))
-    for workload in fronts.HARD:
+    for workload in HARD:
         cases = [
             case
             for case in table.cases("fronts")
@@ -217,9 +216,9 @@ def _fronts(table: _Table) -> list[Promise]:
     return found
 
 
-def _filters(table: _Table) -> list[Promise]:
+def _check_filters(table: _Table) -> list[Promise]:
     found = []
-    for workload in filter.WORKLOADS:
+    for workload in FILTERED:
         cases = [
             case
             for case in table.cases("filter")
@@ -230,7 +229,7 @@ def _filters(table: _Table) -> list[Promise]:
     return found
 
 
-def _volumes(table: _Table) -> list[Promise]:
+def _check_hypervolumes(table: _Table) -> list[Promise]:
     def fronts_of(low: int, high: int, keep: Callable[[Case], bool]) -> list[Case]:
         return table.cases(
             "hypervolume", lambda case: low <= case.objectives <= high and keep(case)
@@ -261,7 +260,7 @@ def _volumes(table: _Table) -> list[Promise]:
     ]
 
 
-def _contributions(table: _Table) -> list[Promise]:
+def _check_contributions(table: _Table) -> list[Promise]:
     sweeps = table.cases("contributions", lambda case: case.objectives <= 3)
     four = table.cases("contributions", lambda case: (case.points, case.objectives) == (1_000, 4))
     return [
@@ -283,7 +282,7 @@ def _contributions(table: _Table) -> list[Promise]:
     ]
 
 
-def _threads(table: _Table) -> list[Promise]:
+def _check_threads(table: _Table) -> list[Promise]:
     found = []
     for one in table.cases("threads", lambda case: case.threads == 1):
         two = Case(**{**one.as_dict(), "threads": 2})

@@ -1,20 +1,19 @@
-"""The CSV files of the benchmark: one per operation, one row per case and contender."""
+"""The CSV files of the benchmark: one per operation, one row per case and peer."""
 
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from bench.case import Case
+from bench.cases import Case
 
 
 @dataclass(frozen=True)
 class Row:
-    """A case, a contender, and what came of it.
+    """A case, a peer, and the outcome.
 
     Attributes:
         status: "ok"; or "wrong" answer, "crashed", "too slow", "error", and then there is no time.
@@ -23,7 +22,7 @@ class Row:
         wall_median_ms: milliseconds per call by the wall clock; q1 and q3 are the quartiles.
         cpu_median_ms: the same by the processor time of the process, which other programs on the
             machine disturb less.
-        note: what was wrong.
+        note: how it failed.
     """
 
     operation: str
@@ -34,7 +33,7 @@ class Row:
     groups: int
     dtype: str
     threads: int
-    contender: str
+    peer: str
     version: str
     status: str
     calls: int = 0
@@ -75,7 +74,7 @@ def write(path: Path, rows: Iterable[Row], *, append: bool = False) -> None:
         if is_new:
             writer.writeheader()
         for row in rows:
-            writer.writerow({name: _text(value) for name, value in asdict(row).items()})
+            writer.writerow({name: _format(value) for name, value in asdict(row).items()})
 
 
 def read(path: Path) -> list[Row]:
@@ -87,8 +86,8 @@ def read(path: Path) -> list[Row]:
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         if tuple(reader.fieldnames or ()) != _COLUMNS:
-            raise ValueError(f"{path} is no result of this benchmark: run paretopo bench anew")
-        return [Row(**{name: _value(name, text) for name, text in line.items()}) for line in reader]
+            raise ValueError(f"{path} is no result of this benchmark: run python -m bench anew")
+        return [Row(**{name: _parse(name, text) for name, text in line.items()}) for line in reader]
 
 
 def read_all(folder: Path, operations: Sequence[str]) -> list[Row]:
@@ -97,20 +96,14 @@ def read_all(folder: Path, operations: Sequence[str]) -> list[Row]:
     return [row for path in paths if path.exists() for row in read(path)]
 
 
-def machine_name(processor: str, isa: str = "") -> str:
-    """A folder name for a processor, such as "amd-epyc-avx512"; or for a GPU."""
-    words = re.sub(r"\((r|tm)\)|\bcpu\b|@.*$|processor|\d+-core", " ", processor.lower())
-    return "-".join([*re.findall(r"[a-z0-9]+", words), *([isa] if isa else [])])
-
-
-def _value(name: str, text: str) -> Any:
+def _parse(name: str, text: str) -> Any:
     kind = _KINDS[name]
     if kind == "float":
         return float(text or "nan")
     return int(text) if kind == "int" else text
 
 
-def _text(value: object) -> object:
+def _format(value: object) -> object:
     if not isinstance(value, float):
         return value
     return "" if value != value else f"{value:.5g}"

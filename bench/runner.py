@@ -1,4 +1,4 @@
-"""Runs cases: every contender in its own process, one case after the other, side by side."""
+"""Runs cases: every peer in its own process, one case after the other, side by side."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench import rivals, rows, worker
-from bench.case import Case
+from bench import peers, rows, worker
+from bench.cases import Case
 from bench.rows import Row
 from bench.timing import Effort
 
@@ -30,14 +30,14 @@ class Plan:
     """How hard to measure.
 
     Attributes:
-        effort: per contender and case.
-        limit_s: a contender that takes longer for a case is stopped: "too slow".
-        names: the contenders.
+        effort: per peer and case.
+        limit_s: a peer that takes longer for a case is stopped: "too slow".
+        names: of the peers.
     """
 
     effort: Effort = field(default_factory=Effort)
     limit_s: float = 10.0
-    names: Sequence[str] = rivals.ON_CPU
+    names: Sequence[str] = peers.ON_CPU
 
 
 @dataclass
@@ -45,8 +45,8 @@ class Process:
     """A worker: started when first asked, started anew after a crash.
 
     Attributes:
-        name: of the contender, or the judge.
-        program: what Python runs; the worker of that name by default.
+        name: of the peer, or the judge.
+        program: the arguments of Python; the worker of that name by default.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Process:
         """Send a request and wait for its reply, or for the end of the worker."""
         if self._process is None:
             self._start()
-            ready = self._reply(_START_S)
+            ready = self._receive(_START_S)
             if ready["status"] != "ready":
                 return ready
         process = self._process
@@ -68,9 +68,9 @@ class Process:
         with suppress(OSError):  # it has ended: there is no reply either
             process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
-        return self._reply(limit_s)
+        return self._receive(limit_s)
 
-    def _reply(self, limit_s: float) -> dict[str, Any]:
+    def _receive(self, limit_s: float) -> dict[str, Any]:
         try:
             line = self._replies.get(timeout=limit_s)
         except queue.Empty:
@@ -99,15 +99,17 @@ class Process:
                 process.stdin.close()
 
     def _start(self) -> None:
-        surroundings = dict(os.environ)
-        surroundings.update({f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD})
+        checkout = str(Path(__file__).parents[1])  # this package is not installed
+        path = os.pathsep.join(filter(None, (checkout, os.environ.get("PYTHONPATH"))))
+        environment = {**os.environ, "PYTHONPATH": path}
+        environment.update({f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD})
         self._process = subprocess.Popen(
             [sys.executable, *(self.program or ("-m", worker.__name__, self.name))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env=surroundings,
+            env=environment,
         )
         self._replies = queue.Queue()
         self._reader = threading.Thread(
@@ -125,17 +127,17 @@ def _forward(process: subprocess.Popen[str], replies: queue.Queue[str]) -> None:
 
 
 class Runner:
-    """The contenders that are installed, and the judge.
+    """The peers that are installed, and the judge.
 
     Args:
         plan: how hard to measure.
-        tell: gets one line per case.
+        log: gets one line per case.
     """
 
-    def __init__(self, plan: Plan, tell: Callable[[str], None] = print) -> None:
+    def __init__(self, plan: Plan, log: Callable[[str], None] = print) -> None:
         self._plan = plan
-        self._tell = tell
-        found = {name: rivals.version(name) for name in plan.names}
+        self._log = log
+        found = {name: peers.find_version(name) for name in plan.names}
         self.versions = {name: version for name, version in found.items() if version is not None}
         self.missing = [name for name, version in found.items() if version is None]
         self._processes = {name: Process(name) for name in (worker.JUDGE, *self.versions)}
@@ -158,7 +160,7 @@ class Runner:
         """
         part = path.with_suffix(".csv.part")
         if resume and path.exists():
-            self._tell(f"{path.name} is complete")
+            self._log(f"{path.name} is complete")
             return
         done = {row.case for row in rows.read(part)} if resume and part.exists() else set()
         if not done:
@@ -167,12 +169,12 @@ class Runner:
             if case in done:
                 continue
             start = time.perf_counter()
-            measured = list(self._rows(case))
+            measured = list(self._measure(case))
             rows.write(part, measured, append=True)
-            self._tell(_summary(case, measured, time.perf_counter() - start))
+            self._log(_summarise(case, measured, time.perf_counter() - start))
         part.replace(path)
 
-    def _rows(self, case: Case) -> Iterator[Row]:
+    def _measure(self, case: Case) -> Iterator[Row]:
         with tempfile.TemporaryDirectory() as folder:
             request = {
                 "case": case.as_dict(),
@@ -181,18 +183,18 @@ class Runner:
             }
             judged = self._processes[worker.JUDGE].ask(request, 10 * self._plan.limit_s)
             if judged["status"] != "ok":
-                self._tell(f"{case}: no right answer, {judged.get('note', judged['status'])}")
+                self._log(f"{case}: no right answer, {judged.get('note', judged['status'])}")
                 return
             for name, version in self.versions.items():
-                if case.operation == "threads" and name != rivals.OURS:
-                    continue  # peers have none
+                if case.operation == "threads" and name != peers.OURS:
+                    continue  # the others have none
                 reply = self._ask(name, case, request)
                 if reply["status"] == "not offered":
                     continue
-                yield Row(**case.as_dict(), contender=name, version=version, **reply)
+                yield Row(**case.as_dict(), peer=name, version=version, **reply)
 
     def _ask(self, name: str, case: Case, request: dict[str, Any]) -> dict[str, Any]:
-        """Ask a contender, unless it was too slow on a smaller case of the same kind."""
+        """Ask a peer, unless it was too slow on a smaller case of the same kind."""
         size = case.points * max(case.groups, 1)
         kind = (name, case.task, case.workload, case.objectives, case.groups > 0)
         if size >= self._too_slow.get(kind, size + 1):
@@ -203,16 +205,16 @@ class Runner:
         return reply
 
 
-def _summary(case: Case, measured: Sequence[Row], seconds: float) -> str:
-    """One line: our time, the best other one, and who failed."""
-    timed = {row.contender: row.milliseconds for row in measured if row.is_timed}
-    ours = timed.pop(rivals.OURS, None)
+def _summarise(case: Case, measured: Sequence[Row], seconds: float) -> str:
+    """In one line: our time, the best other one, and who failed."""
+    timed = {row.peer: row.milliseconds for row in measured if row.is_timed}
+    ours = timed.pop(peers.OURS, None)
     text = [f"{case!s:<58}"]
-    text.append(f"{rivals.OURS} {ours:10.4g} ms" if ours is not None else "")
+    text.append(f"{peers.OURS} {ours:10.4g} ms" if ours is not None else "")
     if timed:
         best = min(timed, key=timed.__getitem__)
         ratio = "" if ours is None else f" ({timed[best] / ours:.3g}x)"
         text.append(f"best peer {best} {timed[best]:.4g} ms{ratio}")
-    text += [f"{row.contender} {row.status}" for row in measured if not row.is_timed]
+    text += [f"{row.peer} {row.status}" for row in measured if not row.is_timed]
     text.append(f"[{seconds:.1f} s]")
     return "  ".join(filter(None, text))

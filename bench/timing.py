@@ -14,12 +14,12 @@ _SLOW_CALL_S = 1.0  # beyond, warming up is no matter, and the checked call is t
 
 
 class WrongAnswer(Exception):
-    """A contender computed something else than the judge."""
+    """A peer computed something else than the judge."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is timed.
+    """A call to be timed.
 
     Attributes:
         run: computes the answer.
@@ -34,7 +34,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure one contender on one case: seconds in all, and samples."""
+    """How long to measure one peer on one case: seconds in all, and samples."""
 
     budget_s: float = 0.4
     least: int = 3
@@ -60,7 +60,7 @@ def measure(work: Work, check: Callable[[Any], str | None], effort: Effort) -> T
 
     Args:
         work: what to time.
-        check: gets the answer, returns what is wrong with it, or None.
+        check: gets the answer, returns how it is wrong, or None.
         effort: how many samples.
 
     Raises:
@@ -71,10 +71,10 @@ def measure(work: Work, check: Callable[[Any], str | None], effort: Effort) -> T
     answer = work.run()
     _finish(work)
     first, first_cpu = time.perf_counter() - begun, time.process_time() - begun_cpu
-    complaint = check(answer)
+    error = check(answer)
     del answer
-    if complaint is not None:
-        raise WrongAnswer(complaint)
+    if error is not None:
+        raise WrongAnswer(error)
 
     if first > _SLOW_CALL_S:  # it may have compiled: the next call tells
         _, first, first_cpu = _sample(work, 1)

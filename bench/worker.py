@@ -1,9 +1,8 @@
-"""One contender in a process of its own: what crashes there does not stop the benchmark.
+"""One peer in a process of its own: what crashes there does not stop the benchmark.
 
-``python -m bench.worker RIVAL`` reads one request per line and writes one reply per
-line, both JSON; "ready" comes first. A request names a case and a file for the right answer: the
-worker called "judge" writes that file, every other one reads it, checks its own answer against it,
-and times.
+``python -m bench.worker PEER`` reads one request per line and writes one reply per line, both JSON;
+"ready" comes first. A request names a case and a file for the right answer: the worker called
+"judge" writes that file, every other one reads it, checks its own answer against it, and times.
 """
 
 from __future__ import annotations
@@ -16,32 +15,32 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from bench import judge, rivals, timing
-from bench.case import Case
+from bench import judge, peers, timing
+from bench.cases import Case
 
 JUDGE = "judge"
 
 
 def main(name: str) -> None:
     """Answer requests until the input ends."""
-    replies = _own_output()
-    rival = None if name == JUDGE else rivals.make(name)
+    replies = _take_output()
+    peer = None if name == JUDGE else peers.make(name)
     print(json.dumps({"status": "ready"}), file=replies, flush=True)
     for line in sys.stdin:
         request = json.loads(line)
         case = Case(**request["case"])
         try:
-            reply = _judge(case, request) if rival is None else _time(rival, case, request)
+            reply = _judge(case, request) if peer is None else _time(peer, case, request)
         except timing.WrongAnswer as wrong:
             reply = {"status": "wrong", "note": str(wrong)}
         except judge.NoJudge as missing:
             reply = {"status": "no judge", "note": str(missing)}
-        except Exception as error:  # whatever a peer may raise
+        except Exception as error:  # a peer may raise anything
             reply = {"status": "error", "note": f"{type(error).__name__}: {error}"[:200]}
         print(json.dumps(reply), file=replies, flush=True)
 
 
-def _own_output() -> TextIO:
+def _take_output() -> TextIO:
     """Keep the reply stream for replies: peers print to the standard output from C."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -51,23 +50,23 @@ def _own_output() -> TextIO:
 
 
 def _judge(case: Case, request: dict[str, Any]) -> dict[str, Any]:
-    np.save(request["truth"], judge.truth(case))
+    np.save(request["truth"], judge.solve(case))
     return {"status": "ok"}
 
 
-def _time(rival: Any, case: Case, request: dict[str, Any]) -> dict[str, Any]:
-    work = rivals.work_of(rival, case)
+def _time(peer: Any, case: Case, request: dict[str, Any]) -> dict[str, Any]:
+    work = peers.prepare(peer, case)
     if work is None:
         return {"status": "not offered"}
     right = np.load(request["truth"])
     effort = timing.Effort(**request["effort"])
     times = timing.measure(
-        work, lambda answer: judge.complaint(case, _on_host(answer), right), effort
+        work, lambda answer: judge.find_error(case, _fetch(answer), right), effort
     )
     return {"status": "ok", **asdict(times)}
 
 
-def _on_host(answer: Any) -> Any:
+def _fetch(answer: Any) -> Any:
     return answer.cpu() if hasattr(answer, "cpu") else answer
 
 

@@ -19,8 +19,8 @@ _LAYERS = 20
 _LEVELS = 8
 
 
-def points_of(workload: str, points: int, objectives: int) -> Array:
-    """One set of points.
+def make_points(workload: str, points: int, objectives: int) -> Array:
+    """Make one set of points.
 
     Args:
         workload: a name of ``SHAPES``.
@@ -39,14 +39,14 @@ def points_of(workload: str, points: int, objectives: int) -> Array:
     return np.ascontiguousarray(SHAPES[workload](rng, points, objectives))
 
 
-def groups_of(groups: int, points: int, objectives: int, dtype: str) -> Array:
-    """Groups of uniform points, shape (groups, points, objectives)."""
+def make_groups(groups: int, points: int, objectives: int, dtype: str) -> Array:
+    """Make groups of uniform points, shape (groups, points, objectives)."""
     rng = np.random.default_rng([groups, points, objectives])
     return rng.random((groups, points, objectives), dtype=np.dtype(dtype).type)
 
 
-def ragged(groups: int, points: int) -> Array:
-    """Which points of each group count: a quarter of ``points`` to all; shape (groups, points)."""
+def make_mask(groups: int, points: int) -> Array:
+    """Mark the points of each group that count, a quarter to all; shape (groups, points)."""
     rng = np.random.default_rng([groups, points])
     sizes = rng.integers(points // 4, points + 1, size=groups)
     return np.asarray(np.arange(points) < sizes[:, None])

@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench import command, defects, gpu, judge, plots, rivals, rows, timing, worker
-from bench.case import DRAWN, TASKS, Case
-from bench.defect_list import Defect
-from bench.operations import OPERATIONS
-from bench.promises import markdown, promises
+from bench import __main__ as cli
+from bench import command, defects, judge, machine, peers, plots, rows, timing, worker
+from bench.cases import DRAWN, GPU_OPERATIONS, OPERATIONS, TASKS, Case
+from bench.defects import Defect
+from bench.promises import check_promises, render
 from bench.runner import Plan, Process, Runner
 from bench.timing import Effort, Work
-from bench.workloads import SHAPES, points_of
-from paretopo import cli, reference
-
-pytest.importorskip("moocore", reason="the judge of large sets")
+from bench.workloads import SHAPES, make_points
+from paretopo_core import reference
 
 EFFORT = Effort(budget_s=0.001, least=1, most=2)
+CHECKOUT = Path(__file__).parents[2]
 PLAN = Plan(EFFORT, limit_s=60.0, names=("paretopo", "moocore"))
 TINY = Case("fronts", "pareto_rank", "uniform", 30, 2)
 
 
 def a_row(**changes):
-    row = rows.Row(
-        **TINY.as_dict(), contender="paretopo", version="1", status="ok", cpu_median_ms=2.0
-    )
+    row = rows.Row(**TINY.as_dict(), peer="paretopo", version="1", status="ok", cpu_median_ms=2.0)
     return replace(row, **changes)
 
 
 def test_a_wrong_answer_is_refused_before_it_is_timed():
-    right = judge.truth(TINY)
-    check = partial(judge.complaint, TINY, right=right)
+    right = judge.solve(TINY)
+    check = partial(judge.find_error, TINY, right=right)
     calls = []
 
     def wrong():
@@ -54,24 +55,24 @@ def test_a_wrong_answer_is_refused_before_it_is_timed():
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_knows_right_from_wrong(task):
     case = Case("any", task, "concave", 12, 3)
-    right = judge.truth(case)
-    work = rivals.work_of(rivals.make("paretopo"), case)
+    right = judge.solve(case)
+    work = peers.prepare(peers.make("paretopo"), case)
     if work.fresh is not None:
         work.fresh()
     answer = np.array(work.run())
-    assert judge.complaint(case, answer, right) is None
-    assert judge.complaint(case, answer[..., None], right).startswith("shape")
+    assert judge.find_error(case, answer, right) is None
+    assert judge.find_error(case, answer[..., None], right).startswith("shape")
     worse = ~answer if answer.dtype == bool else answer * 1.001 + 1
-    assert "differ" in judge.complaint(case, worse, right)
+    assert "differ" in judge.find_error(case, worse, right)
     if answer.dtype == float:
-        assert "differ" in judge.complaint(case, answer * np.nan, right)
+        assert "differ" in judge.find_error(case, answer * np.nan, right)
 
 
 @pytest.mark.parametrize("points", [3, 4, 6])
 def test_the_judge_of_advantages_agrees_with_their_definition(points):
     case = Case("any", "hypervolume_advantage", "uniform", points, 2, groups=3)
     expected = reference.hypervolume_advantage(-case.doubles, -case.ref, k=min(DRAWN, points))
-    np.testing.assert_allclose(judge.truth(case), expected, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(judge.solve(case), expected, rtol=1e-10, atol=1e-13)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -88,38 +89,38 @@ def test_every_operation_has_cases_of_known_workloads(operation):
 
 @pytest.mark.parametrize("workload", SHAPES)
 def test_a_workload_is_the_same_every_time(workload):
-    points = points_of(workload, 50, 4)
+    points = make_points(workload, 50, 4)
     assert points.shape == (50, 4)
     assert points.min() >= 0
     assert points.max() <= 1
-    np.testing.assert_array_equal(points, points_of(workload, 50, 4))
+    np.testing.assert_array_equal(points, make_points(workload, 50, 4))
     fronts = {"chain": 50, "equal": 1, **dict.fromkeys(("linear", "convex", "degenerate"), 1)}
-    ranks = judge.truth(Case("any", "pareto_rank", workload, 50, 4))
+    ranks = judge.solve(Case("any", "pareto_rank", workload, 50, 4))
     assert ranks.max() + 1 == fronts.get(workload, ranks.max() + 1)
 
 
 def test_an_unknown_workload_is_named():
     with pytest.raises(ValueError, match=r"workload must be one of uniform, .*, got 'cubic'"):
-        points_of("cubic", 3, 2)
+        make_points("cubic", 3, 2)
 
 
 @pytest.mark.parametrize("workload", ["uniform", "ragged"])
 def test_groups_are_judged_and_done_like_single_sets(workload):
     task = "pareto_rank" if workload == "uniform" else "hypervolume"
     case = Case("batches", task, workload, 9, 3, groups=20)
-    right = judge.truth(case)
+    right = judge.solve(case)
     for name in ("paretopo", "moocore"):
-        answer = rivals.work_of(rivals.make(name), case).run()
-        assert judge.complaint(case, answer, right) is None
+        answer = peers.prepare(peers.make(name), case).run()
+        assert judge.find_error(case, answer, right) is None
 
 
 def test_rows_come_back_from_the_csv(tmp_path):
     path = tmp_path / "fronts.csv"
-    written = [a_row(), a_row(contender="a, b", status="crashed", cpu_median_ms=math.nan)]
+    written = [a_row(), a_row(peer="a, b", status="crashed", cpu_median_ms=math.nan)]
     rows.write(path, written[:1])
     rows.write(path, written[1:], append=True)
     back = rows.read(path)
-    assert [row.contender for row in back] == ["paretopo", "a, b"]
+    assert [row.peer for row in back] == ["paretopo", "a, b"]
     assert [row.is_timed for row in back] == [True, False]
     assert back[0].case == TINY
     assert back[0].milliseconds == 2.0
@@ -134,9 +135,14 @@ def test_a_foreign_csv_is_refused(tmp_path):
 
 
 def test_a_machine_gets_a_plain_name():
-    assert rows.machine_name("AMD EPYC", "avx512") == "amd-epyc-avx512"
-    name = rows.machine_name("Intel(R) Core(TM) i7-1165G7 CPU @ 2.80GHz", "avx2")
-    assert name == "intel-core-i7-1165g7-avx2"
+    names = {
+        ("AMD EPYC", "avx512"): "amd-epyc-avx512",
+        ("Intel(R) Core(TM) i7-1165G7 CPU @ 2.80GHz", "avx2"): "intel-core-i7-1165g7-avx2",
+    }
+    for (processor, isa), name in names.items():
+        here = {"processor": processor, "instruction set": isa}
+        assert machine.name_machine(here) == name
+        assert command.choose_folder(here, quick=True) == CHECKOUT / f"bench/results/{name}-quick"
 
 
 def test_a_run_measures_checks_and_resumes(tmp_path):
@@ -148,7 +154,7 @@ def test_a_run_measures_checks_and_resumes(tmp_path):
         runner.run(cases, path, resume=True)
         measured = rows.read(path)
         runner.run(cases, path, resume=True)
-    assert [(row.case, row.contender, row.status) for row in measured] == [
+    assert [(row.case, row.peer, row.status) for row in measured] == [
         (case, name, "ok") for case in cases for name in PLAN.names
     ]
     assert all(row.wall_min_ms <= row.wall_median_ms for row in measured)
@@ -165,21 +171,21 @@ def test_a_first_call_that_compiles_does_not_count(monkeypatch):
 
 @pytest.fixture
 def stranger(monkeypatch):
-    """A contender of the test's making, in a worker that finds it."""
+    """A peer of the test's making, in a worker that finds it."""
 
     def register(body, tmp_path):
         (tmp_path / "stranger.py").write_text(
             "import os, signal, time\n"
-            "from bench import rivals, worker\n"
+            "from bench import peers, worker\n"
             "class Stranger:\n"
             f"    def pareto_rank(self, case):\n        return lambda: {body}\n"
-            "rivals.make = lambda name: Stranger()\n"
+            "peers.make = lambda name: Stranger()\n"
             "worker.main('stranger')\n",
             encoding="utf-8",
         )
         process = Process("stranger", (str(tmp_path / "stranger.py"),))
         truth = tmp_path / "truth.npy"
-        np.save(truth, judge.truth(TINY))
+        np.save(truth, judge.solve(TINY))
         request = {"case": TINY.as_dict(), "truth": str(truth), "effort": vars(EFFORT)}
         return process, request
 
@@ -195,9 +201,7 @@ def stranger(monkeypatch):
         ("[print('noise'), os.system('echo noise'), 1 / 0]", "error", "ZeroDivisionError"),
     ],
 )
-def test_a_bad_contender_is_recorded_and_does_not_stop_the_run(
-    stranger, tmp_path, body, status, note
-):
+def test_a_bad_peer_is_recorded_and_does_not_stop_the_run(stranger, tmp_path, body, status, note):
     process, request = stranger(body, tmp_path)
     for _ in range(2):  # after a crash it is started anew
         reply = process.ask(request, 60.0)
@@ -206,7 +210,7 @@ def test_a_bad_contender_is_recorded_and_does_not_stop_the_run(
     process.stop()
 
 
-def test_a_slow_contender_is_stopped(stranger, tmp_path):
+def test_a_slow_peer_is_stopped(stranger, tmp_path):
     process, request = stranger("time.sleep(60)", tmp_path)
     assert process.ask({**request, "case": replace(TINY, task="hypervolume").as_dict()}, 60.0) == {
         "status": "not offered"
@@ -214,11 +218,8 @@ def test_a_slow_contender_is_stopped(stranger, tmp_path):
     assert process.ask(request, 0.2)["status"] == "too slow"
 
 
-def test_pictures_are_drawn_from_the_files_alone(tmp_path):
-    pytest.importorskip("matplotlib")
-    sizes = [
-        a_row(points=points, contender=name) for points in (10, 100, 1000) for name in PLAN.names
-    ]
+def test_plots_are_drawn_from_the_files_alone(tmp_path):
+    sizes = [a_row(points=points, peer=name) for points in (10, 100, 1000) for name in PLAN.names]
     rows.write(tmp_path / "fronts.csv", [*sizes, a_row(workload="chain"), a_row(status="wrong")])
     drawn = command.draw((), tmp_path)
     assert [path.name for path in drawn] == ["fronts-uniform.png", "fronts.png"]
@@ -229,38 +230,88 @@ def test_pictures_are_drawn_from_the_files_alone(tmp_path):
 
 def test_promises_are_held_against_the_rows():
     case = {"workload": "uniform", "points": 100_000, "objectives": 2}
-    ours, theirs = a_row(**case), a_row(**case, contender="moocore", cpu_median_ms=7.0)
+    ours, theirs = a_row(**case), a_row(**case, peer="moocore", cpu_median_ms=7.0)
     first = "sort 100,000 uniform, 2 objectives, against moocore"
-    (kept,) = (line for line in promises([ours, theirs], "avx512") if line.what == first)
+    (kept,) = (line for line in check_promises([ours, theirs], "avx512") if line.what == first)
     assert kept.cells == (
         first, "3.5 x (uniform 100000 x 2, moocore)", "at least 3 x", "1.17", "yes",
     )  # fmt: skip
     (late,) = (
         line
-        for line in promises([replace(ours, status="too slow"), theirs], "avx512")
+        for line in check_promises([replace(ours, status="too slow"), theirs], "avx512")
         if line.what == first
     )
     assert late.cells[-2:] == ("0.00", "NO")
     chain = a_row(workload="chain", points=20_000, objectives=3, cpu_median_ms=30.0)
-    table = markdown(promises([chain], "avx2"))
+    table = render(check_promises([chain], "avx2"))
     assert "| 30 ms (3 objectives)" in table
     assert table.count("not measured") == len(table.splitlines()) - 3
 
 
 def test_the_command_line_measures_draws_and_promises(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("matplotlib")
     monkeypatch.setattr(command, "QUICK", PLAN)
     monkeypatch.setitem(OPERATIONS, "fronts", lambda *, quick: [TINY])
     out = str(tmp_path / "results")
-    assert cli.main(["bench", "fronts", "--quick", "--out", out]) == 0
+    assert cli.main(["fronts", "--quick", "--out", out]) == 0
     text = capsys.readouterr().out
     assert "best peer moocore" in text
     assert text.rstrip().endswith("fronts.png")
-    assert cli.main(["bench", "--promises", "--out", out]) == 0
+    assert cli.main(["--promises", "--out", out]) == 0
     assert "| promise " in capsys.readouterr().out
     assert str(os.sep) not in (tmp_path / "results" / "fronts.csv").read_text(encoding="utf-8")
-    assert cli.main(["bench", "cooking", "--out", out]) == 2
-    assert "operation must be one of fronts, filter" in capsys.readouterr().err
+    assert cli.main(["cooking", "--out", out]) == 2
+    assert "operation must be one of fronts, filter" in one_line(capsys)
+
+
+def one_line(capsys):
+    told = capsys.readouterr().err
+    assert told.startswith("bench: ")
+    assert told.count("\n") == 1
+    return told
+
+
+def test_the_help_names_every_operation_and_what_to_install(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--help"])
+    told = capsys.readouterr().out
+    assert all(f"\n  {name} " in told for name in OPERATIONS)
+    assert 'pip install ".[bench]"' in told
+
+
+def test_ctrl_c_ends_with_how_to_go_on(monkeypatch, capsys):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "measure", interrupt)
+    for words in (["fronts", "--quick"], ["fronts", "--quick", "--resume"]):
+        assert cli.main(words) == 130
+        told = capsys.readouterr().err
+        assert told.endswith("go on with: python -m bench fronts --quick --resume\n")
+
+
+def test_without_the_package_the_command_says_what_to_install():
+    # -S leaves out what is installed; NumPy is looked for first.
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "bench"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "paretopo_core, matplotlib, moocore not installed" in done.stderr
+    assert "pip install '.[bench]'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_nothing_of_the_training_package_is_imported():
+    code = "import sys; from bench import command, plots, defects, worker; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    )
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "paretopo_core" in loaded
+    assert "paretopo" not in loaded
 
 
 def test_a_defect_is_seen_in_a_process_of_its_own():
@@ -271,17 +322,17 @@ def test_a_defect_is_seen_in_a_process_of_its_own():
         "hangs: more than 0.5 s": "import time; time.sleep(60)",
     }
     for expected, program in programs.items():
-        outcome = defects.show(Defect("moocore", "", program), 0.5 if "sleep" in program else 60)
+        outcome = defects.run(Defect("moocore", "", program), 0.5 if "sleep" in program else 60)
         assert str(outcome).startswith(expected)
 
 
-def test_every_rival_is_left_out_where_it_is_not_installed(monkeypatch):
-    monkeypatch.setitem(rivals.RIVALS, "moocore", (("no-such-package",), "rivals_compiled:Moocore"))
+def test_a_peer_is_left_out_where_it_is_not_installed(monkeypatch):
+    monkeypatch.setitem(peers.PEERS, "moocore", (("no-such-package",), "in_numpy:Moocore"))
     runner = Runner(PLAN)
     assert runner.missing == ["moocore"]
     assert list(runner.versions) == ["paretopo"]
-    assert worker.JUDGE not in rivals.RIVALS
-    assert {name: plots._look(name)["color"] for name in rivals.RIVALS}
+    assert worker.JUDGE not in peers.PEERS
+    assert {name: plots._style(name)["color"] for name in peers.PEERS}
 
 
 def test_a_gpu_is_waited_for_within_the_clock():
@@ -293,44 +344,58 @@ def test_a_gpu_is_waited_for_within_the_clock():
     assert events.count("wait") == 3  # the checked call, the one that warms up, the sample
 
 
-def test_cases_on_a_gpu_are_what_their_rivals_take():
-    small, large = gpu.cases(quick=True), gpu.cases()
+def test_cases_on_a_gpu_are_of_known_tasks():
+    ((name, make_cases),) = GPU_OPERATIONS.items()
+    small, large = make_cases(quick=True), make_cases()
     for cases in (small, large):
         assert len(set(cases)) == len(cases)
-        assert all(case.is_on_gpu and case.operation == gpu.OPERATION for case in cases)
+        assert all(case.is_on_gpu and case.operation == name for case in cases)
         assert {case.task for case in cases} <= set(TASKS)
     assert any(case.groups == 1_000_000 for case in large)
     assert str(large[0]).endswith("on the GPU")
-    assert set(rivals.ON_CPU) | set(rivals.ON_GPU) == set(rivals.RIVALS)
+    assert set(peers.ON_CPU) | set(peers.ON_GPU) == set(peers.PEERS)
     assert a_row(threads=0, wall_median_ms=7.0).milliseconds == 7.0
 
 
 def test_a_device_is_described_as_its_driver_tells():
     told = "NVIDIA H200, 580.65.06, 1980, 1980, 3201, 700.00\nNVIDIA H200, 0, 0, 0, 0, 0\n"
-    found = gpu.told_by_driver(told)
+    found = machine.parse_driver(told)
     assert found["gpu"] == "NVIDIA H200"
     assert found["driver"] == "580.65.06"
-    assert rows.machine_name(str(found["gpu"])) == "nvidia-h200"
-    assert command.results_folder(None, device="NVIDIA H200").name == "nvidia-h200"
+    assert machine.name_machine(found) == "nvidia-h200"
 
 
 def test_compiled_one_liners_answer_like_eager_ones(monkeypatch):
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(torch, "compile", lambda run: run)  # what compiles is torch's matter
-    compiled = rivals.make("torch compiled")
+    monkeypatch.setattr("torch.compile", lambda run: run)  # what compiles is torch's matter
+    compiled = peers.make("torch compiled")
     for task in ("pareto_rank", "is_nondominated", "hypervolume", "pareto_advantage"):
         case = Case("any", task, "uniform", 9, 2, groups=20)
-        answer = rivals.work_of(compiled, case).run()
-        assert judge.complaint(case, answer, judge.truth(case)) is None
-    assert rivals.work_of(rivals.make("paretopo graph"), case) is None
+        answer = peers.prepare(compiled, case).run()
+        assert judge.find_error(case, answer, judge.solve(case)) is None
+    assert peers.prepare(peers.make("paretopo graph"), case) is None
 
 
-def test_without_a_gpu_the_reason_is_told(capsys, monkeypatch):
-    if gpu.why_not() is None:
-        pytest.skip("there is a GPU")
-    assert cli.main(["bench", "--device", "cuda"]) == 2
-    told = capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("is_compiled", "reason"), [(False, "PARETOPO_CUDA=ON"), (True, "finds no CUDA device")]
+)
+def test_without_a_gpu_the_reason_is_told(is_compiled, reason, capsys, monkeypatch):
+    monkeypatch.setattr(machine._core, "cuda_is_compiled", lambda: is_compiled)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert cli.main(["--device", "cuda"]) == 2
+    told = one_line(capsys)
     assert "--device cuda: " in told
-    assert "PARETOPO_CUDA=ON" in told or "finds no CUDA device" in told
-    assert cli.main(["bench", "fronts", "--device", "cuda"]) == 2
-    assert "drop the operations" in capsys.readouterr().err
+    assert reason in told
+
+
+def test_a_gpu_has_operations_of_its_own(tmp_path):
+    with pytest.raises(ValueError, match="operation must be one of gpu, got 'fronts'"):
+        command.measure(["fronts"], tmp_path, {"gpu": "NVIDIA H200"})
+
+
+def test_results_of_a_gpu_keep_its_bandwidth_before_and_after(tmp_path, monkeypatch):
+    monkeypatch.setitem(GPU_OPERATIONS, "gpu", lambda *, quick: [TINY])
+    monkeypatch.setattr(machine, "measure_copy", lambda: 4000.0)
+    command.measure([], tmp_path, {"gpu": "NVIDIA H200", "copy GB/s": 4001.0}, plan=PLAN)
+    assert [row.peer for row in rows.read(tmp_path / "gpu.csv")] == [*PLAN.names]
+    here = json.loads((tmp_path / "machine.json").read_text(encoding="utf-8"))
+    assert (here["copy GB/s"], here["copy GB/s at the end"]) == (4001.0, 4000.0)

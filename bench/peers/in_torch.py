@@ -1,4 +1,4 @@
-"""Peers in torch, on one CPU thread or on a GPU, and what one would write in torch oneself."""
+"""Peers in torch, on one CPU thread or on a GPU; and plain torch, eager and compiled."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from bench.case import BETA, Case
+from bench.cases import BETA, Case
 
 _DENSE = 3_000  # points whose pairs fit in memory as tensors
 _PAIRS = 300_000_000  # pairs of points in a batch that fit in memory
 _MOST_FOR_BOXES = {2: 1_000, 3: 300, 4: 100, 5: 30}  # points, by objectives
 
 
-def tensor_of(case: Case) -> Any:
-    """The data as a tensor."""
+def to_tensor(case: Case) -> Any:
+    """Copy the data to where they are to be used, as a tensor."""
     torch: Any = importlib.import_module("torch")
     if case.is_on_gpu:
         return torch.from_numpy(case.data).cuda()
@@ -41,14 +41,14 @@ class Botorch:
         """All pairs up to 1,000 points, a loop over points beyond; batches too."""
         if case.points > 20_000 or (case.groups and not is_dense(case)):
             return None
-        points = tensor_of(case)
+        points = to_tensor(case)
         return partial(self._pareto.is_non_dominated, points, maximize=False, deduplicate=False)
 
     def hypervolume(self, case: Case) -> Callable[[], Any] | None:
         """Volumes of a box decomposition; maximises."""
         if case.groups or case.points > _MOST_FOR_BOXES.get(case.objectives, 0):
             return None
-        points, ref = -tensor_of(case), -tensor_of(case).new_tensor(case.ref)
+        points, ref = -to_tensor(case), -to_tensor(case).new_tensor(case.ref)
         decompose = self._boxes.DominatedPartitioning
         return lambda: decompose(ref_point=ref, Y=points).compute_hypervolume().item()
 
@@ -61,17 +61,17 @@ class Evotorch:
         self._functional: Any = importlib.import_module("evotorch.operators.functional")
 
     def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
-        """What its SolutionBatch.compute_pareto_ranks runs; larger is better there."""
+        """The function behind SolutionBatch.compute_pareto_ranks; larger is better there."""
         if case.groups or not is_dense(case):
             return None
-        points = -tensor_of(case)
+        points = -to_tensor(case)
         return lambda: self._core._compute_pareto_ranks(points, False)[0]
 
     def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
         """The points with no dominator; batches too."""
         if not is_dense(case):
             return None
-        points, sense = tensor_of(case), ["min"] * case.objectives
+        points, sense = to_tensor(case), ["min"] * case.objectives
         count = self._functional.domination_counts
         return lambda: count(points, objective_sense=sense) == 0
 
@@ -89,24 +89,24 @@ class Evox:
         if not is_dense(case):
             return None
         rank = self._torch.vmap(self._rank) if case.groups else self._rank
-        return partial(rank, tensor_of(case))
+        return partial(rank, to_tensor(case))
 
 
-class PlainTorch:
-    """What one would write in a training script."""
+class Torch:
+    """The lines a training script would have without a library."""
 
     def __init__(self) -> None:
         self._torch: Any = importlib.import_module("torch")
 
     def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
         """All pairs of all groups at once, then front after front."""
-        return partial(self._ranks, tensor_of(case)) if is_dense(case) else None
+        return partial(self._ranks, to_tensor(case)) if is_dense(case) else None
 
     def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
         """All pairs of all groups at once."""
         if not is_dense(case):
             return None
-        points = tensor_of(case)
+        points = to_tensor(case)
         return lambda: ~self._dominates(points).any(-2)
 
     def hypervolume(self, case: Case) -> Callable[[], Any] | None:
@@ -114,7 +114,7 @@ class PlainTorch:
         if case.objectives != 2:
             return None
         torch = self._torch
-        points = tensor_of(case)
+        points = to_tensor(case)
         ref = torch.from_numpy(case.ref).to(points.device)
         mask = None if case.mask is None else torch.from_numpy(case.mask)[..., None]
 
@@ -132,7 +132,7 @@ class PlainTorch:
         if not is_dense(case) or not case.groups:
             return None
         torch = self._torch
-        points = tensor_of(case)
+        points = to_tensor(case)
         weights = torch.from_numpy(case.weights).to(points)
 
         def run() -> Any:
@@ -172,3 +172,30 @@ class PlainTorch:
         left = ranks < 0
         on_front = left & ~(dominates & left[..., None]).any(-2)
         return ranks.masked_fill(on_front, front)
+
+
+class TorchCompiled(Torch):
+    """The same lines through torch.compile."""
+
+    def hypervolume(self, case: Case) -> Callable[[], Any] | None:
+        """2 objectives only, as one graph."""
+        run = super().hypervolume(case)
+        return None if run is None else self._torch.compile(run)
+
+    def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
+        """All pairs of all groups at once, as one graph."""
+        run = super().is_nondominated(case)
+        return None if run is None else self._torch.compile(run)
+
+    def _ranks(self, points: Any) -> Any:
+        """The pairs as one graph; how many fronts follow, the host has to ask."""
+        if not hasattr(self, "_pairs"):
+            self._pairs = self._torch.compile(self._dominates)
+            self._step = self._torch.compile(self._next_front)
+        dominates = self._pairs(points)
+        ranks = self._unranked(points)
+        front = 0
+        while bool((ranks < 0).any()):
+            ranks = self._step(dominates, ranks, front)
+            front += 1
+        return ranks

@@ -1,0 +1,292 @@
+"""The cases: which task on which data, for every operation in the order they run.
+
+An operation is one CSV file. Its function takes ``quick`` and returns its cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from bench import workloads
+from bench.workloads import FRONTS, Array
+
+NEWCOMERS = 50  # points that one run adds to an archive
+ON_GPU = 0  # threads of a case that runs on a GPU
+DRAWN = 4  # k of hypervolume_advantage
+BETA = 0.5  # how much the weights count beside the ranks, in pareto_advantage
+TASKS = (
+    "pareto_rank",
+    "is_nondominated",
+    "hypervolume",
+    "hv_contributions",
+    "pareto_advantage",
+    "hypervolume_advantage",
+    "archive_add",
+)
+HARD = ("concave", "chain", "parallel", "equal", "discrete")  # one front, many fronts, ties
+FILTERED = ("uniform", "concave")  # mostly dominated; a front
+
+
+@dataclass(frozen=True)
+class Case:
+    """A task and its data.
+
+    Attributes:
+        operation: the CSV the row belongs to.
+        task: what is computed, a name of ``TASKS``.
+        workload: the shape of the data, a name of ``workloads.SHAPES``; batches are "uniform", or
+            "ragged" where the groups differ in size.
+        points: points of the set, or of the largest group.
+        objectives: values of each point.
+        groups: groups of a batch; 0 for one set.
+        dtype: of the data; peers that know only float64 get it converted, outside the clock.
+        threads: how many threads a call may use; ``ON_GPU``: none, it runs on a GPU.
+    """
+
+    operation: str
+    task: str
+    workload: str
+    points: int
+    objectives: int
+    groups: int = 0
+    dtype: str = "float64"
+    threads: int = 1
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields, for a CSV row or a message to another process."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        size = f"{self.points} x {self.objectives}"
+        if self.groups:
+            size = f"{self.groups} x {size}"
+        kind = "" if self.dtype == "float64" else " float32"
+        many = "" if self.threads == 1 else f", {self.threads} threads"
+        many = " on the GPU" if self.is_on_gpu else many
+        return f"{self.task} {self.workload} {size}{kind}{many}"
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """Whether the data are to be put on a GPU first."""
+        return self.threads == ON_GPU
+
+    @cached_property
+    def data(self) -> Array:
+        """Shape (points, objectives) or (groups, points, objectives); smaller is better."""
+        if self.groups:
+            return workloads.make_groups(self.groups, self.points, self.objectives, self.dtype)
+        count = self.points + (NEWCOMERS if self.task == "archive_add" else 0)
+        return workloads.make_points(self.workload, count, self.objectives).astype(self.dtype)
+
+    @cached_property
+    def doubles(self) -> Array:
+        """The data in float64."""
+        return self.data.astype(np.float64)
+
+    @cached_property
+    def mask(self) -> Array | None:
+        """Which points of ragged groups count, shape (groups, points); None: all of them."""
+        return workloads.make_mask(self.groups, self.points) if self.workload == "ragged" else None
+
+    @cached_property
+    def sets(self) -> list[Array]:
+        """Every set as its own contiguous float64 array, for peers without batches."""
+        if not self.groups:
+            return [self.doubles]
+        if self.mask is None:
+            return list(self.doubles)
+        return [
+            group[: int(keep.sum())] for group, keep in zip(self.doubles, self.mask, strict=False)
+        ]
+
+    @cached_property
+    def ref(self) -> Array:
+        """The reference point, shape (objectives,)."""
+        return np.full(self.objectives, workloads.REFERENCE)
+
+    @cached_property
+    def weights(self) -> Array:
+        """The weights of pareto_advantage, shape (objectives,)."""
+        return np.full(self.objectives, 1.0 / self.objectives)
+
+
+def fronts(*, quick: bool = False) -> Sequence[Case]:
+    """Sort one set: uniform points of many sizes, and inputs with one front, many, and ties."""
+    case = partial(Case, "fronts", "pareto_rank")
+    sizes, many = ((100, 1_000), 1_000) if quick else ((100, 1_000, 10_000, 100_000), 20_000)
+    objectives = (2, 3, 5) if quick else (2, 3, 5, 8)
+    return [
+        *(case("uniform", points, m) for m in objectives for points in sizes),
+        *(case(workload, many, m) for workload in HARD for m in (2, 3, 5)),
+    ]
+
+
+def filters(*, quick: bool = False) -> Sequence[Case]:
+    """Find the non-dominated points of one set, from 2 to 10 objectives."""
+    case = partial(Case, "filter", "is_nondominated")
+    sizes = (300, 1_000) if quick else (1_000, 10_000, 100_000)
+    objectives = (2, 3, 6) if quick else (2, 3, 4, 6, 8, 10)
+    return [
+        case(workload, points, m) for workload in FILTERED for m in objectives for points in sizes
+    ]
+
+
+def hypervolume(*, quick: bool = False) -> Sequence[Case]:
+    """Measure one front of every shape, because which algorithm wins depends on the shape."""
+    case = partial(Case, "hypervolume", "hypervolume")
+    # By objectives; the last is what the slower half of the peers still does within seconds.
+    sizes: dict[int, tuple[int, ...]] = {
+        2: (100, 10_000),
+        3: (100, 1_000, 10_000, 100_000),
+        4: (30, 100, 300, 1_000, 3_000),
+        5: (30, 100, 300, 1_000),
+        6: (50, 100, 200, 400),
+        7: (50, 100, 200),
+        8: (50, 80, 120),
+        9: (30, 60),
+        10: (15, 30, 60),
+    }
+    if quick:
+        sizes = {m: sizes[m][:2] for m in (3, 4, 6)}
+    shapes = ("concave", "convex") if quick else FRONTS
+    return [case(shape, points, m) for shape in shapes for m in sizes for points in sizes[m]]
+
+
+def contributions(*, quick: bool = False) -> Sequence[Case]:
+    """Find by how much each point of one front raises its hypervolume."""
+    case = partial(Case, "contributions", "hv_contributions")
+    sizes: dict[int, tuple[int, ...]] = {
+        2: (100, 1_000, 10_000, 100_000),
+        3: (100, 1_000, 10_000, 100_000),
+        4: (100, 300, 1_000),
+        5: (50, 100, 200),
+    }
+    return [
+        case(shape, points, m)
+        for shape in ("concave", "convex")
+        for m in sizes
+        for points in (sizes[m][:1] if quick else sizes[m])
+    ]
+
+
+def batches(*, quick: bool = False) -> Sequence[Case]:
+    """Rank, filter and measure many small groups in one call; ragged ones have 8 to 32 points."""
+    large, small = (100, 11) if quick else (1, 1)  # how many times fewer groups
+    rank = partial(Case, "batches", "pareto_rank", "uniform")
+    ranked = ((100_000 // large, 8, 2), (4_096 // small, 16, 3), (4_096 // small, 64, 2))
+    return [
+        *(
+            rank(points, m, groups, dtype)
+            for groups, points, m in ranked
+            for dtype in ("float64", "float32")
+        ),
+        Case("batches", "is_nondominated", "uniform", 16, 3, 4_096 // small),
+        *(Case("batches", "hypervolume", "ragged", 32, m, 10_000 // large) for m in (2, 3, 4)),
+    ]
+
+
+def advantage(*, quick: bool = False) -> Sequence[Case]:
+    """Turn rewards into advantages in one pass, from one training step's groups to a million."""
+    case = partial(Case, "advantage", "pareto_advantage", "uniform")
+    small = ((128, 8, 2), (1_024, 8, 2), (8_192, 8, 2), (128, 16, 3), (1_024, 16, 3))
+    shapes = small[:3] if quick else (*small, (1_000_000, 8, 2), (500_000, 16, 3))
+    return [case(points, m, groups, "float32") for groups, points, m in shapes]
+
+
+def expected_hypervolume(*, quick: bool = False) -> Sequence[Case]:
+    """Turn rewards into the advantages of HV@k; no package has it, so beside its formula."""
+    case = partial(Case, "expected_hypervolume", "hypervolume_advantage")
+    uniform = ((128, 8, 2), (1_024, 8, 2), (1_024, 16, 2), (1_024, 8, 3), (128, 16, 3))
+    large = ((1_000_000, 8, 2), (256, 64, 2), (16, 64, 3))
+    shapes = uniform[:4] if quick else (*uniform, *large)
+    return [
+        *(case("uniform", points, m, groups, "float32") for groups, points, m in shapes),
+        case("ragged", 8, 2, 1_024, "float32"),
+    ]
+
+
+def archive(*, quick: bool = False) -> Sequence[Case]:
+    """Add 50 points of one front to an archive of up to 1,000, each with its exact gain."""
+    case = partial(Case, "archive", "archive_add", "concave")
+    sizes = (100,) if quick else (100, 300, 1_000)
+    return [case(points, m) for m in (2, 3, 4) for points in sizes]
+
+
+def overhead(*, quick: bool = False) -> Sequence[Case]:
+    """Call each task on 8 points; and on a set that peers do in 40 µs, where the way in shows."""
+    tiny = [
+        Case("overhead", task, workload, 8, 2)
+        for task, workload in (
+            ("pareto_rank", "uniform"),
+            ("is_nondominated", "uniform"),
+            ("hypervolume", "concave"),
+            ("hv_contributions", "concave"),
+            ("pareto_advantage", "uniform"),
+        )
+    ]
+    return tiny if quick else [*tiny, Case("overhead", "hypervolume", "degenerate", 50, 8)]
+
+
+def threads(*, quick: bool = False) -> Sequence[Case]:
+    """Run batches on one thread and on two, by the wall clock; peers have no threads to compare."""
+    smaller = 50 if quick else 1
+    return [
+        Case("threads", task, workload, points, m, groups // smaller, dtype, count)
+        for task, workload, groups, points, m, dtype in (
+            ("pareto_rank", "uniform", 100_000, 16, 3, "float32"),
+            ("pareto_advantage", "uniform", 200_000, 16, 3, "float32"),
+            ("hypervolume", "ragged", 10_000, 32, 3, "float64"),
+        )
+        for count in (1, 2)
+    ]
+
+
+def gpu(*, quick: bool = False) -> Sequence[Case]:
+    """Run on a GPU: batches in float32, from one training step's to a million; large sets."""
+    case = partial(Case, "gpu", threads=ON_GPU, dtype="float32")
+    many = 100 if quick else 1
+    advantages = ((4_096, 8, 2), (4_096, 16, 3), (1_000_000, 8, 2), (1_000_000, 16, 3))
+    ranks = ((4_096, 8, 2), (4_096, 64, 3), (1_000_000, 8, 2), (500_000, 16, 3))
+    volumes = ((100_000, 8, 2), (100_000, 16, 3), (2_000, 32, 4), (500, 32, 5), (132, 24, 8))
+    batched = (
+        ("pareto_advantage", advantages),
+        ("hypervolume_advantage", advantages),
+        ("pareto_rank", ranks),
+        ("is_nondominated", ranks[:2]),
+        ("hypervolume", volumes),
+        ("hv_contributions", volumes[2:4]),
+    )
+    return [
+        *(
+            case(task, "uniform", points, m, max(groups // many, 10))
+            for task, shapes in batched
+            for groups, points, m in shapes
+        ),
+        *(
+            case(task, workload, points // many, m)
+            for task in ("pareto_rank", "is_nondominated")
+            for workload in ("uniform", "concave")
+            for points, m in ((10_000, 3), (100_000, 3), (100_000, 5))
+        ),
+        *(case("hypervolume", "concave", points // many, 3) for points in (10_000, 100_000)),
+    ]
+
+
+OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
+    "fronts": fronts,
+    "filter": filters,
+    "hypervolume": hypervolume,
+    "contributions": contributions,
+    "batches": batches,
+    "advantage": advantage,
+    "expected_hypervolume": expected_hypervolume,
+    "archive": archive,
+    "overhead": overhead,
+    "threads": threads,
+}
+GPU_OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {"gpu": gpu}

@@ -1,0 +1,76 @@
+"""Every peer behind one signature: ``peer.<task>(case)`` gives what to time, or None.
+
+A peer is a class with a method for each task it offers, named as in ``cases.TASKS``; this package
+is one of them. The method prepares the data in the form the library likes best, outside the clock,
+and returns a ``Work`` or a function of no arguments; None where the library has no answer for the
+case, or would need memory beyond reason. A library is imported when its peer is made, so that none
+of them has to be installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from importlib import metadata
+from typing import Any
+
+from bench.cases import Case
+from bench.timing import Work
+
+OURS = "paretopo"
+
+# name: (what has to be installed, the first giving the version; the module here, and its class)
+PEERS: dict[str, tuple[tuple[str, ...], str]] = {
+    OURS: (("paretopo",), "ours:Paretopo"),
+    "moocore": (("moocore",), "in_numpy:Moocore"),
+    "moocore C": (("moocore", "numba"), "in_numpy:MoocoreC"),
+    "pygmo": (("pygmo",), "in_numpy:Pygmo"),
+    "hvwfg": (("hvwfg",), "in_numpy:Hvwfg"),
+    "pymoo": (("pymoo",), "in_numpy:Pymoo"),
+    "paretoset": (("paretoset", "numba"), "in_numpy:Paretoset"),
+    "optuna": (("optuna",), "in_numpy:Optuna"),
+    "moarchiving": (("moarchiving",), "in_numpy:Moarchiving"),
+    "botorch": (("botorch",), "in_torch:Botorch"),
+    "evotorch": (("evotorch",), "in_torch:Evotorch"),
+    "evox": (("evox",), "in_torch:Evox"),
+    "numpy": (("numpy",), "in_numpy:Numpy"),
+    "torch": (("torch",), "in_torch:Torch"),
+    "torch compiled": (("torch",), "in_torch:TorchCompiled"),
+    "paretopo graph": (("paretopo", "torch"), "ours:ParetopoGraph"),
+}
+_GPU_ONLY = ("torch compiled", "paretopo graph")
+ON_CPU = tuple(name for name in PEERS if name not in _GPU_ONLY)
+ON_GPU = (OURS, "botorch", "evotorch", "evox", "torch", *_GPU_ONLY)
+
+
+def find_version(name: str) -> str | None:
+    """Return the version of a peer's library; None if something it needs is not installed."""
+    needed, _ = PEERS[name]
+    try:
+        first, *_ = [metadata.version(library) for library in needed]
+    except metadata.PackageNotFoundError:
+        return None
+    return first
+
+
+def make(name: str) -> Any:
+    """Import a peer's library and make the peer.
+
+    Raises:
+        KeyError: no such peer.
+        ImportError: its library is not installed.
+    """
+    _, place = PEERS[name]
+    module, _, kind = place.partition(":")
+    return getattr(importlib.import_module(f"bench.peers.{module}"), kind)()
+
+
+def prepare(peer: Any, case: Case) -> Work | None:
+    """Prepare a case for a peer; None if the peer does not offer it."""
+    offer = getattr(peer, case.task, None)
+    work = None if offer is None else offer(case)
+    work = work if work is None or isinstance(work, Work) else Work(work)
+    if work is None or not case.is_on_gpu:
+        return work
+    torch: Any = importlib.import_module("torch")
+    return replace(work, finish=torch.cuda.synchronize)

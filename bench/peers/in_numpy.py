@@ -1,0 +1,334 @@
+"""Peers that take NumPy arrays: C, C++, Cython, numba and Python, one set per call."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bench import judge
+from bench.cases import DRAWN, Case
+from bench.timing import Work
+from bench.workloads import Array
+
+_MOST_SETS = 10_000  # sets of a batch that a loop in Python may go through
+_DENSE = 10_000  # points whose pairs fit in memory as a list
+
+
+def answer_each(case: Case, answer: Callable[[Array], Any]) -> Callable[[], Any] | None:
+    """Call a function for the one set, or for set after set of a batch that is not too large."""
+    if not case.groups:
+        return partial(answer, case.doubles)
+    if case.groups > _MOST_SETS:
+        return None
+    sets = case.sets
+    return lambda: np.array([answer(points) for points in sets])
+
+
+class Moocore:
+    """https://multi-objective.github.io/moocore/python/."""
+
+    def __init__(self) -> None:
+        self._library: Any = importlib.import_module("moocore")
+
+    def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
+        """C: Jensen's sweep in 2-D, a sweep per front in 3-D, Kung per front beyond."""
+        return answer_each(case, self._library.pareto_rank)
+
+    def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
+        """C: Kung."""
+        return answer_each(case, partial(self._library.is_nondominated, keep_weakly=True))
+
+    def hypervolume(self, case: Case) -> Callable[[], Any] | None:
+        """C: HV3D+, HV4D+, from 5 objectives recursive."""
+        return answer_each(case, partial(self._library.hypervolume, ref=case.ref))
+
+    def hv_contributions(self, case: Case) -> Callable[[], Any] | None:
+        """C: HVC3D in 3-D, leaving one out from 4."""
+        return answer_each(case, partial(self._library.hv_contributions, ref=case.ref))
+
+    def archive_add(self, case: Case) -> Work:
+        """No archive: the filtered set and its hypervolume, anew for every point."""
+        library, ref = self._library, case.ref
+        members = case.doubles[: case.points]
+        newcomers = list(case.doubles[case.points :])
+        before = library.hypervolume(members, ref=ref)
+
+        def run() -> list[float]:
+            kept, volume, gains = members, before, []
+            for point in newcomers:
+                kept = library.filter_dominated(np.vstack([kept, point]))
+                now = library.hypervolume(kept, ref=ref)
+                gains.append(now - volume)
+                volume = now
+            return gains
+
+        return Work(run)
+
+
+class MoocoreC:
+    """moocore's C library, set by set in a compiled loop, for batches only.
+
+    The wheel of moocore holds one shared library, whose functions the cffi module
+    ``moocore._moocore`` exposes. ``ffi.addressof(lib, "pareto_rank")`` is a plain C function
+    pointer; numba compiles a loop that calls it with the address of one set after the other. There
+    is no NumPy and no Python between the calls: beside moocore's own arithmetic, a call costs a
+    few nanoseconds. Everything is allocated before the clock starts.
+    """
+
+    def __init__(self) -> None:
+        self._rank, self._filter, self._volume = _compile_moocore()
+
+    def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
+        """Equally large groups."""
+        if not case.groups or case.mask is not None:
+            return None
+        sets, ranks = case.doubles, np.empty((case.groups, case.points), np.intc)
+
+        def run() -> Array:
+            self._rank(sets, ranks)
+            return ranks
+
+        return run
+
+    def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
+        """Equally large groups; all of several equal points are kept."""
+        if not case.groups or case.mask is not None:
+            return None
+        sets, kept = case.doubles, np.empty((case.groups, case.points), np.uint8)
+        maximise = np.zeros(case.objectives, np.uint8)
+
+        def run() -> Array:
+            self._filter(sets, kept, maximise)
+            return kept.view(np.bool_)
+
+        return run
+
+    def hypervolume(self, case: Case) -> Callable[[], Any] | None:
+        """Ragged groups too: the points that count come first in each."""
+        if not case.groups:
+            return None
+        sets, ref, volumes = case.doubles, case.ref, np.empty(case.groups)
+        sizes = np.array([len(points) for points in case.sets])
+
+        def run() -> Array:
+            self._volume(sets, sizes, ref, volumes)
+            return volumes
+
+        return run
+
+    def pareto_advantage(self, case: Case) -> Callable[[], Any] | None:
+        """Its ranks, and the rest in NumPy for all groups at once."""
+        rank = self.pareto_rank(case)
+        if rank is None:
+            return None
+        rewards = -case.data
+        return lambda: judge.compute_advantages(rank(), rewards, case.weights)
+
+
+def _compile_moocore() -> tuple[Any, Any, Any]:
+    """Compile loops over sets around moocore's ranks, filter and hypervolume."""
+    numba: Any = importlib.import_module("numba")
+    moocore: Any = importlib.import_module("moocore._moocore")
+    ffi, lib = moocore.ffi, moocore.lib
+    dimension = getattr(ctypes, f"c_uint{8 * ffi.sizeof('uint_fast8_t')}")
+    pointer, size = ctypes.c_void_p, ctypes.c_size_t
+
+    def bind(name: str, result: Any, *arguments: Any) -> Any:
+        address = int(ffi.cast("uintptr_t", ffi.addressof(lib, name)))
+        return ctypes.CFUNCTYPE(result, *arguments)(address)
+
+    rank = bind("pareto_rank", None, pointer, pointer, size, dimension)
+    keep = bind("is_nondominated", None, pointer, pointer, size, dimension, ctypes.c_uint8, pointer)
+    measure = bind("fpli_hv", ctypes.c_double, pointer, size, dimension, pointer)
+
+    def rank_each(sets: Array, ranks: Array) -> None:
+        for g in range(sets.shape[0]):
+            rank(ranks[g].ctypes, sets[g].ctypes, sets.shape[1], sets.shape[2])
+
+    def filter_each(sets: Array, kept: Array, maximise: Array) -> None:
+        for g in range(sets.shape[0]):
+            points, m = sets.shape[1], sets.shape[2]
+            keep(kept[g].ctypes, sets[g].ctypes, points, m, 1, maximise.ctypes)
+
+    def measure_each(sets: Array, sizes: Array, ref: Array, volumes: Array) -> None:
+        for g in range(sets.shape[0]):
+            volumes[g] = measure(sets[g].ctypes, sizes[g], sets.shape[2], ref.ctypes)
+
+    return numba.njit(rank_each), numba.njit(filter_each), numba.njit(measure_each)
+
+
+class Pygmo:
+    """https://esa.github.io/pygmo2/."""
+
+    def __init__(self) -> None:
+        self._library: Any = importlib.import_module("pygmo")
+
+    def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
+        """C++: Deb's fast sort, which keeps all pairs in memory."""
+        if case.points > _DENSE:
+            return None
+        return answer_each(case, lambda points: self._library.fast_non_dominated_sorting(points)[3])
+
+    def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
+        """C++, only for 2 objectives."""
+        if case.objectives != 2 or case.groups:
+            return None
+
+        def run() -> Array:
+            chosen = np.zeros(case.points, dtype=bool)
+            chosen[self._library.non_dominated_front_2d(case.doubles)] = True
+            return chosen
+
+        return run
+
+    def hypervolume(self, case: Case) -> Callable[[], Any] | None:
+        """C++: sweeps up to 3 objectives, WFG beyond."""
+        return answer_each(case, lambda points: self._library.hypervolume(points).compute(case.ref))
+
+    def hv_contributions(self, case: Case) -> Callable[[], Any] | None:
+        """C++: HyCon3D, WFG beyond."""
+        return answer_each(
+            case, lambda points: self._library.hypervolume(points).contributions(case.ref)
+        )
+
+
+class Hvwfg:
+    """https://pypi.org/project/hvwfg/, the WFG authors' C; wants mutually nondominated points."""
+
+    def __init__(self) -> None:
+        self._library: Any = importlib.import_module("hvwfg")
+
+    def hypervolume(self, case: Case) -> Callable[[], Any] | None:
+        """Its general code: of its special ones, hv4dr is slower and hv5dr crashes."""
+        if case.groups:  # random groups hold dominated points, which it gets wrong
+            return None
+        return answer_each(case, lambda points: self._library.wfg(points, case.ref))
+
+
+class Pymoo:
+    """https://pymoo.org, its own Cython code; its public functions call moocore."""
+
+    def __init__(self) -> None:
+        self._library: Any = importlib.import_module(
+            "pymoo.functions.compiled.non_dominated_sorting"
+        )
+
+    def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
+        """Cython: efficient non-dominated sort with binary search over fronts."""
+        if case.groups:
+            return None
+        points = case.doubles
+
+        def run() -> Array:
+            ranks = np.empty(len(points), dtype=np.int32)
+            fronts = self._library.efficient_non_dominated_sort(points, strategy="binary")
+            for rank, front in enumerate(fronts):
+                ranks[front] = rank
+            return ranks
+
+        return run
+
+    def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
+        """Cython: all pairs."""
+        if case.groups or case.points > _DENSE:
+            return None
+        points = case.doubles
+
+        def run() -> Array:
+            chosen = np.zeros(len(points), dtype=bool)
+            chosen[self._library.find_non_dominated(points)] = True
+            return chosen
+
+        return run
+
+
+class Paretoset:
+    """https://github.com/tommyod/paretoset, numba."""
+
+    def __init__(self) -> None:
+        self._library: Any = importlib.import_module("paretoset")
+
+    def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
+        """One filter per front; its ranks start at 1."""
+        return answer_each(
+            case, lambda points: self._library.paretorank(points, distinct=False) - 1
+        )
+
+    def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
+        """Block nested loops."""
+        return answer_each(case, partial(self._library.paretoset, distinct=False))
+
+
+class Optuna:
+    """https://optuna.org, the functions inside its samplers; NumPy."""
+
+    def __init__(self) -> None:
+        self._sort: Any = importlib.import_module("optuna.study._multi_objective")
+        self._volume: Any = importlib.import_module("optuna._hypervolume")
+
+    def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
+        """Peels front after front."""
+        return answer_each(case, self._sort._fast_non_domination_rank)
+
+    def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
+        """Sort, then peel by the first point left."""
+        return answer_each(
+            case, partial(self._sort._is_pareto_front, assume_unique_lexsorted=False)
+        )
+
+    def hypervolume(self, case: Case) -> Callable[[], Any] | None:
+        """All pairs in 3-D, WFG beyond."""
+        if case.points > 3_000 and case.objectives > 2:
+            return None
+        is_front = not case.groups and case.workload != "uniform"
+        compute = self._volume.compute_hypervolume
+        return answer_each(case, lambda points: compute(points, case.ref, assume_pareto=is_front))
+
+
+class Moarchiving:
+    """https://github.com/CMA-ES/moarchiving, archives of 2 to 4 objectives in Python."""
+
+    def __init__(self) -> None:
+        self._library: Any = importlib.import_module("moarchiving")
+
+    def archive_add(self, case: Case) -> Work | None:
+        """Keeps its hypervolume up to date while it adds."""
+        if case.objectives > 4:
+            return None
+        points, ref = case.doubles.tolist(), case.ref.tolist()
+        full = self._library.get_mo_archive([], reference_point=ref, n_obj=case.objectives)
+        kind = type(full)  # computes in fractions by default, which takes many times longer
+        kind.hypervolume_final_float_type = kind.hypervolume_computation_float_type = float
+        full = self._library.get_mo_archive(points[: case.points], reference_point=ref)
+        newcomers = points[case.points :]
+        archive: Any = None
+
+        def fresh() -> None:
+            nonlocal archive
+            archive = full.copy()
+
+        def run() -> list[float]:
+            gains, volume = [], float(archive.hypervolume)
+            for point in newcomers:
+                archive.add(point)
+                now = float(archive.hypervolume)
+                gains.append(now - volume)
+                volume = now
+            return gains
+
+        return Work(run, fresh)
+
+
+class Numpy:
+    """The formulas in NumPy, whole batches at once in chunks that fit memory."""
+
+    def hypervolume_advantage(self, case: Case) -> Callable[[], Any] | None:
+        """Every cell of every grid against every point."""
+        if case.mask is not None or not case.groups:
+            return None
+        return partial(judge.compute_hypervolume_advantages, case.ref - case.doubles, DRAWN)
