@@ -6,8 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from paretopo.cli.refusal import need, refuse
-from paretopo.cli.subcommands import Subcommands
+from paretopo.cli.subcommands import Subcommands, need, refuse
 
 _EXAMPLES = """\
 examples:

@@ -6,7 +6,7 @@
     trajectories.jsonl  one line per question: its responses, `paretopo show` reads them
     results.json        the numbers, by data set
     claim               held by the process that works here
-    report/             tables and pictures
+    report/             tables and a plot
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ TRAJECTORIES = "trajectories.jsonl"
 
 
 @dataclass(frozen=True)
-class Answered:
-    """What became of one question.
+class AnsweredQuestion:
+    """One question with its graded responses.
 
     Attributes:
         id: Its name.
@@ -112,7 +112,7 @@ class EvaluationFolder(Folder):
             )
         return folder
 
-    def resumed(self) -> None:
+    def note_resumption(self) -> None:
         """Note that the work goes on, if some was done."""
         if not (self.path / TRAJECTORIES).exists():
             return
@@ -122,12 +122,12 @@ class EvaluationFolder(Folder):
 
     @property
     def name(self) -> str:
-        """What the model is called in tables."""
+        """The name of the model in tables."""
         return str(self.manifest.get("name", self.path.name))
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings, as `EvaluationSettings.row` has them."""
+        """The settings, as `EvaluationSettings.as_dict` has them."""
         return dict(self.manifest["evaluation"]["settings"])
 
     def append(self, group: Group, tokens: Sequence[int]) -> None:
@@ -140,7 +140,7 @@ class EvaluationFolder(Folder):
         row = group.row() | {"response_tokens": list(tokens)}
         jsonl.append(self.path / TRAJECTORIES, row)
 
-    def answered(self) -> Iterator[Answered]:
+    def read_answers(self) -> Iterator[AnsweredQuestion]:
         """The questions that were answered so far, in that order.
 
         Raises:
@@ -149,7 +149,7 @@ class EvaluationFolder(Folder):
         for number, row in enumerate(jsonl.rows(self.path / TRAJECTORIES), start=1):
             try:
                 rollouts = row["rollouts"]
-                yield Answered(
+                yield AnsweredQuestion(
                     str(row["id"]),
                     str(row["kind"]),
                     tuple(bool(one["solved"]) for one in rollouts),
@@ -208,7 +208,7 @@ def load_data(files: Sequence[str | Path], limit: int) -> tuple[list[Row], list[
 def identity_of(
     settings: EvaluationSettings, data: Sequence[Mapping[str, Any]], model: Path | None
 ) -> dict[str, Any]:
-    """What an evaluation's numbers depend on.
+    """Everything that an evaluation's numbers depend on.
 
     Args:
         settings: How is asked.
@@ -221,7 +221,7 @@ def identity_of(
         files = sorted(file for file in model.iterdir() if file.is_file())
         seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
         weights = hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
-    return {"settings": settings.row(), "data": [dict(one) for one in data], "weights": weights}
+    return {"settings": settings.as_dict(), "data": [dict(one) for one in data], "weights": weights}
 
 
 def default_path(out: Path, name: str, tool: str, identity: Mapping[str, Any]) -> Path:

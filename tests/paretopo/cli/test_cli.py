@@ -10,9 +10,9 @@ import pytest
 from support.run_stories import evaluate, tell
 
 import paretopo_core
+from paretopo import cli
 from paretopo.config.run import ConfigError
 from paretopo.run.records import RunFolder
-from paretopo_core import cli
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_info_tells_versions_and_machine(capsys):
 
 def test_info_and_help_load_nothing_heavy():
     code = (
-        "import sys; from paretopo_core import cli; cli.main(['info'])\n"
+        "import sys; from paretopo import cli; cli.main(['info'])\n"
         "heavy = {'torch', 'transformers', 'trl', 'matplotlib'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )

@@ -10,16 +10,16 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import huggingface_hub
-import made_data as made
 import pytest
+from support import made_data as made
 
+from paretopo import cli
 from paretopo.config.run import loads
-from paretopo.data import hub
+from paretopo.data import preparing
 from paretopo.data.schema import DataError, read_rows
 from paretopo.data.sources import SOURCES
 from paretopo.integrations.openrlhf.prepare import _rows
 from paretopo.integrations.openrlhf.rollouts import label_fields, prompt_id
-from paretopo_core import cli
 
 
 def test_openrlhf_gets_ids_and_answers(tmp_path):
@@ -39,7 +39,7 @@ def test_openrlhf_gets_ids_and_answers(tmp_path):
 
 
 def test_the_examples_name_what_is_written():
-    examples = Path(__file__).parents[2] / "examples"
+    examples = Path(__file__).parents[3] / "examples"
     for name, task in (("torl", "math"), ("search_r1", "search")):
         for path in examples.glob(f"{task}_*.toml"):
             text = path.read_text(encoding="utf-8")
@@ -74,7 +74,7 @@ def test_without_the_hub_the_way_out_is_told(name, tmp_path, monkeypatch, capsys
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(DataError) as refused:
-        hub.download(SOURCES[name])
+        preparing.download(SOURCES[name])
     text = str(refused.value)
     assert f"download {SOURCES[name].address} and pass it: paretopo prepare {name} --from" in text
     assert text.startswith(
@@ -174,7 +174,7 @@ def test_help_teaches_and_loads_nothing_heavy(tmp_path):
         assert f"{source.rows:,}" in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 100
     code = (
-        "import sys; from paretopo_core import cli; cli._parser()\n"
+        "import sys; from paretopo import cli; cli._parser()\n"
         "heavy = {'torch', 'pyarrow', 'datasets', 'huggingface_hub', 'tqdm'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
