@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from paretopo.data.schema import Row
-from paretopo.evaluation.asking import Tools
 from paretopo.evaluation.evaluate import evaluate
 from paretopo.evaluation.folder import EvaluationFolder
 from paretopo.evaluation.grading import Grader
+from paretopo.evaluation.prompting import Tools
 from paretopo.evaluation.settings import EvaluationSettings
-from paretopo.integrations.huggingface.playing import Engine, Player
+from paretopo.integrations.huggingface.runner import InferenceEngine, RolloutRunner
 from paretopo.run.interrupt import Interrupt
 from paretopo.tools.python_interpreter import PythonInterpreter
 from paretopo.tools.sandbox_fusion import SandboxFusion
@@ -22,8 +22,8 @@ from paretopo.tools.search import SearchClient
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What an evaluation runs on; none of it is meant to change the numbers.
+class RuntimeOptions:
+    """How and on what an evaluation runs; none of it is meant to change the numbers.
 
     Attributes:
         batch: Rollouts at a time.
@@ -52,7 +52,7 @@ def run(
     folder: EvaluationFolder,
     rows: Sequence[Row],
     settings: EvaluationSettings,
-    surroundings: Surroundings,
+    options: RuntimeOptions,
 ) -> bool:
     """Evaluate into a folder; False if Ctrl-C came before the end.
 
@@ -63,55 +63,53 @@ def run(
     """
     with ExitStack() as opened:
         # The tools first: what is missing there is known before a model is loaded.
-        tools = opened.enter_context(_tools(settings, surroundings))
+        tools = opened.enter_context(_open_tools(settings, options))
         grader = opened.enter_context(
-            Grader(rows, workers=surroundings.workers, isolation=surroundings.isolation)
+            Grader(rows, workers=options.workers, isolation=options.isolation)
         )
         interrupt = opened.enter_context(Interrupt())
-        player = Player(open_engine(settings, surroundings), settings)
-        opened.callback(player.close)
+        runner = RolloutRunner(open_engine(settings, options), settings)
+        opened.callback(runner.close)
         return evaluate(
             folder,
             rows,
             settings,
-            player,
+            runner,
             tools,
             grader,
-            batch=surroundings.batch,
-            stopped=lambda: interrupt.came,
+            batch=options.batch,
+            should_stop=lambda: interrupt.came,
         )
 
 
-def open_engine(settings: EvaluationSettings, surroundings: Surroundings) -> Engine:
+def open_engine(settings: EvaluationSettings, options: RuntimeOptions) -> InferenceEngine:
     """The engine that the settings name, with the model loaded."""
     if settings.engine == "vllm":
         from paretopo.integrations.vllm.engine import VllmEngine
 
-        return VllmEngine(
-            settings.model, settings, gpus=surroundings.gpus, memory=surroundings.memory
-        )
+        return VllmEngine(settings.model, settings, gpus=options.gpus, memory=options.memory)
     import torch
 
     from paretopo.integrations.huggingface.engine import TransformersEngine
 
-    if surroundings.threads > 0:
-        torch.set_num_threads(surroundings.threads)
-    return TransformersEngine(settings.model, settings, device=surroundings.device)
+    if options.threads > 0:
+        torch.set_num_threads(options.threads)
+    return TransformersEngine(settings.model, settings, device=options.device)
 
 
 @contextlib.contextmanager
-def _tools(settings: EvaluationSettings, surroundings: Surroundings) -> Iterator[Tools]:
+def _open_tools(settings: EvaluationSettings, options: RuntimeOptions) -> Iterator[Tools]:
     with ExitStack() as opened:
         python: Any = None
         search = None
-        if settings.tool == "python" and surroundings.sandbox_url is not None:
-            client = SandboxFusion(surroundings.sandbox_url, connections=surroundings.workers)
+        if settings.tool == "python" and options.sandbox_url is not None:
+            client = SandboxFusion(options.sandbox_url, connections=options.workers)
             python = opened.enter_context(client)
         elif settings.tool == "python":
             python = opened.enter_context(
-                PythonInterpreter(workers=surroundings.workers, isolation=surroundings.isolation)
+                PythonInterpreter(workers=options.workers, isolation=options.isolation)
             )
         if settings.tool in ("search", "rag"):
-            search = opened.enter_context(SearchClient(surroundings.search_url, topk=settings.topk))
+            search = opened.enter_context(SearchClient(options.search_url, topk=settings.topk))
             search.search("is there a server")  # known before a model is loaded
         yield Tools(python, search)

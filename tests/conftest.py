@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,21 +24,61 @@ settings.register_profile("few", settings.get_profile("paretopo"), max_examples=
 settings.load_profile("paretopo")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Without bubblewrap, what needs a jail is skipped, and counted; .ci/run installs it.
+_ISAS = ("portable", "avx2", "avx512")
+_LEFT_OUT = pytest.StashKey[Counter[str]]()
 
-    So is what needs a browser, without Chromium.
-    """
-    if shutil.which("bwrap") is None:
-        skip = pytest.mark.skip(reason="needs bubblewrap: apt-get install bubblewrap")
-        for item in items:
-            if item.get_closest_marker("jail") is not None:
-                item.add_marker(skip)
-    if CHROMIUM is None:
-        skip = pytest.mark.skip(reason="needs Chromium: apt-get install chromium")
-        for item in items:
-            if item.get_closest_marker("browser") is not None:
-                item.add_marker(skip)
+
+@functools.cache
+def _without_cuda() -> str | None:
+    """Why nothing can run on a CUDA device here; None where it can."""
+    if not pp._core.cuda_is_compiled():
+        return "a build without CUDA"
+    try:
+        import torch
+    except ImportError:
+        return "torch is not installed"
+    return None if torch.cuda.is_available() else "no CUDA device"
+
+
+def _missing(item: pytest.Item) -> str | None:
+    """What this machine lacks for a test, and the cure if there is one; None for nothing."""
+    if item.get_closest_marker("sandbox") and shutil.which("bwrap") is None:
+        return "in the sandbox: apt-get install bubblewrap"
+    if item.get_closest_marker("browser") and CHROMIUM is None:
+        return "in a browser: apt-get install chromium"
+    if item.get_closest_marker("cuda") and _without_cuda():
+        return f"on a CUDA device: {_without_cuda()}"
+    return None
+
+
+def _isas() -> tuple[str, ...]:
+    """The instruction sets of this machine."""
+    return _ISAS[: pp._core.best_isa() + 1]
+
+
+def pytest_report_header() -> str:
+    """Name the instruction sets that are tested."""
+    lacking = [name for name in _ISAS if name not in _isas()]
+    return f"instruction sets: {', '.join(_isas())}; not here: {', '.join(lacking) or 'none'}"
+
+
+# Last, so that what -m and -k leave out for other reasons is not counted.
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the tests for which this machine lacks something, and count them by reason."""
+    reasons = {item: reason for item in items if (reason := _missing(item)) is not None}
+    config.stash[_LEFT_OUT] = Counter(reasons.values())
+    if reasons:
+        config.hook.pytest_deselected(items=list(reasons))
+        items[:] = [item for item in items if item not in reasons]
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say how many tests were left out and why, a line for each reason."""
+    for reason, count in sorted(config.stash.get(_LEFT_OUT, Counter()).items()):
+        terminalreporter.line(f"LEFT OUT [{count}] {reason}", yellow=True)
 
 
 @dataclass(frozen=True)
@@ -50,8 +92,6 @@ class Backend:
 
 def _torch_backend(device: str) -> Backend:
     torch = pytest.importorskip("torch")
-    if device == "cuda" and not (torch.cuda.is_available() and pp._core.cuda_is_compiled()):
-        pytest.skip("no CUDA device, or a build without CUDA")
 
     def send(array: np.ndarray) -> Any:
         return torch.from_numpy(np.array(array)).to(device)
@@ -83,7 +123,10 @@ def _device_array_backend(name: str) -> Backend:
 _EMULATED = [f"emulated_{mapping}" for mapping in device_arrays.MAPPINGS]
 
 
-@pytest.fixture(scope="session", params=["numpy", "torch_cpu", *_EMULATED, "torch_cuda"])
+_ON_CUDA = pytest.param("torch_cuda", marks=pytest.mark.cuda)
+
+
+@pytest.fixture(scope="session", params=["numpy", "torch_cpu", *_EMULATED, _ON_CUDA])
 def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     """Every backend; all of them implement every operation.
 
@@ -100,20 +143,24 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
             yield _device_array_backend(request.param)
 
 
-def available_isas() -> list[str]:
-    """The instruction sets of this machine."""
-    return ["portable", "avx2", "avx512"][: pp._core.best_isa() + 1]
+@pytest.fixture(scope="session")
+def each_isa() -> Callable[[Callable[[], Any]], Any]:
+    """Call a function on every instruction set of this machine; all give the same bits."""
 
+    def compute_on_each(compute: Callable[[], Any]) -> Any:
+        before = pp.get_isa()
+        results = []
+        try:
+            for name in _isas():
+                pp.set_isa(name)
+                results.append(compute())
+        finally:
+            pp.set_isa(before)
+        for result in results[1:]:
+            np.testing.assert_array_equal(result, results[0])
+        return results[0]
 
-@pytest.fixture(scope="session", params=["portable", "avx2", "avx512"])
-def each_isa(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run a test on every instruction set; those the machine lacks are skipped, and counted."""
-    before = pp.get_isa()
-    if request.param not in available_isas():
-        pytest.skip(f"this machine has no {request.param}")
-    pp.set_isa(request.param)
-    yield request.param
-    pp.set_isa(before)
+    return compute_on_each
 
 
 @pytest.fixture

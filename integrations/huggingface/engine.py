@@ -19,8 +19,8 @@ from transformers.utils import logging as transformers_logging
 from paretopo.config.keys import ConfigError
 from paretopo.evaluation.settings import EvaluationSettings
 from paretopo.integrations.huggingface.generation import generate_pieces
-from paretopo.integrations.huggingface.playing import load_tokenizer
-from paretopo.integrations.huggingface.rollouts import Piece, Rollout
+from paretopo.integrations.huggingface.prompts import load_tokenizer
+from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
 
 _NO_LIMIT = 2**30  # a model that names no longest text
 
@@ -56,14 +56,16 @@ class TransformersEngine:
         self._model.to(self._device).eval()
         own = self._model.config.get_text_config()
         self.context = int(getattr(own, "max_position_embeddings", None) or _NO_LIMIT)
-        self._ends = _ends(self._model.generation_config.eos_token_id, self.tokenizer.eos_token_id)
+        self._ends = _collect_end_tokens(
+            self._model.generation_config.eos_token_id, self.tokenizer.eos_token_id
+        )
         self._settings = settings
         self._generation = GenerationConfig(
             do_sample=False, pad_token_id=self.tokenizer.pad_token_id, eos_token_id=self._ends
         )
         self._model.generation_config = self._generation  # what is not given comes from here
 
-    def generate(self, rollouts: Sequence[Rollout], stop: tuple[str, ...]) -> list[Piece]:
+    def generate(self, rollouts: Sequence[RolloutState], stop: tuple[str, ...]) -> list[Piece]:
         """One piece for each rollout, all in one batch."""
         processors = LogitsProcessorList()
         if self._settings.temperature > 0:
@@ -114,7 +116,7 @@ class GumbelNoise(LogitsProcessor):
         return scores.float() - torch.log(-torch.log(drawn.clamp_(1e-20, 1 - 2**-24)))
 
 
-def _ends(*tokens: int | Sequence[int] | None) -> list[int]:
+def _collect_end_tokens(*tokens: int | Sequence[int] | None) -> list[int]:
     """All tokens that end a text."""
     ends: dict[int, None] = {}
     for one in tokens:

@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from transformers import StoppingCriteria, StoppingCriteriaList
 
-from paretopo.integrations.huggingface.rollouts import Piece, Rollout
+from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
 
 
 def generate_pieces(
     model: Any,
     tokenizer: Any,
-    rollouts: Sequence[Rollout],
+    rollouts: Sequence[RolloutState],
     stop: tuple[str, ...],
     *,
     settings: Any,
@@ -51,7 +51,7 @@ def generate_pieces(
         whole = model.generate(**batch, generation_config=settings, **further)
     rows = whole[:, read:].tolist()
     return [
-        _own_piece(row[:limit], tokenizer, ends, stop)
+        _trim_piece(row[:limit], tokenizer, ends, stop)
         for row, limit in zip(rows, room, strict=True)
     ]
 
@@ -81,8 +81,10 @@ class StopStrings(StoppingCriteria):
         return torch.tensor(found, device=input_ids.device)
 
 
-def _own_piece(row: list[int], tokenizer: Any, ends: Sequence[int], stop: tuple[str, ...]) -> Piece:
-    """What the model wrote, without the padding behind it."""
+def _trim_piece(
+    row: list[int], tokenizer: Any, ends: Sequence[int], stop: tuple[str, ...]
+) -> Piece:
+    """The piece that the model wrote, without the padding behind it."""
     last = next(
         (i for i, token in enumerate(row) if token in ends or token == tokenizer.pad_token_id),
         len(row),

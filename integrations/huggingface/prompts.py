@@ -1,10 +1,13 @@
-"""What a policy reads of a question: a text, or a message that its chat template frames."""
+"""From a question to what a policy reads: its tokenizer, and its chat template around messages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from transformers import AutoTokenizer
+
+from paretopo.config.keys import ConfigError
 from paretopo.tasks.task import Prompt
 
 
@@ -26,3 +29,18 @@ def prompt_text(
         prompt, tools=list(functions) or None, tokenize=False, add_generation_prompt=True
     )
     return text
+
+
+def load_tokenizer(model: str) -> Any:
+    """The tokenizer of a model.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(model, padding_side="left")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot load the tokenizer of {model!r}: {error}") from error
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer

@@ -12,14 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from paretopo.protocols.episode import Episode, Turn
+from paretopo.protocols.episode import Episode, StepResult
 
 Finish = Literal["end", "stop", "length"]
 
 
 @dataclass
-class Rollout:
-    """One rollout, as far as it has come.
+class RolloutState:
+    """One rollout while it is being generated.
 
     Attributes:
         prompt: Tokens that the policy reads first.
@@ -57,14 +57,14 @@ class Rollout:
         text = f"{self.seed} {len(self.tokens)}".encode()
         return int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1
 
-    def own_tokens(self) -> list[int]:
-        """What the model itself wrote."""
+    def written_tokens(self) -> list[int]:
+        """The tokens that the model itself wrote."""
         return [token for token, mine in zip(self.tokens, self.written, strict=True) if mine]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What a model wrote in one go.
+    """The text that a model wrote in one go.
 
     Attributes:
         tokens: An end of text included, padding not.
@@ -79,12 +79,12 @@ class Piece:
 class Generate(Protocol):
     """Goes on with rollouts."""
 
-    def __call__(self, rollouts: Sequence[Rollout], stop: tuple[str, ...]) -> Sequence[Piece]:
+    def __call__(self, rollouts: Sequence[RolloutState], stop: tuple[str, ...]) -> Sequence[Piece]:
         """One piece for each rollout: up to a stop string, an end of text, or `rollout.room`."""
         ...
 
 
-def play(rollouts: Sequence[Rollout], generate: Generate, tokenizer: Any) -> None:
+def run_rollouts(rollouts: Sequence[RolloutState], generate: Generate, tokenizer: Any) -> None:
     """Take rollouts to their ends.
 
     Tokens of a turn are kept as they were sampled; those of a feedback are appended behind them.
@@ -102,21 +102,21 @@ def play(rollouts: Sequence[Rollout], generate: Generate, tokenizer: Any) -> Non
             _take_turn([one for one in active if one.episode.stop == stop], generate, tokenizer)
 
 
-def _take_turn(rollouts: Sequence[Rollout], generate: Generate, tokenizer: Any) -> None:
+def _take_turn(rollouts: Sequence[RolloutState], generate: Generate, tokenizer: Any) -> None:
     """Generate one piece of text for each rollout, and append what follows on it."""
     pieces = generate(rollouts, rollouts[0].episode.stop)
     texts = []
     for rollout, piece in zip(rollouts, pieces, strict=True):
         rollout.append(piece.tokens, written=True)
         texts.append(tokenizer.decode(piece.tokens, skip_special_tokens=True))
-    for rollout, turn, piece in zip(rollouts, _steps(rollouts, texts), pieces, strict=True):
-        _continue(rollout, turn, piece.finish, tokenizer)
+    for rollout, turn, piece in zip(rollouts, _step_episodes(rollouts, texts), pieces, strict=True):
+        _append_feedback(rollout, turn, piece.finish, tokenizer)
 
 
-def _steps(rollouts: Sequence[Rollout], texts: Sequence[str]) -> list[Turn]:
+def _step_episodes(rollouts: Sequence[RolloutState], texts: Sequence[str]) -> list[StepResult]:
     """The turns of all rollouts, their tools side by side."""
 
-    async def together() -> list[Turn]:
+    async def together() -> list[StepResult]:
         steps = (one.episode.step(text) for one, text in zip(rollouts, texts, strict=True))
         return await asyncio.gather(*steps)
 
@@ -125,7 +125,9 @@ def _steps(rollouts: Sequence[Rollout], texts: Sequence[str]) -> list[Turn]:
         return thread.submit(asyncio.run, together()).result()
 
 
-def _continue(rollout: Rollout, turn: Turn, finish: Finish, tokenizer: Any) -> None:
+def _append_feedback(
+    rollout: RolloutState, turn: StepResult, finish: Finish, tokenizer: Any
+) -> None:
     if turn.done:
         rollout.done, rollout.truncated = True, finish == "length"
         return

@@ -54,7 +54,7 @@ _RESPONSE_TEMPLATE = {
 }
 
 
-def tokenizer_of(task: Task) -> PreTrainedTokenizerFast:
+def make_task_tokenizer(task: Task) -> PreTrainedTokenizerFast:
     """A tokenizer for what a made-up task reads and writes."""
     texts = task.words()
     if not task.functions:  # a protocol, with texts to stop at

@@ -18,7 +18,7 @@ from tqdm import tqdm
 from paretopo.config.sections import WarmupConfig
 from paretopo.integrations.huggingface.files import write_whole
 from paretopo.integrations.huggingface.prompts import prompt_text
-from paretopo.tasks.task import Message, Task, Trace, Transcript
+from paretopo.tasks.task import Message, Task, TextTrace, Trace
 
 _IGNORED = -100  # Hugging Face's label for tokens that carry no loss
 _RAMP = 20  # steps of linear rise of the learning rate
@@ -58,7 +58,7 @@ def warm_up(
     with tqdm(total=config.steps, initial=done, desc="warm-up", unit="step") as bar:
         for step in range(done, config.steps):
             for group in optimiser.param_groups:
-                group["lr"] = config.learning_rate * _schedule(step, config.steps)
+                group["lr"] = config.learning_rate * _learning_rate_factor(step, config.steps)
             batch = collate(
                 [encode(tokenizer, trace) for trace in traces(step)], tokenizer.pad_token_id
             )
@@ -78,7 +78,7 @@ def warm_up(
     return True
 
 
-def traces_of(task: Task, config: WarmupConfig) -> Callable[[int], Sequence[Trace]]:
+def make_trace_source(task: Task, config: WarmupConfig) -> Callable[[int], Sequence[Trace]]:
     """The written traces of each step, for `warm_up`."""
 
     def traces(step: int) -> Sequence[Trace]:
@@ -99,7 +99,7 @@ def encode(
     """
     pieces = (
         _transcript_pieces(tokenizer, trace, functions)
-        if isinstance(trace, Transcript)
+        if isinstance(trace, TextTrace)
         else _conversation_pieces(tokenizer, trace, functions)
     )
     encoded = tokenizer([text for text, _ in pieces], add_special_tokens=False)["input_ids"]
@@ -109,7 +109,7 @@ def encode(
 
 
 def _transcript_pieces(
-    tokenizer: Any, trace: Transcript, functions: Sequence[Callable[..., str]]
+    tokenizer: Any, trace: TextTrace, functions: Sequence[Callable[..., str]]
 ) -> list[tuple[str, bool]]:
     """With an end of text, which the policy writes."""
     prompt = prompt_text(tokenizer, trace.prompt, functions)
@@ -125,7 +125,7 @@ def _conversation_pieces(
         if message["role"] != "assistant":
             continue
         prompt = prompt_text(tokenizer, conversation[:i], functions)
-        whole = _whole_text(tokenizer, conversation[: i + 1], functions)
+        whole = _render(tokenizer, conversation[: i + 1], functions)
         if not (prompt.startswith(before) and whole.startswith(prompt)):
             raise ValueError(
                 "the chat template does not keep prefixes: it renders "
@@ -137,7 +137,7 @@ def _conversation_pieces(
     return pieces
 
 
-def labels_of(tokens: Sequence[int], written: Sequence[bool]) -> list[int]:
+def mask_labels(tokens: Sequence[int], written: Sequence[bool]) -> list[int]:
     """Hugging Face's labels: what the assistant did not write carries no loss."""
     return [token if own else _IGNORED for token, own in zip(tokens, written, strict=True)]
 
@@ -150,12 +150,12 @@ def collate(rows: Sequence[tuple[list[int], list[bool]]], padding: int) -> dict[
     attention = torch.zeros((len(rows), length), dtype=torch.long)
     for i, (tokens, written) in enumerate(rows):
         ids[i, : len(tokens)] = torch.tensor(tokens)
-        labels[i, : len(tokens)] = torch.tensor(labels_of(tokens, written))
+        labels[i, : len(tokens)] = torch.tensor(mask_labels(tokens, written))
         attention[i, : len(tokens)] = 1
     return {"input_ids": ids, "attention_mask": attention, "labels": labels}
 
 
-def _whole_text(
+def _render(
     tokenizer: Any, messages: list[Message], functions: Sequence[Callable[..., str]]
 ) -> str:
     text: str = tokenizer.apply_chat_template(
@@ -164,7 +164,7 @@ def _whole_text(
     return text
 
 
-def _schedule(step: int, steps: int) -> float:
+def _learning_rate_factor(step: int, steps: int) -> float:
     """A linear rise, then half a cosine."""
     rise = min((step + 1) / _RAMP, 1.0)
     fall = 0.5 * (1.0 + math.cos(math.pi * step / steps))

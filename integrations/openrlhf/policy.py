@@ -29,8 +29,8 @@ def made_policy(
     """
     import torch
 
-    from paretopo.integrations.huggingface.tiny_model import make_model, tokenizer_of
-    from paretopo.integrations.huggingface.warmup import traces_of, warm_up
+    from paretopo.integrations.huggingface.tiny_model import make_model, make_task_tokenizer
+    from paretopo.integrations.huggingface.warmup import make_trace_source, warm_up
 
     folder = run.checkpoints / _MADE
     if (folder / "whole").exists():
@@ -43,7 +43,9 @@ def made_policy(
         )
     if config.run.threads > 0:
         torch.set_num_threads(config.run.threads)
-    tokenizer = tokenizer_of(task) if path == TINY else load_tokenizer(path.removeprefix(SMALL))
+    tokenizer = (
+        make_task_tokenizer(task) if path == TINY else load_tokenizer(path.removeprefix(SMALL))
+    )
     model = make_model(
         tokenizer,
         layers=sizes.layers,
@@ -54,7 +56,7 @@ def made_policy(
         positions=longest_sequence(config),
     )
     if starts_warmed_up(config):
-        traces, state = traces_of(task, config.warmup), run.checkpoints / "warmup.pt"
+        traces, state = make_trace_source(task, config.warmup), run.checkpoints / "warmup.pt"
         if not warm_up(model, tokenizer, traces, config.warmup, state, interrupted):
             raise KeyboardInterrupt
     model.to(torch.bfloat16).save_pretrained(folder)

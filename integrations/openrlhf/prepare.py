@@ -19,7 +19,7 @@ from paretopo.integrations.openrlhf.policy import (
     made_policy,
 )
 from paretopo.run.records import RunFolder
-from paretopo.tasks.choice import task_of
+from paretopo.tasks.choice import make_task
 from paretopo.tasks.task import Question, Task
 
 _MOST_SMALL_ROWS = 64  # of a data file, where the model is a small one
@@ -45,7 +45,7 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
         agent = Path(__file__).parent / "agents" / f"{name}.py"
     if not agent.is_file():
         raise ConfigError(f"openrlhf.agent: there is no file {agent}")
-    task = task_of(config)
+    task = make_task(config)
     model = config.model.path
     if model == TINY or model.startswith(SMALL):
         model = str(made_policy(config, run, task, interrupted))

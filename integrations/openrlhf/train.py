@@ -21,7 +21,7 @@ from paretopo.integrations.openrlhf.rehearsal_plan import rehearsed_options
 from paretopo.integrations.openrlhf.version import openrlhf_version
 from paretopo.run.interrupt import Interrupt
 from paretopo.run.records import RunFolder
-from paretopo.tasks.choice import search_served
+from paretopo.tasks.choice import ensure_search_server
 
 
 def train(
@@ -46,7 +46,7 @@ def train(
     if rehearsal:
         (run.path / "rehearsal").mkdir(exist_ok=True)
         prepare_process()
-    with search_served(config, run.data) as served:
+    with ensure_search_server(config, run.data) as served:
         with Interrupt() as interrupt:
             files = prepare(served, run, lambda: interrupt.came)
         words = openrlhf_options(served, run, files, version, resume=resume)

@@ -8,7 +8,7 @@ from typing import Any
 from datasets import Dataset
 from trl import SFTTrainer
 
-from paretopo.integrations.huggingface.warmup import encode, labels_of
+from paretopo.integrations.huggingface.warmup import encode, mask_labels
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
 from paretopo.tasks.task import Question, Task
 
@@ -45,8 +45,8 @@ def answer_rows(task: Task, questions: Iterable[Question], tokenizer: Any) -> Da
 
     def row(question: Question) -> dict[str, list[int]]:
         if question.text not in known:
-            tokens, written = encode(tokenizer, task.solved(question), task.functions)
-            known[question.text] = {"input_ids": tokens, "labels": labels_of(tokens, written)}
+            tokens, written = encode(tokenizer, task.solution(question), task.functions)
+            known[question.text] = {"input_ids": tokens, "labels": mask_labels(tokens, written)}
         return known[question.text]
 
     return Dataset.from_list([row(question) for question in questions])

@@ -10,7 +10,7 @@ from trl.chat_template_utils import add_response_schema, supports_tool_calling
 
 from paretopo.config.keys import ConfigError
 from paretopo.config.sections import ModelConfig
-from paretopo.integrations.huggingface.tiny_model import make_model, tokenizer_of
+from paretopo.integrations.huggingface.tiny_model import make_model, make_task_tokenizer
 from paretopo.tasks.task import Task
 
 TINY = "tiny"
@@ -33,7 +33,7 @@ def load_policy(config: ModelConfig, task: Task, seed: int) -> tuple[Any, Any]:
             not render tool calls, or TRL does not know how to read them out of a response.
     """
     if config.path == TINY:
-        tokenizer = tokenizer_of(task)
+        tokenizer = make_task_tokenizer(task)
         model = make_model(
             tokenizer,
             layers=config.layers,

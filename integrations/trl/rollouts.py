@@ -13,7 +13,7 @@ from trl import GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
 from paretopo.integrations.huggingface.generation import generate_pieces
-from paretopo.integrations.huggingface.rollouts import Piece, Rollout, play
+from paretopo.integrations.huggingface.rollouts import Piece, RolloutState, run_rollouts
 from paretopo.protocols.episode import Episode
 
 
@@ -55,10 +55,10 @@ class ProtocolRollouts:
             )
         tokenizer, most = trainer.processing_class, trainer.max_completion_length
         rollouts = [
-            Rollout(_prompt_tokens(tokenizer, prompt), self._new_episode(), most)
+            RolloutState(_prompt_tokens(tokenizer, prompt), self._new_episode(), most)
             for prompt in prompts
         ]
-        play(rollouts, lambda some, stop: _generate(some, stop, trainer), tokenizer)
+        run_rollouts(rollouts, lambda some, stop: _generate(some, stop, trainer), tokenizer)
         return {
             "prompt_ids": [rollout.prompt for rollout in rollouts],
             "completion_ids": [rollout.tokens for rollout in rollouts],
@@ -66,7 +66,7 @@ class ProtocolRollouts:
             "env_mask": [rollout.written for rollout in rollouts],
             "calls": [rollout.episode.calls for rollout in rollouts],
             "written": [
-                tokenizer.decode(rollout.own_tokens(), skip_special_tokens=True)
+                tokenizer.decode(rollout.written_tokens(), skip_special_tokens=True)
                 for rollout in rollouts
             ],
         }
@@ -81,7 +81,7 @@ def _prompt_tokens(tokenizer: Any, prompt: Any) -> list[int]:
     return tokens
 
 
-def _generate(rollouts: Sequence[Rollout], stop: tuple[str, ...], trainer: Any) -> list[Piece]:
+def _generate(rollouts: Sequence[RolloutState], stop: tuple[str, ...], trainer: Any) -> list[Piece]:
     with unwrap_model_for_generation(
         trainer.model_wrapped,
         trainer.accelerator,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from paretopo.protocols.search_r1 import documents
-from paretopo.protocols.torl import observation
+from paretopo.protocols.search_r1 import format_documents
+from paretopo.protocols.torl import format_observation
 from paretopo.tools.python_interpreter import ProgramResult
 from paretopo.tools.search import Document
 
@@ -36,7 +36,7 @@ def make_python_tool(interpreter: _RunsPrograms) -> Callable[[str], str]:
         Returns:
             What it printed, or its error.
         """
-        return observation(interpreter.run(code))
+        return format_observation(interpreter.run(code))
 
     return python
 
@@ -57,6 +57,6 @@ def make_search_tool(client: _Searches) -> Callable[[str], str]:
         Returns:
             The passages that fit best.
         """
-        return documents(client.search(query)).strip()
+        return format_documents(client.search(query)).strip()
 
     return search

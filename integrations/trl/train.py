@@ -13,7 +13,7 @@ from transformers.utils import logging as transformers_logging
 
 from paretopo.config.keys import ConfigError
 from paretopo.config.run import RunConfig
-from paretopo.integrations.huggingface.warmup import traces_of, warm_up
+from paretopo.integrations.huggingface.warmup import make_trace_source, warm_up
 from paretopo.integrations.trl.answers import AnswerTrainer, answer_rows
 from paretopo.integrations.trl.arguments import answer_arguments, rollout_arguments
 from paretopo.integrations.trl.callbacks import (
@@ -30,8 +30,8 @@ from paretopo.integrations.trl.session import SessionCallback, SessionGRPOTraine
 from paretopo.run.interrupt import Interrupt
 from paretopo.run.records import RunFolder
 from paretopo.session import Session
-from paretopo.tasks.choice import search_served, task_of
-from paretopo.tasks.environment import Environment, environment_of
+from paretopo.tasks.choice import ensure_search_server, make_task
+from paretopo.tasks.environment import Environment, open_environment
 from paretopo.tasks.task import Task
 
 
@@ -59,9 +59,9 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
     transformers_logging.disable_progress_bar()  # a bar per saved file would bury ours
     if config.run.threads > 0:
         torch.set_num_threads(config.run.threads)
-    with search_served(config, run.data) as served:
-        task = task_of(served)
-        with environment_of(served) as environment:
+    with ensure_search_server(config, run.data) as served:
+        task = make_task(served)
+        with open_environment(served) as environment:
             _train(served, task, environment, run, device, resume=resume)
 
 
@@ -113,7 +113,7 @@ def _warm_up(
     state_file: Path,
     interrupt: Interrupt,
 ) -> None:
-    traces = traces_of(task, config.warmup)
+    traces = make_trace_source(task, config.warmup)
     finished = warm_up(model, tokenizer, traces, config.warmup, state_file, lambda: interrupt.came)
     if not finished:
         raise KeyboardInterrupt

@@ -10,8 +10,8 @@ from vllm import LLM, SamplingParams
 
 from paretopo.config.keys import ConfigError
 from paretopo.evaluation.settings import EvaluationSettings
-from paretopo.integrations.huggingface.playing import load_tokenizer
-from paretopo.integrations.huggingface.rollouts import Piece, Rollout
+from paretopo.integrations.huggingface.prompts import load_tokenizer
+from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
 
 
 class VllmEngine:
@@ -52,14 +52,14 @@ class VllmEngine:
         self.context = int(self._model.llm_engine.model_config.max_model_len)
         self._settings = settings
 
-    def generate(self, rollouts: Sequence[Rollout], stop: tuple[str, ...]) -> list[Piece]:
+    def generate(self, rollouts: Sequence[RolloutState], stop: tuple[str, ...]) -> list[Piece]:
         """One piece for each rollout; vLLM makes its own batches."""
         prompts = [{"prompt_token_ids": one.prompt + one.tokens} for one in rollouts]
-        params = [self._params(one, stop) for one in rollouts]
+        params = [self._sampling_params(one, stop) for one in rollouts]
         outputs = self._model.generate(prompts, params, use_tqdm=False)
-        return [_piece(output.outputs[0], stop) for output in outputs]
+        return [_make_piece(output.outputs[0], stop) for output in outputs]
 
-    def _params(self, rollout: Rollout, stop: tuple[str, ...]) -> Any:
+    def _sampling_params(self, rollout: RolloutState, stop: tuple[str, ...]) -> Any:
         return SamplingParams(
             temperature=self._settings.temperature,
             top_p=self._settings.top_p,
@@ -75,7 +75,7 @@ class VllmEngine:
         gc.collect()
 
 
-def _piece(output: Any, stop: tuple[str, ...]) -> Piece:
+def _make_piece(output: Any, stop: tuple[str, ...]) -> Piece:
     tokens = list(output.token_ids)
     if output.finish_reason == "length":
         return Piece(tokens, "length")

@@ -20,15 +20,14 @@ from support.memorised import save_memorised
 
 from paretopo.cli import main
 from paretopo.data.schema import Row, write_rows
-from paretopo.evaluation.asking import Tools, ask
 from paretopo.evaluation.folder import EvaluationFolder
+from paretopo.evaluation.prompting import Tools, make_requests
 from paretopo.evaluation.settings import EvaluationSettings
-from paretopo.protocols.search_r1 import documents
-from paretopo.tasks.math import torl_prompt
-from paretopo.tasks.multihop import search_r1_prompt
+from paretopo.protocols.search_r1 import format_documents, search_r1_prompt
+from paretopo.protocols.torl import torl_prompt
 from paretopo.tools.search import SearchClient
 from paretopo.tools.search_engine import bm25
-from paretopo.tools.search_engine.server import application
+from paretopo.tools.search_engine.server import make_application
 
 PROGRAM = "```python\nprint(6*7)\n```\n```output"
 SUM = Row("m1", "math500", "What is 6*7?", torl_prompt("What is 6*7?"), "42")
@@ -46,7 +45,7 @@ def search_url(tmp_path_factory):
         for i, (title, text) in enumerate(PASSAGES)
     ]
     corpus.write_text("\n".join(lines))
-    with serving(application(bm25.open_or_build(corpus))) as url:
+    with serving(make_application(bm25.open_or_build(corpus))) as url:
         yield url
 
 
@@ -59,9 +58,9 @@ def world(tmp_path_factory, search_url):
             (SUM.prompt, f"{PROGRAM}\n42\n```\nso \\boxed{{42}}"),
             *((_message(row), _searched(client, row, word)) for row, word in
               ((OSLO, "Oslo"), (BERN, "Bern"))),
-            *((ask([row], [0], EvaluationSettings("m", tool="rag"), Tools(None, client))[0].prompt,
-               f"<answer> {row.answer[0]} </answer>") for row in (OSLO, BERN)),
-            (ask([SUM], [0], EvaluationSettings("m"), Tools())[0].prompt, "\\boxed{41}"),
+            *((_prompt(row, "rag", Tools(None, client)), f"<answer> {row.answer[0]} </answer>")
+              for row in (OSLO, BERN)),
+            (_prompt(SUM, "none", Tools()), "\\boxed{41}"),
         ]  # fmt: skip
     save_memorised(folder / "tiny-7B", traces, phrases=PHRASES)
     write_rows(folder / "math.jsonl", [SUM])
@@ -71,12 +70,17 @@ def world(tmp_path_factory, search_url):
     return folder
 
 
+def _prompt(row, tool, tools):
+    (request,) = make_requests([row], [0], EvaluationSettings("m", tool=tool), tools)
+    return request.prompt
+
+
 def _message(row):
     return [{"role": "user", "content": row.prompt}]
 
 
 def _searched(client, row, word):
-    found = documents(client.search(word)).strip()
+    found = format_documents(client.search(word)).strip()
     seen = f"\n\n<information>{found}</information>\n\n"
     return f"<search> {word} </search>{seen}<answer> {row.answer[0]} </answer>"
 
@@ -87,7 +91,7 @@ def evaluate(world, data, *options, tool="none", out=None):
     return main([*words, "--out", str(out)] if out else words)
 
 
-@pytest.mark.jail
+@pytest.mark.sandbox
 @pytest.mark.parametrize(
     ("data", "tool", "em", "calls"),
     [
@@ -120,7 +124,7 @@ def test_every_tool(world, search_url, tmp_path, capsys, data, tool, em, calls):
         assert "print(6*7)" in capsys.readouterr().out
 
 
-@pytest.mark.jail
+@pytest.mark.sandbox
 def test_a_killed_evaluation_goes_on_with_the_same_samples(world, tmp_path):
     options = ["--temperature", "1.5", "--samples", "2", "--batch", "4", "--max-tokens", "20"]
 

@@ -12,22 +12,22 @@ pytest.importorskip("transformers")
 
 from paretopo.config.keys import ConfigError  # noqa: E402
 from paretopo.data.schema import Row  # noqa: E402
-from paretopo.evaluation.asking import Tools, ask  # noqa: E402
+from paretopo.evaluation.prompting import Tools, make_requests  # noqa: E402
 from paretopo.evaluation.settings import EvaluationSettings  # noqa: E402
 from paretopo.integrations.huggingface.engine import (  # noqa: E402
     GumbelNoise,
     TransformersEngine,
 )
-from paretopo.integrations.huggingface.playing import Player  # noqa: E402
-from paretopo.integrations.huggingface.rollouts import Piece, Rollout  # noqa: E402
+from paretopo.integrations.huggingface.rollouts import Piece, RolloutState  # noqa: E402
+from paretopo.integrations.huggingface.runner import RolloutRunner  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
     make_model,
     make_tokenizer,
 )
-from paretopo.protocols.single import SingleTurn  # noqa: E402
+from paretopo.protocols.episode import SingleTurn  # noqa: E402
+from paretopo.protocols.search_r1 import search_r1_prompt  # noqa: E402
+from paretopo.protocols.torl import torl_prompt  # noqa: E402
 from paretopo.rollout import Segment  # noqa: E402
-from paretopo.tasks.math import torl_prompt  # noqa: E402
-from paretopo.tasks.multihop import search_r1_prompt  # noqa: E402
 from paretopo.tools.python_interpreter import ProgramResult  # noqa: E402
 from paretopo.tools.search import Document  # noqa: E402
 
@@ -88,8 +88,8 @@ class Shelf:
 
 def played(row, engine, **settings):
     chosen = EvaluationSettings("m", **settings)
-    asked = ask([row], [7], chosen, Tools(Interpreter(), Shelf()))
-    (one,) = Player(engine, chosen)(asked)
+    asked = make_requests([row], [7], chosen, Tools(Interpreter(), Shelf()))
+    (one,) = RolloutRunner(engine, chosen)(asked)
     assert not engine.texts
     return one
 
@@ -190,7 +190,9 @@ def tiny(tmp_path_factory):
 
 def begun(engine, seeds, most=12):
     return [
-        Rollout(engine.tokenizer("a b c d"[: 1 + seed % 7])["input_ids"], SingleTurn(), most, seed)
+        RolloutState(
+            engine.tokenizer("a b c d"[: 1 + seed % 7])["input_ids"], SingleTurn(), most, seed
+        )
         for seed in seeds
     ]
 
@@ -239,7 +241,7 @@ def test_gumbel_noise_samples_the_distribution():
 
 def test_every_piece_of_a_rollout_has_a_seed_of_its_own():
     rollouts = [
-        Rollout([1], SingleTurn(), 9, seed, [1] * length)
+        RolloutState([1], SingleTurn(), 9, seed, [1] * length)
         for seed in range(50)
         for length in range(50)
     ]
@@ -277,7 +279,7 @@ def test_vllm_generates_the_same_pieces(tiny):
         assert ["e" in text for text in texts] == [one.finish == "stop" for one in first]
         assert {one.finish for one in first} >= {"stop"}
         one = SimpleNamespace(row=SUM, prompt="a b", episode=SingleTurn(), seed=1)
-        (done,) = Player(engine, EvaluationSettings("m", max_tokens=5))([one])
+        (done,) = RolloutRunner(engine, EvaluationSettings("m", max_tokens=5))([one])
         assert done.tokens <= 5
     finally:
         engine.close()

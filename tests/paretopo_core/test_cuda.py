@@ -1,4 +1,4 @@
-"""What only a GPU can show: streams, graphs, no waiting, many groups. Skipped without one."""
+"""What only a GPU can show: streams, graphs, no waiting, many groups. Left out without one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 import paretopo_core as pp
-from paretopo_core import _core
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.skipif(
-    not (torch.cuda.is_available() and _core.cuda_is_compiled()),
-    reason="no CUDA device, or a build without CUDA",
-)
+pytestmark = pytest.mark.cuda
 
 OPERATIONS = {
     "pareto_rank": pp.pareto_rank,

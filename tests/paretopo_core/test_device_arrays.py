@@ -79,7 +79,7 @@ def test_masked_arrays_are_refused():
         def __cuda_array_interface__(self):
             return {**super().__cuda_array_interface__, "mask": self}
 
-    Masked.__module__ = device_arrays.__name__
+    Masked.__module__ = DeviceArray.__module__
     with pytest.raises(TypeError, match="masked array"):
         pp.pareto_rank(Masked(grid()))
 
@@ -95,18 +95,16 @@ def test_arrays_of_an_unknown_package_are_refused_where_torch_cannot_help(monkey
         pp.pareto_rank(Foreign(grid()))
 
 
+@pytest.mark.cuda
 def test_memory_that_is_not_on_a_device_is_refused(monkeypatch):
-    if not _core.cuda_is_compiled() or _core.cuda_device_count() == 0:
-        pytest.skip("no CUDA device, or a build without CUDA")
     monkeypatch.undo()
     with pytest.raises(ValueError, match="its memory does not"):
         _core.cuda_device_of(_core.address(np.ones(3)))
 
 
+@pytest.mark.cuda
 def test_cupy_arrays_go_in_and_come_out():
     cupy = pytest.importorskip("cupy")
-    if _core.cuda_device_count() == 0:
-        pytest.skip("no CUDA device")
     points = grid()
     ranks = pp.pareto_rank(cupy.asarray(points))
     assert isinstance(ranks, cupy.ndarray)

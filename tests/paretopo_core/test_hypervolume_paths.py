@@ -11,7 +11,7 @@ import pytest
 from support.strategies import large_set
 
 import paretopo_core as pp
-from paretopo_core import _core, reference
+from paretopo_core import reference
 
 KINDS = ("sphere", "uniform", "grid", "antichain", "equal", "binary", "flat", "clustered")
 
@@ -31,26 +31,6 @@ def points_of(kind: str, points: int, objectives: int, seed: int = 0) -> np.ndar
         kind = "uniform"
     values = large_set(kind, points, objectives, seed)
     return values - values.min(axis=0) if kind == "antichain" else values
-
-
-@pytest.fixture
-def each_isa():
-    """Run something on every instruction set of this machine; all results must be equal."""
-
-    def run(compute):
-        best = _core.best_isa()
-        try:
-            results = []
-            for isa in range(best + 1):
-                _core.set_isa(isa)
-                results.append(compute())
-        finally:
-            _core.set_isa(best)
-        for result in results[1:]:
-            np.testing.assert_array_equal(result, results[0])
-        return results[0]
-
-    return run
 
 
 def by_inclusion_exclusion(sides):

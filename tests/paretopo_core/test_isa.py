@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -17,21 +18,18 @@ from paretopo_core import reference
 POINTS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 14, 15, 16, 17, 31, 32, 33, 63, 64)
 
 
+def agree(each_isa, name, *arguments, **keywords):
+    """An operation gives the same on every instruction set, which is what its definition gives."""
+    computed = each_isa(lambda: getattr(pp, name)(*arguments, **keywords))
+    np.testing.assert_array_equal(computed, getattr(reference, name)(*arguments, **keywords))
+
+
 @given(batch=masked_batches(max_points=20))
 def test_small_groups_equal_their_definitions(each_isa, batch):
     points, mask = batch
-    weights = np.ones(points.shape[-1])
-    np.testing.assert_array_equal(
-        pp.pareto_rank(points, mask=mask), reference.pareto_rank(points, mask=mask)
-    )
-    np.testing.assert_array_equal(
-        pp.is_nondominated(points, mask=mask, keep_weakly=False),
-        reference.is_nondominated(points, mask=mask, keep_weakly=False),
-    )
-    np.testing.assert_array_equal(
-        pp.pareto_advantage(points, weights, mask=mask),
-        reference.pareto_advantage(points, weights, mask=mask),
-    )
+    agree(each_isa, "pareto_rank", points, mask=mask)
+    agree(each_isa, "is_nondominated", points, mask=mask, keep_weakly=False)
+    agree(each_isa, "pareto_advantage", points, np.ones(points.shape[-1]), mask=mask)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -47,33 +45,17 @@ def test_blocks_of_every_shape(each_isa, dtype, objectives):
         values[rng.random(values.shape) < 0.03] = -np.inf
         for mask in (None, rng.random((groups, points)) < 0.8):
             maximise = [m % 2 == 0 for m in range(objectives)]
-            np.testing.assert_array_equal(
-                pp.pareto_rank(values, mask=mask, maximise=maximise),
-                reference.pareto_rank(values, mask=mask, maximise=maximise),
-            )
+            agree(each_isa, "pareto_rank", values, mask=mask, maximise=maximise)
             for centre in ("mean", "none", "std", "loo"):
-                np.testing.assert_array_equal(
-                    pp.pareto_advantage(values, weights, centre=centre, mask=mask),
-                    reference.pareto_advantage(values, weights, centre=centre, mask=mask),
-                )
+                agree(each_isa, "pareto_advantage", values, weights, centre=centre, mask=mask)
             for keep_weakly in (True, False):
-                keywords = {"mask": mask, "keep_weakly": keep_weakly}
-                np.testing.assert_array_equal(
-                    pp.is_nondominated(values, **keywords),
-                    reference.is_nondominated(values, **keywords),
-                )
+                agree(each_isa, "is_nondominated", values, mask=mask, keep_weakly=keep_weakly)
 
 
 @given(points=volume_batches(max_points=12, max_objectives=6))
 def test_volumes_are_the_same_bits(each_isa, points):
-    volumes = pp.hypervolume(points, -1.0)
-    parts = pp.hv_contributions(points, -1.0)
-    pp.set_isa("portable")
-    try:
-        np.testing.assert_array_equal(pp.hypervolume(points, -1.0), volumes)
-        np.testing.assert_array_equal(pp.hv_contributions(points, -1.0), parts)
-    finally:
-        pp.set_isa(each_isa)
+    each_isa(lambda: pp.hypervolume(points, -1.0))
+    each_isa(lambda: pp.hv_contributions(points, -1.0))
 
 
 @pytest.mark.parametrize(
@@ -87,18 +69,9 @@ def test_expected_volumes_are_the_same_bits(each_isa, points, objectives):
     values[3] *= 2.0**600
     for mask in (None, rng.random((37, points)) < 0.8):
         for k in (1, 2, points // 2, points):
-            seen = []
-            for isa in (each_isa, "portable"):
-                pp.set_isa(isa)
-                seen.append(
-                    (
-                        pp.expected_hypervolume(values, -1.0, k, mask=mask),
-                        pp.hypervolume_advantage(values, -1.0, k=k, mask=mask),
-                    )
-                )
-            pp.set_isa(each_isa)
-            for ours, theirs in zip(*seen, strict=True):
-                np.testing.assert_array_equal(ours, theirs)
+            keywords = {"k": k, "mask": mask}
+            each_isa(functools.partial(pp.expected_hypervolume, values, -1.0, **keywords))
+            each_isa(functools.partial(pp.hypervolume_advantage, values, -1.0, **keywords))
 
 
 def test_the_environment_forces_one():

@@ -6,6 +6,7 @@ emulates: everything but the kernels' launch is as on a GPU.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -15,12 +16,14 @@ import pytest
 
 from paretopo_core import _core, _cuda_arrays
 
+_PACKAGE = "device_arrays"  # the core knows libraries by the package of their arrays
 MAPPINGS = ("warp", "thread", "block", "grid")  # in the order of the compiled core
 
 
 class DeviceArray:
     """As much of an array as CuPy's have in common with NumPy's."""
 
+    __module__ = _PACKAGE
     __array__ = None  # NumPy must not look into it
     device = nullcontext()
 
@@ -80,7 +83,8 @@ def emulate(mapping: str) -> Iterator[None]:
     """Let the core emulate the device of these arrays: with a thread, a warp, ... per set."""
     patch = pytest.MonkeyPatch()
     device = _core.EMULATED - MAPPINGS.index(mapping)
-    patch.setattr(_cuda_arrays, "_LIKE_NUMPY", {*_cuda_arrays._LIKE_NUMPY, __name__})
+    patch.setitem(sys.modules, _PACKAGE, sys.modules[__name__])
+    patch.setattr(_cuda_arrays, "_LIKE_NUMPY", {*_cuda_arrays._LIKE_NUMPY, _PACKAGE})
     patch.setattr(_core, "cuda_device_of", lambda address: device)
     yield
     patch.undo()

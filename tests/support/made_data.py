@@ -12,7 +12,7 @@ from paretopo.data.preparing import prepare
 from paretopo.data.schema import read_rows
 from paretopo.data.sources import SOURCES
 from paretopo.data.training_set import Options
-from paretopo.tasks.multihop import search_r1_prompt
+from paretopo.protocols.search_r1 import search_r1_prompt
 
 TOWNS = ["Orb", "Vell", "Quim", "Drast", "Nool", "Pesk", "Tarn", "Ulmo"]
 

@@ -10,15 +10,15 @@ from paretopo.config.run import RunConfig
 from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
 from paretopo.integrations.openrlhf.episodes import EpisodeAgent
 from paretopo.protocols.episode import Episode
-from paretopo.tasks.environment import Environment, environment_of
+from paretopo.tasks.environment import Environment, open_environment
 
 
 @functools.cache
 def _environment(config: RunConfig) -> Environment:
-    """One for all rollouts of an engine: they share jails, and waiting queries travel together."""
+    """One for all rollouts of an engine: they share sandboxes, and waiting queries go together."""
     opened = ExitStack()
     atexit.register(opened.close)
-    return opened.enter_context(environment_of(config))
+    return opened.enter_context(open_environment(config))
 
 
 class ProtocolAgent(EpisodeAgent):

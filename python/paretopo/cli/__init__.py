@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from paretopo.cli.evaluate import add_evaluate
 from paretopo.cli.info import add_info
 from paretopo.cli.prepare import add_prepare
-from paretopo.cli.refusal import Refusal, refuse
 from paretopo.cli.report import add_report
 from paretopo.cli.serve_search import add_serve_search
 from paretopo.cli.show import add_show
 from paretopo.cli.study import add_study
-from paretopo.cli.subcommands import Run, Subcommands
+from paretopo.cli.subcommands import Refusal, Run, Subcommands, refuse
 from paretopo.cli.train import add_train
 
 _WRONG_INPUT = 2
@@ -31,7 +30,7 @@ examples:
   paretopo train examples/calculator.toml         train; a run folder appears under runs/
   paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
   paretopo evaluate runs/RUN --data FILE          put questions to the trained model
-  paretopo report runs/RUN                        draw table and pictures again
+  paretopo report runs/RUN                        write table and plots again
   paretopo study docs/study/main.toml --quick     compare methods, seeds and tasks
   paretopo show runs/RUN                          read what the policy wrote, in a browser too
   paretopo serve-search corpus.jsonl              answer searches in a corpus, for training

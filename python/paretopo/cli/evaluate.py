@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paretopo.cli.refusal import need, refuse
-from paretopo.cli.subcommands import Subcommands
+from paretopo.cli.subcommands import Subcommands, need, refuse
 
 if TYPE_CHECKING:
     from paretopo.evaluation.folder import EvaluationFolder
@@ -25,11 +23,11 @@ examples:
   paretopo evaluate runs/RUN --tool rag --data data/nq/test.jsonl --limit 500
   paretopo evaluate runs/RUN --tool python --data data/aime24/test.jsonl \\
       --temperature 1 --samples 16
-  paretopo report evaluations/A evaluations/B      tables beside the paper's, tests, a picture
+  paretopo report evaluations/A evaluations/B      tables beside the paper's, tests, a plot
 
 tools:
   none      no tool: a chain of thought, then the answer
-  python    programs in the text, in ToRL's protocol; each runs in a jail (needs bubblewrap)
+  python    programs in the text, in ToRL's protocol; each runs in a sandbox (needs bubblewrap)
   search    queries in the text, in Search-R1's protocol, to a search server
             (paretopo serve-search CORPUS)
   rag       what one search for the question finds stands before it: the paper's RAG row
@@ -73,10 +71,10 @@ def add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--out", metavar="DIR", help="the result folder; evaluations/NAME-TOOL-DIGEST"
     )
-    _add_surroundings(parser.add_argument_group("on what it runs"))
+    _add_runtime_options(parser.add_argument_group("on what it runs"))
 
 
-def _add_surroundings(group: Any) -> None:
+def _add_runtime_options(group: Any) -> None:
     group.add_argument(
         "--engine", choices=("transformers", "vllm"), default="transformers", help="%(default)s"
     )
@@ -89,12 +87,12 @@ def _add_surroundings(group: Any) -> None:
     )
     group.add_argument("--search-url", default="http://127.0.0.1:8000", help="%(default)s")
     group.add_argument("--topk", type=int, default=3, metavar="N", help="passages; %(default)s")
-    group.add_argument("--sandbox-url", help="a SandboxFusion server, instead of jails here")
+    group.add_argument("--sandbox-url", help="a SandboxFusion server, instead of sandboxes here")
     group.add_argument(
         "--isolation",
         choices=("bubblewrap", "process"),
         default="bubblewrap",
-        help="around programs; process has limits but no walls",
+        help="of programs; process has limits but no isolation",
     )
     group.add_argument("--workers", type=int, default=4, metavar="N", help="programs at a time")
 
@@ -106,16 +104,16 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from paretopo.config.keys import ConfigError
     from paretopo.data.schema import DataError
     from paretopo.evaluation import folder as folders
-    from paretopo.evaluation.asking import check_tool
+    from paretopo.evaluation.prompting import check_tool
     from paretopo.tools.http_client import ServerError
     from paretopo.tools.python_interpreter import SandboxError
 
     if arguments.batch is not None and arguments.batch < 1:
         refuse(f"--batch must be at least 1, got {arguments.batch}")
-    model, name = model_named(arguments.model)
+    model, name = find_model(arguments.model)
     name = arguments.name or name
     try:
-        settings = _settings(arguments, model)
+        settings = _make_settings(arguments, model)
         rows, data = folders.load_data(arguments.data, settings.limit)
         for row in rows:
             check_tool(row, settings)
@@ -125,27 +123,27 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         path = path if arguments.out is None else Path(arguments.out)
         folder = folders.EvaluationFolder.start(path, identity, name=name, questions=len(rows))
         with folder.claimed():
-            _carry_out(folder, rows, settings, arguments)
+            _evaluate(folder, rows, settings, arguments)
     except (ConfigError, DataError, OSError, SandboxError, ServerError) as error:
         refuse(str(error))
     return 0
 
 
-def _carry_out(
+def _evaluate(
     folder: EvaluationFolder,
     rows: Sequence[Any],
     settings: EvaluationSettings,
     arguments: argparse.Namespace,
 ) -> None:
-    from paretopo.evaluation.results import results_of
+    from paretopo.evaluation.results import summarise_folder
     from paretopo.evaluation.tables import results_table
 
-    done = {(one.datasource, one.id) for one in folder.answered()}
+    done = {(one.datasource, one.id) for one in folder.read_answers()}
     if any((row.datasource, row.id) not in done for row in rows):
-        folder.resumed()
-        # By name: integrations/ becomes part of the package when it is built.
-        evaluation = importlib.import_module("paretopo.integrations.evaluation")
-        surroundings = evaluation.Surroundings(
+        folder.note_resumption()
+        from paretopo.integrations import evaluation
+
+        options = evaluation.RuntimeOptions(
             batch=arguments.batch or (1024 if settings.engine == "vllm" else 64),
             device=arguments.device,
             gpus=arguments.gpus,
@@ -157,7 +155,7 @@ def _carry_out(
             search_url=arguments.search_url,
         )
         try:
-            if not evaluation.run(folder, rows, settings, surroundings):
+            if not evaluation.run(folder, rows, settings, options):
                 raise KeyboardInterrupt
         except KeyboardInterrupt:
             folder.finish("interrupted")
@@ -166,15 +164,15 @@ def _carry_out(
         except Exception:
             folder.finish("failed")
             raise
-    results = results_of(folder)
-    folder.write_results({name: result.row() for name, result in results.items()})
+    results = summarise_folder(folder)
+    folder.write_results({name: result.as_dict() for name, result in results.items()})
     if folder.manifest.get("status") != "finished":
         folder.finish()
     print("\n".join(results_table({folder.name: results})))
-    print(f"\n{folder.path}: paretopo report draws tables and a picture, paretopo show the texts")
+    print(f"\n{folder.path}: paretopo report writes tables and a plot, paretopo show the texts")
 
 
-def _settings(arguments: argparse.Namespace, model: str) -> EvaluationSettings:
+def _make_settings(arguments: argparse.Namespace, model: str) -> EvaluationSettings:
     from paretopo.evaluation.settings import EvaluationSettings
 
     return EvaluationSettings(
@@ -193,8 +191,8 @@ def _settings(arguments: argparse.Namespace, model: str) -> EvaluationSettings:
     )
 
 
-def model_named(given: str) -> tuple[str, str]:
-    """What to load, and what to call it."""
+def find_model(given: str) -> tuple[str, str]:
+    """The path or Hub name to load, and the name to call it."""
     path = Path(given)
     if (path / "manifest.json").is_file() and (path / "model").is_dir():  # a run folder
         if not (path / "model" / "config.json").is_file():

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo.cli.refusal import need, refuse
-from paretopo.cli.subcommands import Subcommands
+from paretopo.cli.subcommands import Subcommands, need, refuse
 from paretopo.data.sources import SOURCES, Source
 
 _EXAMPLES = """\
@@ -37,7 +36,7 @@ def add_prepare(subcommands: Subcommands) -> None:
         _run,
         "make a data set ready for training and evaluation",
         "Make a published data set ready: one layout, checked, split, without its benchmarks.",
-        _EXAMPLES.format(table="\n".join(map(_line, SOURCES.values()))),
+        _EXAMPLES.format(table="\n".join(map(_describe_source, SOURCES.values()))),
     )
     parser.add_argument("name", metavar="NAME", choices=list(SOURCES), help="see below")
     parser.add_argument(
@@ -78,7 +77,7 @@ def add_prepare(subcommands: Subcommands) -> None:
     )
 
 
-def _line(source: Source) -> str:
+def _describe_source(source: Source) -> str:
     kind = "train" if source.training else "test"
     where = source.repository or source.address.removeprefix("https://").split("/raw/")[0]
     rows = f"{source.rows:,}" if source.counted else f"~{source.rows:,}"
@@ -87,8 +86,7 @@ def _line(source: Source) -> str:
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     need("tqdm", "pyarrow", "huggingface_hub", "httpx")
-    from paretopo.data.hub import download
-    from paretopo.data.preparing import prepare, published_files
+    from paretopo.data.preparing import download, find_published_files, prepare
     from paretopo.data.schema import DataError
     from paretopo.data.training_set import Options
 
@@ -109,19 +107,19 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         files = (
             [download(source)]
             if arguments.place is None
-            else published_files(source, arguments.place)
+            else find_published_files(source, arguments.place)
         )
         manifest = prepare(source, files, arguments.out, options)
     except (DataError, OSError) as error:
         refuse(str(error))
-    _show(manifest, arguments.out / source.name)
+    _print_manifest(manifest, arguments.out / source.name)
     for warning in manifest["warnings"]:
         print(f"paretopo: warning: {warning}", file=sys.stderr)
     return 0
 
 
-def _show(manifest: dict[str, Any], folder: Path) -> None:
-    """What was read, left out and written."""
+def _print_manifest(manifest: dict[str, Any], folder: Path) -> None:
+    """Print how many rows were read, left out and written."""
     print(f"{manifest['name']}: {manifest['title']}")
     published = manifest["published"]["sha256"]
     for file in manifest["files"]:

@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from paretopo.cli.refusal import need, refuse
-from paretopo.cli.subcommands import Subcommands
+from paretopo.cli.subcommands import Subcommands, need, refuse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,24 +15,24 @@ _EXAMPLES = """\
 examples:
   paretopo report runs/A                    writes runs/A/report/
   paretopo report runs/A runs/B runs/C      lays them over each other, in runs/comparison/
-  paretopo report runs/A runs/B --out figures
+  paretopo report runs/A runs/B --out plots
   paretopo report evaluations/A             tables in the layout of the paper's tables 1 and 2
   paretopo report evaluations/A evaluations/B --beside 7B
   paretopo report docs/study/main.toml      a study, beside its records
 
 Trainings and evaluations are told apart by what is in the folder. The report on evaluations has our
-rows below the paper's own, tests against both, who dominates whom, and a picture; --beside says
+rows below the paper's own, tests against both, who dominates whom, and a plot; --beside says
 which of the paper's rows: of a size of base model, all or none. Reads the records only: nothing is
 evaluated again.
 """
 
 
 def add_report(subcommands: Subcommands) -> None:
-    """Tables and pictures of trainings, or of evaluations."""
+    """Tables and plots of trainings, or of evaluations."""
     parser = subcommands.add(
         "report",
         _run,
-        "tables and pictures of runs and evaluations",
+        "tables and plots of runs and evaluations",
         "Of trainings: before and after, front, dynamics. Of evaluations: tables beside the paper.",
         _EXAMPLES,
     )

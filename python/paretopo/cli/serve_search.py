@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from paretopo.cli.refusal import need, refuse
-from paretopo.cli.subcommands import Subcommands
+from paretopo.cli.subcommands import Subcommands, need, refuse
+
+if TYPE_CHECKING:
+    from paretopo.tools.search_engine.server import SearchEngine
 
 _EXAMPLES = """\
 examples:
@@ -56,19 +60,26 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     need("bm25s", "Stemmer", "numba", "starlette", "uvicorn", "tqdm", extra="search")
     if arguments.engine == "dense":
         need("faiss", "torch", "transformers", extra="dense-search")
-    from paretopo.tools.search_engine.command import serve_search
+    from paretopo.tools.search_engine.server import Limits, serve
 
+    if not 0 <= arguments.port <= 65535:
+        refuse(f"--port must be from 0 to 65535, got {arguments.port}")
     try:
-        serve_search(
-            arguments.corpus,
-            index=arguments.index,
-            engine=arguments.engine,
-            model=arguments.model,
-            kind=arguments.faiss,
-            host=arguments.host,
-            port=arguments.port,
-            topk=arguments.topk,
-        )
+        limits = Limits(topk=arguments.topk)
+        serve(_open_engine(arguments), arguments.host, arguments.port, limits)
     except (OSError, ValueError) as error:
         refuse(str(error))
     return 0
+
+
+def _open_engine(arguments: argparse.Namespace) -> SearchEngine:
+    """Open the index of the corpus, or make it first."""
+    corpus = Path(arguments.corpus)
+    index = None if arguments.index is None else Path(arguments.index)
+    if arguments.engine == "dense":
+        from paretopo.tools.search_engine import dense
+
+        return dense.open_or_build(corpus, index, arguments.model, arguments.faiss)
+    from paretopo.tools.search_engine import bm25
+
+    return bm25.open_or_build(corpus, index)

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paretopo.cli.refusal import refuse
-from paretopo.cli.subcommands import Subcommands
+from paretopo.cli.subcommands import Subcommands, refuse
 
 if TYPE_CHECKING:
     from paretopo.run.trajectories import Group
@@ -31,11 +30,11 @@ _ON_A_TERMINAL, _ON_A_PAGE = 4, 200
 
 
 def add_show(subcommands: Subcommands) -> None:
-    """What rollouts wrote, and what they were worth."""
+    """Show the texts, rewards and advantages of rollouts."""
     parser = subcommands.add(
         "show",
         _run,
-        "what rollouts wrote, and what they were worth",
+        "read what rollouts wrote, and how they were rewarded",
         "Prompts with their rollouts: text, tool calls and answers, rewards, rank, advantage.",
         _EXAMPLES,
     )
@@ -76,12 +75,12 @@ def add_show(subcommands: Subcommands) -> None:
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from paretopo.config.keys import ConfigError
     from paretopo.run.trajectories import read_groups
-    from paretopo.run.viewer.page import page
+    from paretopo.run.viewer.page import render_page
     from paretopo.run.viewer.selection import Selection
 
     if arguments.groups is not None and arguments.groups < 1:
         refuse(f"--groups must be at least 1, got {arguments.groups}")
-    out = _page_file(arguments)
+    out = _page_path(arguments)
     selection = Selection(
         step=arguments.step,
         group=arguments.group,
@@ -89,17 +88,21 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         sort=arguments.sort,
         most=arguments.groups or (_ON_A_TERMINAL if out is None else _ON_A_PAGE),
     )
-    source = _source(Path(arguments.run_folder))
+    source = _find_trajectories(Path(arguments.run_folder))
     try:
-        groups, wanted = selection.of(read_groups(source))
+        groups, wanted = selection.select(read_groups(source))
         if not groups:
             refuse(f"no prompt of {source} is wanted by these options")
         if out is None:
-            return _print(_lines(groups, wanted, selection, _colours(arguments.color)))
-        out.write_text(page(source.resolve().parent.name, groups, selection), encoding="utf-8")
+            return _print_lines(
+                _render_text(groups, wanted, selection, _use_colours(arguments.color))
+            )
+        out.write_text(
+            render_page(source.resolve().parent.name, groups, selection), encoding="utf-8"
+        )
     except (ConfigError, OSError) as error:
         refuse(str(error))
-    print(f"{out}: {_share(len(groups), wanted)}")
+    print(f"{out}: {_count_shown(len(groups), wanted)}")
     if arguments.open:
         import webbrowser
 
@@ -107,7 +110,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     return 0
 
 
-def _page_file(arguments: argparse.Namespace) -> Path | None:
+def _page_path(arguments: argparse.Namespace) -> Path | None:
     """Where the page goes; None for the terminal."""
     if arguments.html is not None:
         return Path(arguments.html)
@@ -119,7 +122,7 @@ def _page_file(arguments: argparse.Namespace) -> Path | None:
     return report / "trajectories.html"
 
 
-def _source(path: Path) -> Path:
+def _find_trajectories(path: Path) -> Path:
     source = path / "trajectories.jsonl" if path.is_dir() else path
     if not source.is_file():
         refuse(
@@ -129,31 +132,31 @@ def _source(path: Path) -> Path:
     return source
 
 
-def _lines(
+def _render_text(
     groups: Sequence[Group], wanted: int, selection: Selection, colours: bool
 ) -> Iterable[str]:
-    from paretopo.run.viewer.terminal import lines
+    from paretopo.run.viewer.terminal import render_lines
 
     width = shutil.get_terminal_size().columns
-    yield from lines(groups, selection, width=width, colours=colours)
-    yield _share(len(groups), wanted)
+    yield from render_lines(groups, selection, width=width, colours=colours)
+    yield _count_shown(len(groups), wanted)
 
 
-def _share(shown: int, wanted: int) -> str:
+def _count_shown(shown: int, wanted: int) -> str:
     if shown == wanted:
         return f"{wanted} prompt{'s' * (wanted != 1)}"
     return f"the newest {shown} of {wanted} prompts; --groups N shows more"
 
 
-def _colours(wish: str) -> bool:
+def _use_colours(wish: str) -> bool:
     if wish != "auto":
         return wish == "always"
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not plain
 
 
-def _print(lines: Iterable[str]) -> int:
-    """Print until all is said, or until nobody listens."""
+def _print_lines(lines: Iterable[str]) -> int:
+    """Print all lines, or as many as the reader takes."""
     try:
         for line in lines:
             print(line)

@@ -1,10 +1,11 @@
-"""How a subcommand comes into the command line, the same for all."""
+"""The frame of every subcommand: how it is added, and how it ends on wrong input."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 Run: TypeAlias = Callable[[argparse.Namespace, Sequence[str]], int]
 
@@ -51,3 +52,19 @@ class Subcommands:
         )
         command.set_defaults(run=run, hands_on=hands_on)
         return command
+
+
+class Refusal(Exception):
+    """Wrong input, told in one line."""
+
+
+def refuse(reason: str) -> NoReturn:
+    """End the command."""
+    raise Refusal(reason) from None
+
+
+def need(*packages: str, extra: str = "train") -> None:
+    """End the command if a package is missing, and name the extra that brings it."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        refuse(f"{', '.join(missing)} not installed; run: pip install 'paretopo[{extra}]'")

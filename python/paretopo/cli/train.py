@@ -8,8 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from paretopo.cli.refusal import need, refuse
-from paretopo.cli.subcommands import Subcommands
+from paretopo.cli.subcommands import Subcommands, need, refuse
 
 if TYPE_CHECKING:
     from paretopo.config.run import RunConfig

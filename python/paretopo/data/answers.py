@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from paretopo.data.fields import Unusable
+from paretopo.data.fields import UnusableRow
 from paretopo.rewards.mathematics import last_box
 
 _DOLLARS = re.compile(r"(?<!\\)\$+")
@@ -29,7 +29,7 @@ def mathematical_answer(
         whole_numbers: Is every answer of the source a whole number, however written?
 
     Raises:
-        Unusable: Several answers of which nothing says whether one or all are wanted, or nothing
+        UnusableRow: Several answers of which nothing says whether one or all are wanted, or nothing
             is left of one.
 
     >>> mathematical_answer(["$\\frac{1}{2}$"]), mathematical_answer(["073"], whole_numbers=True)
@@ -38,12 +38,12 @@ def mathematical_answer(
     ('1, -2', '1, -2')
     """
     if len(answers) > 1 and not all_wanted:
-        raise Unusable("several answers, and no word whether one or all are wanted")
-    cleaned = [_bare(answer) for answer in answers]
+        raise UnusableRow("several answers, and no word whether one or all are wanted")
+    cleaned = [_strip_markup(answer) for answer in answers]
     if whole_numbers:
-        cleaned = [_whole(answer) for answer in cleaned]
+        cleaned = [_normalise_integer(answer) for answer in cleaned]
     if not all(cleaned):
-        raise Unusable("no answer")
+        raise UnusableRow("no answer")
     return ", ".join(cleaned)
 
 
@@ -57,14 +57,14 @@ def alternative_answers(answers: Sequence[str]) -> str | tuple[str, ...]:
     return different[0] if len(different) == 1 else different
 
 
-def _bare(answer: str) -> str:
+def _strip_markup(answer: str) -> str:
     box = last_box(answer)
     text = answer if box is None else box
     text = _DOLLARS.sub("", text).strip()
     return _FORMULA_SIGNS.sub("", text).strip()
 
 
-def _whole(answer: str) -> str:
+def _normalise_integer(answer: str) -> str:
     """AIME writes 073, and AMC's floats are 27.0."""
     number = _WHOLE_NUMBER.fullmatch(answer)
     return str(int(number[1])) if number and len(number[1]) < 100 else answer

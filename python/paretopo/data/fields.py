@@ -25,7 +25,7 @@ COLUMNS = frozenset(
 )
 
 
-class Unusable(Exception):
+class UnusableRow(Exception):
     """A row that cannot be used; the reason is counted, so it names nothing of the row."""
 
 
@@ -35,24 +35,24 @@ def question_of(raw: Raw) -> str:
     It is a column of its own, or the user's message of a prompt.
 
     Raises:
-        Unusable: There is none, it is no Unicode, or it needs an image.
+        UnusableRow: There is none, it is no Unicode, or it needs an image.
     """
     if any(raw.get(name) is not None and raw[name] not in ("", [], {}) for name in _IMAGES):
-        raise Unusable("needs an image")
-    question = next((raw[name] for name in _QUESTION if _there(raw.get(name))), None)
+        raise UnusableRow("needs an image")
+    question = next((raw[name] for name in _QUESTION if _is_given(raw.get(name))), None)
     if question is None and (message := search_r1_message(raw)):
         question = message.rpartition(_BEFORE_QUESTION)[2]
     elif question is None:
         question = _user_message(raw.get("prompt"))
     if not isinstance(question, str) or not question.strip():
-        raise Unusable("no question")
-    context = _unpacked(raw.get("context"))  # no text where it is the documents of HotpotQA
+        raise UnusableRow("no question")
+    context = _parse_cell(raw.get("context"))  # no text where it is the documents of HotpotQA
     if isinstance(context, str) and context.strip():
         question = f"{context.strip()}\n{question}"
     if _IMAGE_MARK.search(question):
-        raise Unusable("needs an image")
+        raise UnusableRow("needs an image")
     if not is_text(question):
-        raise Unusable("broken text")
+        raise UnusableRow("broken text")
     return question.strip()
 
 
@@ -60,36 +60,36 @@ def answers_of(raw: Raw) -> list[str]:
     """The answers as the source has them; "" for what is no text and no number.
 
     Raises:
-        Unusable: There is none, or one is no Unicode.
+        UnusableRow: There is none, or one is no Unicode.
     """
-    found = next((raw[name] for name in _ANSWER if _there(raw.get(name))), None)
+    found = next((raw[name] for name in _ANSWER if _is_given(raw.get(name))), None)
     if found is None:
-        found = _mapping(raw.get("reward_model")).get("ground_truth")
-    found = _unpacked(found)
+        found = _as_mapping(raw.get("reward_model")).get("ground_truth")
+    found = _parse_cell(found)
     if isinstance(found, Mapping):
         found = found.get("target")
     values = found if isinstance(found, (list, tuple)) else [found]
     answers = [_answer_text(value) for value in values]
     if not any(answers):
-        raise Unusable("no answer")
+        raise UnusableRow("no answer")
     if not all(map(is_text, filter(None, answers))):
-        raise Unusable("broken text")
+        raise UnusableRow("broken text")
     return answers
 
 
-def all_are_wanted(raw: Raw) -> bool:
+def wants_all_answers(raw: Raw) -> bool:
     """Does the source say that several answers belong together (OlympiadBench)?"""
     return raw.get("is_multiple_answer") in (True, "True", "true")
 
 
 def has_tolerance(raw: Raw) -> bool:
     """Does the source allow a numerical error (OlympiadBench)?"""
-    return _there(raw.get("error"))
+    return _is_given(raw.get("error"))
 
 
 def id_of(raw: Raw) -> str | None:
     """The source's own name of a row, None without one."""
-    extra = _mapping(raw.get("extra_info"))
+    extra = _as_mapping(raw.get("extra_info"))
     for value in (*(raw.get(name) for name in _ID), *(extra.get(name) for name in _EXTRA_ID)):
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
@@ -106,7 +106,7 @@ def data_source_of(raw: Raw) -> str | None:
 
 def split_of(raw: Raw) -> str | None:
     """The split that a row says it belongs to, in lower case, None if it does not say."""
-    value = _mapping(raw.get("extra_info")).get("split", raw.get("split"))
+    value = _as_mapping(raw.get("extra_info")).get("split", raw.get("split"))
     return value.strip().lower() if isinstance(value, str) else None
 
 
@@ -117,16 +117,16 @@ def search_r1_message(raw: Raw) -> str | None:
     return str(message) if is_one else None
 
 
-def _there(value: object) -> bool:
+def _is_given(value: object) -> bool:
     return value is not None and value != "" and value != []
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    value = _unpacked(value)
+def _as_mapping(value: object) -> Mapping[str, Any]:
+    value = _parse_cell(value)
     return value if isinstance(value, Mapping) else {}
 
 
-def _unpacked(value: object) -> object:
+def _parse_cell(value: object) -> object:
     """A list of texts or objects, or an object, where a cell of a CSV file holds it as JSON."""
     if not isinstance(value, str) or value[:1] not in ("[", "{"):
         return value
@@ -141,7 +141,7 @@ def _unpacked(value: object) -> object:
 
 def _user_message(prompt: object) -> object:
     """The last message of a user, or a prompt that is a text."""
-    prompt = _unpacked(prompt)
+    prompt = _parse_cell(prompt)
     if isinstance(prompt, (list, tuple)):
         said = [one for one in prompt if isinstance(one, Mapping) and one.get("role") == "user"]
         return said[-1].get("content") if said else None

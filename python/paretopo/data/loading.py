@@ -35,7 +35,7 @@ def read_raw(path: Path, columns: Iterable[str]) -> Iterator[tuple[str, Raw]]:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise DataError(f"{path} must be a {', '.join(_READERS)} file")
-    if _starts(path, _LFS_POINTER):
+    if _starts_with(path, _LFS_POINTER):
         raise DataError(
             f"{path} is a pointer of Git LFS, not the data: run `git lfs pull`, or download the "
             "file itself"
@@ -63,7 +63,7 @@ def sha256_of(path: Path) -> str:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def files_in(folder: Path, patterns: Iterable[str]) -> list[Path]:
+def find_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
     """The data files of the first pattern that matches any; several only if they are shards.
 
     Raises:
@@ -86,7 +86,7 @@ def _are_shards(paths: list[Path]) -> bool:
     return one_folder and all("-of-" in path.stem or path.stem.isdigit() for path in paths)
 
 
-def _starts(path: Path, start: bytes) -> bool:
+def _starts_with(path: Path, start: bytes) -> bool:
     try:
         with path.open("rb") as file:
             return file.read(len(start)) == start
@@ -94,7 +94,7 @@ def _starts(path: Path, start: bytes) -> bool:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _parquet(path: Path, columns: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def _read_parquet(path: Path, columns: frozenset[str]) -> Iterator[tuple[str, Any]]:
     import pyarrow
     import pyarrow.parquet
 
@@ -111,12 +111,12 @@ def _parquet(path: Path, columns: frozenset[str]) -> Iterator[tuple[str, Any]]:
         raise DataError(f"{path}, after row {number}: no Parquet: {reason}") from None
 
 
-def _jsonl(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def _read_jsonl(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
     for number, row in read_lines(path):
         yield f"line {number}", row
 
 
-def _json(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def _read_json(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
     """A list of objects, or an object whose one list they are."""
     if path.stat().st_size > _LARGEST_JSON:
         raise DataError(f"{path} is larger than {_LARGEST_JSON // 2**20} MiB: make it a .jsonl")
@@ -133,7 +133,7 @@ def _json(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
         yield f"row {number}", row
 
 
-def _csv(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def _read_csv(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
     limit = csv.field_size_limit(_LONGEST_CELL)  # the limit is one for the whole process
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -151,8 +151,8 @@ def _csv(path: Path, _: frozenset[str]) -> Iterator[tuple[str, Any]]:
 
 
 _READERS: dict[str, Callable[[Path, frozenset[str]], Iterator[tuple[str, Any]]]] = {
-    ".parquet": _parquet,
-    ".jsonl": _jsonl,
-    ".json": _json,
-    ".csv": _csv,
+    ".parquet": _read_parquet,
+    ".jsonl": _read_jsonl,
+    ".json": _read_json,
+    ".csv": _read_csv,
 }

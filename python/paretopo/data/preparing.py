@@ -1,4 +1,4 @@
-"""From published files to rows on disk, with a manifest: what `paretopo prepare` does."""
+"""From published files to rows on disk, with a manifest: the work of `paretopo prepare`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from paretopo.data.loading import files_in, sha256_of
-from paretopo.data.rows import ELSEWHERE, Tally, usable_rows
+from paretopo.data.loading import find_files, sha256_of
+from paretopo.data.rows import ELSEWHERE, Tally, read_usable_rows
 from paretopo.data.schema import DataError, RowWriter
 from paretopo.data.sources import SOURCES, Source
 from paretopo.data.training_set import Options, TrainingSet
@@ -20,20 +20,48 @@ TRAIN, HELD_OUT, TEST, MANIFEST = "train.jsonl", "held_out.jsonl", "test.jsonl",
 Manifest = dict[str, Any]
 
 
-def published_files(source: Source, place: Path) -> list[Path]:
+def find_published_files(source: Source, place: Path) -> list[Path]:
     """The files of a data set at a place: the place itself, or what a folder has of them.
 
     Raises:
         DataError: There is nothing, or several files could be meant.
     """
     if place.is_dir():
-        return files_in(place, (source.file, *source.alternatives))
+        return find_files(place, (source.file, *source.alternatives))
     if not place.is_file():
         raise DataError(f"there is no file or folder {place}")
     return [place]
 
 
-def prepared_benchmarks(out: Path) -> list[Path]:
+def download(source: Source) -> Path:
+    """The published file, from the Hub's cache on this machine or from the Hub.
+
+    The repository and its state are those of the table. The file is data; nothing in the
+    repository is run.
+
+    Raises:
+        DataError: It is not on the Hub, or the Hub gave an error; says what to download by hand,
+            and how to go on.
+    """
+    by_hand = f"download {source.address} and pass it: paretopo prepare {source.name} --from FILE"
+    if source.repository is None:
+        raise DataError(f"{source.title} is not on the Hugging Face Hub: {by_hand}")
+    import httpx
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        return Path(
+            hf_hub_download(
+                source.repository, source.file, repo_type="dataset", revision=source.revision
+            )
+        )
+    except (OSError, httpx.HTTPError, HfHubHTTPError) as error:
+        reason = (str(error) or type(error).__name__).split(". ")[0].splitlines()[0]
+        raise DataError(f"the Hugging Face Hub gave no file ({reason}): {by_hand}") from None
+
+
+def find_prepared_benchmarks(out: Path) -> list[Path]:
     """The benchmarks that have been prepared under a folder."""
     paths = [out / source.name / TEST for source in SOURCES.values() if not source.training]
     return [path for path in paths if path.exists()]
@@ -60,15 +88,15 @@ def prepare(source: Source, files: Sequence[Path], out: Path, options: Options) 
         OSError: The outputs cannot be written.
     """
     tally = Tally()
-    excluded = [*prepared_benchmarks(out), *options.exclude] if source.training else []
+    excluded = [*find_prepared_benchmarks(out), *options.exclude] if source.training else []
     training = TrainingSet(options, excluded, tally) if source.training else None
     with ExitStack() as stack:
         train_or_test, *held_out = (
             stack.enter_context(RowWriter(out / source.name / name))
             for name in ((TRAIN, HELD_OUT) if training else (TEST,))
         )
-        for row in usable_rows(source, files, tally):
-            is_held_out = training.place(row) if training else False
+        for row in read_usable_rows(source, files, tally):
+            is_held_out = training.assign(row) if training else False
             if is_held_out is not None:
                 (held_out[0] if is_held_out else train_or_test).write(row)
                 tally.kept[row.datasource] += 1
@@ -80,7 +108,7 @@ def prepare(source: Source, files: Sequence[Path], out: Path, options: Options) 
         "name": source.name,
         "title": source.title,
         "published": {"address": source.address, "rows": source.rows, "sha256": source.sha256},
-        "files": [_file(path) for path in files],
+        "files": [_describe_file(path) for path in files],
     }
     if training:
         manifest["options"] = {
@@ -90,28 +118,28 @@ def prepare(source: Source, files: Sequence[Path], out: Path, options: Options) 
             "tokenizer": options.tokenizer,
         }
         manifest["excluded"] = [
-            _file(path) | {"removed": training.removed[path]} for path in excluded
+            _describe_file(path) | {"removed": training.removed[path]} for path in excluded
         ]
     manifest |= {
         "read": tally.read,
-        "dropped": _sorted(tally.dropped),
-        "kept": _sorted(tally.kept),
-        "notes": _sorted(tally.notes),
+        "dropped": _sort_counts(tally.dropped),
+        "kept": _sort_counts(tally.kept),
+        "notes": _sort_counts(tally.notes),
         "outputs": [
-            _file(writer.path) | {"path": writer.path.name, "rows": writer.rows}
+            _describe_file(writer.path) | {"path": writer.path.name, "rows": writer.rows}
             for writer in writers
         ],
-        "warnings": _warnings(source, tally, excluded),
+        "warnings": _find_warnings(source, tally, excluded),
     }
     path = out / source.name / MANIFEST
     path.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     return manifest
 
 
-def _warnings(source: Source, tally: Tally, excluded: Sequence[Path]) -> list[str]:
+def _find_warnings(source: Source, tally: Tally, excluded: Sequence[Path]) -> list[str]:
     warnings = []
     own = tally.read - tally.dropped[ELSEWHERE]
-    if not source.has(own):
+    if not source.accepts_count(own):
         about = "" if source.counted else "about "
         warnings.append(
             f"{own:,} rows of {source.title}, where {about}{source.rows:,} are published"
@@ -127,9 +155,9 @@ def _warnings(source: Source, tally: Tally, excluded: Sequence[Path]) -> list[st
     return warnings
 
 
-def _file(path: Path) -> Manifest:
+def _describe_file(path: Path) -> Manifest:
     return {"path": str(path), "bytes": path.stat().st_size, "sha256": sha256_of(path)}
 
 
-def _sorted(counts: Counter[str]) -> dict[str, int]:
+def _sort_counts(counts: Counter[str]) -> dict[str, int]:
     return {name: count for name, count in sorted(counts.items()) if count}

@@ -12,12 +12,12 @@ from tqdm import tqdm
 
 from paretopo.data import fields
 from paretopo.data.answers import alternative_answers, mathematical_answer
-from paretopo.data.fields import Unusable
+from paretopo.data.fields import UnusableRow
 from paretopo.data.loading import Raw, read_raw
 from paretopo.data.schema import Row
 from paretopo.data.sources import SOURCES, Source
-from paretopo.tasks.math import torl_prompt
-from paretopo.tasks.multihop import search_r1_prompt
+from paretopo.protocols.search_r1 import search_r1_prompt
+from paretopo.protocols.torl import torl_prompt
 
 ELSEWHERE = "of another data set"
 _TOLERANT = "graded exactly, though the source allows an error"
@@ -31,7 +31,7 @@ _MATHEMATICS_TESTS = {
 
 @dataclass
 class Tally:
-    """What became of the rows of some files.
+    """Counts of the rows of some files: read, left out, kept.
 
     Attributes:
         read: How many there were.
@@ -50,7 +50,7 @@ class Tally:
         return f"{self.read:,} read, {self.kept.total():,} kept, dropped: {dropped or 'none'}"
 
 
-def usable_rows(source: Source, files: Sequence[Path], tally: Tally) -> Iterator[Row]:
+def read_usable_rows(source: Source, files: Sequence[Path], tally: Tally) -> Iterator[Row]:
     """The rows that can be asked and graded, with unique ids, under a progress bar.
 
     A row is called by its source's own id behind the name of its data set; without one, or where
@@ -72,20 +72,20 @@ def usable_rows(source: Source, files: Sequence[Path], tally: Tally) -> Iterator
                 bar.update()
                 tally.read += 1
                 try:
-                    yield _row(source, raw, taken, tally)
-                except Unusable as reason:
+                    yield _make_row(source, raw, taken, tally)
+                except UnusableRow as reason:
                     tally.dropped[str(reason)] += 1
 
 
-def _row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Row:
-    datasource = _datasource(source, raw)
+def _make_row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Row:
+    datasource = _find_datasource(source, raw)
     question = fields.question_of(raw)
     answers = fields.answers_of(raw)
     answer: str | tuple[str, ...]
     if source.protocol == "torl":
         prompt = torl_prompt(question)
         answer = mathematical_answer(
-            answers, all_wanted=fields.all_are_wanted(raw), whole_numbers=source.whole_numbers
+            answers, all_wanted=fields.wants_all_answers(raw), whole_numbers=source.whole_numbers
         )
         tally.notes[_TOLERANT] += fields.has_tolerance(raw)
     else:
@@ -93,31 +93,31 @@ def _row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Row:
         answer = alternative_answers(answers)
         published = fields.search_r1_message(raw)
         tally.notes[_OTHER_WORDS] += published is not None and published.strip() != prompt.strip()
-    name = _name(fields.id_of(raw), datasource, prompt, taken)
+    name = _make_id(fields.id_of(raw), datasource, prompt, taken)
     return Row(name, datasource, question, prompt, answer)
 
 
-def _datasource(source: Source, raw: Raw) -> str:
+def _find_datasource(source: Source, raw: Raw) -> str:
     """The data set of a row that belongs here.
 
     Raises:
-        Unusable: It does not.
+        UnusableRow: It does not.
     """
     said, split = fields.data_source_of(raw), fields.split_of(raw)
     plain = "".join(filter(str.isalnum, said or "")).casefold()
     if not source.training:
         if said is not None and plain != source.name:
-            raise Unusable(ELSEWHERE)
+            raise UnusableRow(ELSEWHERE)
         if split == "train":
-            raise Unusable("of a training split")
+            raise UnusableRow("of a training split")
         return source.name
     # ToRL's test file is AIME and MATH-500: never trained on, and never the held-out set.
     if split in _TESTS or (source.protocol == "torl" and plain in _MATHEMATICS_TESTS):
-        raise Unusable("of a test split")
+        raise UnusableRow("of a test split")
     return source.name if said is None else said
 
 
-def _name(own: str | None, datasource: str, prompt: str, taken: Counter[str]) -> str:
+def _make_id(own: str | None, datasource: str, prompt: str, taken: Counter[str]) -> str:
     by_text = hashlib.sha1(prompt.encode(), usedforsecurity=False).hexdigest()[:12]
     name = f"{datasource}/{own or by_text}"
     if name in taken:

@@ -66,28 +66,28 @@ class Row:
         }
 
     @classmethod
-    def of(cls, fields: Any) -> Row:
+    def from_fields(cls, fields: Any) -> Row:
         """The row that a line holds; further keys are passed over.
 
         Raises:
             DataError: A key is missing or has no text; the message names it, but no file.
         """
         if not isinstance(fields, Mapping):
-            raise DataError(f"expected a JSON object, got {_shown(fields)}")
+            raise DataError(f"expected a JSON object, got {_quote(fields)}")
         label = fields.get("label")
         if not isinstance(label, Mapping):
-            raise DataError(f'label must be an object like {{"answer": "42"}}, got {_shown(label)}')
+            raise DataError(f'label must be an object like {{"answer": "42"}}, got {_quote(label)}')
         answer = label.get("answer")
         answers = answer if isinstance(answer, list) else [answer]
         if not answers or not all(map(is_text, answers)):
             raise DataError(
                 "label.answer must be a text or a list of texts, none of them empty, "
-                f"got {_shown(answer)}"
+                f"got {_quote(answer)}"
             )
         for name in _TEXTS:
             if not is_text(fields.get(name)):
                 raise DataError(
-                    f"{name} must be a text that is not empty, got {_shown(fields.get(name))}"
+                    f"{name} must be a text that is not empty, got {_quote(fields.get(name))}"
                 )
         return cls(
             fields["id"],
@@ -133,12 +133,12 @@ def read_rows(path: str | Path) -> Iterator[Row]:
     lines: dict[str, int] = {}
     for number, fields in read_lines(Path(path)):
         try:
-            row = Row.of(fields)
+            row = Row.from_fields(fields)
         except DataError as error:
             raise DataError(f"{path}, line {number}: {error}") from None
         if row.id in lines:
             raise DataError(
-                f"{path}, line {number}: the id {_shown(row.id)} is that of line {lines[row.id]}"
+                f"{path}, line {number}: the id {_quote(row.id)} is that of line {lines[row.id]}"
             )
         lines[row.id] = number
         yield row
@@ -147,7 +147,7 @@ def read_rows(path: str | Path) -> Iterator[Row]:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """What stands on each line of a JSONL file that is not blank, with its number from 1.
+    """The content of each line of a JSONL file that is not blank, with its number from 1.
 
     Raises:
         DataError: The file cannot be read, or a line is no JSON or too long.
@@ -162,17 +162,17 @@ def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 if line.strip():
-                    yield number, _parsed(line, path, number)
+                    yield number, _parse_line(line, path, number)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _parsed(line: bytes, path: Path, number: int) -> Any:
+def _parse_line(line: bytes, path: Path, number: int) -> Any:
     try:
         return json.loads(line.decode())
     except (ValueError, RecursionError) as error:
         start = line[:80].decode(errors="replace")
-        raise DataError(f"{path}, line {number}: no JSON ({error}): {_shown(start)}") from None
+        raise DataError(f"{path}, line {number}: no JSON ({error}): {_quote(start)}") from None
 
 
 class RowWriter:
@@ -225,15 +225,15 @@ def write_rows(path: str | Path, rows: Iterable[Row]) -> int:
     ids: set[str] = set()
     with RowWriter(path) as writer:
         for row in rows:
-            Row.of(row.fields())
+            Row.from_fields(row.fields())
             if row.id in ids:
-                raise DataError(f"{path}: the id {_shown(row.id)} comes twice")
+                raise DataError(f"{path}: the id {_quote(row.id)} comes twice")
             ids.add(row.id)
             writer.write(row)
     return writer.rows
 
 
-def _shown(value: object) -> str:
+def _quote(value: object) -> str:
     """A value in an error message: short, and without line breaks or halves of surrogates."""
     text = (
         ascii(value) if isinstance(value, str) else repr(value).encode("ascii", "replace").decode()

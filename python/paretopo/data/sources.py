@@ -47,11 +47,11 @@ class Source:
     counted: bool = True
     whole_numbers: bool = False
 
-    def has(self, rows: int) -> bool:
+    def accepts_count(self, rows: int) -> bool:
         """Can a file of so many rows be the published one?
 
-        >>> SOURCES["aime24"].has(120), SOURCES["torl"].has(28_100), SOURCES["torl"].has(374)
-        (False, True, False)
+        >>> [SOURCES["torl"].accepts_count(rows) for rows in (28_100, 374)]
+        [True, False]
         """
         return abs(rows - self.rows) <= (0 if self.counted else 0.05 * self.rows)
 

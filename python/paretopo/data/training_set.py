@@ -1,15 +1,31 @@
-"""Which rows are trained on: none of a benchmark, none twice, none too long; and the held-out."""
+"""Which rows are trained on: none of a benchmark, none twice, none too long; and the held-out.
+
+A question is compared by its digest: of its text without case, white space, dollar signs, the
+spacing and sizing commands of LaTeX, and closing punctuation. Whether it is held out depends on
+that digest and the seed alone: rows that are added, dropped or moved change nothing for the others,
+and the same question in other typography falls on the same side.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
+import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from paretopo.data.fields import COLUMNS, UnusableRow, question_of
+from paretopo.data.loading import read_raw
 from paretopo.data.rows import Tally
 from paretopo.data.schema import DataError, Row
-from paretopo.data.splitting import benchmark_questions, digest, is_held_out
+
+_SPACING = re.compile(
+    r"\\(?:[,;:! ]|(?:quad|qquad|left|right|displaystyle|textstyle|limits)(?![a-z]))|[\s$~]+"
+)
+_FRACTIONS = re.compile(r"\\[dtc]frac(?![a-z])")
+_CLOSING = " .?!:;"
 
 
 @dataclass(frozen=True)
@@ -62,20 +78,20 @@ class TrainingSet:
         self.removed: Counter[Path] = Counter()
         self._options = options
         self._tally = tally
-        self._benchmarks = benchmark_questions(excluded)
-        self._length = _length(options.tokenizer)
+        self._benchmarks = read_questions(excluded)
+        self._length = _choose_length(options.tokenizer)
         self._answers: dict[bytes, int] = {}
 
-    def place(self, row: Row) -> bool | None:
+    def assign(self, row: Row) -> bool | None:
         """True for held out, False for trained on, None for neither."""
         question = digest(row.question)
-        if reason := self._against(row, question):
+        if reason := self._find_objection(row, question):
             self._tally.dropped[reason] += 1
             return None
         self._answers[question] = hash(row.answers)
         return is_held_out(question, self._options.held_out, self._options.seed)
 
-    def _against(self, row: Row, question: bytes) -> str | None:
+    def _find_objection(self, row: Row, question: bytes) -> str | None:
         """Why a row is left out, None if it is not."""
         if question in self._benchmarks:
             self.removed[self._benchmarks[question]] += 1
@@ -89,7 +105,7 @@ class TrainingSet:
         return None
 
 
-def _length(tokenizer: str | None) -> Callable[[str], int]:
+def _choose_length(tokenizer: str | None) -> Callable[[str], int]:
     """How long a prompt is, in tokens of a tokenizer or in characters."""
     if tokenizer is None:
         return len
@@ -101,3 +117,44 @@ def _length(tokenizer: str | None) -> Callable[[str], int]:
         reason = str(error).splitlines()[0]
         raise DataError(f"--tokenizer {tokenizer} cannot be loaded: {reason}") from None
     return lambda prompt: len(loaded(prompt, add_special_tokens=False)["input_ids"])
+
+
+def normalise_question(question: str) -> str:
+    r"""The question without what two spellings of it may differ in.
+
+    >>> normalise_question("What is  $\\dfrac{1}{2}+x$ ?")
+    'whatis\\frac{1}{2}+x'
+    """
+    text = unicodedata.normalize("NFKC", question).casefold()
+    text = _FRACTIONS.sub(r"\\frac", _SPACING.sub("", text))
+    # A question of punctuation alone stays itself.
+    return text.rstrip(_CLOSING) or text
+
+
+def digest(question: str) -> bytes:
+    """16 bytes that stand for a question."""
+    return hashlib.blake2b(normalise_question(question).encode(), digest_size=16).digest()
+
+
+def is_held_out(question: bytes, share: float, seed: int) -> bool:
+    """Does the seed put a digest into the held-out share?"""
+    drawn = hashlib.blake2b(question, digest_size=8, key=str(seed).encode()).digest()
+    return int.from_bytes(drawn, "big") < share * 2**64
+
+
+def read_questions(paths: Iterable[Path]) -> dict[bytes, Path]:
+    """Digests of all questions of some files, prepared or as published, with their files.
+
+    Raises:
+        DataError: A file cannot be read, or has a row without a question.
+    """
+    return {question: path for path in paths for question in _read_digests(path)}
+
+
+def _read_digests(path: Path) -> Iterator[bytes]:
+    for place, raw in read_raw(path, COLUMNS):
+        try:
+            yield digest(question_of(raw))
+        except UnusableRow as reason:
+            if str(reason) != "needs an image":  # nothing to train on could equal it
+                raise DataError(f"{path}, {place}: {reason}") from None

@@ -7,9 +7,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from paretopo.evaluation.folder import Answered
-from paretopo.evaluation.published import Method, questions
-from paretopo.evaluation.results import Result, by_datasource, means
+from paretopo.evaluation.folder import AnsweredQuestion
+from paretopo.evaluation.published import Method, question_counts
+from paretopo.evaluation.results import Result, group_by_datasource, question_means
 from paretopo.evaluation.statistics import (
     bootstrap_interval,
     holm,
@@ -20,7 +20,7 @@ from paretopo.evaluation.statistics import (
 
 
 @dataclass(frozen=True)
-class Unpaired:
+class PaperComparison:
     """One of our results against a row of the paper, which answered questions of its own.
 
     Attributes:
@@ -38,7 +38,7 @@ class Unpaired:
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairwiseComparison:
     """Two of our evaluations on the questions that both answered.
 
     Attributes:
@@ -63,9 +63,9 @@ class Paired:
     calls_holm: float = math.nan
 
 
-def unpaired(
+def compare_with_paper(
     measured: Mapping[str, Mapping[str, Result]], methods: Sequence[tuple[str, Method]]
-) -> list[Unpaired]:
+) -> list[PaperComparison]:
     """Every result of ours against every row of the paper on the same data set.
 
     Several samples a question count as one answer that is partly right, which errs on the side of
@@ -80,16 +80,18 @@ def unpaired(
         for datasource, result in results.items():
             if datasource not in method.cells:
                 continue
-            printed, asked = method.cells[datasource].em, questions()[datasource]
+            printed, asked = method.cells[datasource].em, question_counts()[datasource]
             p = two_proportions(
                 result.em * result.questions, result.questions, printed / 100 * asked, asked
             )
-            tests.append(Unpaired(datasource, ours, name, 100 * result.em - printed, p))
+            tests.append(PaperComparison(datasource, ours, name, 100 * result.em - printed, p))
     adjusted = holm([test.p for test in tests])
     return [replace(test, holm=p) for test, p in zip(tests, adjusted, strict=True)]
 
 
-def paired(answered: Mapping[str, Sequence[Answered]]) -> list[Paired]:
+def compare_pairwise(
+    answered: Mapping[str, Sequence[AnsweredQuestion]],
+) -> list[PairwiseComparison]:
     """Every two of our evaluations against each other.
 
     Args:
@@ -97,11 +99,11 @@ def paired(answered: Mapping[str, Sequence[Answered]]) -> list[Paired]:
     """
     tests = []
     for (first, one), (second, other) in itertools.combinations(answered.items(), 2):
-        theirs = by_datasource(other)
-        for datasource, own in by_datasource(one).items():
-            both = _common(own, theirs.get(datasource, []))
+        theirs = group_by_datasource(other)
+        for datasource, own in group_by_datasource(one).items():
+            both = _match_questions(own, theirs.get(datasource, []))
             if both:
-                tests.append(_paired(datasource, first, second, *zip(*both, strict=True)))
+                tests.append(_compare_answers(datasource, first, second, *zip(*both, strict=True)))
     adjusted = holm([p for test in tests for p in (test.em_p, test.calls_p)])
     return [
         replace(test, em_holm=adjusted[2 * at], calls_holm=adjusted[2 * at + 1])
@@ -109,24 +111,26 @@ def paired(answered: Mapping[str, Sequence[Answered]]) -> list[Paired]:
     ]
 
 
-def _common(one: Sequence[Answered], other: Sequence[Answered]) -> list[tuple[Answered, Answered]]:
+def _match_questions(
+    one: Sequence[AnsweredQuestion], other: Sequence[AnsweredQuestion]
+) -> list[tuple[AnsweredQuestion, AnsweredQuestion]]:
     theirs = {answer.id: answer for answer in other}
     return [(answer, theirs[answer.id]) for answer in one if answer.id in theirs]
 
 
-def _paired(
+def _compare_answers(
     datasource: str,
     first: str,
     second: str,
-    one: Sequence[Answered],
-    other: Sequence[Answered],
-) -> Paired:
-    em = means(one, "solved") - means(other, "solved")
-    calls = means(one, "calls") - means(other, "calls")
+    one: Sequence[AnsweredQuestion],
+    other: Sequence[AnsweredQuestion],
+) -> PairwiseComparison:
+    em = question_means(one, "solved") - question_means(other, "solved")
+    calls = question_means(one, "calls") - question_means(other, "calls")
     single = all(len(answer.solved) == 1 for answer in (*one, *other))
     em_p = mcnemar_exact(int((em > 0).sum()), int((em < 0).sum())) if single else sign_flips(em)
     low, high = bootstrap_interval(em)
-    return Paired(
+    return PairwiseComparison(
         datasource,
         first,
         second,

@@ -10,17 +10,19 @@ from typing import Protocol
 from tqdm import tqdm
 
 from paretopo.data.schema import Row
-from paretopo.evaluation.asking import Asked, Tools, ask
 from paretopo.evaluation.folder import EvaluationFolder
 from paretopo.evaluation.grading import Grader
+from paretopo.evaluation.prompting import RolloutRequest, Tools, make_requests
 from paretopo.evaluation.settings import EvaluationSettings
 from paretopo.rollout import Rollout, Segment, format_answer
 from paretopo.run.trajectories import Group, shortened
 
+_MOST_CHARACTERS = 200_000  # of a response or a prompt; only a runaway response has more
+
 
 @dataclass(frozen=True)
-class Played:
-    """A rollout at its end.
+class RolloutResult:
+    """A finished rollout, not graded yet.
 
     Attributes:
         prompt: What the model read, rendered.
@@ -39,11 +41,11 @@ class Played:
     truncated: bool
 
 
-class Play(Protocol):
+class RunRollouts(Protocol):
     """Takes rollouts to their ends, side by side."""
 
-    def __call__(self, asked: Sequence[Asked]) -> list[Played]:
-        """One played rollout for each that was asked for."""
+    def __call__(self, requests: Sequence[RolloutRequest]) -> list[RolloutResult]:
+        """One finished rollout for each request."""
         ...
 
 
@@ -51,12 +53,12 @@ def evaluate(
     folder: EvaluationFolder,
     rows: Sequence[Row],
     settings: EvaluationSettings,
-    play: Play,
+    run_rollouts: RunRollouts,
     tools: Tools,
     grader: Grader,
     *,
     batch: int = 64,
-    stopped: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> bool:
     """Ask every question that the folder has no answer to yet, under a progress bar.
 
@@ -68,11 +70,11 @@ def evaluate(
         folder: Keeps the trajectories.
         rows: All questions.
         settings: How they are asked.
-        play: Generates.
+        run_rollouts: Generates.
         tools: What there is to call.
         grader: Says what is right.
         batch: Rollouts at a time.
-        stopped: Asked before every batch; True ends the evaluation early.
+        should_stop: Asked before every batch; True ends the evaluation early.
 
     Returns:
         Are all questions answered?
@@ -82,7 +84,7 @@ def evaluate(
     """
     known = {(row.datasource, row.id): row for row in rows}
     solved = calls = responses = 0
-    for one in folder.answered():
+    for one in folder.read_answers():
         known.pop((one.datasource, one.id), None)
         solved, calls = solved + sum(one.solved), calls + sum(one.calls)
         responses += len(one.solved)
@@ -92,10 +94,10 @@ def evaluate(
         desc=folder.name, total=len(rows), initial=len(rows) - len(left), unit=" questions"
     ) as bar:
         for start in range(0, len(left), at_once):
-            if stopped():
+            if should_stop():
                 return False
-            for group in _answer(
-                left[start : start + at_once], settings, play, tools, grader, batch
+            for group in _answer_questions(
+                left[start : start + at_once], settings, run_rollouts, tools, grader, batch
             ):
                 folder.append(group)
                 solved += sum(one.solved for one in group.rollouts)
@@ -106,22 +108,22 @@ def evaluate(
     return True
 
 
-def _answer(
+def _answer_questions(
     rows: Sequence[Row],
     settings: EvaluationSettings,
-    play: Play,
+    run_rollouts: RunRollouts,
     tools: Tools,
     grader: Grader,
     batch: int,
 ) -> list[Group]:
     """The graded responses to some questions."""
     wanted = [(row, sample) for row in rows for sample in range(settings.samples)]
-    seeds = [_seed(settings.seed, row, sample) for row, sample in wanted]
-    asked = ask([row for row, _ in wanted], seeds, settings, tools)
-    played: list[Played] = []
-    for start in range(0, len(asked), batch):
-        played += play(asked[start : start + batch])
-    solved = grader.grade_all([one.row for one in asked], [one.written for one in played])
+    seeds = [_derive_seed(settings.seed, row, sample) for row, sample in wanted]
+    requests = make_requests([row for row, _ in wanted], seeds, settings, tools)
+    finished: list[RolloutResult] = []
+    for start in range(0, len(requests), batch):
+        finished += run_rollouts(requests[start : start + batch])
+    solved = grader.grade_all([one.row for one in requests], [one.written for one in finished])
     answers = []
     for number, row in enumerate(rows):
         own = slice(number * settings.samples, (number + 1) * settings.samples)
@@ -138,15 +140,12 @@ def _answer(
                 answer=format_answer(row.answers),
                 segments=one.segments,
             )
-            for one, right in zip(played[own], solved[own], strict=True)
+            for one, right in zip(finished[own], solved[own], strict=True)
         )
         answers.append(shortened(Group(rollouts, objectives=()), _MOST_CHARACTERS))
     return answers
 
 
-_MOST_CHARACTERS = 200_000  # of a response or a prompt; only what runs wild has more
-
-
-def _seed(seed: int, row: Row, sample: int) -> int:
+def _derive_seed(seed: int, row: Row, sample: int) -> int:
     text = f"{seed} {row.datasource} {row.id} {sample}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1

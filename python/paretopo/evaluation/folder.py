@@ -6,7 +6,7 @@
     trajectories.jsonl  one line per question: its responses, `paretopo show` reads them
     results.json        the numbers, by data set
     claim               held by the process that works here
-    report/             tables and pictures
+    report/             tables and a plot
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ TRAJECTORIES = "trajectories.jsonl"
 
 
 @dataclass(frozen=True)
-class Answered:
-    """What became of one question.
+class AnsweredQuestion:
+    """One question with its graded responses.
 
     Attributes:
         id: Its name.
@@ -112,7 +112,7 @@ class EvaluationFolder(Folder):
             )
         return folder
 
-    def resumed(self) -> None:
+    def note_resumption(self) -> None:
         """Note that the work goes on, if some was done."""
         if not (self.path / TRAJECTORIES).exists():
             return
@@ -122,19 +122,19 @@ class EvaluationFolder(Folder):
 
     @property
     def name(self) -> str:
-        """What the model is called in tables."""
+        """The name of the model in tables."""
         return str(self.manifest.get("name", self.path.name))
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings, as `EvaluationSettings.row` has them."""
+        """The settings, as `EvaluationSettings.as_dict` has them."""
         return dict(self.manifest["evaluation"]["settings"])
 
     def append(self, group: Group) -> None:
         """Keep the rollouts of one question, whole."""
         append_group(self.path / TRAJECTORIES, group)
 
-    def answered(self) -> Iterator[Answered]:
+    def read_answers(self) -> Iterator[AnsweredQuestion]:
         """The questions that were answered so far, in that order.
 
         Raises:
@@ -143,7 +143,7 @@ class EvaluationFolder(Folder):
         for number, row in enumerate(jsonl.rows(self.path / TRAJECTORIES), start=1):
             try:
                 rollouts = row["rollouts"]
-                yield Answered(
+                yield AnsweredQuestion(
                     str(row["id"]),
                     str(row["kind"]),
                     tuple(float(one["correct"]) > 0.0 for one in rollouts),
@@ -202,7 +202,7 @@ def load_data(files: Sequence[str | Path], limit: int) -> tuple[list[Row], list[
 def identity_of(
     settings: EvaluationSettings, data: Sequence[Mapping[str, Any]], model: Path | None
 ) -> dict[str, Any]:
-    """What an evaluation's numbers depend on.
+    """Everything that an evaluation's numbers depend on.
 
     Args:
         settings: How is asked.
@@ -215,7 +215,7 @@ def identity_of(
         files = sorted(file for file in model.iterdir() if file.is_file())
         seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
         weights = hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
-    return {"settings": settings.row(), "data": [dict(one) for one in data], "weights": weights}
+    return {"settings": settings.as_dict(), "data": [dict(one) for one in data], "weights": weights}
 
 
 def default_path(out: Path, name: str, tool: str, identity: Mapping[str, Any]) -> Path:

@@ -1,4 +1,4 @@
-"""Which points nobody dominates: more right answers, fewer tool calls."""
+"""The non-dominated points: more right answers, fewer tool calls."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Front:
-    """What nobody dominates.
+    """The non-dominated points of a panel.
 
     Attributes:
         best: Names of the points that no other one dominates.
@@ -64,17 +64,17 @@ class Front:
     reference: float
 
 
-def front(panel: Panel) -> Front | None:
+def find_front(panel: Panel) -> Front | None:
     """The non-dominated points of a panel, and the hypervolume that they cover.
 
     Methods without a tool are left out; None where nothing is left. The reference is EM 0 and 3
     calls, or the next whole number where a point has more.
 
     >>> printed = (Point("a", 78, 2.0), Point("b", 70, 2.5), Point("c", 66, None))
-    >>> front(Panel("", printed, (Point("d", 80, 1.0),)))
+    >>> find_front(Panel("", printed, (Point("d", 80, 1.0),)))
     Front(best=('d',), hypervolume=160.0, printed=78.0, reference=3.0)
     """
-    printed, ours = _vectors(panel.printed), _vectors(panel.ours)
+    printed, ours = _as_points(panel.printed), _as_points(panel.ours)
     points = np.concatenate([printed, ours])
     if not len(points):
         return None
@@ -83,13 +83,13 @@ def front(panel: Panel) -> Front | None:
     kept = paretopo_core.is_nondominated(points, maximise=_SENSES)
     return Front(
         tuple(name for name, best in zip(names, kept, strict=True) if best),
-        _volume(points, reference),
-        _volume(printed, reference) if len(printed) else math.nan,
+        _hypervolume(points, reference),
+        _hypervolume(printed, reference) if len(printed) else math.nan,
         reference,
     )
 
 
-def panels(
+def make_panels(
     measured: Mapping[str, tuple[bool, Mapping[str, Result]]],
     shown: Sequence[tuple[Table, Mapping[str, Sequence[Method]]]],
 ) -> Iterator[Panel]:
@@ -118,11 +118,11 @@ def panels(
             yield Panel(title, printed, ours)
 
 
-def _vectors(points: Sequence[Point]) -> NDArray[np.float64]:
+def _as_points(points: Sequence[Point]) -> NDArray[np.float64]:
     """(points, 2) of those with a tool."""
     pairs = [(point.em, point.calls) for point in points if point.calls is not None]
     return np.array(pairs, np.float64).reshape(-1, 2)
 
 
-def _volume(points: NDArray[np.float64], reference: float) -> float:
+def _hypervolume(points: NDArray[np.float64], reference: float) -> float:
     return float(paretopo_core.hypervolume(points, ref=(0.0, reference), maximise=_SENSES))

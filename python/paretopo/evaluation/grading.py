@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from paretopo.data.schema import Row
-from paretopo.evaluation.asking import domain
+from paretopo.evaluation.prompting import grading_domain
+from paretopo.rewards.correctness import exact_answer
 from paretopo.rewards.mathematics import MathGrader
-from paretopo.tasks.multihop import exact_answer
 
 
 class Grader:
@@ -36,7 +36,7 @@ class Grader:
         isolation: Literal["bubblewrap", "process"] = "bubblewrap",
     ) -> None:
         self._mathematics: MathGrader | None = None
-        if any(domain(row) == "mathematics" for row in rows):
+        if any(grading_domain(row) == "mathematics" for row in rows):
             self._mathematics = MathGrader(workers=workers, isolation=isolation)
 
     def grade_all(self, rows: Sequence[Row], written: Sequence[str]) -> list[bool]:
@@ -49,7 +49,7 @@ class Grader:
         solved = [False] * len(rows)
         pairs: list[tuple[int, str, str]] = []
         for at, (row, text) in enumerate(zip(rows, written, strict=True)):
-            if domain(row) == "questions":
+            if grading_domain(row) == "questions":
                 solved[at] = exact_answer(text, row.answers) == 1.0
             else:
                 pairs += [(at, text, answer) for answer in row.answers]

@@ -49,7 +49,7 @@ class Table:
 
 
 @functools.cache
-def _content() -> dict[str, object]:
+def _read_content() -> dict[str, object]:
     text = resources.files(__package__).joinpath("published.json").read_text(encoding="utf-8")
     found: dict[str, object] = json.loads(text)
     return found
@@ -57,16 +57,16 @@ def _content() -> dict[str, object]:
 
 def source() -> str:
     """Where the numbers stand."""
-    return str(_content()["source"])
+    return str(_read_content()["source"])
 
 
-def questions() -> dict[str, int]:
+def question_counts() -> dict[str, int]:
     """How many questions each data set has; NQ's are those of the published file, 3,610.
 
-    >>> questions()["aime24"]
+    >>> question_counts()["aime24"]
     30
     """
-    counts = _content()["questions"]
+    counts = _read_content()["questions"]
     assert isinstance(counts, dict)
     return counts
 
@@ -78,7 +78,7 @@ def tables() -> tuple[Table, ...]:
     >>> tables()[0].blocks["Qwen2.5-Math-7B"][-1].cells["math500"]
     Reported(em=84.6, calls=1.2)
     """
-    found = _content()["tables"]
+    found = _read_content()["tables"]
     assert isinstance(found, list)
     return tuple(
         Table(
@@ -86,7 +86,7 @@ def tables() -> tuple[Table, ...]:
             one["title"],
             one["columns"],
             {
-                block: tuple(_method(row, list(one["columns"])) for row in rows)
+                block: tuple(_parse_method(row, list(one["columns"])) for row in rows)
                 for block, rows in one["blocks"].items()
             },
         )
@@ -94,31 +94,31 @@ def tables() -> tuple[Table, ...]:
     )
 
 
-def size_of(name: str) -> str | None:
+def model_size(name: str) -> str | None:
     """The size of a base model as a name says it, None where it says none.
 
-    >>> size_of("Qwen2.5-Math-1.5B"), size_of("runs/qwen-7b-seed0"), size_of("tiny")
+    >>> model_size("Qwen2.5-Math-1.5B"), model_size("runs/qwen-7b-seed0"), model_size("tiny")
     ('1.5B', '7B', None)
     """
-    sizes = {_size(block) for table in tables() for block in table.blocks}
+    sizes = {_block_size(block) for table in tables() for block in table.blocks}
     pieces = "".join(c if c.isalnum() or c == "." else " " for c in name.upper()).split()
     return next((piece for piece in pieces if piece in sizes), None)
 
 
-def blocks_of(table: Table, sizes: Sequence[str]) -> dict[str, tuple[Method, ...]]:
+def select_blocks(table: Table, sizes: Sequence[str]) -> dict[str, tuple[Method, ...]]:
     """The blocks of a table with base models of some sizes.
 
-    >>> list(blocks_of(tables()[1], ["3B"]))
+    >>> list(select_blocks(tables()[1], ["3B"]))
     ['Qwen2.5-3B (Base)']
     """
-    return {block: rows for block, rows in table.blocks.items() if _size(block) in sizes}
+    return {block: rows for block, rows in table.blocks.items() if _block_size(block) in sizes}
 
 
-def _size(block: str) -> str:
+def _block_size(block: str) -> str:
     return next(piece for piece in block.replace("-", " ").split() if piece.endswith("B"))
 
 
-def _method(row: Sequence[object], columns: Sequence[str]) -> Method:
+def _parse_method(row: Sequence[object], columns: Sequence[str]) -> Method:
     name, has_tool, cells = row
     assert isinstance(cells, list)
     pairs = zip(columns, cells, strict=True)

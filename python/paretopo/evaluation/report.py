@@ -1,4 +1,4 @@
-"""The report on evaluations: the paper's tables with our rows, tests, fronts, a picture."""
+"""The report on evaluations: the paper's tables with our rows, tests, fronts, a plot."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Literal
 
 from paretopo.config.keys import ConfigError
 from paretopo.evaluation import published
-from paretopo.evaluation.comparisons import paired, unpaired
-from paretopo.evaluation.figures import draw_points
-from paretopo.evaluation.folder import Answered, EvaluationFolder
-from paretopo.evaluation.fronts import Panel, front, panels
+from paretopo.evaluation.comparisons import compare_pairwise, compare_with_paper
+from paretopo.evaluation.folder import AnsweredQuestion, EvaluationFolder
+from paretopo.evaluation.fronts import Panel, find_front, make_panels
+from paretopo.evaluation.plots import draw_panels
 from paretopo.evaluation.published import Method, Table
-from paretopo.evaluation.results import Result, by_datasource, result_of
+from paretopo.evaluation.results import Result, group_by_datasource, summarise
 from paretopo.evaluation.tables import (
-    datasources,
-    interval,
-    markdown,
-    p_value,
+    format_interval,
+    format_p_value,
+    list_datasources,
+    markdown_table,
     paper_table,
     results_table,
 )
@@ -34,7 +34,7 @@ class Evaluation:
     """One evaluation, read."""
 
     folder: EvaluationFolder
-    answered: tuple[Answered, ...]
+    answered: tuple[AnsweredQuestion, ...]
     results: dict[str, Result]
 
     @property
@@ -61,27 +61,27 @@ def write_report(
     Raises:
         ConfigError: No evaluation, one twice, or one without an answer or with broken records.
     """
-    evaluations = _read(folders)
+    evaluations = _read_evaluations(folders)
     if out is None:
         first = folders[0].path.resolve()
         out = first / "report" if len(folders) == 1 else first.parent / "comparison"
-    sizes = _sizes(list(evaluations), beside)
+    sizes = _choose_sizes(list(evaluations), beside)
     measured = {name: one.results for name, one in evaluations.items()}
     rows = {name: (one.has_tool, one.results) for name, one in evaluations.items()}
-    shown = _shown(measured, sizes)
-    lines = ["# Evaluation", "", *_origins(evaluations), ""]
+    shown = _select_tables(measured, sizes)
+    lines = ["# Evaluation", "", *_describe_evaluations(evaluations), ""]
     for table, blocks in shown:
         lines += [f"## {table.title}, as in table {table.number}", ""]
         lines += [*paper_table(table, blocks, rows), ""]
-        lines += [*_notes(table, measured), ""]
+        lines += [*_describe_gaps(table, measured), ""]
     lines += ["## Everything measured", "", *results_table(measured), "", _INTERVALS, ""]
-    lines += _against_the_paper(measured, shown, beside)
-    lines += _against_each_other(evaluations)
-    seen = list(panels(rows, shown))
-    lines += _dominance(seen)
+    lines += _paper_section(measured, shown, beside)
+    lines += _pairwise_section(evaluations)
+    seen = list(make_panels(rows, shown))
+    lines += _dominance_section(seen)
     lines += ["![EM against tool calls](points.png)", ""]
     out.mkdir(parents=True, exist_ok=True)
-    draw_points(seen, out / "points.png")
+    draw_panels(seen, out / "points.png")
     path = out / "report.md"
     path.write_text("\n".join(lines), encoding="utf-8")
     return path, lines
@@ -93,7 +93,7 @@ _INTERVALS = (
 )
 
 
-def _read(folders: Sequence[EvaluationFolder]) -> dict[str, Evaluation]:
+def _read_evaluations(folders: Sequence[EvaluationFolder]) -> dict[str, Evaluation]:
     """The evaluations by a short name that tells them apart."""
     if not folders:
         raise ConfigError("a report needs at least one evaluation")
@@ -103,7 +103,7 @@ def _read(folders: Sequence[EvaluationFolder]) -> dict[str, Evaluation]:
     for folder, path, tool in zip(folders, paths, tools, strict=True):
         if paths.count(path) > 1:
             raise ConfigError(f"a report needs different evaluations, got {path} twice")
-        answered = tuple(folder.answered())
+        answered = tuple(folder.read_answers())
         if not answered:
             raise ConfigError(f"{folder.path} has no answers yet: there is nothing to report")
         name = folder.name
@@ -111,33 +111,33 @@ def _read(folders: Sequence[EvaluationFolder]) -> dict[str, Evaluation]:
             name = tool if tools.count(tool) == 1 else f"{tool} ({path.name})"
         if name in evaluations:
             name = str(path)
-        results = {key: result_of(key, own) for key, own in by_datasource(answered).items()}
+        results = {key: summarise(key, own) for key, own in group_by_datasource(answered).items()}
         evaluations[name] = Evaluation(folder, answered, results)
     return evaluations
 
 
-def _sizes(names: Sequence[str], beside: Beside) -> Sequence[str]:
+def _choose_sizes(names: Sequence[str], beside: Beside) -> Sequence[str]:
     if beside == "none":
         return ()
     if beside in SIZES:
         return (beside,)
-    told = [size for size in map(published.size_of, names) if size is not None]
+    told = [size for size in map(published.model_size, names) if size is not None]
     return SIZES if beside == "all" or not told else told
 
 
-def _shown(
+def _select_tables(
     measured: Mapping[str, Mapping[str, Result]], sizes: Sequence[str]
 ) -> list[tuple[Table, dict[str, tuple[Method, ...]]]]:
     """The tables that we have a column of, with the blocks beside it."""
-    ours = set(datasources(measured.values()))
+    ours = set(list_datasources(measured.values()))
     return [
-        (table, published.blocks_of(table, sizes))
+        (table, published.select_blocks(table, sizes))
         for table in published.tables()
         if ours & set(table.columns)
     ]
 
 
-def _origins(evaluations: Mapping[str, Evaluation]) -> list[str]:
+def _describe_evaluations(evaluations: Mapping[str, Evaluation]) -> list[str]:
     lines = [f"Rows as printed: {published.source()}. Rows measured here:", ""]
     for name, one in evaluations.items():
         settings, manifest = one.folder.settings, one.folder.manifest
@@ -156,20 +156,20 @@ def _origins(evaluations: Mapping[str, Evaluation]) -> list[str]:
     return lines
 
 
-def _notes(table: Table, measured: Mapping[str, Mapping[str, Result]]) -> list[str]:
+def _describe_gaps(table: Table, measured: Mapping[str, Mapping[str, Result]]) -> list[str]:
     notes = []
     for datasource, heading in table.columns.items():
-        whole = published.questions()[datasource]
+        whole = published.question_counts()[datasource]
         for name, results in measured.items():
             if datasource in results and results[datasource].questions != whole:
                 notes.append(f"{heading}: {name} has {results[datasource].questions} of {whole}")
     notes = [f"Not all questions: {'; '.join(notes)}."] if notes else []
-    if "nq" in datasources(measured.values()) and "nq" in table.columns:
+    if "nq" in list_datasources(measured.values()) and "nq" in table.columns:
         notes.append("For NQ the paper says 7,830 questions; the file it uses has 3,610.")
     return notes
 
 
-def _against_the_paper(
+def _paper_section(
     measured: Mapping[str, Mapping[str, Result]],
     shown: Sequence[tuple[Table, Mapping[str, Sequence[Method]]]],
     beside: Beside,
@@ -183,22 +183,29 @@ def _against_the_paper(
     if not methods:
         return []
     title = ["## Against the paper's rows", ""]
-    if beside == "auto" and not any(map(published.size_of, measured)):
+    if beside == "auto" and not any(map(published.model_size, measured)):
         return [
             *title,
             "No tests: no name of a model says the size of its base model. `--beside 7B`, for one, "
             "says it.",
             "",
         ]
-    tests = unpaired(measured, methods)
+    tests = compare_with_paper(measured, methods)
     rows = [
-        [one.datasource, one.ours, one.method, f"{one.em:+.1f}", p_value(one.p), p_value(one.holm)]
+        [
+            one.datasource,
+            one.ours,
+            one.method,
+            f"{one.em:+.1f}",
+            format_p_value(one.p),
+            format_p_value(one.holm),
+        ]
         for one in tests
     ]
     header = ["data set", "here", "as printed", "EM difference", "p", "p (Holm)"]
     return [
         *title,
-        *markdown(header, rows, words=3),
+        *markdown_table(header, rows, words=3),
         "",
         "Two-proportion test (Fisher's where a count is small), unpaired: the paper's answers are "
         f"not published. Holm's correction for {len(tests)} tests.",
@@ -206,8 +213,8 @@ def _against_the_paper(
     ]
 
 
-def _against_each_other(evaluations: Mapping[str, Evaluation]) -> list[str]:
-    tests = paired({name: one.answered for name, one in evaluations.items()})
+def _pairwise_section(evaluations: Mapping[str, Evaluation]) -> list[str]:
+    tests = compare_pairwise({name: one.answered for name, one in evaluations.items()})
     if not tests:
         return []
     rows = [
@@ -216,12 +223,12 @@ def _against_each_other(evaluations: Mapping[str, Evaluation]) -> list[str]:
             one.first,
             one.second,
             str(one.questions),
-            f"{one.em:+.1f} {interval(one.em_interval, 1, 1)}",
-            p_value(one.em_p),
-            p_value(one.em_holm),
-            f"{one.calls:+.2f} {interval(one.calls_interval, 1, 2)}",
-            p_value(one.calls_p),
-            p_value(one.calls_holm),
+            f"{one.em:+.1f} {format_interval(one.em_interval, 1, 1)}",
+            format_p_value(one.em_p),
+            format_p_value(one.em_holm),
+            f"{one.calls:+.2f} {format_interval(one.calls_interval, 1, 2)}",
+            format_p_value(one.calls_p),
+            format_p_value(one.calls_holm),
         ]
         for one in tests
     ]
@@ -230,7 +237,7 @@ def _against_each_other(evaluations: Mapping[str, Evaluation]) -> list[str]:
     return [
         "## Against each other, question by question",
         "",
-        *markdown(header, rows, words=3),
+        *markdown_table(header, rows, words=3),
         "",
         "EM: McNemar's exact test (with several samples random signs); calls: random signs. "
         f"Holm's correction for {2 * len(tests)} tests.",
@@ -238,10 +245,10 @@ def _against_each_other(evaluations: Mapping[str, Evaluation]) -> list[str]:
     ]
 
 
-def _dominance(seen: Sequence[Panel]) -> list[str]:
+def _dominance_section(seen: Sequence[Panel]) -> list[str]:
     rows = []
     for panel in seen:
-        one = front(panel)
+        one = find_front(panel)
         if one is not None:
             printed = "" if math.isnan(one.printed) else f"{one.printed:.2f}"
             volume, reference = f"{one.hypervolume:.2f}", f"{one.reference:g} calls"
@@ -252,7 +259,7 @@ def _dominance(seen: Sequence[Panel]) -> list[str]:
     return [
         "## Dominance",
         "",
-        *markdown(header, rows, words=2),
+        *markdown_table(header, rows, words=2),
         "",
         "Higher EM and fewer calls are better; methods without a tool are left out. Hypervolume in "
         "percent points x calls, from EM 0 and the calls of the reference.",

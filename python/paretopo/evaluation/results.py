@@ -1,4 +1,4 @@
-"""What an evaluation found, data set by data set."""
+"""The numbers of an evaluation, data set by data set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.evaluation.folder import Answered, EvaluationFolder
+from paretopo.evaluation.folder import AnsweredQuestion, EvaluationFolder
 from paretopo.evaluation.statistics import bootstrap_interval, wilson_interval
 
 
@@ -47,22 +47,22 @@ class Result:
     response_tokens: float
     truncated: float
 
-    def row(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """As JSON's own types."""
         return asdict(self)
 
 
-def result_of(datasource: str, answered: Sequence[Answered]) -> Result:
+def summarise(datasource: str, answered: Sequence[AnsweredQuestion]) -> Result:
     """The numbers of one data set.
 
     Args:
         datasource: Its name.
         answered: At least one question.
 
-    >>> result_of("nq", [Answered("1", "nq", (True,), (2,), (90,), (False,))]).productivity
+    >>> summarise("nq", [AnsweredQuestion("1", "nq", (True,), (2,), (90,), (False,))]).productivity
     0.5
     """
-    em, calls = means(answered, "solved"), means(answered, "calls")
+    em, calls = question_means(answered, "solved"), question_means(answered, "calls")
     samples = max(len(one.solved) for one in answered)
     called = bool(calls.sum() > 0)
     return Result(
@@ -75,24 +75,27 @@ def result_of(datasource: str, answered: Sequence[Answered]) -> Result:
         calls_interval=bootstrap_interval(calls),
         productivity=float(em.sum() / calls.sum()) if called else math.nan,
         productivity_interval=bootstrap_interval(em, calls) if called else (math.nan, math.nan),
-        response_tokens=float(means(answered, "tokens").mean()),
-        truncated=float(means(answered, "truncated").mean()),
+        response_tokens=float(question_means(answered, "tokens").mean()),
+        truncated=float(question_means(answered, "truncated").mean()),
     )
 
 
-def results_of(folder: EvaluationFolder) -> dict[str, Result]:
+def summarise_folder(folder: EvaluationFolder) -> dict[str, Result]:
     """The numbers of each data set so far, in the order of their first questions."""
-    return {name: result_of(name, own) for name, own in by_datasource(folder.answered()).items()}
+    return {
+        name: summarise(name, own)
+        for name, own in group_by_datasource(folder.read_answers()).items()
+    }
 
 
-def by_datasource(answered: Iterable[Answered]) -> dict[str, list[Answered]]:
+def group_by_datasource(answered: Iterable[AnsweredQuestion]) -> dict[str, list[AnsweredQuestion]]:
     """The questions of each data set."""
-    split: dict[str, list[Answered]] = {}
+    split: dict[str, list[AnsweredQuestion]] = {}
     for one in answered:
         split.setdefault(one.datasource, []).append(one)
     return split
 
 
-def means(answered: Sequence[Answered], name: str) -> NDArray[np.float64]:
+def question_means(answered: Sequence[AnsweredQuestion], name: str) -> NDArray[np.float64]:
     """(questions,) the mean of a measure over each question's samples."""
     return np.array([np.mean(getattr(one, name)) for one in answered], np.float64)

@@ -1,4 +1,4 @@
-"""What an evaluation is asked for; the part of it that its numbers depend on."""
+"""The settings of an evaluation, as far as its numbers depend on them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args
 from paretopo.config.keys import ConfigError
 
 Tool = Literal["none", "python", "search", "rag"]
-Engine = Literal["transformers", "vllm"]
+EngineName = Literal["transformers", "vllm"]
 
 TOOLS: tuple[Tool, ...] = get_args(Tool)
-ENGINES: tuple[Engine, ...] = get_args(Engine)
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
 _CALLS: dict[str, int] = {"none": 0, "python": 3, "search": 4, "rag": 1}
 _TOKENS: dict[str, int] = {"none": 3072, "python": 3072, "search": 4096, "rag": 3072}
@@ -46,7 +46,7 @@ class EvaluationSettings:
 
     model: str
     tool: Tool = "none"
-    engine: Engine = "transformers"
+    engine: EngineName = "transformers"
     max_calls: int | None = None
     max_tokens: int | None = None
     temperature: float = 0.0
@@ -103,7 +103,7 @@ class EvaluationSettings:
         assert self.max_tokens is not None
         return self.max_tokens
 
-    def row(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The settings as JSON's own types."""
         return dataclasses.asdict(self)
 

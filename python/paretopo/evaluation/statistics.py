@@ -58,7 +58,7 @@ def bootstrap_interval(
     below = np.ones_like(above) if over is None else np.asarray(over, np.float64)
     rng = np.random.default_rng(seed)
     ratios = []
-    for count in _portions(above.size):
+    for count in _split_draws(above.size):
         drawn = rng.integers(above.size, size=(count, above.size))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios.append(above[drawn].sum(axis=1) / below[drawn].sum(axis=1))
@@ -140,7 +140,7 @@ def sign_flips(differences: ArrayLike, seed: int = 0) -> float:
         return float(np.mean(np.abs((2 * patterns - 1) @ sizes) >= seen))
     rng = np.random.default_rng(seed)
     hits = 0
-    for count in _portions(sizes.size):
+    for count in _split_draws(sizes.size):
         signs = rng.integers(2, size=(count, sizes.size)) * 2 - 1
         hits += int((np.abs(signs @ sizes) >= seen).sum())
     return (1 + hits) / (1 + _DRAWS)
@@ -163,7 +163,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _portions(size: int) -> NDArray[np.int64]:
+def _split_draws(size: int) -> NDArray[np.int64]:
     """The draws, in portions that fit the memory."""
     most = max(1, _AT_ONCE // size)
     counts = [min(most, _DRAWS - done) for done in range(0, _DRAWS, most)]

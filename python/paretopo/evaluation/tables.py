@@ -30,14 +30,14 @@ def paper_table(
     rows = []
     for block, methods in blocks.items():
         rows.append([f"*{block}, as printed*", *[""] * (1 + 2 * width)])
-        rows += [_printed(method, table) for method in methods]
+        rows += [_paper_row(method, table) for method in methods]
     rows.append(["*measured here*", *[""] * (1 + 2 * width)])
     for name, (has_tool, results) in measured.items():
         cells: list[str] = []
         for datasource in table.columns:
-            cells += _measured(results.get(datasource), has_tool)
+            cells += _measured_cells(results.get(datasource), has_tool)
         rows.append([name, "yes" if has_tool else "no", *cells])
-    return markdown(header, rows, words=2)
+    return markdown_table(header, rows, words=2)
 
 
 def results_table(evaluations: Mapping[str, Results]) -> list[str]:
@@ -45,7 +45,7 @@ def results_table(evaluations: Mapping[str, Results]) -> list[str]:
     header = ["data set", "model", "questions", "EM (%)", "#Tool", "right / call", "tokens"]
     header += ["truncated (%)"]
     rows = []
-    for datasource in datasources(evaluations.values()):
+    for datasource in list_datasources(evaluations.values()):
         for name, results in evaluations.items():
             if datasource not in results:
                 continue
@@ -56,17 +56,17 @@ def results_table(evaluations: Mapping[str, Results]) -> list[str]:
                     datasource,
                     name,
                     asked,
-                    _with_interval(100 * one.em, one.em_interval, 100, 1),
-                    _with_interval(one.calls, one.calls_interval, 1, 2),
-                    _with_interval(one.productivity, one.productivity_interval, 1, 2),
+                    _format_with_interval(100 * one.em, one.em_interval, 100, 1),
+                    _format_with_interval(one.calls, one.calls_interval, 1, 2),
+                    _format_with_interval(one.productivity, one.productivity_interval, 1, 2),
                     f"{one.response_tokens:.0f}",
                     f"{100 * one.truncated:.1f}",
                 ]
             )
-    return markdown(header, rows, words=2)
+    return markdown_table(header, rows, words=2)
 
 
-def datasources(results: Iterable[Results]) -> list[str]:
+def list_datasources(results: Iterable[Results]) -> list[str]:
     """All data sets of some results, in the order in which they come up."""
     names: dict[str, None] = {}
     for one in results:
@@ -74,7 +74,9 @@ def datasources(results: Iterable[Results]) -> list[str]:
     return list(names)
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> list[str]:
+def markdown_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1
+) -> list[str]:
     """A table whose source reads well, too: columns of words to the left, of numbers to the right.
 
     Args:
@@ -82,12 +84,12 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 
         rows: As many cells each.
         words: Columns of words; the rest are numbers.
 
-    >>> print("\\n".join(markdown(["model", "EM"], [["a|b", "9.5"]])))
+    >>> print("\\n".join(markdown_table(["model", "EM"], [["a|b", "9.5"]])))
     | model |  EM |
     |-------|----:|
     | a\\|b  | 9.5 |
     """
-    table = [[_cell(text) for text in row] for row in (header, *rows)]
+    table = [[_escape_cell(text) for text in row] for row in (header, *rows)]
     widths = [max(3, *(len(row[at]) for row in table)) for at in range(len(header))]
     lines = [
         "| "
@@ -105,16 +107,16 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 
     return [lines[0], rule + "|", *lines[1:]]
 
 
-def p_value(p: float) -> str:
+def format_p_value(p: float) -> str:
     """A p-value as it is printed.
 
-    >>> p_value(0.0412), p_value(1e-9)
+    >>> format_p_value(0.0412), format_p_value(1e-9)
     ('.041', '<.001')
     """
     return "<.001" if p < 0.001 else "1" if p > 0.9995 else f"{p:.3f}".lstrip("0")
 
 
-def interval(ends: tuple[float, float], unit: float, decimals: int) -> str:
+def format_interval(ends: tuple[float, float], unit: float, decimals: int) -> str:
     """An interval in brackets, "" where there is none."""
     if any(map(math.isnan, ends)):
         return ""
@@ -122,13 +124,15 @@ def interval(ends: tuple[float, float], unit: float, decimals: int) -> str:
     return f"[{unit * low:.{decimals}f}, {unit * high:.{decimals}f}]"
 
 
-def _with_interval(value: float, ends: tuple[float, float], unit: float, decimals: int) -> str:
+def _format_with_interval(
+    value: float, ends: tuple[float, float], unit: float, decimals: int
+) -> str:
     if math.isnan(value):
         return _NO_TOOL
-    return f"{value:.{decimals}f} {interval(ends, unit, decimals)}".rstrip()
+    return f"{value:.{decimals}f} {format_interval(ends, unit, decimals)}".rstrip()
 
 
-def _printed(method: Method, table: Table) -> list[str]:
+def _paper_row(method: Method, table: Table) -> list[str]:
     cells = []
     for datasource in table.columns:
         one = method.cells[datasource]
@@ -136,12 +140,12 @@ def _printed(method: Method, table: Table) -> list[str]:
     return [method.name, "yes" if method.has_tool else "no", *cells]
 
 
-def _measured(result: Result | None, has_tool: bool) -> list[str]:
+def _measured_cells(result: Result | None, has_tool: bool) -> list[str]:
     if result is None:
         return ["", ""]
     return [f"{100 * result.em:.1f}", f"{result.calls:.1f}" if has_tool else _NO_TOOL]
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     """Text that cannot break out of its cell."""
     return " ".join(text.split()).replace("|", "\\|")

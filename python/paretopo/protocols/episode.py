@@ -1,11 +1,11 @@
-"""One rollout, turn by turn: what every protocol gives to whatever generates text.
+"""One rollout, turn by turn: the surface of every protocol.
 
 ```
  episode = TorlEpisode(python)
- while not turn.done:
+ while not result.done:
      text = generate until one of episode.stop appears, or the end
-     turn = await episode.step(text)
-     append turn.feedback, without loss: the model did not write it
+     result = await episode.step(text)
+     append result.feedback, without loss: the model did not write it
  episode.calls
 ```
 """
@@ -17,8 +17,8 @@ from typing import Protocol
 
 
 @dataclass(frozen=True)
-class Turn:
-    """What follows on a piece of generated text.
+class StepResult:
+    """The protocol's answer to a piece of generated text.
 
     Attributes:
         feedback: text to append; the model did not write it, so its tokens carry no loss. Empty
@@ -56,10 +56,34 @@ class Episode(Protocol):
         """Tool executions so far."""
         ...
 
-    async def step(self, text: str) -> Turn:
+    async def step(self, text: str) -> StepResult:
         """Take in what was generated since the last turn, and call the tool if it asks for it.
 
         Args:
             text: one piece of generated text, without the end-of-text token.
         """
         ...
+
+
+class SingleTurn:
+    """A rollout of one piece of text, without a tool.
+
+    Args:
+        stop: strings after which nothing more is wanted.
+        calls: tool executions that went before, for the prompt.
+
+    >>> import asyncio
+    >>> asyncio.run(SingleTurn().step("It is 42."))
+    StepResult(feedback='', done=True)
+    """
+
+    turn_tokens: int | None = None
+    feedback_tokens: int | None = None
+
+    def __init__(self, stop: tuple[str, ...] = (), calls: int = 0) -> None:
+        self.stop = stop
+        self.calls = calls
+
+    async def step(self, text: str) -> StepResult:  # noqa: ARG002
+        """The text is all there is."""
+        return StepResult("", done=True)

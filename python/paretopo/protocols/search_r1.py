@@ -1,8 +1,9 @@
-r"""Search-R1's protocol: queries between tags, passages between tags, an answer between tags.
+r"""Search-R1's prompt and protocol: queries, passages and an answer, each between tags.
 
 Source: Jin et al. (2025), "Search-R1: Training LLMs to reason and leverage search engines with
-reinforcement learning", arXiv 2503.09516, and the published code (`generation.py`). We differ in
-one place: a query in the last, free generation is not counted as a search, since none is made.
+reinforcement learning", arXiv 2503.09516, and the published code (`generation.py`,
+`qa_search_process.py`). We differ in one place: a query in the last, free generation is not counted
+as a search, since none is made.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from paretopo.protocols.episode import Turn
+from paretopo.protocols.episode import StepResult
 from paretopo.tools.search import Document
 
 STOP = ("</search>", "</answer>")
@@ -24,7 +25,36 @@ INVALID = (
 _ACTION = re.compile(r"<(search|answer)>(.*?)</\1>", re.DOTALL)
 
 
-class Searches(Protocol):
+def search_r1_prompt(question: str) -> str:
+    """The user's message; a question mark is added where there is none.
+
+    >>> search_r1_prompt("who wrote Faust ")[-27:]
+    'Question: who wrote Faust?\\n'
+    """
+    question = question.strip()
+    if not question.endswith("?"):
+        question += "?"
+    return (
+        "Answer the given question. You must conduct reasoning inside <think> and </think> first "
+        "every time you get new information. After reasoning, if you find you lack some knowledge, "
+        "you can call a search engine by <search> query </search> and it will return the top "
+        "searched results between <information> and </information>. You can search as many times "
+        "as your want. If you find no further external knowledge needed, you can directly provide "
+        "the answer inside <answer> and </answer>, without detailed illustrations. For example, "
+        f"<answer> Beijing </answer>. Question: {question}\n"
+    )
+
+
+def tagged_answer(answer: str) -> str:
+    """The response that gives an answer and nothing else.
+
+    >>> tagged_answer("Oslo")
+    '<answer> Oslo </answer>'
+    """
+    return f"<answer> {answer} </answer>"
+
+
+class SearchesPassages(Protocol):
     """`SearchClient`, or anything else that finds passages."""
 
     async def search_async(self, query: str) -> list[Document]:
@@ -56,7 +86,7 @@ class SearchR1Episode:
 
     def __init__(
         self,
-        search: Searches,
+        search: SearchesPassages,
         *,
         max_turns: int = 4,
         turn_tokens: int | None = 500,
@@ -71,25 +101,25 @@ class SearchR1Episode:
         self.feedback_tokens = feedback_tokens
         self.calls = 0
 
-    async def step(self, text: str) -> Turn:
+    async def step(self, text: str) -> StepResult:
         """Search for what was just asked, if anything was."""
         if self._turns_left == 0:
-            return Turn("", done=True)
+            return StepResult("", done=True)
         self._turns_left -= 1
-        action = _ACTION.search(cut(text))
+        action = _ACTION.search(cut_after_action(text))
         if action is None:
-            return Turn(INVALID, done=False)
+            return StepResult(INVALID, done=False)
         if action[1] == "answer":
-            return Turn("", done=True)
+            return StepResult("", done=True)
         self.calls += 1
-        found = documents(await self._search.search_async(action[2].strip())).strip()
-        return Turn(f"\n\n<information>{found}</information>\n\n", done=False)
+        found = format_documents(await self._search.search_async(action[2].strip())).strip()
+        return StepResult(f"\n\n<information>{found}</information>\n\n", done=False)
 
 
-def cut(text: str) -> str:
+def cut_after_action(text: str) -> str:
     """The text up to the first closing tag: that of a query, else that of an answer.
 
-    >>> cut("<search>a</search> and <answer>b</answer>")
+    >>> cut_after_action("<search>a</search> and <answer>b</answer>")
     '<search>a</search>'
     """
     for tag in STOP:
@@ -99,10 +129,10 @@ def cut(text: str) -> str:
     return text
 
 
-def documents(found: Sequence[Document]) -> str:
+def format_documents(found: Sequence[Document]) -> str:
     r"""Passages as the model reads them, numbered from 1.
 
-    >>> documents([Document("1", '"A"\nx\ny', 2.0), Document("2", '"B"\nz', 1.0)])
+    >>> format_documents([Document("1", '"A"\nx\ny', 2.0), Document("2", '"B"\nz', 1.0)])
     'Doc 1(Title: "A") x\ny\nDoc 2(Title: "B") z\n'
     """
     return "".join(

@@ -1,19 +1,20 @@
-r"""ToRL's protocol: Python programs in a model's text, their output right behind them.
+r"""ToRL's prompt and protocol: Python programs in a text, their output right behind them.
 
 A model writes a block of Python and opens a block of output; there it is stopped, the program is
 run, and its output is filled in. After `max_calls` rounds it finishes on its own.
 
 Source: Li et al. (2025), "ToRL: Scaling tool-integrated RL", arXiv 2503.23383, and the published
-code. We differ in two places. The fence of the output, which the model writes, stays in the text
-also where no program came before it (there ToRL cuts it out). And tokens are appended turn by
-turn, so the mask of the observations cannot slip, as theirs does from the second one on.
+code, with its prompts `tir_base_0309` and `tir_base_0307`. We differ in two places. The fence of
+the output, which the model writes, stays in the text also where no program came before it (there
+ToRL cuts it out). And tokens are appended turn by turn, so the mask of the observations cannot
+slip, as theirs does from the second one on.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
-from paretopo.protocols.episode import Turn
+from paretopo.protocols.episode import StepResult
 from paretopo.tools.python_interpreter import ProgramResult
 
 STOP = "```output"
@@ -22,6 +23,40 @@ _OPEN, _FENCE = "```python", "```"
 _LONGEST, _KEPT = 256, 128  # characters
 _NOTHING = "timeout_decorator.timeout_decorator.TimeoutError: 'Timed Out'"
 _BROKEN = "UnknownError"
+
+_REQUEST = (
+    "User: Please integrate natural language reasoning with programs to solve the problem above, "
+    "and put your final answer within \\boxed{}.\n"
+)
+_OPENING = {
+    "0309": (
+        "A conversation between User and Assistant. The user asks a question, and the Assistant "
+        "solves it.\n"
+    ),
+    "0307": (
+        "A conversation between User and Assistant. The user asks a question, and the Assistant "
+        "solves it. The assistant first thinks about the reasoning process in the mind and then "
+        "provides the user with the answer. "
+    ),
+}
+
+
+def torl_prompt(problem: str, variant: Literal["0309", "0307"] = "0309") -> str:
+    r"""The text that a base model goes on with.
+
+    >>> torl_prompt("What is 6*7?")[-60:]
+    ' your final answer within \\boxed{}.\nWhat is 6*7?\nAssistant:\n'
+    """
+    return f"{_OPENING[variant]}{_REQUEST}{problem}\nAssistant:\n"
+
+
+def boxed_answer(answer: str) -> str:
+    r"""The response that gives an answer and nothing else.
+
+    >>> boxed_answer("42")
+    'The answer is \\boxed{42}.'
+    """
+    return f"The answer is \\boxed{{{answer}}}."
 
 
 class RunsPrograms(Protocol):
@@ -48,7 +83,7 @@ class TorlEpisode:
     >>> with PythonInterpreter(workers=1, preload=()) as python:
     ...     episode = TorlEpisode(python)
     ...     asyncio.run(episode.step("Let me see.\n```python\nprint(6 * 7)\n```\n```output"))
-    Turn(feedback='\n42\n```\n', done=False)
+    StepResult(feedback='\n42\n```\n', done=False)
     """
 
     turn_tokens = None
@@ -63,22 +98,22 @@ class TorlEpisode:
 
     @property
     def stop(self) -> tuple[str, ...]:
-        """What ends the next piece of text."""
+        """The string that ends the next piece of text, if any."""
         return (STOP,) if self._rounds_left > 0 else ()
 
-    async def step(self, text: str) -> Turn:
+    async def step(self, text: str) -> StepResult:
         """Run the program that was just written, if there is one."""
         if self._rounds_left == 0 or STOP not in text:
-            return Turn("", done=True)
+            return StepResult("", done=True)
         self._rounds_left -= 1
         before, _, behind = text.partition(STOP)
         program = last_program(before)
         if not program.strip():
-            return Turn("", done=False)
+            return StepResult("", done=False)
         self.calls += 1
-        seen = observation(await self._python.run_async(program))
+        seen = format_observation(await self._python.run_async(program))
         newline = "" if behind.endswith("\n") else "\n"  # a token can hold fence and line end
-        return Turn(f"{newline}{seen}\n{_FENCE}\n", done=False)
+        return StepResult(f"{newline}{seen}\n{_FENCE}\n", done=False)
 
 
 def last_program(text: str) -> str:
@@ -104,17 +139,17 @@ def last_program(text: str) -> str:
     return "" if is_open else "".join(program)
 
 
-def observation(result: ProgramResult) -> str:
-    r"""What the model is shown of a program's run.
+def format_observation(result: ProgramResult) -> str:
+    r"""The output of a program as the model reads it.
 
     What it printed, or its errors if it failed without printing; of errors the last line. Texts of
     256 characters and more keep their first and last 128. A program that prints nothing is shown a
     time-out, whether there was one or not: so ToRL does it.
 
-    >>> observation(ProgramResult("42\n", "", 0, 0.1))
+    >>> format_observation(ProgramResult("42\n", "", 0, 0.1))
     '42'
     >>> trace = "Traceback (most recent call last):\n  …\nZeroDivisionError: division by zero\n"
-    >>> observation(ProgramResult("", trace, 1, 0.1))
+    >>> format_observation(ProgramResult("", trace, 1, 0.1))
     'ZeroDivisionError: division by zero'
     """
     if result.limit == "sandbox":

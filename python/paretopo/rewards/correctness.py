@@ -6,6 +6,7 @@ import re
 import string
 from collections.abc import Sequence
 
+_TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -22,7 +23,7 @@ def exact_match(answer: str | None, targets: str | Sequence[str]) -> float:
     """
     if answer is None:
         return 0.0
-    return float(answer.strip() in {target.strip() for target in _several(targets)})
+    return float(answer.strip() in {target.strip() for target in _as_list(targets)})
 
 
 def normalised_match(answer: str | None, targets: str | Sequence[str]) -> float:
@@ -42,7 +43,28 @@ def normalised_match(answer: str | None, targets: str | Sequence[str]) -> float:
     """
     if answer is None:
         return 0.0
-    return float(normalise(answer) in {normalise(target) for target in _several(targets)})
+    return float(normalise(answer) in {normalise(target) for target in _as_list(targets)})
+
+
+def last_answer(response: str) -> str | None:
+    """The text in the last answer tags of a response (without its prompt), None without any.
+
+    >>> last_answer("<answer>Rome</answer> no, <answer> Oslo </answer>")
+    'Oslo'
+    """
+    found = _TAGGED.findall(response)
+    return found[-1].strip() if found else None
+
+
+def exact_answer(response: str, targets: str | Sequence[str]) -> float:
+    """1.0 if the last answer equals one of the targets after normalisation, else 0.0.
+
+    As Search-R1 grades (`qa_em.py` of the published code).
+
+    >>> exact_answer("<answer>The Eiffel tower.</answer>", ["Eiffel Tower"])
+    1.0
+    """
+    return normalised_match(last_answer(response), targets)
 
 
 def normalise(text: str) -> str:
@@ -55,5 +77,5 @@ def normalise(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", bare).split())
 
 
-def _several(targets: str | Sequence[str]) -> Sequence[str]:
+def _as_list(targets: str | Sequence[str]) -> Sequence[str]:
     return [targets] if isinstance(targets, str) else targets

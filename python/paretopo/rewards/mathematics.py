@@ -123,7 +123,7 @@ class MathGrader:
                 processes=1,
             )
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="math-grader")
-        self._same = functools.lru_cache(_REMEMBERED)(self._same_mathematics)
+        self._verify_cached = functools.lru_cache(_REMEMBERED)(self._verify)
         check = self._python.run(_PROGRAM.format(sides='["1", "1"]'))
         if check.stdout != "True\n":
             self.close()
@@ -132,14 +132,14 @@ class MathGrader:
     def grade(self, response: str, answer: str) -> float:
         """1.0 if the last box of the response holds the answer, else 0.0; without a box 0.0."""
         given = last_box(response)
-        return float(given is not None and self.equal(given, answer))
+        return float(given is not None and self.are_equal(given, answer))
 
     def grade_all(self, responses: Sequence[str], answers: Sequence[str]) -> list[float]:
         """The same for several, side by side."""
         pairs = list(zip(responses, answers, strict=True))
         return list(self._threads.map(lambda pair: self.grade(*pair), pairs))
 
-    def equal(self, given: str, answer: str) -> bool:
+    def are_equal(self, given: str, answer: str) -> bool:
         """Do two answers say the same?"""
         if len(given) > _LONGEST:
             return False
@@ -152,14 +152,14 @@ class MathGrader:
             return False
         if _WHOLE.match(mine) and _WHOLE.match(theirs):
             return mine.removeprefix("+").lstrip("0") == theirs.removeprefix("+").lstrip("0")
-        return self._same(given, answer)
+        return self._verify_cached(given, answer)
 
-    def _same_mathematics(self, given: str, answer: str, _twice: bool = False) -> bool:
+    def _verify(self, given: str, answer: str, _retried: bool = False) -> bool:
         sides = json.dumps([answer.strip().strip("$"), given.strip().strip("$")])
         result = self._python.run(_PROGRAM.format(sides=sides))
-        if result.limit == "sandbox" and not _twice:
+        if result.limit == "sandbox" and not _retried:
             # A worker can be lost to the memory of the machine: that is not the answer's fault.
-            return self._same_mathematics(given, answer, _twice=True)
+            return self._verify(given, answer, _retried=True)
         return result.stdout == "True\n"
 
     def close(self) -> None:

@@ -74,13 +74,13 @@ class CalculatorTask(MadeUpTask):
         """The fixed parts of a call, as the tiny model's chat template renders it."""
         return ['<call>{"name": "calculator", "arguments": {"expression": "', '"}}</call>']
 
-    def _memorised(self, count: int) -> list[Question]:
+    def _make_facts(self, count: int) -> list[Question]:
         return [
             Question(f"fact-{i}", "fact", text, str(answer))
             for i, (text, answer) in enumerate(FACTS[:count])
         ]
 
-    def _new(self, kind: str, rng: random.Random) -> Question:
+    def _make_question(self, kind: str, rng: random.Random) -> Question:
         """Named after its expression."""
         first = f"{rng.randint(11, 99)}*{rng.randint(11, 99)}"
         if kind == "one":
@@ -91,13 +91,13 @@ class CalculatorTask(MadeUpTask):
             first + tail, kind, f"What is {first}{tail}?", calculator(last), (first, last)
         )
 
-    def _needless(self, fact: Question) -> str:
+    def _needless_call(self, fact: Question) -> str:
         return f"{fact.answer}*1"
 
-    def _wrong(self, question: Question, rng: random.Random) -> str:
+    def _wrong_answer(self, question: Question, rng: random.Random) -> str:
         return another_number(str(question.answer), rng)
 
-    def _trace(self, question: Question, asked: Sequence[str], answer: str) -> list[Message]:
+    def _make_trace(self, question: Question, asked: Sequence[str], answer: str) -> list[Message]:
         """Chat messages, with `tool_calls` and `tool` messages."""
         messages: list[Message] = [{"role": "user", "content": question.text}]
         for expression in asked:

@@ -10,17 +10,17 @@ from pathlib import Path
 from paretopo.config.keys import ConfigError
 from paretopo.config.run import RunConfig
 from paretopo.config.sections import NONE
+from paretopo.protocols.search_r1 import tagged_answer
+from paretopo.protocols.torl import boxed_answer
 from paretopo.tasks.calculator import CalculatorTask
 from paretopo.tasks.encyclopedia import Encyclopedia
 from paretopo.tasks.files import FileTask
 from paretopo.tasks.made_up_math import MadeUpMath
 from paretopo.tasks.made_up_multihop import MadeUpMultihop
-from paretopo.tasks.math import boxed_answer
-from paretopo.tasks.multihop import tagged_answer
 from paretopo.tasks.task import Task
 
 
-def task_of(config: RunConfig) -> Task:
+def make_task(config: RunConfig) -> Task:
     """The questions that a run's configuration describes.
 
     Raises:
@@ -48,7 +48,7 @@ def task_of(config: RunConfig) -> Task:
 
 
 @contextmanager
-def search_served(config: RunConfig, folder: Path) -> Iterator[RunConfig]:
+def ensure_search_server(config: RunConfig, folder: Path) -> Iterator[RunConfig]:
     """Start the search server that a task needs and nobody else serves, and stop it at the end.
 
     Args:
@@ -72,7 +72,7 @@ def search_served(config: RunConfig, folder: Path) -> Iterator[RunConfig]:
             Encyclopedia(config.seed).write(corpus)
     try:
         from paretopo.tools.search_engine import bm25
-        from paretopo.tools.search_engine.server import serving
+        from paretopo.tools.search_engine.server import serve_in_thread
     except ImportError as error:
         raise ConfigError(
             f"task.name = \"multihop\" needs a search server: pip install 'paretopo[search]' "
@@ -82,5 +82,5 @@ def search_served(config: RunConfig, folder: Path) -> Iterator[RunConfig]:
         engine = bm25.open_or_build(corpus)
     except (ValueError, OSError) as error:
         raise ConfigError(f"tool.corpus: {error}") from None
-    with serving(engine) as url:
+    with serve_in_thread(engine) as url:
         yield replace(config, tool=replace(config.tool, search_url=url, corpus=NONE))

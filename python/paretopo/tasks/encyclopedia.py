@@ -40,18 +40,20 @@ class Encyclopedia:
 
     def __init__(self, seed: int) -> None:
         rng = random.Random(f"encyclopedia {seed}")
-        people = _names(_PEOPLE, 2, "", rng)
-        towns = _names(_TOWNS, 1, "holm", rng)
-        rivers = _names(_TOWNS, 1, "beck", rng)
-        self.capitals = {name: rng.choice(towns) for name in _names(_COUNTRIES, 1, "land", rng)}
+        people = _make_names(_PEOPLE, 2, "", rng)
+        towns = _make_names(_TOWNS, 1, "holm", rng)
+        rivers = _make_names(_TOWNS, 1, "beck", rng)
+        self.capitals = {
+            name: rng.choice(towns) for name in _make_names(_COUNTRIES, 1, "land", rng)
+        }
         self.births = {person: rng.choice(towns) for person in people}
         self.teachers: dict[str, str] = {}
         for person in people:
             mine = {person, *(pupil for pupil, of in self.teachers.items() if of == person)}
-            self.teachers[person] = _other_than(mine, people, rng)
+            self.teachers[person] = _choose_other(mine, people, rng)
         self.rivers = dict(zip(towns, rivers, strict=True))
         self.founders = {
-            town: _other_than({p for p, born in self.births.items() if born == town}, people, rng)
+            town: _choose_other({p for p, born in self.births.items() if born == town}, people, rng)
             for town in towns
         }
 
@@ -79,7 +81,7 @@ class Encyclopedia:
         path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
-def _names(count: int, syllables: int, ending: str, rng: random.Random) -> list[str]:
+def _make_names(count: int, syllables: int, ending: str, rng: random.Random) -> list[str]:
     """So many different names."""
     names: dict[str, None] = {}
     while len(names) < count:
@@ -90,7 +92,7 @@ def _names(count: int, syllables: int, ending: str, rng: random.Random) -> list[
     return list(names)
 
 
-def _other_than(excluded: set[str], names: list[str], rng: random.Random) -> str:
+def _choose_other(excluded: set[str], names: list[str], rng: random.Random) -> str:
     name = rng.choice(names)
     while name in excluded:
         name = rng.choice(names)

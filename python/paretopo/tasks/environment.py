@@ -13,9 +13,9 @@ from paretopo.config.sections import NONE, ToolConfig
 from paretopo.protocols.episode import Episode
 from paretopo.protocols.search_r1 import SearchR1Episode
 from paretopo.protocols.torl import TorlEpisode
+from paretopo.rewards.correctness import exact_answer
 from paretopo.rewards.mathematics import MathGrader
 from paretopo.tasks.calculator import is_correct
-from paretopo.tasks.multihop import exact_answer
 from paretopo.tasks.task import Answer
 from paretopo.tools.python_interpreter import PythonInterpreter, SandboxError
 from paretopo.tools.sandbox_fusion import SandboxFusion
@@ -24,7 +24,7 @@ from paretopo.tools.search import SearchClient
 
 @dataclass(frozen=True)
 class Environment:
-    """What surrounds the policy.
+    """The policy's environment: who grades, and who answers its calls.
 
     Attributes:
         grade: (what the policy wrote, right answer or answers) → 1 or 0.
@@ -37,7 +37,7 @@ class Environment:
 
 
 @contextmanager
-def environment_of(config: RunConfig) -> Iterator[Environment]:
+def open_environment(config: RunConfig) -> Iterator[Environment]:
     """The environment of a configuration's task; its tools stop at the end.
 
     Raises:
@@ -50,11 +50,13 @@ def environment_of(config: RunConfig) -> Iterator[Environment]:
         elif config.task.name == "math":
             try:
                 grader = opened.enter_context(MathGrader(isolation=config.tool.isolation))
-                python = _interpreter(config.tool)
+                python = _make_interpreter(config.tool)
             except SandboxError as error:
                 raise ConfigError(f"tool.isolation: {error}") from error
             opened.callback(python.close)
-            yield Environment(_any_of(grader), lambda: TorlEpisode(python, max_calls=calls))
+            yield Environment(
+                _grade_any_answer(grader), lambda: TorlEpisode(python, max_calls=calls)
+            )
         else:
             if config.tool.search_url == NONE:
                 raise ConfigError("tool.search_url: no search server was given or started")
@@ -63,7 +65,7 @@ def environment_of(config: RunConfig) -> Iterator[Environment]:
             yield Environment(exact_answer, lambda: SearchR1Episode(search, max_turns=calls))
 
 
-def _any_of(grader: MathGrader) -> Callable[[str, Answer], float]:
+def _grade_any_answer(grader: MathGrader) -> Callable[[str, Answer], float]:
     def grade(response: str, answer: Answer) -> float:
         answers = [answer] if isinstance(answer, str) else answer
         return max(grader.grade(response, one) for one in answers)
@@ -71,7 +73,7 @@ def _any_of(grader: MathGrader) -> Callable[[str, Answer], float]:
     return grade
 
 
-def _interpreter(tool: ToolConfig) -> PythonInterpreter | SandboxFusion:
+def _make_interpreter(tool: ToolConfig) -> PythonInterpreter | SandboxFusion:
     if tool.sandbox_url != NONE:
         return SandboxFusion(
             tool.sandbox_url,

@@ -8,7 +8,7 @@ from typing import Any
 
 from paretopo.config.keys import ConfigError
 from paretopo.data.schema import DataError, read_rows
-from paretopo.tasks.task import Question, Task, Trace, Transcript
+from paretopo.tasks.task import Question, Task, TextTrace, Trace
 
 
 class FileTask(Task):
@@ -38,8 +38,8 @@ class FileTask(Task):
     ) -> None:
         self.is_chat, self.seed = is_chat, seed
         self._response = response
-        self.training = _questions("train", train)
-        whole = _questions("held_out", held_out)
+        self.training = _read_questions("train", train)
+        whole = _read_questions("held_out", held_out)
         drawn = sorted(
             random.Random(f"held out {seed}").sample(
                 range(len(whole)), min(most_held_out, len(whole))
@@ -57,10 +57,10 @@ class FileTask(Task):
         """None."""
         raise ConfigError("warmup.steps must be 0: files hold no traces")
 
-    def solved(self, question: Question) -> Trace:
+    def solution(self, question: Question) -> Trace:
         """The first of its answers."""
         answer = question.answer if isinstance(question.answer, str) else question.answer[0]
-        return Transcript(self.prompt(question), ((self._response(answer), True),))
+        return TextTrace(self.prompt(question), ((self._response(answer), True),))
 
     def words(self) -> list[str]:
         """None: only made-up questions are for the tiny model."""
@@ -71,7 +71,7 @@ class FileTask(Task):
         return []
 
 
-def _questions(key: str, path: str) -> list[Question]:
+def _read_questions(key: str, path: str) -> list[Question]:
     try:
         return [
             Question(row.id, row.datasource, row.prompt, list(row.answers))

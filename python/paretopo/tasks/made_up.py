@@ -1,4 +1,4 @@
-"""What the made-up tasks share: questions that need no call, one or two, and how traces err.
+"""The frame of the made-up tasks: questions that need no call, one or two, and how traces err.
 
 The three kinds, by the fewest calls that suffice:
 
@@ -63,31 +63,31 @@ class MadeUpTask(Task):
                 )
         self.seed = seed
         self._kinds = tuple(kinds)
-        self._facts = self._memorised(facts)
+        self._facts = self._make_facts(facts)
         rng = random.Random(f"questions {seed}")
         taken: set[str] = set()
-        self.held_out = self._draw(held_out, rng, taken)
+        self.held_out = self._draw_questions(held_out, rng, taken)
         self._reserved = frozenset(taken)  # never trained on, not even by the warm-up
-        self.training = self._draw(prompts, rng, taken)
+        self.training = self._draw_questions(prompts, rng, taken)
 
     @abstractmethod
-    def _memorised(self, count: int) -> list[Question]:
+    def _make_facts(self, count: int) -> list[Question]:
         """So many facts."""
 
     @abstractmethod
-    def _new(self, kind: str, rng: random.Random) -> Question:
+    def _make_question(self, kind: str, rng: random.Random) -> Question:
         """A random question of kind "one" or "two"."""
 
     @abstractmethod
-    def _needless(self, fact: Question) -> str:
-        """What a needless call for a fact asks."""
+    def _needless_call(self, fact: Question) -> str:
+        """The argument of a needless call for a fact."""
 
     @abstractmethod
-    def _wrong(self, question: Question, rng: random.Random) -> str:
+    def _wrong_answer(self, question: Question, rng: random.Random) -> str:
         """A guess that is not the answer."""
 
     @abstractmethod
-    def _trace(self, question: Question, asked: Sequence[str], answer: str) -> Trace:
+    def _make_trace(self, question: Question, asked: Sequence[str], answer: str) -> Trace:
         """The rollout that asks the tool that, then answers so."""
 
     def traces(self, step: int, count: int, redundant_calls: int, guess_rate: float) -> list[Trace]:
@@ -102,44 +102,44 @@ class MadeUpTask(Task):
         traces: list[Trace] = []
         while len(traces) < count:
             kind = rng.choices(KINDS, shares)[0]
-            question = rng.choice(self._facts) if kind == "fact" else self._new(kind, rng)
+            question = rng.choice(self._facts) if kind == "fact" else self._make_question(kind, rng)
             if question.text not in self._reserved:
-                asked, answer = self._plan(question, rng, redundant_calls, guess_rate)
-                traces.append(self._trace(question, asked, answer))
+                asked, answer = self._plan_trace(question, rng, redundant_calls, guess_rate)
+                traces.append(self._make_trace(question, asked, answer))
         return traces
 
-    def solved(self, question: Question) -> Trace:
+    def solution(self, question: Question) -> Trace:
         """As traces answer."""
-        return self._trace(question, (), str(question.answer))
+        return self._make_trace(question, (), str(question.answer))
 
-    def _plan(
+    def _plan_trace(
         self, question: Question, rng: random.Random, redundant_calls: int, guess_rate: float
     ) -> tuple[list[str], str]:
-        """What a trace asks of the tool, and what it answers."""
+        """The calls of a trace, and its answer."""
         asked = list(question.steps)
         if asked and rng.random() < guess_rate:
             asked = asked[: rng.randrange(len(asked))]
-            return asked, self._wrong(question, rng)
-        last = asked[-1] if asked else self._needless(question)
+            return asked, self._wrong_answer(question, rng)
+        last = asked[-1] if asked else self._needless_call(question)
         # The larger of two draws: needless calls are the habit, not the exception.
         needless = max(rng.randint(0, redundant_calls), rng.randint(0, redundant_calls))
         return asked + [last] * needless, str(question.answer)
 
-    def _draw(self, count: int, rng: random.Random, taken: set[str]) -> list[Question]:
+    def _draw_questions(self, count: int, rng: random.Random, taken: set[str]) -> list[Question]:
         """`count` questions in the shares of the kinds; those that need calls are new each time."""
         one = round(count * self._kinds[1])
         two = min(round(count * self._kinds[2]), count - one)
-        questions = self._some_facts(count - one - two, rng)
+        questions = self._draw_facts(count - one - two, rng)
         for kind, wanted in (("one", one), ("two", two)):
             for _ in range(wanted):
-                question = self._new(kind, rng)
+                question = self._make_question(kind, rng)
                 while question.text in taken:
-                    question = self._new(kind, rng)
+                    question = self._make_question(kind, rng)
                 taken.add(question.text)
                 questions.append(question)
         return questions
 
-    def _some_facts(self, count: int, rng: random.Random) -> list[Question]:
+    def _draw_facts(self, count: int, rng: random.Random) -> list[Question]:
         """Facts in random order, none more than once more often than another."""
         order = rng.sample(self._facts, len(self._facts))
         return [order[i % len(order)] for i in range(count)]

@@ -17,10 +17,9 @@ import random
 from collections.abc import Sequence
 from typing import ClassVar
 
-from paretopo.protocols.torl import TorlEpisode
+from paretopo.protocols.torl import TorlEpisode, torl_prompt
 from paretopo.tasks.made_up import MadeUpTask, another_number
-from paretopo.tasks.math import torl_prompt
-from paretopo.tasks.task import Question, Transcript, played
+from paretopo.tasks.task import Question, TextTrace, make_text_trace
 from paretopo.tools.calculator import Limits, make_calculator
 from paretopo.tools.python_interpreter import ProgramResult
 
@@ -46,7 +45,7 @@ class MadeUpMath(MadeUpTask):
         """Every text of the task that is no number, and the commonest error."""
         return [
             "What is times the coins in drawer ?\n",
-            _coins_in(0),
+            _coins_question(0),
             "SyntaxError: invalid syntax",
         ]
 
@@ -55,15 +54,15 @@ class MadeUpMath(MadeUpTask):
         before, after = torl_prompt("|").split("|")
         return [before, after, _OPEN, _CLOSE, "\n```\n", _BOX, _END]
 
-    def _memorised(self, count: int) -> list[Question]:
+    def _make_facts(self, count: int) -> list[Question]:
         rng = random.Random(f"cupboard {self.seed}")
         self._coins = [rng.randint(11, 99) for _ in range(count)]
         return [
-            Question(f"drawer-{i}", "fact", torl_prompt(_coins_in(i)), str(coins))
+            Question(f"drawer-{i}", "fact", torl_prompt(_coins_question(i)), str(coins))
             for i, coins in enumerate(self._coins)
         ]
 
-    def _new(self, kind: str, rng: random.Random) -> Question:
+    def _make_question(self, kind: str, rng: random.Random) -> Question:
         product = f"{rng.randint(11, 99)}*{rng.randint(11, 99)}"
         if kind == "one":
             text = f"What is {product}?"
@@ -75,19 +74,19 @@ class MadeUpMath(MadeUpTask):
         name = f"{times} of {drawer}"
         return Question(name, kind, torl_prompt(text), _value(last), (drawer, last))
 
-    def _needless(self, fact: Question) -> str:
+    def _needless_call(self, fact: Question) -> str:
         return f"{fact.answer}*1"
 
-    def _wrong(self, question: Question, rng: random.Random) -> str:
+    def _wrong_answer(self, question: Question, rng: random.Random) -> str:
         return another_number(str(question.answer), rng)
 
-    def _trace(self, question: Question, asked: Sequence[str], answer: str) -> Transcript:
+    def _make_trace(self, question: Question, asked: Sequence[str], answer: str) -> TextTrace:
         programs = [f"{_OPEN}{expression}{_CLOSE}" for expression in asked]
-        episode = TorlEpisode(_Reckoner(), max_calls=len(asked))
-        return played(self.prompt(question), episode, [*programs, f"{_BOX}{answer}{_END}"])
+        episode = TorlEpisode(_SimulatedPython(), max_calls=len(asked))
+        return make_text_trace(self.prompt(question), episode, [*programs, f"{_BOX}{answer}{_END}"])
 
 
-class _Reckoner:
+class _SimulatedPython:
     """Prints what a Python interpreter would print for the programs of the traces."""
 
     async def run_async(self, code: str) -> ProgramResult:
@@ -95,5 +94,5 @@ class _Reckoner:
         return ProgramResult(_value(expression) + "\n", "", 0, 0.0)
 
 
-def _coins_in(drawer: int) -> str:
+def _coins_question(drawer: int) -> str:
     return f"How many coins are in drawer {drawer}?"

@@ -15,11 +15,10 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar
 
-from paretopo.protocols.search_r1 import INVALID, SearchR1Episode
+from paretopo.protocols.search_r1 import INVALID, SearchR1Episode, search_r1_prompt
 from paretopo.tasks.encyclopedia import Encyclopedia
 from paretopo.tasks.made_up import MadeUpTask
-from paretopo.tasks.multihop import search_r1_prompt
-from paretopo.tasks.task import Question, Transcript, played
+from paretopo.tasks.task import Question, TextTrace, make_text_trace
 from paretopo.tools.search import Document, SearchClient
 
 _SEARCH = "<think> I have to look this up. </think>\n<search>"
@@ -83,7 +82,7 @@ class MadeUpMultihop(MadeUpTask):
     def words(self) -> list[str]:
         """Every text of the encyclopedia, and the questions about it."""
         articles = [f'"{title}" {text}' for title, text in self.encyclopedia.articles()]
-        return [*articles, "\n", _capital_of("x"), *_RELATIONS.values(), *_OF.values()]
+        return [*articles, "\n", _capital_question("x"), *_RELATIONS.values(), *_OF.values()]
 
     def phrases(self) -> list[str]:
         """The fixed parts of prompt, response and observation."""
@@ -96,13 +95,15 @@ class MadeUpMultihop(MadeUpTask):
             "The capital of",
         ]  # fmt: skip
 
-    def _memorised(self, count: int) -> list[Question]:
+    def _make_facts(self, count: int) -> list[Question]:
         return [
-            Question(f"capital of {country}", "fact", search_r1_prompt(_capital_of(country)), town)
+            Question(
+                f"capital of {country}", "fact", search_r1_prompt(_capital_question(country)), town
+            )
             for country, town in list(self.encyclopedia.capitals.items())[:count]
         ]
 
-    def _new(self, kind: str, rng: random.Random) -> Question:
+    def _make_question(self, kind: str, rng: random.Random) -> Question:
         first = rng.choice(list(_RELATIONS) if kind == "one" else list(_OF))
         about = rng.choice(list(self._relation(first)))
         found = self._relation(first)[about]
@@ -118,10 +119,10 @@ class MadeUpMultihop(MadeUpTask):
         relation: Mapping[str, str] = getattr(self.encyclopedia, name)
         return relation
 
-    def _needless(self, fact: Question) -> str:
+    def _needless_call(self, fact: Question) -> str:
         return fact.id.removeprefix("capital of ")
 
-    def _wrong(self, question: Question, rng: random.Random) -> str:
+    def _wrong_answer(self, question: Question, rng: random.Random) -> str:
         """A name of the same kind of thing."""
         holders = [list(self._relation(name).values()) for name in _RELATIONS]
         names = next(names for names in holders if question.answer in names)
@@ -130,23 +131,23 @@ class MadeUpMultihop(MadeUpTask):
             guess = rng.choice(names)
         return guess
 
-    def _trace(self, question: Question, asked: Sequence[str], answer: str) -> Transcript:
+    def _make_trace(self, question: Question, asked: Sequence[str], answer: str) -> TextTrace:
         searches = [f"{_SEARCH} {name}{_SEARCH_END}" for name in asked]
-        episode = SearchR1Episode(_Shelf(self._found), max_turns=len(asked) + 1)
-        return played(
+        episode = SearchR1Episode(_FoundPassages(self._found), max_turns=len(asked) + 1)
+        return make_text_trace(
             self.prompt(question), episode, [*searches, f"{_ANSWER} {answer}{_ANSWER_END}"]
         )
 
     @cached_property
     def _found(self) -> dict[str, list[Document]]:
-        """What the server finds for each title: traces search for nothing else."""
+        """The passages that the server finds for each title: traces search for nothing else."""
         titles = [title for title, _ in self.encyclopedia.articles()]
         with SearchClient(self._search_url, topk=self._topk) as search:
             return dict(zip(titles, search.search_all(titles), strict=True))
 
 
-class _Shelf:
-    """Has found everything already."""
+class _FoundPassages:
+    """Answers from passages that were found before."""
 
     def __init__(self, found: Mapping[str, list[Document]]) -> None:
         self._found = found
@@ -155,5 +156,5 @@ class _Shelf:
         return self._found[query]
 
 
-def _capital_of(country: str) -> str:
+def _capital_question(country: str) -> str:
     return f"What is the capital of {country}?"

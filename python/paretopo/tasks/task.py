@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from paretopo.protocols.episode import Episode, Turn
+from paretopo.protocols.episode import Episode, StepResult
 
 Message = dict[str, Any]
 Prompt = str | list[Message]
@@ -38,8 +38,8 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Transcript:
-    """A rollout by a text protocol, written by hand.
+class TextTrace:
+    """A written rollout by a text protocol, for the policy to imitate.
 
     Attributes:
         prompt: What was asked.
@@ -50,7 +50,7 @@ class Transcript:
     pieces: tuple[tuple[str, bool], ...]
 
 
-Trace = list[Message] | Transcript  # with chat messages where the chat template calls tools
+Trace = list[Message] | TextTrace  # with chat messages where the chat template calls tools
 
 
 class Task(ABC):
@@ -83,7 +83,7 @@ class Task(ABC):
             lap += 1
 
     def prompt(self, question: Question) -> Prompt:
-        """What the policy reads, as `is_chat` says."""
+        """The prompt of a question: a message or a text, as `is_chat` says."""
         return [{"role": "user", "content": question.text}] if self.is_chat else question.text
 
     @abstractmethod
@@ -100,7 +100,7 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def solved(self, question: Question) -> Trace:
+    def solution(self, question: Question) -> Trace:
         """The rollout that gives the right answer at once, without a tool."""
 
     @abstractmethod
@@ -112,7 +112,7 @@ class Task(ABC):
         """Texts that are one token each for the tiny model, so that a call is a handful of them."""
 
 
-def played(prompt: Prompt, episode: Episode, texts: Sequence[str]) -> Transcript:
+def make_text_trace(prompt: Prompt, episode: Episode, texts: Sequence[str]) -> TextTrace:
     """The rollout in which the policy writes these texts, turn by turn.
 
     The episode's tool must answer at once: there is no event loop to wait in.
@@ -123,9 +123,9 @@ def played(prompt: Prompt, episode: Episode, texts: Sequence[str]) -> Transcript
         try:
             episode.step(text).send(None)
         except StopIteration as over:
-            turn: Turn = over.value
+            turn: StepResult = over.value
         else:
             raise RuntimeError("the tool of a written rollout must answer at once")
         if turn.feedback:
             pieces.append((turn.feedback, False))
-    return Transcript(prompt, tuple(pieces))
+    return TextTrace(prompt, tuple(pieces))

@@ -24,7 +24,7 @@ class CalculationError(ValueError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call may cost.
+    """The most that one call may cost.
 
     Attributes:
         characters: Length of the expression, in characters.
@@ -63,11 +63,11 @@ def evaluate(expression: str, limits: Limits | None = None) -> Fraction:
     return _Parser(expression, limits or Limits()).value()
 
 
-def write(value: Fraction) -> str:
+def format_number(value: Fraction) -> str:
     """The number as a calculator shows it: integers in full, others with 12 significant digits.
 
     Example:
-        >>> write(Fraction(98)), write(Fraction(1, 3))
+        >>> format_number(Fraction(98)), format_number(Fraction(1, 3))
         ('98', '0.333333333333')
     """
     return str(value.numerator) if value.denominator == 1 else f"{float(value):.12g}"
@@ -100,7 +100,7 @@ def make_calculator(limits: Limits | None = None) -> Callable[[str], str]:
             The value, or what is wrong with the expression.
         """
         try:
-            return write(evaluate(expression, allowed))
+            return format_number(evaluate(expression, allowed))
         except CalculationError as error:
             return f"error: {error}"
 
@@ -184,7 +184,7 @@ class _Parser:
             raise CalculationError("the expression ends too early")
         if not token[0].isdigit():
             raise CalculationError(f"unexpected {token!r}")
-        return self._small_enough(Fraction(token))
+        return self._check_digits(Fraction(token))
 
     def _apply(self, operator: str, left: Fraction, right: Fraction) -> Fraction:
         self._operations += 1
@@ -207,7 +207,7 @@ class _Parser:
             result = Fraction(left // right)
         else:
             result = left % right
-        return self._small_enough(result)
+        return self._check_digits(result)
 
     def _raise_to(self, base: Fraction, exponent: Fraction) -> Fraction:
         if exponent.denominator != 1 or abs(exponent) > self._limits.exponent:
@@ -222,9 +222,9 @@ class _Parser:
         # Known before computing: the result has about `power` times as many bits as the base.
         if (largest.bit_length() - 1) * abs(power) > self._limits.digits * 3.33:
             raise CalculationError(f"the result has more than {self._limits.digits} digits")
-        return self._small_enough(base**power)
+        return self._check_digits(base**power)
 
-    def _small_enough(self, value: Fraction) -> Fraction:
+    def _check_digits(self, value: Fraction) -> Fraction:
         if max(abs(value.numerator), value.denominator) >= 10**self._limits.digits:
             raise CalculationError(f"the result has more than {self._limits.digits} digits")
         return value

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-_AGAIN = frozenset({429, 502, 503, 504})  # the server is there, or nearly, and asks for patience
+_RETRIED = frozenset({429, 502, 503, 504})  # the server is there, or nearly, and asks for patience
 
 
 class ServerError(RuntimeError):
@@ -55,7 +55,7 @@ class JsonClient:
         self._client = httpx.Client(
             timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0), pool=None),
             limits=httpx.Limits(max_connections=connections),
-            trust_env=False,  # servers beside the training are not behind the proxy of the house
+            trust_env=False,  # servers beside the training are not behind a proxy
         )
 
     def post(self, path: str, message: dict[str, Any]) -> Any:
@@ -74,12 +74,13 @@ class JsonClient:
             except httpx.TransportError as error:
                 trouble, status = f"{type(error).__name__}: {error}", None
                 continue
-            if answer.status_code in _AGAIN:
-                trouble, status = _reason(answer), answer.status_code
+            if answer.status_code in _RETRIED:
+                trouble, status = _describe_failure(answer), answer.status_code
                 continue
             if answer.status_code != 200:
                 raise ServerError(
-                    f"the {self._what} at {url} refuses: {_reason(answer)}", answer.status_code
+                    f"the {self._what} at {url} refuses: {_describe_failure(answer)}",
+                    answer.status_code,
                 )
             try:
                 return answer.json()
@@ -101,10 +102,10 @@ class JsonClient:
         self._client.close()
 
 
-def _reason(answer: httpx.Response) -> str:
+def _describe_failure(answer: httpx.Response) -> str:
     try:
         body = answer.json()
     except ValueError:
         body = answer.text
-    told = body.get("error", body.get("detail", body)) if isinstance(body, dict) else body
-    return f"{answer.status_code} {str(told)[:300]}"
+    reason = body.get("error", body.get("detail", body)) if isinstance(body, dict) else body
+    return f"{answer.status_code} {str(reason)[:300]}"

@@ -1,4 +1,4 @@
-"""Runs Python programs that a model wrote, each in a jail of its own.
+"""Runs Python programs that a model wrote, each in a sandbox of its own.
 
 >>> with PythonInterpreter(timeout=5.0, workers=1) as python:
 ...     result = python.run("print(6 * 7)")
@@ -28,7 +28,7 @@ from typing import Any, Literal, get_args
 
 from paretopo.tools.sandbox.launch import (
     Isolation,
-    Jail,
+    Sandbox,
     SandboxError,
     Settings,
     outermost,
@@ -38,7 +38,7 @@ from paretopo.tools.sandbox.launch import (
 __all__ = ["ProgramResult", "PythonInterpreter", "SandboxError"]
 
 _START_SECONDS = 60.0  # modules are loaded meanwhile
-_GRACE_SECONDS = 15.0  # beyond its time-out, before a worker that says nothing is given up
+_GRACE_SECONDS = 15.0  # beyond its time-out, before a worker that does not answer is given up
 _PRELOADED = ("numpy", "sympy")
 
 Limit = Literal["time", "memory", "processes", "output", "sandbox"]
@@ -46,7 +46,7 @@ Limit = Literal["time", "memory", "processes", "output", "sandbox"]
 
 @dataclass(frozen=True)
 class ProgramResult:
-    """What a program did.
+    """The end of a program.
 
     Attributes:
         stdout: what it printed; bytes that are not UTF-8 are replaced.
@@ -78,8 +78,8 @@ class PythonInterpreter:
     it ends, or breaks a limit, everything it started ends with it. Needs Linux and the package
     bubblewrap; started by root, programs run as nobody.
 
-    With `isolation="process"` there are the same limits but no walls: a program can read and write
-    whatever this process can. For machines that refuse namespaces, and code that you trust.
+    With `isolation="process"` there are the same limits but no isolation: a program can read and
+    write whatever this process can. For machines that refuse namespaces, and code that you trust.
 
     Workers start when they are first needed. Any number of threads or coroutines may call at once;
     they wait for a free worker.
@@ -141,7 +141,7 @@ class PythonInterpreter:
             raise ValueError(f'isolation must be "bubblewrap" or "process", got {isolation!r}')
         if isolation == "process":
             warnings.warn(
-                'isolation = "process" puts no walls around programs that a model wrote: they can '
+                'isolation = "process" does not isolate programs that a model wrote: they can '
                 "read and change whatever this process can",
                 stacklevel=2,
             )
@@ -205,12 +205,12 @@ class PythonInterpreter:
 
 
 class _Worker:
-    """One jail with its zygote; runs one program at a time."""
+    """One sandbox with its zygote; runs one program at a time."""
 
     def __init__(
         self, isolation: Isolation, executable: str, folders: list[str], settings: Settings
     ) -> None:
-        self._jail = Jail(isolation, executable, folders, settings)
+        self._sandbox = Sandbox(isolation, executable, folders, settings)
         self.alive = True
         ready = self._receive(time.monotonic() + _START_SECONDS)
         # A program goes all the way through, so that what cannot work fails here and not in a call.
@@ -227,30 +227,30 @@ class _Worker:
         """Run a program; afterwards `alive` says whether the worker can run another."""
         started = time.monotonic()
         deadline = started + timeout + _GRACE_SECONDS
-        told = out = err = None
+        report = out = err = None
         text = json.dumps({"code": code}).encode()
         with contextlib.suppress(OSError):
-            self._jail.requests.write(struct.pack(">I", len(text)) + text)
-            self._jail.requests.flush()
-            told = self._receive(deadline)
-            if told is not None:
-                out = self._read(told["stdout"], deadline)
-                err = self._read(told["stderr"], deadline)
-        if told is None or out is None or err is None:
+            self._sandbox.requests.write(struct.pack(">I", len(text)) + text)
+            self._sandbox.requests.flush()
+            report = self._receive(deadline)
+            if report is not None:
+                out = self._read(report["stdout"], deadline)
+                err = self._read(report["stderr"], deadline)
+        if report is None or out is None or err is None:
             why = f"the sandbox was lost: {self.close()}"
             return ProgramResult("", why, -9, time.monotonic() - started, "sandbox")
         return ProgramResult(
             out.decode(errors="replace"),
             err.decode(errors="replace"),
-            told["returncode"],
-            told["seconds"],
-            told["limit"],
+            report["returncode"],
+            report["seconds"],
+            report["limit"],
         )
 
     def close(self) -> str:
-        """End the worker and everything in it; returns what it complained about."""
+        """End the worker and everything in it; returns the end of its standard error."""
         self.alive = False
-        return self._jail.end()
+        return self._sandbox.kill()
 
     def _receive(self, deadline: float) -> dict[str, Any] | None:
         head = self._read(4, deadline)
@@ -262,10 +262,10 @@ class _Worker:
 
     def _read(self, count: int, deadline: float) -> bytes | None:
         """That many bytes, None if the worker is gone or silent."""
-        pipe, data = self._jail.answers.fileno(), bytearray()
+        pipe, data = self._sandbox.answers.fileno(), bytearray()
         while len(data) < count:
             wait = deadline - time.monotonic()
-            if wait <= 0 or not _readable(pipe, wait):
+            if wait <= 0 or not _wait_readable(pipe, wait):
                 return None
             chunk = os.read(pipe, count - len(data))
             if not chunk:
@@ -274,7 +274,7 @@ class _Worker:
         return bytes(data)
 
 
-def _readable(pipe: int, seconds: float) -> bool:
+def _wait_readable(pipe: int, seconds: float) -> bool:
     """Is there something to read, or nobody to write, within that time?"""
     poll = select.poll()  # unlike select.select, for any number of open files
     poll.register(pipe, select.POLLIN)

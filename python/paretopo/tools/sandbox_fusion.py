@@ -16,7 +16,7 @@ from paretopo.tools.python_interpreter import ProgramResult
 class SandboxFusion:
     """Runs Python programs on a SandboxFusion server; the same surface as `PythonInterpreter`.
 
-    How well programs are walled in is up to the server.
+    How well programs are isolated is up to the server.
 
     Args:
         url: the server's address, for example "http://127.0.0.1:8080".
@@ -76,7 +76,7 @@ class SandboxFusion:
             if error.status is not None and error.status >= 500:
                 return ProgramResult("", str(error), -1, 0.0, "sandbox")
             raise
-        return _result(reply)
+        return _parse_reply(reply)
 
     async def run_async(self, code: str) -> ProgramResult:
         """As `run`, without blocking the event loop."""
@@ -94,7 +94,7 @@ class SandboxFusion:
         self.close()
 
 
-def _result(reply: Any) -> ProgramResult:
+def _parse_reply(reply: Any) -> ProgramResult:
     if not isinstance(reply, dict) or "status" not in reply:
         raise ServerError(f"this is no answer of a SandboxFusion server: {str(reply)[:200]}")
     ran = reply.get("run_result")

@@ -94,7 +94,7 @@ class SearchClient:
         )
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._threads = [
-            threading.Thread(target=self._serve, name=f"search-{i}", daemon=True)
+            threading.Thread(target=self._answer_queries, name=f"search-{i}", daemon=True)
             for i in range(connections)
         ]
         self._lock = threading.Lock()
@@ -138,7 +138,7 @@ class SearchClient:
             self._waiting.put((query[:_LONGEST_QUERY], future))
         return future
 
-    def _serve(self) -> None:
+    def _answer_queries(self) -> None:
         """One connection's thread: takes what waits, asks, hands the answers out."""
         last = False
         while not last and (first := self._waiting.get()) is not None:
@@ -154,7 +154,7 @@ class SearchClient:
                     taken.append(further)
             asked = [one for one in taken if one[1].set_running_or_notify_cancel()]
             try:
-                answers = self._ask([query for query, _ in asked]) if asked else []
+                answers = self._post_queries([query for query, _ in asked]) if asked else []
             except Exception as error:
                 for _, future in asked:
                     future.set_exception(error)
@@ -162,11 +162,11 @@ class SearchClient:
                 for (_, future), answer in zip(asked, answers, strict=True):
                     future.set_result(answer)
 
-    def _ask(self, queries: list[str]) -> list[list[Document]]:
+    def _post_queries(self, queries: list[str]) -> list[list[Document]]:
         message = {"queries": queries, "topk": self._topk, "return_scores": True}
         reply = self._client.post("/retrieve", message)
         try:
-            answers = [[_document(found) for found in row] for row in reply["result"]]
+            answers = [[_parse_document(found) for found in row] for row in reply["result"]]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ServerError(
                 f"this is no answer of a search server: {str(reply)[:200]} ({error!r})"
@@ -182,7 +182,7 @@ class SearchClient:
         self.close()
 
 
-def _document(found: Any) -> Document:
+def _parse_document(found: Any) -> Document:
     return Document(
         str(found["document"].get("id", "")),
         str(found["document"]["contents"]),

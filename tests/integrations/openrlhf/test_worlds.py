@@ -14,10 +14,10 @@ from support.rehearsals import command
 
 from paretopo.config.run import dumps, load, loads
 from paretopo.run.records import RunFolder
-from paretopo.tasks.choice import search_served, task_of
+from paretopo.tasks.choice import ensure_search_server, make_task
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-WORLDS = [pytest.param("math", marks=pytest.mark.jail), "multihop"]
+WORLDS = [pytest.param("math", marks=pytest.mark.sandbox), "multihop"]
 
 
 class Words:
@@ -44,8 +44,8 @@ def test_the_agent_plays_a_written_rollout_as_it_was_written(name, tmp_path):
     from paretopo.integrations.openrlhf.agents.protocol import AgentExecutor
 
     text = f'[task]\nname = "{name}"\n[tool]\nworkers = 1\ntimeout = 30'
-    with search_served(loads(text), tmp_path / "data") as config:
-        task = task_of(config)
+    with ensure_search_server(loads(text), tmp_path / "data") as config:
+        task = make_task(config)
         questions = {str(task.prompt(one)): one for one in task.training}
         played = 0
         for trace in task.traces(0, 300, redundant_calls=1, guess_rate=0.0):

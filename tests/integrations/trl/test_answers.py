@@ -13,16 +13,16 @@ from paretopo.config.keys import ConfigError
 from paretopo.config.methods import with_method
 from paretopo.config.run import loads
 from paretopo.data.schema import Row, write_rows
-from paretopo.integrations.huggingface.tiny_model import tokenizer_of
+from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer
 from paretopo.integrations.trl.answers import answer_rows
 from paretopo.integrations.trl.train import train
+from paretopo.rewards.correctness import exact_answer
 from paretopo.rewards.mathematics import MathGrader
 from paretopo.run.interrupt import Interrupt
 from paretopo.run.records import RunFolder
 from paretopo.run.report import write_report
 from paretopo.tasks.calculator import CalculatorTask, is_correct
-from paretopo.tasks.choice import search_served, task_of
-from paretopo.tasks.multihop import exact_answer
+from paretopo.tasks.choice import ensure_search_server, make_task
 
 SMALL = {
     "model": {"layers": 1, "width": 32, "heads": 2, "mlp_width": 64},
@@ -87,7 +87,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(whole, tmp_path, monkeypatch)
 
 def test_answers_alone_carry_loss():
     task = CalculatorTask(prompts=6, held_out=3, facts=2, seed=0)
-    tokenizer = tokenizer_of(task)
+    tokenizer = make_task_tokenizer(task)
     rows = answer_rows(task, task.training, tokenizer)
     for question, row in zip(task.training, rows, strict=True):
         learnt = [token for token in row["labels"] if token != -100]
@@ -104,12 +104,15 @@ def test_answers_alone_carry_loss():
 def test_made_up_answers_are_right_by_the_grader_and_call_nothing(name, tmp_path):
     pytest.importorskip("bm25s" if name == "multihop" else "math_verify")
     config = loads(f'[task]\nname = "{name}"\nprompts = 9\n[evaluation]\nprompts = 3')
-    with search_served(config, tmp_path) as served, MathGrader(isolation="process") as grader:
-        task = task_of(served)
-        tokenizer = tokenizer_of(task)
+    with (
+        ensure_search_server(config, tmp_path) as served,
+        MathGrader(isolation="process") as grader,
+    ):
+        task = make_task(served)
+        tokenizer = make_task_tokenizer(task)
         grade = grader.grade if name == "math" else exact_answer
         for question in task.training:
-            ((response, own),) = task.solved(question).pieces
+            ((response, own),) = task.solution(question).pieces
             assert own
             assert grade(response, question.answer) == 1.0
             assert tokenizer.unk_token_id not in tokenizer(response)["input_ids"]
@@ -118,7 +121,7 @@ def test_made_up_answers_are_right_by_the_grader_and_call_nothing(name, tmp_path
 def test_calculator_answers_are_right():
     task = CalculatorTask(prompts=6, held_out=3)
     for question in task.training:
-        asked, answered = task.solved(question)
+        asked, answered = task.solution(question)
         assert asked["role"] == "user"
         assert is_correct(answered["content"], question.answer)
         assert "tool_calls" not in answered
@@ -136,8 +139,8 @@ def test_files_answer_in_the_form_that_is_graded(name, response, tmp_path):
         f'[task]\nname = "{name}"\n'
         f'train = "{tmp_path}/train.jsonl"\nheld_out = "{tmp_path}/held_out.jsonl"'
     )
-    task = task_of(config)
-    assert task.solved(task.training[0]).pieces == ((response, True),)
+    task = make_task(config)
+    assert task.solution(task.training[0]).pieces == ((response, True),)
 
 
 def test_what_does_not_go_together_is_refused():

@@ -17,7 +17,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers  # noq
 from transformers import GenerationConfig, PreTrainedTokenizerFast  # noqa: E402
 from trl import GRPOConfig  # noqa: E402
 
-from paretopo.integrations.huggingface.rollouts import Piece, Rollout  # noqa: E402
+from paretopo.integrations.huggingface.rollouts import Piece, RolloutState  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import make_model  # noqa: E402
 from paretopo.integrations.trl import rollouts as module  # noqa: E402
 from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402
@@ -186,7 +186,7 @@ def test_the_model_itself_stops_at_the_string(tokenizer, pad_is_end):
         generation_kwargs={}, eos_token_ids=[end],
     )  # fmt: skip
     torch.manual_seed(0)
-    started = [Rollout(tokenizer("x" * n)["input_ids"], Endless(), 60) for n in range(1, 33)]
+    started = [RolloutState(tokenizer("x" * n)["input_ids"], Endless(), 60) for n in range(1, 33)]
     kinds = Counter()
     for tokens, finish in (
         (one.tokens, one.finish) for one in module._generate(started, (STOP,), trainer)
@@ -202,7 +202,7 @@ def test_the_model_itself_stops_at_the_string(tokenizer, pad_is_end):
     assert kinds["stop"] < 32
 
 
-@pytest.mark.jail
+@pytest.mark.sandbox
 @pytest.mark.filterwarnings("ignore:You are using 'rollout_func'")
 def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
     """End to end: sampled text, real interpreter, rewards by calls, Pareto advantages."""

@@ -14,12 +14,12 @@ from paretopo.config.keys import ConfigError  # noqa: E402
 from paretopo.config.run import load, loads  # noqa: E402
 from paretopo.data.schema import Row  # noqa: E402
 from paretopo.integrations.huggingface.prompts import prompt_text  # noqa: E402
-from paretopo.integrations.huggingface.tiny_model import tokenizer_of  # noqa: E402
+from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer  # noqa: E402
 from paretopo.integrations.huggingface.warmup import encode  # noqa: E402
 from paretopo.integrations.trl.train import train  # noqa: E402
 from paretopo.run.records import RunFolder  # noqa: E402
 from paretopo.run.report import write_report  # noqa: E402
-from paretopo.tasks.choice import search_served, task_of  # noqa: E402
+from paretopo.tasks.choice import ensure_search_server, make_task  # noqa: E402
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 pytestmark = [
@@ -61,15 +61,15 @@ temperature = 1.0
 [run]
 device = "cpu"
 """
-WORLDS = [pytest.param("math", marks=pytest.mark.jail), "multihop"]
+WORLDS = [pytest.param("math", marks=pytest.mark.sandbox), "multihop"]
 
 
 @pytest.mark.parametrize("name", ["math", "multihop"])
 def test_the_tokenizer_knows_every_rollout(name, tmp_path):
     config = loads(f'[task]\nname = "{name}"')
-    with search_served(config, tmp_path / "data") as served:
-        task = task_of(served)
-        tokenizer = tokenizer_of(task)
+    with ensure_search_server(config, tmp_path / "data") as served:
+        task = make_task(served)
+        tokenizer = make_task_tokenizer(task)
         for trace in task.traces(step=3, count=60, redundant_calls=2, guess_rate=0.3):
             prompt = prompt_text(tokenizer, trace.prompt)
             tokens, written = encode(tokenizer, trace)
@@ -99,7 +99,7 @@ def test_a_world_trains_with_its_real_tool(name, tmp_path):
     assert (run.data / "corpus.jsonl").exists() == (name == "multihop")
 
     # Its own model, read from disk, goes on with questions from files, unchanged.
-    facts = {question.text: question for question in task_of(run.config).training}
+    facts = {question.text: question for question in make_task(run.config).training}
     write_rows(tmp_path / "training.jsonl", list(facts.values())[:2])
     write_rows(tmp_path / "held_out.jsonl", list(facts.values())[2:])
     settings = {

@@ -19,7 +19,7 @@ from paretopo.config.run import RunConfig
 from paretopo.run.records import RunFolder
 from paretopo.run.trajectories import Group
 from paretopo.run.viewer.selection import Selection
-from paretopo.run.viewer.terminal import columns, lines, printable, wrapped
+from paretopo.run.viewer.terminal import count_columns, escape_controls, render_lines, wrap
 
 COLOUR = re.compile(r"\x1b\[[0-9]*m")
 MIXED = [asked_again(0, solved=False), trained(3), trained(4, "11*12"), asked_again(4, solved=True)]
@@ -37,7 +37,7 @@ def run(tmp_path):
 
 
 def test_a_group_reads_as_it_happened():
-    shown = "\n".join(lines([trained()], Selection(), width=80, colours=False))
+    shown = "\n".join(render_lines([trained()], Selection(), width=80, colours=False))
     assert (
         shown
         == """\
@@ -65,7 +65,7 @@ step 3 · stage 2 · one · 47*38 · 2 of 3 right
 
 
 def test_a_held_out_question_has_neither_rank_nor_advantage():
-    shown = list(lines([asked_again(4, solved=True)], Selection(), width=80, colours=False))
+    shown = list(render_lines([asked_again(4, solved=True)], Selection(), width=80, colours=False))
     assert shown[0] == "step 4 · held out · fact · fact-1 · 1 of 1 right"
     assert shown[4:] == ["#1 right · 0 calls · correct 1 · economy 1", "  model  7", ""]
 
@@ -75,15 +75,15 @@ def test_a_held_out_question_has_neither_rank_nor_advantage():
 def test_lines_fit_the_terminal_and_say_the_same_with_colours(width, colours):
     long = rollout(("model", "so " * 300 + "x" * 500 + " 日本語" * 50), ("tool", "\tindented"))
     groups = [*MIXED, hostile(), dataclasses.replace(trained(), rollouts=(long,))]
-    shown = list(lines(groups, Selection(), width=width, colours=colours))
+    shown = list(render_lines(groups, Selection(), width=width, colours=colours))
     plain = [COLOUR.sub("", line) for line in shown]
-    assert max(map(columns, plain)) <= max(width, 24)
-    assert plain == list(lines(groups, Selection(), width=width, colours=False))
+    assert max(map(count_columns, plain)) <= max(width, 24)
+    assert plain == list(render_lines(groups, Selection(), width=width, colours=False))
     assert (shown != plain) == colours
 
 
 def test_a_terminal_gets_no_commands_from_a_model():
-    shown = "\n".join(lines([hostile()], Selection(), width=80, colours=False))
+    shown = "\n".join(render_lines([hostile()], Selection(), width=80, colours=False))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
     assert "␛[2J␛]0;broken␇" in shown
     assert "\\u202edetrevni" in shown
@@ -91,7 +91,7 @@ def test_a_terminal_gets_no_commands_from_a_model():
 
 @given(text=st.text(st.characters(exclude_categories=()), max_size=80))
 def test_whatever_is_printed_can_be_encoded_and_moves_no_cursor(text):
-    told = printable(text)
+    told = escape_controls(text)
     told.encode()
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", told)
 
@@ -101,8 +101,8 @@ def test_whatever_is_printed_can_be_encoded_and_moves_no_cursor(text):
     width=st.integers(2, 30),
 )
 def test_wrapping_loses_nothing_but_spaces(text, width):
-    broken = wrapped(text, width)
-    assert max(map(columns, broken)) <= width
+    broken = wrap(text, width)
+    assert max(map(count_columns, broken)) <= width
     assert "".join(broken).replace(" ", "") == text.replace("\n", "").replace(" ", "")
 
 
@@ -125,7 +125,7 @@ def test_wrapping_loses_nothing_but_spaces(text, width):
     ],
 )
 def test_groups_are_chosen(selection, steps, shown):
-    groups, wanted = selection.of(iter(MIXED))
+    groups, wanted = selection.select(iter(MIXED))
     assert [group.step for group in groups] == steps
     assert wanted == shown
 
@@ -142,7 +142,7 @@ def test_groups_are_chosen(selection, steps, shown):
     ],
 )
 def test_rollouts_keep_their_numbers_in_any_order(selection, numbers):
-    assert [number for number, _ in selection.rollouts(trained())] == numbers
+    assert [number for number, _ in selection.select_rollouts(trained())] == numbers
 
 
 # ---- the command ---------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_colours_are_for_terminals_that_want_them(run):
     command, variables = show(run, "--color", "always", COLUMNS="40")
     piped = subprocess.run(command, env=variables, capture_output=True, check=True).stdout.decode()
     assert "\x1b[32m" in piped
-    assert max(columns(COLOUR.sub("", line)) for line in piped.splitlines()[:-1]) <= 40
+    assert max(count_columns(COLOUR.sub("", line)) for line in piped.splitlines()[:-1]) <= 40
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path):

@@ -11,7 +11,7 @@ from paretopo import cli
 from paretopo.data.sources import SOURCES
 from paretopo.data.training_set import Options
 
-TEXT = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[3] / "docs" / "data.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("example", re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import doctest
 import importlib
 
-import made_data as made
 import pytest
+from support import made_data as made
 
 from paretopo.data import fields
 from paretopo.data.answers import alternative_answers, mathematical_answer
-from paretopo.data.fields import Unusable
-from paretopo.tasks.multihop import search_r1_prompt
+from paretopo.data.fields import UnusableRow
+from paretopo.protocols.search_r1 import search_r1_prompt
 
 
-@pytest.mark.parametrize("module", ["answers", "fields", "sources", "splitting"])
+@pytest.mark.parametrize("module", ["answers", "fields", "sources", "training_set"])
 def test_examples_run(module):
     found = doctest.testmod(importlib.import_module(f"paretopo.data.{module}"))
     assert found.failed == 0
@@ -68,7 +68,7 @@ def test_a_context_stands_before_its_question():
     ],
 )
 def test_rows_without_a_question_of_text_say_why(raw, reason):
-    with pytest.raises(Unusable, match=reason):
+    with pytest.raises(UnusableRow, match=reason):
         fields.question_of(raw)
 
 
@@ -115,7 +115,7 @@ def test_the_answers_are_found(raw, answers):
     ],
 )
 def test_rows_without_an_answer_say_why(raw, reason):
-    with pytest.raises(Unusable, match=reason):
+    with pytest.raises(UnusableRow, match=reason):
         fields.answers_of(raw)
 
 
@@ -166,10 +166,10 @@ def test_whole_numbers_are_written_in_one_way():
 
 def test_several_answers_mean_all_of_them_only_where_the_source_says_so():
     assert mathematical_answer(["$1$", "$-2$"], all_wanted=True) == "1, -2"
-    with pytest.raises(Unusable, match="whether one or all"):
+    with pytest.raises(UnusableRow, match="whether one or all"):
         mathematical_answer(["1", "-2"])
-    with pytest.raises(Unusable, match="no answer"):
+    with pytest.raises(UnusableRow, match="no answer"):
         mathematical_answer(["1", ""], all_wanted=True)
-    with pytest.raises(Unusable, match="no answer"):
+    with pytest.raises(UnusableRow, match="no answer"):
         mathematical_answer(["$ $"])
     assert alternative_answers(["Ada", "", " Ada", "Ada L."]) == ("Ada", "Ada L.")

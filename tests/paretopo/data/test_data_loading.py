@@ -6,11 +6,11 @@ import contextlib
 import csv
 import json
 
-import made_data as made
 import pytest
+from support import made_data as made
 
 from paretopo.data.fields import COLUMNS
-from paretopo.data.loading import files_in, read_raw, sha256_of
+from paretopo.data.loading import find_files, read_raw, sha256_of
 from paretopo.data.schema import DataError
 
 ROWS = [
@@ -110,7 +110,7 @@ def test_a_damaged_parquet_file_is_refused_or_read(tmp_path):
             rows_of(path)
 
 
-def test_a_missing_file_a_folder_and_the_limit_of_csv(tmp_path):
+def test_a_missing_file_a_folder_and_the_limit_of_read_csv(tmp_path):
     assert "No such file" in refusal(tmp_path / "none.csv")
     (tmp_path / "folder.jsonl").mkdir()
     assert "Is a directory" in refusal(tmp_path / "folder.jsonl")
@@ -124,19 +124,19 @@ def test_a_folder_is_searched_by_the_patterns_in_turn(tmp_path):
     for name in ("nq/test.jsonl", "nq/train.jsonl", "hotpotqa/dev.jsonl", "README.md", "test.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("{}", encoding="utf-8")
-    assert files_in(tmp_path, ["nq/test.jsonl"]) == [tmp_path / "nq/test.jsonl"]
-    assert files_in(tmp_path, ["none.*", "dev.*"]) == [tmp_path / "hotpotqa/dev.jsonl"]
+    assert find_files(tmp_path, ["nq/test.jsonl"]) == [tmp_path / "nq/test.jsonl"]
+    assert find_files(tmp_path, ["none.*", "dev.*"]) == [tmp_path / "hotpotqa/dev.jsonl"]
     with pytest.raises(DataError, match="several files that could be meant, name one: hotpot"):
-        files_in(tmp_path, ["*.jsonl"])
+        find_files(tmp_path, ["*.jsonl"])
     with pytest.raises(DataError, match=r"none of the files a\.\*, test\.txt"):
-        files_in(tmp_path, ["a.*", "test.txt"])
+        find_files(tmp_path, ["a.*", "test.txt"])
 
 
 def test_shards_are_one_file(tmp_path):
     names = [f"train-0000{number}-of-00003.parquet" for number in (2, 0, 1)]
     for name in names:
         (tmp_path / name).write_bytes(b"")
-    assert [path.name for path in files_in(tmp_path, ["train-*-of-*.*"])] == sorted(names)
+    assert [path.name for path in find_files(tmp_path, ["train-*-of-*.*"])] == sorted(names)
 
 
 def test_checksums(tmp_path):

@@ -19,7 +19,7 @@ GOOD = {
     "prompt": "Q: How tall is the tower of Orb?\nA:",
     "label": {"answer": "12 ells"},
 }
-ROW = Row.of(GOOD)
+ROW = Row.from_fields(GOOD)
 
 texts = st.text(min_size=1, max_size=40).filter(
     lambda text: text.strip() and not any("\ud800" <= c <= "\udfff" for c in text)

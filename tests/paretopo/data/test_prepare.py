@@ -10,12 +10,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import huggingface_hub
-import made_data as made
 import pytest
+from support import made_data as made
 
 from paretopo import cli
 from paretopo.config.run import loads
-from paretopo.data import hub
+from paretopo.data import preparing
 from paretopo.data.schema import DataError, read_rows
 from paretopo.data.sources import SOURCES
 from paretopo.integrations.openrlhf.prepare import _rows
@@ -39,7 +39,7 @@ def test_openrlhf_gets_ids_and_answers(tmp_path):
 
 
 def test_the_examples_name_what_is_written():
-    examples = Path(__file__).parents[2] / "examples"
+    examples = Path(__file__).parents[3] / "examples"
     for name, task in (("torl", "math"), ("search_r1", "search")):
         for path in examples.glob(f"{task}_*.toml"):
             text = path.read_text(encoding="utf-8")
@@ -74,7 +74,7 @@ def test_without_the_hub_the_way_out_is_told(name, tmp_path, monkeypatch, capsys
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(DataError) as refused:
-        hub.download(SOURCES[name])
+        preparing.download(SOURCES[name])
     text = str(refused.value)
     assert f"download {SOURCES[name].address} and pass it: paretopo prepare {name} --from" in text
     assert text.startswith(

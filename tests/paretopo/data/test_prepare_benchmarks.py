@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 
-import made_data as made
 import pytest
+from support import made_data as made
 
 from paretopo.data.schema import DataError
 from paretopo.data.sources import SOURCES
-from paretopo.tasks.math import torl_prompt
-from paretopo.tasks.multihop import search_r1_prompt
+from paretopo.protocols.search_r1 import search_r1_prompt
+from paretopo.protocols.torl import torl_prompt
 
 ASKED = "How many towns has Orb?"
 BENCHMARKS = {

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import made_data as made
 import pytest
+from support import made_data as made
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import PreTrainedTokenizerFast
 
-from paretopo.data.preparing import published_files
+from paretopo.data.preparing import find_published_files
 from paretopo.data.schema import DataError
 from paretopo.data.sources import SOURCES
-from paretopo.data.splitting import normalised
-from paretopo.tasks.math import torl_prompt
+from paretopo.data.training_set import normalise_question
+from paretopo.protocols.torl import torl_prompt
 
 
 def test_torl_is_split_and_nothing_is_lost(tmp_path):
@@ -51,8 +51,8 @@ def test_the_split_depends_on_the_question_and_the_seed_alone(tmp_path):
     grown = [made.torl_row(900 + i, f"New? {i}", "1") for i in range(200)] + rows[::-1][:250]
     grown[300]["prompt"][1]["content"] = " " + grown[300]["prompt"][1]["content"].replace("?", " ?")
     *_, after = made.prepared(tmp_path, "torl", grown, held_out=0.1)
-    kept = {normalised(row.question) for row in before if int(row.id.split("/")[1]) >= 50}
-    old = {normalised(row.question) for row in after if row.question.startswith("A cart")}
+    kept = {normalise_question(row.question) for row in before if int(row.id.split("/")[1]) >= 50}
+    old = {normalise_question(row.question) for row in after if row.question.startswith("A cart")}
     assert old == kept
     assert len(kept) > 10
     *_, other = made.prepared(tmp_path, "torl", rows, held_out=0.1, seed=1)
@@ -114,9 +114,9 @@ def test_torls_own_test_file_is_never_held_out_or_trained_on(tmp_path):
     folder = tmp_path / "ToRL" / "data" / "torl_data"
     made.write(folder / "test.parquet", tests)
     with pytest.raises(DataError, match="none of the files"):
-        published_files(SOURCES["torl"], tmp_path / "ToRL")
+        find_published_files(SOURCES["torl"], tmp_path / "ToRL")
     train = made.write(folder / "train.parquet", made.torl_rows())
-    assert published_files(SOURCES["torl"], tmp_path / "ToRL") == [train]
+    assert find_published_files(SOURCES["torl"], tmp_path / "ToRL") == [train]
 
 
 def test_rows_of_test_splits_are_not_trained_on(tmp_path):

@@ -9,11 +9,10 @@ import pytest
 from support.run_stories import tell
 
 from paretopo.cli import main
-from paretopo.cli.evaluate import model_named
+from paretopo.cli.evaluate import find_model
 from paretopo.config.keys import ConfigError
 from paretopo.data.schema import DataError, Row, write_rows
-from paretopo.evaluation.asking import Tools, ask, check_tool, domain
-from paretopo.evaluation.evaluate import Played, evaluate
+from paretopo.evaluation.evaluate import RolloutResult, evaluate
 from paretopo.evaluation.folder import (
     EvaluationFolder,
     default_path,
@@ -22,14 +21,13 @@ from paretopo.evaluation.folder import (
     load_data,
 )
 from paretopo.evaluation.grading import Grader
-from paretopo.evaluation.results import results_of
+from paretopo.evaluation.prompting import Tools, check_tool, grading_domain, make_requests
+from paretopo.evaluation.results import summarise_folder
 from paretopo.evaluation.settings import EvaluationSettings
-from paretopo.protocols.search_r1 import SearchR1Episode
-from paretopo.protocols.torl import TorlEpisode
+from paretopo.protocols.search_r1 import SearchR1Episode, search_r1_prompt
+from paretopo.protocols.torl import TorlEpisode, torl_prompt
 from paretopo.rollout import Segment
 from paretopo.run.trajectories import read_groups
-from paretopo.tasks.math import torl_prompt
-from paretopo.tasks.multihop import search_r1_prompt
 from paretopo.tools.search import Document
 
 SUM = Row("m1", "math500", "What is 6*7?", torl_prompt("What is 6*7?"), ("42", "forty-two"))
@@ -93,15 +91,15 @@ def test_wrong_settings_are_refused(wrong, told):
 
 
 def asked(row, tool, **tools):
-    (one,) = ask([row], [7], EvaluationSettings("m", tool=tool), Tools(**tools))
+    (one,) = make_requests([row], [7], EvaluationSettings("m", tool=tool), Tools(**tools))
     return one
 
 
 def test_rows_say_how_they_are_graded():
-    assert (domain(SUM), domain(OSLO)) == ("mathematics", "questions")
+    assert (grading_domain(SUM), grading_domain(OSLO)) == ("mathematics", "questions")
     for prompt in ("Say it.", f"{SUM.prompt}{OSLO.prompt}"):
         with pytest.raises(DataError, match=r"row 'x': its prompt must ask for either"):
-            domain(Row("x", "nq", "?", prompt, "a"))
+            grading_domain(Row("x", "nq", "?", prompt, "a"))
 
 
 def test_prompts_and_episodes_by_tool():
@@ -148,7 +146,7 @@ def test_a_tool_that_is_not_for_such_questions_is_refused(row, tool, told):
 # ---- grading -------------------------------------------------------------------------------------
 
 
-@pytest.mark.jail
+@pytest.mark.sandbox
 def test_grading_goes_by_the_row_and_takes_any_answer():
     rows = [SUM, SUM, SUM, OSLO, OSLO, SUM]
     written = [
@@ -195,7 +193,7 @@ class Actor:
             raise ConnectionError("gone")
         self.batches.append([(one.row.id, one.seed) for one in asked])
         return [
-            Played(
+            RolloutResult(
                 prompt=one.row.prompt,
                 segments=(Segment("model", self.text),),
                 written=self.text if one.seed % 2 else "no idea",
@@ -221,7 +219,7 @@ def test_every_question_is_asked_once_and_kept(started, capsys):
     assert [group.id for group in groups] == [row.id for row in rows]
     assert groups[0].answer == "Norway | Norge"
     assert groups[0].held_out
-    found = results_of(folder)["nq"]
+    found = summarise_folder(folder)["nq"]
     solved = sum(seed % 2 for batch in actor.batches for _, seed in batch)
     assert found.em == solved / 10
     assert (found.calls, found.response_tokens, found.questions) == (2.0, 10.0, 10)
@@ -237,7 +235,7 @@ def test_samples_of_a_question_stay_together_whatever_the_batch(started):
         folder, actor = started(settings, rows, path), Actor()
         run(folder, rows, settings, actor, batch=batch)
         assert max(map(len, actor.batches)) <= batch
-        assert [len(one.solved) for one in folder.answered()] == [5, 5, 5]
+        assert [len(one.solved) for one in folder.read_answers()] == [5, 5, 5]
         seeds.append([pair for made in actor.batches for pair in made])
     assert seeds[0] == seeds[1] == seeds[2]
     assert len({seed for _, seed in seeds[0]}) == 15
@@ -254,10 +252,10 @@ def test_a_resumed_evaluation_asks_what_is_left(started):
     with (folder.path / "trajectories.jsonl").open("ab") as file:
         file.write(b'{"step": 0, "id": "q6", "rollouts": [{"sol')  # a kill in mid-write
     again, second = started(settings, rows, "torn"), Actor()
-    again.resumed()
+    again.note_resumption()
     assert run(again, rows, settings, second, batch=3)
     assert [name for batch in second.batches for name, _ in batch] == ["q6", "q7", "q8", "q9"]
-    assert list(again.answered()) == list(whole.answered())
+    assert list(again.read_answers()) == list(whole.read_answers())
     assert len(again.manifest["resumed"]) == 1
     assert run(again, rows, settings, Actor(fails_after=0), batch=3)  # nothing is left to do
 
@@ -265,8 +263,10 @@ def test_a_resumed_evaluation_asks_what_is_left(started):
 def test_an_interrupt_ends_between_batches(started):
     rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
     folder, actor = started(settings, rows), Actor()
-    assert not run(folder, rows, settings, actor, batch=4, stopped=lambda: len(actor.batches) == 1)
-    assert len(list(folder.answered())) == 4
+    assert not run(
+        folder, rows, settings, actor, batch=4, should_stop=lambda: len(actor.batches) == 1
+    )
+    assert len(list(folder.read_answers())) == 4
 
 
 HOSTILE = (
@@ -331,7 +331,7 @@ def test_broken_records_are_named(started):
     del row["response_tokens"]
     path.write_text(json.dumps(row) + "\n")
     with pytest.raises(ConfigError, match="line 1 is no answered question: KeyError"):
-        list(folder.answered())
+        list(folder.read_answers())
 
 
 def test_one_process_at_a_time(started):
@@ -350,6 +350,6 @@ def test_a_run_stands_for_the_model_it_trained(tmp_path, capsys):
     assert main(["evaluate", str(run.path), "--data", "x.jsonl"]) == 2
     assert "has no trained model yet" in capsys.readouterr().err
     (run.model / "config.json").write_text("{}")
-    assert model_named(str(run.path)) == (str(run.model.resolve()), run.path.name)
-    assert model_named(str(run.model)) == (str(run.model.resolve()), "model")
-    assert model_named("Qwen/Qwen2.5-7B") == ("Qwen/Qwen2.5-7B", "Qwen2.5-7B")
+    assert find_model(str(run.path)) == (str(run.model.resolve()), run.path.name)
+    assert find_model(str(run.model)) == (str(run.model.resolve()), "model")
+    assert find_model("Qwen/Qwen2.5-7B") == ("Qwen/Qwen2.5-7B", "Qwen2.5-7B")

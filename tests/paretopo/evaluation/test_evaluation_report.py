@@ -13,10 +13,10 @@ from paretopo.cli import main
 from paretopo.config.keys import ConfigError
 from paretopo.data.sources import SOURCES
 from paretopo.evaluation import published
-from paretopo.evaluation.comparisons import paired, unpaired
-from paretopo.evaluation.fronts import Panel, Point, front, panels
+from paretopo.evaluation.comparisons import compare_pairwise, compare_with_paper
+from paretopo.evaluation.fronts import Panel, Point, find_front, make_panels
 from paretopo.evaluation.report import write_report
-from paretopo.evaluation.results import results_of
+from paretopo.evaluation.results import summarise_folder
 from paretopo.evaluation.statistics import mcnemar_exact, sign_flips
 from paretopo.evaluation.tables import paper_table
 
@@ -54,7 +54,7 @@ def test_the_papers_tables_are_whole():
         "nq": (525.9, 12.1),
         "hotpotqa": (430.9, 13.9),
     }
-    assert set(published.questions()) == set(sums)
+    assert set(published.question_counts()) == set(sums)
 
 
 # Non-dominated methods with a tool, hypervolume above (EM 0, 3 calls) of all of them.
@@ -71,7 +71,7 @@ def test_fronts_of_the_papers_own_points():
     """ParetoPO is dominated once and shares one front: the table's points, by hand."""
     shown = [(table, table.blocks) for table in published.tables()]
     nothing = {name: (True, {}) for name in ("a",)}
-    assert list(panels(nothing, shown)) == []
+    assert list(make_panels(nothing, shown)) == []
     found = {}
     for table, blocks in shown:
         for datasource, heading in table.columns.items():
@@ -80,7 +80,7 @@ def test_fronts_of_the_papers_own_points():
                     Point(one.name, one.cells[datasource].em, one.cells[datasource].calls)
                     for one in methods
                 )
-                found[f"{heading}, {block}"] = front(Panel("", points, ()))
+                found[f"{heading}, {block}"] = find_front(Panel("", points, ()))
     assert len(found) == 14
     assert sum(one.best == ("ParetoPO",) for one in found.values()) == 12
     for title, (best, volume) in FRONTS.items():
@@ -89,10 +89,10 @@ def test_fronts_of_the_papers_own_points():
 
 
 def test_the_reference_moves_where_a_point_has_more_calls():
-    one = front(Panel("", (Point("a", 50.0, 2.0),), (Point("b", 60.0, 3.5),)))
+    one = find_front(Panel("", (Point("a", 50.0, 2.0),), (Point("b", 60.0, 3.5),)))
     assert (one.reference, one.hypervolume, one.printed) == (4.0, 105.0, 100.0)
-    assert front(Panel("", (Point("a", 50.0, None),), ())) is None
-    assert math.isnan(front(Panel("", (), (Point("b", 60.0, 1.0),))).printed)
+    assert find_front(Panel("", (Point("a", 50.0, None),), ())) is None
+    assert math.isnan(find_front(Panel("", (), (Point("b", 60.0, 1.0),))).printed)
 
 
 # ---- tests ---------------------------------------------------------------------------------------
@@ -115,8 +115,8 @@ def two(tmp_path):
 
 def test_against_a_row_of_the_paper(two):
     torl = published.tables()[0].blocks["Qwen2.5-Math-1.5B"][2]
-    measured = {folder.name: results_of(folder) for folder in two}
-    tests = unpaired(measured, [("ToRL-GRPO", torl)])
+    measured = {folder.name: summarise_folder(folder) for folder in two}
+    tests = compare_with_paper(measured, [("ToRL-GRPO", torl)])
     assert [(one.datasource, one.ours) for one in tests] == [
         ("math500", "ours-1.5B"),
         ("math500", "base-1.5B"),
@@ -129,8 +129,8 @@ def test_against_a_row_of_the_paper(two):
 
 
 def test_question_by_question(two):
-    answered = {folder.name: list(folder.answered()) for folder in two}
-    (one,) = paired(answered)  # aime24 is in one of them only
+    answered = {folder.name: list(folder.read_answers()) for folder in two}
+    (one,) = compare_pairwise(answered)  # aime24 is in one of them only
     assert (one.datasource, one.questions) == ("math500", 500)
     assert one.em == pytest.approx(2.2)
     assert one.em_p == mcnemar_exact(11, 0)
@@ -147,11 +147,11 @@ def test_several_samples_are_compared_by_their_means(tmp_path):
         answer_all(tmp_path / name, name, {"nq": one}, temperature=1.0, samples=2)
         for name, one in (("a", data), ("b", worse))
     ]
-    (one,) = paired({folder.name: list(folder.answered()) for folder in kept})
+    (one,) = compare_pairwise({folder.name: list(folder.read_answers()) for folder in kept})
     assert one.em == pytest.approx(25.0)
     assert one.em_p == sign_flips([0.5] * 6)
-    assert results_of(kept[0])["nq"].samples == 2
-    assert results_of(kept[0])["nq"].calls == pytest.approx(1.5)
+    assert summarise_folder(kept[0])["nq"].samples == 2
+    assert summarise_folder(kept[0])["nq"].calls == pytest.approx(1.5)
 
 
 # ---- the report ----------------------------------------------------------------------------------
@@ -178,8 +178,10 @@ def test_the_layout_is_the_papers(tmp_path):
         answer_all(tmp_path / "a", "a|b", {"nq": spread(4, 2, 6)}, tool="search"),
         answer_all(tmp_path / "b", "bare", {"nq": spread(4, 1, 0)}),
     ]
-    measured = {one.name: (one.settings["tool"] != "none", results_of(one)) for one in folders}
-    lines = paper_table(table, published.blocks_of(table, ["7B"]), measured)
+    measured = {
+        one.name: (one.settings["tool"] != "none", summarise_folder(one)) for one in folders
+    }
+    lines = paper_table(table, published.select_blocks(table, ["7B"]), measured)
     squeezed = [[cell.strip() for cell in line.split(" | ")] for line in lines]
     golden = [[cell.strip() for cell in line.split(" | ")] for line in GOLDEN.splitlines()]
     assert squeezed[0] == golden[0]
@@ -250,6 +252,6 @@ def test_wrong_folders_are_refused(tmp_path, capsys):
 
 def test_data_sets_are_those_that_prepare_makes():
     rows = {name: source.rows for name, source in SOURCES.items() if not source.training}
-    assert published.questions() == rows
-    text = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    assert published.question_counts() == rows
+    text = (Path(__file__).parents[3] / "docs" / "evaluation.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in text for name in rows)

@@ -28,9 +28,9 @@ counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.ju
 @pytest.mark.parametrize(
     "module",
     [
-        "statistics",
+        "evaluation.statistics",
         "evaluation.settings",
-        "evaluation.asking",
+        "evaluation.prompting",
         "evaluation.grading",
         "evaluation.results",
         "evaluation.published",

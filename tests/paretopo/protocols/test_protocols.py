@@ -9,14 +9,14 @@ import importlib
 
 import pytest
 
-from paretopo.protocols.episode import Turn
+from paretopo.protocols.episode import StepResult
 from paretopo.protocols.search_r1 import (
     INVALID,
     SearchR1Episode,
-    cut,
-    documents,
+    cut_after_action,
+    format_documents,
 )
-from paretopo.protocols.torl import STOP, TorlEpisode, last_program, observation
+from paretopo.protocols.torl import STOP, TorlEpisode, format_observation, last_program
 from paretopo.tools.python_interpreter import ProgramResult
 from paretopo.tools.search import Document
 
@@ -29,7 +29,7 @@ MODULES = [
 NOTHING = "timeout_decorator.timeout_decorator.TimeoutError: 'Timed Out'"
 
 
-@pytest.mark.jail
+@pytest.mark.sandbox
 @pytest.mark.parametrize("module", MODULES)
 def test_docstring_examples_run(module):
     found = doctest.testmod(importlib.import_module(f"paretopo.{module}"))
@@ -63,7 +63,7 @@ def test_a_program_is_run_and_shown():
     python = Echo()
     episode = TorlEpisode(python, max_calls=2)
     assert episode.stop == (STOP,)
-    assert play(episode, block("x = 1")) == [Turn("\nX = 1\n```\n", done=False)]
+    assert play(episode, block("x = 1")) == [StepResult("\nX = 1\n```\n", done=False)]
     assert python.ran == ["x = 1\n"]
     assert episode.calls == 1
     assert episode.stop == (STOP,)
@@ -74,7 +74,7 @@ def test_after_the_last_round_comes_a_free_generation():
     episode = TorlEpisode(python, max_calls=1)
     first, last = play(episode, block("x"), f"So {block('not run')} and the rest")
     assert not first.done
-    assert last == Turn("", done=True)
+    assert last == StepResult("", done=True)
     assert python.ran == ["x\n"]
     assert episode.stop == ()
     assert episode.calls == 1
@@ -82,7 +82,7 @@ def test_after_the_last_round_comes_a_free_generation():
 
 def test_without_the_stop_string_it_is_over():
     episode = TorlEpisode(Echo(), max_calls=3)
-    assert play(episode, r"The answer is \boxed{7}.") == [Turn("", done=True)]
+    assert play(episode, r"The answer is \boxed{7}.") == [StepResult("", done=True)]
     assert episode.calls == 0
 
 
@@ -99,7 +99,7 @@ def test_without_the_stop_string_it_is_over():
 def test_without_a_program_a_round_is_lost(text):
     python = Echo()
     episode = TorlEpisode(python, max_calls=2)
-    assert play(episode, text, text) == [Turn("", done=False)] * 2
+    assert play(episode, text, text) == [StepResult("", done=False)] * 2
     assert python.ran == []
     assert episode.calls == 0
     assert episode.stop == ()
@@ -108,7 +108,7 @@ def test_without_a_program_a_round_is_lost(text):
 def test_no_rounds_is_no_tool():
     episode = TorlEpisode(Echo(), max_calls=0)
     assert episode.stop == ()
-    assert play(episode, block("x")) == [Turn("", done=True)]
+    assert play(episode, block("x")) == [StepResult("", done=True)]
     with pytest.raises(ValueError, match="max_calls must be at least 0, got -1"):
         TorlEpisode(Echo(), max_calls=-1)
 
@@ -157,7 +157,7 @@ def test_the_last_closed_block_counts(text, program):
     ],
 )
 def test_observations(result, shown):
-    assert observation(result) == shown
+    assert format_observation(result) == shown
 
 
 # ---- Search-R1 -------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_a_query_is_answered():
         500,
     )
     (turn,) = play(episode, "<think>hm</think><search>\n Norway </search>")
-    assert turn == Turn(
+    assert turn == StepResult(
         '\n\n<information>Doc 1(Title: "Norway") It is.\nSo it is.\n'
         'Doc 2(Title: "Other") No.</information>\n\n',
         done=False,
@@ -197,7 +197,7 @@ def test_a_query_is_answered():
 
 def test_an_answer_ends_it():
     episode = SearchR1Episode(Shelf())
-    assert play(episode, "<answer> Oslo </answer>") == [Turn("", done=True)]
+    assert play(episode, "<answer> Oslo </answer>") == [StepResult("", done=True)]
     assert episode.calls == 0
 
 
@@ -207,7 +207,7 @@ def test_an_answer_ends_it():
 )
 def test_anything_else_is_told_to_be_invalid(text):
     episode = SearchR1Episode(Shelf())
-    assert play(episode, text) == [Turn(INVALID, done=False)]
+    assert play(episode, text) == [StepResult(INVALID, done=False)]
     assert episode.calls == 0
     assert INVALID.startswith("\nMy previous action is invalid. If I want to search, I should put ")
     assert INVALID.endswith("</answer>. Let me try again.\n")
@@ -235,7 +235,7 @@ def test_turns_are_counted_and_the_last_one_is_free():
     ],
 )
 def test_text_is_cut_at_the_first_tag(text, kept):
-    assert cut(text) == kept
+    assert cut_after_action(text) == kept
 
 
 def test_an_answer_before_a_query_is_the_action():
@@ -244,9 +244,9 @@ def test_an_answer_before_a_query_is_the_action():
 
 
 def test_no_passages_is_an_empty_text():
-    assert documents([]) == ""
+    assert format_documents([]) == ""
 
 
 def test_turns_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Turn("", done=True).done = False
+        StepResult("", done=True).done = False

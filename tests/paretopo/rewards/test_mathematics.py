@@ -9,7 +9,7 @@ import pytest
 
 from paretopo.rewards.mathematics import MathGrader, last_box, normalise_answer
 
-pytestmark = pytest.mark.jail
+pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,7 @@ def test_right_answers(grader, given, answer):
 
 @pytest.mark.parametrize(("given", "answer"), WRONG)
 def test_wrong_answers(grader, given, answer):
-    assert not grader.equal(given, answer)
+    assert not grader.are_equal(given, answer)
 
 
 def test_without_a_box_it_is_wrong(grader):
@@ -190,9 +190,9 @@ HOSTILE = [
 @pytest.mark.parametrize("latex", HOSTILE)
 def test_hostile_latex_is_wrong_in_time(grader, latex):
     started = time.monotonic()
-    assert not grader.equal(latex, "7.5")
+    assert not grader.are_equal(latex, "7.5")
     assert time.monotonic() - started < 50  # 3 s of processor time, on however busy a machine
-    assert grader.equal("0.25", r"\frac{1}{4}")
+    assert grader.are_equal("0.25", r"\frac{1}{4}")
 
 
 def test_many_at_once_and_once_more(grader):

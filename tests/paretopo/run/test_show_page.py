@@ -16,7 +16,7 @@ from support.trajectory_groups import HOSTILE, asked_again, hostile, trained
 import paretopo.run.viewer
 from paretopo import cli
 from paretopo.run.trajectories import append_group
-from paretopo.run.viewer.page import page
+from paretopo.run.viewer.page import render_page
 from paretopo.run.viewer.selection import Selection
 
 GROUPS = [
@@ -65,15 +65,16 @@ def read(text: str) -> Reader:
 
 
 def test_the_same_elements_whatever_the_model_wrote():
-    calm, wild = (read(page("run", groups, Selection())) for groups in ([trained()], GROUPS))
-    named = read(page(HOSTILE[0], [trained()], Selection()))
+    calm, wild = (read(render_page("run", groups, Selection())) for groups in ([trained()], GROUPS))
+    named = read(render_page(HOSTILE[0], [trained()], Selection()))
     assert [tag for tag, _ in calm.elements] == [tag for tag, _ in wild.elements]
     assert [tag for tag, _ in calm.elements] == [tag for tag, _ in named.elements]
     assert HOSTILE[0] in named.of("title")[0][1] + named.of("h1")[0][1]
 
 
 def test_all_that_was_written_is_in_the_data():
-    data, script = read(page("run", GROUPS, Selection(sort="calls", only="wrong"))).of("script")
+    page = read(render_page("run", GROUPS, Selection(sort="calls", only="wrong")))
+    data, script = page.of("script")
     assert data[0] == {"type": "application/json", "id": "data"}
     assert not re.search("[<>&]", data[1])
     shown = json.loads(data[1])
@@ -83,7 +84,7 @@ def test_all_that_was_written_is_in_the_data():
 
 
 def test_nothing_is_loaded_and_only_our_own_script_may_run():
-    reader = read(page("run", GROUPS, Selection()))
+    reader = read(render_page("run", GROUPS, Selection()))
     for _, attributes in reader.elements:
         assert not {"src", "href", "style", "onclick", "srcset", "action"} & attributes.keys()
     policy = next(
@@ -157,7 +158,7 @@ def shown(started, tmp_path):
 
     def show(groups, selection=None, **settings):
         path = tmp_path / "page.html"
-        path.write_text(page("a run", groups, selection or Selection()), encoding="utf-8")
+        path.write_text(render_page("a run", groups, selection or Selection()), encoding="utf-8")
         started.events.clear()
         started.open(path, **settings)
         return started

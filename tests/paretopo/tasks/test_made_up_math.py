@@ -9,12 +9,11 @@ from collections import Counter
 import pytest
 
 from paretopo.config.keys import ConfigError
-from paretopo.protocols.torl import STOP, TorlEpisode, last_program
+from paretopo.protocols.torl import STOP, TorlEpisode, last_program, torl_prompt
 from paretopo.rewards.mathematics import last_box
 from paretopo.tasks.made_up import KINDS
 from paretopo.tasks.made_up_math import MadeUpMath
-from paretopo.tasks.math import torl_prompt
-from paretopo.tasks.task import Transcript
+from paretopo.tasks.task import TextTrace
 from paretopo.tools.python_interpreter import PythonInterpreter
 
 TASK = MadeUpMath(prompts=300, held_out=90, seed=1)
@@ -124,7 +123,7 @@ def test_too_many_questions_are_refused():
         MadeUpMath(20_000, 8)
 
 
-@pytest.mark.jail
+@pytest.mark.sandbox
 def test_the_real_interpreter_prints_what_traces_show():
     with PythonInterpreter(workers=1, preload=(), timeout=30.0) as python:
         for trace in TASK.traces(0, 6, 2, 0.3):
@@ -134,4 +133,4 @@ def test_the_real_interpreter_prints_what_traces_show():
                 pieces += (
                     [(text, True), (turn.feedback, False)] if turn.feedback else [(text, True)]
                 )
-            assert Transcript(trace.prompt, tuple(pieces)) == trace
+            assert TextTrace(trace.prompt, tuple(pieces)) == trace

@@ -8,11 +8,12 @@ from collections import Counter
 import pytest
 
 from paretopo.config.run import loads
-from paretopo.tasks.choice import search_served, task_of
+from paretopo.protocols.search_r1 import search_r1_prompt
+from paretopo.rewards.correctness import exact_answer
+from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo.tasks.encyclopedia import Encyclopedia
 from paretopo.tasks.made_up import KINDS
 from paretopo.tasks.made_up_multihop import MadeUpMultihop
-from paretopo.tasks.multihop import exact_answer, search_r1_prompt
 from paretopo.tools.search import SearchClient
 
 TASK = MadeUpMultihop(prompts=300, held_out=90, seed=1)
@@ -119,7 +120,7 @@ def test_the_seed_fixes_everything():
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     config = loads('seed = 1\n[task]\nname = "multihop"\nprompts = 300\n[evaluation]\nprompts = 90')
-    with search_served(config, tmp_path_factory.mktemp("world") / "data") as config:
+    with ensure_search_server(config, tmp_path_factory.mktemp("world") / "data") as config:
         yield config
 
 
@@ -133,7 +134,7 @@ def test_the_real_server_finds_each_article_by_its_name(served):
 
 
 def test_traces_are_rollouts_with_needless_searches_and_guesses(served):
-    task = task_of(served)
+    task = make_task(served)
     assert (task.training, task.held_out) == (TASK.training, TASK.held_out)
     assert task.traces(5, 8, 2, 0.3) == task.traces(5, 8, 2, 0.3)
     reserved = {q.text for q in task.held_out if q.kind != "fact"}
@@ -164,7 +165,7 @@ def test_traces_are_rollouts_with_needless_searches_and_guesses(served):
 def test_the_server_stops_with_its_context(tmp_path):
     from paretopo.tools.http_client import ServerError
 
-    with search_served(loads('[task]\nname = "multihop"'), tmp_path / "data") as config:
+    with ensure_search_server(loads('[task]\nname = "multihop"'), tmp_path / "data") as config:
         url = config.tool.search_url
         assert url.startswith("http://127.0.0.1:")
     with SearchClient(url, retries=0) as search, pytest.raises(ServerError):
@@ -173,6 +174,6 @@ def test_the_server_stops_with_its_context(tmp_path):
 
 def test_other_tasks_need_no_server(tmp_path):
     config = loads('[task]\nname = "math"')
-    with search_served(config, tmp_path / "data") as same:
+    with ensure_search_server(config, tmp_path / "data") as same:
         assert same is config
     assert not (tmp_path / "data").exists()

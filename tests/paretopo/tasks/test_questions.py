@@ -7,12 +7,13 @@ import importlib
 
 import pytest
 
-from paretopo.tasks.math import torl_prompt
-from paretopo.tasks.multihop import exact_answer, last_answer, search_r1_prompt
+from paretopo.protocols.search_r1 import search_r1_prompt
+from paretopo.protocols.torl import torl_prompt
+from paretopo.rewards.correctness import exact_answer, last_answer
 
 
-@pytest.mark.jail
-@pytest.mark.parametrize("module", ["tasks.math", "tasks.multihop", "rewards.mathematics"])
+@pytest.mark.sandbox
+@pytest.mark.parametrize("module", ["rewards.correctness", "rewards.mathematics"])
 def test_docstring_examples_run(module):
     found = doctest.testmod(importlib.import_module(f"paretopo.{module}"))
     assert found.failed == 0

@@ -14,13 +14,13 @@ from paretopo.config.run import ConfigError, load, loads
 from paretopo.protocols.search_r1 import SearchR1Episode
 from paretopo.protocols.torl import TorlEpisode
 from paretopo.tasks.calculator import CalculatorTask
-from paretopo.tasks.choice import search_served, task_of
-from paretopo.tasks.environment import environment_of
+from paretopo.tasks.choice import ensure_search_server, make_task
+from paretopo.tasks.environment import open_environment
 from paretopo.tasks.made_up_math import MadeUpMath
 from paretopo.tasks.made_up_multihop import MadeUpMultihop
-from paretopo.tasks.task import played
+from paretopo.tasks.task import make_text_trace
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILES = (
     '[task]\nname = "math"\ntrain = "{}"\nheld_out = "{}"\n[warmup]\nsteps = 0\n[model]\npath = "x"'
 )
@@ -69,7 +69,7 @@ def test_a_server_of_the_run_is_for_one_machine():
 def test_the_name_chooses_the_task():
     kinds = {"calculator": CalculatorTask, "math": MadeUpMath, "multihop": MadeUpMultihop}
     for name, kind in kinds.items():
-        task = task_of(loads(f'[task]\nname = "{name}"\nprompts = 30\n[evaluation]\nprompts = 9'))
+        task = make_task(loads(f'[task]\nname = "{name}"\nprompts = 30\n[evaluation]\nprompts = 9'))
         assert isinstance(task, kind)
         assert (len(task.training), len(task.held_out)) == (30, 9)
         asked = list(task.schedule(steps=10, per_step=6))
@@ -92,12 +92,12 @@ def test_questions_come_from_files(tmp_path):
     train = write(tmp_path / "train.jsonl", [(f"{i}+1", str(i + 1)) for i in range(20)])
     held_out = write(tmp_path / "held.jsonl", [(f"{i}+2", [str(i + 2), "?"]) for i in range(9)])
     config = loads(FILES.format(train, held_out) + "\n[evaluation]\nprompts = 4")
-    task = task_of(config)
+    task = make_task(config)
     assert [q.text for q in task.training] == [f"{i}+1 =" for i in range(20)]
     assert task.training[3].answer == ["4"]
     assert {q.kind for q in task.training} == {"d"}
     assert len(task.held_out) == 4
-    assert task.held_out == task_of(config).held_out
+    assert task.held_out == make_task(config).held_out
     assert all(q.answer[1] == "?" for q in task.held_out)
     with pytest.raises(ConfigError, match="no traces"):
         task.traces(0, 1, 0, 0.0)
@@ -106,18 +106,18 @@ def test_questions_come_from_files(tmp_path):
 def test_bad_files_are_named(tmp_path):
     train = write(tmp_path / "train.jsonl", [("1+1", "2")])
     with pytest.raises(ConfigError, match=r"task.held_out: cannot read .*nothing.jsonl"):
-        task_of(loads(FILES.format(train, tmp_path / "nothing.jsonl")))
+        make_task(loads(FILES.format(train, tmp_path / "nothing.jsonl")))
     with pytest.raises(ConfigError, match=r"task.held_out: 1 of its questions are trained on"):
-        task_of(loads(FILES.format(train, train)))
+        make_task(loads(FILES.format(train, train)))
     (tmp_path / "bad.jsonl").write_text('{"prompt": "x"}', encoding="utf-8")
     with pytest.raises(ConfigError, match=r"task.train: .*bad.jsonl, line 1: label must be"):
-        task_of(loads(FILES.format(tmp_path / "bad.jsonl", train)))
+        make_task(loads(FILES.format(tmp_path / "bad.jsonl", train)))
 
 
 def test_a_corpus_that_is_not_there_is_named(tmp_path):
     text = '[task]\nname = "multihop"\n[tool]\ncorpus = "no/such.jsonl"'
     with pytest.raises(ConfigError, match=r"tool.corpus: .*no/such.jsonl"):
-        with search_served(loads(text), tmp_path):
+        with ensure_search_server(loads(text), tmp_path):
             pass
 
 
@@ -125,7 +125,10 @@ def test_a_corpus_of_ones_own_is_served(tmp_path):
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"id": "1", "contents": "\\"Oslo\\"\\nCapital of Norway."}\n', "utf-8")
     text = f'[task]\nname = "multihop"\n[tool]\ncorpus = "{corpus}"\ntopk = 1'
-    with search_served(loads(text), tmp_path) as config, environment_of(config) as environment:
+    with (
+        ensure_search_server(loads(text), tmp_path) as config,
+        open_environment(config) as environment,
+    ):
         episode = environment.new_episode()
         assert isinstance(episode, SearchR1Episode)
         turn = asyncio.run(episode.step("<search> capital of Norway </search>"))
@@ -134,12 +137,12 @@ def test_a_corpus_of_ones_own_is_served(tmp_path):
         assert environment.grade("<answer> Rome </answer>", "Oslo") == 0.0
 
 
-@pytest.mark.jail
+@pytest.mark.sandbox
 def test_mathematics_runs_programs_and_grades_boxes():
     text = (
         '[task]\nname = "math"\n[tool]\nworkers = 1\ntimeout = 30\n[optimiser]\nmax_tool_calls = 1'
     )
-    with environment_of(loads(text)) as environment:
+    with open_environment(loads(text)) as environment:
         episode = environment.new_episode()
         assert isinstance(episode, TorlEpisode)
         turn = asyncio.run(episode.step("```python\nprint(6 * 7)\n```\n```output"))
@@ -150,12 +153,12 @@ def test_mathematics_runs_programs_and_grades_boxes():
         assert environment.grade("42", "42") == 0.0
 
 
-@pytest.mark.jail
+@pytest.mark.sandbox
 def test_programs_can_run_on_a_sandbox_server():
     ran = {"status": "Finished", "return_code": 0, "stdout": "42\n", "stderr": ""}
     with replying(lambda *_: (200, {"status": "Success", "run_result": ran})) as (url, seen):
         text = f'[task]\nname = "math"\n[tool]\nsandbox_url = "{url}"\ntimeout = 3\nmemory_mb = 64'
-        with environment_of(loads(text)) as environment:
+        with open_environment(loads(text)) as environment:
             turn = asyncio.run(environment.new_episode().step("```python\nx\n```\n```output"))
     assert turn.feedback == "\n42\n```\n"
     assert (seen[0][1]["run_timeout"], seen[0][1]["memory_limit_MB"]) == (3.0, 64)
@@ -164,7 +167,7 @@ def test_programs_can_run_on_a_sandbox_server():
 def test_a_missing_jail_is_told_in_the_terms_of_the_file(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigError, match=r"tool.isolation: .*bubblewrap"):
-        with environment_of(loads('[task]\nname = "math"')):
+        with open_environment(loads('[task]\nname = "math"')):
             pass
 
 
@@ -175,14 +178,14 @@ def test_a_written_rollout_has_no_time_to_wait():
             return []
 
     with pytest.raises(RuntimeError, match="must answer at once"):
-        played("q", SearchR1Episode(Slow()), ["<search> x </search>"])
+        make_text_trace("q", SearchR1Episode(Slow()), ["<search> x </search>"])
 
 
 @pytest.mark.parametrize("name", ["math", "multihop"])
 @pytest.mark.parametrize("backend", ["trl", "openrlhf"])
 def test_the_examples_are_one_world_on_both_back_ends(name, backend):
     config = load(ROOT / "examples" / f"made_up_{name}.toml", {"backend": backend})
-    task = task_of(config)
+    task = make_task(config)
     assert config.task.name == name
     assert len(task.training) == config.task.prompts
     assert len(task.held_out) == config.evaluation.prompts

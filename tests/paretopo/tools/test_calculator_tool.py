@@ -15,8 +15,8 @@ from paretopo.tools.calculator import (
     CalculationError,
     Limits,
     evaluate,
+    format_number,
     make_calculator,
-    write,
 )
 
 calculator = make_calculator()
@@ -178,4 +178,4 @@ def test_the_tool_describes_itself():
 
 
 def test_integers_are_written_in_full():
-    assert write(Fraction(-(10**30))) == "-" + "1" + "0" * 30
+    assert format_number(Fraction(-(10**30))) == "-" + "1" + "0" * 30

@@ -21,7 +21,7 @@ from support.processes import SECRET, alive, descendants, unharmed
 from paretopo.tools.python_interpreter import PythonInterpreter, SandboxError
 from paretopo.tools.sandbox import launch
 
-pytestmark = pytest.mark.jail
+pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture(scope="module")
@@ -139,13 +139,13 @@ def test_a_lost_worker_is_replaced(python):
         with ThreadPoolExecutor(1) as caller:
             call = caller.submit(own.run, "import time; time.sleep(2)")
             time.sleep(0.5)
-            os.kill(descendants(worker._jail._process.pid)[0], signal.SIGKILL)
+            os.kill(descendants(worker._sandbox._process.pid)[0], signal.SIGKILL)
             result = call.result()
         assert result.limit == "sandbox"
         assert result.returncode == -9
         assert "the sandbox was lost" in result.stderr
         unharmed(own)
-        os.kill(descendants(own._idle[0]._jail._process.pid)[0], signal.SIGKILL)  # between calls
+        os.kill(descendants(own._idle[0]._sandbox._process.pid)[0], signal.SIGKILL)  # between calls
         assert own.run("print(1)").limit == "sandbox"
         unharmed(own)
 
@@ -228,7 +228,7 @@ def test_an_executable_must_be_a_python():
 
 def test_process_isolation_keeps_the_limits_and_warns(monkeypatch):
     monkeypatch.setenv("PARETOPO_TEST_SECRET", SECRET)
-    with pytest.warns(UserWarning, match="no walls"):
+    with pytest.warns(UserWarning, match="does not isolate"):
         python = PythonInterpreter(timeout=1.0, memory_mb=128, workers=1, isolation="process")
     with python:
         unharmed(python)

@@ -12,7 +12,7 @@ from support.processes import descendants, resident
 
 from paretopo.tools.python_interpreter import PythonInterpreter
 
-pytestmark = pytest.mark.jail
+pytestmark = pytest.mark.sandbox
 
 
 def open_descriptors():
@@ -35,7 +35,7 @@ def test_short_programs_by_the_hundred():
 
 def processor_seconds(python):
     """Of this process and of all workers, the processes that they waited for included."""
-    workers = {pid for one in python._idle for pid in descendants(one._jail._process.pid)}
+    workers = {pid for one in python._idle for pid in descendants(one._sandbox._process.pid)}
     ticks = 0
     for pid in {os.getpid(), *workers}:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -67,5 +67,7 @@ def test_ten_thousand_calls_leave_nothing():
 
 def sizes(python):
     return [
-        resident(pid) for worker in python._idle for pid in descendants(worker._jail._process.pid)
+        resident(pid)
+        for worker in python._idle
+        for pid in descendants(worker._sandbox._process.pid)
     ]

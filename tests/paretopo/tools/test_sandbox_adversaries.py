@@ -17,7 +17,7 @@ from support.processes import SECRET, unharmed
 
 from paretopo.tools.python_interpreter import PythonInterpreter
 
-pytestmark = pytest.mark.jail
+pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture(scope="module")

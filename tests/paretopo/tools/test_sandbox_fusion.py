@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from support.loopback import replying
 
-from paretopo.protocols.torl import observation
+from paretopo.protocols.torl import format_observation
 from paretopo.tools.http_client import ServerError
 from paretopo.tools.sandbox_fusion import SandboxFusion
 
@@ -60,7 +60,7 @@ def test_a_program_is_sent_and_its_result_read():
 def test_errors_and_time_outs():
     result, _ = result_of(ran(code=1, stderr="Traceback\nKeyError: 3\n"))
     assert result.returncode == 1
-    assert observation(result) == "KeyError: 3"
+    assert format_observation(result) == "KeyError: 3"
     result, _ = result_of(ran("TimeLimitExceeded", None, stdout=None, stderr=None))
     assert result.timed_out
     assert (result.stdout, result.returncode) == ("", -9)
@@ -77,7 +77,7 @@ def test_errors_and_time_outs():
 def test_what_the_server_stumbles_over_is_told_to_the_model(reply, status):
     result, _ = result_of(reply, status)
     assert result.limit == "sandbox"
-    assert observation(result) == "UnknownError"
+    assert format_observation(result) == "UnknownError"
 
 
 @pytest.mark.parametrize(

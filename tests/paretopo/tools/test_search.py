@@ -17,7 +17,7 @@ from support.loopback import replying, serving
 
 from paretopo.tools.http_client import ServerError
 from paretopo.tools.search import Document, SearchClient
-from paretopo.tools.search_engine.server import Limits, application
+from paretopo.tools.search_engine.server import Limits, make_application
 
 
 class Library:
@@ -39,7 +39,7 @@ class Library:
 @pytest.fixture(scope="module")
 def address():
     limits = Limits(topk=2, most_topk=5, queries=4, characters=10, body_kb=1)
-    with serving(application(Library(), limits, threads=2)) as address:
+    with serving(make_application(Library(), limits, threads=2)) as address:
         yield address
 
 
@@ -113,7 +113,7 @@ def test_a_body_without_end_is_cut_off(address):
 
 def test_too_many_at_once_are_asked_to_come_back():
     limits = Limits(waiting=2)
-    with serving(application(Library(0.2), limits, threads=1)) as address:
+    with serving(make_application(Library(0.2), limits, threads=1)) as address:
         with ThreadPoolExecutor(8) as callers:
             answers = list(callers.map(lambda _: retrieve(address, {"queries": ["1"]}), range(8)))
         assert {answer.status_code for answer in answers} == {200, 503}
@@ -136,7 +136,7 @@ def test_documents_have_title_and_text(address):
 
 def test_what_waits_travels_together():
     library = Library(0.1)
-    with serving(application(library, threads=4)) as address:
+    with serving(make_application(library, threads=4)) as address:
         with SearchClient(address, topk=1, connections=1, batch=16) as client:
 
             async def all_at_once():
@@ -193,7 +193,7 @@ def test_a_server_that_comes_back_is_found():
             time.sleep(0.3)
             import uvicorn
 
-            config = uvicorn.Config(application(library), port=port, log_level="warning")
+            config = uvicorn.Config(make_application(library), port=port, log_level="warning")
             server = uvicorn.Server(config)
             thread = threading.Thread(target=server.run)
             thread.start()

@@ -242,7 +242,7 @@ def test_the_nearest_are_found(corpus, model, kind, capsys):
             assert [row for row, _ in found] == list(np.argsort(-cosines)[:3])
         for row, score in found:
             assert score == pytest.approx(cosines[row], abs=1e-5)
-    told = dense.corpora.manifest(
+    told = dense.corpora.read_manifest(
         corpus.with_name(f"corpus.jsonl.{kind.replace(',', '-').lower()}")
     )
     assert f"finds {told['recall']:.1%} of the 10 nearest" in capsys.readouterr().out

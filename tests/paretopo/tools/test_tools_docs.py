@@ -11,11 +11,11 @@ import pytest
 from paretopo.tools.python_interpreter import PythonInterpreter
 from paretopo.tools.search_engine.server import Limits
 
-TEXT = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[3] / "docs" / "tools.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
-@pytest.mark.jail
+@pytest.mark.sandbox
 @pytest.mark.parametrize("example", PYTHON)
 def test_python_examples_run(example):
     exec(compile(example, "docs/tools.md", "exec"), {})

@@ -22,7 +22,7 @@ _PARTS = Path(__file__).parent / "parts"
 _SCRIPTS = ("elements.js", "plot.js", "panel.js", "app.js")
 
 
-def page(name: str, groups: Sequence[Group], selection: Selection) -> str:
+def render_page(name: str, groups: Sequence[Group], selection: Selection) -> str:
     """The page, as HTML.
 
     Args:
@@ -39,17 +39,17 @@ def page(name: str, groups: Sequence[Group], selection: Selection) -> str:
         "groups": [group.row() for group in groups],
     }
     parts = {
-        "policy": _policy(style, script),
+        "policy": _content_policy(style, script),
         "name": html.escape(name),
         "style": style,
-        "data": _inert(json.dumps(shown, separators=(",", ":"))),
+        "data": _escape_markup(json.dumps(shown, separators=(",", ":"))),
         "script": script,
     }
     template = (_PARTS / "page.html").read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda part: parts[part[1]], template)
 
 
-def _policy(style: str, script: str) -> str:
+def _content_policy(style: str, script: str) -> str:
     return (
         f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
         "base-uri 'none'; form-action 'none'; "
@@ -61,10 +61,10 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _inert(text: str) -> str:
+def _escape_markup(text: str) -> str:
     r"""JSON that nothing in an HTML page takes for markup.
 
-    >>> _inert('"</script>"')
+    >>> _escape_markup('"</script>"')
     '"\\u003c/script\\u003e"'
     """
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")

@@ -17,7 +17,7 @@ Sort: TypeAlias = Literal["advantage", "calls", "step"]
 
 @dataclass(frozen=True)
 class Selection:
-    """What somebody wants to see.
+    """The groups to show, and the order of their rollouts.
 
     Attributes:
         step: The groups of this step; None for all.
@@ -30,9 +30,9 @@ class Selection:
 
     >>> right, wrong = Rollout("q", 1.0, calls=0), Rollout("q", 0.0, calls=2)
     >>> mixed = Group((wrong, right), step=3)
-    >>> [group.step for group in Selection(only="right").of([mixed])[0]]
+    >>> [group.step for group in Selection(only="right").select([mixed])[0]]
     [3]
-    >>> [number for number, _ in Selection(sort="calls").rollouts(mixed)]
+    >>> [number for number, _ in Selection(sort="calls").select_rollouts(mixed)]
     [2, 1]
     """
 
@@ -42,7 +42,7 @@ class Selection:
     sort: Sort = "advantage"
     most: int = 200
 
-    def of(self, groups: Iterable[Group]) -> tuple[list[Group], int]:
+    def select(self, groups: Iterable[Group]) -> tuple[list[Group], int]:
         """The newest that are wanted, oldest first; and how many are wanted in all."""
         newest: deque[Group] = deque(maxlen=self.most)
         wanted = 0
@@ -52,7 +52,7 @@ class Selection:
                 wanted += 1
         return list(newest), wanted
 
-    def rollouts(self, group: Group) -> list[tuple[int, Rollout]]:
+    def select_rollouts(self, group: Group) -> list[tuple[int, Rollout]]:
         """The wanted rollouts of a group, each with its number, from 1."""
         numbered = [
             (number, one)

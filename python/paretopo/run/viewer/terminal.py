@@ -25,10 +25,10 @@ _STYLES = {
 }
 _GUTTER = max(map(len, ("model", "call", "tool"))) + 2
 # Marks that turn the direction of what follows them, and so can hide or fake text.
-_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_DIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def lines(
+def render_lines(
     groups: Sequence[Group], selection: Selection, *, width: int, colours: bool
 ) -> Iterator[str]:
     """The groups, line by line, without line ends.
@@ -41,20 +41,20 @@ def lines(
     """
     page = _Page(max(width, _NARROWEST), colours)
     for group in groups:
-        yield from page.group(group, selection)
+        yield from page.render_group(group, selection)
         yield ""
 
 
-def printable(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""The text with control characters, and marks that turn its direction, made visible.
 
     >>> printable("\x1b[31mred\r\n\u202e")
     '␛[31mred␍\n\\u202e'
     """
-    return "".join(map(_printable, text.expandtabs(len(_TAB))))
+    return "".join(map(_escape_control, text.expandtabs(len(_TAB))))
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap(text: str, width: int) -> list[str]:
     """Lines of at most `width` columns, broken at spaces where there are any.
 
     >>> wrapped("one two three", 8)
@@ -62,17 +62,17 @@ def wrapped(text: str, width: int) -> list[str]:
     """
     broken: list[str] = []
     for line in text.split("\n"):
-        broken += _broken(line, width)
+        broken += _break_line(line, width)
     return broken
 
 
-def columns(text: str) -> int:
+def count_columns(text: str) -> int:
     """Columns that a terminal gives to a text without control characters.
 
     >>> columns("abc"), columns("日本")
     (3, 4)
     """
-    return sum(map(_columns, text))
+    return sum(map(_count_columns, text))
 
 
 class _Page:
@@ -80,64 +80,64 @@ class _Page:
         self._width = width
         self._colours = colours
 
-    def group(self, group: Group, selection: Selection) -> Iterator[str]:
+    def render_group(self, group: Group, selection: Selection) -> Iterator[str]:
         where = "held out" if group.held_out else f"stage {group.stage}"
         solved = sum(one.solved for one in group.rollouts)
         about = [f"step {group.step}", where, *([group.kind] if group.kind else []), group.id]
         right = f"{solved} of {len(group.rollouts)} right"
-        for line in self._wrapped(" · ".join([*about, right])):
-            yield self._styled(line, "title")
-        yield from self._labelled("asked", group.prompt, "faint")
-        yield from self._labelled("right", group.answer, "faint")
-        for number, rollout in selection.rollouts(group):
+        for line in self._wrap(" · ".join([*about, right])):
+            yield self._style(line, "title")
+        yield from self._render_labelled("asked", group.prompt, "faint")
+        yield from self._render_labelled("right", group.answer, "faint")
+        for number, rollout in selection.select_rollouts(group):
             yield ""
-            yield from self._rollout(number, rollout, group)
+            yield from self._render_rollout(number, rollout, group)
 
-    def _rollout(self, number: int, rollout: Rollout, group: Group) -> Iterator[str]:
+    def _render_rollout(self, number: int, rollout: Rollout, group: Group) -> Iterator[str]:
         outcome = "right" if rollout.solved else "wrong"
-        told = [f"#{number} {outcome}", f"{rollout.calls} call{'s' * (rollout.calls != 1)}"]
-        told += rewards_in_words(rollout, group.objectives)
+        facts = [f"#{number} {outcome}", f"{rollout.calls} call{'s' * (rollout.calls != 1)}"]
+        facts += describe_rewards(rollout, group.objectives)
         if rollout.rank is not None:
-            told.append(f"rank {rollout.rank}")
+            facts.append(f"rank {rollout.rank}")
         if rollout.advantage is not None:
-            told.append(f"advantage {rollout.advantage:+.3f}")
-        told += ["cut off"] if rollout.truncated else []
-        for line in self._wrapped(" · ".join(told)):
-            yield self._styled(line, outcome)
+            facts.append(f"advantage {rollout.advantage:+.3f}")
+        facts += ["cut off"] if rollout.truncated else []
+        for line in self._wrap(" · ".join(facts)):
+            yield self._style(line, outcome)
         for segment in rollout.segments:
-            yield from self._labelled(segment.kind, segment.text, segment.kind)
+            yield from self._render_labelled(segment.kind, segment.text, segment.kind)
 
-    def _labelled(self, label: str, text: str, style: str) -> Iterator[str]:
+    def _render_labelled(self, label: str, text: str, style: str) -> Iterator[str]:
         """Text beside its label, which stands on the first line."""
-        for number, line in enumerate(self._wrapped(text.strip("\n"), _GUTTER + 2)):
+        for number, line in enumerate(self._wrap(text.strip("\n"), _GUTTER + 2)):
             margin = f"  {label if number == 0 else '':<{_GUTTER}}"
-            yield self._styled(margin, "faint") + self._styled(line, style)
+            yield self._style(margin, "faint") + self._style(line, style)
 
-    def _wrapped(self, text: str, margin: int = 0) -> list[str]:
-        return wrapped(printable(text), self._width - margin)
+    def _wrap(self, text: str, margin: int = 0) -> list[str]:
+        return wrap(escape_controls(text), self._width - margin)
 
-    def _styled(self, text: str, style: str) -> str:
+    def _style(self, text: str, style: str) -> str:
         code = _STYLES[style]
         if not self._colours or not code or not text:
             return text
         return f"\x1b[{code}m{text}\x1b[0m"
 
 
-def rewards_in_words(rollout: Rollout, objectives: Sequence[str]) -> list[str]:
+def describe_rewards(rollout: Rollout, objectives: Sequence[str]) -> list[str]:
     """Each reward with its name, and what the gate made of it where it changed it.
 
     >>> one = Rollout("q", 0.0, 0, rewards=(0.0, 0.5), gated=(0.0, 0.0))
     >>> rewards_in_words(one, ("correct", "economy"))
     ['correct 0', 'economy 0.5 (gated 0)']
     """
-    told = []
+    facts = []
     gated = rollout.gated or rollout.rewards
     for name, reward, behind in zip(objectives, rollout.rewards, gated, strict=False):
-        told.append(f"{name} {reward:.3g}" + (f" (gated {behind:.3g})" * (behind != reward)))
-    return told
+        facts.append(f"{name} {reward:.3g}" + (f" (gated {behind:.3g})" * (behind != reward)))
+    return facts
 
 
-def _printable(character: str) -> str:
+def _escape_control(character: str) -> str:
     code = ord(character)
     if character == "\n" or 0x20 <= code < 0x7F:
         return character
@@ -145,12 +145,12 @@ def _printable(character: str) -> str:
         return chr(0x2400 + code)  # the picture of the control character
     if code == 0x7F:
         return "\u2421"
-    if code < 0xA0 or character in _TURNING or 0xD800 <= code < 0xE000:
+    if code < 0xA0 or character in _DIRECTIONAL or 0xD800 <= code < 0xE000:
         return f"\\u{code:04x}"
     return character
 
 
-def _columns(character: str) -> int:
+def _count_columns(character: str) -> int:
     if character.isascii():
         return 1
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
@@ -158,12 +158,12 @@ def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _broken(line: str, width: int) -> list[str]:
+def _break_line(line: str, width: int) -> list[str]:
     """One line in pieces, each ended at a space or, where there is none, inside a word."""
     pieces, start, taken, space = [], 0, 0, None
     at = 0
     while at < len(line):
-        wide = _columns(line[at])
+        wide = _count_columns(line[at])
         if taken + wide > width and at > start:
             end = at if space is None or line[at] == " " else space
             pieces.append(line[start:end])

@@ -1,13 +1,13 @@
-"""What runs programs that a model wrote.
+"""The sandbox in which programs that a model wrote run.
 
-`launch.py` starts a worker from outside. `zygote.py`, `cell.py`, `program.py` and `kernel.py` run
-inside it: they use the standard library alone and import each other relatively, because inside the
-jail this folder is all there is of paretopo.
+`launch.py` starts a worker from outside. `zygote.py`, `supervisor.py`, `program.py` and `kernel.py`
+run inside it: they use the standard library alone and import each other relatively, because inside
+the sandbox this folder is all there is of paretopo.
 
 ```
  python_interpreter.py ── launch.py ──► bwrap: namespaces, read-only system
                                           └─ zygote.py: modules loaded, waits for programs
-                                               └─ cell.py: further namespaces, watches the limits
+                                               └─ supervisor.py: more namespaces, watches the limits
                                                     └─ program.py: without rights
 ```
 """

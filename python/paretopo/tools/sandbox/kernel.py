@@ -81,18 +81,18 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def unshare(flags: int) -> None:
     """Move this process, or for processes its children, into new namespaces."""
-    _checked("unshare", _libc.unshare(flags))
+    _check("unshare", _libc.unshare(flags))
 
 
 def setns(namespace: int, flags: int) -> None:
     """Join the namespace of an open file descriptor."""
-    _checked("setns", _libc.setns(namespace, flags))
+    _check("setns", _libc.setns(namespace, flags))
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     """Mount a file system, or change how one is mounted."""
     arguments = (source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags))
-    _checked(f"mount {target}", _libc.mount(*arguments, options.encode()))
+    _check(f"mount {target}", _libc.mount(*arguments, options.encode()))
 
 
 def adopt_orphans() -> None:
@@ -100,7 +100,7 @@ def adopt_orphans() -> None:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def become_harmless(user: int | None) -> None:
+def drop_privileges(user: int | None) -> None:
     """Give up every capability for good: no program executed later gets one back.
 
     Args:
@@ -110,7 +110,7 @@ def become_harmless(user: int | None) -> None:
     while _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
         capability += 1
     if ctypes.get_errno() != errno.EINVAL:  # EINVAL: past the last one
-        _checked("prctl(PR_CAPBSET_DROP)", -1)
+        _check("prctl(PR_CAPBSET_DROP)", -1)
     _prctl(_PR_CAP_AMBIENT, 4)  # clear all
     if user is not None:
         os.setgroups([])
@@ -118,23 +118,23 @@ def become_harmless(user: int | None) -> None:
         os.setresuid(user, user, user)
         _prctl(_PR_SET_DUMPABLE, 1)  # or its own /proc/self would be closed to it
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
-    _checked("capset", _libc.capset(header, bytes(24)))
+    _check("capset", _libc.capset(header, bytes(24)))
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def forbid_system_calls() -> None:
     """From now on `FORBIDDEN` calls, new namespaces and sockets other than AF_UNIX are refused.
 
-    Needs `become_harmless` first. Network sockets have nobody to talk to in a network
+    Needs `drop_privileges` first. Network sockets have nobody to talk to in a network
     namespace of their own anyway; AF_VSOCK, which knows no namespaces, would have the host.
     """
-    program = _filter()
+    program = _make_filter()
     buffer = ctypes.create_string_buffer(program, len(program))
     block = struct.pack("HP", len(program) // 8, ctypes.addressof(buffer))  # struct sock_fprog
-    _checked("prctl(PR_SET_SECCOMP)", _libc.prctl(_PR_SET_SECCOMP, 2, block, 0, 0))
+    _check("prctl(PR_SET_SECCOMP)", _libc.prctl(_PR_SET_SECCOMP, 2, block, 0, 0))
 
 
-def _filter() -> bytes:
+def _make_filter() -> bytes:
     """The seccomp filter, a classic BPF program of 8 bytes an instruction."""
     machine = platform.machine()
     at = ARCHITECTURES.index(machine)
@@ -165,10 +165,10 @@ def _filter() -> bytes:
 
 
 def _prctl(option: int, value: int) -> None:
-    _checked(f"prctl({option})", _libc.prctl(option, value, 0, 0, 0))
+    _check(f"prctl({option})", _libc.prctl(option, value, 0, 0, 0))
 
 
-def _checked(name: str, result: int) -> None:
+def _check(name: str, result: int) -> None:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")

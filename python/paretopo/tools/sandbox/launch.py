@@ -1,4 +1,4 @@
-"""Starts a worker, from outside: a jail of bubblewrap's, or with limits only a bare process."""
+"""Starts a worker from outside: in a sandbox of bubblewrap's, or as a process with limits alone."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from paretopo.tools.sandbox.kernel import ARCHITECTURES
 Isolation = Literal["bubblewrap", "process"]
 Settings = dict[str, Any]
 
-_LAST_WORDS = 2000  # bytes of a worker's complaints that an error shows
+_MOST_STDERR = 2000  # bytes of a worker's standard error that an error shows
 
 _HERE = Path(__file__).parent
-_INSIDE = "/run/paretopo"  # where this folder's parent is found inside the jail
+_INSIDE = "/run/paretopo"  # where this folder's parent is found inside the sandbox
 _START = (
     "import json, sys; sys.path.insert(0, sys.argv[1]); "
     "from sandbox import zygote; zygote.main(json.loads(sys.argv[2]))"
 )
-_ENVIRONMENT = {
+_VARIABLES = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "HOME": "/tmp",
     "LANG": "C.UTF-8",
@@ -57,20 +57,21 @@ def python_folders(executable: str) -> list[str]:
     """
     ask = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix]))"
     try:
-        told = subprocess.run(
+        found = subprocess.run(
             [executable, "-I", "-c", ask], capture_output=True, check=True, timeout=60
         )
-        prefixes = json.loads(told.stdout)
+        prefixes = json.loads(found.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise SandboxError(f"executable must be a Python, got {executable!r}: {error}") from error
     # Links on the way count: a virtual environment points to the Python it was made from.
-    found = {str(Path(prefix)) for prefix in prefixes} | {str(Path(p).resolve()) for p in prefixes}
-    found.add(str(Path(executable).absolute().parent))
-    return outermost(found)
+    folders = {str(Path(prefix)) for prefix in prefixes}
+    folders |= {str(Path(prefix).resolve()) for prefix in prefixes}
+    folders.add(str(Path(executable).absolute().parent))
+    return outermost(folders)
 
 
 def outermost(folders: Iterable[str]) -> list[str]:
-    """The folders without those that lie in another of them, or in what every jail has.
+    """The folders without those that lie in another of them, or in what every sandbox has.
 
     >>> outermost(["/opt/python/bin", "/opt/python", "/usr/lib/python3", "/data"])
     ['/data', '/opt/python']
@@ -82,14 +83,14 @@ def outermost(folders: Iterable[str]) -> list[str]:
     return kept
 
 
-class Jail:
-    """A worker's process, seen from outside.
+class Sandbox:
+    """The process of a worker, seen from outside.
 
     Args:
         isolation: "bubblewrap" or "process".
         executable: the Python that runs the programs.
         readable: folders that programs may read, beside the system's.
-        settings: for `zygote.main`; "jailed", "user" and "kept" are filled in here.
+        settings: for `zygote.main`; "isolated", "user" and "kept" are filled in here.
 
     Attributes:
         requests, answers: pipes to and from the zygote.
@@ -102,19 +103,19 @@ class Jail:
         self, isolation: Isolation, executable: str, readable: Sequence[str], settings: Settings
     ) -> None:
         python = [executable, "-I", "-X", "utf8", "-c", _START]
-        jailed, as_root = isolation == "bubblewrap", os.geteuid() == 0
+        isolated, as_root = isolation == "bubblewrap", os.geteuid() == 0
         settings = {
             **settings,
-            "jailed": jailed,
-            "user": _PROGRAM_USER if jailed and as_root else None,
+            "isolated": isolated,
+            "user": _PROGRAM_USER if isolated and as_root else None,
             "kept": [path for path in readable if path.startswith("/tmp/")],
         }
-        wrap = [*_bubblewrap(readable, as_root=as_root), "--"] if jailed else []
-        package = _INSIDE if jailed else str(_HERE.parent)
+        wrap = [*_bubblewrap_command(readable, as_root=as_root), "--"] if isolated else []
+        package = _INSIDE if isolated else str(_HERE.parent)
         command = [*wrap, *python, package, json.dumps(settings)]
-        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 -- closed by `end`
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 -- closed by `kill`
         self._init: int | None = None  # pidfd of the first process in the namespace
-        if jailed:
+        if isolated:
             self._start_bubblewrap(command, as_root)
         else:
             self._process = self._popen(command)
@@ -122,9 +123,9 @@ class Jail:
         assert self._process.stdout is not None
         self.requests, self.answers = self._process.stdin, self._process.stdout
 
-    def end(self) -> str:
-        """Kill everything in it; returns what it complained about, or how it ended."""
-        if self._complaints.closed:
+    def kill(self) -> str:
+        """Kill everything in it; returns the end of its standard error, or its exit code."""
+        if self._stderr.closed:
             return ""
         if self._init is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -135,10 +136,10 @@ class Jail:
         for pipe in (self.requests, self.answers):
             with contextlib.suppress(OSError):  # what was not sent yet has no reader any more
                 pipe.close()
-        with self._complaints as complaints:
-            complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - _LAST_WORDS))
-            last_words = complaints.read().decode(errors="replace").strip()
-        return last_words or f"exit code {self._process.returncode}"
+        with self._stderr as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _MOST_STDERR))
+            text = file.read().decode(errors="replace").strip()
+        return text or f"exit code {self._process.returncode}"
 
     def _popen(
         self, command: Sequence[str], pass_fds: Sequence[int] = ()
@@ -147,8 +148,8 @@ class Jail:
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._complaints,
-            env=_ENVIRONMENT,
+            stderr=self._stderr,
+            env=_VARIABLES,
             start_new_session=True,  # Ctrl-C is for the parent
             pass_fds=pass_fds,
         )
@@ -168,11 +169,11 @@ class Jail:
             finally:
                 os.close(info_write)
                 os.close(go_read)
-            told = info.read()
-            if not told:  # it failed already, and says why on its own
+            information = info.read()
+            if not information:  # it failed already, and says why on its own
                 return
-            child = int(json.loads(told)["child-pid"])
-            # Killing bubblewrap alone would leave the jail running.
+            child = int(json.loads(information)["child-pid"])
+            # Killing bubblewrap alone would leave the sandbox running.
             self._init = os.pidfd_open(child)
             if as_root:
                 self._map_users(child)
@@ -185,8 +186,8 @@ class Jail:
                     f"0 0 1\n{_PROGRAM_USER} {_NOBODY} 1\n", encoding="ascii"
                 )
         except OSError as error:
-            with self._process, self._complaints:
-                self._process.kill()  # and with it the jail, which waits for it
+            with self._process, self._stderr:
+                self._process.kill()  # and with it the sandbox, which waits for it
             assert self._init is not None
             os.close(self._init)
             raise SandboxError(
@@ -195,14 +196,14 @@ class Jail:
             ) from None
 
 
-def _bubblewrap(readable: Sequence[str], *, as_root: bool) -> list[str]:
+def _bubblewrap_command(readable: Sequence[str], *, as_root: bool) -> list[str]:
     """The command line of bubblewrap, up to the program."""
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise SandboxError(
             "bubblewrap is not installed, and programs that a model wrote are not run without it: "
             'apt-get install bubblewrap, or say isolation = "process" to run them with limits but '
-            "without walls"
+            "without isolation"
         )
     machine = os.uname().machine
     if machine not in ARCHITECTURES:
@@ -213,12 +214,12 @@ def _bubblewrap(readable: Sequence[str], *, as_root: bool) -> list[str]:
     command = [bwrap, "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc"]
     command += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]
     command += ["--uid", "0", "--gid", "0", "--new-session", "--cap-drop", "ALL"]
-    # For the cells: mounting, dropping rights for good, becoming another user, ending its programs.
+    # For supervisors: mounting, dropping rights for good, changing the user, ending programs.
     rights = ["SYS_ADMIN", "SETPCAP", *(["SETUID", "SETGID", "KILL"] if as_root else [])]
     for right in rights:
         command += ["--cap-add", f"CAP_{right}"]
     command.append("--clearenv")
-    for name, value in _ENVIRONMENT.items():
+    for name, value in _VARIABLES.items():
         command += ["--setenv", name, value]
     command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     for path in _SYSTEM:

@@ -32,13 +32,13 @@ def run(request: dict[str, Any], stdout: int, stderr: int) -> None:
     """
     status = 1
     try:
-        _take_descriptors(stdout, stderr)
-        _limit(request)
-        if request["jailed"]:
-            kernel.become_harmless(request["user"])
+        _redirect_output(stdout, stderr)
+        _set_limits(request)
+        if request["isolated"]:
+            kernel.drop_privileges(request["user"])
             kernel.forbid_system_calls()
-        sys.stdout = _text(1, line_buffering=True)
-        sys.stderr = _text(2, line_buffering=True)
+        sys.stdout = _open_text(1, line_buffering=True)
+        sys.stderr = _open_text(2, line_buffering=True)
         status = _execute(request["code"])
     except BaseException:
         os.write(2, traceback.format_exc().encode(errors="backslashreplace"))
@@ -46,7 +46,7 @@ def run(request: dict[str, Any], stdout: int, stderr: int) -> None:
         os._exit(status)
 
 
-def _take_descriptors(stdout: int, stderr: int) -> None:
+def _redirect_output(stdout: int, stderr: int) -> None:
     os.setsid()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(stdout, 1)
@@ -54,7 +54,7 @@ def _take_descriptors(stdout: int, stderr: int) -> None:
     os.closerange(3, 1024)  # among them the pipe on which results are told
 
 
-def _limit(request: dict[str, Any]) -> None:
+def _set_limits(request: dict[str, Any]) -> None:
     with open("/proc/self/statm", encoding="ascii") as statm:
         mapped = int(statm.read().split()[0]) * resource.getpagesize()
     limits = {
@@ -64,7 +64,7 @@ def _limit(request: dict[str, Any]) -> None:
         resource.RLIMIT_NOFILE: _OPEN_FILES,
         resource.RLIMIT_CORE: 0,
     }
-    if request["jailed"]:  # elsewhere it would count all processes of the user
+    if request["isolated"]:  # elsewhere it would count all processes of the user
         limits[resource.RLIMIT_NPROC] = request["processes"] + 4  # 4 are ours
     for name, value in limits.items():
         resource.setrlimit(name, (int(value), int(value)))
@@ -112,6 +112,6 @@ def _exit_status(code: object) -> int:
     return 1
 
 
-def _text(descriptor: int, *, line_buffering: bool) -> io.TextIOWrapper:
+def _open_text(descriptor: int, *, line_buffering: bool) -> io.TextIOWrapper:
     raw = open(descriptor, "wb", closefd=False)  # noqa: SIM115 -- lives as long as the program
     return io.TextIOWrapper(raw, "utf-8", "backslashreplace", line_buffering=line_buffering)

@@ -1,4 +1,4 @@
-"""Loads modules once, then forks a cell for each program that comes in on standard input.
+"""Loads modules once, then forks a supervisor for each program that comes in on standard input.
 
 A frame is a 4-byte length, big endian, and that many bytes of JSON. Requests hold "code" and the
 limits; answers hold "returncode", "limit", "seconds" and the lengths "stdout" and "stderr" of the
@@ -17,14 +17,14 @@ import sys
 import traceback
 from typing import Any
 
-from . import cell, kernel
+from . import kernel, supervisor
 
 
 def main(settings: dict[str, Any]) -> None:
     """Serve until standard input ends.
 
     Args:
-        settings: "jailed", "user", "kept" and the limits, for every program; "preload",
+        settings: "isolated", "user", "kept" and the limits, for every program; "preload",
             the modules to load.
     """
     sys.path.pop(0)  # where this package was found
@@ -36,7 +36,7 @@ def main(settings: dict[str, Any]) -> None:
             importlib.import_module(module)
     answers = os.dup(1)
     os.dup2(2, 1)
-    here = os.open("/proc/self/ns/pid", os.O_RDONLY) if settings["jailed"] else -1
+    here = os.open("/proc/self/ns/pid", os.O_RDONLY) if settings["isolated"] else -1
     gc.collect()
     gc.freeze()  # what is there now is never collected, so forks need not copy its pages
     gc.disable()
@@ -45,16 +45,16 @@ def main(settings: dict[str, Any]) -> None:
         process = _fork(here)
         if process == 0:
             try:
-                told, out, err = cell.watch({**settings, **request})
-                told |= {"stdout": len(out), "stderr": len(err)}
-                _send(answers, told, out + err)
+                report, out, err = supervisor.supervise({**settings, **request})
+                report |= {"stdout": len(out), "stderr": len(err)}
+                _send(answers, report, out + err)
                 os._exit(0)
             except BaseException:
                 traceback.print_exc()
                 os._exit(70)
         _, status = os.waitpid(process, 0)
         if status != 0:
-            sys.exit(f"a cell ended with status {status}")
+            sys.exit(f"a supervisor ended with status {status}")
 
 
 def _fork(here: int) -> int:

@@ -62,7 +62,7 @@ class BM25:
             return [[] for _ in asked]
         rows, scores = self._index.retrieve(known, k=topk, n_threads=1, show_progress=False)
         answers = iter(zip(rows.tolist(), scores.tolist(), strict=True))
-        return [_hits(*next(answers)) if tokens else [] for tokens in asked]
+        return [_drop_misses(*next(answers)) if tokens else [] for tokens in asked]
 
     def _tokens(self, query: str, stem: Any) -> list[int]:
         words = [word for word in self._word.findall(query.lower()) if word not in self._stopwords]
@@ -70,7 +70,7 @@ class BM25:
         return [number for number in numbers if number is not None]
 
 
-def _hits(rows: list[int], scores: list[float]) -> Found:
+def _drop_misses(rows: list[int], scores: list[float]) -> Found:
     return [(row, score) for row, score in zip(rows, scores, strict=True) if score > 0]
 
 
@@ -101,7 +101,7 @@ def _build(path: Path, folder: Path) -> None:
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     passages = tokenizer.streaming_tokenize(
-        corpora.texts(corpus, "counting words"), allow_empty=False
+        corpora.read_texts(corpus, "counting words"), allow_empty=False
     )
     # The vocabulary of stems, which grows while the passages are read.
     bm25_index.build(passages, tokenizer.stem_to_sid, unfinished)

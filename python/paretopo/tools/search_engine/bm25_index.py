@@ -39,7 +39,7 @@ def build(passages: Iterable[list[int]], vocabulary: dict[str, int], folder: Pat
     and 12 more until it is done.
     """
     lengths = array("i")
-    blocks = list(_count(passages, lengths, folder))
+    blocks = list(_count_words(passages, lengths, folder))
     length = np.array(lengths, np.float32)
     norms = K1 * (1 - B + B * length / max(length.mean(dtype=np.float64), 1e-9))
     frequency = np.zeros(len(vocabulary), np.int64)
@@ -48,8 +48,8 @@ def build(passages: Iterable[list[int]], vocabulary: dict[str, int], folder: Pat
         frequency += np.bincount(words, minlength=len(vocabulary))
     idf = np.log(1 + (len(length) - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
     starts = np.concatenate([[0], np.cumsum(frequency)])
-    scores = _file(folder / "scores.npy", np.float32, int(starts[-1]))
-    rows = _file(folder / "rows.npy", np.int32, int(starts[-1]))
+    scores = _create_array(folder / "scores.npy", np.float32, int(starts[-1]))
+    rows = _create_array(folder / "rows.npy", np.int32, int(starts[-1]))
     free = starts[:-1].copy()  # where each word's next passage goes
     for block in tqdm(blocks, desc="placing scores", unit="block"):
         word, row, count = (np.load(block / f"{name}.npy") for name in ("words", "rows", "counts"))
@@ -77,20 +77,22 @@ def load(folder: Path) -> tuple[dict[str, Any], dict[str, int]]:
     return arrays, vocabulary
 
 
-def _count(passages: Iterable[list[int]], lengths: array[int], folder: Path) -> Iterator[Path]:
+def _count_words(
+    passages: Iterable[list[int]], lengths: array[int], folder: Path
+) -> Iterator[Path]:
     """Count words in blocks of passages; yields where each block is kept."""
     block, first = array("i"), 0
     for words in passages:
         block.extend(words)
         lengths.append(len(words))
         if len(lengths) - first == _BLOCK:
-            yield _keep(block, lengths, first, folder)
+            yield _save_block(block, lengths, first, folder)
             block, first = array("i"), len(lengths)
     if len(lengths) > first:
-        yield _keep(block, lengths, first, folder)
+        yield _save_block(block, lengths, first, folder)
 
 
-def _keep(block: array[int], lengths: array[int], first: int, folder: Path) -> Path:
+def _save_block(block: array[int], lengths: array[int], first: int, folder: Path) -> Path:
     rows = np.repeat(np.arange(first, len(lengths)), np.array(lengths[first:]))
     pairs = np.array(block, np.int64) << 32 | rows
     pairs, counts = np.unique(pairs, return_counts=True)  # by word, then by row
@@ -102,6 +104,6 @@ def _keep(block: array[int], lengths: array[int], first: int, folder: Path) -> P
     return path
 
 
-def _file(path: Path, kind: type, length: int) -> Any:
+def _create_array(path: Path, kind: type, length: int) -> Any:
     """An array that is a file; of one entry at least, since an empty one cannot be mapped."""
     return np.lib.format.open_memmap(path, "w+", kind, (max(length, 1),))  # type: ignore[no-untyped-call]

@@ -45,7 +45,7 @@ class Corpus:
     def __getitem__(self, row: int) -> dict[str, str]:
         """Id and contents of a passage."""
         line = self._bytes[int(self._offsets[row]) : int(self._offsets[row + 1])]
-        return _passage(line, self.path, row)
+        return _parse_passage(line, self.path, row)
 
 
 def scan(path: Path) -> Corpus:
@@ -60,7 +60,7 @@ def scan(path: Path) -> Corpus:
     except OSError as error:
         raise CorpusError(f"cannot read the corpus {path}: {error.strerror}") from None
     ends = [0]
-    with file, _bar(size, "finding passages") as bar:
+    with file, _progress_bar(size, "finding passages") as bar:
         for line in file:
             ends.append(ends[-1] + len(line))
             bar.update(len(line))
@@ -69,48 +69,48 @@ def scan(path: Path) -> Corpus:
     return Corpus(path, np.array(ends, np.int64))
 
 
-def texts(corpus: Corpus, what: str) -> Iterator[str]:
+def read_texts(corpus: Corpus, what: str) -> Iterator[str]:
     """The contents of all passages in order, under a progress bar.
 
     Raises:
         CorpusError: a line is no passage.
     """
-    with _bar(int(corpus._offsets[-1]), what) as bar, corpus.path.open("rb") as file:
+    with _progress_bar(int(corpus._offsets[-1]), what) as bar, corpus.path.open("rb") as file:
         for row, line in enumerate(file):
-            yield _passage(line, corpus.path, row)["contents"]
+            yield _parse_passage(line, corpus.path, row)["contents"]
             bar.update(len(line))
 
 
 def save(corpus: Corpus, folder: Path, about: dict[str, Any]) -> None:
     """Keep where the passages begin beside an index, and what the index was made of."""
     np.save(folder / _OFFSETS, corpus._offsets)
-    manifest = {**about, **_state(corpus.path), "passages": len(corpus)}
-    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=2), encoding="utf-8")
+    description = {**about, **_file_state(corpus.path), "passages": len(corpus)}
+    (folder / _MANIFEST).write_text(json.dumps(description, indent=2), encoding="utf-8")
 
 
 def reopen(path: Path, folder: Path, about: dict[str, Any]) -> Corpus | None:
     """The corpus of an index; None if there is no such index, or it is of another state or make."""
     try:
         kept = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        if any(kept.get(name) != value for name, value in {**about, **_state(path)}.items()):
+        if any(kept.get(name) != value for name, value in {**about, **_file_state(path)}.items()):
             return None
         return Corpus(path, np.load(folder / _OFFSETS, mmap_mode="r"))
     except FileNotFoundError:
         return None
 
 
-def manifest(folder: Path) -> dict[str, Any]:
-    """What an index was made of."""
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The description that `save` kept beside an index."""
     kept: dict[str, Any] = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
     return kept
 
 
-def _state(path: Path) -> dict[str, int]:
+def _file_state(path: Path) -> dict[str, int]:
     stat = path.stat()
     return {"bytes": stat.st_size, "modified_ns": stat.st_mtime_ns}
 
 
-def _passage(line: bytes, path: Path, row: int) -> dict[str, str]:
+def _parse_passage(line: bytes, path: Path, row: int) -> dict[str, str]:
     try:
         passage = json.loads(line)
     except ValueError as error:
@@ -127,5 +127,5 @@ def _passage(line: bytes, path: Path, row: int) -> dict[str, str]:
     )
 
 
-def _bar(size: int, what: str) -> Any:
+def _progress_bar(size: int, what: str) -> Any:
     return tqdm(total=size, desc=what, unit="B", unit_scale=True)

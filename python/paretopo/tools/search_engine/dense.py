@@ -119,7 +119,7 @@ def open_or_build(
     """
     encoder = Encoder(model)
     if index is not None and index.is_file():
-        return Dense(_read(index), corpora.scan(path), encoder)
+        return Dense(_read_index(index), corpora.scan(path), encoder)
     folder = index or path.with_name(f"{path.name}.{kind.replace(',', '-').lower()}")
     about = {"engine": "dense", "version": 1, "model": model, "kind": kind}
     corpus = corpora.reopen(path, folder, about) if path.exists() else None
@@ -127,10 +127,10 @@ def open_or_build(
         _build(path, folder, encoder, about)
         corpus = corpora.reopen(path, folder, about)
         assert corpus is not None
-    return Dense(_read(folder / _INDEX), corpus, encoder)
+    return Dense(_read_index(folder / _INDEX), corpus, encoder)
 
 
-def _read(path: Path) -> Any:
+def _read_index(path: Path) -> Any:
     try:
         return faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
     except RuntimeError as error:
@@ -147,7 +147,7 @@ def _build(path: Path, folder: Path, encoder: Encoder, about: dict[str, Any]) ->
         unfinished / _EMBEDDINGS, "w+", np.float32, (len(corpus), dimensions)
     )
     row = 0
-    for batch in _batches(corpora.texts(corpus, "embedding")):
+    for batch in _batches(corpora.read_texts(corpus, "embedding")):
         vectors[row : row + len(batch)] = encoder([f"passage: {text}" for text in batch])
         row += len(batch)
     try:
@@ -163,7 +163,7 @@ def _build(path: Path, folder: Path, encoder: Encoder, about: dict[str, Any]) ->
     for start in range(0, len(corpus), 1 << 16):
         index.add(vectors[start : start + (1 << 16)])
     faiss.write_index(index, str(unfinished / _INDEX))
-    recall = _recall(index, vectors, corpus, encoder)
+    recall = _measure_recall(index, vectors, corpus, encoder)
     print(f"the index finds {recall:.1%} of the {_NEIGHBOURS} nearest passages")
     (unfinished / _EMBEDDINGS).unlink()
     corpora.save(corpus, unfinished, {**about, "recall": recall})
@@ -171,7 +171,7 @@ def _build(path: Path, folder: Path, encoder: Encoder, about: dict[str, Any]) ->
     unfinished.rename(folder)
 
 
-def _recall(index: Any, vectors: Vectors, corpus: Corpus, encoder: Encoder) -> float:
+def _measure_recall(index: Any, vectors: Vectors, corpus: Corpus, encoder: Encoder) -> float:
     """Share of the nearest passages that the index finds, titles of passages being the queries."""
     rows = np.random.default_rng(1).choice(len(corpus), min(_SAMPLED, len(corpus)), replace=False)
     titles = [corpus[int(row)]["contents"].split("\n", 1)[0].strip('"') for row in rows]

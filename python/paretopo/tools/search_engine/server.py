@@ -1,8 +1,8 @@
 """The search server: Search-R1's `POST /retrieve`, with limits.
 
 A request is `{"queries": [text, …], "topk": 3, "return_scores": true}`, the answer `{"result":
-[[{"document": {"id", "contents"}, "score"}, …], …]}`; without scores the documents alone. What is
-wrong with a bad request is told in `{"error": …}` with a status of 4xx.
+[[{"document": {"id", "contents"}, "score"}, …], …]}`; without scores the documents alone. A bad
+request is answered with `{"error": reason}` and a status of 4xx.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _BACKLOG = 1024  # connections that wait to be taken
 _PATIENCE = 5  # seconds for clients that stay connected, when a server in a thread stops
 
 
-class Engine(Protocol):
-    """What finds passages."""
+class SearchEngine(Protocol):
+    """Finds passages in a corpus: `BM25`, `Dense`."""
 
     name: str
     corpus: Corpus
@@ -44,7 +44,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request may ask for.
+    """The most that a request may ask for.
 
     Attributes:
         topk: passages per query where the request does not say.
@@ -67,8 +67,8 @@ class Limits:
             raise ValueError(f"topk must be from 1 to {self.most_topk}, got {self.topk}")
 
 
-def application(
-    engine: Engine, limits: Limits | None = None, threads: int | None = None
+def make_application(
+    engine: SearchEngine, limits: Limits | None = None, threads: int | None = None
 ) -> Starlette:
     """The server as an ASGI application.
 
@@ -80,8 +80,8 @@ def application(
     return _Server(engine, limits or Limits(), threads or len(os.sched_getaffinity(0))).application
 
 
-def serve(engine: Engine, host: str, port: int, limits: Limits | None = None) -> None:
-    """Serve until Ctrl-C; says where, once the port is open.
+def serve(engine: SearchEngine, host: str, port: int, limits: Limits | None = None) -> None:
+    """Serve until Ctrl-C; prints the address once the port is open.
 
     Raises:
         OSError: the address cannot be had.
@@ -89,15 +89,15 @@ def serve(engine: Engine, host: str, port: int, limits: Limits | None = None) ->
     with socket.create_server((host, port), backlog=_BACKLOG) as listening:
         where = f"http://{host}:{listening.getsockname()[1]}/retrieve"
         print(f"{len(engine.corpus)} passages at {where}", flush=True)
-        settings = uvicorn.Config(application(engine, limits), log_level="warning")
+        settings = uvicorn.Config(make_application(engine, limits), log_level="warning")
         uvicorn.Server(settings).run(sockets=[listening])
 
 
 @contextmanager
-def serving(engine: Engine, limits: Limits | None = None) -> Iterator[str]:
+def serve_in_thread(engine: SearchEngine, limits: Limits | None = None) -> Iterator[str]:
     """Serve in a thread, on 127.0.0.1 at a free port, while in the context; yields the address."""
     settings = uvicorn.Config(
-        application(engine, limits), log_level="warning", timeout_graceful_shutdown=_PATIENCE
+        make_application(engine, limits), log_level="warning", timeout_graceful_shutdown=_PATIENCE
     )
     server = uvicorn.Server(settings)
     with socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG) as listening:
@@ -113,7 +113,7 @@ def serving(engine: Engine, limits: Limits | None = None) -> Iterator[str]:
 
 
 class _Server:
-    def __init__(self, engine: Engine, limits: Limits, threads: int) -> None:
+    def __init__(self, engine: SearchEngine, limits: Limits, threads: int) -> None:
         self._engine, self._limits = engine, limits
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="search")
         self._waiting = 0
@@ -122,14 +122,14 @@ class _Server:
                 Route("/retrieve", self._retrieve, methods=["POST"]),
                 Route("/health", self._health, methods=["GET"]),
             ],
-            exception_handlers={HTTPException: _refusal},
+            exception_handlers={HTTPException: _error_response},
         )
 
     async def _health(self, _: Request) -> JSONResponse:
         return JSONResponse({"engine": self._engine.name, "passages": len(self._engine.corpus)})
 
     async def _retrieve(self, request: Request) -> JSONResponse:
-        queries, topk, with_scores = self._asked(await self._body(request))
+        queries, topk, with_scores = self._parse_request(await self._read_body(request))
         if self._waiting >= self._limits.waiting:
             raise HTTPException(503, f"{self._waiting} requests wait already", {"Retry-After": "1"})
         self._waiting += 1
@@ -142,7 +142,7 @@ class _Server:
             self._waiting -= 1
         return JSONResponse({"result": result})
 
-    async def _body(self, request: Request) -> bytes:
+    async def _read_body(self, request: Request) -> bytes:
         most, body = self._limits.body_kb * 1024, bytearray()
         async for chunk in request.stream():
             body += chunk
@@ -150,7 +150,7 @@ class _Server:
                 raise HTTPException(413, f"a request may have {self._limits.body_kb} KiB")
         return bytes(body)
 
-    def _asked(self, body: bytes) -> tuple[list[str], int, bool]:
+    def _parse_request(self, body: bytes) -> tuple[list[str], int, bool]:
         limits = self._limits
         try:
             message = json.loads(body)
@@ -188,6 +188,6 @@ class _Server:
         return [[documents[i] for i, _ in row] for row in found]
 
 
-async def _refusal(_: Request, error: Exception) -> JSONResponse:
+async def _error_response(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)

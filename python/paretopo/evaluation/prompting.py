@@ -1,4 +1,4 @@
-r"""How a question is put to a model: its prompt and its episode, by tool.
+r"""From a row to a prompt and an episode, by tool.
 
 Where the tool is the one that the data were prepared for, the prompt is the row's own. The others
 are written here: chain of thought without a tool, and passages before the question (RAG).
@@ -12,9 +12,8 @@ from typing import Any, Literal, Protocol
 
 from paretopo.data.schema import DataError, Row
 from paretopo.evaluation.settings import EvaluationSettings
-from paretopo.protocols.episode import Episode
-from paretopo.protocols.search_r1 import Searches, SearchR1Episode, documents
-from paretopo.protocols.single import SingleTurn
+from paretopo.protocols.episode import Episode, SingleTurn
+from paretopo.protocols.search_r1 import SearchesPassages, SearchR1Episode, format_documents
 from paretopo.protocols.torl import RunsPrograms, TorlEpisode
 from paretopo.tasks.task import Prompt
 from paretopo.tools.search import Document
@@ -30,7 +29,7 @@ _TAGGED = (
 _WITH_PASSAGES = " These passages were found for it:\n\n"
 
 
-class FindsPassages(Searches, Protocol):
+class SearchesBatches(SearchesPassages, Protocol):
     """`SearchClient`, or anything else that also takes many queries at once."""
 
     def search_all(self, queries: Sequence[str]) -> list[list[Document]]:
@@ -40,15 +39,15 @@ class FindsPassages(Searches, Protocol):
 
 @dataclass(frozen=True)
 class Tools:
-    """What is there to call; None for what is not."""
+    """The tools that can be called; None for those that are missing."""
 
     python: RunsPrograms | None = None
-    search: FindsPassages | None = None
+    search: SearchesBatches | None = None
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One rollout that is wanted.
+class RolloutRequest:
+    """One rollout to run.
 
     Attributes:
         row: The question.
@@ -63,13 +62,13 @@ class Asked:
     seed: int
 
 
-def domain(row: Row) -> Domain:
-    r"""What the row's own prompt asks for: a box, or answer tags.
+def grading_domain(row: Row) -> Domain:
+    r"""The kind of answer that the row's own prompt asks for: in a box, or in answer tags.
 
     Raises:
         DataError: Neither, or both.
 
-    >>> domain(Row("1", "aime24", "6*7?", "Put it within \\boxed{}. 6*7?", "42"))
+    >>> grading_domain(Row("1", "aime24", "6*7?", "Put it within \\boxed{}. 6*7?", "42"))
     'mathematics'
     """
     boxed, tagged = "\\boxed{" in row.prompt, "</answer>" in row.prompt
@@ -88,16 +87,16 @@ def check_tool(row: Row, settings: EvaluationSettings) -> None:
         DataError: Programs for questions, or a search for mathematics.
     """
     wanted = {"python": "mathematics", "search": "questions", "rag": "questions"}
-    if settings.tool in wanted and domain(row) != wanted[settings.tool]:
+    if settings.tool in wanted and grading_domain(row) != wanted[settings.tool]:
         raise DataError(
-            f"row {row.id!r} of {row.datasource!r} is one of {domain(row)}: the tool "
+            f"row {row.id!r} of {row.datasource!r} is one of {grading_domain(row)}: the tool "
             f"{settings.tool!r} is for {wanted[settings.tool]}"
         )
 
 
-def ask(
+def make_requests(
     rows: Sequence[Row], seeds: Sequence[int], settings: EvaluationSettings, tools: Tools
-) -> list[Asked]:
+) -> list[RolloutRequest]:
     """One rollout for each row; for "rag" this is where passages are looked up.
 
     Raises:
@@ -108,39 +107,41 @@ def ask(
         distinct = {row.question: row for row in rows}
         found = dict(zip(distinct, tools.search.search_all(list(distinct)), strict=True))
         return [
-            Asked(row, _with_passages(row, found[row.question]), SingleTurn(_ANSWERED, 1), seed)
+            RolloutRequest(
+                row, _prompt_with_passages(row, found[row.question]), SingleTurn(_ANSWERED, 1), seed
+            )
             for row, seed in zip(rows, seeds, strict=True)
         ]
     return [
-        Asked(row, _prompt(row, settings), _episode(row, settings, tools), seed)
+        RolloutRequest(row, _make_prompt(row, settings), _make_episode(row, settings, tools), seed)
         for row, seed in zip(rows, seeds, strict=True)
     ]
 
 
-def _prompt(row: Row, settings: EvaluationSettings) -> Prompt:
+def _make_prompt(row: Row, settings: EvaluationSettings) -> Prompt:
     if settings.tool == "python":
         return row.prompt  # the whole text
     if settings.tool == "search":
-        return _user(row.prompt)
-    if domain(row) == "mathematics":
-        return _user(f"{_BOXED}{row.question}\n")
-    return _user(f"{_TAGGED} Question: {row.question}\n")
+        return _user_message(row.prompt)
+    if grading_domain(row) == "mathematics":
+        return _user_message(f"{_BOXED}{row.question}\n")
+    return _user_message(f"{_TAGGED} Question: {row.question}\n")
 
 
-def _episode(row: Row, settings: EvaluationSettings, tools: Tools) -> Episode:
+def _make_episode(row: Row, settings: EvaluationSettings, tools: Tools) -> Episode:
     if settings.tool == "python":
         assert tools.python is not None
         return TorlEpisode(tools.python, max_calls=settings.rounds)
     if settings.tool == "search":
         assert tools.search is not None
         return SearchR1Episode(tools.search, max_turns=settings.rounds)
-    return SingleTurn(() if domain(row) == "mathematics" else _ANSWERED)
+    return SingleTurn(() if grading_domain(row) == "mathematics" else _ANSWERED)
 
 
-def _with_passages(row: Row, found: Sequence[Document]) -> Prompt:
-    passages = documents(found)
-    return _user(f"{_TAGGED}{_WITH_PASSAGES}{passages}\nQuestion: {row.question}\n")
+def _prompt_with_passages(row: Row, found: Sequence[Document]) -> Prompt:
+    passages = format_documents(found)
+    return _user_message(f"{_TAGGED}{_WITH_PASSAGES}{passages}\nQuestion: {row.question}\n")
 
 
-def _user(text: str) -> list[dict[str, Any]]:
+def _user_message(text: str) -> list[dict[str, Any]]:
     return [{"role": "user", "content": text}]

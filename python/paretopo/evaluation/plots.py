@@ -18,7 +18,7 @@ _MARKERS = "osD^vPX<>8"  # the paper's methods, in grey
 _OURS = "*HhpdX"
 
 
-def draw_points(panels: Sequence[Panel], path: Path) -> None:
+def draw_panels(panels: Sequence[Panel], path: Path) -> None:
     """Draw every panel: the paper's points in grey, ours in colour, a shape for each method.
 
     A method without a tool is a hollow mark at 0 calls.
@@ -42,7 +42,7 @@ def draw_points(panels: Sequence[Panel], path: Path) -> None:
     for panel, at in zip(panels, axes, strict=False):
         for whose, points in (("printed", panel.printed), ("ours", panel.ours)):
             for point in points:
-                _dot(at, point, *looks[whose, point.name])
+                _draw_point(at, point, *looks[whose, point.name])
         at.set(title=panel.title, xlabel="tool calls per question", ylabel="EM (%)")
         at.margins(0.12)
     for at in axes[len(panels) :]:
@@ -62,7 +62,7 @@ def draw_points(panels: Sequence[Panel], path: Path) -> None:
     save(figure, path, dpi=150)
 
 
-def _dot(axes: Axes, point: Point, colour: str, marker: str, size: float) -> None:
+def _draw_point(axes: Axes, point: Point, colour: str, marker: str, size: float) -> None:
     hollow = point.calls is None
     axes.scatter(
         point.calls or 0.0,

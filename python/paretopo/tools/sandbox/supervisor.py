@@ -1,7 +1,7 @@
-"""The cell of one program: namespaces of its own, and a watch that its limits are kept.
+"""The supervisor of one program: namespaces of its own for it, and a watch over its limits.
 
-The watch is the first process of the program's process namespace: the kernel lets nobody inside
-kill it, hands it every orphan, and ends all the others with it.
+The supervisor is the first process of the program's process namespace: the kernel lets nobody
+inside kill it, hands it every orphan, and ends all the others with it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ _TICK = 0.02  # seconds between looks at processes and memory
 _CHUNK = 65536
 
 
-def watch(request: dict[str, Any]) -> tuple[dict[str, Any], bytes, bytes]:
+def supervise(request: dict[str, Any]) -> tuple[dict[str, Any], bytes, bytes]:
     """Run one program to its end; call it in a process of its own.
 
     Args:
-        request: "code", the limits, "jailed": are there namespaces, "kept": folders below /tmp
+        request: "code", the limits, "isolated": are there namespaces, "kept": folders below /tmp
             that stay visible.
 
     Returns:
         ({"returncode", "limit", "seconds"}, what it printed, its errors); "limit" is the one that
         ended it, or None.
     """
-    # Python's own handler would let the program interrupt its watch.
+    # Python's own handler would let the program interrupt its supervisor.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if request["jailed"]:
-        _furnish(request)
+    if request["isolated"]:
+        _mount_private_folders(request)
         os.chdir("/tmp")
     else:
         kernel.adopt_orphans()
@@ -49,22 +49,22 @@ def watch(request: dict[str, Any]) -> tuple[dict[str, Any], bytes, bytes]:
     os.close(out_write)
     os.close(err_write)
     output = {out_read: bytearray(), err_read: bytearray()}
-    limit = _wait(process, output, request, started)
+    limit = _read_output(process, output, request, started)
     seconds = time.monotonic() - started
-    status = _end_all(process, jailed=request["jailed"])
+    status = _kill_all(process, isolated=request["isolated"])
     if status == -signal.SIGXCPU:
         limit = "time"
-    if not request["jailed"]:
+    if not request["isolated"]:
         shutil.rmtree(folder, ignore_errors=True)
     most = request["output_kb"] * 1024
     for pipe, seen in output.items():  # written before the end and not read yet
         while len(seen) < most and (chunk := os.read(pipe, _CHUNK)):
             seen += chunk
-    told = {"returncode": status, "limit": limit, "seconds": seconds}
-    return told, bytes(output[out_read][:most]), bytes(output[err_read][:most])
+    report = {"returncode": status, "limit": limit, "seconds": seconds}
+    return report, bytes(output[out_read][:most]), bytes(output[err_read][:most])
 
 
-def _furnish(request: dict[str, Any]) -> None:
+def _mount_private_folders(request: dict[str, Any]) -> None:
     """A private /tmp, /dev/shm and /proc; everything else is read-only already."""
     kernel.unshare(kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
     kernel.mount("none", "/", "none", kernel.MS_REC | kernel.MS_PRIVATE)
@@ -81,7 +81,7 @@ def _furnish(request: dict[str, Any]) -> None:
     kernel.mount("proc", "/proc", "proc", plain | kernel.MS_NOEXEC | kernel.MS_RDONLY)
 
 
-def _wait(
+def _read_output(
     process: int, output: dict[int, bytearray], request: dict[str, Any], started: float
 ) -> str | None:
     """Read what the program writes until it ends or breaks a limit; returns that limit."""
@@ -107,7 +107,7 @@ def _wait(
                 if len(output[descriptor]) > most:
                     return "output"
             if time.monotonic() - looked >= _TICK:
-                broken = _broken_limit(request)
+                broken = _find_broken_limit(request)
                 if broken is not None:
                     return broken
                 looked = time.monotonic()
@@ -116,8 +116,8 @@ def _wait(
         os.close(ended)
 
 
-def _broken_limit(request: dict[str, Any]) -> str | None:
-    processes = _descendants(jailed=request["jailed"])
+def _find_broken_limit(request: dict[str, Any]) -> str | None:
+    processes = _descendants(isolated=request["isolated"])
     if len(processes) > request["processes"]:
         return "processes"
     inherited = _private_kb(os.getpid())  # modules, shared with the zygote until written to
@@ -138,20 +138,20 @@ def _private_kb(process: int) -> int:
         return 0
 
 
-def _descendants(*, jailed: bool) -> list[int]:
+def _descendants(*, isolated: bool) -> list[int]:
     """Processes below this one; in a namespace of their own, that is all the others."""
     own = os.getpid()
     processes = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    if jailed:
+    if isolated:
         return [process for process in processes if process != own]
-    parents = {process: _parent(process) for process in processes}
+    parents = {process: _parent_of(process) for process in processes}
     below = {own}
     while more := {one for one, parent in parents.items() if parent in below} - below:
         below |= more
     return sorted(below - {own})
 
 
-def _parent(process: int) -> int:
+def _parent_of(process: int) -> int:
     try:
         with open(f"/proc/{process}/stat", "rb") as stat:
             return int(stat.read().rpartition(b")")[2].split()[1])
@@ -159,15 +159,15 @@ def _parent(process: int) -> int:
         return 0
 
 
-def _end_all(process: int, *, jailed: bool) -> int:
+def _kill_all(process: int, *, isolated: bool) -> int:
     """Kill whatever still runs; returns the program's exit code, minus a signal's number."""
     status = 0
     while True:
-        if jailed:
+        if isolated:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
         else:
-            for one in _descendants(jailed=False):
+            for one in _descendants(isolated=False):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(one, signal.SIGKILL)
         try:
