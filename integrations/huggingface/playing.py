@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from transformers import AutoTokenizer
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.evaluation.asking import Asked
 from paretopo.evaluation.evaluate import Played
 from paretopo.evaluation.settings import EvaluationSettings

@@ -13,7 +13,7 @@ from typing import Any
 import ray
 from tqdm import tqdm
 
-from paretopo.config.run import RunConfig
+from paretopo.config import RunConfig
 from paretopo.integrations.openrlhf.brain import Brain
 from paretopo.run.records import RunFolder
 

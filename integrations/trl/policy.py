@@ -8,8 +8,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl.chat_template_utils import add_response_schema, supports_tool_calling
 
-from paretopo.config.keys import ConfigError
-from paretopo.config.sections import ModelConfig
+from paretopo.config import ConfigError, ModelConfig
 from paretopo.integrations.huggingface.tiny_model import make_model, tokenizer_of
 from paretopo.tasks.task import Task
 

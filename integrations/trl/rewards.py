@@ -7,7 +7,7 @@ from typing import Any
 
 from accelerate.utils import gather_object
 
-from paretopo.config.sections import RewardsConfig
+from paretopo.config import RewardsConfig
 from paretopo.rewards.scoring import CallScores, Scored
 
 Message = dict[str, Any]

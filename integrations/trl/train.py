@@ -11,8 +11,7 @@ import torch
 from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 
-from paretopo.config.keys import ConfigError
-from paretopo.config.run import RunConfig
+from paretopo.config import ConfigError, RunConfig
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.huggingface.warmup import traces_of, warm_up
 from paretopo.integrations.trl.answers import AnswerSteps, AnswerTrainer, answer_rows

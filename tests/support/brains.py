@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paretopo.config.run import loads
+from paretopo.config import loads
 from paretopo.integrations.openrlhf.brain import Brain
 from paretopo.integrations.openrlhf.rollouts import Rollout
 from paretopo.run.records import RunFolder

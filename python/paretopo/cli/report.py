@@ -52,7 +52,7 @@ def add_report(subcommands: Subcommands) -> None:
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from pathlib import Path
 
-    from paretopo.config.keys import ConfigError
+    from paretopo.config import ConfigError
     from paretopo.evaluation.folder import is_evaluation
 
     need("matplotlib")

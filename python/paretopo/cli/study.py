@@ -49,7 +49,7 @@ def add_study(subcommands: Subcommands) -> None:
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from pathlib import Path
 
-    from paretopo.config.run import ConfigError
+    from paretopo.config import ConfigError
     from paretopo.study import grid, plan
     from paretopo.study.report import results_of, write_report
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.run import jsonl
 
 Kind = Literal["model", "call", "tool"]

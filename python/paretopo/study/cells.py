@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.config import run as configuration
-from paretopo.config.methods import overrides, with_method
-from paretopo.config.recipes import RECIPES
+from paretopo.config import RECIPES, expand_method, with_method
 from paretopo.run.jsonl import Row
 from paretopo.run.records import RunFolder
 from paretopo.study.plan import Cell, Plan, TaskSection

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paretopo.config.keys import ConfigError, check_section, key, keys, nearest
-from paretopo.config.methods import overrides
+from paretopo.config import ConfigError, expand_method
+from paretopo.config.keys import check_section, key, keys, nearest
 from paretopo.study.tabular import TASKS
 
 

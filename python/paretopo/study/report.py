@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.study import figures, grid, tables
 from paretopo.study.analysis import Results
 from paretopo.study.plan import Plan

@@ -16,10 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.config.methods import overrides
-from paretopo.config.paretopo import ParetoPOConfig
-from paretopo.config.recipes import RECIPES
-from paretopo.config.sections import OptimiserConfig, RewardsConfig
+from paretopo.config import RECIPES, OptimiserConfig, ParetoPOConfig, RewardsConfig, expand_method
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rewards.scoring import economy_by
 from paretopo.rewards.tool_calls import CallMinimum

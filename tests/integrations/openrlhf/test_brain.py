@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from support.brains import brain_of, group, scored
 
-from paretopo.config.keys import ConfigError
-from paretopo.config.run import loads
+from paretopo.config import ConfigError, loads
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.openrlhf.brain import Brain
 from paretopo.integrations.openrlhf.chat_tools import calls_in, result_frame

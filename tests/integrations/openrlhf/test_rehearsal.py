@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.brains import brain_of, group, scored
 
-from paretopo.config.run import loads
+from paretopo.config import loads
 from paretopo.integrations.openrlhf.failures import in_words
 from paretopo.integrations.openrlhf.rehearsal_checks import RehearsalFailed, check
 from paretopo.integrations.openrlhf.rehearsal_plan import (

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("trl")
 
-from paretopo.config.methods import with_method
+from paretopo.config import with_method
 from paretopo.integrations.trl.arguments import rollout_arguments
 from paretopo.integrations.trl.train import train
 from paretopo.run.records import RunFolder

@@ -16,8 +16,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers  # noq
 from transformers import GenerationConfig, PreTrainedTokenizerFast  # noqa: E402
 from trl import GRPOConfig  # noqa: E402
 
-from paretopo.config.run import ParetoPOConfig  # noqa: E402
-from paretopo.config.sections import RewardsConfig  # noqa: E402
+from paretopo.config import ParetoPOConfig, RewardsConfig  # noqa: E402
 from paretopo.controller.two_stages import ParetoPO  # noqa: E402
 from paretopo.integrations.huggingface.rollouts import Piece, Rollout  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import make_model  # noqa: E402

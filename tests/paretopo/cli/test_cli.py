@@ -10,7 +10,7 @@ import pytest
 from support.run_stories import evaluate, tell
 
 import paretopo_core
-from paretopo.config.run import ConfigError
+from paretopo.config import ConfigError
 from paretopo.run.records import RunFolder
 from paretopo_core import cli
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.trajectory_groups import asked_again, hostile, rollout, trained
 
-from paretopo.config.run import RunConfig
+from paretopo.config import RunConfig
 from paretopo.run.records import RunFolder
 from paretopo.run.trajectories import Group
 from paretopo.run.viewer.selection import Selection

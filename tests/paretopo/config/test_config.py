@@ -7,19 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paretopo.config import RECIPES, SECTIONS, ConfigError, OptimiserConfig, ParetoPOConfig, RewardsConfig, RunConfig, dumps, load, loads
 from paretopo.config.keys import keys
-from paretopo.config.run import (
-    RECIPES,
-    SECTIONS,
-    ConfigError,
-    OptimiserConfig,
-    ParetoPOConfig,
-    RewardsConfig,
-    RunConfig,
-    dumps,
-    load,
-    loads,
-)
 
 
 def test_an_empty_file_is_the_recommended_recipe():

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paretopo.config.methods import ABOUT, METHODS, overrides, with_method
-from paretopo.config.run import ConfigError, dumps, load, loads
+from paretopo.config import ABOUT, METHODS, ConfigError, dumps, expand_method, load, loads, with_method
 from paretopo_core import cli
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))

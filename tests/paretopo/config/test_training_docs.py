@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from paretopo.config import RECIPES, SECTIONS, RunConfig, loads
 from paretopo.config.keys import Key, allowed, keys
-from paretopo.config.run import RECIPES, SECTIONS, RunConfig, loads
 from paretopo.integrations.trl import recording
 from paretopo.run import outcomes
 from paretopo.run.trajectories import Group, Rollout

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.rollout_groups import vectors
 
 import paretopo_core
+from paretopo.config import EstimatorName, ParetoPOConfig
 from paretopo.config.keys import keys
-from paretopo.config.paretopo import EstimatorName, ParetoPOConfig
 from paretopo.controller.estimators import ESTIMATORS
 
 WEIGHTS = (0.6, 0.4)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rollout_groups import groups, reward_vectors, vectors
 
-from paretopo.config.paretopo import ParetoPOConfig
-from paretopo.config.run import ConfigError, loads
+from paretopo.config import ConfigError, ParetoPOConfig, loads
 from paretopo.controller.estimators import ESTIMATORS
 
 WEIGHTS = (0.6, 0.4)

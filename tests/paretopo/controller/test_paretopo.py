@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from support.rollout_groups import groups, reward_vectors
 
-from paretopo.config.run import ParetoPOConfig
+from paretopo.config import ParetoPOConfig
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.two_stages import ParetoPO
 

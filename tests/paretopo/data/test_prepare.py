@@ -13,7 +13,7 @@ import huggingface_hub
 import made_data as made
 import pytest
 
-from paretopo.config.run import loads
+from paretopo.config import loads
 from paretopo.data import hub
 from paretopo.data.schema import DataError, read_rows
 from paretopo.data.sources import SOURCES

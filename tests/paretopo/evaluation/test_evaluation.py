@@ -10,7 +10,7 @@ from support.run_stories import tell
 
 from paretopo.cli import main
 from paretopo.cli.evaluate import model_named
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.data.schema import DataError, Row, write_rows
 from paretopo.evaluation.asking import Tools, ask, check_tool, domain
 from paretopo.evaluation.evaluate import Played, evaluate

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.config.run import ConfigError, RunConfig
+from paretopo.config import ConfigError, RunConfig
 from paretopo.run.records import RunFolder
 from paretopo.run.trajectories import (
     Group,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.config.run import ParetoPOConfig
+from paretopo.config import ParetoPOConfig
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rewards.scoring import Scored
 from paretopo.run.trajectories import Segment

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from paretopo.config.run import ConfigError
+from paretopo.config import ConfigError
 from paretopo.study import grid
 from paretopo.study import plan as plans
 

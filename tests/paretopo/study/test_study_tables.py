@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from paretopo.config.methods import METHODS
+from paretopo.config import METHODS
 from paretopo.study.tabular import TASKS
 from paretopo.study.tabular_agent import cost, train_tabular
 

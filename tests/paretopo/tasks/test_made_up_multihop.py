@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from paretopo.config.run import loads
+from paretopo.config import loads
 from paretopo.tasks.choice import search_served, task_of
 from paretopo.tasks.encyclopedia import Encyclopedia
 from paretopo.tasks.made_up import KINDS
