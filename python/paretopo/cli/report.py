@@ -88,7 +88,7 @@ def _report_study(files: Sequence[str], out: Path | None) -> int:
     if len(files) > 1:
         refuse(f"one study at a time, got {' '.join(files)}")
     file = Path(files[0])
-    print(report.write_report(plan.load(file), out or report.results_of(file)))
+    print(report.write_report(plan.load(file), out or report.results_folder(file)))
     return 0
 
 

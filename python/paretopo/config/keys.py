@@ -1,8 +1,7 @@
 """A configuration key: one dataclass field with its meaning and its allowed values.
 
-The sections of :mod:`paretopo.config.run` are frozen dataclasses whose fields come from
-:func:`key`. What is written there once is what values are checked against, what error messages
-say and what ``docs/training.md`` shows.
+The sections of a configuration are frozen dataclasses whose fields come from :func:`key`. One
+declaration gives the check of a value, the words of its error and the row of ``docs/training.md``.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from typing import Any, get_args, get_origin
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot run: the message names the key, what it allows and what came."""
+    """A configuration that cannot run; names the key, the values it allows and the given one."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Key:
-    """What a field says about itself beyond name, type and default."""
+    """A field's meaning and allowed values, beside its name, type and default."""
 
     doc: str
     low: float | None = None
@@ -101,7 +100,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def allowed(annotation: Any, about: Key) -> str:
-    """What a field takes, in words: ``a number from 0 to 1``, ``"running" or "group"``."""
+    """The values that a field takes: ``a number from 0 to 1``, ``"running" or "group"``."""
     arms = _arms(annotation)
     words = [f'"{value}"' for arm in arms for value in _literals(arm)]
     for arm in arms:

@@ -22,7 +22,10 @@ BY_RECIPE = "by recipe"
 
 def _frozen(table: Mapping[str, Any]) -> Mapping[str, Any]:
     return MappingProxyType(
-        {name: _frozen(value) if isinstance(value, dict) else value for name, value in table.items()}
+        {
+            name: _frozen(value) if isinstance(value, dict) else value
+            for name, value in table.items()
+        }
     )
 
 
@@ -246,7 +249,13 @@ class ParetoPOConfig:
         """The largest k of a run, 0 where no estimator has one."""
         if not HYPERVOLUMES & {self.stage1_estimator, self.stage2_estimator}:
             return 0
-        return ARCHIVE_K if self.k == "archive" else max(self.k) if isinstance(self.k, tuple) else self.k
+        return (
+            ARCHIVE_K
+            if self.k == "archive"
+            else max(self.k)
+            if isinstance(self.k, tuple)
+            else self.k
+        )
 
     def _estimators(self) -> set[str]:
         """Those of the stages that a run has."""

@@ -47,7 +47,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TaskConfig:
-    """What the policy is asked."""
+    """The questions."""
 
     name: Literal["calculator", "math", "multihop"] = key(
         "calculator",
@@ -91,7 +91,7 @@ class TaskConfig:
 
 @dataclass(frozen=True)
 class ToolConfig:
-    """What the policy calls: the interpreter of the task math, the search engine of multihop."""
+    """The tools: the interpreter of the task math, the search engine of multihop."""
 
     timeout: float = key(10.0, "Seconds a program may run.", low=0.0, open_low=True)
     memory_mb: int = key(512, "MiB a program may take.", low=1)
