@@ -20,10 +20,10 @@ from paretopo.config.keys import ConfigError, check_section, key
 BY_RECIPE = "by recipe"
 
 
-def _frozen(table: Mapping[str, Any]) -> Mapping[str, Any]:
+def _freeze(table: Mapping[str, Any]) -> Mapping[str, Any]:
     return MappingProxyType(
         {
-            name: _frozen(value) if isinstance(value, dict) else value
+            name: _freeze(value) if isinstance(value, dict) else value
             for name, value in table.items()
         }
     )
@@ -31,7 +31,7 @@ def _frozen(table: Mapping[str, Any]) -> Mapping[str, Any]:
 
 # Recipe, section, switch: every switch in which the two differ. "paper" is Algorithm 1 of
 # arXiv 2606.16111 to the letter; "recommended" is what docs/study supports.
-RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _frozen(
+RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
     {
         "recommended": {
             "paretopo": {

@@ -66,7 +66,7 @@ def draw_ends(results: Results, path: Path) -> None:
     """Accuracy against calls at the end, a panel for each task; crosses are standard deviations."""
     panels = _panels(results, 3.2)
     for axes, task in panels[1]:
-        for index, method in _plotted(results, task):
+        for index, method in _plotted_methods(results, task):
             calls = results.at_end(task, method, "calls")
             right = 100 * results.at_end(task, method, "accuracy")
             axes.errorbar(
@@ -75,14 +75,14 @@ def draw_ends(results: Results, path: Path) -> None:
         axes.set_title(task.replace("_", " "))
         axes.set_xlabel("calls per question")
         axes.set_ylabel("accuracy (%)")
-    _finish(panels, results, path)
+    _save_with_legend(panels, results, path)
 
 
 def draw_dynamics(results: Results, path: Path) -> None:
     """Hypervolume over the steps, mean over seeds and one standard deviation."""
     panels = _panels(results, 3.2)
     for axes, task in panels[1]:
-        for index, method in _plotted(results, task):
+        for index, method in _plotted_methods(results, task):
             steps = results.curve(task, method, "step")[0]
             share = 100 * results.curve(task, method, "hypervolume")
             mean, deviation = share.mean(axis=0), share.std(axis=0)
@@ -94,10 +94,10 @@ def draw_dynamics(results: Results, path: Path) -> None:
         axes.set_title(task.replace("_", " "))
         axes.set_xlabel("step")
         axes.set_ylabel("hypervolume (%)")
-    _finish(panels, results, path)
+    _save_with_legend(panels, results, path)
 
 
-def _plotted(results: Results, task: str) -> list[tuple[int, str]]:
+def _plotted_methods(results: Results, task: str) -> list[tuple[int, str]]:
     """Ours first; each with its number, so that a method has one colour in all panels."""
     names = [results.plan.ours, *(name for name in _PLOTTED if name != results.plan.ours)]
     return [(index, name) for index, name in enumerate(names) if name in results.methods(task)]
@@ -121,13 +121,13 @@ def _panels(results: Results, height: float) -> tuple[Figure, list[tuple[Axes, s
     return figure, list(zip(axes, results.tasks, strict=False))
 
 
-def _finish(
+def _save_with_legend(
     panels: tuple[Figure, Sequence[tuple[Axes, str]]], results: Results, path: Path
 ) -> None:
     from matplotlib.lines import Line2D
 
     figure = panels[0]
-    plotted = sorted({pair for task in results.tasks for pair in _plotted(results, task)})
+    plotted = sorted({pair for task in results.tasks for pair in _plotted_methods(results, task)})
     handles = [Line2D([], [], label=name, **_style(index)) for index, name in plotted]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
     save(figure, path, dpi=100)

@@ -68,7 +68,7 @@ def _origin(results: Results) -> str:
     return lines
 
 
-def _ordered(results: Results) -> list[str]:
+def _sort_methods(results: Results) -> list[str]:
     return sorted(results.plan.study.methods, key=lambda method: -results.worst(method).mean())
 
 
@@ -81,7 +81,7 @@ def _hypervolumes(results: Results) -> list[str]:
         _row(["method", *results.tables, "worst"]),
         _row(["---", *["---:"] * (len(results.tables) + 1)]),
     ]
-    for method in _ordered(results):
+    for method in _sort_methods(results):
         cells = [
             _mean_and_deviation(100 * results.at_end(task, method, "hypervolume"))
             if method in results.methods(task)
@@ -101,7 +101,7 @@ def _outcomes(results: Results) -> list[str]:
         _row(["method", *results.tables]),
         _row(["---", *["---:"] * len(results.tables)]),
     ]
-    for method in _ordered(results):
+    for method in _sort_methods(results):
         cells = [
             f"{100 * results.at_end(task, method, 'accuracy').mean():.1f} / "
             f"{results.at_end(task, method, 'calls').mean():.2f}"

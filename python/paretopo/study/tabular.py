@@ -162,7 +162,7 @@ _SURE = (0.0, 0.02, 0.02, 0.02, 0.02, 0.0)
 _LUCKY = (0.0, 0.4, 0.45, 0.3, 0.3, 0.0)
 
 
-def _reported() -> list[TabularTask]:
+def _reported_tasks() -> list[TabularTask]:
     task = functools.partial(make_calling_task, needed=_NEEDED, right=_RIGHT)
     return [
         task("free", "leanness costs no accuracy", guess=_SURE),
@@ -183,7 +183,7 @@ def _reported() -> list[TabularTask]:
 # ---- the tasks on which settings were chosen ----------------------------------------------------
 
 
-def _tuning() -> list[TabularTask]:
+def _tuning_tasks() -> list[TabularTask]:
     task = functools.partial(
         make_calling_task, needed=(0, 1, 2, 3, 0), right=(0.85, 0.8, 0.8, 0.75, 0.3), most=4
     )
@@ -201,4 +201,4 @@ def _tuning() -> list[TabularTask]:
     ]
 
 
-TASKS: dict[str, TabularTask] = {task.name: task for task in [*_reported(), *_tuning()]}
+TASKS: dict[str, TabularTask] = {task.name: task for task in [*_reported_tasks(), *_tuning_tasks()]}

@@ -98,7 +98,7 @@ class _Run:
             self._rng.random(chosen.shape)
             < self.task.success[np.arange(kinds)[:, None, None], chosen]
         )
-        vectors = self.rewards.of(chosen, right, self._steps, self._rng)
+        vectors = self.rewards.draw(chosen, right, self._steps, self._rng)
         self._steps += 1
         advantages = self.controller.advantages(
             vectors.reshape(kinds * QUESTIONS, GROUP, -1)
@@ -111,7 +111,7 @@ class _Run:
     def evaluate(self, step: int) -> dict[str, Any]:
         policy = self.policy()
         outcome = self.task.outcome(policy)
-        self.controller.observe(self._observed(policy, outcome))
+        self.controller.observe(self._mean_rewards(policy, outcome))
         return {
             "step": step,
             "accuracy": float(outcome[0]),
@@ -120,7 +120,7 @@ class _Run:
             "hypervolume": self.task.hypervolume(outcome),
         }
 
-    def _observed(self, policy: Floats, outcome: Floats) -> Floats:
+    def _mean_rewards(self, policy: Floats, outcome: Floats) -> Floats:
         if self.task.saved is None:
             return outcome
         return np.concatenate([outcome[:1], (policy @ self.task.saved).mean(axis=0)])
@@ -134,7 +134,7 @@ class _Rewards:
         self._economy = economy_by(config)
         self._minima = CallMinimum(scope=config.n_opt_scope, min_support=config.n_opt_min_support)
 
-    def of(
+    def draw(
         self,
         chosen: NDArray[np.int64],
         right: NDArray[np.bool_],

@@ -276,8 +276,8 @@ def test_every_field_is_documented_and_has_a_sound_default():
 
 def test_the_interval_of_a_key_is_told_as_it_is_checked():
     about = keys(ParetoPOConfig)["gamma"]
-    assert about.range() == "from 0 to below 1"
-    assert about.holds(0)
-    assert about.holds(math.nextafter(1, 0))
-    assert not about.holds(1)
-    assert not about.holds(-0.1)
+    assert about.describe_range() == "from 0 to below 1"
+    assert about.contains(0)
+    assert about.contains(math.nextafter(1, 0))
+    assert not about.contains(1)
+    assert not about.contains(-0.1)

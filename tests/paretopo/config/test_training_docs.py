@@ -13,7 +13,7 @@ import pytest
 
 import paretopo
 from paretopo.config import RECIPES, SECTIONS, RunConfig, loads
-from paretopo.config.keys import Key, allowed, keys
+from paretopo.config.keys import Key, describe_values, keys
 from paretopo.integrations.trl import recording
 from paretopo.run import outcomes
 from paretopo.run.trajectories import Group, Rollout
@@ -45,7 +45,7 @@ def key_table(section: type) -> str:
     for field in dataclasses.fields(section):
         about = field.metadata.get("key")
         if about is not None and about.in_file:
-            takes = allowed(hints[field.name], about)
+            takes = describe_values(hints[field.name], about)
             rows.append(f"| `{field.name}` | {takes} | {shown(field, about)} | {about.doc} |")
     return "\n".join(rows)
 
