@@ -16,7 +16,7 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.evaluation.settings import EvaluationSettings
 from paretopo.integrations.huggingface.generation import generate_pieces
 from paretopo.integrations.huggingface.prompts import load_tokenizer

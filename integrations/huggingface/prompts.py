@@ -7,7 +7,7 @@ from typing import Any
 
 from transformers import AutoTokenizer
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.tasks.task import Prompt
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from paretopo.config.sections import WarmupConfig
+from paretopo.config import WarmupConfig
 from paretopo.integrations.huggingface.files import write_whole
 from paretopo.integrations.huggingface.prompts import prompt_text
 from paretopo.tasks.task import Message, Task, TextTrace, Trace

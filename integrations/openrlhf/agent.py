@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 import torch
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
-from paretopo.config.run import RunConfig, loads
+from paretopo.config import RunConfig, loads
 from paretopo.integrations.openrlhf.environment import CONFIG_VARIABLE
 from paretopo.integrations.openrlhf.rollouts import (
     CALLS,

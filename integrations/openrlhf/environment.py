@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from paretopo.config.run import RunConfig, dumps
+from paretopo.config import RunConfig, dumps
 
 # The configuration travels to the engines in this variable, so that they need no shared files.
 CONFIG_VARIABLE = "PARETOPO_CONFIG"

@@ -13,7 +13,7 @@ from typing import Any
 import ray
 from tqdm import tqdm
 
-from paretopo.config.run import RunConfig
+from paretopo.config import RunConfig
 from paretopo.integrations.openrlhf.policy import starts_warmed_up
 from paretopo.integrations.openrlhf.rehearsal_checks import RehearsedSession
 from paretopo.run.records import RunFolder

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from paretopo.config.keys import ConfigError
-from paretopo.config.run import RunConfig
+from paretopo.config import ConfigError, RunConfig
 from paretopo.integrations.openrlhf.version import loss_options
 from paretopo.run.records import RunFolder
 

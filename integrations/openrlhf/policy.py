@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from paretopo.config.keys import ConfigError
-from paretopo.config.run import RunConfig
+from paretopo.config import ConfigError, RunConfig
 from paretopo.integrations.openrlhf.options import longest_sequence
 from paretopo.run.records import RunFolder
 from paretopo.tasks.task import Task

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo.config.keys import ConfigError
-from paretopo.config.openrlhf import FROM_TASK
-from paretopo.config.run import RunConfig
+from paretopo.config import FROM_TASK, ConfigError, RunConfig
 from paretopo.integrations.huggingface.prompts import prompt_text
 from paretopo.integrations.openrlhf.options import Files
 from paretopo.integrations.openrlhf.policy import (

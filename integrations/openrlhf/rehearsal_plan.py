@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from paretopo.config.openrlhf import FROM_TASK
-from paretopo.config.run import RunConfig
+from paretopo.config import FROM_TASK, RunConfig
 from paretopo.integrations.openrlhf.policy import SMALL, TINY
 
 _STEPS = 4

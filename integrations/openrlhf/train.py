@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from paretopo.config.keys import ConfigError
-from paretopo.config.run import RunConfig
+from paretopo.config import ConfigError, RunConfig
 from paretopo.integrations.openrlhf.environment import worker_environment
 from paretopo.integrations.openrlhf.failures import in_words
 from paretopo.integrations.openrlhf.options import gpus_needed, openrlhf_options

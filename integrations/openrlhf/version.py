@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import metadata
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 
 OLDEST, NEWEST = (0, 10, 2), (0, 11, 2)  # every release between them was run
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from trl import GRPOConfig, SFTConfig
 
-from paretopo.config.run import RunConfig
+from paretopo.config import RunConfig
 from paretopo.integrations.trl.policy import TINY
 from paretopo.run.records import RunFolder
 

@@ -8,9 +8,11 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl.chat_template_utils import add_response_schema, supports_tool_calling
 
-from paretopo.config.keys import ConfigError
-from paretopo.config.sections import ModelConfig
-from paretopo.integrations.huggingface.tiny_model import make_model, make_task_tokenizer
+from paretopo.config import ConfigError, ModelConfig
+from paretopo.integrations.huggingface.tiny_model import (
+    make_model,
+    make_task_tokenizer,
+)
 from paretopo.tasks.task import Task
 
 TINY = "tiny"

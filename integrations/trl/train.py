@@ -11,8 +11,7 @@ import torch
 from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 
-from paretopo.config.keys import ConfigError
-from paretopo.config.run import RunConfig
+from paretopo.config import ConfigError, RunConfig
 from paretopo.integrations.huggingface.warmup import make_trace_source, warm_up
 from paretopo.integrations.trl.answers import AnswerTrainer, answer_rows
 from paretopo.integrations.trl.arguments import answer_arguments, rollout_arguments

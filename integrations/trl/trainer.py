@@ -193,7 +193,7 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
         ValueError: `evaluation_temperature` is negative, or given together with vLLM.
 
     Example:
-        >>> from paretopo.config.run import ParetoPOConfig
+        >>> from paretopo.config import ParetoPOConfig
         >>> controller = ParetoPO(ParetoPOConfig(stage1_steps=100))
         >>> ParetoGRPOTrainer(controller=controller, model=…, reward_funcs=[correct, economy], …)
         ... # doctest: +SKIP

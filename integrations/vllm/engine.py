@@ -8,7 +8,7 @@ from typing import Any
 
 from vllm import LLM, SamplingParams
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.evaluation.settings import EvaluationSettings
 from paretopo.integrations.huggingface.prompts import load_tokenizer
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState

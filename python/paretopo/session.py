@@ -71,7 +71,7 @@ class Session:
 
     Example:
         >>> import tempfile
-        >>> from paretopo.config.run import loads
+        >>> from paretopo.config import loads
         >>> folder = tempfile.TemporaryDirectory()
         >>> config = loads('''
         ... [paretopo]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from paretopo.config.run import loads
+from paretopo.config import loads
 from paretopo.run.records import RunFolder
 
 

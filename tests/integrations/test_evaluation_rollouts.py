@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from paretopo.config.keys import ConfigError  # noqa: E402
+from paretopo.config import ConfigError  # noqa: E402
 from paretopo.data.schema import Row  # noqa: E402
 from paretopo.evaluation.prompting import Tools, make_requests  # noqa: E402
 from paretopo.evaluation.settings import EvaluationSettings  # noqa: E402

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from paretopo.config.run import RunConfig
+from paretopo.config import RunConfig
 from paretopo.run.records import RunFolder
 
 

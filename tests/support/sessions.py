@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paretopo.config.run import loads
+from paretopo.config import loads
 from paretopo.rollout import Rollout
 from paretopo.run.records import RunFolder
 from paretopo.session import Session, with_rewards

@@ -6,7 +6,7 @@ import atexit
 import functools
 from contextlib import ExitStack
 
-from paretopo.config.run import RunConfig
+from paretopo.config import RunConfig
 from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
 from paretopo.integrations.openrlhf.episodes import EpisodeAgent
 from paretopo.protocols.episode import Episode

@@ -101,7 +101,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     need("torch", "transformers", "httpx", "math_verify", "tqdm")
     if arguments.engine == "vllm":
         need("vllm", extra="openrlhf")
-    from paretopo.config.keys import ConfigError
+    from paretopo.config import ConfigError
     from paretopo.data.schema import DataError
     from paretopo.evaluation import folder as folders
     from paretopo.evaluation.prompting import check_tool

@@ -51,7 +51,7 @@ def add_report(subcommands: Subcommands) -> None:
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from pathlib import Path
 
-    from paretopo.config.keys import ConfigError
+    from paretopo.config import ConfigError
     from paretopo.evaluation.folder import is_evaluation
 
     need("matplotlib")
@@ -87,7 +87,7 @@ def _report_study(files: Sequence[str], out: Path | None) -> int:
     if len(files) > 1:
         refuse(f"one study at a time, got {' '.join(files)}")
     file = Path(files[0])
-    print(report.write_report(plan.load(file), out or report.results_of(file)))
+    print(report.write_report(plan.load(file), out or report.results_folder(file)))
     return 0
 
 

@@ -73,7 +73,7 @@ def add_show(subcommands: Subcommands) -> None:
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
-    from paretopo.config.keys import ConfigError
+    from paretopo.config import ConfigError
     from paretopo.run.trajectories import read_groups
     from paretopo.run.viewer.page import render_page
     from paretopo.run.viewer.selection import Selection

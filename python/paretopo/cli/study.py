@@ -21,9 +21,15 @@ examples:
   paretopo study mine.toml --out mine --workers 8
   paretopo study mine.toml --ray auto              on the Ray cluster of this machine
 
-The file names methods (paretopo train --help lists them), seeds and tasks. Tasks are tables, which
-train in a fraction of a second, or configurations of paretopo train. Written: records.jsonl, a line
-for each training that ended; report.md and pictures, which paretopo report FILE.toml writes anew.
+The file names methods (paretopo train --help lists them), seeds and tasks. A table [switches] gives
+names to further keys, as paretopo train --set takes them one by one:
+
+  [switches]
+  gated = { paretopo.gate = "success" }      and "grpo+gated" is a method of this study
+
+Tasks are tables, which train in a fraction of a second, or configurations of paretopo train.
+Written: records.jsonl, a line for each training that ended, and when all have ended
+records.jsonl.xz in its place; report.md and plots, which paretopo report FILE.toml writes anew.
 """
 
 
@@ -48,9 +54,10 @@ def add_study(subcommands: Subcommands) -> None:
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from pathlib import Path
 
-    from paretopo.config.run import ConfigError
-    from paretopo.study import grid, plan
-    from paretopo.study.report import results_of, write_report
+    from paretopo.config import ConfigError
+    from paretopo.study import plan
+    from paretopo.study.records import read_records
+    from paretopo.study.report import results_folder, write_report
 
     need("matplotlib", "tqdm", *(["ray"] if arguments.ray else []))
     if arguments.workers is not None and arguments.workers < 1:
@@ -60,9 +67,9 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         study = plan.load(file, quick=arguments.quick)
         if any(section.config for section in study.tasks.values()):
             need("torch", "transformers", "trl", "accelerate", extra="train")
-        out = Path(arguments.out) if arguments.out else results_of(file, quick=arguments.quick)
+        out = Path(arguments.out) if arguments.out else results_folder(file, quick=arguments.quick)
         failures = _train(study, out, arguments)
-        if not grid.records(study, out):
+        if not read_records(study, out):
             refuse("no training has ended: " + "; ".join(failures.values()))
         print(write_report(study, out))
     except (ConfigError, OSError) as error:
@@ -78,12 +85,13 @@ def _train(study: Plan, out: Path, arguments: argparse.Namespace) -> dict[Cell, 
     from tqdm import tqdm
 
     from paretopo.study import grid
+    from paretopo.study.records import read_records
 
-    left = len(study.cells()) - len(grid.records(study, out))
+    left = len(study.cells()) - len(read_records(study, out))
     with tqdm(total=left, unit="training", desc="study") as bar:
 
-        def done(cell: Cell, failure: str | None) -> None:
+        def advance(cell: Cell, failure: str | None) -> None:
             bar.set_postfix_str(f"{cell}{' FAILED' if failure else ''}", refresh=False)
             bar.update()
 
-        return grid.run(study, out, workers=arguments.workers, ray=arguments.ray, done=done)
+        return grid.run(study, out, workers=arguments.workers, ray=arguments.ray, on_end=advance)

@@ -6,19 +6,20 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paretopo.cli.subcommands import Subcommands, need, refuse
 
 if TYPE_CHECKING:
-    from paretopo.config.run import RunConfig
+    from paretopo.config import RunConfig
     from paretopo.run.records import RunFolder
 
 _EXAMPLES = """\
 examples:
   paretopo train examples/calculator.toml
   paretopo train examples/calculator.toml --seed 3 --steps 20 --out trials
-  paretopo train examples/calculator.toml --method mo_grpo
+  paretopo train examples/calculator.toml --set paretopo.k=2 --set optimiser.kl=0.01
+  paretopo train examples/calculator.toml --method mo_grpo --set paretopo.gate=success
   paretopo train examples/calculator.toml --method paper+without_stage_1
   paretopo train --resume runs/calculator-recommended-seed3-20260101-120000
   paretopo train examples/math_qwen2.5_7b.toml --rehearse
@@ -27,10 +28,19 @@ examples:
 A rehearsal runs a configuration for OpenRLHF at a small size on a CPU, before a GPU is paid for:
 docs/openrlhf.md. Words after -- go to OpenRLHF's own command line and win over the file.
 
-The file is TOML; docs/training.md explains every key. An unknown key or a value out of range is
-refused before anything is loaded. The run folder holds the resolved configuration, steps.jsonl,
+The file is TOML; docs/training.md explains every key, and --set takes each of them: a method wins
+over the file, --set over both, and of two that set the same key the later. Values are TOML, such as
+2, 0.5, true, [4, 2, 1]; a bare word is a text. An unknown key or a value out of range is refused
+before anything is loaded. The run folder holds the resolved configuration, steps.jsonl,
 evaluations.jsonl, manifest.json, checkpoints/, model/ and report/.
 """
+
+_SHORTHANDS = (
+    ("seed", "seed", "N"),
+    ("steps", "optimiser.steps", "N"),
+    ("out", "run.out", "DIR"),
+    ("backend", "backend", "trl|openrlhf"),
+)
 
 
 def add_train(subcommands: Subcommands) -> None:
@@ -51,45 +61,50 @@ def add_train(subcommands: Subcommands) -> None:
         metavar="NAME[+NAME...]",
         help="a method of the list below, on top of the file; several from left to right",
     )
-    parser.add_argument("--seed", type=int, help="seed, instead of the file's")
-    parser.add_argument("--steps", type=int, help="training steps, instead of the file's")
-    parser.add_argument("--out", metavar="DIR", help="where run folders go, instead of the file's")
-    parser.add_argument("--backend", choices=("trl", "openrlhf"), help="instead of the file's")
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="any key, as optimiser.steps=40, on top of file and method; several times",
+    )
+    for name, key, metavar in _SHORTHANDS:
+        parser.add_argument(
+            f"--{name}",
+            dest="overrides",
+            action="append",
+            type=f"{key}={{}}".format,
+            metavar=metavar,
+            help=f"the same as --set {key}={metavar}",
+        )
     parser.add_argument(
         "--rehearse", action="store_true", help="run it small, on a CPU (backend openrlhf only)"
     )
 
 
 def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
-    from paretopo.config.methods import with_method
-    from paretopo.config.run import ConfigError, load
+    from paretopo.config import ConfigError, load, with_method
     from paretopo.run.records import RunFolder
 
-    given = {
-        name: value
-        for name, value in (
-            ("seed", arguments.seed),
-            ("optimiser.steps", arguments.steps),
-            ("run.out", arguments.out),
-            ("backend", arguments.backend),
-        )
-        if value is not None
-    }
     if (arguments.config is None) == (arguments.resume is None):
         refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
-    if arguments.resume is not None and (given or arguments.method or arguments.rehearse):
+    if arguments.resume is not None and (
+        arguments.overrides or arguments.method or arguments.rehearse
+    ):
         refuse("a resumed run keeps its own configuration: drop all options but --resume")
     try:
         if arguments.resume is not None:
             run = RunFolder.open(arguments.resume)
         else:
+            overrides = _parse_overrides(arguments.overrides)
             if arguments.method is None:
-                config = load(arguments.config, given)
+                config = load(arguments.config, overrides)
             else:
-                config = with_method(arguments.config, arguments.method, given)
+                config = with_method(arguments.config, arguments.method, overrides)
             left: list[str] = []
             if arguments.rehearse:
-                config, left = _rehearsed(config, arguments.steps)
+                config, left = _rehearsed(config, overrides.get("optimiser.steps"))
             _check_backend(config.backend, options)
             run = RunFolder.create(config.run.out, config, method=arguments.method)
             if arguments.rehearse:
@@ -106,9 +121,16 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
     return 0
 
 
+def _parse_overrides(given: Sequence[str]) -> dict[str, Any]:
+    """The values by dotted name; of two for the same key the later."""
+    from paretopo.config import parse_override
+
+    return dict(parse_override(text) for text in given)
+
+
 def _methods() -> str:
-    """What --method takes, a line each."""
-    from paretopo.config.methods import ABOUT
+    """The names that --method takes, a line each."""
+    from paretopo.config import ABOUT
 
     width = max(map(len, ABOUT))
     lines = [f"  {name:{width}}  {about}" for name, about in ABOUT.items()]
@@ -130,7 +152,6 @@ def _carry_out(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
     except Exception:
         run.finish("failed")
         raise
-    run.finish()
     print(f"report: {write_report([run])}")
 
 

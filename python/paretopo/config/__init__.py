@@ -1,1 +1,74 @@
-"""The configuration of a run: sections, keys and their checks, TOML in and out, named methods."""
+"""The configuration of a run: TOML in and out, checked sections, named methods.
+
+``keys`` declares and checks a key, ``sections`` and ``paretopo`` hold the sections, ``run`` puts
+them together and reads and writes TOML, ``methods`` puts a method of the literature on top.
+
+>>> config = with_method({"seed": 3}, "grpo", {"optimiser.steps": 20})
+>>> config.seed, config.paretopo.stage2_estimator, config.optimiser.steps
+(3, 'grpo', 20)
+"""
+
+from paretopo.config.keys import ConfigError
+from paretopo.config.methods import ABOUT, METHODS, expand_method, with_method
+from paretopo.config.paretopo import (
+    ARCHIVE_K,
+    HYPERVOLUMES,
+    RECIPES,
+    EstimatorName,
+    ParetoPOConfig,
+)
+from paretopo.config.run import (
+    SECTIONS,
+    RunConfig,
+    dumps,
+    from_table,
+    load,
+    loads,
+    parse_override,
+)
+from paretopo.config.sections import (
+    FROM_TASK,
+    MADE_UP,
+    NONE,
+    EvaluationConfig,
+    ModelConfig,
+    OpenRLHFConfig,
+    OptimiserConfig,
+    RewardsConfig,
+    RunFolderConfig,
+    TaskConfig,
+    ToolConfig,
+    WarmupConfig,
+)
+
+__all__ = [
+    "ABOUT",
+    "ARCHIVE_K",
+    "FROM_TASK",
+    "HYPERVOLUMES",
+    "MADE_UP",
+    "METHODS",
+    "NONE",
+    "RECIPES",
+    "SECTIONS",
+    "ConfigError",
+    "EstimatorName",
+    "EvaluationConfig",
+    "ModelConfig",
+    "OpenRLHFConfig",
+    "OptimiserConfig",
+    "ParetoPOConfig",
+    "RewardsConfig",
+    "RunConfig",
+    "RunFolderConfig",
+    "TaskConfig",
+    "ToolConfig",
+    "WarmupConfig",
+    "dumps",
+    "expand_method",
+    "from_table",
+    "load",
+    "loads",
+    "parse_override",
+    "with_method",
+]

@@ -1,8 +1,7 @@
 """A configuration key: one dataclass field with its meaning and its allowed values.
 
-The sections of :mod:`paretopo.config.run` are frozen dataclasses whose fields come from
-:func:`key`. What is written there once is what values are checked against, what error messages
-say and what ``docs/training.md`` shows.
+The sections of a configuration are frozen dataclasses whose fields come from :func:`key`. One
+declaration gives the check of a value, the words of its error and the row of ``docs/training.md``.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from typing import Any, get_args, get_origin
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot run: the message names the key, what it allows and what came."""
+    """A configuration that cannot run; names the key, the values it allows and the given one."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Key:
-    """What a field says about itself beyond name, type and default."""
+    """A field's meaning and allowed values, beside its name, type and default."""
 
     doc: str
     low: float | None = None
@@ -31,7 +30,7 @@ class Key:
     in_file: bool = True
     shown_default: str | None = None
 
-    def range(self) -> str:
+    def describe_range(self) -> str:
         """The allowed interval in words, or an empty string."""
         if self.low is None and self.high is None:
             return ""
@@ -44,7 +43,7 @@ class Key:
         )
         return f"{low}{'to below' if self.open_high else 'to'} {_number(self.high)}"
 
-    def holds(self, value: float) -> bool:
+    def contains(self, value: float) -> bool:
         """Is the number inside the interval? NaN, infinities and what no 64 bits hold never are."""
         if not (math.isfinite(value) if isinstance(value, float) else abs(value) < 2**63):
             return False
@@ -100,8 +99,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"known: {', '.join(sorted(known))}"
 
 
-def allowed(annotation: Any, about: Key) -> str:
-    """What a field takes, in words: ``a number from 0 to 1``, ``"running" or "group"``."""
+def describe_values(annotation: Any, about: Key) -> str:
+    """The values that a field takes: ``a number from 0 to 1``, ``"running" or "group"``."""
     arms = _arms(annotation)
     words = [f'"{value}"' for arm in arms for value in _literals(arm)]
     for arm in arms:
@@ -112,13 +111,13 @@ def allowed(annotation: Any, about: Key) -> str:
         elif arm is str:
             words.append("a text")
         elif arm is int:
-            words.append(f"an integer {about.range()}".rstrip())
+            words.append(f"an integer {about.describe_range()}".rstrip())
         elif arm is float:
-            words.append(f"a number {about.range()}".rstrip())
+            words.append(f"a number {about.describe_range()}".rstrip())
         elif get_origin(arm) is tuple:
             item = get_args(arm)[0]
             kind = "texts" if item is str else "integers" if item is int else "numbers"
-            words.append(f"a list of {kind} {about.range()}".rstrip())
+            words.append(f"a list of {kind} {about.describe_range()}".rstrip())
     return " or ".join(words)
 
 
@@ -137,10 +136,10 @@ def check_section(section: Any, where: str) -> None:
         if value is None and type(None) in get_args(hints[name]):
             continue
         try:
-            fitted = _fit(value, _arms(hints[name]), about)
+            fitted = _convert(value, _arms(hints[name]), about)
         except ValueError:
             full_name = f"{where}.{name}" if where else name
-            message = f"{full_name} must be {allowed(hints[name], about)}, got {value!r}"
+            message = f"{full_name} must be {describe_values(hints[name], about)}, got {value!r}"
             raise ConfigError(message) from None
         object.__setattr__(section, name, fitted)
 
@@ -160,7 +159,7 @@ def _literals(arm: Any) -> tuple[Any, ...]:
     return get_args(arm) if get_origin(arm) is typing.Literal else ()
 
 
-def _fit(value: Any, arms: tuple[Any, ...], about: Key) -> Any:
+def _convert(value: Any, arms: tuple[Any, ...], about: Key) -> Any:
     """The value as the first alternative that takes it; ValueError when none does."""
     for arm in arms:
         if value in _literals(arm) and isinstance(value, str):
@@ -171,12 +170,12 @@ def _fit(value: Any, arms: tuple[Any, ...], about: Key) -> Any:
             return value
         if isinstance(value, bool):
             continue
-        if arm is int and isinstance(value, int) and about.holds(value):
+        if arm is int and isinstance(value, int) and about.contains(value):
             return value
-        if arm is float and isinstance(value, int | float) and about.holds(value):
+        if arm is float and isinstance(value, int | float) and about.contains(value):
             return float(value)
         if get_origin(arm) is tuple and isinstance(value, list | tuple) and value:
-            return tuple(_fit(item, get_args(arm)[:1], about) for item in value)
+            return tuple(_convert(item, get_args(arm)[:1], about) for item in value)
     raise ValueError(value)
 
 

@@ -1,11 +1,11 @@
-"""Named changes of a configuration: every method of the literature, and every ablation of ours.
+"""Named methods: those of the literature, and the paper's ablations.
 
-``methods.toml`` holds them, one table each; a ``+`` puts several on top of each other. A method
+``methods.toml`` holds them, one table each; a ``+`` puts an ablation on top of a method. A method
 says only what it changes, so that the same one runs on a small task and at full size.
 
->>> config = with_method({"optimiser": {"steps": 40}}, "grpo+gated")
->>> config.paretopo.stage2_estimator, config.paretopo.gate, config.optimiser.steps
-('grpo', 'success', 40)
+>>> config = with_method({"optimiser": {"steps": 40}}, "paper+without_stage_1")
+>>> config.recipe, config.paretopo.stage1_steps, config.optimiser.steps
+('paper', 0, 40)
 """
 
 from __future__ import annotations
@@ -17,70 +17,86 @@ from types import MappingProxyType
 from typing import Any
 
 from paretopo.config.keys import ConfigError, nearest
-from paretopo.config.run import RunConfig, load, of_table
+from paretopo.config.run import RunConfig, from_table, load
 
-_ABOUT = "about"
-_FILE = Path(__file__).with_name("methods.toml")
-
-
-def _read() -> dict[str, dict[str, Any]]:
-    table: dict[str, dict[str, Any]] = tomllib.loads(_FILE.read_text(encoding="utf-8"))["methods"]
-    return table
-
-
-_TABLE = _read()
-
-# Name -> the keys it changes, by section.
-METHODS: MappingProxyType[str, dict[str, Any]] = MappingProxyType(
-    {
-        name: {key: value for key, value in method.items() if key != _ABOUT}
-        for name, method in _TABLE.items()
-    }
-)
-
-# Name -> what it is, in one line.
-ABOUT: MappingProxyType[str, str] = MappingProxyType(
-    {name: method[_ABOUT] for name, method in _TABLE.items()}
+_TABLES: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("methods.toml").read_text(encoding="utf-8")
 )
 
 
-def overrides(name: str) -> dict[str, Any]:
-    """What a method changes, by dotted name; of ``"a+b"`` what a changes and then b.
+def by_dotted_name(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that a table of sections sets.
+
+    >>> by_dotted_name({"recipe": "paper", "paretopo": {"gate": "success", "k": 2}})
+    {'recipe': 'paper', 'paretopo.gate': 'success', 'paretopo.k': 2}
+    """
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}.{key}": inner for key, inner in value.items()}
+        else:
+            found[name] = value
+    return found
+
+
+def _overrides_of(name: str) -> dict[str, Any]:
+    table = {key: value for key, value in _TABLES[name].items() if key not in ("about", "like")}
+    like = _TABLES[name].get("like")
+    return ({} if like is None else _overrides_of(like)) | by_dotted_name(table)
+
+
+# Name -> one line about it. A table without one is no method: others are like it.
+ABOUT: Mapping[str, str] = MappingProxyType(
+    {name: table["about"] for name, table in _TABLES.items() if "about" in table}
+)
+
+# Name -> the values that it sets, by dotted name.
+METHODS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {name: MappingProxyType(_overrides_of(name)) for name in ABOUT}
+)
+
+
+def expand_method(
+    name: str, switches: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The values that a method sets, by dotted name; of ``"a+b"`` those of a and then b.
+
+    Args:
+        name: a method, or several with ``+`` in between, of which the later wins.
+        switches: further names, as the plan of a study has them, with the values that each sets.
 
     Raises:
-        ConfigError: there is no such method; names the nearest.
+        ConfigError: there is no such name; says the nearest.
 
-    >>> overrides("without_stage_1+gated")
-    {'paretopo.stage1_steps': 0, 'paretopo.gate': 'success'}
+    >>> expand_method("without_stage_1+ranks", {"ranks": {"paretopo.stage2_estimator": "pareto"}})
+    {'paretopo.stage1_steps': 0, 'paretopo.stage2_estimator': 'pareto'}
     """
-    changes: dict[str, Any] = {}
+    known = {**METHODS, **switches}
+    overrides: dict[str, Any] = {}
     for part in name.split("+"):
-        if part not in METHODS:
-            raise ConfigError(f"unknown method {part!r}; {nearest(part, METHODS)}")
-        for section, value in METHODS[part].items():
-            if isinstance(value, Mapping):
-                changes |= {f"{section}.{key}": inner for key, inner in value.items()}
-            else:
-                changes[section] = value
-    return changes
+        if part not in known:
+            raise ConfigError(f"unknown method {part!r}; {nearest(part, known)}")
+        overrides |= known[part]
+    return overrides
 
 
 def with_method(
     config: str | Path | Mapping[str, Any],
     name: str,
-    also: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
 ) -> RunConfig:
     """A configuration with a method on top.
 
     Args:
-        config: a TOML file, or what one would hold as a mapping.
-        name: a method, or several, ``"mo_grpo+gated"``, of which the later wins.
-        also: values that win over the method, by dotted name, e.g. ``{"optimiser.steps": 20}``.
+        config: a TOML file, or the table that one would hold.
+        name: a method, or several, ``"paper+without_stage_1"``, of which the later wins.
+        overrides: values that win over the method, by dotted name, e.g.
+            ``{"optimiser.steps": 20}``.
 
     Raises:
-        ConfigError: as :func:`~paretopo.config.run.load`, or there is no such method.
+        ConfigError: as :func:`~paretopo.config.load`, or there is no such method.
     """
-    changes = overrides(name) | dict(also or {})
+    values = expand_method(name) | dict(overrides or {})
     if isinstance(config, Mapping):
-        return of_table(config, changes)
-    return load(config, changes)
+        return from_table(config, values)
+    return load(config, values)

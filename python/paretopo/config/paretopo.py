@@ -1,4 +1,4 @@
-"""The switches of the two-stage controller.
+"""The switches of the two-stage controller, and the two recipes that fill them.
 
 >>> ParetoPOConfig(recipe="paper").multiplier_on
 'reward'
@@ -8,14 +8,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
 
 from paretopo.config.keys import ConfigError, check_section, key
-from paretopo.config.recipes import BY_RECIPE, fill_by_recipe
-from paretopo.controller.exploration import MOST
 
-# The names of training/estimators.
+# ---- recipes ---------------------------------------------------------------------------------
+
+BY_RECIPE = "by recipe"
+
+
+def _freeze(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(
+        {
+            name: _freeze(value) if isinstance(value, dict) else value
+            for name, value in table.items()
+        }
+    )
+
+
+# Recipe, section, switch: every switch in which the two differ. "paper" is Algorithm 1 of
+# arXiv 2606.16111 to the letter; "recommended" is what docs/study supports.
+RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
+    {
+        "recommended": {
+            "paretopo": {
+                "stage1_steps": 0,
+                "stage2_estimator": "hypervolume_gd2po",
+                "reference": "zero",
+                "multiplier_on": "advantage",
+                "centre": "mean",
+                "gate": "success",
+                "group_filter": "vector",
+            },
+            "rewards": {"evaluation_n_opt": "recompute"},
+        },
+        "paper": {
+            "paretopo": {
+                "stage1_steps": "epoch",
+                "stage2_estimator": "pareto",
+                "reference": "initial",
+                "multiplier_on": "reward",
+                "centre": "none",
+                "gate": "none",
+                "group_filter": "accuracy",
+            },
+            "rewards": {"evaluation_n_opt": "running"},
+        },
+    }
+)
+
+
+def fill_by_recipe(section: Any, name: str) -> None:
+    """Give every switch that is still None its value in the section's ``recipe``.
+
+    Args:
+        section: a frozen dataclass with a ``recipe`` field.
+        name: its name in the file.
+
+    Raises:
+        ConfigError: there is no such recipe.
+    """
+    if not isinstance(section.recipe, str) or section.recipe not in RECIPES:
+        check_section(section, name)
+    for switch, value in RECIPES[section.recipe][name].items():
+        if getattr(section, switch) is None:
+            object.__setattr__(section, switch, value)
+
+
+# ---- the section -----------------------------------------------------------------------------
+
+# Every estimator's name, once: paretopo.controller.estimators makes its table of them.
 EstimatorName: TypeAlias = Literal[
     "pareto",
     "soft_pareto",
@@ -33,8 +98,12 @@ EstimatorName: TypeAlias = Literal[
     "constant",
 ]
 
-# Those of them that have a k.
+# Those of them that have a k, and those whose centre is a mean of ranks.
 HYPERVOLUMES = frozenset({"hypervolume", "hypervolume_gd2po"})
+_RANKS = frozenset({"pareto", "soft_pareto", "lexicographic"})
+
+# Where k = "archive" starts: half of the paper's groups.
+ARCHIVE_K = 4
 
 
 @dataclass(frozen=True)
@@ -85,10 +154,11 @@ class ParetoPOConfig:
         " it.",
         shown_default=BY_RECIPE,
     )
-    centre: Literal["mean", "none", "std", "loo"] = key(
+    centre: Literal["exact", "mean", "none", "std", "loo"] = key(
         None,
-        "What the stage-2 advantages are measured from in each group: their mean, nothing, their"
-        " mean in standard deviations, the mean of the others.",
+        "From what the stage-2 advantages are measured in each group: their mean, nothing, their"
+        " mean in standard deviations, the mean of the others; for hypervolume also exact, the"
+        " volume that one more of the others would add.",
         shown_default=BY_RECIPE,
     )
     k: int | tuple[int, ...] | Literal["archive"] = key(
@@ -156,6 +226,12 @@ class ParetoPOConfig:
             )
         if "hypervolume" in (self.stage1_estimator, self.stage2_estimator):
             self._check_hypervolume()
+        ranks = sorted(_RANKS & self._estimators())
+        if self.centre == "exact" and ranks:
+            raise ConfigError(
+                'paretopo.centre = "exact" is for the estimator "hypervolume", got it with '
+                f'"{ranks[0]}": take "mean", "none", "std" or "loo"'
+            )
         if isinstance(self.reference, tuple):
             if len(self.reference) != len(self.weights):
                 raise ConfigError(
@@ -173,7 +249,22 @@ class ParetoPOConfig:
         """The largest k of a run, 0 where no estimator has one."""
         if not HYPERVOLUMES & {self.stage1_estimator, self.stage2_estimator}:
             return 0
-        return MOST if self.k == "archive" else max(self.k) if isinstance(self.k, tuple) else self.k
+        return (
+            ARCHIVE_K
+            if self.k == "archive"
+            else max(self.k)
+            if isinstance(self.k, tuple)
+            else self.k
+        )
+
+    def _estimators(self) -> set[str]:
+        """Those of the stages that a run has."""
+        stages = set[str]()
+        if self.stage1_steps != 0:
+            stages.add(self.stage1_estimator)
+        if self.stage1_steps != "all":
+            stages.add(self.stage2_estimator)
+        return stages
 
     def _check_hypervolume(self) -> None:
         given = self.hypervolume_reference

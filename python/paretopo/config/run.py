@@ -1,4 +1,4 @@
-r"""What a training run is told: TOML in, frozen sections out, checked before anything is loaded.
+r"""The configuration of a run: TOML in, frozen sections out, checked before anything is loaded.
 
 >>> config = loads('recipe = "paper"\nseed = 3\n[optimiser]\nsteps = 20')
 >>> config.seed, config.optimiser.steps, config.paretopo.multiplier_on
@@ -13,19 +13,19 @@ from __future__ import annotations
 import dataclasses
 import json
 import tomllib
+import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from paretopo.config.keys import ConfigError, check_section, key, keys, nearest
-from paretopo.config.openrlhf import OpenRLHFConfig
-from paretopo.config.paretopo import ParetoPOConfig
-from paretopo.config.recipes import RECIPES
+from paretopo.config.paretopo import RECIPES, ParetoPOConfig
 from paretopo.config.sections import (
     NONE,
     EvaluationConfig,
     ModelConfig,
+    OpenRLHFConfig,
     OptimiserConfig,
     RewardsConfig,
     RunFolderConfig,
@@ -33,27 +33,6 @@ from paretopo.config.sections import (
     ToolConfig,
     WarmupConfig,
 )
-
-__all__ = [
-    "RECIPES",
-    "SECTIONS",
-    "ConfigError",
-    "EvaluationConfig",
-    "ModelConfig",
-    "OpenRLHFConfig",
-    "OptimiserConfig",
-    "ParetoPOConfig",
-    "RewardsConfig",
-    "RunConfig",
-    "RunFolderConfig",
-    "TaskConfig",
-    "ToolConfig",
-    "WarmupConfig",
-    "dumps",
-    "load",
-    "loads",
-    "of_table",
-]
 
 
 @dataclass(frozen=True)
@@ -107,7 +86,7 @@ class RunConfig:
                 f"paretopo.k must be at most optimiser.group_size, {self.optimiser.group_size}, "
                 f"got {together}"
             )
-        # What every task pays: correctness, 0 or 1, and tool economy, from 0 to 1.
+        # Every task pays two rewards: correctness, 0 or 1, and tool economy, from 0 to 1.
         if len(self.paretopo.weights) != 2:
             raise ConfigError(
                 "paretopo.weights must be 2 numbers, for the task and for tool economy, got "
@@ -121,7 +100,7 @@ class RunConfig:
         self._check_task()
 
     def _check_task(self) -> None:
-        """What task, tool, model and cluster ask of each other."""
+        """Refuse a task, tool, model and cluster that do not fit each other."""
         if not self.task.is_made_up and self.model.path == "tiny":
             raise ConfigError(
                 'model.path = "tiny" knows the words of made-up questions only: for the questions '
@@ -169,7 +148,8 @@ def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> RunCon
 
     Raises:
         ConfigError: the file is missing or not TOML, a key is unknown (with the nearest known
-            one), a value has the wrong type or lies outside its range.
+            one), a value has the wrong type or lies outside its range. The message names the file
+            where the file alone is refused.
     """
     path = Path(path)
     try:
@@ -181,6 +161,8 @@ def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> RunCon
     try:
         return loads(text, overrides)
     except ConfigError as error:
+        if overrides and _is_valid(text):
+            raise
         raise ConfigError(f"{path}: {error}") from None
 
 
@@ -192,20 +174,69 @@ def loads(text: str, overrides: Mapping[str, Any] | None = None) -> RunConfig:
         raise ConfigError("not valid TOML: nested too deeply") from None
     except ValueError as error:  # also what Python says of numbers with thousands of digits
         raise ConfigError(f"not valid TOML: {error}") from None
-    return of_table(table, overrides)
+    return from_table(table, overrides)
 
 
-def of_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> RunConfig:
-    """As :func:`load`, from what a TOML file holds."""
+def from_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> RunConfig:
+    """As :func:`load`, from the table that a TOML file holds."""
     merged = {
         name: dict(value) if isinstance(value, Mapping) else value for name, value in table.items()
     }
     for name, value in (overrides or {}).items():
+        check_name(name)
         section, _, last = name.rpartition(".")
         target = merged.setdefault(section, {}) if section else merged
         if isinstance(target, dict):  # if not, building says so
             target[last] = value
     return _build(merged)
+
+
+def parse_override(text: str) -> tuple[str, Any]:
+    """The dotted name and the value of ``KEY=VALUE``, as ``paretopo train --set`` takes it.
+
+    The value is TOML; where it is none, as a bare word or a path, and where the key takes nothing
+    but a text, it is the text as it stands.
+
+    Raises:
+        ConfigError: there is no ``=``.
+
+    >>> parse_override("optimiser.steps=40"), parse_override("paretopo.k=[4, 2, 1]")
+    (('optimiser.steps', 40), ('paretopo.k', [4, 2, 1]))
+    >>> parse_override("paretopo.gate=success"), parse_override("run.out=2026")
+    (('paretopo.gate', 'success'), ('run.out', '2026'))
+    """
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals:
+        raise ConfigError(f"an override must be KEY=VALUE, as optimiser.steps=40, got {text!r}")
+    try:
+        table = tomllib.loads(f"value = {value}")
+    except (ValueError, RecursionError):
+        return name, value
+    found = table.pop("value")
+    # More than the value is there where the text goes on in a second line.
+    if table or (_takes_texts_alone(name) and not isinstance(found, str)):
+        return name, value
+    return name, found
+
+
+def check_name(name: str) -> None:
+    """Refuse a dotted name that is no key.
+
+    Raises:
+        ConfigError: names the nearest known key.
+
+    >>> check_name("optimiser.steps")
+    >>> check_name("steps")
+    Traceback (most recent call last):
+    paretopo.config.keys.ConfigError: unknown key steps; did you mean warmup.steps or \
+optimiser.steps?
+    """
+    if name in SECTIONS:
+        raise ConfigError(f"{name} is a section: set one of its keys, as {name}.{_keys(name)[0]}")
+    section, _, last = name.rpartition(".")
+    if section and section not in SECTIONS:
+        raise ConfigError(f"unknown section {section} of {name}; {nearest(section, SECTIONS)}")
+    _check_key(section, last)
 
 
 def dumps(config: RunConfig) -> str:
@@ -227,11 +258,10 @@ def dumps(config: RunConfig) -> str:
 
 
 def _build(table: Mapping[str, Any]) -> RunConfig:
-    own = list(keys(RunConfig))
     for name in table:
-        if name not in own and name not in SECTIONS:
-            raise ConfigError(f"unknown key {name}; {nearest(name, [*own, *SECTIONS])}")
-    values: dict[str, Any] = {name: table[name] for name in own if name in table}
+        if name not in SECTIONS:
+            _check_key("", name)
+    values: dict[str, Any] = {name: table[name] for name in keys(RunConfig) if name in table}
     recipe = values.get("recipe", "recommended")
     if not isinstance(recipe, str) or recipe not in RECIPES:
         RunConfig(**values)  # says what is wrong with it
@@ -239,15 +269,44 @@ def _build(table: Mapping[str, Any]) -> RunConfig:
         given = table.get(section, {})
         if not isinstance(given, Mapping):
             raise ConfigError(f"{section} must be a section, [{section}], got {given!r}")
-        known = [name for name, about in keys(kind).items() if about.in_file]
         for name in given:
-            if name == "recipe" and section in RECIPES[recipe]:
-                raise ConfigError("recipe belongs at the top of the file, above every section")
-            if name not in known:
-                raise ConfigError(f"unknown key {section}.{name}; {nearest(name, known)}")
+            _check_key(section, name)
         extra = {"recipe": recipe} if section in RECIPES[recipe] else {}
         values[section] = kind(**given, **extra)
     return RunConfig(**values)
+
+
+def _check_key(section: str, name: str) -> None:
+    """Refuse what is no key of a section, or, where ``section`` is empty, of the top of a file."""
+    if not section:
+        if name not in keys(RunConfig):
+            homes = [f"{home}.{name}" for home in SECTIONS if name in _keys(home)]
+            near = nearest(name, [*keys(RunConfig), *SECTIONS])
+            meant = f"did you mean {' or '.join(homes)}?" if homes else near
+            raise ConfigError(f"unknown key {name}; {meant}")
+    elif name == "recipe" and section in RECIPES["paper"]:
+        raise ConfigError("recipe belongs at the top of the file, above every section")
+    elif name not in _keys(section):
+        raise ConfigError(f"unknown key {section}.{name}; {nearest(name, _keys(section))}")
+
+
+def _keys(section: str) -> list[str]:
+    """The keys of a section that a file may set."""
+    return [name for name, about in keys(SECTIONS[section]).items() if about.in_file]
+
+
+def _takes_texts_alone(name: str) -> bool:
+    section, _, last = name.rpartition(".")
+    kind = SECTIONS.get(section, RunConfig)
+    return typing.get_type_hints(kind).get(last) is str
+
+
+def _is_valid(text: str) -> bool:
+    try:
+        loads(text)
+    except ConfigError:
+        return False
+    return True
 
 
 def _toml(value: Any) -> str:

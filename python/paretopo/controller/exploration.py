@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
-K: TypeAlias = int | tuple[int, ...] | Literal["archive"]
+from paretopo.config import ARCHIVE_K
 
-# Where the archive says; half of the paper's groups.
-MOST = 4
+K: TypeAlias = int | tuple[int, ...] | Literal["archive"]
 
 
 def k_at(k: K, *, done: float = 0.0, smoothed_gain: float = 0.0, highest_gain: float = 0.0) -> int:
@@ -22,15 +21,15 @@ def k_at(k: K, *, done: float = 0.0, smoothed_gain: float = 0.0, highest_gain: f
 
     Args:
         k: a number; several, for equal parts of the steps; or "archive", which follows the gain of
-            held-out hypervolume down from ``MOST``.
+            held-out hypervolume down from ``ARCHIVE_K``.
         done: share of the steps that are done, 0 to 1.
         smoothed_gain: exponential average of the gains.
-        highest_gain: the largest it ever was; 0 before there was any, when ``MOST`` holds.
+        highest_gain: the largest it ever was; 0 before there was any, when ``ARCHIVE_K`` holds.
     """
     if isinstance(k, int):
         return k
     if isinstance(k, tuple):
         return k[min(int(done * len(k)), len(k) - 1)]
     if highest_gain <= 0.0:
-        return MOST
-    return max(1, math.ceil(MOST * smoothed_gain / highest_gain))
+        return ARCHIVE_K
+    return max(1, math.ceil(ARCHIVE_K * smoothed_gain / highest_gain))

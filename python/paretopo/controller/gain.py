@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
-from paretopo.config.paretopo import ParetoPOConfig
+from paretopo.config import ParetoPOConfig
 
 
 @dataclass(frozen=True)

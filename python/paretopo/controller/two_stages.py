@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
-from paretopo.config.paretopo import HYPERVOLUMES, ParetoPOConfig
+from paretopo.config import HYPERVOLUMES, ParetoPOConfig
 from paretopo.controller.estimators import ESTIMATORS, Estimator, refuse_broken
 from paretopo.controller.exploration import k_at
 from paretopo.controller.filtering import gated, informative
@@ -75,7 +75,7 @@ class ParetoPO:
             ``steps`` is missing where it is needed.
 
     >>> import numpy as np
-    >>> from paretopo.config.run import ParetoPOConfig
+    >>> from paretopo.config import ParetoPOConfig
     >>> controller = ParetoPO(ParetoPOConfig(stage1_steps=1, stage2_estimator="pareto"))
     >>> first = controller.observe([0.4, 0.3])
     >>> rewards = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.0]]])

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.data.schema import DataError, Row, read_rows
 from paretopo.evaluation.settings import EvaluationSettings, digest
 from paretopo.run import jsonl

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.evaluation import published
 from paretopo.evaluation.comparisons import compare_pairwise, compare_with_paper
 from paretopo.evaluation.folder import AnsweredQuestion, EvaluationFolder

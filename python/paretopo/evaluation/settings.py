@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 
 Tool = Literal["none", "python", "search", "rag"]
 EngineName = Literal["transformers", "vllm"]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.config.sections import RewardsConfig
+from paretopo.config import RewardsConfig
 from paretopo.rewards.held_out import Economy, HeldOut
 from paretopo.rewards.tool_calls import CallMinimum, otc_economy, tool_economy
 from paretopo.rollout import Rollout

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.run import jsonl
 from paretopo.run.jsonl import Row
 

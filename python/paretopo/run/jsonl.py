@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 
 Row: TypeAlias = dict[str, Any]
 

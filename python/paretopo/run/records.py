@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from paretopo.config.run import ConfigError, RunConfig, dumps, load
+from paretopo.config import ConfigError, RunConfig, dumps, load
 from paretopo.run import jsonl
 from paretopo.run.folder import Folder, now
 from paretopo.run.jsonl import Row

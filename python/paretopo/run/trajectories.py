@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.rollout import Rollout, Segment, SegmentKind
 from paretopo.run import jsonl
 

@@ -1,4 +1,4 @@
-"""What the records of a study say: means, spreads, paired comparisons, the worst case."""
+"""The statistics of a study's records: means, deviations, paired comparisons, the worst case."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class Comparison:
     Attributes:
         other: The other method.
         difference: Mean of ours less theirs, in hypervolume.
-        spread: Standard deviation of the differences.
+        deviation: Standard deviation of the differences.
         seeds: How many pairs.
         p: Two-sided, corrected for all methods of the table.
     """
 
     other: str
     difference: float
-    spread: float
+    deviation: float
     seeds: int
     p: float
 
     @property
     def verdict(self) -> str:
-        """`better`, `worse` or `equal`: what is significant."""
+        """`better` or `worse` where the difference is significant, else `equal`."""
         if self.p >= SIGNIFICANT:
             return "equal"
         return "better" if self.difference > 0 else "worse"
@@ -50,7 +50,7 @@ class Results:
 
     Args:
         plan: The study.
-        records: What is done, by `grid.records`.
+        records: The trainings that have ended, by `read_records`.
     """
 
     def __init__(self, plan: Plan, records: Mapping[Cell, Row]) -> None:
@@ -61,23 +61,23 @@ class Results:
         ]
 
     def seeds(self, task: str, method: str) -> list[int]:
-        """Seeds that are done."""
+        """Seeds whose trainings have ended."""
         return [
             seed for seed in self.plan.seeds_of(task) if Cell(task, method, seed) in self._records
         ]
 
-    def course(self, task: str, method: str, measure: str) -> Floats:
+    def curve(self, task: str, method: str, measure: str) -> Floats:
         """(seeds, evaluations) a measure over a training: one of `MEASURES`, or "step"."""
         cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
         return np.array([self._records[cell]["evaluations"][measure] for cell in cells])
 
     def at_end(self, task: str, method: str, measure: str) -> Floats:
         """(seeds,) a measure of the last evaluations: one of `MEASURES`."""
-        return self.course(task, method, measure)[:, -1]
+        return self.curve(task, method, measure)[:, -1]
 
-    def of_all_evaluations(self, task: str, method: str) -> Floats:
+    def hypervolume_of_run(self, task: str, method: str) -> Floats:
         """(seeds,) hypervolume of all evaluations of a training together, from (0, 0)."""
-        outcomes = [self.course(task, method, measure) for measure in ("accuracy", "economy")]
+        outcomes = [self.curve(task, method, measure) for measure in ("accuracy", "economy")]
         return np.asarray(paretopo_core.hypervolume(np.stack(outcomes, axis=-1), 0.0))
 
     @property
@@ -94,8 +94,8 @@ class Results:
         """(seeds,) the least hypervolume over tables, seed by seed.
 
         Args:
-            method: Whose.
-            where: The method on whose tables; its own if not given.
+            method: The method.
+            where: A method on whose tables it counts; on its own if not given.
         """
         tried = [task for task in self.tables if (where or method) in self.methods(task)]
         seeds = min(len(self.seeds(task, method)) for task in tried)
@@ -103,36 +103,40 @@ class Results:
         worst: Floats = np.min(ends, axis=0)
         return worst
 
-    def paired(self, task: str, one: str, other: str, measure: str) -> tuple[float, float]:
+    def compare_pair(self, task: str, one: str, other: str, measure: str) -> tuple[float, float]:
         """Mean difference of a measure, one less the other, and its p, not corrected."""
         difference = self.at_end(task, one, measure) - self.at_end(task, other, measure)
         return float(difference.mean()), sign_flips(difference)
 
     # ---- comparisons -------------------------------------------------------------------------
 
-    def against(self, task: str) -> list[Comparison]:
+    def compare(self, task: str) -> list[Comparison]:
         """Our method against each other one on a task."""
         ours = self.at_end(task, self.plan.ours, "hypervolume")
-        return _compared(
+        return _test_differences(
             {m: ours - self.at_end(task, m, "hypervolume") for m in self._others(task)}
         )
 
-    def worst_against(self) -> list[Comparison]:
+    def compare_worst(self) -> list[Comparison]:
         """The worst case of our method against that of each other one."""
         ours, methods = self.plan.ours, self.plan.study.methods
-        return _compared({m: self.worst(ours, m) - self.worst(m) for m in methods if m != ours})
+        return _test_differences(
+            {m: self.worst(ours, m) - self.worst(m) for m in methods if m != ours}
+        )
 
-    def dominated_by(self, task: str) -> list[str]:
+    def find_dominating(self, task: str) -> list[str]:
         """Methods on average as accurate and as lean as ours, one of both significantly more."""
-        by = []
+        compared = []
         for measure in ("accuracy", "economy"):
             ours = self.at_end(task, self.plan.ours, measure)
-            by.append(
-                _compared({m: ours - self.at_end(task, m, measure) for m in self._others(task)})
+            compared.append(
+                _test_differences(
+                    {m: ours - self.at_end(task, m, measure) for m in self._others(task)}
+                )
             )
         return [
             accuracy.other
-            for accuracy, economy in zip(*by, strict=True)
+            for accuracy, economy in zip(*compared, strict=True)
             if accuracy.difference <= 0
             and economy.difference <= 0
             and "worse" in (accuracy.verdict, economy.verdict)
@@ -142,7 +146,7 @@ class Results:
         return [method for method in self.methods(task) if method != self.plan.ours]
 
 
-def _compared(differences: Mapping[str, Floats]) -> list[Comparison]:
+def _test_differences(differences: Mapping[str, Floats]) -> list[Comparison]:
     corrected = holm([sign_flips(values) for values in differences.values()])
     return [
         Comparison(
@@ -156,6 +160,6 @@ def _compared(differences: Mapping[str, Floats]) -> list[Comparison]:
     ]
 
 
-def about(task: str) -> str:
-    """What a task isolates, in one line."""
+def describe(task: str) -> str:
+    """The point of a task, in one line."""
     return TASKS[task].about if task in TASKS else "a language model"

@@ -11,22 +11,20 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import run as configuration
-from paretopo.config.methods import overrides, with_method
-from paretopo.config.recipes import RECIPES
+from paretopo.config import RECIPES, RunConfig, dumps, load
 from paretopo.run.jsonl import Row
 from paretopo.run.records import RunFolder
-from paretopo.study.plan import Cell, Plan, TaskSection
+from paretopo.study.plan import Cell, Plan
 from paretopo.study.tabular import TASKS
 from paretopo.study.tabular_agent import train_tabular
 
-_KEPT_LINES = 15  # of what a failed training said
+_ERROR_LINES = 15  # of a failed training
 _MEASURES = ("step", "accuracy", "economy", "calls", "hypervolume")
 _DIGITS = 5
 
 
 def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
-    """Train, and say what came of it.
+    """Train, and measure the policy along the way.
 
     Args:
         plan: The study.
@@ -38,15 +36,16 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
         step, accuracy, economy, calls and hypervolume, to five digits.
 
     Raises:
-        RuntimeError: the training failed; says what it said last.
+        RuntimeError: the training failed; with the last lines of its error output.
     """
     began = time.monotonic()
     section = plan.tasks[cell.task]
     if section.config is None:
         steps = section.steps or plan.study.steps
-        evaluations = train_tabular(TASKS[cell.task], cell.method, seed=cell.seed, steps=steps)
+        overrides = plan.overrides_of(cell.method)
+        evaluations = train_tabular(TASKS[cell.task], overrides, seed=cell.seed, steps=steps)
     else:
-        evaluations = _trained(section, cell, runs)
+        evaluations = _train_language_model(plan, cell, runs)
     return {
         "task": cell.task,
         "method": cell.method,
@@ -61,12 +60,15 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
 
 
 def fingerprint(plan: Plan, cell: Cell) -> str:
-    """Of everything that a cell's result follows from; a record with another one is out of date."""
+    """Hash everything that a cell's result follows from; a record with another is out of date.
+
+    A method enters by the values that it sets, not by its name.
+    """
     section = plan.tasks[cell.task]
-    changes = overrides(cell.method)
-    recipe = RECIPES[changes.get("recipe", "recommended")]
+    overrides = plan.overrides_of(cell.method)
+    recipe = RECIPES[overrides.get("recipe", "recommended")]
     switches = {name: dict(values) for name, values in recipe.items()}
-    about: dict[str, Any] = {"method": changes, "recipe": switches, "seed": cell.seed}
+    about: dict[str, Any] = {"method": overrides, "recipe": switches, "seed": cell.seed}
     if section.config is None:
         task = TASKS[cell.task]
         table = [task.success, task.calls, task.saved]
@@ -76,33 +78,25 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
             "table": [None if part is None else part.tolist() for part in table],
         }
     else:
-        # As it is written, not as it is resolved: a new key does not change what a run was told.
+        # As it is written, not as it is resolved: a new key does not change old trainings.
         about["config"] = tomllib.loads(Path(section.config).read_text(encoding="utf-8"))
         about["steps"] = section.steps
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _config(section: TaskSection, cell: Cell, out: Path) -> configuration.RunConfig:
-    also: dict[str, Any] = {"seed": cell.seed, "run.out": str(out)}
-    if section.steps is not None:
-        also["optimiser.steps"] = section.steps
-    return with_method(str(section.config), cell.method, also)
-
-
-def _trained(section: TaskSection, cell: Cell, runs: Path) -> list[Row]:
+def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> list[Row]:
     out = runs / cell.task / cell.method / str(cell.seed)
-    config = _config(section, cell, out)
-    begun = [path.parent for path in sorted(out.glob("*/config.toml"))]
-    begun = [path for path in begun if RunFolder.open(path).config == config]
+    section = plan.tasks[cell.task]
+    config = _configure(plan, cell, out)
+    begun = _runs_of(config, out)
     if not begun:
         file = out / "study.toml"
         out.mkdir(parents=True, exist_ok=True)
-        file.write_text(configuration.dumps(config), encoding="utf-8")
-        _paretopo("train", str(file))
-        begun = [path.parent for path in sorted(out.glob("*/config.toml"))]
-    elif RunFolder.open(begun[-1]).manifest.get("status") != "finished":
-        _paretopo("train", "--resume", str(begun[-1]))
-    rows = RunFolder.open(begun[-1]).evaluations()
+        file.write_text(dumps(config), encoding="utf-8")
+        _run_command("train", str(file))
+        begun = _runs_of(config, out)
+    elif begun[-1].manifest.get("status") != "finished":
+        _run_command("train", "--resume", str(begun[-1].path))
     return [
         {
             "step": row["step"],
@@ -111,11 +105,25 @@ def _trained(section: TaskSection, cell: Cell, runs: Path) -> list[Row]:
             "calls": row["calls"],
             "hypervolume": section.hypervolume(row["accuracy"], row["calls"]),
         }
-        for row in rows
+        for row in begun[-1].evaluations()
     ]
 
 
-def _paretopo(*arguments: str) -> None:
+def _configure(plan: Plan, cell: Cell, out: Path) -> RunConfig:
+    section = plan.tasks[cell.task]
+    overrides = plan.overrides_of(cell.method) | {"seed": cell.seed, "run.out": str(out)}
+    if section.steps is not None:
+        overrides["optimiser.steps"] = section.steps
+    return load(str(section.config), overrides)
+
+
+def _runs_of(config: RunConfig, out: Path) -> list[RunFolder]:
+    """The runs of a configuration, the oldest first."""
+    runs = [RunFolder.open(path.parent) for path in sorted(out.glob("*/config.toml"))]
+    return [run for run in runs if run.config == config]
+
+
+def _run_command(*arguments: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "paretopo.cli", *arguments],
         capture_output=True,
@@ -124,7 +132,7 @@ def _paretopo(*arguments: str) -> None:
         check=False,
     )
     if done.returncode != 0:
-        said = [line for line in done.stderr.splitlines() if line.strip()][-_KEPT_LINES:]
+        lines = [line for line in done.stderr.splitlines() if line.strip()][-_ERROR_LINES:]
         raise RuntimeError(
-            f"paretopo {' '.join(arguments)} ended with {done.returncode}:\n" + "\n".join(said)
+            f"paretopo {' '.join(arguments)} ended with {done.returncode}:\n" + "\n".join(lines)
         )

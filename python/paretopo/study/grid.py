@@ -1,7 +1,6 @@
 """The grid of a study: every cell once, on all cores, from where it was left.
 
-What is done is in `records.jsonl`, a line for each training, written when it ends. A study that was
-killed, or whose file has grown, runs what is missing.
+A study that was killed, or whose file has grown, runs the cells that have no record yet.
 """
 
 from __future__ import annotations
@@ -15,29 +14,12 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from paretopo.run import jsonl
 from paretopo.run.jsonl import Row
-from paretopo.study.cells import fingerprint, run_cell
+from paretopo.study.cells import run_cell
 from paretopo.study.plan import Cell, Plan
+from paretopo.study.records import append_record, claim_records, pack_records, read_records
 
-RECORDS = "records.jsonl"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-def records(plan: Plan, out: Path) -> dict[Cell, Row]:
-    """The trainings that are done, in the order of the plan; what is out of date is not among them.
-
-    Raises:
-        ConfigError: a line of the records is broken.
-    """
-    found: dict[Cell, Row] = {}
-    for row in jsonl.rows(out / RECORDS):
-        found[Cell(row["task"], row["method"], row["seed"])] = row
-    return {
-        cell: found[cell]
-        for cell in plan.cells()
-        if cell in found and found[cell]["fingerprint"] == fingerprint(plan, cell)
-    }
 
 
 def run(
@@ -46,7 +28,7 @@ def run(
     *,
     workers: int | None = None,
     ray: str | None = None,
-    done: Callable[[Cell, str | None], None] | None = None,
+    on_end: Callable[[Cell, str | None], None] | None = None,
 ) -> dict[Cell, str]:
     """Run every cell that has no record yet.
 
@@ -56,30 +38,33 @@ def run(
         workers: Trainings at a time; None takes the cores.
         ray: Address of a Ray cluster ("auto", "local" or host and port) that runs the cells
             instead; `out` is then a folder that all of its nodes see.
-        done: Called when a cell has ended, with what it failed with, or None.
+        on_end: Called when a cell has ended, with its error, or None.
 
     Returns:
-        The cells that failed, and how; the others went on.
+        The cells that failed, and their errors; the others went on.
 
     Raises:
-        ConfigError: the records are broken.
-        KeyboardInterrupt: Ctrl-C came; what had ended is kept.
+        ConfigError: the records are broken, or another study writes them.
+        KeyboardInterrupt: Ctrl-C came; the cells that had ended are kept.
     """
     out.mkdir(parents=True, exist_ok=True)
-    known = records(plan, out)
-    missing = [cell for cell in plan.cells() if cell not in known]
-    failures: dict[Cell, str] = {}
-    over_ray = ray is not None
-    ended = (
-        _on_ray(plan, missing, out, str(ray)) if over_ray else _here(plan, missing, out, workers)
-    )
-    for cell, row, failure in ended:
-        if row is not None:
-            jsonl.append(out / RECORDS, row)
+    with claim_records(out):
+        known = read_records(plan, out)
+        missing = [cell for cell in plan.cells() if cell not in known]
+        failures: dict[Cell, str] = {}
+        if ray is None:
+            ended = _run_here(plan, missing, out, workers)
         else:
-            failures[cell] = str(failure)
-        if done is not None:
-            done(cell, failure)
+            ended = _run_on_ray(plan, missing, out, ray)
+        for cell, row, failure in ended:
+            if row is not None:
+                append_record(out, row)
+            else:
+                failures[cell] = str(failure)
+            if on_end is not None:
+                on_end(cell, failure)
+        if not failures:
+            pack_records(plan, out)
     return failures
 
 
@@ -95,12 +80,12 @@ def _attempt(plan: Plan, cell: Cell, runs: Path) -> Ended:
         return cell, None, f"{type(error).__name__}: {error} ({where})"
 
 
-def _here(plan: Plan, cells: Sequence[Cell], out: Path, workers: int | None) -> Iterator[Ended]:
+def _run_here(plan: Plan, cells: Sequence[Cell], out: Path, workers: int | None) -> Iterator[Ended]:
     if not cells:
         return
     count = min(workers or len(os.sched_getaffinity(0)), len(cells))
     context = multiprocessing.get_context("spawn")  # threads of a library do not survive a fork
-    with _one_thread_each(), ProcessPoolExecutor(count, mp_context=context) as pool:
+    with _limit_threads(), ProcessPoolExecutor(count, mp_context=context) as pool:
         # Long trainings first: a long one that begins last would run alone.
         ordered = sorted(cells, key=lambda cell: plan.tasks[cell.task].config is None)
         futures = [pool.submit(_attempt, plan, cell, out / "runs") for cell in ordered]
@@ -113,7 +98,7 @@ def _here(plan: Plan, cells: Sequence[Cell], out: Path, workers: int | None) -> 
             raise
 
 
-def _on_ray(plan: Plan, cells: Sequence[Cell], out: Path, address: str) -> Iterator[Ended]:
+def _run_on_ray(plan: Plan, cells: Sequence[Cell], out: Path, address: str) -> Iterator[Ended]:
     import ray
 
     began: Any = ray.init(address=None if address == "local" else address, log_to_driver=False)
@@ -134,7 +119,7 @@ def _on_ray(plan: Plan, cells: Sequence[Cell], out: Path, address: str) -> Itera
 
 
 @contextlib.contextmanager
-def _one_thread_each() -> Iterator[None]:
+def _limit_threads() -> Iterator[None]:
     """Workers are as many as cores: threads of their own would only stand in each other's way."""
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))

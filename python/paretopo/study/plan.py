@@ -1,11 +1,14 @@
-r"""A study: methods, seeds and tasks, as a TOML file says.
+"""A study: methods, seeds and tasks, as a TOML file says.
 
->>> plan = of_table({
-...     "study": {"methods": ["recommended", "paper"], "seeds": 2},
+>>> plan = from_table({
+...     "study": {"methods": ["recommended", "paper+gated"], "seeds": 2},
+...     "switches": {"gated": {"paretopo": {"gate": "success"}}},
 ...     "tasks": {"lucky": {}, "free": {"methods": ["paper"]}},
 ... })
 >>> [str(cell) for cell in plan.cells()][:2], len(plan.cells())
-(['lucky/recommended/1000', 'lucky/paper/1000'], 6)
+(['lucky/recommended/1000', 'lucky/paper+gated/1000'], 6)
+>>> plan.overrides_of("paper+gated")
+{'recipe': 'paper', 'paretopo.gate': 'success'}
 """
 
 from __future__ import annotations
@@ -17,14 +20,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paretopo.config.keys import ConfigError, check_section, key, keys, nearest
-from paretopo.config.methods import overrides
+from paretopo import config
+from paretopo.config import METHODS, ConfigError, expand_method
+from paretopo.config.keys import check_section, key, keys, nearest
+from paretopo.config.methods import by_dotted_name
+from paretopo.config.run import check_name
 from paretopo.study.tabular import TASKS
 
 
 @dataclass(frozen=True)
 class StudySection:
-    """What holds for all tasks."""
+    """The settings of all tasks."""
 
     methods: tuple[str, ...] = key(("recommended", "paper"), "Methods, the one to defend first.")
     ablations: tuple[str, ...] | None = key(
@@ -37,8 +43,6 @@ class StudySection:
 
     def __post_init__(self) -> None:
         check_section(self, "study")
-        _check_methods(self.methods, "study.methods")
-        _check_methods(self.ablations or (), "study.ablations")
 
 
 @dataclass(frozen=True)
@@ -65,11 +69,9 @@ class TaskSection:
 
     def __post_init__(self) -> None:
         check_section(self, "tasks")
-        _check_methods(self.methods or (), "tasks.methods")
-        _check_methods(self.without or (), "tasks.without")
 
     def hypervolume(self, accuracy: float, calls: float) -> float:
-        """What a trained policy is worth, as a share of the best policy."""
+        """The hypervolume of a trained policy, as a share of the best policy's."""
 
         def volume(right: float, made: float) -> float:
             return max(right - self.without_calls, 0.0) * max(1.0 - made / self.most_calls, 0.0)
@@ -79,7 +81,7 @@ class TaskSection:
 
 @dataclass(frozen=True)
 class QuickSection:
-    """What `--quick` changes."""
+    """The sizes of a study with `--quick`."""
 
     seeds: int = key(3, "Seeds at most.", low=1)
     training_seeds: int = key(1, "Seeds at most, of tasks with a configuration.", low=0)
@@ -103,16 +105,32 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """A whole study; paths are resolved."""
+    """A whole study; paths are resolved.
+
+    Attributes:
+        study: The settings of all tasks.
+        tasks: By name.
+        switches: Name to the values that it sets, by dotted name: what stands behind a ``+``.
+        quick: The sizes to cut to, if any.
+    """
 
     study: StudySection
     tasks: Mapping[str, TaskSection]
+    switches: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     quick: QuickSection | None = None
 
     @property
     def ours(self) -> str:
         """The method that is compared with each of the others."""
         return self.study.methods[0]
+
+    def overrides_of(self, method: str) -> dict[str, Any]:
+        """The values that a method sets, by dotted name, its switches included.
+
+        Raises:
+            ConfigError: there is no such method or switch; says the nearest.
+        """
+        return expand_method(method, self.switches)
 
     def methods_of(self, task: str) -> tuple[str, ...]:
         """Methods that are tried on a task."""
@@ -158,12 +176,12 @@ def load(path: str | Path, *, quick: bool = False) -> Plan:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from None
-    return of_table(table, beside=path.parent, quick=quick)
+    return from_table(table, beside=path.parent, quick=quick)
 
 
-def of_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool = False) -> Plan:
-    """A study from what its file holds; see `load`."""
-    known = {"study": StudySection, "quick": QuickSection, "tasks": dict}
+def from_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool = False) -> Plan:
+    """A study from the table that its file holds; see `load`."""
+    known = ("study", "switches", "quick", "tasks")
     for name, value in table.items():
         if name not in known:
             raise ConfigError(f"unknown section [{name}]; {nearest(name, known)}")
@@ -176,11 +194,16 @@ def of_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool = F
     for name in study.ablation_tasks or ():
         if name not in tasks:
             raise ConfigError(f"study.ablation_tasks: no [tasks.{name}]; {nearest(name, tasks)}")
-    return Plan(
+    plan = Plan(
         study=study,
         tasks=tasks,
+        switches={
+            name: _switch(name, values) for name, values in table.get("switches", {}).items()
+        },
         quick=_section(QuickSection, "quick", table.get("quick", {})) if quick else None,
     )
+    _check_methods(plan)
+    return plan
 
 
 def _task(name: str, values: Any, beside: Path) -> TaskSection:
@@ -205,8 +228,40 @@ def _section(kind: type, name: str, values: Mapping[str, Any]) -> Any:
     return kind(**values)
 
 
-def _check_methods(methods: tuple[str, ...], where: str) -> None:
-    for name in methods:
-        overrides(name)
-    if len(set(methods)) < len(methods):  # a record could not tell them apart
-        raise ConfigError(f"{where} names a method twice: {list(methods)}")
+def _switch(name: str, values: Any) -> dict[str, Any]:
+    if name in METHODS or "+" in name:
+        raise ConfigError(f"switches.{name}: a switch takes a name of its own, without a +")
+    if not isinstance(values, Mapping) or not values:
+        raise ConfigError(
+            f'switches.{name} must be a table of keys, as {{ paretopo.gate = "success" }}, got '
+            f"{values!r}"
+        )
+    overrides = by_dotted_name(values)
+    for key_name in overrides:
+        try:
+            check_name(key_name)
+        except ConfigError as error:
+            raise ConfigError(f"switches.{name}: {error}") from None
+    return overrides
+
+
+def _check_methods(plan: Plan) -> None:
+    """Refuse unknown methods, those named twice, and values that no run takes."""
+    named = {"study.methods": plan.study.methods, "study.ablations": plan.study.ablations or ()}
+    for name, section in plan.tasks.items():
+        named[f"tasks.{name}.methods"] = section.methods or ()
+        named[f"tasks.{name}.without"] = section.without or ()
+    for where, methods in named.items():
+        for method in methods:
+            plan.overrides_of(method)
+        if len(set(methods)) < len(methods):  # a record could not tell them apart
+            raise ConfigError(f"{where} names a method twice: {list(methods)}")
+    trained = [
+        (method, plan.tasks[task].config) for task in plan.tasks for method in plan.methods_of(task)
+    ]
+    for method, file in dict.fromkeys(trained):
+        overrides = plan.overrides_of(method)
+        try:
+            _ = config.from_table({}, overrides) if file is None else config.load(file, overrides)
+        except ConfigError as error:
+            raise ConfigError(f"method {method!r}: {error}") from None

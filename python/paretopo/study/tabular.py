@@ -79,7 +79,7 @@ class TabularTask:
         return float((np.asarray(policy, np.float64) @ self.calls).mean())
 
     def hypervolume(self, outcome: ArrayLike) -> float:
-        """What a policy is worth, as a share of the best.
+        """The hypervolume of a policy, as a share of the best.
 
         The volume between the outcome and (accuracy of a policy that never calls, no economy): what
         the tool adds. With several economies, the expected volume of one answer.
@@ -116,7 +116,7 @@ class TabularTask:
         return np.eye(ways)[chosen[best]], float(volume[best])
 
 
-def calling(
+def make_calling_task(
     name: str,
     about: str,
     *,
@@ -146,7 +146,7 @@ def calling(
     return TabularTask(name, about, success, calls, unit)
 
 
-def tools_or_text(name: str, about: str, saved: Sequence[Sequence[float]]) -> TabularTask:
+def make_tools_or_text_task(name: str, about: str, saved: Sequence[Sequence[float]]) -> TabularTask:
     """Answers that spend calls, or text, and one way that spends neither and is mostly wrong."""
     economies = np.array([*saved, [1.0] * len(saved[0])])
     success = np.array([[0.8] * len(saved) + [0.05]] * 4)
@@ -162,8 +162,8 @@ _SURE = (0.0, 0.02, 0.02, 0.02, 0.02, 0.0)
 _LUCKY = (0.0, 0.4, 0.45, 0.3, 0.3, 0.0)
 
 
-def _reported() -> list[TabularTask]:
-    task = functools.partial(calling, needed=_NEEDED, right=_RIGHT)
+def _reported_tasks() -> list[TabularTask]:
+    task = functools.partial(make_calling_task, needed=_NEEDED, right=_RIGHT)
     return [
         task("free", "leanness costs no accuracy", guess=_SURE),
         task("lucky", "guesses without a call are often right", guess=_LUCKY),
@@ -172,7 +172,7 @@ def _reported() -> list[TabularTask]:
         task("tokens", "lucky, paid in heavy-tailed tokens", guess=_LUCKY, unit="tokens"),
         task("dollars", "lucky, paid in raw dollars", guess=_LUCKY, unit="dollars"),
         task("any_unit", "lucky, another unit in each run", guess=_LUCKY, unit="any"),
-        tools_or_text(
+        make_tools_or_text_task(
             "concave",
             "three objectives; no fixed weights reach the compromises",
             [(0.95, 0.0), (0.75, 0.15), (0.5, 0.45), (0.15, 0.75), (0.0, 0.95)],
@@ -183,9 +183,9 @@ def _reported() -> list[TabularTask]:
 # ---- the tasks on which settings were chosen ----------------------------------------------------
 
 
-def _tuning() -> list[TabularTask]:
+def _tuning_tasks() -> list[TabularTask]:
     task = functools.partial(
-        calling, needed=(0, 1, 2, 3, 0), right=(0.85, 0.8, 0.8, 0.75, 0.3), most=4
+        make_calling_task, needed=(0, 1, 2, 3, 0), right=(0.85, 0.8, 0.8, 0.75, 0.3), most=4
     )
     lucky = (0.0, 0.45, 0.35, 0.25, 0.0)
     return [
@@ -193,7 +193,7 @@ def _tuning() -> list[TabularTask]:
         task("tune_lucky", "as lucky", guess=lucky),
         task("tune_overcalling", "as overcalling", guess=lucky, harm=0.15),
         task("tune_any_unit", "as any_unit", guess=lucky, unit="any"),
-        tools_or_text(
+        make_tools_or_text_task(
             "tune_concave",
             "as concave",
             [(1.0, 0.0), (0.7, 0.2), (0.45, 0.45), (0.2, 0.7), (0.0, 1.0)],
@@ -201,4 +201,4 @@ def _tuning() -> list[TabularTask]:
     ]
 
 
-TASKS: dict[str, TabularTask] = {task.name: task for task in [*_reported(), *_tuning()]}
+TASKS: dict[str, TabularTask] = {task.name: task for task in [*_reported_tasks(), *_tuning_tasks()]}

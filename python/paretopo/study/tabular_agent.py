@@ -3,23 +3,23 @@
 What a language model would do by sampling text, a softmax over ways to answer does here; from the
 rewards on, everything is what the other backends run.
 
+>>> from paretopo.config import METHODS
 >>> from paretopo.study.tabular import TASKS
->>> rows = train_tabular(TASKS["free"], "grpo+gated", seed=0, steps=60)
+>>> gated = {**METHODS["grpo"], "paretopo.gate": "success"}
+>>> rows = train_tabular(TASKS["free"], gated, seed=0, steps=60)
 >>> rows[0]["step"], rows[-1]["step"], rows[-1]["calls"] < rows[0]["calls"]
 (0, 60, True)
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.config.methods import overrides
-from paretopo.config.paretopo import ParetoPOConfig
-from paretopo.config.recipes import RECIPES
-from paretopo.config.sections import OptimiserConfig, RewardsConfig
+from paretopo.config import RECIPES, OptimiserConfig, ParetoPOConfig, RewardsConfig
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rewards.scoring import economy_by
 from paretopo.rewards.tool_calls import CallMinimum
@@ -35,17 +35,17 @@ Floats = NDArray[np.float64]
 
 def train_tabular(
     task: TabularTask,
-    method: str,
+    overrides: Mapping[str, Any],
     *,
     seed: int,
     steps: int = 400,
     evaluations: int = 20,
 ) -> list[dict[str, Any]]:
-    """Train one policy and say what it was worth along the way.
+    """Train one policy and evaluate it along the way.
 
     Args:
-        task: What is asked.
-        method: A method of `paretopo.config.methods`.
+        task: The questions.
+        overrides: The values that a method sets, by dotted name: `paretopo.config.expand_method`.
         seed: Of everything random.
         steps: Policy-gradient steps.
         evaluations: Evaluations after the first, evenly spread; exact expectations.
@@ -54,9 +54,9 @@ def train_tabular(
         A row per evaluation: step, accuracy, economy, calls, hypervolume (see `TabularTask`).
     """
     rng = np.random.default_rng([seed, *task.name.encode()])
-    settings = OptimiserConfig(**_section(method, "optimiser"))
-    rewards = _rewards(method, task, seed)
-    run = _Run(task, _controller(task, method, steps), rewards, settings, rng)
+    settings = OptimiserConfig(**_section(overrides, "optimiser"))
+    rewards = _make_rewards(task, overrides, seed)
+    run = _Run(task, _make_controller(task, overrides, steps), rewards, settings, rng)
     optimiser = _Ascent() if settings.method == "sgd" else _Adam(run.logits.shape)
     at = {round(step) for step in np.linspace(0, steps, evaluations + 1)}
     rows = [run.evaluate(0)]
@@ -98,7 +98,7 @@ class _Run:
             self._rng.random(chosen.shape)
             < self.task.success[np.arange(kinds)[:, None, None], chosen]
         )
-        vectors = self.rewards.of(chosen, right, self._steps, self._rng)
+        vectors = self.rewards.draw(chosen, right, self._steps, self._rng)
         self._steps += 1
         advantages = self.controller.step(
             vectors.reshape(kinds * QUESTIONS, GROUP, -1)
@@ -111,7 +111,7 @@ class _Run:
     def evaluate(self, step: int) -> dict[str, Any]:
         policy = self.policy()
         outcome = self.task.outcome(policy)
-        self.controller.observe(self._observed(policy, outcome))
+        self.controller.observe(self._mean_rewards(policy, outcome))
         return {
             "step": step,
             "accuracy": float(outcome[0]),
@@ -120,7 +120,7 @@ class _Run:
             "hypervolume": self.task.hypervolume(outcome),
         }
 
-    def _observed(self, policy: Floats, outcome: Floats) -> Floats:
+    def _mean_rewards(self, policy: Floats, outcome: Floats) -> Floats:
         if self.task.saved is None:
             return outcome
         return np.concatenate([outcome[:1], (policy @ self.task.saved).mean(axis=0)])
@@ -134,7 +134,7 @@ class _Rewards:
         self._economy = economy_by(config)
         self._minima = CallMinimum(scope=config.n_opt_scope, min_support=config.n_opt_min_support)
 
-    def of(
+    def draw(
         self,
         chosen: NDArray[np.int64],
         right: NDArray[np.bool_],
@@ -149,7 +149,7 @@ class _Rewards:
         if self._unit == "calls":
             economy = self._by_calls(calls, right, step)
         else:
-            economy = -self._scale * cost(self._unit, calls, rng)
+            economy = -self._scale * draw_cost(self._unit, calls, rng)
         return np.stack([right, economy], axis=-1)
 
     def _by_calls(self, calls: NDArray[np.int64], right: NDArray[np.bool_], step: int) -> Floats:
@@ -162,8 +162,8 @@ class _Rewards:
         return economy
 
 
-def cost(unit: Unit, calls: NDArray[np.int64], rng: np.random.Generator) -> Floats:
-    """What answers with so many calls cost: hundredths of a second, hundreds of tokens, dollars."""
+def draw_cost(unit: Unit, calls: NDArray[np.int64], rng: np.random.Generator) -> Floats:
+    """Draw the cost of answers with so many calls: hundredths of a second, tokens, dollars."""
     noise = rng.standard_normal(calls.shape)
     if unit == "seconds":
         spent: Floats = 0.01 + 0.02 * calls + 0.002 * noise
@@ -177,7 +177,7 @@ def cost(unit: Unit, calls: NDArray[np.int64], rng: np.random.Generator) -> Floa
 
 
 def _per_token(lengths: NDArray[np.int64], loss: str) -> Floats:
-    """What the loss divides by: a mean over tokens weighs an answer by its length's inverse.
+    """Factors by the loss's divisor: a mean over tokens weighs an answer by its length's inverse.
 
     An answer is as long as its calls and one more; the choice that the policy learns is one token.
     """
@@ -190,8 +190,8 @@ def _per_token(lengths: NDArray[np.int64], loss: str) -> Floats:
     return weights
 
 
-def _rewards(method: str, task: TabularTask, seed: int) -> _Rewards:
-    section = {"max_calls": int(task.calls.max())} | _section(method, "rewards")
+def _make_rewards(task: TabularTask, overrides: Mapping[str, Any], seed: int) -> _Rewards:
+    section = {"max_calls": int(task.calls.max())} | _section(overrides, "rewards")
     unit, scale = task.unit, 1.0
     if unit == "any":
         rng = np.random.default_rng([seed, 1])
@@ -200,8 +200,8 @@ def _rewards(method: str, task: TabularTask, seed: int) -> _Rewards:
     return _Rewards(task, RewardsConfig(**section), unit, scale)
 
 
-def _controller(task: TabularTask, method: str, steps: int) -> ParetoPO:
-    section = _section(method, "paretopo")
+def _make_controller(task: TabularTask, overrides: Mapping[str, Any], steps: int) -> ParetoPO:
+    section = _section(overrides, "paretopo")
     weights = section.get("weights", ParetoPOConfig().weights)
     economies = task.objectives - 1
     section["weights"] = (weights[0], *[weights[1] / economies] * economies)
@@ -209,15 +209,14 @@ def _controller(task: TabularTask, method: str, steps: int) -> ParetoPO:
     return ParetoPO(config, steps_per_epoch=PER_KIND // QUESTIONS, steps=steps)
 
 
-def _section(method: str, name: str) -> dict[str, Any]:
-    changes = overrides(method)
+def _section(overrides: Mapping[str, Any], name: str) -> dict[str, Any]:
     section = {
         key.removeprefix(f"{name}."): tuple(value) if isinstance(value, list) else value
-        for key, value in changes.items()
+        for key, value in overrides.items()
         if key.startswith(f"{name}.")
     }
-    if "recipe" in changes and name in RECIPES[changes["recipe"]]:
-        section["recipe"] = changes["recipe"]
+    if "recipe" in overrides and name in RECIPES[overrides["recipe"]]:
+        section["recipe"] = overrides["recipe"]
     return section
 
 

@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from paretopo.config.keys import ConfigError
-from paretopo.config.run import RunConfig
-from paretopo.config.sections import NONE
+from paretopo.config import NONE, ConfigError, RunConfig
 from paretopo.protocols.search_r1 import tagged_answer
 from paretopo.protocols.torl import boxed_answer
 from paretopo.tasks.calculator import CalculatorTask

@@ -7,9 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from paretopo.config.keys import ConfigError
-from paretopo.config.run import RunConfig
-from paretopo.config.sections import NONE, ToolConfig
+from paretopo.config import NONE, ConfigError, RunConfig, ToolConfig
 from paretopo.protocols.episode import Episode
 from paretopo.protocols.search_r1 import SearchR1Episode
 from paretopo.protocols.torl import TorlEpisode

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.data.schema import DataError, read_rows
 from paretopo.tasks.task import Question, Task, TextTrace, Trace
 

@@ -17,7 +17,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.tasks.task import Question, Task, Trace
 
 KINDS = ("fact", "one", "two")

@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from paretopo.config.keys import ConfigError, keys
-from paretopo.config.run import SECTIONS, load, loads
+from paretopo.config import SECTIONS, ConfigError, load, loads
+from paretopo.config.keys import keys
 from paretopo.integrations.openrlhf import version as version_module
 from paretopo.integrations.openrlhf.__main__ import with_separator
 from paretopo.integrations.openrlhf.options import (

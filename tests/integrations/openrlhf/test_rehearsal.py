@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.sessions import group, new_session, score
 
-from paretopo.config.run import loads
+from paretopo.config import loads
 from paretopo.integrations.openrlhf.failures import in_words
 from paretopo.integrations.openrlhf.rehearsal_checks import (
     RehearsalFailed,

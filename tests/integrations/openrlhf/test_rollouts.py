@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from paretopo.config.keys import ConfigError
-from paretopo.config.run import loads
+from paretopo.config import ConfigError, loads
 from paretopo.integrations.openrlhf.chat_tools import calls_in, result_frame
 from paretopo.integrations.openrlhf.prepare import _rows
 from paretopo.integrations.openrlhf.rollouts import (

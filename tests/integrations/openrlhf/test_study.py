@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from support.rehearsals import command
 
-from paretopo.study import grid, plan
+from paretopo.study import plan
+from paretopo.study.records import read_records
 
 pytest.importorskip("ray")
 
@@ -26,7 +27,7 @@ def test_a_study_on_ray_has_the_records_of_one_at_home(tmp_path):
     for where in (["--ray", "local"], ["--workers", "2"]):
         out = tmp_path / where[0].strip("-")
         command(tmp_path, "paretopo.cli", "study", str(file), "--out", str(out), *where)
-        done = grid.records(plan.load(file), out)
+        done = read_records(plan.load(file), out)
         assert len(done) == 8
         records.append({cell: row["evaluations"] for cell, row in done.items()})
     assert records[0] == records[1]

@@ -24,7 +24,7 @@ def without_cuda():
 def test_a_rollout_that_ran_out_of_room_is_marked(monkeypatch, reason, done, cut):
     import torch
 
-    from paretopo.config.run import dumps, loads
+    from paretopo.config import dumps, loads
     from paretopo.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor, Turn
     from paretopo.integrations.openrlhf.environment import CONFIG_VARIABLE
 

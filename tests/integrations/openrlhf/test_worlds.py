@@ -12,7 +12,7 @@ pytest.importorskip("psutil")
 
 from support.rehearsals import command
 
-from paretopo.config.run import dumps, load, loads
+from paretopo.config import dumps, load, loads
 from paretopo.run.records import RunFolder
 from paretopo.tasks.choice import ensure_search_server, make_task
 

@@ -9,9 +9,7 @@ pytest.importorskip("trl")
 import torch
 from transformers import AutoModelForCausalLM
 
-from paretopo.config.keys import ConfigError
-from paretopo.config.methods import with_method
-from paretopo.config.run import loads
+from paretopo.config import ConfigError, loads, with_method
 from paretopo.data.schema import Row, write_rows
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer
 from paretopo.integrations.trl.answers import answer_rows

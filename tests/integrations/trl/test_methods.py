@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("trl")
 
-from paretopo.config.methods import with_method
+from paretopo.config import with_method
 from paretopo.integrations.trl.arguments import rollout_arguments
 from paretopo.integrations.trl.train import train
 from paretopo.run.records import RunFolder
@@ -25,18 +25,18 @@ SMALL = {
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "overrides"),
     [
-        "mo_grpo+gated",
-        "hypervolume",
-        "recommended+without_stage_2+sgd",
-        "otc_grpo",
-        "dynamic_hv_rloo",
-        "r1_base",
+        ("mo_grpo", {"paretopo.gate": "success"}),
+        ("hypervolume", {}),
+        ("recommended+without_stage_2", {"optimiser.method": "sgd"}),
+        ("otc_grpo", {}),
+        ("dynamic_hv_rloo", {}),
+        ("r1_base", {}),
     ],
 )
-def test_a_method_trains(name, tmp_path):
-    config = with_method(SMALL, name)
+def test_a_method_trains(name, overrides, tmp_path):
+    config = with_method(SMALL, name, overrides)
     run = RunFolder.create(tmp_path, config, method=name)
     train(config, run)
     steps = run.steps()
@@ -50,6 +50,6 @@ def test_a_method_trains(name, tmp_path):
 
 @pytest.mark.parametrize(("method", "theirs"), [("adamw", "adamw_torch_fused"), ("sgd", "sgd")])
 def test_the_optimiser_is_the_one_asked_for(method, theirs, tmp_path):
-    config = with_method(SMALL, method)
+    config = with_method(SMALL, "recommended", {"optimiser.method": method})
     run = RunFolder.create(tmp_path, config)
     assert rollout_arguments(config, run, "cpu", evaluate_first=True).optim == theirs

@@ -18,7 +18,7 @@ from trl.chat_template_utils import (  # noqa: E402
     supports_tool_calling,
 )
 
-from paretopo.config.sections import WarmupConfig  # noqa: E402
+from paretopo.config import WarmupConfig  # noqa: E402
 from paretopo.integrations.huggingface.files import write_whole  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
     make_model,

@@ -17,7 +17,10 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers  # noq
 from transformers import GenerationConfig, PreTrainedTokenizerFast  # noqa: E402
 from trl import GRPOConfig  # noqa: E402
 
-from paretopo.integrations.huggingface.rollouts import Piece, RolloutState  # noqa: E402
+from paretopo.integrations.huggingface.rollouts import (  # noqa: E402
+    Piece,
+    RolloutState,
+)
 from paretopo.integrations.huggingface.tiny_model import make_model  # noqa: E402
 from paretopo.integrations.trl import rollouts as module  # noqa: E402
 from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402

@@ -20,8 +20,7 @@ pytest.importorskip("trl")
 
 from safetensors.torch import load_file  # noqa: E402
 
-from paretopo.config.keys import ConfigError  # noqa: E402
-from paretopo.config.run import loads  # noqa: E402
+from paretopo.config import ConfigError, loads  # noqa: E402
 from paretopo.controller.two_stages import ParetoPO  # noqa: E402
 from paretopo.integrations.trl.train import train  # noqa: E402
 from paretopo.rollout import Segment  # noqa: E402

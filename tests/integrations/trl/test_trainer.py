@@ -19,7 +19,7 @@ pytest.importorskip("trl")
 from datasets import Dataset  # noqa: E402
 from trl import GRPOConfig  # noqa: E402
 
-from paretopo.config.run import ParetoPOConfig  # noqa: E402
+from paretopo.config import ParetoPOConfig  # noqa: E402
 from paretopo.controller.two_stages import ParetoPO  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
     make_model,

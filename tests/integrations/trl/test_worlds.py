@@ -10,8 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from paretopo.config.keys import ConfigError  # noqa: E402
-from paretopo.config.run import load, loads  # noqa: E402
+from paretopo.config import ConfigError, load, loads  # noqa: E402
 from paretopo.data.schema import Row  # noqa: E402
 from paretopo.integrations.huggingface.prompts import prompt_text  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer  # noqa: E402

@@ -11,7 +11,7 @@ from support.run_stories import evaluate, tell
 
 import paretopo_core
 from paretopo import cli
-from paretopo.config.run import ConfigError
+from paretopo.config import ConfigError
 from paretopo.run.records import RunFolder
 
 

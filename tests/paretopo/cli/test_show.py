@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.trajectory_groups import asked_again, hostile, rollout, trained
 
 from paretopo import cli
-from paretopo.config.run import RunConfig
+from paretopo.config import RunConfig
 from paretopo.run.records import RunFolder
 from paretopo.run.trajectories import Group
 from paretopo.run.viewer.selection import Selection

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.config.keys import keys
-from paretopo.config.run import (
+from paretopo.config import (
     RECIPES,
     SECTIONS,
     ConfigError,
@@ -19,7 +18,9 @@ from paretopo.config.run import (
     dumps,
     load,
     loads,
+    parse_override,
 )
+from paretopo.config.keys import keys
 
 
 def test_an_empty_file_is_the_recommended_recipe():
@@ -31,7 +32,7 @@ def test_an_empty_file_is_the_recommended_recipe():
 
 
 def test_the_recipe_fills_only_what_is_not_given():
-    config = loads('recipe = "paper"\n[paretopo]\ncenter = "loo"')
+    config = loads('recipe = "paper"\n[paretopo]\ncentre = "loo"')
     expected = dict(RECIPES["paper"]["paretopo"]) | {"centre": "loo"}
     assert {name: getattr(config.paretopo, name) for name in expected} == expected
     assert config.rewards.evaluation_n_opt == "running"
@@ -58,6 +59,8 @@ def test_the_defaults_are_the_papers_constants():
     [
         ("sed = 1", r"unknown key sed; did you mean 'seed'\?"),
         ("[optimizer]\nsteps = 3", r"unknown key optimizer; did you mean 'optimiser'\?"),
+        ("steps = 3", r"unknown key steps; did you mean warmup.steps or optimiser.steps\?"),
+        ("'optimiser.steps' = 3", r"unknown key optimiser.steps; did you mean 'optimiser'\?"),
         ("[optimiser]\nstep = 3", r"unknown key optimiser.step; did you mean 'steps'\?"),
         ("[paretopo]\nrefrence = 'zero'", r"did you mean 'reference'\?"),
         ("[rewards]\nzzz = 1", r"unknown key rewards.zzz; known: alpha, economy, evaluation_n_opt"),
@@ -98,6 +101,10 @@ def test_the_defaults_are_the_papers_constants():
         ("[paretopo]\nweights = [0.3, 0.3, 0.4]", r"weights must be 2 numbers, .* \[0.3, 0.3, 0.4"),
         ("[paretopo]\nweights = [1]", r"weights must be 2 numbers, .* got \[1.0\]"),
         ("[paretopo]\ngate_floor = 0.5", r"gate_floor must be at most 0, .* got 0.5"),
+        (
+            "[paretopo]\nstage2_estimator = 'pareto'\ncentre = 'exact'",
+            r'centre = "exact" is for the estimator "hypervolume", got it with "pareto"',
+        ),
         (
             "[rewards]\nevaluation_n_opt = 'frozen'\nn_opt_min_support = 2",
             r"frozen\" needs rewards.n_opt_min_support = 1",
@@ -145,6 +152,72 @@ def test_overrides_win_over_the_file_and_are_checked(tmp_path):
     path.write_text("run = 3")
     with pytest.raises(ConfigError, match=r"run must be a section, \[run\], got 3"):
         load(path, {"run.out": "elsewhere"})
+
+
+def test_the_file_is_blamed_for_what_it_says_itself_alone(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text("[optimiser]\ngroup_size = 4")
+    for wrong in ({"paretopo.stage2_estimator": "hypervolume", "paretopo.k": 5}, {"x": 1}):
+        with pytest.raises(ConfigError) as refused:
+            load(path, wrong)
+        assert "x.toml" not in str(refused.value)
+    path.write_text("[optimiser]\ngroup_size = 1")
+    with pytest.raises(ConfigError, match=r"^.*x\.toml: optimiser.group_size must be .* got 1"):
+        load(path, {"seed": 3})
+    assert load(path, {"optimiser.group_size": 2}).optimiser.group_size == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("steps", r"unknown key steps; did you mean warmup.steps or optimiser.steps\?"),
+        ("sed", r"unknown key sed; did you mean 'seed'\?"),
+        ("optimiser.step", r"unknown key optimiser.step; did you mean 'steps'\?"),
+        ("optimizer.steps", r"unknown section optimizer of .*; did you mean 'optimiser'\?"),
+        ("paretopo.k.k", r"unknown section paretopo.k of .*; did you mean 'paretopo'\?"),
+        ("paretopo", r"paretopo is a section: set one of its keys, as paretopo.weights"),
+        ("paretopo.recipe", r"recipe belongs at the top of the file"),
+        ("", r"unknown key ; known: backend, "),
+    ],
+)
+def test_an_override_of_no_key_is_refused(name, message):
+    with pytest.raises(ConfigError, match=message):
+        loads("", {name: 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("optimiser.steps=40", "optimiser.steps", 40),
+        (" seed = 3 ", "seed", 3),
+        ("paretopo.k=[4, 2, 1]", "paretopo.k", [4, 2, 1]),
+        ("openrlhf.packing=true", "openrlhf.packing", True),
+        ("paretopo.gate=success", "paretopo.gate", "success"),
+        ('paretopo.gate="success"', "paretopo.gate", "success"),
+        ("model.path=Qwen/Qwen2.5-1.5B", "model.path", "Qwen/Qwen2.5-1.5B"),
+        ("run.out=2026-01-01", "run.out", "2026-01-01"),
+        ("tool.search_url=http://h:1/?a=b#c", "tool.search_url", "http://h:1/?a=b#c"),
+        ("openrlhf.options=--a 1 --b=2", "openrlhf.options", "--a 1 --b=2"),
+        ("paretopo.k=[4, 2", "paretopo.k", "[4, 2"),
+        ("seed=3\nbackend='trl'", "seed", "3\nbackend='trl'"),
+        ("run.out=", "run.out", ""),
+        ("seed=" + 3000 * "[", "seed", 3000 * "["),
+    ],
+)
+def test_an_override_is_toml_or_a_text(text, name, value):
+    assert parse_override(text) == (name, value)
+
+
+def test_an_override_needs_a_value():
+    with pytest.raises(ConfigError, match=r"must be KEY=VALUE, as .*, got 'optimiser.steps'"):
+        parse_override("optimiser.steps")
+
+
+def test_exact_is_asked_of_the_stages_that_a_run_has():
+    exact = {"centre": "exact", "stage2_estimator": "hypervolume"}
+    assert ParetoPOConfig(**exact, stage1_estimator="pareto", stage1_steps=0).centre == "exact"
+    with pytest.raises(ConfigError, match=r'"exact" is for .* got it with "pareto"'):
+        ParetoPOConfig(**exact, stage1_estimator="pareto", stage1_steps=1)
 
 
 def test_checks_also_hold_where_sections_are_built_by_hand():
@@ -203,8 +276,8 @@ def test_every_field_is_documented_and_has_a_sound_default():
 
 def test_the_interval_of_a_key_is_told_as_it_is_checked():
     about = keys(ParetoPOConfig)["gamma"]
-    assert about.range() == "from 0 to below 1"
-    assert about.holds(0)
-    assert about.holds(math.nextafter(1, 0))
-    assert not about.holds(1)
-    assert not about.holds(-0.1)
+    assert about.describe_range() == "from 0 to below 1"
+    assert about.contains(0)
+    assert about.contains(math.nextafter(1, 0))
+    assert not about.contains(1)
+    assert not about.contains(-0.1)

@@ -1,32 +1,43 @@
-"""Every named method on every example, and what the names promise."""
+"""Every named method on every example; the command line puts a method and overrides on a file."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from paretopo import cli
-from paretopo.config.methods import ABOUT, METHODS, overrides, with_method
-from paretopo.config.run import ConfigError, dumps, load, loads
+from paretopo.config import (
+    ABOUT,
+    METHODS,
+    ConfigError,
+    dumps,
+    expand_method,
+    load,
+    loads,
+    with_method,
+)
+from paretopo.run.records import RunFolder
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.toml"))
+CALCULATOR = str(EXAMPLES[0])
 
 
 def test_there_are_examples():
     assert len(EXAMPLES) >= 6
+    assert EXAMPLES[0].name == "calculator.toml"
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_goes_on_every_example(example, name):
-    on_trl_only = {"sgd": 'optimiser.method = "sgd"', "sft": 'optimiser.learn_from = "answers"'}
-    if name in on_trl_only and load(example).backend == "openrlhf":
-        with pytest.raises(ConfigError, match=f'{on_trl_only[name]} is for backend = "trl"'):
+    if name == "sft" and load(example).backend == "openrlhf":
+        with pytest.raises(ConfigError, match='learn_from = "answers" is for backend = "trl"'):
             with_method(example, name)
         return
     config = with_method(example, name)
-    for key, value in overrides(name).items():
+    for key, value in METHODS[name].items():
         section, _, last = key.rpartition(".")
         seen = getattr(getattr(config, section) if section else config, last)
         assert seen == (tuple(value) if isinstance(value, list) else value), key
@@ -36,7 +47,7 @@ def test_every_method_goes_on_every_example(example, name):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_changes_what_it_says_and_nothing_else(name):
     plain, changed = loads(""), with_method({}, name)
-    sections = {key.partition(".")[0] for key in overrides(name)}
+    sections = {key.partition(".")[0] for key in METHODS[name]}
     if "recipe" in sections:
         sections |= {"paretopo", "rewards"}
     for section in vars(plain):
@@ -45,8 +56,9 @@ def test_a_method_changes_what_it_says_and_nothing_else(name):
 
 
 def test_methods_are_put_on_top_of_each_other_from_left_to_right():
-    assert with_method({}, "gated+ungated").paretopo.gate == "none"
-    assert with_method({}, "ungated+gated").paretopo.gate == "success"
+    names = "without_stage_1", "without_stage_2"
+    assert with_method({}, "+".join(names)).paretopo.stage1_steps == "all"
+    assert with_method({}, "+".join(reversed(names))).paretopo.stage1_steps == 0
     both = with_method({"seed": 4}, "paper+without_stage_1", {"optimiser.steps": 7})
     assert (both.recipe, both.paretopo.stage1_steps) == ("paper", 0)
     assert (both.seed, both.optimiser.steps) == (4, 7)
@@ -54,25 +66,62 @@ def test_methods_are_put_on_top_of_each_other_from_left_to_right():
 
 def test_what_the_caller_says_wins_and_the_mapping_stays_as_it_was():
     given = {"paretopo": {"beta": 0.25}}
-    config = with_method(given, "gated", {"paretopo.gate": "none"})
-    assert (config.paretopo.gate, config.paretopo.beta) == ("none", 0.25)
+    config = with_method(given, "paper", {"paretopo.gate": "success"})
+    assert (config.paretopo.gate, config.paretopo.beta) == ("success", 0.25)
     assert given == {"paretopo": {"beta": 0.25}}
 
 
-@pytest.mark.parametrize("name", ["mo_grop", "", "gated+", "gated + grpo"])
+@pytest.mark.parametrize("name", ["mo_grop", "", "grpo+", "paper + grpo", "one_stage", "gated"])
 def test_an_unknown_method_is_refused(name):
     with pytest.raises(ConfigError, match=r"unknown method '.*'; (did you mean|known:)"):
         with_method({}, name)
 
 
+def test_what_is_like_another_has_its_values_unless_it_says_otherwise():
+    assert {**METHODS["gdpo"], "paretopo.stage2_estimator": "saw"} == METHODS["saw"]
+    assert {**METHODS["torl_grpo"], "optimiser.kl": 0.001} == METHODS["search_r1"]
+    assert METHODS["otc_grpo"]["paretopo.gate"] == "success"
+    assert METHODS["grpo"]["paretopo.gate"] == "none"
+
+
 def test_the_table_is_tidy():
     assert ABOUT.keys() == METHODS.keys()
     assert len(set(ABOUT.values())) == len(ABOUT)
-    for name, changes in METHODS.items():
-        assert changes, name
+    assert len({tuple(sorted(map(str, values.items()))) for values in METHODS.values()}) == 28
+    for name, values in METHODS.items():
+        assert values, name
         assert "+" not in name
         assert ABOUT[name] == ABOUT[name].strip()
         assert not ABOUT[name].endswith(".")
+        # One key is what --set is for, unless it is an estimator or an ablation of the paper.
+        assert len(values) > 1 or name in ("recommended", "paper") or name.startswith("without_")
+
+
+def test_switches_of_a_caller_are_names_like_methods():
+    switches = {"gated": {"paretopo.gate": "success"}}
+    assert expand_method("paper+gated", switches) == {"recipe": "paper", "paretopo.gate": "success"}
+    with pytest.raises(ConfigError, match=r"unknown method 'gatd'; did you mean 'gated'\?"):
+        expand_method("paper+gatd", switches)
+
+
+# ---- the command line -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def train(tmp_path, monkeypatch):
+    """`paretopo train` without the training: the run that it would train."""
+    from paretopo.cli import train
+
+    runs = []
+    monkeypatch.setattr(train, "_carry_out", lambda run, **_: runs.append(run))
+
+    def command(*words):
+        words = ["train", CALCULATOR, "--out", str(tmp_path), *words]
+        monkeypatch.setattr(sys, "argv", ["paretopo", *words])
+        assert cli.main(words) == 0
+        return RunFolder.open(runs[-1].path)
+
+    return command
 
 
 def test_the_help_lists_the_methods(capsys):
@@ -81,26 +130,67 @@ def test_the_help_lists_the_methods(capsys):
     text = capsys.readouterr().out
     for name, about in ABOUT.items():
         assert any(line.split(maxsplit=1) == [name, about] for line in text.splitlines()), name
+    assert "one_stage" not in text
+    assert "--set paretopo.k=2 --set optimiser.kl=0.01" in text
 
 
-def test_a_method_of_the_command_line_comes_between_file_and_options(tmp_path, monkeypatch):
-    from paretopo.cli import train
-
-    seen = []
-    monkeypatch.setattr(train, "_carry_out", lambda run, **_: seen.append(run))
-    out = str(tmp_path)
-    words = ["train", str(EXAMPLES[0]), "--method", "grpo+gated", "--steps", "3", "--out", out]
-    assert cli.main(words) == 0
-    (run,) = seen
-    assert run.config.paretopo.stage2_estimator == "grpo"
+def test_a_method_of_the_command_line_comes_between_file_and_options(train):
+    run = train(
+        "--method", "paper+without_ranking", "--steps", "3", "--set", "paretopo.gate=success"
+    )
+    assert (run.config.recipe, run.config.paretopo.stage2_estimator) == ("paper", "grpo")
+    assert run.config.paretopo.gate == "success"
     assert run.config.optimiser.steps == 3
-    assert run.manifest["method"] == "grpo+gated"
-    assert "-grpo-gated-seed" in run.path.name
-    assert load(run.path / "config.toml") == run.config
+    assert run.manifest["method"] == "paper+without_ranking"
+    assert "-paper-without_ranking-seed" in run.path.name
 
 
-def test_an_unknown_method_of_the_command_line_is_refused(capsys):
-    assert cli.main(["train", str(EXAMPLES[0]), "--method", "gprpo"]) == 2
-    assert "unknown method 'gprpo'; did you mean 'grpo'?" in capsys.readouterr().err
-    assert cli.main(["train", "--resume", "x", "--method", "grpo"]) == 2
+def test_any_key_is_set_and_the_command_is_kept(train):
+    changes = (
+        "seed=5",
+        "model.path=Qwen/Qwen2.5-1.5B",
+        "task.kinds=[1, 0, 0]",
+        "paretopo.stage2_estimator=hypervolume",
+        "paretopo.k=[4, 2]",
+        "optimiser.learning_rate=1e-6",
+        "evaluation.prompts=16",
+    )
+    run = train(*(word for change in changes for word in ("--set", change)))
+    config = run.config
+    assert (config.seed, config.model.path) == (5, "Qwen/Qwen2.5-1.5B")
+    assert config.task.kinds == (1.0, 0.0, 0.0)
+    assert (config.paretopo.stage2_estimator, config.paretopo.k) == ("hypervolume", (4, 2))
+    assert (config.optimiser.learning_rate, config.evaluation.prompts) == (1e-6, 16)
+    assert "--set seed=5" in run.manifest["command"]
+    assert "--set 'paretopo.k=[4, 2]'" in run.manifest["command"]
+
+
+def test_of_two_for_one_key_the_later_wins(train):
+    assert train("--steps", "3", "--set", "optimiser.steps=4").config.optimiser.steps == 4
+    assert train("--set", "optimiser.steps=4", "--steps", "3").config.optimiser.steps == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--method", "gprpo"], "unknown method 'gprpo'; did you mean 'grpo'?"),
+        (["--set", "optimiser.step=3"], "unknown key optimiser.step; did you mean 'steps'?"),
+        (["--set", "steps=3"], "did you mean warmup.steps or optimiser.steps?"),
+        (["--set", "paretopo.k=0"], 'paretopo.k must be "archive" or an integer at least 1'),
+        (["--set", "paretopo.k"], "an override must be KEY=VALUE"),
+        (["--steps", "many"], "optimiser.steps must be an integer at least 1, got 'many'"),
+        (["--backend", "tlr"], 'backend must be "trl" or "openrlhf", got \'tlr\''),
+    ],
+)
+def test_a_wrong_option_is_refused_in_one_line(words, message, capsys):
+    assert cli.main(["train", CALCULATOR, *words]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "calculator.toml" not in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["--method", "grpo"], ["--set", "seed=3"], ["--out", "x"]])
+def test_a_resumed_run_takes_no_options(words, capsys):
+    assert cli.main(["train", "--resume", "x", *words]) == 2
     assert "a resumed run keeps its own configuration" in capsys.readouterr().err

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paretopo.config.run import ParetoPOConfig
+from paretopo.config import ParetoPOConfig
 from paretopo.controller.two_stages import ParetoPO
 
 W, GAMMA, BETA, EPSILON = (0.6, 0.4), 0.5, 0.5, 1e-6

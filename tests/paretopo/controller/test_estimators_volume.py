@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rollout_groups import groups, reward_vectors, vectors
 
-from paretopo.config.paretopo import ParetoPOConfig
-from paretopo.config.run import ConfigError, loads
+import paretopo_core
+from paretopo.config import ConfigError, ParetoPOConfig, loads
 from paretopo.controller.estimators import ESTIMATORS
 
 WEIGHTS = (0.6, 0.4)
@@ -64,6 +64,16 @@ def test_hypervolume_is_its_formula(rollouts, k, reference):
     values = hypervolume(rewards, WEIGHTS, k=k, hypervolume_reference=reference)
     wanted = by_hand(rewards[0].tolist(), reference, k)
     np.testing.assert_allclose(values, [wanted], atol=1e-12)
+
+
+@pytest.mark.parametrize("centre", ["exact", "mean", "none", "std", "loo"])
+@given(groups(min_points=3), st.integers(1, 3))
+def test_centres_are_those_of_the_core(centre, rollouts, k):
+    rewards, reference = reward_vectors(rollouts), (0.0, -1.5)
+    np.testing.assert_array_equal(
+        hypervolume(rewards, WEIGHTS, k=k, centre=centre, hypervolume_reference=reference),
+        paretopo_core.hypervolume_advantage(rewards, reference, k=k, centre=centre),
+    )
 
 
 @given(groups(min_points=2))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.config.run import ParetoPOConfig
+from paretopo.config import ParetoPOConfig
 from paretopo.controller.gain import multiplier_of
 from paretopo.controller.two_stages import ParetoPO
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from support.rollout_groups import groups, reward_vectors
 
-from paretopo.config.run import ParetoPOConfig
+from paretopo.config import ParetoPOConfig
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.two_stages import ParetoPO
 
@@ -327,7 +327,8 @@ def test_k_falls_in_equal_parts_of_its_stage():
 
 def test_the_k_of_a_step_reaches_the_estimator():
     method = ParetoPO(
-        ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume", k=(3, 1)), steps=2
+        ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume", centre="exact", k=(3, 1)),
+        steps=2,
     )
     group = np.array([[[1.0, 1.0], [1.0, 0.5], [1.0, 0.2], [0.0, 0.0]]])
     for k in (3, 1):

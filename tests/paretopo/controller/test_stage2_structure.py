@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.rollout_groups import groups, reward_vectors, vectors
 
-from paretopo.config.run import ParetoPOConfig
+from paretopo.config import ParetoPOConfig
 from paretopo.controller.two_stages import ParetoPO
 from paretopo_core import pareto_advantage, pareto_rank
 

@@ -14,7 +14,7 @@ import pytest
 from support import made_data as made
 
 from paretopo import cli
-from paretopo.config.run import loads
+from paretopo.config import loads
 from paretopo.data import preparing
 from paretopo.data.schema import DataError, read_rows
 from paretopo.data.sources import SOURCES

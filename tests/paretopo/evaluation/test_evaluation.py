@@ -10,7 +10,7 @@ from support.run_stories import tell
 
 from paretopo.cli import main
 from paretopo.cli.evaluate import find_model
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.data.schema import DataError, Row, write_rows
 from paretopo.evaluation.evaluate import RolloutResult, evaluate
 from paretopo.evaluation.folder import (

@@ -10,7 +10,7 @@ from support.evaluated import answer_all, spread
 from support.run_stories import tell
 
 from paretopo.cli import main
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.data.sources import SOURCES
 from paretopo.evaluation import published
 from paretopo.evaluation.comparisons import compare_pairwise, compare_with_paper

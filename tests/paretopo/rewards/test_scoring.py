@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from paretopo.config.sections import RewardsConfig
+from paretopo.config import RewardsConfig
 from paretopo.rewards.scoring import CallScores
 from paretopo.rollout import Rollout
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rollout_groups import groups, reward_vectors
 
-from paretopo.config.methods import with_method
-from paretopo.config.run import dumps, loads
+from paretopo.config import dumps, loads, with_method
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rewards.scoring import CallScores
 from paretopo.rewards.tool_calls import CallMinimum, otc_economy, tool_economy

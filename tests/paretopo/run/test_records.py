@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from paretopo.config.run import ConfigError, RunConfig, loads
+from paretopo.config import ConfigError, RunConfig, loads
 from paretopo.run.records import RunFolder
 
 

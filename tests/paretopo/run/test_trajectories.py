@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.config.run import ConfigError, RunConfig
+from paretopo.config import ConfigError, RunConfig
 from paretopo.rollout import Rollout, Segment
 from paretopo.run.records import RunFolder
 from paretopo.run.trajectories import Group, append_group, read_groups, shortened

@@ -1,4 +1,4 @@
-"""What a study makes of records."""
+"""The statistics, findings and report of records."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 from paretopo.study import plan as plans
 from paretopo.study.analysis import Results
-from paretopo.study.claims import findings
-from paretopo.study.tables import report
+from paretopo.study.claims import check_claims
+from paretopo.study.report import format_report
 
 SEEDS = 12
 
@@ -17,7 +17,7 @@ def results(ends):
     """Of a study whose runs end with (hypervolume, accuracy, calls) and a little noise."""
     methods = list(dict.fromkeys(method for _, method in ends))
     tasks = list(dict.fromkeys(task for task, _ in ends))
-    plan = plans.of_table(
+    plan = plans.from_table(
         {"study": {"methods": methods, "seeds": SEEDS}, "tasks": {task: {} for task in tasks}}
     )
     rng = np.random.default_rng(0)
@@ -44,16 +44,16 @@ ENDS = {
 
 def test_comparisons_say_who_is_better():
     study = results(ENDS)
-    verdicts = {one.other: one.verdict for one in study.against("free")}
+    verdicts = {one.other: one.verdict for one in study.compare("free")}
     assert verdicts == {"paper": "better", "accuracy_only": "better", "grpo": "worse"}
-    assert {one.verdict for one in study.worst_against()} == {"better"}
+    assert {one.verdict for one in study.compare_worst()} == {"better"}
     assert study.worst("grpo").mean() == pytest.approx(0.2, abs=1e-3)
 
 
 def test_domination_wants_both_and_one_significantly():
     study = results(ENDS)
-    assert study.dominated_by("free") == ["grpo"]
-    assert study.dominated_by("lucky") == []
+    assert study.find_dominating("free") == ["grpo"]
+    assert study.find_dominating("lucky") == []
 
 
 def test_a_task_that_is_not_finished_is_left_out():
@@ -68,10 +68,10 @@ def test_a_task_that_is_not_finished_is_left_out():
 
 def test_the_report_has_every_method_and_finding():
     study = results(ENDS)
-    text = report(study, ["overview.png"])
+    text = format_report(study, ["overview.png"])
     assert all(text.count(f"`{method}`") >= 3 for method in study.plan.study.methods)
     assert "![overview.png](overview.png)" in text
-    found = {(one.claim, one.task): one.verdict for one in findings(study)}
+    found = {(one.claim, one.task): one.verdict for one in check_claims(study)}
     assert found["ParetoPO: as accurate as accuracy only, fewer calls", "free"] == "not reproduced"
     assert found["accuracy only: near the highest accuracy, most calls", "lucky"] == "reproduced"
     assert found["calls fall in the course of ParetoPO", "free"] == "reproduced"

@@ -2,71 +2,197 @@
 
 from __future__ import annotations
 
-import json
+import lzma
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from paretopo.config.run import ConfigError
+from paretopo.config import ConfigError
 from paretopo.study import grid
 from paretopo.study import plan as plans
+from paretopo.study.cells import fingerprint
+from paretopo.study.records import (
+    PACKED,
+    RECORDS,
+    append_record,
+    claim_records,
+    pack_records,
+    read_records,
+)
+from paretopo.study.report import results_folder
 
 TABLE = {
     "study": {"methods": ["recommended", "grpo"], "seeds": 3, "steps": 10},
     "tasks": {"free": {}, "concave": {"without": ["grpo"]}},
 }
+GATED = {"gated": {"paretopo": {"gate": "success"}}}
 
 
 def run(plan, out):
     ended = []
     failures = grid.run(
-        plan, out, workers=2, done=lambda cell, failure: ended.append((cell, failure))
+        plan, out, workers=2, on_end=lambda cell, failure: ended.append((cell, failure))
     )
     return ended, failures
 
 
+def unpack(out):
+    """Back to the file that a study under way appends to; its lines."""
+    text = lzma.decompress((out / PACKED).read_bytes())
+    (out / RECORDS).write_bytes(text)
+    (out / PACKED).unlink()
+    return text.splitlines(keepends=True)
+
+
+def evaluations(plan, out):
+    return {cell: row["evaluations"] for cell, row in read_records(plan, out).items()}
+
+
 def test_what_is_done_is_not_done_again(tmp_path):
-    plan = plans.of_table(TABLE)
+    plan = plans.from_table(TABLE)
     ended, failures = run(plan, tmp_path)
     assert len(ended) == len(plan.cells()) == 9
     assert not failures
-    before = (tmp_path / "records.jsonl").read_bytes()
+    before = (tmp_path / PACKED).read_bytes()
     assert run(plan, tmp_path) == ([], {})
-    assert (tmp_path / "records.jsonl").read_bytes() == before
+    assert (tmp_path / PACKED).read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [PACKED]
 
 
 def test_a_killed_study_goes_on(tmp_path):
-    plan = plans.of_table(TABLE)
+    plan = plans.from_table(TABLE)
     run(plan, tmp_path)
-    whole = grid.records(plan, tmp_path)
-    lines = (tmp_path / "records.jsonl").read_bytes().splitlines(keepends=True)
-    (tmp_path / "records.jsonl").write_bytes(b"".join(lines[:4]) + lines[4][:50])  # torn
+    whole = evaluations(plan, tmp_path)
+    lines = unpack(tmp_path)
+    (tmp_path / RECORDS).write_bytes(b"".join(lines[:4]) + lines[4][:50])  # torn
     ended, _ = run(plan, tmp_path)
     assert len(ended) == 5
-    again = grid.records(plan, tmp_path)
-    assert {cell: row["evaluations"] for cell, row in again.items()} == {
-        cell: row["evaluations"] for cell, row in whole.items()
-    }
+    assert evaluations(plan, tmp_path) == whole
 
 
 def test_a_record_of_other_settings_is_out_of_date(tmp_path):
-    run(plans.of_table(TABLE), tmp_path)
-    longer = plans.of_table({**TABLE, "study": {**TABLE["study"], "steps": 12}})
-    assert not grid.records(longer, tmp_path)
+    run(plans.from_table(TABLE), tmp_path)
+    longer = plans.from_table({**TABLE, "study": {**TABLE["study"], "steps": 12}})
+    assert not read_records(longer, tmp_path)
     assert len(run(longer, tmp_path)[0]) == 9
 
 
 def test_a_failure_stays_apart_and_is_tried_again(tmp_path):
     (tmp_path / "broken.toml").write_text('[model]\npath = "no/such/model"\n')
     table = {**TABLE, "tasks": {"free": {}, "broken": {"config": "broken.toml", "seeds": 1}}}
-    plan = plans.of_table(table, beside=tmp_path)
+    plan = plans.from_table(table, beside=tmp_path)
     ended, failures = run(plan, tmp_path / "out")
     assert len(ended) == 8
     assert {str(cell) for cell in failures} == {"broken/recommended/1000", "broken/grpo/1000"}
     assert all("ended with" in failure for failure in failures.values())
-    assert len(grid.records(plan, tmp_path / "out")) == 6
+    assert len(read_records(plan, tmp_path / "out")) == 6
+    assert (tmp_path / "out" / RECORDS).exists()  # not finished: not packed
     assert len(run(plan, tmp_path / "out")[0]) == 2
+
+
+# ---- the two files of the records ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A plan and the rows of its finished study."""
+    plan, out = plans.from_table(TABLE), tmp_path_factory.mktemp("finished")
+    run(plan, out)
+    return plan, list(read_records(plan, out).values())
+
+
+def test_the_same_rows_give_the_same_bytes_in_whatever_order_they_came(finished, tmp_path):
+    plan, rows = finished
+    packed = []
+    for name, order in (("a", rows), ("b", rows[::-1])):
+        (tmp_path / name).mkdir()
+        for row in order:
+            append_record(tmp_path / name, row)
+        pack_records(plan, tmp_path / name)
+        packed.append((tmp_path / name / PACKED).read_bytes())
+    assert packed[0] == packed[1]
+
+
+def test_a_study_that_grew_appends_and_is_packed_again(finished, tmp_path):
+    plan, rows = finished
+    for row in rows[:5]:
+        append_record(tmp_path, row)
+    pack_records(plan, tmp_path)
+    for row in rows[5:]:
+        append_record(tmp_path, row)
+    assert list(read_records(plan, tmp_path).values()) == rows
+    pack_records(plan, tmp_path)
+    assert list(read_records(plan, tmp_path).values()) == rows
+    assert not (tmp_path / RECORDS).exists()
+
+
+def test_a_newer_row_wins_and_rows_outside_the_plan_stay(finished, tmp_path):
+    plan, rows = finished
+    for row in [*rows, {**rows[0], "method": "gdpo"}]:
+        append_record(tmp_path, row)
+    pack_records(plan, tmp_path)
+    append_record(tmp_path, {**rows[0], "seconds": 99.0})
+    for _ in range(2):
+        found = read_records(plan, tmp_path)
+        assert [row["seconds"] for row in found.values()].count(99.0) == 1
+        assert len(found) == len(rows)
+        pack_records(plan, tmp_path)
+    assert b'"gdpo"' in lzma.decompress((tmp_path / PACKED).read_bytes())
+
+
+@pytest.mark.parametrize("moment", ["before the file is replaced", "before the lines are removed"])
+def test_a_kill_while_packing_loses_nothing(finished, tmp_path, monkeypatch, moment):
+    plan, rows = finished
+    for row in rows[:4]:
+        append_record(tmp_path, row)
+    pack_records(plan, tmp_path)
+    for row in rows[4:]:
+        append_record(tmp_path, row)
+
+    class Killed(BaseException):
+        pass
+
+    def kill(*_):
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        name = "replace" if moment == "before the file is replaced" else "unlink"
+        patched.setattr(type(tmp_path), name, kill)
+        with pytest.raises(Killed):
+            pack_records(plan, tmp_path)
+    assert list(read_records(plan, tmp_path).values()) == rows
+    assert run(plan, tmp_path) == ([], {})
+    assert sorted(path.name for path in tmp_path.iterdir()) == [PACKED]
+    assert list(read_records(plan, tmp_path).values()) == rows
+
+
+@pytest.mark.parametrize("broken", [b"no xz at all", "cut", lzma.compress(b'{"task": "free"')])
+def test_broken_records_are_refused_by_name(finished, tmp_path, broken):
+    plan, rows = finished
+    append_record(tmp_path, rows[0])
+    pack_records(plan, tmp_path)
+    path = tmp_path / PACKED
+    path.write_bytes(path.read_bytes()[:-20] if broken == "cut" else broken)
+    with pytest.raises(ConfigError, match=rf"{PACKED} (is broken|line 1 is not a record)"):
+        read_records(plan, tmp_path)
+
+
+def test_two_studies_do_not_write_to_one_folder(finished, tmp_path):
+    plan, _ = finished
+    with claim_records(tmp_path), pytest.raises(ConfigError, match="another study writes"):
+        run(plan, tmp_path)
+    assert len(run(plan, tmp_path)[0]) == 9
+
+
+def test_the_published_study_has_a_valid_record_of_every_training():
+    file = Path(__file__).parents[3] / "docs" / "study" / "main.toml"
+    plan = plans.load(file)
+    assert len(read_records(plan, results_folder(file))) == len(plan.cells()) == 3815
+
+
+# ---- the file of a study ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -86,21 +212,50 @@ def test_a_failure_stays_apart_and_is_tried_again(tmp_path):
         ({"tasks": {"free": {}}, "study": {"methods": ["grpo", "grpo"]}}, "names a method twice"),
         ({"tasks": {"free": {}}, "study": {"methods": "grpo"}}, "must be a list of texts"),
         ({"tasks": {"free": {}}, "study": {"ablation_tasks": ["x"]}}, r"no \[tasks.x\]"),
+        (
+            {"tasks": {"free": {}}, "study": {"methods": ["paper+gatd"]}, "switches": GATED},
+            "unknown method 'gatd'; did you mean 'gated'",
+        ),
+        (
+            {"tasks": {"free": {}}, "switches": {"gated": {"paretopo": {"gat": 1}}}},
+            "switches.gated: unknown key paretopo.gat; did you mean 'gate'",
+        ),
+        (
+            {"tasks": {"free": {}}, "switches": {"gated": "success"}},
+            "switches.gated must be a table of keys, .* got 'success'",
+        ),
+        ({"tasks": {"free": {}}, "switches": {"a+b": GATED["gated"]}}, "a name of its own"),
+        ({"tasks": {"free": {}}, "switches": {"grpo": GATED["gated"]}}, "a name of its own"),
+        (
+            {
+                "tasks": {"free": {"methods": ["grpo+gated"]}},
+                "switches": {"gated": {"paretopo": {"gate": "sucess"}}},
+            },
+            r"method 'grpo\+gated': paretopo.gate must be",
+        ),
     ],
 )
 def test_a_wrong_file_is_refused(table, message):
     with pytest.raises(ConfigError, match=message):
-        plans.of_table(table)
+        plans.from_table(table)
+
+
+def test_a_switch_is_what_its_file_says():
+    plan = plans.from_table({"tasks": {"free": {}}, "switches": GATED})
+    assert plan.overrides_of("paper+gated") == {"recipe": "paper", "paretopo.gate": "success"}
+    other = plans.from_table({"tasks": {"free": {}}, "switches": {"gated": {"seed": 1}}})
+    cell = plans.Cell("free", "paper+gated", 1000)
+    assert fingerprint(plan, cell) != fingerprint(other, cell)
 
 
 def test_quick_takes_fewer_seeds():
-    plan = plans.of_table({**TABLE, "quick": {"seeds": 2}}, quick=True)
+    plan = plans.from_table({**TABLE, "quick": {"seeds": 2}}, quick=True)
     assert len(plan.cells()) == 6
 
 
 def test_ablations_go_on_their_tasks_only():
     study = {**TABLE["study"], "ablations": ["constant"], "ablation_tasks": ["free"]}
-    plan = plans.of_table({**TABLE, "study": study})
+    plan = plans.from_table({**TABLE, "study": study})
     assert plan.methods_of("free") == ("recommended", "grpo", "constant")
     assert plan.methods_of("concave") == ("recommended",)
 
@@ -127,8 +282,7 @@ def test_the_command_trains_reports_and_goes_on(tmp_path):
     done = paretopo("study", str(file))
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(tmp_path / "mine" / "report.md")
-    rows = [json.loads(line) for line in (tmp_path / "mine/records.jsonl").read_text().splitlines()]
-    assert len(rows) == 8
+    assert len(read_records(plans.load(file), tmp_path / "mine")) == 8
     for picture in ("overview", "fronts", "dynamics"):
         assert (tmp_path / "mine" / f"{picture}.png").stat().st_size > 10_000
     (tmp_path / "mine" / "report.md").unlink()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
-from paretopo.config.methods import METHODS
+from paretopo.config import METHODS, expand_method
 from paretopo.study.tabular import TASKS
-from paretopo.study.tabular_agent import cost, train_tabular
+from paretopo.study.tabular_agent import draw_cost, train_tabular
 
 CALLING = [task for task in TASKS.values() if task.saved is None]
 CONCAVE = [task for task in TASKS.values() if task.saved is not None]
@@ -65,59 +63,70 @@ def test_the_best_of_a_calling_task_makes_the_calls_that_are_needed():
 
 def test_costs_are_what_they_say_on_average():
     rng, calls = np.random.default_rng(0), np.full(400_000, 2)
-    assert cost("seconds", calls, rng).mean() == pytest.approx(0.05, rel=0.01)
-    assert cost("tokens", calls, rng).mean() == pytest.approx(650.0, rel=0.02)
-    assert cost("dollars", calls, rng).mean() == pytest.approx(3e-4 * np.exp(0.045), rel=0.01)
+    assert draw_cost("seconds", calls, rng).mean() == pytest.approx(0.05, rel=0.01)
+    assert draw_cost("tokens", calls, rng).mean() == pytest.approx(650.0, rel=0.02)
+    assert draw_cost("dollars", calls, rng).mean() == pytest.approx(3e-4 * np.exp(0.045), rel=0.01)
     with pytest.raises(ValueError, match='unit must be "seconds"'):
-        cost("miles", calls, rng)
+        draw_cost("miles", calls, rng)
 
 
 def test_a_training_is_what_its_seed_says():
     one, same, other = (
-        train_tabular(TASKS["any_unit"], "recommended", seed=seed, steps=20) for seed in (5, 5, 6)
+        train_tabular(TASKS["any_unit"], METHODS["recommended"], seed=seed, steps=20)
+        for seed in (5, 5, 6)
     )
     assert one == same != other
 
 
 def test_evaluations_are_even_and_begin_before_the_first_step():
-    rows = train_tabular(TASKS["free"], "grpo", seed=0, steps=40, evaluations=4)
+    rows = train_tabular(TASKS["free"], METHODS["grpo"], seed=0, steps=40, evaluations=4)
     assert [row["step"] for row in rows] == [0, 10, 20, 30, 40]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_trains_on_every_kind_of_task(method):
     for name in ("lucky", "any_unit", "concave"):
-        rows = train_tabular(TASKS[name], method, seed=1, steps=4)
+        rows = train_tabular(TASKS[name], METHODS[method], seed=1, steps=4)
         assert all(np.isfinite(list(row.values())).all() for row in rows)
 
 
 @pytest.mark.parametrize("name", ["tune_lucky", "tune_any_unit", "tune_concave"])
 def test_the_recommended_recipe_comes_near_the_best_on_the_tasks_it_was_tuned_on(name):
-    rows = train_tabular(TASKS[name], "recommended", seed=0, steps=300)
+    rows = train_tabular(TASKS[name], METHODS["recommended"], seed=0, steps=300)
     assert rows[-1]["hypervolume"] > 0.95
 
 
 def test_accuracy_only_calls_on():
-    rows = train_tabular(TASKS["free"], "accuracy_only", seed=0, steps=200)
+    rows = train_tabular(TASKS["free"], METHODS["accuracy_only"], seed=0, steps=200)
     assert rows[-1]["accuracy"] > 0.69
     assert rows[-1]["calls"] > 2.0
 
 
 def test_steps_by_factor_move_plain_ascent_but_hardly_adam():
     """The multiplier of stage 1 scales rewards: Adam divides it out again, z-scores before it."""
-    by = {
-        method: np.array(
-            [row["calls"] for row in train_tabular(TASKS["free"], method, seed=0, steps=40)]
-        )
-        for method in map(
-            "+".join,
-            itertools.product(
-                ["paper", "paper+sgd"], ["without_dynamic_weighting", "multiplier_on_advantage"]
-            ),
-        )
+    optimisers = {
+        "adamw": {},
+        "sgd": {"optimiser.method": "sgd", "optimiser.learning_rate": 0.05},
     }
-    adam, sgd = (
-        abs(by[f"{name}+without_dynamic_weighting"] - by[f"{name}+multiplier_on_advantage"]).max()
-        for name in ("paper", "paper+sgd")
-    )
-    assert sgd > 2 * adam
+    moved = {}
+    for name, optimiser in optimisers.items():
+        calls = []
+        for multiplier_on in ("none", "advantage"):
+            method = {"recipe": "paper", "paretopo.multiplier_on": multiplier_on, **optimiser}
+            rows = train_tabular(TASKS["free"], method, seed=0, steps=40)
+            calls.append(np.array([row["calls"] for row in rows]))
+        moved[name] = abs(calls[0] - calls[1]).max()
+    assert moved["sgd"] > 2 * moved["adamw"]
+
+
+def test_exact_and_mean_are_two_centres_of_the_volume():
+    rows = [
+        train_tabular(
+            TASKS["lucky"],
+            {**expand_method("hypervolume"), "paretopo.k": 2, "paretopo.centre": centre},
+            seed=0,
+            steps=20,
+        )
+        for centre in ("exact", "mean")
+    ]
+    assert rows[0] != rows[1]

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.tasks.calculator import (
     FACTS,
     CalculatorTask,

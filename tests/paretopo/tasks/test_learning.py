@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from paretopo.config.run import ParetoPOConfig
+from paretopo.config import ParetoPOConfig
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rewards.tool_calls import CallMinimum, tool_economy
 

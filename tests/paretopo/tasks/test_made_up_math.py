@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from paretopo.config.keys import ConfigError
+from paretopo.config import ConfigError
 from paretopo.protocols.torl import STOP, TorlEpisode, last_program, torl_prompt
 from paretopo.rewards.mathematics import last_box
 from paretopo.tasks.made_up import KINDS

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from paretopo.config.run import loads
+from paretopo.config import loads
 from paretopo.protocols.search_r1 import search_r1_prompt
 from paretopo.rewards.correctness import exact_answer
 from paretopo.tasks.choice import ensure_search_server, make_task

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.loopback import replying
 
-from paretopo.config.run import ConfigError, load, loads
+from paretopo.config import ConfigError, load, loads
 from paretopo.protocols.search_r1 import SearchR1Episode
 from paretopo.protocols.torl import TorlEpisode
 from paretopo.tasks.calculator import CalculatorTask

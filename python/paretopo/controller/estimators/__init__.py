@@ -7,8 +7,9 @@ Every estimator is called alike::
 ``rewards`` has shape (groups, points, objectives), larger is better, in NumPy or in torch on any
 device; ``weights`` has one number per objective; ``mask`` (groups, points) is False where a ragged
 group is padded. The result is float64 (groups, points), 0 where masked. ``f.switches`` names the
-switches that an estimator has; others are left aside. Formulas, sources, claims and known faults:
-``docs/mathematics.md``.
+switches that an estimator has; others are left aside. An estimator is a function in one of the
+modules here whose name stands in :data:`~paretopo.config.EstimatorName`, which a configuration
+takes. Formulas, sources, claims and known faults: ``docs/mathematics.md``.
 
 >>> import numpy as np
 >>> rewards = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.0], [0.0, 0.0]]])
@@ -20,31 +21,28 @@ array([[3., 2., 1., 1.]])
 
 from __future__ import annotations
 
-from paretopo.controller.estimators.control import constant
-from paretopo.controller.estimators.decoupled import gd2po, gdpo, mo_grpo, saw, saw_grpo
+from collections.abc import Callable
+from typing import get_args
+
+from paretopo.config import EstimatorName
+from paretopo.controller.estimators import control, decoupled, ranked, scalarised, volume
 from paretopo.controller.estimators.estimator import Estimator, refuse_broken
-from paretopo.controller.estimators.ranked import lexicographic, pareto, soft_pareto
-from paretopo.controller.estimators.scalarised import dr_grpo, grpo, rloo
-from paretopo.controller.estimators.volume import hypervolume, hypervolume_gd2po
+from paretopo.controller.estimators.groups import Array
 
 __all__ = ["ESTIMATORS", "Estimator", "refuse_broken"]
 
-ESTIMATORS: dict[str, Estimator] = {
-    method.__name__: Estimator(method)
-    for method in (
-        pareto,
-        soft_pareto,
-        lexicographic,
-        hypervolume,
-        hypervolume_gd2po,
-        grpo,
-        dr_grpo,
-        rloo,
-        mo_grpo,
-        gdpo,
-        gd2po,
-        saw,
-        saw_grpo,
-        constant,
+
+def _method(name: str) -> Callable[..., Array]:
+    for module in (ranked, volume, scalarised, decoupled, control):
+        if hasattr(module, name):
+            method: Callable[..., Array] = getattr(module, name)
+            return method
+    raise ImportError(
+        f"EstimatorName of paretopo.config has {name!r}, but no module of "
+        f"{__name__} has a function of that name"
     )
+
+
+ESTIMATORS: dict[str, Estimator] = {
+    name: Estimator(_method(name)) for name in get_args(EstimatorName)
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 import paretopo_core
 from paretopo.controller.estimators.decoupled import gd2po
-from paretopo.controller.estimators.groups import Array, Centre, extremes, library_of
+from paretopo.controller.estimators.groups import Array, extremes, library_of
 
 
 def hypervolume(
@@ -16,17 +16,17 @@ def hypervolume(
     weights: np.ndarray,
     mask: Array,
     *,
-    centre: Centre = "mean",
+    centre: Literal["exact", "mean", "none", "std", "loo"] = "exact",
     k: int = 1,
     hypervolume_reference: Literal["weights"] | tuple[float, ...] = "weights",
     hypervolume_unit: Literal["raw", "range"] = "raw",
 ) -> Array:
-    """What a rollout adds to the hypervolume of k - 1 others, less what one more of them would.
+    """The volume that a rollout adds to k - 1 others, less what one more of them would.
 
-    :func:`paretopo_core.hypervolume_advantage`; ``centre="mean"`` is its "exact", whose advantages
-    sum to 0 in a group and keep the gradient unbiased. A rollout that does not beat the reference
-    in every objective has no volume: with 0 for the first objective the gate is built in. The
-    reference of the others is the preference (:func:`reference_by`).
+    :func:`paretopo_core.hypervolume_advantage` with its centres, of which "exact" is the formula in
+    the first line: advantages sum to 0 in a group, and the gradient is unbiased. A rollout that
+    does not beat the reference in every objective has no volume: with 0 for the first objective
+    the gate is built in. The reference of the others is the preference (:func:`reference_by`).
 
     With ``hypervolume_unit="range"`` objectives after the first count from 0 to 1 between the worst
     and the best of the group's successes, whatever their unit; where all are equal they are best.
@@ -43,7 +43,7 @@ def hypervolume(
         rewards,
         reference,
         k=k,
-        centre="exact" if centre == "mean" else centre,
+        centre=centre,
         mask=None if bool(mask.all()) else mask,
     )
 

@@ -1,4 +1,4 @@
-"""Pictures of a study: the methods at a glance, where they end, how they get there."""
+"""Plots of a study: the methods at a glance, where they end, how they get there."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MARKERS = "osD^vPX"
-_SHOWN = ("paper", "accuracy_only", "grpo", "otc_grpo", "mo_grpo", "gdpo")  # beside ours
+_PLOTTED = ("paper", "accuracy_only", "grpo", "otc_grpo", "mo_grpo", "gdpo")  # beside ours
 
 
 def draw(results: Results, out: Path) -> list[str]:
-    """Write all pictures; returns their names."""
-    pictures = []
+    """Write all plots; returns their names."""
+    plots = []
     if results.tables:
         draw_overview(results, out / "overview.png")
-        pictures.append("overview.png")
+        plots.append("overview.png")
     draw_ends(results, out / "fronts.png")
     draw_dynamics(results, out / "dynamics.png")
-    return [*pictures, "fronts.png", "dynamics.png"]
+    return [*plots, "fronts.png", "dynamics.png"]
 
 
 def draw_overview(results: Results, path: Path) -> None:
@@ -44,9 +44,9 @@ def draw_overview(results: Results, path: Path) -> None:
     axes.imshow(share, cmap="viridis", vmin=0, vmax=100, aspect="auto")
     axes.grid(visible=False)
     for (row, column), value in np.ndenumerate(share):
-        told = "—" if np.isnan(value) else f"{value:.0f}" if value < 99.95 else "100"
+        text = "—" if np.isnan(value) else f"{value:.0f}" if value < 99.95 else "100"
         dark = np.isnan(value) or value > 60
-        axes.text(column, row, told, ha="center", va="center", fontsize=8.5,
+        axes.text(column, row, text, ha="center", va="center", fontsize=8.5,
                   color="black" if dark else "white")  # fmt: skip
     axes.axvline(len(columns) - 1.5, color="white", linewidth=4)
     axes.set_xticks(
@@ -66,7 +66,7 @@ def draw_ends(results: Results, path: Path) -> None:
     """Accuracy against calls at the end, a panel for each task; crosses are standard deviations."""
     panels = _panels(results, 3.2)
     for axes, task in panels[1]:
-        for index, method in _shown(results, task):
+        for index, method in _plotted_methods(results, task):
             calls = results.at_end(task, method, "calls")
             right = 100 * results.at_end(task, method, "accuracy")
             axes.errorbar(
@@ -75,29 +75,31 @@ def draw_ends(results: Results, path: Path) -> None:
         axes.set_title(task.replace("_", " "))
         axes.set_xlabel("calls per question")
         axes.set_ylabel("accuracy (%)")
-    _finish(panels, results, path)
+    _save_with_legend(panels, results, path)
 
 
 def draw_dynamics(results: Results, path: Path) -> None:
     """Hypervolume over the steps, mean over seeds and one standard deviation."""
     panels = _panels(results, 3.2)
     for axes, task in panels[1]:
-        for index, method in _shown(results, task):
-            steps = results.course(task, method, "step")[0]
-            share = 100 * results.course(task, method, "hypervolume")
-            mean, spread = share.mean(axis=0), share.std(axis=0)
+        for index, method in _plotted_methods(results, task):
+            steps = results.curve(task, method, "step")[0]
+            share = 100 * results.curve(task, method, "hypervolume")
+            mean, deviation = share.mean(axis=0), share.std(axis=0)
             colour = COLOURS[index % len(COLOURS)]
             axes.plot(steps, mean, color=colour, linewidth=2.2 if index == 0 else 1.4)
-            axes.fill_between(steps, mean - spread, mean + spread, color=colour, alpha=0.12, lw=0)
+            axes.fill_between(
+                steps, mean - deviation, mean + deviation, color=colour, alpha=0.12, lw=0
+            )
         axes.set_title(task.replace("_", " "))
         axes.set_xlabel("step")
         axes.set_ylabel("hypervolume (%)")
-    _finish(panels, results, path)
+    _save_with_legend(panels, results, path)
 
 
-def _shown(results: Results, task: str) -> list[tuple[int, str]]:
+def _plotted_methods(results: Results, task: str) -> list[tuple[int, str]]:
     """Ours first; each with its number, so that a method has one colour in all panels."""
-    names = [results.plan.ours, *(name for name in _SHOWN if name != results.plan.ours)]
+    names = [results.plan.ours, *(name for name in _PLOTTED if name != results.plan.ours)]
     return [(index, name) for index, name in enumerate(names) if name in results.methods(task)]
 
 
@@ -119,13 +121,13 @@ def _panels(results: Results, height: float) -> tuple[Figure, list[tuple[Axes, s
     return figure, list(zip(axes, results.tasks, strict=False))
 
 
-def _finish(
+def _save_with_legend(
     panels: tuple[Figure, Sequence[tuple[Axes, str]]], results: Results, path: Path
 ) -> None:
     from matplotlib.lines import Line2D
 
     figure = panels[0]
-    shown = sorted({pair for task in results.tasks for pair in _shown(results, task)})
-    handles = [Line2D([], [], label=name, **_style(index)) for index, name in shown]
+    plotted = sorted({pair for task in results.tasks for pair in _plotted_methods(results, task)})
+    handles = [Line2D([], [], label=name, **_style(index)) for index, name in plotted]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
     save(figure, path, dpi=100)
