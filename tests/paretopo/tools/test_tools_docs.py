@@ -11,7 +11,8 @@ import pytest
 from paretopo.tools.python_interpreter import PythonInterpreter
 from paretopo.tools.search_engine.server import Limits
 
-TEXT = (Path(__file__).parents[3] / "docs" / "tools.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[3]
+TEXT = (ROOT / "docs" / "tools.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
@@ -45,6 +46,6 @@ def test_the_limits_are_the_defaults():
 
 
 def test_every_file_that_is_named_is_there():
-    python = Path(inspect.getfile(Limits)).parents[3]
-    for path in re.findall(r"^ (training/\S+?)(?:/)? ", TEXT, re.MULTILINE):
-        assert (python / path).exists(), path
+    paths = re.findall(r"^ ((?:python|integrations)/\S+) ", TEXT, re.MULTILINE)
+    assert len(paths) == 9
+    assert [path for path in paths if not (ROOT / path).exists()] == []
