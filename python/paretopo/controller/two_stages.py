@@ -141,7 +141,7 @@ class ParetoPO:
         multiplier = self._gain.multiplier
         values = self._estimate(gated, inside, stage, multiplier if stage == 1 else 1.0)
         kept = keep[:, None] if inside is None else keep[:, None] & inside
-        ranks = np.asarray(paretopo_core.pareto_rank(gated, mask=inside))
+        ranks = np.asarray(paretopo_core.pareto_rank(gated, mask=inside), np.int32)
         self._steps_taken += 1
         return Step(np.where(kept, values, 0.0), gated, ranks, keep, stage, multiplier)
 

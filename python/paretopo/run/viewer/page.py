@@ -36,7 +36,7 @@ def render_page(name: str, groups: Sequence[Group], selection: Selection) -> str
         "name": name,
         "sort": selection.sort,
         "only": selection.only,
-        "groups": [group.row() for group in groups],
+        "groups": [group.to_row() for group in groups],
     }
     parts = {
         "policy": _content_policy(style, script),
