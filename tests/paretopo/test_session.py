@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 from dataclasses import replace
 
@@ -12,14 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sessions import group, new_session, score
 
-import paretopo.session
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rollout import Rollout, Segment
 from paretopo.session import Session, choose_recorded
-
-
-def test_the_example_runs():
-    assert doctest.testmod(paretopo.session).failed == 0
 
 
 def test_a_session_gives_the_controllers_advantages(tmp_path):

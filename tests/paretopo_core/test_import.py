@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import json
-import pkgutil
 import subprocess
 import sys
 
-import pytest
-
 import paretopo_core
-
-CORE = sorted(
-    module.name
-    for module in pkgutil.iter_modules(paretopo_core.__path__)
-    if not module.ispkg and module.name != "_core"
-)
 
 
 def python(code: str) -> str:
@@ -46,12 +35,3 @@ def test_everything_public_is_documented():
         public = getattr(paretopo_core, name)
         if callable(public):
             assert ">>>" in public.__doc__, f"{name} has no example"
-
-
-@pytest.mark.parametrize("name", CORE)
-def test_examples_run(name):
-    if name.startswith("_torch"):
-        pytest.importorskip("torch")
-    module = importlib.import_module(f"paretopo_core.{name}")
-    failed, _ = doctest.testmod(module)
-    assert failed == 0

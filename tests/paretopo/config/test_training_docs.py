@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import doctest
-import importlib
 import re
 import typing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.sessions import group, new_session, score
 
-import paretopo
 from paretopo.config import RECIPES, SECTIONS, RunConfig, loads
 from paretopo.config.keys import Key, describe_values, keys
-from paretopo.integrations.trl import recording
-from paretopo.run import outcomes
-from paretopo.run.trajectories import Group, Rollout
+from paretopo.rollout import Segment
 
 TEXT = (Path(__file__).parents[3] / "docs" / "training.md").read_text(encoding="utf-8")
 TOML = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
 PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-PACKAGE = Path(paretopo.__file__).parent
-MODULES = sorted(
-    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-    for path in PACKAGE.rglob("*.py")
-    if path.stem != "__main__" and path.relative_to(PACKAGE).parts[0] != "integrations"
-)
-MODULES.remove("paretopo.rewards.mathematics")  # it starts a jail, whose tests have a marker
 
 
 def shown(field: dataclasses.Field, about: Key) -> str:
@@ -82,21 +72,19 @@ def test_there_are_examples():
     assert len(PYTHON) >= 1
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_docstring_examples_run(module):
-    found = doctest.testmod(importlib.import_module(module))
-    assert found.failed == 0
-
-
-def test_every_entry_of_a_row_is_in_the_documentation():
-    named = [
-        name
-        for module in (recording, outcomes)
-        for name in re.findall(
-            r'^ {8,20}"(\w+)": ', Path(module.__file__).read_text(encoding="utf-8"), re.MULTILINE
-        )
-    ]
-    assert len(named) > 20
-    rows = TEXT.split("## The run folder", 1)[1].split("\n## ", 1)[0]
-    kept = [field.name for kind in (Group, Rollout) for field in dataclasses.fields(kind)]
-    assert [name for name in [*named, *kept] if f"`{name}`" not in rows] == []
+def test_every_entry_of_a_row_is_in_the_documentation(tmp_path):
+    session = new_session(tmp_path)
+    text = {"prompt": "why?", "segments": (Segment("model", "42"),)}
+    for step, correct in enumerate(([1, 0], [1, 1])):  # the second finds fewer calls
+        held_out = group([2 - step, 0], correct)
+        session.observe(step, held_out, seconds=1.0)
+        given = [replace(one, **text) for one in score(session, group([1, 2], [1, 1]))]
+        session.advantages([given])
+        measured = dict.fromkeys(("loss", "grad_norm", "learning_rate", "seconds"), 1.0)
+        session.record_step(step + 1, measured)
+    run = session.run
+    kept = next(run.trajectories()).to_row()
+    assert "rescored" in run.evaluations()[1]
+    rows = [*run.steps(), *run.evaluations(), kept, *kept["rollouts"]]
+    documented = TEXT.split("## The run folder", 1)[1].split("\n## ", 1)[0]
+    assert {name for row in rows for name in row if f"`{name}`" not in documented} == set()

@@ -1,0 +1,37 @@
+"""Every example in a docstring runs, in both packages."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import paretopo
+import paretopo_core
+
+IN_SANDBOX = {"paretopo.rewards.mathematics", "paretopo.tools.python_interpreter"}
+
+
+def modules(package):
+    """Names of a package's modules but those of the frameworks, which need them installed."""
+    yield package.__name__
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if module.ispkg and not module.name.endswith(".integrations"):
+            yield from modules(importlib.import_module(module.name))
+        elif not module.ispkg and not module.name.endswith(("._core", ".__main__")):
+            yield module.name
+
+
+def examples(package):
+    for name in modules(package):
+        marks = [pytest.mark.sandbox] if name in IN_SANDBOX else []
+        yield pytest.param(name, marks=marks)
+
+
+@pytest.mark.parametrize("name", [*examples(paretopo_core), *examples(paretopo)])
+def test_examples_run(name):
+    if name.startswith("paretopo_core._torch"):
+        pytest.importorskip("torch")
+    assert doctest.testmod(importlib.import_module(name)).failed == 0

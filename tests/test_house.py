@@ -1,0 +1,129 @@
+"""The house: imports point down, and an integration hooks where the session decides."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {
+    "paretopo_core": ROOT / "python" / "paretopo_core",
+    "paretopo": ROOT / "python" / "paretopo",
+    "paretopo.integrations": ROOT / "integrations",
+}
+MODULES = {
+    ".".join((name, *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"): path
+    for name, root in PACKAGES.items()
+    for path in root.rglob("*.py")
+}
+INTEGRATIONS = sorted(name for name in MODULES if name.startswith("paretopo.integrations."))
+
+# What only the session does, and the two that give the session's parts to scripts and checks.
+SESSION_ALONE = {
+    "append_evaluation",
+    "append_step",
+    "append_trajectories",
+    "finish_stage1",
+    "learn",
+    "load_state_dict",
+    "rescore",
+}
+EXCEPT = {
+    # Recomputes the advantages of a rehearsal from its records, with a controller of its own.
+    ("paretopo.integrations.openrlhf.rehearsal_checks", "load_state_dict"),
+    ("paretopo.integrations.huggingface.warmup", "load_state_dict"),  # of torch
+}
+NAMES_ALONE = {"CallScores", "HeldOut", "HypervolumeGain", "CallMinimum"}
+
+
+def imported(name):
+    """Modules of ours that a module imports, at the top or inside a function."""
+    for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            wanted = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            wanted = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for target in wanted:
+            while target and target not in MODULES:
+                target = target.rpartition(".")[0]
+            if target and target != name:
+                yield target
+
+
+def room(name):
+    """The folder that a module is in: ``paretopo.run``, ``paretopo.integrations.trl``."""
+    parts = name.split(".")
+    if parts[0] == "paretopo_core":
+        return "paretopo_core"
+    return ".".join(parts[: 3 if parts[1:2] == ["integrations"] else 2])
+
+
+def arrows():
+    """Room -> the rooms that it imports."""
+    found = defaultdict(set)
+    for name in MODULES:
+        for target in imported(name):
+            if room(target) != room(name):
+                found[room(name)].add(room(target))
+    return found
+
+
+def test_the_tree_is_seen():
+    assert len(MODULES) > 150
+    assert len(INTEGRATIONS) > 30
+    assert "paretopo.session" in set(imported("paretopo.integrations.trl.session"))
+
+
+def test_the_core_imports_nothing_of_training():
+    assert [
+        (name, target)
+        for name in MODULES
+        if room(name) == "paretopo_core"
+        for target in imported(name)
+        if room(target) != "paretopo_core"
+    ] == []
+
+
+def test_no_circle_of_rooms():
+    graph, done = arrows(), set()
+
+    def visit(at, path):
+        assert at not in path, " -> ".join([*path[path.index(at) :], at])
+        if at not in done:
+            for target in sorted(graph.get(at, ())):
+                visit(target, [*path, at])
+            done.add(at)
+
+    for start in sorted(graph):
+        visit(start, [])
+
+
+def test_the_session_knows_no_framework():
+    graph = arrows()
+    reached, left = set(), ["paretopo.session"]
+    while left:
+        at = left.pop()
+        if at not in reached:
+            reached.add(at)
+            left += graph.get(at, ())
+    assert not [name for name in reached if "integrations" in name or name == "paretopo.cli"]
+
+
+@pytest.mark.parametrize("name", INTEGRATIONS)
+def test_an_integration_leaves_to_the_session_what_is_its(name):
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    called = {one for one in attributes & SESSION_ALONE if (name, one) not in EXCEPT}
+    assert called | (names & NAMES_ALONE) == set()
+
+
+def test_the_guard_of_integrations_can_fail():
+    tree = ast.parse("self.run.append_step({}); run.rescore(); CallScores(config)")
+    attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert attributes & SESSION_ALONE == {"append_step", "rescore"}
