@@ -86,7 +86,7 @@ class Shelf:
         return [[Document("1", '"Oslo"\nCapital of Norway.', 1.0)] for _ in queries]
 
 
-def played(row, engine, **settings):
+def run_rollout(row, engine, **settings):
     chosen = EvaluationSettings("m", **settings)
     asked = make_requests([row], [7], chosen, Tools(Interpreter(), Shelf()))
     (one,) = RolloutRunner(engine, chosen)(asked)
@@ -96,7 +96,7 @@ def played(row, engine, **settings):
 
 def test_python():
     engine = Scripted(f"so\n{PROGRAM}", r"\boxed{42}$")
-    one = played(SUM, engine, tool="python")
+    one = run_rollout(SUM, engine, tool="python")
     assert one.segments == (
         Segment("model", "so\n"),
         Segment("call", PROGRAM),
@@ -111,13 +111,13 @@ def test_python():
 
 
 def test_the_last_generation_calls_nothing():
-    one = played(SUM, Scripted(PROGRAM, PROGRAM + "$"), tool="python", max_calls=1)
+    one = run_rollout(SUM, Scripted(PROGRAM, PROGRAM + "$"), tool="python", max_calls=1)
     assert one.calls == 1
 
 
 def test_search():
     engine = Scripted("<search> Oslo </search>", "<answer> Norway </answer>")
-    one = played(OSLO, engine, tool="search")
+    one = run_rollout(OSLO, engine, tool="search")
     found = '\n\n<information>Doc 1(Title: "Oslo") It is known.</information>\n\n'
     assert one.segments == (
         Segment("call", "<search> Oslo </search>"),
@@ -130,7 +130,7 @@ def test_search():
 
 def test_rag():
     engine = Scripted("<answer> Norway </answer>")
-    one = played(OSLO, engine, tool="rag")
+    one = run_rollout(OSLO, engine, tool="rag")
     assert 'Doc 1(Title: "Oslo") Capital of Norway.' in one.prompt
     assert engine.seen == [("", ("</answer>",))]
     assert one.calls == 1
@@ -139,25 +139,25 @@ def test_rag():
 
 def test_no_tool():
     engine = Scripted(f"{PROGRAM} <search>x</search> \\boxed{{42}}$")
-    one = played(SUM, engine)
+    one = run_rollout(SUM, engine)
     assert engine.seen == [("", ())]
     assert one.calls == 0
     assert [segment.kind for segment in one.segments] == ["model"]
 
 
 def test_want_of_room_is_told():
-    assert played(SUM, Scripted("x" * 30), max_tokens=20).truncated
-    one = played(SUM, Scripted(PROGRAM), tool="python", max_tokens=len(PROGRAM) + 3)
+    assert run_rollout(SUM, Scripted("x" * 30), max_tokens=20).truncated
+    one = run_rollout(SUM, Scripted(PROGRAM), tool="python", max_tokens=len(PROGRAM) + 3)
     assert (one.truncated, one.calls) == (True, 1)
     assert one.segments[-1] == Segment("tool", "\n42")
-    exact = played(OSLO, Scripted("<answer> a </answer>"), max_tokens=20)
+    exact = run_rollout(OSLO, Scripted("<answer> a </answer>"), max_tokens=20)
     assert not exact.truncated
 
 
 def test_a_prompt_longer_than_the_model_reads_is_a_truncated_response():
-    one = played(SUM, Scripted(context=50), tool="python")
+    one = run_rollout(SUM, Scripted(context=50), tool="python")
     assert (one.truncated, one.tokens, one.calls, one.segments) == (True, 0, 0, ())
-    room = played(SUM, Scripted("y" * 90, context=len(SUM.prompt) + 30), tool="python")
+    room = run_rollout(SUM, Scripted("y" * 90, context=len(SUM.prompt) + 30), tool="python")
     assert room.truncated
     assert room.tokens == 30
 
@@ -166,7 +166,7 @@ def test_a_prompt_longer_than_the_model_reads_is_a_truncated_response():
     "text", ["\x01\x1b[0m</think>\\boxed{", "$", "<answer>" * 5000, "\ufffd\u2028$"]
 )
 def test_hostile_text(text):
-    one = played(SUM, Scripted(text, context=100_000), max_tokens=50_000)
+    one = run_rollout(SUM, Scripted(text, context=100_000), max_tokens=50_000)
     assert one.written == text.rstrip("$")
     assert one.calls == 0
 
@@ -188,7 +188,7 @@ def tiny(tmp_path_factory):
     return folder
 
 
-def begun(engine, seeds, most=12):
+def begin_rollouts(engine, seeds, most=12):
     return [
         RolloutState(
             engine.tokenizer("a b c d"[: 1 + seed % 7])["input_ids"], SingleTurn(), most, seed
@@ -199,26 +199,26 @@ def begun(engine, seeds, most=12):
 
 def test_samples_do_not_depend_on_the_batch(tiny):
     engine = TransformersEngine(str(tiny), EvaluationSettings("m", temperature=1.0), device="cpu")
-    together = engine.generate(begun(engine, range(16)), ())
-    apart = [engine.generate(begun(engine, [seed]), ())[0] for seed in range(16)]
+    together = engine.generate(begin_rollouts(engine, range(16)), ())
+    apart = [engine.generate(begin_rollouts(engine, [seed]), ())[0] for seed in range(16)]
     assert [one.tokens for one in together] == [one.tokens for one in apart]
     assert len({tuple(one.tokens) for one in together}) == 16
-    other = engine.generate(begun(engine, range(100, 116)), ())
+    other = engine.generate(begin_rollouts(engine, range(100, 116)), ())
     assert [one.tokens for one in other] != [one.tokens for one in together]
 
 
 def test_greedy_is_greedy_whatever_the_model_says_of_itself(tiny):
     engine = TransformersEngine(str(tiny), EvaluationSettings("m"), device="cpu")
-    same = [engine.generate(begun(engine, [seed]), ())[0].tokens for seed in (1, 8, 15)]
+    same = [engine.generate(begin_rollouts(engine, [seed]), ())[0].tokens for seed in (1, 8, 15)]
     assert same[0] == same[1] == same[2]
     assert engine.context == 64
-    assert engine.generate(begun(engine, [0]), ())[0].finish in ("length", "end")
+    assert engine.generate(begin_rollouts(engine, [0]), ())[0].finish in ("length", "end")
 
 
 def test_stop_strings_end_a_row_wherever_they_come(tiny):
     engine = TransformersEngine(str(tiny), EvaluationSettings("m", temperature=3.0), device="cpu")
     stop = tuple("aeiou")
-    pieces = engine.generate(begun(engine, range(64), most=30), stop)
+    pieces = engine.generate(begin_rollouts(engine, range(64), most=30), stop)
     texts = [engine.tokenizer.decode(one.tokens, skip_special_tokens=True) for one in pieces]
     stopped = [any(vowel in text for vowel in stop) for text in texts]
     assert stopped == [one.finish == "stop" for one in pieces]
@@ -270,11 +270,11 @@ def test_vllm_generates_the_same_pieces(tiny):
     )
     try:
         assert engine.context == 64
-        wanted = reference.generate(begun(reference, range(7)), ())
-        assert list(engine.generate(begun(engine, range(7)), ())) == wanted
+        wanted = reference.generate(begin_rollouts(reference, range(7)), ())
+        assert list(engine.generate(begin_rollouts(engine, range(7)), ())) == wanted
         engine._settings = EvaluationSettings("m", temperature=2.0)
-        first = engine.generate(begun(engine, range(32), most=30), ("e",))
-        assert first == engine.generate(begun(engine, range(32), most=30), ("e",))
+        first = engine.generate(begin_rollouts(engine, range(32), most=30), ("e",))
+        assert first == engine.generate(begin_rollouts(engine, range(32), most=30), ("e",))
         texts = [engine.tokenizer.decode(one.tokens, skip_special_tokens=True) for one in first]
         assert ["e" in text for text in texts] == [one.finish == "stop" for one in first]
         assert {one.finish for one in first} >= {"stop"}

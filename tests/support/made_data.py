@@ -131,7 +131,7 @@ def write(path, rows):
     return path
 
 
-def prepared(tmp_path, name, rows, file="raw.parquet", **options):
+def prepare_rows(tmp_path, name, rows, file="raw.parquet", **options):
     """The manifest, and the rows of each output."""
     path = write(tmp_path / "raw" / file, rows)
     manifest = prepare(SOURCES[name], [path], tmp_path / "data", Options(**options))

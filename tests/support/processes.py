@@ -1,4 +1,4 @@
-"""What /proc tells of processes, and whether an interpreter is as it was."""
+"""Processes as /proc shows them, and an interpreter that must be as it was."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 SECRET = "a-secret-of-the-parent"
 
 
-def unharmed(python):
+def assert_unharmed(python):
     """The next program runs as if nothing had been."""
     result = python.run("print(6 * 7)")
     assert (result.stdout, result.stderr, result.returncode, result.limit) == ("42\n", "", 0, None)

@@ -1,11 +1,15 @@
-"""Made-up runs whose records look like a training run's."""
+"""Made-up trainings and evaluations whose folders look like real ones."""
 
 from __future__ import annotations
 
 import math
 
 from paretopo.config import RunConfig
+from paretopo.evaluation.folder import EvaluationFolder, identity_of
+from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.rollout import Rollout, Segment
 from paretopo.run.records import RunFolder
+from paretopo.run.trajectories import Group
 
 
 def tell(out, *, seed=0, recipe="recommended", steps=6, stage_1=3, status="finished") -> RunFolder:
@@ -51,3 +55,41 @@ def evaluate(run, step, phase, accuracy, calls, tokens):
             },
         }
     )
+
+
+def answer_all(path, name, data, *, status="finished", **settings):
+    """An evaluation's folder.
+
+    `data` is {data set: {question: [(solved, calls), … one for each sample]}}.
+    """
+    chosen = EvaluationSettings(name, **settings)
+    questions = sum(map(len, data.values()))
+    identity = identity_of(chosen, [], None)
+    folder = EvaluationFolder.start(path, identity, name=name, questions=questions)
+    for datasource, answers in data.items():
+        for question, samples in answers.items():
+            rollouts = tuple(
+                Rollout(
+                    question,
+                    float(solved),
+                    calls,
+                    kind=datasource,
+                    held_out=True,
+                    tokens=100,
+                    prompt="?",
+                    answer="!",
+                    segments=(Segment("model", "so"),),
+                )
+                for solved, calls in samples
+            )
+            folder.append(Group(rollouts))
+    folder.finish(status)
+    return folder
+
+
+def spread_calls(questions, solved, calls):
+    """Answers to so many questions, `solved` of them right, with `calls` in all."""
+    each, rest = divmod(calls, questions)
+    return {
+        f"q{number}": [(number < solved, each + (number < rest))] for number in range(questions)
+    }

@@ -55,7 +55,7 @@ class Subcommands:
 
 
 class Refusal(Exception):
-    """Wrong input, told in one line."""
+    """Wrong input, reported in one line."""
 
 
 def refuse(reason: str) -> NoReturn:

@@ -121,8 +121,8 @@ def _choose_sizes(names: Sequence[str], beside: Beside) -> Sequence[str]:
         return ()
     if beside in SIZES:
         return (beside,)
-    told = [size for size in map(published.model_size, names) if size is not None]
-    return SIZES if beside == "all" or not told else told
+    named = [size for size in map(published.model_size, names) if size is not None]
+    return SIZES if beside == "all" or not named else named
 
 
 def _select_tables(

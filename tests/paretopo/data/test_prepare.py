@@ -23,7 +23,7 @@ from paretopo.integrations.openrlhf.rollouts import label_fields, prompt_id
 
 
 def test_openrlhf_gets_ids_and_answers(tmp_path):
-    _, train, _ = made.prepared(tmp_path, "search_r1", made.search_rows(), held_out=0.1)
+    _, train, _ = made.prepare_rows(tmp_path, "search_r1", made.search_rows(), held_out=0.1)
     source = tmp_path / "data" / "search_r1" / "train.jsonl"
     tokenizer = SimpleNamespace(
         apply_chat_template=lambda messages, **_: f"<{messages[-1]['content']}>"

@@ -61,7 +61,7 @@ BENCHMARKS = {
 def test_every_layout_becomes_the_same_kind_of_row(tmp_path, layout, file):
     name = layout.split()[0].rstrip(",")
     published, own_id, answer = BENCHMARKS[layout]
-    manifest, [row] = made.prepared(tmp_path, name, [published], file)
+    manifest, [row] = made.prepare_rows(tmp_path, name, [published], file)
     asks = torl_prompt if SOURCES[name].protocol == "torl" else search_r1_prompt
     assert (row.id, row.datasource) == (f"{name}/{own_id}", name)
     assert (row.question, row.prompt, row.answer) == (ASKED, asks(ASKED), answer)
@@ -77,7 +77,7 @@ def test_mathematical_labels_are_one_text_as_their_grader_wants(tmp_path):
         made.olympiad_row(5, "Find $u$.", []),
         made.olympiad_row(6, "Find $v$.", ["$3$"], context="In <image_2>,"),
     ]
-    manifest, kept = made.prepared(tmp_path, "olympiadbench", rows)
+    manifest, kept = made.prepare_rows(tmp_path, "olympiadbench", rows)
     assert {row.id: row.answer for row in kept} == {
         "olympiadbench/1": "1, -2",
         "olympiadbench/3": "3",
@@ -101,7 +101,7 @@ def test_a_benchmark_is_kept_whole_and_ids_stay_unique(tmp_path):
         {"id": 1, "question": "Twice?", "answer": "2"},
         {"id": None, "question": "Nameless?", "answer": "0"},
     ]
-    _, kept = made.prepared(tmp_path, "amc23", rows)
+    _, kept = made.prepare_rows(tmp_path, "amc23", rows)
     digest = hashlib.sha1(torl_prompt("Twice?").encode()).hexdigest()[:12]
     nameless = hashlib.sha1(torl_prompt("Nameless?").encode()).hexdigest()[:12]
     names = [f"amc23/{name}" for name in ("1", digest, f"{digest}#2", nameless)]
@@ -114,7 +114,7 @@ def test_of_a_file_of_many_data_sets_one_is_taken(tmp_path):
         made.search_row(number, f"Who? {number}", ["x"], source=source, split="test")
         for number, source in enumerate(sources)
     ]
-    manifest, kept = made.prepared(tmp_path, "nq", rows)
+    manifest, kept = made.prepare_rows(tmp_path, "nq", rows)
     assert [row.id for row in kept] == ["nq/test_0", "nq/test_3"]
     assert manifest["dropped"] == {"of another data set": 2}
     assert manifest["warnings"] == ["2 rows of Natural Questions, test, where 3,610 are published"]
@@ -122,4 +122,4 @@ def test_of_a_file_of_many_data_sets_one_is_taken(tmp_path):
 
 def test_training_rows_are_no_benchmark(tmp_path):
     with pytest.raises(DataError, match=r"no rows for .*test.jsonl: .* 20 of a training split"):
-        made.prepared(tmp_path, "nq", made.search_rows(40))
+        made.prepare_rows(tmp_path, "nq", made.search_rows(40))

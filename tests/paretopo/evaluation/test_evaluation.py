@@ -44,7 +44,7 @@ class Shelf:
 
 
 @pytest.fixture
-def started(tmp_path):
+def start_folder(tmp_path):
     def start(settings, rows, path="e"):
         file = tmp_path / "rows.jsonl"
         write_rows(file, rows)
@@ -90,7 +90,7 @@ def test_wrong_settings_are_refused(wrong, told):
 # ---- asking --------------------------------------------------------------------------------------
 
 
-def asked(row, tool, **tools):
+def make_request(row, tool, **tools):
     (one,) = make_requests([row], [7], EvaluationSettings("m", tool=tool), Tools(**tools))
     return one
 
@@ -103,25 +103,25 @@ def test_rows_say_how_they_are_graded():
 
 
 def test_prompts_and_episodes_by_tool():
-    program = asked(SUM, "python", python=object())
+    program = make_request(SUM, "python", python=object())
     assert program.prompt == SUM.prompt
     assert isinstance(program.episode, TorlEpisode)
-    query = asked(OSLO, "search", search=Shelf())
+    query = make_request(OSLO, "search", search=Shelf())
     assert query.prompt == [{"role": "user", "content": OSLO.prompt}]
     assert isinstance(query.episode, SearchR1Episode)
-    (bare,) = asked(SUM, "none").prompt
+    (bare,) = make_request(SUM, "none").prompt
     assert "\\boxed{}" in bare["content"]
     assert bare["content"].endswith("What is 6*7?\n")
-    assert asked(SUM, "none").episode.stop == ()
-    (bare,) = asked(OSLO, "none").prompt
+    assert make_request(SUM, "none").episode.stop == ()
+    (bare,) = make_request(OSLO, "none").prompt
     assert "<answer>" in bare["content"]
     assert "search" not in bare["content"]
-    assert asked(OSLO, "none").episode.stop == ("</answer>",)
-    assert asked(OSLO, "none").episode.calls == 0
+    assert make_request(OSLO, "none").episode.stop == ("</answer>",)
+    assert make_request(OSLO, "none").episode.calls == 0
 
 
 def test_rag_searches_once_for_the_question():
-    one = asked(OSLO, "rag", search=Shelf())
+    one = make_request(OSLO, "rag", search=Shelf())
     (message,) = one.prompt
     passage = 'Doc 1(Title: "Where is Oslo?") It is known.'
     assert message["content"].index(passage) < message["content"].index("Question: Where is Oslo?")
@@ -188,10 +188,10 @@ class Actor:
         self.text, self.fails_after = text, fails_after
         self.batches = []
 
-    def __call__(self, asked):
+    def __call__(self, make_request):
         if self.fails_after is not None and len(self.batches) >= self.fails_after:
             raise ConnectionError("gone")
-        self.batches.append([(one.row.id, one.seed) for one in asked])
+        self.batches.append([(one.row.id, one.seed) for one in make_request])
         return [
             RolloutResult(
                 prompt=one.row.prompt,
@@ -201,7 +201,7 @@ class Actor:
                 calls=2,
                 truncated=False,
             )
-            for one in asked
+            for one in make_request
         ]
 
 
@@ -210,9 +210,9 @@ def run(folder, rows, settings, actor, **more):
         return evaluate(folder, rows, settings, actor, Tools(), grader, **more)
 
 
-def test_every_question_is_asked_once_and_kept(started, capsys):
+def test_every_question_is_asked_once_and_kept(start_folder, capsys):
     rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
-    folder, actor = started(settings, rows), Actor()
+    folder, actor = start_folder(settings, rows), Actor()
     assert run(folder, rows, settings, actor, batch=4)
     assert [len(batch) for batch in actor.batches] == [4, 4, 2]
     groups = list(read_groups(folder.path / "trajectories.jsonl"))
@@ -227,12 +227,12 @@ def test_every_question_is_asked_once_and_kept(started, capsys):
     assert "10/10" in capsys.readouterr().err  # the progress bar
 
 
-def test_samples_of_a_question_stay_together_whatever_the_batch(started):
+def test_samples_of_a_question_stay_together_whatever_the_batch(start_folder):
     rows = [oslo(n) for n in range(3)]
     settings = EvaluationSettings("m", temperature=1.0, samples=5)
     seeds = []
     for batch, path in ((2, "a"), (5, "b"), (64, "c")):
-        folder, actor = started(settings, rows, path), Actor()
+        folder, actor = start_folder(settings, rows, path), Actor()
         run(folder, rows, settings, actor, batch=batch)
         assert max(map(len, actor.batches)) <= batch
         assert [len(one.solved) for one in folder.read_answers()] == [5, 5, 5]
@@ -241,17 +241,17 @@ def test_samples_of_a_question_stay_together_whatever_the_batch(started):
     assert len({seed for _, seed in seeds[0]}) == 15
 
 
-def test_a_resumed_evaluation_asks_what_is_left(started):
+def test_a_resumed_evaluation_asks_what_is_left(start_folder):
     rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
-    whole, reference = started(settings, rows, "whole"), Actor()
+    whole, reference = start_folder(settings, rows, "whole"), Actor()
     run(whole, rows, settings, reference, batch=3)
 
-    folder, first = started(settings, rows, "torn"), Actor(fails_after=2)
+    folder, first = start_folder(settings, rows, "torn"), Actor(fails_after=2)
     with pytest.raises(ConnectionError):
         run(folder, rows, settings, first, batch=3)
     with (folder.path / "trajectories.jsonl").open("ab") as file:
         file.write(b'{"step": 0, "id": "q6", "rollouts": [{"sol')  # a kill in mid-write
-    again, second = started(settings, rows, "torn"), Actor()
+    again, second = start_folder(settings, rows, "torn"), Actor()
     again.note_resumption()
     assert run(again, rows, settings, second, batch=3)
     assert [name for batch in second.batches for name, _ in batch] == ["q6", "q7", "q8", "q9"]
@@ -260,9 +260,9 @@ def test_a_resumed_evaluation_asks_what_is_left(started):
     assert run(again, rows, settings, Actor(fails_after=0), batch=3)  # nothing is left to do
 
 
-def test_an_interrupt_ends_between_batches(started):
+def test_an_interrupt_ends_between_batches(start_folder):
     rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
-    folder, actor = started(settings, rows), Actor()
+    folder, actor = start_folder(settings, rows), Actor()
     assert not run(
         folder, rows, settings, actor, batch=4, should_stop=lambda: len(actor.batches) == 1
     )
@@ -275,9 +275,9 @@ HOSTILE = (
 )
 
 
-def test_hostile_text_is_kept_as_it_is_and_huge_text_is_cut(started):
+def test_hostile_text_is_kept_as_it_is_and_huge_text_is_cut(start_folder):
     rows, settings = [oslo(0), oslo(1)], EvaluationSettings("m")
-    folder = started(settings, rows)
+    folder = start_folder(settings, rows)
     assert run(folder, rows[:1], settings, Actor(HOSTILE))
     assert run(folder, rows, settings, Actor("<search>" * 100_000))
     small, huge = read_groups(folder.path / "trajectories.jsonl")
@@ -290,21 +290,21 @@ def test_hostile_text_is_kept_as_it_is_and_huge_text_is_cut(started):
 # ---- the folder ----------------------------------------------------------------------------------
 
 
-def test_another_evaluation_in_the_same_folder_is_refused(started, tmp_path):
+def test_another_evaluation_in_the_same_folder_is_refused(start_folder, tmp_path):
     rows, settings = [oslo(n) for n in range(2)], EvaluationSettings("m")
-    folder = started(settings, rows)
-    started(settings, rows)
+    folder = start_folder(settings, rows)
+    start_folder(settings, rows)
     with pytest.raises(ConfigError, match="with seed = 0, this one has 3: give another --out"):
-        started(EvaluationSettings("m", seed=3), rows)
+        start_folder(EvaluationSettings("m", seed=3), rows)
     with pytest.raises(ConfigError, match="other data"):
-        started(settings, rows[:1])
+        start_folder(settings, rows[:1])
     kept = folder.manifest["evaluation"] | {"weights": "0"}
     with pytest.raises(ConfigError, match="other weights"):
         EvaluationFolder.start(folder.path, kept, name="a", questions=2)
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "letter.txt").write_text("dear")
     with pytest.raises(ConfigError, match="is not the folder of an evaluation"):
-        started(settings, rows, "foreign")
+        start_folder(settings, rows, "foreign")
 
 
 def test_weights_that_changed_make_another_evaluation(tmp_path):
@@ -320,9 +320,9 @@ def test_weights_that_changed_make_another_evaluation(tmp_path):
     assert paths[0].parent == tmp_path
 
 
-def test_broken_records_are_named(started):
+def test_broken_records_are_named(start_folder):
     rows, settings = [oslo(0)], EvaluationSettings("m")
-    folder = started(settings, rows)
+    folder = start_folder(settings, rows)
     assert is_evaluation(folder.path)
     assert not is_evaluation(folder.path.parent)
     run(folder, rows, settings, Actor())
@@ -334,8 +334,8 @@ def test_broken_records_are_named(started):
         list(folder.read_answers())
 
 
-def test_one_process_at_a_time(started):
-    folder = started(EvaluationSettings("m"), [oslo(0)])
+def test_one_process_at_a_time(start_folder):
+    folder = start_folder(EvaluationSettings("m"), [oslo(0)])
     other = EvaluationFolder.open(folder.path)
     with folder.claimed():
         with pytest.raises(ConfigError, match="another process works in"), other.claimed():

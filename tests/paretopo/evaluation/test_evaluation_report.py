@@ -6,8 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
-from support.evaluated import answer_all, spread
-from support.run_stories import tell
+from support.run_stories import answer_all, spread_calls, tell
 
 from paretopo.cli import main
 from paretopo.config import ConfigError
@@ -102,12 +101,12 @@ def test_the_reference_moves_where_a_point_has_more_calls():
 def two(tmp_path):
     """Two evaluations on the same 500 questions, the second on 30 more."""
     first = answer_all(
-        tmp_path / "a", "ours-1.5B", {"math500": spread(500, 400, 450)}, tool="python"
+        tmp_path / "a", "ours-1.5B", {"math500": spread_calls(500, 400, 450)}, tool="python"
     )
     second = answer_all(
         tmp_path / "b",
         "base-1.5B",
-        {"math500": spread(500, 389, 1050), "aime24": spread(30, 7, 66)},
+        {"math500": spread_calls(500, 389, 1050), "aime24": spread_calls(30, 7, 66)},
         tool="python",
     )
     return first, second
@@ -175,8 +174,8 @@ GOLDEN = """\
 def test_the_layout_is_the_papers(tmp_path):
     _, table = published.tables()
     folders = [
-        answer_all(tmp_path / "a", "a|b", {"nq": spread(4, 2, 6)}, tool="search"),
-        answer_all(tmp_path / "b", "bare", {"nq": spread(4, 1, 0)}),
+        answer_all(tmp_path / "a", "a|b", {"nq": spread_calls(4, 2, 6)}, tool="search"),
+        answer_all(tmp_path / "b", "bare", {"nq": spread_calls(4, 1, 0)}),
     ]
     measured = {
         one.name: (one.settings["tool"] != "none", summarise_folder(one)) for one in folders
@@ -209,7 +208,7 @@ def test_a_report_on_evaluations(two, tmp_path, capsys):
 
 
 def test_one_evaluation_without_a_size(tmp_path):
-    data = {"aime24": spread(30, 3, 15), "own": spread(9, 9, 9)}
+    data = {"aime24": spread_calls(30, 3, 15), "own": spread_calls(9, 9, 9)}
     folder = answer_all(tmp_path / "a", "mine", data, tool="python", status="interrupted")
     path, lines = write_report([folder])
     assert path == folder.path.resolve() / "report" / "report.md"
@@ -228,7 +227,7 @@ def test_one_evaluation_without_a_size(tmp_path):
 
 def test_names_are_told_apart(tmp_path):
     a, b, c = (
-        answer_all(tmp_path / name, "same", {"own": spread(3, 1, 3)}, tool=tool)
+        answer_all(tmp_path / name, "same", {"own": spread_calls(3, 1, 3)}, tool=tool)
         for name, tool in (("a", "none"), ("b", "search"), ("c", "search"))
     )
     text = "\n".join(write_report([a, b, c])[1])

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support.processes import SECRET, alive, descendants, unharmed
+from support.processes import SECRET, alive, assert_unharmed, descendants
 
 from paretopo.tools.python_interpreter import PythonInterpreter, SandboxError
 from paretopo.tools.sandbox import launch
@@ -144,10 +144,10 @@ def test_a_lost_worker_is_replaced(python):
         assert result.limit == "sandbox"
         assert result.returncode == -9
         assert "the sandbox was lost" in result.stderr
-        unharmed(own)
+        assert_unharmed(own)
         os.kill(descendants(own._idle[0]._sandbox._process.pid)[0], signal.SIGKILL)  # between calls
         assert own.run("print(1)").limit == "sandbox"
-        unharmed(own)
+        assert_unharmed(own)
 
 
 def test_a_dead_parent_leaves_nothing_behind():
@@ -176,7 +176,7 @@ def test_a_dead_parent_leaves_nothing_behind():
 
 def test_closed_is_closed():
     with PythonInterpreter(workers=1, preload=()) as python:
-        unharmed(python)
+        assert_unharmed(python)
     python.close()
     with pytest.raises(SandboxError, match="is closed"):
         python.run("1")
@@ -231,7 +231,7 @@ def test_process_isolation_keeps_the_limits_and_warns(monkeypatch):
     with pytest.warns(UserWarning, match="does not isolate"):
         python = PythonInterpreter(timeout=1.0, memory_mb=128, workers=1, isolation="process")
     with python:
-        unharmed(python)
+        assert_unharmed(python)
         before = set(Path(tempfile.gettempdir()).glob("paretopo-program-*"))
         assert SECRET not in python.run("import os; print(os.environ)").stdout
         assert python.run("open('x', 'w').close()").returncode == 0
@@ -243,7 +243,7 @@ def test_process_isolation_keeps_the_limits_and_warns(monkeypatch):
         assert daemon.seconds < 1
         assert python.run("while True: print('x' * 10000)").limit == "output"
         assert set(Path(tempfile.gettempdir()).glob("paretopo-program-*")) == before
-        unharmed(python)
+        assert_unharmed(python)
 
 
 def test_processor_time_is_limited_apart():
@@ -255,7 +255,7 @@ def test_processor_time_is_limited_apart():
             assert result.limit == limit
             assert result.returncode in (-signal.SIGXCPU, -signal.SIGKILL)
         assert python.run("import time; time.sleep(1.5)").returncode == 0
-        unharmed(python)
+        assert_unharmed(python)
 
 
 def test_readable_folders_are_read_only(tmp_path):

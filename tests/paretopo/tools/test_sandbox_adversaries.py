@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support.processes import SECRET, unharmed
+from support.processes import SECRET, assert_unharmed
 
 from paretopo.tools.python_interpreter import PythonInterpreter
 
@@ -148,7 +148,7 @@ def test_nothing_is_to_be_had(python, what):
     result = python.run(CURIOUS[what])
     assert result.stdout.strip() == "", result
     assert result.limit is None
-    unharmed(python)
+    assert_unharmed(python)
 
 
 # Each breaks a limit, or ends with an error of its own that the limit brought about.
@@ -222,7 +222,7 @@ def test_limits_hold(python, what):
     assert result.timed_out == (result.limit == "time")
     assert len(result.stdout) <= 1 << 20
     assert len(result.stderr) <= 1 << 20
-    unharmed(python)
+    assert_unharmed(python)
 
 
 @pytest.mark.parametrize("leader", ["os.setsid()", "os.setpgrp()", "os.fork() and os._exit(0)"])
@@ -247,7 +247,7 @@ def test_daemons_end_with_their_program(python, leader):
         name[:15]
         not in subprocess.run(["ps", "-eo", "comm"], capture_output=True, text=True).stdout
     )
-    unharmed(python)
+    assert_unharmed(python)
 
 
 def test_programs_do_not_see_each_other(python):

@@ -69,7 +69,7 @@ def wrap(text: str, width: int) -> list[str]:
 def count_columns(text: str) -> int:
     """Columns that a terminal gives to a text without control characters.
 
-    >>> count_columns("abc"), columns("日本")
+    >>> count_columns("abc"), count_columns("日本")
     (3, 4)
     """
     return sum(map(_count_columns, text))

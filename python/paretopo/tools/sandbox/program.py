@@ -51,7 +51,7 @@ def _redirect_output(stdout: int, stderr: int) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
-    os.closerange(3, 1024)  # among them the pipe on which results are told
+    os.closerange(3, 1024)  # among them the pipe that reports the results
 
 
 def _set_limits(request: dict[str, Any]) -> None:

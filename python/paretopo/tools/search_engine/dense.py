@@ -112,7 +112,7 @@ def open_or_build(
             wrote elsewhere, for example Search-R1's e5_Flat.index.
         model: Hugging Face name or folder of an E5 model.
         kind: FAISS's name for the kind of index: "Flat" is exact, "IVF4096,Flat" and "HNSW32" are
-            faster and find most; how many of the ten nearest is measured and told.
+            faster and find most; how many of the ten nearest is measured and printed.
 
     Raises:
         CorpusError: corpus, model or index cannot be read, or do not fit together.
