@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
-
 import pytest
 from support import made_data as made
 
@@ -12,13 +9,6 @@ from paretopo.data import fields
 from paretopo.data.answers import alternative_answers, mathematical_answer
 from paretopo.data.fields import UnusableRow
 from paretopo.protocols.search_r1 import search_r1_prompt
-
-
-@pytest.mark.parametrize("module", ["answers", "fields", "sources", "training_set"])
-def test_examples_run(module):
-    found = doctest.testmod(importlib.import_module(f"paretopo.data.{module}"))
-    assert found.failed == 0
-
 
 QUESTIONS = [
     *({name: "How many?", "prompt": "else"} for name in ("problem", "Problem", "question")),

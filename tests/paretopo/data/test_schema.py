@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.data import schema
 from paretopo.data.schema import DataError, Row, read_rows, write_rows
 
 GOOD = {
@@ -156,9 +154,3 @@ def test_a_file_is_whole_or_as_it_was(tmp_path):
     assert [child.name for child in tmp_path.iterdir()] == ["made.jsonl"]
     with pytest.raises(DataError, match="question must be"):
         write_rows(path, [Row("made/2", "made", "", "Who?", "Ada")])
-
-
-def test_examples_run():
-    found = doctest.testmod(schema)
-    assert found.failed == 0
-    assert found.attempted >= 6

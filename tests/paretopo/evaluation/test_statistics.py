@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import itertools
 import math
 
@@ -23,29 +21,6 @@ from paretopo.evaluation.statistics import (
 )
 
 counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        "evaluation.statistics",
-        "evaluation.settings",
-        "evaluation.prompting",
-        "evaluation.grading",
-        "evaluation.results",
-        "evaluation.published",
-        "evaluation.tables",
-        "evaluation.fronts",
-        "study.tabular",
-        "study.tabular_agent",
-        "study.plan",
-        "study.report",
-    ],
-)
-def test_docstring_examples_run(module):
-    found = doctest.testmod(importlib.import_module(f"paretopo.{module}"))
-    assert found.failed == 0
-    assert found.attempted > 0
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def render_lines(
 def escape_controls(text: str) -> str:
     r"""The text with control characters, and marks that turn its direction, made visible.
 
-    >>> printable("\x1b[31mred\r\n\u202e")
+    >>> escape_controls("\x1b[31mred\r\n\u202e")
     '␛[31mred␍\n\\u202e'
     """
     return "".join(map(_escape_control, text.expandtabs(len(_TAB))))
@@ -56,7 +56,7 @@ def escape_controls(text: str) -> str:
 def wrap(text: str, width: int) -> list[str]:
     """Lines of at most `width` columns, broken at spaces where there are any.
 
-    >>> wrapped("one two three", 8)
+    >>> wrap("one two three", 8)
     ['one two', 'three']
     """
     broken: list[str] = []
@@ -68,7 +68,7 @@ def wrap(text: str, width: int) -> list[str]:
 def count_columns(text: str) -> int:
     """Columns that a terminal gives to a text without control characters.
 
-    >>> columns("abc"), columns("日本")
+    >>> count_columns("abc"), count_columns("日本")
     (3, 4)
     """
     return sum(map(_count_columns, text))
@@ -126,7 +126,7 @@ def describe_rewards(rollout: Rollout, objectives: Sequence[str]) -> list[str]:
     """Each reward with its name, and what the gate made of it where it changed it.
 
     >>> one = Rollout((), solved=False, calls=0, rewards=(0.0, 0.5), gated=(0.0, 0.0))
-    >>> rewards_in_words(one, ("correct", "economy"))
+    >>> describe_rewards(one, ("correct", "economy"))
     ['correct 0', 'economy 0.5 (gated 0)']
     """
     facts = []
