@@ -11,7 +11,11 @@ import pytest
 import paretopo
 import paretopo_core
 
-IN_SANDBOX = {"paretopo.rewards.mathematics", "paretopo.tools.python_interpreter"}
+IN_SANDBOX = {
+    "paretopo.protocols.torl",
+    "paretopo.rewards.mathematics",
+    "paretopo.tools.python_interpreter",
+}
 
 
 def modules(package):

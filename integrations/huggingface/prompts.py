@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from transformers import AutoTokenizer
-
 from paretopo.config import ConfigError
 from paretopo.tasks.task import Prompt
 
@@ -37,6 +35,8 @@ def load_tokenizer(model: str) -> Any:
     Raises:
         ConfigError: There is none.
     """
+    from transformers import AutoTokenizer
+
     try:
         tokenizer = AutoTokenizer.from_pretrained(model, padding_side="left")
     except (OSError, ValueError) as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -138,13 +137,17 @@ def _methods() -> str:
 
 
 def _carry_out(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
-    extra = {"options": options} if options else {}
     try:
         from paretopo.run.report import write_report
 
-        # By name: integrations/ becomes part of the package when it is built.
-        backend = importlib.import_module(f"paretopo.integrations.{run.config.backend}.train")
-        backend.train(run.config, run, resume=resume, **extra)
+        if run.config.backend == "trl":
+            from paretopo.integrations.trl.train import train as train_on_trl
+
+            train_on_trl(run.config, run, resume=resume)
+        else:
+            from paretopo.integrations.openrlhf.train import train as train_on_openrlhf
+
+            train_on_openrlhf(run.config, run, resume=resume, options=options)
     except KeyboardInterrupt:
         run.finish("interrupted")
         print(f"\nparetopo: go on with: paretopo train --resume {run.path}", file=sys.stderr)
@@ -159,8 +162,9 @@ def _rehearsed(config: RunConfig, steps: int | None) -> tuple[RunConfig, list[st
     """The configuration at a small size, and what that leaves to a GPU."""
     if config.backend != "openrlhf":
         refuse(f'--rehearse is for backend = "openrlhf", this file has "{config.backend}"')
-    plan = importlib.import_module("paretopo.integrations.openrlhf.rehearsal_plan")
-    return plan.rehearsed(config, steps=steps), plan.not_covered(config)
+    from paretopo.integrations.openrlhf.rehearsal_plan import not_covered, rehearsed
+
+    return rehearsed(config, steps=steps), not_covered(config)
 
 
 def _check_backend(backend: str, options: Sequence[str]) -> None:

@@ -29,7 +29,7 @@ from paretopo.integrations.openrlhf.rehearsal_plan import (
 )
 from paretopo.integrations.openrlhf.version import openrlhf_version
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 FILES = Files("model", Path("agent.py"), Path("prompts.jsonl"), 320, Path("held_out.jsonl"), 64)
 NEWEST = (0, 11, 2)
 

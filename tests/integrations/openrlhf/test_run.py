@@ -223,7 +223,7 @@ def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
 
 
 def test_forty_steps_of_the_example_raise_accuracy_while_calls_do_not_rise(tmp_path):
-    example = Path(__file__).parents[2] / "examples" / "rehearsal.toml"
+    example = Path(__file__).parents[3] / "examples" / "rehearsal.toml"
     words = ["train", str(example), "--rehearse", "--steps", "40", "--out", str(tmp_path / "runs")]
     told = command(tmp_path, "paretopo.cli", *words)
     assert "40 steps and 11 evaluations" in told

@@ -16,7 +16,7 @@ from paretopo.config import dumps, load, loads
 from paretopo.run.records import RunFolder
 from paretopo.tasks.choice import ensure_search_server, make_task
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 WORLDS = [pytest.param("math", marks=pytest.mark.sandbox), "multihop"]
 
 

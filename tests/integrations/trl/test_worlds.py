@@ -20,7 +20,7 @@ from paretopo.run.records import RunFolder  # noqa: E402
 from paretopo.run.report import write_report  # noqa: E402
 from paretopo.tasks.choice import ensure_search_server, make_task  # noqa: E402
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 pytestmark = [
     pytest.mark.filterwarnings("ignore:You are using 'rollout_func'"),
 ]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import subprocess
 import sys
@@ -25,6 +24,7 @@ def trainer(monkeypatch):
         if seen.fails is not None:
             raise seen.fails
         evaluate(run, 0, "warmup", 0.5, 2.0, 60.0)
+        run.finish()
 
     module = types.ModuleType("train")
     module.train = train
@@ -173,7 +173,9 @@ def test_ctrl_c_while_packages_load_is_noted(trainer, toml, tmp_path, monkeypatc
     def interrupted(name):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(importlib, "import_module", interrupted)
+    module = types.ModuleType("train")
+    module.__getattr__ = interrupted
+    monkeypatch.setitem(sys.modules, "paretopo.integrations.trl.train", module)
     assert cli.main(["train", str(toml)]) == 130
     (path,) = (tmp_path / "runs").iterdir()
     assert RunFolder.open(path).manifest["status"] == "interrupted"

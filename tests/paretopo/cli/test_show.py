@@ -12,7 +12,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.trajectory_groups import asked_again, hostile, rollout, trained
+from support.trajectory_groups import asked_again, hostile, put, rollout, trained
 
 from paretopo import cli
 from paretopo.config import RunConfig
@@ -230,7 +230,7 @@ def test_colours_are_for_terminals_that_want_them(run):
 def test_a_reader_that_leaves_is_no_error(tmp_path):
     run = RunFolder.create(tmp_path, RunConfig())
     prompt = "why? " * 20_000
-    run.append_trajectories(Group("q", prompt, "42", trained().rollouts))
+    run.append_trajectories(Group(put("q", prompt, "42", *trained().rollouts)))
     command, variables = show(run)
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables

@@ -328,7 +328,7 @@ def test_broken_records_are_named(start_folder):
     run(folder, rows, settings, Actor())
     path = folder.path / "trajectories.jsonl"
     row = json.loads(path.read_text())
-    del row["response_tokens"]
+    del row["rollouts"][0]["tokens"]
     path.write_text(json.dumps(row) + "\n")
     with pytest.raises(ConfigError, match="line 1 is no answered question: KeyError"):
         list(folder.read_answers())

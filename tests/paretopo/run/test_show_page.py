@@ -78,7 +78,7 @@ def test_all_that_was_written_is_in_the_data():
     assert data[0] == {"type": "application/json", "id": "data"}
     assert not re.search("[<>&]", data[1])
     shown = json.loads(data[1])
-    assert shown["groups"] == json.loads(json.dumps([group.row() for group in GROUPS]))
+    assert shown["groups"] == json.loads(json.dumps([group.to_row() for group in GROUPS]))
     assert (shown["sort"], shown["only"]) == ("calls", "wrong")
     assert script[0] == {}
 

@@ -78,7 +78,10 @@ def test_a_torn_last_line_is_left_out_and_written_over(tmp_path, cut):
         ({"step": True}, "step must be of type int, got True"),
         ({"rollouts": "all"}, "rollouts must be of type list, got 'all'"),
         ({"rollouts": [3]}, "a rollout must be an object, got 3"),
-        ({"rollouts": [{"segments": [{"kind": "smile"}]}]}, "a segment must have a kind of"),
+        (
+            {"rollouts": [of_text().to_row()["rollouts"][0] | {"segments": [{"kind": "smile"}]}]},
+            "a segment must have a kind of",
+        ),
         ({"rollouts": []}, "rollouts must hold at least one"),
         ({"rollouts": [{"segments": [], "calls": 1}]}, "correct is missing"),
         (
