@@ -1,8 +1,7 @@
 """OpenRLHF: both stages on many GPUs, with Ray, vLLM and DeepSpeed; or rehearsed on a CPU.
 
 `train` in `paretopo.integrations.openrlhf.train` is what `paretopo train` calls for
-`backend = "openrlhf"`; `python -m paretopo.integrations.openrlhf` takes OpenRLHF's own options
-as well. Importing this package imports neither OpenRLHF nor torch.
+`backend = "openrlhf"`. Importing this package imports neither OpenRLHF nor torch.
 
 `ToolAgentExecutor` and `ToolAgent` in `agent` are for environments of your own.
 """

@@ -16,7 +16,6 @@ import pytest
 from paretopo.config import SECTIONS, ConfigError, load, loads
 from paretopo.config.keys import keys
 from paretopo.integrations.openrlhf import version as version_module
-from paretopo.integrations.openrlhf.__main__ import with_separator
 from paretopo.integrations.openrlhf.options import (
     Files,
     gpus_needed,
@@ -206,13 +205,7 @@ def test_there_are_four_of_them():
     assert len(list(EXAMPLES.glob("*qwen*.toml"))) == 4
 
 
-def test_the_separator_stands_before_the_first_dotted_option():
-    assert with_separator(["--resume", "runs/a.b"]) == ["--resume", "runs/a.b"]
-    assert with_separator(["x.toml", "--", "--a.b"]) == ["x.toml", "--", "--a.b"]
-    assert with_separator(["x.toml", "--a.b=1"]) == ["x.toml", "--", "--a.b=1"]
-
-
-@pytest.mark.parametrize("name", ["__main__", "chat_tools", "options", "rollouts", "version"])
+@pytest.mark.parametrize("name", ["chat_tools", "options", "rollouts", "version"])
 def test_docstring_examples_run(name):
     module = importlib.import_module(f"paretopo.integrations.openrlhf.{name}")
     found = doctest.testmod(module)

@@ -211,8 +211,8 @@ def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
         encoding="utf-8",
     )
     own = ["--actor.entropy_coef", "0"]
-    words = [str(tmp_path / "own.toml"), "--rehearse", *own]
-    told = command(tmp_path, "paretopo.integrations.openrlhf", *words)
+    words = ["train", str(tmp_path / "own.toml"), "--rehearse", "--", *own]
+    told = command(tmp_path, "paretopo.cli", *words)
     assert "Proved here" in told
     assert "packed samples" in told.partition("Not covered")[2]
     (folder,) = (tmp_path / "runs").iterdir()
