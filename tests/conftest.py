@@ -102,10 +102,10 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
 
 def available_isas() -> list[str]:
     """The instruction sets of this machine."""
-    return ["portable", "avx2", "avx512"][: pp._core.best_isa() + 1]
+    return list(pp._core.ISAS[: pp._core.best_isa() + 1])
 
 
-@pytest.fixture(scope="session", params=["portable", "avx2", "avx512"])
+@pytest.fixture(scope="session", params=pp._core.ISAS)
 def each_isa(request: pytest.FixtureRequest) -> Iterator[str]:
     """Run a test on every instruction set; those the machine lacks are skipped, and counted."""
     before = pp.get_isa()

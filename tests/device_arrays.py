@@ -15,7 +15,7 @@ import pytest
 
 from paretopo_core import _core, _cuda_arrays
 
-MAPPINGS = ("warp", "thread", "block", "grid")  # in the order of the compiled core
+MAPPINGS = _core.MAPPINGS
 
 
 class DeviceArray:
