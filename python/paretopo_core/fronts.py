@@ -86,9 +86,7 @@ def is_nondominated(
     array([ True,  True, False, False])
     """
     if (torch_ops := operators(points)) is not None:
-        nondominated: ArrayT = torch_ops.is_nondominated(
-            points, maximise, bool(keep_weakly), mask
-        )
+        nondominated: ArrayT = torch_ops.is_nondominated(points, maximise, bool(keep_weakly), mask)
         return nondominated
     batch = Batch.of(points, maximise=maximise, mask=mask)
     nondominated = batch.empty(batch.per_point, "bool")
