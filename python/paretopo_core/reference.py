@@ -116,7 +116,7 @@ def hypervolume_gradient(
         return float(hypervolume(grown, corner)) - float(hypervolume(before, corner))
 
     gradient = np.zeros(points.shape, dtype=np.float64)
-    flat = gradient.reshape(-1, *points.shape[-2:])
+    flat = gradient.reshape(math.prod(points.shape[:-2]), *points.shape[-2:])
     for out, (group, keep) in zip(flat, _sets(points, mask), strict=True):
         sides = group[keep].astype(np.float64) * signs - np.asarray(ref, dtype=np.float64) * signs
         for row, i in enumerate(np.flatnonzero(keep)):
