@@ -69,9 +69,9 @@ class DominanceBlock {
 
     PARETOPO_INLINE void rank() {
         dominators_.rank(is_masked_ ? present_ : nullptr, ranks_);
-        fronts_ = ranks_[0];
+        fronts_ = I{};
 #pragma GCC unroll 16
-        for (int i = 1; i < points(); ++i) fronts_ = V::larger(fronts_, ranks_[i]);
+        for (int i = 0; i < points(); ++i) fronts_ = V::larger(fronts_, ranks_[i]);
         fronts_ = fronts_ + V::all_int(1);
         if (!is_masked_) return;
         for (int i = 0; i < points(); ++i) {

@@ -280,13 +280,13 @@ PARETOPO_INLINE typename Lanes<Scalar>::I ordered(typename Lanes<Scalar>::F valu
 template <typename Scalar>
 struct LanesBySign {
     using V = Lanes<Scalar>;
-    using Mask = typename V::I;  // the sign bit of each lane
+    using Mask = typename V::I;  // negative in the lanes where it does not hold
 
-    static PARETOPO_INLINE Mask all_lanes() { return ~Mask{}; }
+    static PARETOPO_INLINE Mask all_lanes() { return Mask{}; }
     static PARETOPO_INLINE Mask and_at_least(Mask mask, typename V::F a, typename V::F b) {
-        return mask & ~(Mask)(a - b);
+        return mask | (Mask)(a - b);
     }
-    static PARETOPO_INLINE typename V::Mask without(Mask a, Mask b) { return V::negative(a & ~b); }
+    static PARETOPO_INLINE typename V::Mask without(Mask a, Mask b) { return V::negative(b & ~a); }
 };
 
 }  // namespace paretopo::cpu::PARETOPO_LANES
