@@ -33,28 +33,26 @@ struct Batch {
     bool is_empty() const { return groups == 0 || points == 0; }
 };
 
-enum class Centre : std::int32_t { kNone = 0, kMean = 1, kStd = 2, kLoo = 3, kExact = 4 };
-
-// How ranks become advantages; see group/advantage.hpp.
-template <typename Scalar>
-struct Advantage {
-    const Scalar* weights;  // (objectives,)
-    Scalar largest;         // rewards beyond it saturate, so that no sum overflows
-    Scalar beta;
-    Centre centre;
-};
-
-// Where volumes begin: one reference point, or one for each group.
-struct References {
-    const double* at;  // (objectives,) or (groups, objectives)
-    bool per_group;
-    PARETOPO_HD const double* of(std::int64_t g, std::int32_t objectives) const {
-        return per_group ? at + g * objectives : at;
-    }
-};
+// What is subtracted from the advantages of a group; Python has the codes from here.
+enum class Centre : std::int32_t { kNone, kMean, kStd, kLoo, kExact };
+inline constexpr const char* kCentreNames[] = {"none", "mean", "std", "loo", "exact"};
 
 inline constexpr std::int32_t kUnranked = -1;  // the rank of a masked point
 inline constexpr std::int64_t kNoneRefused = -1;
+
+// Every operation that Python calls: csrc/bindings/ binds these names, those of cpu:: and of gpu::.
+#define PARETOPO_OPERATIONS(OPERATION) \
+    OPERATION(pareto_rank)             \
+    OPERATION(is_nondominated)         \
+    OPERATION(crowding_distance)       \
+    OPERATION(pareto_advantage)        \
+    OPERATION(hypervolume)             \
+    OPERATION(hypervolume_gradient)    \
+    OPERATION(hv_contributions)        \
+    OPERATION(expected_hypervolume)    \
+    OPERATION(hypervolume_advantage)
+
+// ---- On the CPU ----
 
 namespace cpu {
 
@@ -65,48 +63,68 @@ int threads();
 template <typename Scalar>
 void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks);
 
-// chosen: (groups, points), 1 for a point nobody dominates.
+// nondominated: (groups, points), 1 for a point nobody dominates; of equal points only the first,
+// unless keep_weakly.
 template <typename Scalar>
-void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* chosen);
+void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondominated);
 
 // distances: (groups, points).
 template <typename Scalar>
 void crowding_distance(Batch<Scalar> batch, double* distances);
 
-// advantages: (groups, points); ranks: (groups, points) or null.
+// advantages: (groups, points); ranks: (groups, points) or null. weights: (objectives,). Rewards
+// beyond `largest` saturate, so that no sum overflows. See formulas/advantage.hpp.
 template <typename Scalar>
-void pareto_advantage(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
-                      std::int32_t* ranks);
+void pareto_advantage(Batch<Scalar> batch, const double* weights, double largest, double beta,
+                      Centre centre, Scalar* advantages, std::int32_t* ranks);
 
 // The hypervolume operations return the flat index of the first value they refuse (NaN, or
 // infinity on the better side), or kNoneRefused. ref: (objectives,).
 template <typename Scalar>
 std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes);
 
-template <typename Scalar>
-std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
-                              double* contributions);
-
 // gradient: (groups, points, objectives), what the hypervolume gains for each unit of a value.
 template <typename Scalar>
 std::int64_t hypervolume_gradient(Batch<Scalar> batch, const double* ref, double* gradient);
 
+template <typename Scalar>
+std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
+                              double* contributions);
+
 // gains: (groups,); what the last point of each group adds to the hypervolume of the others.
 template <typename Scalar>
-std::int64_t hv_gain(Batch<Scalar> batch, const double* ref, double* gains);
+std::int64_t hypervolume_gain(Batch<Scalar> batch, const double* ref, double* gains);
 
 // volumes: (groups,); the expected hypervolume of k points of each group, or of all it has if these
-// are fewer; see group/attainment.hpp.
+// are fewer; see formulas/attainment.hpp. ref: (objectives,), or (groups, objectives) if per_group.
 template <typename Scalar>
-std::int64_t expected_hypervolume(Batch<Scalar> batch, References ref, std::int32_t k,
-                                  double* volumes);
+std::int64_t expected_hypervolume(Batch<Scalar> batch, const double* ref, bool per_group,
+                                  std::int32_t k, double* volumes);
 
-// advantages: (groups, points); see group/marginals.hpp.
+// advantages: (groups, points); see formulas/marginals.hpp.
 template <typename Scalar>
-std::int64_t hypervolume_advantage(Batch<Scalar> batch, References ref, std::int32_t k,
-                                   Centre centre, Scalar* advantages);
+std::int64_t hypervolume_advantage(Batch<Scalar> batch, const double* ref, bool per_group,
+                                   std::int32_t k, Centre centre, Scalar* advantages);
 
 }  // namespace cpu
+
+// ---- On a GPU. Nothing waits, nothing is allocated: all memory is the caller's. ----
+
+// Work is queued on `stream` of `device`.
+struct Cuda {
+    int device;
+    void* stream;
+    char* scratch;  // as many bytes as <operation>_scratch says, aligned to 16
+};
+
+// The same algorithms on the CPU, lane after lane: what runs on a GPU is tested without one.
+// `mapping` chooses which of them do small sets, too.
+enum class Mapping : int { kWarp, kThread, kBlock, kGrid };
+inline constexpr const char* kMappingNames[] = {"warp", "thread", "block", "grid"};
+struct Emulated {
+    Mapping mapping;
+    char* scratch;
+};
 
 namespace cuda {
 
@@ -117,44 +135,29 @@ std::string driver_needed();    // what drivers this build runs on; empty in a b
 
 }  // namespace cuda
 
-// ---- On a GPU. Nothing waits, nothing is allocated: all memory is the caller's. ----
-
-// Work is queued on `stream` of `device`.
-struct Cuda {
-    int device;
-    void* stream;
-    char* scratch;  // scratch_bytes of it, aligned to 16 bytes
-};
-
-// The same algorithms on the CPU, lane after lane: what runs on a GPU is tested without one.
-// `mapping` chooses which of them do small sets, too.
-enum class Mapping : int { kWarp = 0, kThread = 1, kBlock = 2, kGrid = 3 };
-struct Emulated {
-    Mapping mapping;
-    char* scratch;
-};
-
 namespace gpu {
 
-// Those that take scratch.
-enum class Operation : int { kRank, kFilter, kCrowding, kAdvantage, kHypervolume };
-
-template <typename Place, typename Scalar>
-std::int64_t scratch_bytes(Place place, Operation operation, Batch<Scalar> batch);
+// Bytes of scratch that an operation takes.
+#define PARETOPO_DECLARE_SCRATCH(operation)    \
+    template <typename Place, typename Scalar> \
+    std::int64_t operation##_scratch(Place place, Batch<Scalar> batch);
+PARETOPO_OPERATIONS(PARETOPO_DECLARE_SCRATCH)
+#undef PARETOPO_DECLARE_SCRATCH
 
 template <typename Place, typename Scalar>
 void pareto_rank(Place place, Batch<Scalar> batch, std::int32_t* ranks);
 
 template <typename Place, typename Scalar>
-void is_nondominated(Place place, Batch<Scalar> batch, bool keep_weakly, std::uint8_t* chosen);
+void is_nondominated(Place place, Batch<Scalar> batch, bool keep_weakly,
+                     std::uint8_t* nondominated);
 
 template <typename Place, typename Scalar>
 void crowding_distance(Place place, Batch<Scalar> batch, double* distances);
 
-// how.weights are in host memory; `ranks` may be null.
+// weights are in host memory; `ranks` may be null.
 template <typename Place, typename Scalar>
-void pareto_advantage(Place place, Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
-                      std::int32_t* ranks);
+void pareto_advantage(Place place, Batch<Scalar> batch, const double* weights, double largest,
+                      double beta, Centre centre, Scalar* advantages, std::int32_t* ranks);
 
 // ref is in host memory. A set with a value that the CPU refuses has the volume NaN, and so have
 // its contributions and its gradient: telling the host would make it wait.
@@ -170,12 +173,12 @@ void hv_contributions(Place place, Batch<Scalar> batch, const double* ref, bool 
 
 // A single reference is in host memory, those of the groups beside the points.
 template <typename Place, typename Scalar>
-void expected_hypervolume(Place place, Batch<Scalar> batch, References ref, std::int32_t k,
-                          double* volumes);
+void expected_hypervolume(Place place, Batch<Scalar> batch, const double* ref, bool per_group,
+                          std::int32_t k, double* volumes);
 
 template <typename Place, typename Scalar>
-void hypervolume_advantage(Place place, Batch<Scalar> batch, References ref, std::int32_t k,
-                           Centre centre, Scalar* advantages);
+void hypervolume_advantage(Place place, Batch<Scalar> batch, const double* ref, bool per_group,
+                           std::int32_t k, Centre centre, Scalar* advantages);
 
 }  // namespace gpu
 }  // namespace paretopo

@@ -1,20 +1,24 @@
-// Marks functions that run on the CPU and on the GPU, and loops whose arrays live in registers; and
-// what the two spell differently.
+// What the CPU's compilers and CUDA's spell differently: marks of functions that run on both, of
+// functions that are always inlined, and of loops to be unrolled; and a few bit operations.
 #pragma once
 
 #include <cstdint>
 
+#define PARETOPO_INLINE inline __attribute__((always_inline))
+
 #if defined(__CUDACC__)
 #define PARETOPO_HD __host__ __device__
-#define PARETOPO_UNROLL _Pragma("unroll")
+#define PARETOPO_UNROLL _Pragma("unroll")  // on a GPU: an array lives in registers only if unrolled
+#define PARETOPO_UNROLL_4
 #else
 #define PARETOPO_HD
 #define PARETOPO_UNROLL
+#define PARETOPO_UNROLL_4 _Pragma("GCC unroll 4")  // on the CPU: a few objectives
 #endif
 
 namespace paretopo {
 
-// Which is the lowest bit that is set? Not for 0.
+// The index of the lowest bit that is set. `bits` must not be 0.
 PARETOPO_HD inline std::int32_t lowest_bit(std::uint64_t bits) {
 #if defined(__CUDA_ARCH__)
     return __ffsll(static_cast<long long>(bits)) - 1;

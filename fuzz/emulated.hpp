@@ -15,11 +15,9 @@ class OnGpu {
     OnGpu(const Batch<Scalar>& batch, Bytes& bytes)
         : batch_(batch), mapping_(static_cast<Mapping>(bytes.next() % 4)) {}
 
-    // Where an operation runs; the scratch lives until the next one.
-    Emulated place(gpu::Operation operation) {
-        const std::int64_t size =
-            gpu::scratch_bytes(Emulated{mapping_, nullptr}, operation, batch_);
-        scratch_.assign(static_cast<std::size_t>(size), '\x7f');
+    // Where an operation runs that takes as much scratch as it says; it lives until the next one.
+    Emulated place(std::int64_t (*scratch_of)(Emulated, Batch<Scalar>)) {
+        scratch_.assign(static_cast<std::size_t>(scratch_of(place(), batch_)), '\x7f');
         return {mapping_, scratch_.data()};
     }
     Emulated place() const { return {mapping_, nullptr}; }

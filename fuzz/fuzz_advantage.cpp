@@ -12,25 +12,25 @@ template <typename Scalar>
 void run(Bytes& bytes) {
     Input<Scalar> in(bytes, bytes.next() % 2 ? 16 : 100, 20, false);
     in.batch.minimised = 0;
-    std::vector<Scalar> weights;
-    for (int m = 0; m < in.batch.objectives; ++m) {
-        weights.push_back(static_cast<Scalar>(bytes.next()) / 255);
-    }
+    std::vector<double> weights;
+    for (int m = 0; m < in.batch.objectives; ++m) weights.push_back(bytes.next() / 255.0);
     const Scalar largest =
         std::numeric_limits<Scalar>::max() / (Scalar(4) * static_cast<Scalar>(weights.size()));
-    const Advantage<Scalar> how{weights.data(), largest, static_cast<Scalar>(bytes.next()) / 255,
-                                static_cast<Centre>(bytes.next() % 4)};
+    const double beta = bytes.next() / 255.0;
+    const auto centre = static_cast<Centre>(bytes.next() % 4);
     const auto points = static_cast<std::size_t>(in.batch.points);
     const auto rows = static_cast<std::size_t>(in.batch.groups) * points;
     std::vector<Scalar> ours(rows), theirs(rows);
     std::vector<std::int32_t> ranks(rows), gpu_ranks(rows);
     std::vector<double> distances(rows), gpu_distances(rows);
-    cpu::pareto_advantage(in.batch, how, ours.data(), ranks.data());
+    cpu::pareto_advantage(in.batch, weights.data(), largest, beta, centre, ours.data(),
+                          ranks.data());
     cpu::crowding_distance(in.batch, distances.data());
     OnGpu<Scalar> device(in.batch, bytes);
-    gpu::pareto_advantage(device.place(gpu::Operation::kAdvantage), in.batch, how, theirs.data(),
-                          gpu_ranks.data());
-    gpu::crowding_distance(device.place(gpu::Operation::kCrowding), in.batch, gpu_distances.data());
+    gpu::pareto_advantage(device.place(gpu::pareto_advantage_scratch), in.batch, weights.data(),
+                          largest, beta, centre, theirs.data(), gpu_ranks.data());
+    gpu::crowding_distance(device.place(gpu::crowding_distance_scratch), in.batch,
+                           gpu_distances.data());
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
         const std::vector<int> expected = ranks_of(in, g);
         const int fronts = points ? 1 + *std::max_element(expected.begin(), expected.end()) : 0;
@@ -47,9 +47,9 @@ void run(Bytes& bytes) {
                 mismatch(in, "crowding on a GPU", g, i, gpu_distances[at], distances[at]);
             }
             if (!(distances[at] >= 0.0)) mismatch(in, "crowding", g, i, distances[at], 0.0);
-            if (how.centre != Centre::kNone) continue;
+            if (centre != Centre::kNone) continue;
             const double base = rank < 0 ? 0.0 : fronts - rank;
-            if (std::fabs(ours[at] - base) > 0.5 * how.beta + 1e-6) {
+            if (std::fabs(ours[at] - base) > 0.5 * beta + 1e-6) {
                 mismatch(in, "uncentred advantage", g, i, ours[at], base);
             }
         }

@@ -57,16 +57,18 @@ void run(Bytes& bytes) {
     for (std::size_t g = 0; g < (per_group ? std::max<std::size_t>(groups, 1) : 1); ++g) {
         for (int m = 0; m < in.batch.objectives; ++m) ref.push_back(bytes.next(-2, 1));
     }
-    const References refs{ref.data(), per_group};
     const int k = bytes.next(1, std::max(in.batch.points, 1));
     const auto centre = static_cast<Centre>(bytes.next() % 5);
     std::vector<double> volumes(groups), gpu_volumes(groups);
     std::vector<Scalar> advantages(groups * points), gpu_advantages(groups * points);
-    const std::int64_t refused = cpu::expected_hypervolume(in.batch, refs, k, volumes.data());
-    cpu::hypervolume_advantage(in.batch, refs, k, centre, advantages.data());
+    const std::int64_t refused =
+        cpu::expected_hypervolume(in.batch, ref.data(), per_group, k, volumes.data());
+    cpu::hypervolume_advantage(in.batch, ref.data(), per_group, k, centre, advantages.data());
     OnGpu<Scalar> device(in.batch, bytes);
-    gpu::expected_hypervolume(device.place(), in.batch, refs, k, gpu_volumes.data());
-    gpu::hypervolume_advantage(device.place(), in.batch, refs, k, centre, gpu_advantages.data());
+    gpu::expected_hypervolume(device.place(), in.batch, ref.data(), per_group, k,
+                              gpu_volumes.data());
+    gpu::hypervolume_advantage(device.place(), in.batch, ref.data(), per_group, k, centre,
+                               gpu_advantages.data());
     if (refused != kNoneRefused || is_wild) return;
 
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
@@ -84,7 +86,7 @@ void run(Bytes& bytes) {
         for (int i = 0; i < in.batch.points; ++i) {
             if (in.is_present(g, i)) present.push_back(i);
         }
-        const double* corner = refs.of(g, in.batch.objectives);
+        const double* corner = ref.data() + (per_group ? g * in.batch.objectives : 0);
         const std::vector<double> subsets = volumes_of_subsets(in, corner, g, present);
         const int n = static_cast<int>(present.size());
         const int drawn = std::min(k, n);

@@ -18,9 +18,10 @@ void run(Bytes& bytes) {
     OnGpu<Scalar> device(in.batch, bytes);
     std::vector<std::int32_t> gpu_ranks(rows);
     std::vector<std::uint8_t> gpu_weakly(rows), gpu_strictly(rows);
-    gpu::pareto_rank(device.place(gpu::Operation::kRank), in.batch, gpu_ranks.data());
-    gpu::is_nondominated(device.place(gpu::Operation::kFilter), in.batch, true, gpu_weakly.data());
-    gpu::is_nondominated(device.place(gpu::Operation::kFilter), in.batch, false,
+    gpu::pareto_rank(device.place(gpu::pareto_rank_scratch), in.batch, gpu_ranks.data());
+    gpu::is_nondominated(device.place(gpu::is_nondominated_scratch), in.batch, true,
+                         gpu_weakly.data());
+    gpu::is_nondominated(device.place(gpu::is_nondominated_scratch), in.batch, false,
                          gpu_strictly.data());
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
         const std::vector<int> expected = ranks_of(in, g);

@@ -1,5 +1,5 @@
-// hypervolume, hv_contributions (both meanings) and hv_gain against inclusion and exclusion; wild
-// values and larger sets for crashes and contradictions only.
+// hypervolume, hv_contributions (both meanings) and hypervolume_gain against inclusion and
+// exclusion; wild values and larger sets for crashes and contradictions only.
 #include <algorithm>
 
 #include "definitions.hpp"
@@ -43,11 +43,11 @@ void run(Bytes& bytes) {
     const std::int64_t refused = cpu::hypervolume(in.batch, ref.data(), volumes.data());
     cpu::hv_contributions(in.batch, ref.data(), true, parts.data());
     cpu::hv_contributions(in.batch, ref.data(), false, shadowed.data());
-    cpu::hv_gain(in.batch, ref.data(), gains.data());
+    cpu::hypervolume_gain(in.batch, ref.data(), gains.data());
     OnGpu<Scalar> device(in.batch, bytes);
     std::vector<double> gpu_volumes(groups), gpu_parts(groups * points),
         gpu_shadowed(groups * points);
-    gpu::hypervolume(device.place(gpu::Operation::kHypervolume), in.batch, ref.data(),
+    gpu::hypervolume(device.place(gpu::hypervolume_scratch), in.batch, ref.data(),
                      gpu_volumes.data());
     gpu::hv_contributions(device.place(), in.batch, ref.data(), true, gpu_parts.data());
     gpu::hv_contributions(device.place(), in.batch, ref.data(), false, gpu_shadowed.data());

@@ -17,7 +17,7 @@ venv=${1:-.venv-openrlhf}
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
 status=0
-"$venv/bin/python" -m pytest tests/integrations/test_openrlhf_*.py "${chosen[@]}" --junitxml "$results" || status=$?
+"$venv/bin/python" -m pytest tests/integrations/openrlhf "${chosen[@]}" --junitxml "$results" || status=$?
 "$venv/bin/python" - "$results" <<'PYTHON'
 import sys
 from xml.etree import ElementTree

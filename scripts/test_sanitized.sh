@@ -30,4 +30,4 @@ export LD_PRELOAD="$(g++ -print-file-name=$runtime) $(g++ -print-file-name=libst
 export ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS="halt_on_error=1:report_signal_unsafe=0:suppressions=$PWD/scripts/tsan_suppressions.txt"
 cd tests # the package is the installed one, whatever the current folder holds
-exec "../$venv/bin/python" -m pytest -p no:cacheprovider core -k "$chosen" "${@:2}"
+exec "../$venv/bin/python" -m pytest -p no:cacheprovider paretopo_core -k "$chosen" "${@:2}"

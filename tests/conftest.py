@@ -24,7 +24,6 @@ settings.register_profile("few", settings.get_profile("paretopo"), max_examples=
 settings.load_profile("paretopo")
 
 
-_ISAS = ("portable", "avx2", "avx512")
 _LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 
@@ -53,12 +52,12 @@ def _missing(item: pytest.Item) -> str | None:
 
 def _isas() -> tuple[str, ...]:
     """The instruction sets of this machine."""
-    return _ISAS[: pp._core.best_isa() + 1]
+    return pp._core.ISAS[: pp._core.best_isa() + 1]
 
 
 def pytest_report_header() -> str:
     """Name the instruction sets that are tested."""
-    lacking = [name for name in _ISAS if name not in _isas()]
+    lacking = [name for name in pp._core.ISAS if name not in _isas()]
     return f"instruction sets: {', '.join(_isas())}; not here: {', '.join(lacking) or 'none'}"
 
 

@@ -20,6 +20,7 @@ struct Points {
     int itemsize;  // 4: float, 8: double
     int device;    // kCpu, kEmulated - mapping, or the CUDA device index
     std::uintptr_t stream;
+    std::uintptr_t scratch = 0;  // on a GPU, what the operation to come needs
 };
 
 template <typename T>
@@ -44,12 +45,12 @@ auto with_batch(const Points& p, Op op) {
 
 // Calls op with the GPU that the points live on, or with what stands for one.
 template <typename Op>
-auto on_gpu(const Points& p, std::uintptr_t scratch, Op op) {
-    char* memory = at<char>(scratch);
+auto on_gpu(const Points& p, Op op) {
+    char* scratch = at<char>(p.scratch);
     if (p.device <= kEmulated) {
-        return op(Emulated{static_cast<Mapping>(kEmulated - p.device), memory});
+        return op(Emulated{static_cast<Mapping>(kEmulated - p.device), scratch});
     }
-    return op(Cuda{p.device, at<void>(p.stream), memory});
+    return op(Cuda{p.device, at<void>(p.stream), scratch});
 }
 
 }  // namespace paretopo::bindings

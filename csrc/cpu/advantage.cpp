@@ -1,4 +1,4 @@
-#include "group/advantage.hpp"
+#include "formulas/advantage.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,8 +7,7 @@
 
 #include "cpu/for_each_group.hpp"
 #include "cpu/fronts.hpp"
-#include "cpu/lanes/on_lanes.hpp"
-#include "cpu/lanes/small_groups.hpp"
+#include "cpu/isa.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -18,7 +17,7 @@ namespace {
 template <typename Scalar>
 class GroupAdvantage {
   public:
-    GroupAdvantage(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
+    GroupAdvantage(Batch<Scalar> batch, Weighting<Scalar> how, Scalar* advantages,
                    std::int32_t* ranks)
         : batch_(batch), how_(how), advantages_(advantages), ranks_(ranks) {}
 
@@ -35,15 +34,16 @@ class GroupAdvantage {
         for (std::size_t k = 0; k < count; ++k) {
             const Scalar* rewards =
                 set_.values.data() + k * static_cast<std::size_t>(batch_.objectives);
-            sums_[k] = weighted_sum(rewards, how_.weights, how_.largest, batch_.objectives);
+            sums_[k] = weighted_sum<OneLane<Scalar>>(rewards, how_.weights, how_.largest,
+                                                     batch_.objectives);
             const auto front = static_cast<std::size_t>(own_ranks_[k]);
             lowest_[front] = std::min(lowest_[front], sums_[k]);
             highest_[front] = std::max(highest_[front], sums_[k]);
         }
         for (std::size_t k = 0; k < count; ++k) {
             const auto front = static_cast<std::size_t>(own_ranks_[k]);
-            const Scalar q = normalised_in_front(sums_[k], lowest_[front], highest_[front]);
-            sums_[k] = rank_advantage(fronts, own_ranks_[k], q, how_.beta);
+            sums_[k] = rank_advantage<OneLane<Scalar>>(fronts, own_ranks_[k], how_.beta, sums_[k],
+                                                       lowest_[front], highest_[front]);
         }
 
         const Centring centring =
@@ -59,7 +59,7 @@ class GroupAdvantage {
 
   private:
     Batch<Scalar> batch_;
-    Advantage<Scalar> how_;
+    Weighting<Scalar> how_;
     Scalar* advantages_;
     std::int32_t* ranks_;
     Present<Scalar> set_;
@@ -71,19 +71,25 @@ class GroupAdvantage {
 }  // namespace
 
 template <typename Scalar>
-void pareto_advantage(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
-                      std::int32_t* ranks) {
+void pareto_advantage(Batch<Scalar> batch, const double* weights, double largest, double beta,
+                      Centre centre, Scalar* advantages, std::int32_t* ranks) {
     if (batch.is_empty()) return;
+    std::vector<Scalar> own(static_cast<std::size_t>(batch.objectives));
+    for (std::size_t m = 0; m < own.size(); ++m) own[m] = static_cast<Scalar>(weights[m]);
+    const Weighting<Scalar> how{own.data(), static_cast<Scalar>(largest), static_cast<Scalar>(beta),
+                                centre};
     if (fits_lanes(batch.points, batch.objectives)) {
-        return for_each_lane_part(batch, [=](std::int64_t first, std::int64_t end) {
-            PARETOPO_ON_LANES(advantage_of_groups, batch, first, end, how, advantages, ranks);
+        return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
+            kernels().of<Scalar>().advantages(batch, first, end, how, advantages, ranks);
         });
     }
     for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives),
                    GroupAdvantage<Scalar>(batch, how, advantages, ranks));
 }
 
-template void pareto_advantage(Batch<float>, Advantage<float>, float*, std::int32_t*);
-template void pareto_advantage(Batch<double>, Advantage<double>, double*, std::int32_t*);
+template void pareto_advantage(Batch<float>, const double*, double, double, Centre, float*,
+                               std::int32_t*);
+template void pareto_advantage(Batch<double>, const double*, double, double, Centre, double*,
+                               std::int32_t*);
 
 }  // namespace paretopo::cpu

@@ -6,18 +6,19 @@
 #include <utility>
 
 #include "cpu/floating_point.hpp"
+#include "formulas/sides.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
 
 Archive::Archive(int objectives, const double* signs, const double* ref)
     : width_(static_cast<std::size_t>(objectives)),
-      most_(std::ldexp(1.0, 600 / objectives)),
-      least_(std::ldexp(1.0, -(600 / objectives))),
+      most_(std::ldexp(1.0, safe_power(objectives))),
+      least_(std::ldexp(1.0, -safe_power(objectives))),
       signs_(signs, signs + objectives),
       ref_(width_),
       side_(width_),
-      engine_(make_volume_engine(objectives)) {
+      kernel_(kernels().new_archive(objectives)) {
     for (std::size_t m = 0; m < width_; ++m) ref_[m] = signs_[m] * ref[m];
 }
 
@@ -29,41 +30,41 @@ Archive::Archive(Archive&& other) noexcept
       signs_(std::move(other.signs_)),
       ref_(std::move(other.ref_)),
       side_(std::move(other.side_)),
-      engine_(std::move(other.engine_)) {}
+      kernel_(std::move(other.kernel_)) {}
 
 double Archive::add(const double* given) {
     const std::lock_guard<std::mutex> hold(busy_);
     const IeeeArithmetic scope;
     std::vector<double> point(width_);
     for (std::size_t m = 0; m < width_; ++m) point[m] = signs_[m] * given[m];
-    if (engine_->is_covered(point.data())) return 0.0;
+    if (kernel_->is_covered(point.data())) return 0.0;
 
     const bool is_inside = measure(point.data());
     double gain = 0.0;
     if (is_inside) {
         const auto fits = [this](double side) { return side <= most_ && side >= least_; };
         const bool needs_no_scale = !is_wide_ && std::all_of(side_.begin(), side_.end(), fits);
-        gain = needs_no_scale ? engine_->gain(side_.data()) : scaled_gain(point.data());
+        gain = needs_no_scale ? kernel_->gain(side_.data()) : scaled_gain(point.data());
     }
-    engine_->admit(point.data());
+    kernel_->add_member(point.data());
     if (is_inside) {
         for (const double side : side_) is_wide_ = is_wide_ || side > most_;
-        engine_->keep(side_.data());
+        kernel_->add_side(side_.data());
     }
     return gain;
 }
 
 std::size_t Archive::size() {
     const std::lock_guard<std::mutex> hold(busy_);
-    return engine_->members();
+    return kernel_->members();
 }
 
 std::vector<double> Archive::members() {
     const std::lock_guard<std::mutex> hold(busy_);
-    std::vector<double> rows(engine_->members() * width_);
+    std::vector<double> rows(kernel_->members() * width_);
     for (std::size_t m = 0; m < width_; ++m) {
-        const double* column = engine_->member_column(static_cast<int>(m));
-        for (std::size_t i = 0; i < engine_->members(); ++i) {
+        const double* column = kernel_->member_column(static_cast<int>(m));
+        for (std::size_t i = 0; i < kernel_->members(); ++i) {
             rows[i * width_ + m] = signs_[m] * column[i];
         }
     }
@@ -74,14 +75,14 @@ void Archive::load(const double* rows, std::size_t count) {
     const std::lock_guard<std::mutex> hold(busy_);
     const IeeeArithmetic scope;
     is_wide_ = false;
-    engine_->forget();
+    kernel_->clear();
     std::vector<double> member(width_);
     for (std::size_t i = 0; i < count; ++i) {
         for (std::size_t m = 0; m < width_; ++m) member[m] = signs_[m] * rows[i * width_ + m];
-        engine_->admit(member.data());
+        kernel_->add_member(member.data());
         if (!measure(member.data())) continue;
         for (const double side : side_) is_wide_ = is_wide_ || side > most_;
-        engine_->keep(side_.data());
+        kernel_->add_side(side_.data());
     }
 }
 
@@ -97,9 +98,9 @@ bool Archive::measure(const double* point) {
 // Sides whose products leave the range of doubles: measured and scaled from scratch.
 double Archive::scaled_gain(const double* point) {
     std::vector<double> rows;
-    for (std::size_t i = 0; i < engine_->members(); ++i) {
+    for (std::size_t i = 0; i < kernel_->members(); ++i) {
         for (std::size_t m = 0; m < width_; ++m) {
-            rows.push_back(engine_->member_column(static_cast<int>(m))[i]);
+            rows.push_back(kernel_->member_column(static_cast<int>(m))[i]);
         }
     }
     rows.insert(rows.end(), point, point + width_);
@@ -107,7 +108,7 @@ double Archive::scaled_gain(const double* point) {
     const Batch<double> batch{
         rows.data(), nullptr, 1, points, static_cast<std::int32_t>(width_), 0};
     double gain = 0.0;
-    hv_gain(batch, ref_.data(), &gain);
+    hypervolume_gain(batch, ref_.data(), &gain);
     return gain;
 }
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "cpu/volume.hpp"
+#include "cpu/isa.hpp"
 
 namespace paretopo::cpu {
 
@@ -36,7 +36,7 @@ class Archive {
     double most_, least_;   // sides within need no scaling
     bool is_wide_ = false;  // a side beyond `most_` is among the members
     std::vector<double> signs_, ref_, side_;
-    std::unique_ptr<VolumeEngine> engine_;
+    std::unique_ptr<ArchiveKernel> kernel_;
     std::mutex busy_;
 };
 

@@ -1,14 +1,13 @@
-#include "group/crowding.hpp"
+#include "formulas/crowding.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <numeric>
 #include <vector>
 
 #include "cpu/for_each_group.hpp"
 #include "cpu/fronts.hpp"
-#include "group/fronts.hpp"
+#include "formulas/dominance.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -46,9 +45,9 @@ class GroupCrowding {
             const std::int32_t ra = ranks_[static_cast<std::size_t>(a)];
             const std::int32_t rb = ranks_[static_cast<std::size_t>(b)];
             if (ra != rb) return ra < rb;
-            if (is_worse(value(a, m), value(b, m), false)) return true;
-            if (is_worse(value(b, m), value(a, m), false)) return false;
-            return a < b;
+            const auto ka = key_of(value(a, m), false);
+            const auto kb = key_of(value(b, m), false);
+            return ka != kb ? ka < kb : a < b;
         });
         const std::int32_t* order = order_.data();
         for (std::int32_t first = 0, end = 0; first < set_.count; first = end) {
@@ -59,7 +58,6 @@ class GroupCrowding {
     }
 
     void add_front(const std::int32_t* first, const std::int32_t* end, std::int32_t m) {
-        constexpr double kAlone = std::numeric_limits<double>::infinity();
         const auto at = [&](const std::int32_t* point) {
             return static_cast<double>(value(*point, m));
         };
@@ -68,8 +66,8 @@ class GroupCrowding {
             own_[static_cast<std::size_t>(*point)] +=
                 crowding_gap(at(point - 1), at(point + 1), at(first), at(last));
         }
-        own_[static_cast<std::size_t>(*first)] = kAlone;
-        own_[static_cast<std::size_t>(*last)] = kAlone;
+        own_[static_cast<std::size_t>(*first)] = kAtAnEnd;
+        own_[static_cast<std::size_t>(*last)] = kAtAnEnd;
     }
 
     Batch<Scalar> batch_;

@@ -9,35 +9,35 @@
 #include <vector>
 
 #include "cpu/for_each_group.hpp"
-#include "cpu/lanes/on_lanes.hpp"
-#include "cpu/refused.hpp"
+#include "cpu/isa.hpp"
 #include "cpu/sides.hpp"
-#include "cpu/small_grids.hpp"
-#include "group/attainment.hpp"
-#include "group/marginals.hpp"
+#include "formulas/attainment.hpp"
+#include "formulas/marginals.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
 namespace {
 
+constexpr std::int64_t kPart = 64;  // groups that a thread gives to the lanes at a time
+
 // One group as a grid, and its integrals, with the scratch of one thread.
 class Attainment {
   public:
     Attainment(std::int32_t points, std::int32_t objectives) : objectives_(objectives) {
-        const auto words = static_cast<std::size_t>(SlabSweep::words(points));
+        const auto words = static_cast<std::size_t>(SlabIntegral::words(points));
         const auto width = static_cast<std::size_t>(objectives);
         weights_.resize(static_cast<std::size_t>(points) + 1);
         active_.resize(words * width);
         levels_.resize(width);
     }
 
-    void weigh(Share share, std::int32_t count, std::int32_t k) {
-        if (share == share_ && count == count_ && k == k_) return;
-        share_ = share;
+    void weigh(CellWeight kind, std::int32_t count, std::int32_t k) {
+        if (kind == kind_ && count == count_ && k == k_) return;
+        kind_ = kind;
         count_ = count;
         k_ = k;
-        weigh_attainment(share, static_cast<std::int32_t>(weights_.size()) - 1, count, k,
-                         weights_.data());
+        fill_cell_weights(kind, static_cast<std::int32_t>(weights_.size()) - 1, count, k,
+                          weights_.data());
     }
 
     void take(const Sides& given) {
@@ -65,7 +65,7 @@ class Attainment {
     // Over all places.
     double total() {
         const Grid grid = this->grid();
-        SlabSweep sweep{grid, levels_.data(), active_.data(), nullptr, 1};
+        SlabIntegral sweep{grid, levels_.data(), active_.data(), nullptr, 1};
         double sum = 0.0;
         for (std::int32_t t = 0; grid.points > 0 && t < grid.slabs(); ++t) {
             const double height = grid.height(t);
@@ -79,7 +79,7 @@ class Attainment {
         const Grid grid = this->grid();
         in_slab_.resize(given.count);
         in_box_.assign(given.count, 0.0);
-        SlabSweep sweep{grid, levels_.data(), active_.data(), in_slab_.data(), 1};
+        SlabIntegral sweep{grid, levels_.data(), active_.data(), in_slab_.data(), 1};
         for (std::int32_t t = 0; grid.points > 0 && t < grid.slabs(); ++t) {
             const double height = grid.height(t);
             if (!(height > 0.0)) continue;
@@ -98,14 +98,14 @@ class Attainment {
     }
 
     std::int32_t objectives_;
-    Share share_ = Share::kHit;
+    CellWeight kind_ = CellWeight::kHit;
     std::int32_t count_ = -1;
     std::int32_t k_ = -1;
     std::size_t count_inside_ = 0;
     std::vector<double> weights_, sides_, in_slab_, in_box_;
     std::vector<std::int32_t> order_, rows_;
     std::vector<std::uint64_t> active_;
-    std::vector<SlabSweep::Level> levels_;
+    std::vector<SlabIntegral::Level> levels_;
 };
 
 template <typename Scalar>
@@ -125,7 +125,7 @@ double grid_cost(const Batch<Scalar>& batch) {
 
 // Where lanes, which visit all cells, are quicker than one group at a time.
 template <typename Scalar>
-bool fits_small_grids(const Batch<Scalar>& batch) {
+bool fits_lanes_of_grids(const Batch<Scalar>& batch) {
     if (batch.objectives == 2) return batch.points >= 1 && batch.points <= kMostSmall;
     const int most = isa() == Isa::kAvx512 ? 16 : isa() == Isa::kAvx2 ? 8 : 0;
     return batch.objectives == 3 && batch.points >= 1 && batch.points <= most && batch.groups >= 4;
@@ -133,21 +133,21 @@ bool fits_small_grids(const Batch<Scalar>& batch) {
 
 // Of every size that a masked group of the batch may have.
 template <typename Scalar, typename Choose>
-std::vector<double> weights_of_sizes(const Batch<Scalar>& batch, std::int32_t k, Choose share) {
+std::vector<double> weights_of_sizes(const Batch<Scalar>& batch, std::int32_t k, Choose kind) {
     std::vector<double> weights(kWeightsSize);
     for (std::int32_t count = batch.mask ? 1 : batch.points; count <= batch.points; ++count) {
         const std::int32_t drawn = std::min(k, count);
-        weigh_attainment(share(count, drawn), kMostSmall, count, drawn,
-                         weights.data() + weights_at(count, 0));
+        fill_cell_weights(kind(count, drawn), kMostSmall, count, drawn,
+                          weights.data() + weights_at(count, 0));
     }
     return weights;
 }
 
-// Calls work(part) for every kGridPart groups.
+// Calls work(part) for every kPart groups.
 template <typename Scalar, typename Work>
 void for_each_grid_part(const Batch<Scalar>& batch, const Work& work) {
-    const double cost = 5.0 * kGridPart * batch.points * batch.points;
-    for_each_group((batch.groups + kGridPart - 1) / kGridPart, cost, work);
+    const double cost = 5.0 * kPart * batch.points * batch.points;
+    for_each_group((batch.groups + kPart - 1) / kPart, cost, work);
 }
 
 template <typename Scalar>
@@ -166,7 +166,7 @@ class ExpectedVolume {
         const double* corner = ref_.of(g, batch_.objectives);
         if (refused_->note(batch_, g, sides_.measure(batch_, g, corner))) return;
         const std::int32_t count = count_of(batch_, g);
-        attainment_.weigh(Share::kHit, count, std::min(k_, count));
+        attainment_.weigh(CellWeight::kHit, count, std::min(k_, count));
         attainment_.take(sides_);
         volumes_[g] = std::ldexp(attainment_.total(), sides_.exponent);
     }
@@ -200,7 +200,7 @@ class MarginalAdvantage {
         if (refused_->note(batch_, g, sides_.measure(batch_, g, corner))) return;
         const std::int32_t count = count_of(batch_, g);
         const std::int32_t drawn = std::min(k_, count);
-        attainment_.weigh(share_of(centre_, count, drawn), count, drawn);
+        attainment_.weigh(cell_weight_of(centre_, count, drawn), count, drawn);
         attainment_.take(sides_);
         std::fill(marginals_.begin(), marginals_.end(), 0.0);
         attainment_.boxes(sides_, marginals_.data());
@@ -239,22 +239,23 @@ class MarginalAdvantage {
 }  // namespace
 
 template <typename Scalar>
-std::int64_t expected_hypervolume(Batch<Scalar> batch, References ref, std::int32_t k,
-                                  double* volumes) {
+std::int64_t expected_hypervolume(Batch<Scalar> batch, const double* ref_at, bool per_group,
+                                  std::int32_t k, double* volumes) {
+    const References ref{ref_at, per_group};
     FirstRefused refused;
     const ExpectedVolume<Scalar> one(batch, ref, k, volumes, refused);
-    if (!fits_small_grids(batch)) {
+    if (!fits_lanes_of_grids(batch)) {
         for_each_group(batch.groups, grid_cost(batch), one);
         return refused.index();
     }
     const std::vector<double> weights =
-        weights_of_sizes(batch, k, [](auto...) { return Share::kHit; });
+        weights_of_sizes(batch, k, [](auto...) { return CellWeight::kHit; });
     for_each_grid_part(batch, [&, mine = one](std::int64_t part) mutable {
-        const std::int64_t first = part * kGridPart;
-        const std::int64_t end = std::min(first + kGridPart, batch.groups);
-        std::array<std::uint8_t, kGridPart> left_over;
-        const SmallGrids how{ref, weights.data(), nullptr, volumes + first, left_over.data()};
-        PARETOPO_ON_LANES(measure_grids, batch, first, end, how);
+        const std::int64_t first = part * kPart;
+        const std::int64_t end = std::min(first + kPart, batch.groups);
+        std::array<std::uint8_t, kPart> left_over;
+        const GridIntegrals how{ref, weights.data(), nullptr, volumes + first, left_over.data()};
+        kernels().of<Scalar>().integrate_grids(batch, first, end, how);
         for (std::int64_t g = first; g < end; ++g) {
             if (left_over[static_cast<std::size_t>(g - first)] != 0) mine(g);
         }
@@ -263,25 +264,27 @@ std::int64_t expected_hypervolume(Batch<Scalar> batch, References ref, std::int3
 }
 
 template <typename Scalar>
-std::int64_t hypervolume_advantage(Batch<Scalar> batch, References ref, std::int32_t k,
-                                   Centre centre, Scalar* advantages) {
+std::int64_t hypervolume_advantage(Batch<Scalar> batch, const double* ref_at, bool per_group,
+                                   std::int32_t k, Centre centre, Scalar* advantages) {
+    const References ref{ref_at, per_group};
     if (batch.is_empty()) return kNoneRefused;
     FirstRefused refused;
     const MarginalAdvantage<Scalar> one(batch, ref, k, centre, advantages, refused);
-    if (!fits_small_grids(batch)) {
+    if (!fits_lanes_of_grids(batch)) {
         for_each_group(batch.groups, grid_cost(batch), one);
         return refused.index();
     }
-    const std::vector<double> weights = weights_of_sizes(
-        batch, k,
-        [=](std::int32_t count, std::int32_t drawn) { return share_of(centre, count, drawn); });
+    const std::vector<double> weights =
+        weights_of_sizes(batch, k, [=](std::int32_t count, std::int32_t drawn) {
+            return cell_weight_of(centre, count, drawn);
+        });
     for_each_grid_part(batch, [&, mine = one](std::int64_t part) mutable {
-        const std::int64_t first = part * kGridPart;
-        const std::int64_t end = std::min(first + kGridPart, batch.groups);
-        std::array<double, kGridPart * kMostSmall> marginals;
-        std::array<std::uint8_t, kGridPart> left_over;
-        const SmallGrids how{ref, weights.data(), marginals.data(), nullptr, left_over.data()};
-        PARETOPO_ON_LANES(measure_grids, batch, first, end, how);
+        const std::int64_t first = part * kPart;
+        const std::int64_t end = std::min(first + kPart, batch.groups);
+        std::array<double, kPart * kMostSmall> marginals;
+        std::array<std::uint8_t, kPart> left_over;
+        const GridIntegrals how{ref, weights.data(), marginals.data(), nullptr, left_over.data()};
+        kernels().of<Scalar>().integrate_grids(batch, first, end, how);
         for (std::int64_t g = first; g < end; ++g) {
             if (left_over[static_cast<std::size_t>(g - first)] != 0) {
                 mine(g);
@@ -293,10 +296,13 @@ std::int64_t hypervolume_advantage(Batch<Scalar> batch, References ref, std::int
     return refused.index();
 }
 
-template std::int64_t expected_hypervolume(Batch<float>, References, std::int32_t, double*);
-template std::int64_t expected_hypervolume(Batch<double>, References, std::int32_t, double*);
-template std::int64_t hypervolume_advantage(Batch<float>, References, std::int32_t, Centre, float*);
-template std::int64_t hypervolume_advantage(Batch<double>, References, std::int32_t, Centre,
-                                            double*);
+template std::int64_t expected_hypervolume(Batch<float>, const double*, bool, std::int32_t,
+                                           double*);
+template std::int64_t expected_hypervolume(Batch<double>, const double*, bool, std::int32_t,
+                                           double*);
+template std::int64_t hypervolume_advantage(Batch<float>, const double*, bool, std::int32_t, Centre,
+                                            float*);
+template std::int64_t hypervolume_advantage(Batch<double>, const double*, bool, std::int32_t,
+                                            Centre, double*);
 
 }  // namespace paretopo::cpu

@@ -6,13 +6,18 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <mutex>
 
 #include "cpu/floating_point.hpp"
-#include "cpu/thread_pool.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
+
+// Calls `task` in this thread and at once in up to `others` more, and returns when every call has.
+// The task divides its work among however many calls there are, and does not throw; a thread that
+// comes too late is not waited for. Any thread may call this at any time, a task too.
+void run_on_threads(int others, const std::function<void()>& task);
 
 // Calls work(g) for every group. `Work` is copied once per thread: what it holds by value is the
 // scratch of that thread. `group_cost` (ns, a rough guess) decides whether threads are worth it.
@@ -54,8 +59,20 @@ void for_each_group(std::int64_t groups, double group_cost, const Work& work) {
         }
     };
 
-    share(static_cast<int>(workers - 1), run);
+    run_on_threads(static_cast<int>(workers - 1), run);
     if (failure) std::rethrow_exception(failure);
+}
+
+// Calls work(first group, end) for parts of a batch that the lanes take.
+template <typename Scalar, typename Work>
+void for_each_part(const Batch<Scalar>& batch, const Work& work) {
+    constexpr std::int64_t kPart = 128;  // groups; a multiple of every number of lanes
+    const double n = batch.points;
+    for_each_group((batch.groups + kPart - 1) / kPart, kPart * (4.0 + 0.1 * n * n),
+                   [&](std::int64_t part) {
+                       const std::int64_t first = part * kPart;
+                       work(first, std::min(first + kPart, batch.groups));
+                   });
 }
 
 }  // namespace paretopo::cpu

@@ -7,34 +7,81 @@
 #include <utility>
 
 #include "cpu/for_each_group.hpp"
-#include "cpu/lanes/large_sets.hpp"
-#include "cpu/lanes/on_lanes.hpp"
-#include "cpu/lanes/small_groups.hpp"
-#include "group/fronts.hpp"
+#include "cpu/isa.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
+namespace {
+
+constexpr std::int32_t kFew = 64;  // points, a bit each
+
+}  // namespace
+
+template <typename Scalar>
+const Key<Scalar>* Ranker::keys_of(const Present<Scalar>& set, std::int32_t objectives,
+                                   std::uint64_t minimised) {
+    auto& keys = std::get<std::vector<Key<Scalar>>>(keys_);
+    const auto width = static_cast<std::size_t>(objectives);
+    keys.resize(static_cast<std::size_t>(set.count) * width);
+    for (std::size_t i = 0, k = 0; i < static_cast<std::size_t>(set.count); ++i) {
+        for (std::size_t m = 0; m < width; ++m, ++k) {
+            keys[k] = key_of(set.values[k], m < 64 && (minimised >> m & 1) != 0);
+        }
+    }
+    return keys.data();
+}
+
+template <typename Scalar>
+std::int32_t Ranker::rank_few(const Present<Scalar>& set, std::int32_t objectives,
+                              std::uint64_t minimised, std::int32_t* ranks) {
+    const Key<Scalar>* keys = keys_of(set, objectives, minimised);
+    const auto row = [=](std::int32_t i) { return keys + std::int64_t{i} * objectives; };
+    std::array<std::uint64_t, kFew> dominators;  // of each point, a bit for each
+    for (std::int32_t i = 0; i < set.count; ++i) {
+        std::uint64_t found = 0;
+        for (std::int32_t j = 0; j < set.count; ++j) {
+            found |= std::uint64_t{dominates(row(j), row(i), objectives)} << j;
+        }
+        dominators[static_cast<std::size_t>(i)] = found;
+    }
+    std::uint64_t left = set.count == 0 ? 0 : ~std::uint64_t{0} >> (kFew - set.count);
+    std::int32_t fronts = 0;
+    for (; left != 0; ++fronts) {
+        std::uint64_t behind = 0;
+        for (std::uint64_t bits = left; bits != 0; bits &= bits - 1) {
+            const std::int32_t i = lowest_bit(bits);
+            if ((dominators[static_cast<std::size_t>(i)] & left) == 0) {
+                ranks[i] = fronts;
+            } else {
+                behind |= bits & -bits;
+            }
+        }
+        left = behind;
+    }
+    return fronts;
+}
+
+template <typename Scalar>
+void Ranker::find_few_nondominated(const Present<Scalar>& set, std::int32_t objectives,
+                                   std::uint64_t minimised, bool keep_weakly,
+                                   std::uint8_t* nondominated) {
+    const Key<Scalar>* keys = keys_of(set, objectives, minimised);
+    const auto row = [=](std::int32_t i) { return keys + std::int64_t{i} * objectives; };
+    for (std::int32_t i = 0; i < set.count; ++i) {
+        bool is_kept = true;
+        for (std::int32_t j = 0; is_kept && j < set.count; ++j) {
+            const auto found = compare_one_way<0>(row(j), row(i), objectives);
+            const bool is_repeat = !keep_weakly && j < i && found.are_equal();
+            is_kept = !found.a_dominates() && !is_repeat;
+        }
+        nondominated[i] = is_kept;
+    }
+}
 
 template <typename Scalar>
 std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
                           std::uint64_t minimised, std::int32_t* ranks) {
-    if (set.count <= kBitmaskPoints) {
-        std::array<std::uint64_t, kBitmaskPoints> dominators;
-        std::uint64_t left = present_bits(nullptr, set.count);
-        for (std::int32_t i = 0; i < set.count; ++i) {
-            dominators[static_cast<std::size_t>(i)] =
-                dominators_of(set.values.data(), i, left, set.count, objectives, minimised);
-        }
-        std::int32_t fronts = 0;
-        for (; left != 0; ++fronts) {
-            const std::uint64_t front = next_front(dominators.data(), left, set.count);
-            for (std::int32_t i = 0; i < set.count; ++i) {
-                if ((front >> i & 1) != 0) ranks[i] = fronts;
-            }
-            left &= ~front;
-        }
-        return fronts;
-    }
+    if (set.count <= kFew) return rank_few(set, objectives, minimised, ranks);
     if (objectives == 2) {
         return planar_.rank(set.values.data(), set.count, minimised, ranks);
     }
@@ -79,8 +126,8 @@ void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
     for (std::size_t p = 0; p < kPivots; ++p) pivots[p] = score[p].second;
 
     const std::int32_t left =
-        PARETOPO_ON_LANES(thin_out, set.values.data(), set.count, objectives, minimised,
-                          pivots.data(), kPivots, survivors_.data());
+        kernels().of<Scalar>().drop_dominated(set.values.data(), set.count, objectives, minimised,
+                                              pivots.data(), kPivots, survivors_.data());
     if (left < set.count - set.count / 4) {
         survivors_.resize(static_cast<std::size_t>(left));
     } else {
@@ -89,27 +136,15 @@ void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
 }
 
 template <typename Scalar>
-void Ranker::filter(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised,
-                    bool keep_weakly, std::uint8_t* chosen) {
-    if (set.count <= kBitmaskPoints) {
-        const Scalar* values = set.values.data();
-        for (std::int32_t i = 0; i < set.count; ++i) {
-            bool is_chosen = true;
-            for (std::int32_t j = 0; is_chosen && j < set.count; ++j) {
-                if (j == i) continue;
-                const Order order =
-                    compare(values + std::int64_t{j} * objectives,
-                            values + std::int64_t{i} * objectives, objectives, minimised);
-                is_chosen =
-                    order != Order::kFirst && (keep_weakly || order != Order::kEqual || i < j);
-            }
-            chosen[i] = is_chosen;
-        }
-        return;
+void Ranker::find_nondominated(const Present<Scalar>& set, std::int32_t objectives,
+                               std::uint64_t minimised, bool keep_weakly,
+                               std::uint8_t* nondominated) {
+    if (set.count <= kFew) {
+        return find_few_nondominated(set, objectives, minimised, keep_weakly, nondominated);
     }
     // Where most points are dominated, a few good ones show it before anything is sorted.
     thin_out(set, objectives, minimised);
-    std::fill_n(chosen, set.count, std::uint8_t{0});
+    std::fill_n(nondominated, set.count, std::uint8_t{0});
     const auto count = static_cast<std::int32_t>(survivors_.size());
     if (count < set.count) {
         Present<Scalar> thinned;
@@ -118,11 +153,12 @@ void Ranker::filter(const Present<Scalar>& set, std::int32_t objectives, std::ui
     } else {
         sorted_.sort(set.values.data(), count, objectives, minimised);
     }
-    filter_distinct(sorted_, distinct_chosen_);
+    find_distinct_nondominated(sorted_, distinct_nondominated_);
     for (std::int32_t k = 0; k < count; ++k) {
         const auto d = static_cast<std::size_t>(sorted_.distinct_of[static_cast<std::size_t>(k)]);
         const bool is_kept = keep_weakly || sorted_.first_of[d] == k;
-        chosen[survivors_[static_cast<std::size_t>(k)]] = is_kept && distinct_chosen_[d] != 0;
+        nondominated[survivors_[static_cast<std::size_t>(k)]] =
+            is_kept && distinct_nondominated_[d] != 0;
     }
 }
 
@@ -130,8 +166,8 @@ template <typename Scalar>
 void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
     if (batch.is_empty()) return;
     if (fits_lanes(batch.points, batch.objectives)) {
-        return for_each_lane_part(batch, [=](std::int64_t first, std::int64_t end) {
-            PARETOPO_ON_LANES(rank_groups, batch, first, end, ranks);
+        return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
+            kernels().of<Scalar>().rank_groups(batch, first, end, ranks);
         });
     }
     std::vector<std::int32_t> own(static_cast<std::size_t>(batch.points));
@@ -149,19 +185,19 @@ void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
 }
 
 template <typename Scalar>
-void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* chosen) {
+void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondominated) {
     if (batch.is_empty()) return;
     if (fits_lanes(batch.points, batch.objectives)) {
-        return for_each_lane_part(batch, [=](std::int64_t first, std::int64_t end) {
-            PARETOPO_ON_LANES(filter_groups, batch, first, end, keep_weakly, chosen);
+        return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
+            kernels().of<Scalar>().find_nondominated(batch, first, end, keep_weakly, nondominated);
         });
     }
     std::vector<std::uint8_t> own(static_cast<std::size_t>(batch.points));
     const auto work = [=, set = Present<Scalar>(), ranker = Ranker(),
                        own = std::move(own)](std::int64_t g) mutable {
         set.take(batch, g);
-        ranker.filter(set, batch.objectives, batch.minimised, keep_weakly, own.data());
-        std::uint8_t* out = chosen + g * batch.points;
+        ranker.find_nondominated(set, batch.objectives, batch.minimised, keep_weakly, own.data());
+        std::uint8_t* out = nondominated + g * batch.points;
         std::fill_n(out, batch.points, std::uint8_t{0});
         for (std::int32_t k = 0; k < set.count; ++k) {
             out[set.index[static_cast<std::size_t>(k)]] = own[static_cast<std::size_t>(k)];
@@ -174,10 +210,10 @@ template std::int32_t Ranker::rank(const Present<float>&, std::int32_t, std::uin
                                    std::int32_t*);
 template std::int32_t Ranker::rank(const Present<double>&, std::int32_t, std::uint64_t,
                                    std::int32_t*);
-template void Ranker::filter(const Present<float>&, std::int32_t, std::uint64_t, bool,
-                             std::uint8_t*);
-template void Ranker::filter(const Present<double>&, std::int32_t, std::uint64_t, bool,
-                             std::uint8_t*);
+template void Ranker::find_nondominated(const Present<float>&, std::int32_t, std::uint64_t, bool,
+                                        std::uint8_t*);
+template void Ranker::find_nondominated(const Present<double>&, std::int32_t, std::uint64_t, bool,
+                                        std::uint8_t*);
 template void pareto_rank(Batch<float>, std::int32_t*);
 template void pareto_rank(Batch<double>, std::int32_t*);
 template void is_nondominated(Batch<float>, bool, std::uint8_t*);

@@ -1,13 +1,53 @@
-// Ranks of one set of any size, for the operations that start from ranks.
+// One set of any size, and its ranks, for the operations that start from ranks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
-#include "cpu/present.hpp"
-#include "cpu/sort_large.hpp"
+#include "cpu/large_fronts.hpp"
+#include "formulas/dominance.hpp"
+#include "ops.hpp"
 
 namespace paretopo::cpu {
+
+// The points of one group that count, copied into memory of our own: what another thread of the
+// host program does to its array meanwhile cannot reach the algorithms.
+template <typename Scalar>
+struct Present {
+    std::vector<Scalar> values;       // (count, objectives)
+    std::vector<std::int32_t> index;  // where each came from
+    std::int32_t count = 0;
+
+    void take(const Batch<Scalar>& batch, std::int64_t g) {
+        const Scalar* group = batch.group(g);
+        const std::uint8_t* mask = batch.group_mask(g);
+        const auto objectives = static_cast<std::size_t>(batch.objectives);
+        values.resize(static_cast<std::size_t>(batch.points) * objectives);
+        index.resize(static_cast<std::size_t>(batch.points));
+        count = 0;
+        for (std::int32_t i = 0; i < batch.points; ++i) {
+            if (mask && mask[i] == 0) continue;
+            std::copy_n(group + i * static_cast<std::int64_t>(objectives), objectives,
+                        values.data() + static_cast<std::size_t>(count) * objectives);
+            index[static_cast<std::size_t>(count++)] = i;
+        }
+    }
+
+    // Some points of another set, by their place there.
+    void take(const Present& from, const std::vector<std::int32_t>& places,
+              std::int32_t objectives) {
+        const auto width = static_cast<std::size_t>(objectives);
+        values.resize(places.size() * width);
+        index = places;
+        count = static_cast<std::int32_t>(places.size());
+        for (std::size_t k = 0; k < places.size(); ++k) {
+            std::copy_n(from.values.data() + static_cast<std::size_t>(places[k]) * width, width,
+                        values.data() + k * width);
+        }
+    }
+};
 
 // Scratch of one thread.
 class Ranker {
@@ -17,21 +57,35 @@ class Ranker {
     std::int32_t rank(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised,
                       std::int32_t* ranks);
 
-    // chosen: (set.count,), 1 for a point nobody dominates; of equal points only the first, unless
-    // keep_weakly.
+    // nondominated: (set.count,), 1 for a point nobody dominates; of equal points only the first,
+    // unless keep_weakly.
     template <typename Scalar>
-    void filter(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised,
-                bool keep_weakly, std::uint8_t* chosen);
+    void find_nondominated(const Present<Scalar>& set, std::int32_t objectives,
+                           std::uint64_t minimised, bool keep_weakly, std::uint8_t* nondominated);
 
   private:
+    // Few points: each against all others.
+    template <typename Scalar>
+    std::int32_t rank_few(const Present<Scalar>& set, std::int32_t objectives,
+                          std::uint64_t minimised, std::int32_t* ranks);
+    template <typename Scalar>
+    void find_few_nondominated(const Present<Scalar>& set, std::int32_t objectives,
+                               std::uint64_t minimised, bool keep_weakly,
+                               std::uint8_t* nondominated);
+    // The values as integers of the same order, (set.count, objectives).
+    template <typename Scalar>
+    const Key<Scalar>* keys_of(const Present<Scalar>& set, std::int32_t objectives,
+                               std::uint64_t minimised);
+
     // survivors_: the points that may be non-dominated; all of them where thinning does not pay.
     template <typename Scalar>
     void thin_out(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised);
 
+    std::tuple<std::vector<Key<float>>, std::vector<Key<double>>> keys_;
     SortedCodes sorted_;
     PlanarRanker planar_;
     std::vector<std::int32_t> distinct_ranks_;
-    std::vector<std::uint8_t> distinct_chosen_;
+    std::vector<std::uint8_t> distinct_nondominated_;
     std::vector<std::int32_t> survivors_;
 };
 

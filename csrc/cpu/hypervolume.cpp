@@ -4,16 +4,24 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/dimension_sweep.hpp"
 #include "cpu/for_each_group.hpp"
-#include "cpu/hypervolume_3d.hpp"
-#include "cpu/refused.hpp"
+#include "cpu/hypervolume_of_sides.hpp"
+#include "cpu/isa.hpp"
 #include "cpu/sides.hpp"
-#include "cpu/small_sets.hpp"
-#include "cpu/volume.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
 namespace {
+
+constexpr std::int64_t kFewestGroupsOf4 = 4;  // with fewer, empty lanes cost too much
+
+template <typename Scalar>
+bool fits_small_sets(const Batch<Scalar>& batch) {
+    if (batch.points < 1 || batch.points > kMostSmall) return false;
+    return batch.objectives == 2 || batch.objectives == 3 ||
+           (batch.objectives == 4 && batch.groups >= kFewestGroupsOf4);
+}
 
 constexpr std::size_t kFew = 96;  // points; up to here counting ranks beats sorting
 
@@ -21,21 +29,23 @@ constexpr std::size_t kFew = 96;  // points; up to here counting ranks beats sor
 template <typename Scalar>
 std::int64_t small_hypervolumes(const Batch<Scalar>& batch, const double* ref, double* volumes) {
     FirstRefused refused;
-    const auto work = [=, &refused, sides = Sides()](std::int64_t part) mutable {
-        const std::int64_t first = part * kSmallPart;
-        const std::int64_t end = std::min(first + kSmallPart, batch.groups);
-        std::array<std::uint8_t, kSmallPart> left_over;
-        small_volumes(batch, ref, first, end, volumes, left_over.data());
+    // One set fills one lane: the narrowest vectors waste least, and all give the same result.
+    const Kernels& one_set = kernels(Isa::kPortable);
+    const auto work = [=, &refused, &one_set, sides = Sides()](std::int64_t part) mutable {
+        const std::int64_t first = part * kMostGroupsMeasured;
+        const std::int64_t end = std::min(first + kMostGroupsMeasured, batch.groups);
+        std::array<std::uint8_t, kMostGroupsMeasured> left_over;
+        kernels().of<Scalar>().hypervolumes(batch, ref, first, end, volumes, left_over.data());
         for (std::int64_t g = first; g < end; ++g) {
             if (left_over[static_cast<std::size_t>(g - first)] == 0) continue;
             if (refused.note(batch, g, sides.measure(batch, g, ref))) continue;
-            volumes[g] =
-                std::ldexp(small_volume_of(sides.values.data(), sides.count, batch.objectives),
-                           sides.exponent);
+            volumes[g] = std::ldexp(
+                one_set.hypervolume_of_few(sides.values.data(), sides.count, batch.objectives),
+                sides.exponent);
         }
     };
-    const double cost = 10.0 * batch.points * (batch.objectives - 1) * kSmallPart;
-    for_each_group((batch.groups + kSmallPart - 1) / kSmallPart, cost, work);
+    const double cost = 10.0 * batch.points * (batch.objectives - 1) * kMostGroupsMeasured;
+    for_each_group((batch.groups + kMostGroupsMeasured - 1) / kMostGroupsMeasured, cost, work);
     return refused.index();
 }
 
@@ -45,8 +55,8 @@ template <typename Scalar>
 std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes) {
     if (fits_small_sets(batch)) return small_hypervolumes(batch, ref, volumes);
     FirstRefused refused;
-    const auto work = [=, &refused, sides = Sides(), sweep = Sweep(),
-                       volume = Volume(batch.objectives)](std::int64_t g) mutable {
+    const auto work = [=, &refused, sides = Sides(), sweep = DimensionSweep(),
+                       volume = HypervolumeOfSides(batch.objectives)](std::int64_t g) mutable {
         if (refused.note(batch, g, sides.measure(batch, g, ref))) return;
         double own = 0.0;
         if (batch.objectives == 2 && sides.count > kFew) {
@@ -63,10 +73,10 @@ std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes
 }
 
 template <typename Scalar>
-std::int64_t hv_gain(Batch<Scalar> batch, const double* ref, double* gains) {
+std::int64_t hypervolume_gain(Batch<Scalar> batch, const double* ref, double* gains) {
     FirstRefused refused;
     const auto work = [=, &refused, sides = Sides(),
-                       volume = Volume(batch.objectives)](std::int64_t g) mutable {
+                       volume = HypervolumeOfSides(batch.objectives)](std::int64_t g) mutable {
         if (refused.note(batch, g, sides.measure(batch, g, ref))) return;
         gains[g] = 0.0;
         const bool is_inside = sides.count > 0 && sides.index[sides.count - 1] == batch.points - 1;
@@ -82,7 +92,7 @@ std::int64_t hv_gain(Batch<Scalar> batch, const double* ref, double* gains) {
 
 template std::int64_t hypervolume(Batch<float>, const double*, double*);
 template std::int64_t hypervolume(Batch<double>, const double*, double*);
-template std::int64_t hv_gain(Batch<float>, const double*, double*);
-template std::int64_t hv_gain(Batch<double>, const double*, double*);
+template std::int64_t hypervolume_gain(Batch<float>, const double*, double*);
+template std::int64_t hypervolume_gain(Batch<double>, const double*, double*);
 
 }  // namespace paretopo::cpu

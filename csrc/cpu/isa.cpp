@@ -27,4 +27,17 @@ std::atomic<Isa>& chosen() {
 Isa isa() { return chosen().load(std::memory_order_relaxed); }
 void set_isa(Isa isa) { chosen().store(isa); }
 
+const Kernels& kernels() { return kernels(isa()); }
+
+const Kernels& kernels([[maybe_unused]] Isa isa) {
+#if defined(PARETOPO_X86_LANES)
+    if (isa == Isa::kAvx512) return avx512::kKernels;
+    if (isa == Isa::kAvx2) return avx2::kKernels;
+#endif
+    return portable::kKernels;
+}
+
+HypervolumeKernel::~HypervolumeKernel() = default;
+ArchiveKernel::~ArchiveKernel() = default;
+
 }  // namespace paretopo::cpu

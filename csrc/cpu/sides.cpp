@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
+
+#include "formulas/sides.hpp"
 
 namespace paretopo::cpu {
 
 template <typename Scalar>
 std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const double* ref) {
-    constexpr double kLargest = std::numeric_limits<double>::max();
     const Scalar* group = batch.group(g);
     const std::uint8_t* mask = batch.group_mask(g);
     const auto width = static_cast<std::size_t>(batch.objectives);
@@ -21,10 +21,9 @@ std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const do
         bool is_inside = true;
         for (std::int32_t m = 0; m < batch.objectives; ++m) {
             const std::int64_t at = std::int64_t{i} * batch.objectives + m;
-            const double sign = batch.is_minimised(m) ? -1.0 : 1.0;
-            const double value = sign * static_cast<double>(group[at]);
-            if (!(value <= kLargest)) return at;
-            const double side = std::min(value - sign * ref[m], kLargest);
+            const bool minimised = batch.is_minimised(m);
+            if (is_refused(group[at], minimised)) return at;
+            const double side = side_of(group[at], ref[m], minimised);
             is_inside = is_inside && side > 0.0;
             values[count * width + static_cast<std::size_t>(m)] = side;
         }
@@ -39,14 +38,12 @@ std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const do
 void Sides::scale(std::int32_t objectives) {
     const auto width = static_cast<std::size_t>(objectives);
     exponent = 0;
-    const int safe = 600 / objectives;
     const auto excess_of = [&](std::size_t m) {
         double largest = 0.0;
         for (std::size_t i = 0; i < count; ++i) {
             largest = std::max(largest, values[i * width + m]);
         }
-        const int power = largest > 0.0 ? std::ilogb(largest) : 0;
-        return std::abs(power) <= safe ? 0 : power;
+        return excess_power(largest, objectives);
     };
     bool is_safe = true;
     for (std::size_t m = 0; m < width; ++m) is_safe = is_safe && excess_of(m) == 0;

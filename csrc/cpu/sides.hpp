@@ -1,8 +1,11 @@
-// One group as sides: distances from the reference in the better direction, in double.
+// One group as sides: distances from the reference in the better direction, in double; and which
+// value of a batch is refused.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "ops.hpp"
@@ -24,6 +27,30 @@ struct Sides {
   private:
     void scale(std::int32_t objectives);
     bool has_safe_boxes(std::size_t width) const;
+};
+
+// The first value of a batch that an operation refuses, whichever thread meets it.
+class FirstRefused {
+  public:
+    // `within`: index of a refused value in group g, or kNoneRefused. Says whether there is one.
+    template <typename Scalar>
+    bool note(const Batch<Scalar>& batch, std::int64_t g, std::int64_t within) {
+        if (within == kNoneRefused) return false;
+        const std::int64_t index = g * batch.points * batch.objectives + within;
+        std::int64_t first = first_.load();
+        while (index < first && !first_.compare_exchange_weak(first, index)) {
+        }
+        return true;
+    }
+
+    std::int64_t index() const {
+        const std::int64_t first = first_.load();
+        return first == kNobody ? kNoneRefused : first;
+    }
+
+  private:
+    static constexpr std::int64_t kNobody = std::numeric_limits<std::int64_t>::max();
+    std::atomic<std::int64_t> first_{kNobody};
 };
 
 }  // namespace paretopo::cpu

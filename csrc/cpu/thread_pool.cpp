@@ -1,14 +1,18 @@
-#include "cpu/thread_pool.hpp"
-
+// Threads that stay from call to call, asleep in between: to wake one costs a few microseconds, to
+// start one costs many. They end with the process; a forked child starts its own.
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
+
+#include "cpu/for_each_group.hpp"
+#include "ops.hpp"
 
 namespace paretopo::cpu {
 namespace {
@@ -31,11 +35,11 @@ class SignalsBlocked {
 
 class ThreadPool {
   public:
-    void share(int others, const std::function<void()>& task) {
+    void run(int others, const std::function<void()>& task) {
         Job job{&task, others};
         {
             const std::lock_guard<std::mutex> hold(lock_);
-            hire(others);
+            start(others);
             jobs_.push_back(&job);
         }
         for (int k = 0; k < others; ++k) wake_.notify_one();
@@ -52,11 +56,11 @@ class ThreadPool {
         int present = 0;
     };
 
-    void hire(int threads) {
-        if (threads <= hired_) return;
+    void start(int threads) {
+        if (threads <= started_) return;
         const SignalsBlocked scope;
         try {
-            for (; hired_ < threads; ++hired_) std::thread([this] { serve(); }).detach();
+            for (; started_ < threads; ++started_) std::thread([this] { serve(); }).detach();
         } catch (const std::exception&) {
             // No more threads, or no memory for one: those that run do the work.
         }
@@ -79,7 +83,7 @@ class ThreadPool {
     std::mutex lock_;
     std::condition_variable wake_, left_;
     std::deque<Job*> jobs_;  // that want more threads, oldest first
-    int hired_ = 0;
+    int started_ = 0;
 };
 
 // Never deleted: threads sleep in it until the process ends. A child of fork has none of them, and
@@ -88,8 +92,13 @@ ThreadPool* pool = new ThreadPool;
 [[maybe_unused]] const int renewed =
     pthread_atfork(nullptr, nullptr, [] { pool = new ThreadPool; });
 
+std::atomic<int> limit{1};  // Python sets it at import, from the CPUs this process may use
+
 }  // namespace
 
-void share(int others, const std::function<void()>& task) { pool->share(others, task); }
+void set_threads(int threads) { limit.store(threads); }
+int threads() { return limit.load(); }
+
+void run_on_threads(int others, const std::function<void()>& task) { pool->run(others, task); }
 
 }  // namespace paretopo::cpu

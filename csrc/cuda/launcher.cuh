@@ -9,7 +9,7 @@
 
 #include "cuda/errors.hpp"
 #include "cuda/team.cuh"
-#include "gpu/limits.hpp"
+#include "gpu/launch/limits.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cuda {
@@ -32,17 +32,17 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     }
 }
 
-// A warp per job, each with `room` bytes of its own.
+// A warp per job, each with `bytes` of shared memory of its own.
 template <typename Job>
 __global__ void __launch_bounds__(kMostWarps* Warp::kLanes, 2 * kBlocksAtOnce)
-    by_warps(const __grid_constant__ Job job, std::int64_t count, std::int64_t room) {
-    extern __shared__ __align__(16) char rooms[];
+    by_warps(const __grid_constant__ Job job, std::int64_t count, std::int64_t bytes) {
+    extern __shared__ __align__(16) char shared[];
     const unsigned warps = blockDim.x / Warp::kLanes;
     const unsigned own = threadIdx.x / Warp::kLanes;
     Warp warp;
     for (std::int64_t k = std::int64_t{blockIdx.x} * warps + own; k < count;
          k += std::int64_t{gridDim.x} * warps) {
-        job(warp, k, rooms + own * room);
+        job(warp, k, shared + own * bytes);
     }
 }
 
@@ -83,11 +83,11 @@ class Launcher {
         check_launch();
     }
     template <typename Job>
-    void warps(std::int64_t count, std::int64_t room, const Job& job) const {
-        const std::int64_t fit = room == 0 ? kMostWarps : gpu::kMostRoom / room;
+    void warps(std::int64_t count, std::int64_t bytes, const Job& job) const {
+        const std::int64_t fit = bytes == 0 ? kMostWarps : gpu::kSharedBytes / bytes;
         const std::int64_t warps = std::clamp<std::int64_t>(fit, 1, kMostWarps);
         by_warps<<<blocks_for(count, warps), static_cast<unsigned>(warps * Warp::kLanes),
-                   static_cast<std::size_t>(warps * room), stream_>>>(job, count, room);
+                   static_cast<std::size_t>(warps * bytes), stream_>>>(job, count, bytes);
         check_launch();
     }
     template <typename Job>
@@ -118,6 +118,8 @@ class Launcher {
 }  // namespace paretopo::cuda
 
 namespace paretopo {
+
+using Here = Cuda;
 
 inline cuda::Launcher launcher_of(const Cuda& place, const char* operation) {
     return cuda::Launcher(place, operation);

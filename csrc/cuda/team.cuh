@@ -1,4 +1,4 @@
-// Warps and blocks as teams, see group/team.hpp.
+// Warps and blocks as teams, see gpu/launch/team.hpp.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@ namespace paretopo::cuda {
 // What every team can do with numbers that its members share.
 class SharedNumbers {
   public:
-    __device__ void raise(std::int32_t* at, std::int32_t to) const { atomicMax(at, to); }
-    __device__ void raise(std::int64_t* at, std::int64_t to) const {
-        atomicMax(reinterpret_cast<long long*>(at), static_cast<long long>(to));
+    __device__ void atomic_max(std::int32_t* at, std::int32_t value) const { atomicMax(at, value); }
+    __device__ void atomic_max(std::int64_t* at, std::int64_t value) const {
+        atomicMax(reinterpret_cast<long long*>(at), static_cast<long long>(value));
     }
-    __device__ void lower(std::int32_t* at, std::int32_t to) const { atomicMin(at, to); }
-    __device__ void lower(std::int64_t* at, std::int64_t to) const {
-        atomicMin(reinterpret_cast<long long*>(at), static_cast<long long>(to));
+    __device__ void atomic_min(std::int32_t* at, std::int32_t value) const { atomicMin(at, value); }
+    __device__ void atomic_min(std::int64_t* at, std::int64_t value) const {
+        atomicMin(reinterpret_cast<long long*>(at), static_cast<long long>(value));
     }
 };
 
@@ -44,7 +44,7 @@ class Warp : public SharedNumbers {
         return all_together(static_cast<double>(step(lane())));
     }
     template <typename Test>
-    __device__ std::uint64_t bits(std::int32_t count, Test test) {
+    __device__ std::uint64_t ballot(std::int32_t count, Test test) {
         const std::int32_t low = lane();
         const std::int32_t high = low + kLanes;
         std::uint64_t found = __ballot_sync(kAll, low < count && test(low));

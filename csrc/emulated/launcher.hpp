@@ -1,12 +1,13 @@
 // The launches of csrc/gpu/ on the CPU, lane after lane. A step that wrongly depends on what
-// another lane does in it shows: some lanes run backwards, and room holds garbage at first.
+// another lane does in it shows: some lanes run backwards, and shared memory holds garbage at
+// first.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "gpu/limits.hpp"
+#include "gpu/launch/limits.hpp"
 #include "ops.hpp"
 
 namespace paretopo::emulated {
@@ -40,7 +41,7 @@ class Team {
         return all;
     }
     template <typename Test>
-    std::uint64_t bits(std::int32_t count, Test test) {
+    std::uint64_t ballot(std::int32_t count, Test test) {
         std::uint64_t found = 0;
         for (std::int32_t i = 0; i < count; ++i) found |= std::uint64_t{test(i)} << i;
         return found;
@@ -50,12 +51,12 @@ class Team {
         work(*this);
     }
     template <typename Integer>
-    void raise(Integer* at, Integer to) const {
-        *at = std::max(*at, to);
+    void atomic_max(Integer* at, Integer value) const {
+        *at = std::max(*at, value);
     }
     template <typename Integer>
-    void lower(Integer* at, Integer to) const {
-        *at = std::min(*at, to);
+    void atomic_min(Integer* at, Integer value) const {
+        *at = std::min(*at, value);
     }
 
   private:
@@ -74,12 +75,12 @@ class Launcher {
         for (std::int64_t g = 0; g < count; ++g) job(g);
     }
     template <typename Job>
-    void warps(std::int64_t count, std::int64_t room, const Job& job) const {
+    void warps(std::int64_t count, std::int64_t bytes, const Job& job) const {
         constexpr std::uint64_t kGarbage = 0x7ff4dead7ff4dead;  // NaN as a float and as a double
-        std::vector<std::uint64_t> memory(static_cast<std::size_t>(room) / 8 + 2);
+        std::vector<std::uint64_t> memory(static_cast<std::size_t>(bytes) / 8 + 2);
         for (std::int64_t k = 0; k < count; ++k) {
             std::fill(memory.begin(), memory.end(), kGarbage);
-            Team warp(32, mapping_ == Mapping::kWarp && k % 2 == 0);
+            Team warp(gpu::kWarpLanes, mapping_ == Mapping::kWarp && k % 2 == 0);
             job(warp, k, reinterpret_cast<char*>(memory.data()));
         }
     }
@@ -100,6 +101,8 @@ class Launcher {
 }  // namespace paretopo::emulated
 
 namespace paretopo {
+
+using Here = Emulated;
 
 inline emulated::Launcher launcher_of(const Emulated& place, const char*) {
     return emulated::Launcher(place.mapping);

@@ -5,49 +5,53 @@
 #include <stdexcept>
 #include <string>
 
-#include "gpu/fronts.hpp"
-#include "gpu/limits.hpp"
-#include "gpu/ranking.hpp"
-#include "group/advantage.hpp"
-#include "group/registers.hpp"
-#include "group/small_group.hpp"
+#include "formulas/advantage.hpp"
+#include "gpu/launch/limits.hpp"
+#include "gpu/ranking/advantage_steps.hpp"
+#include "gpu/ranking/group_in_registers.hpp"
+#include "gpu/ranking/group_of_warp.hpp"
+#include "gpu/ranking/large_sets.hpp"
 #include "ops.hpp"
 
 namespace paretopo::gpu {
 
 inline constexpr std::int32_t kMostWeights = 64;
 
-// How ranks become advantages, with the weights by value: they travel with the launch.
+// A Weighting with the weights by value: they travel with the launch.
 template <typename Scalar, int kMost>
-struct Weighing {
+struct WeightingByValue {
     Scalar weights[kMost];
     Scalar largest;
     Scalar beta;
     Centre centre;
 
-    Weighing(const Advantage<Scalar>& how, std::int32_t objectives)
-        : weights(), largest(how.largest), beta(how.beta), centre(how.centre) {
-        for (std::int32_t m = 0; m < objectives; ++m) weights[m] = how.weights[m];
+    WeightingByValue(const double* given, std::int32_t objectives, double largest, double beta,
+                     Centre centre)
+        : weights(),
+          largest(static_cast<Scalar>(largest)),
+          beta(static_cast<Scalar>(beta)),
+          centre(centre) {
+        for (std::int32_t m = 0; m < objectives; ++m) weights[m] = static_cast<Scalar>(given[m]);
     }
-    PARETOPO_HD Advantage<Scalar> how() const { return {weights, largest, beta, centre}; }
+    PARETOPO_HD Weighting<Scalar> get() const { return {weights, largest, beta, centre}; }
 };
 
 template <int kPoints, int kObjectives>
 struct AdvantageInRegisters {
     Batch<float> batch;
-    Weighing<float, 4> weighing;
+    WeightingByValue<float, 4> weighting;
     float* advantages;
     std::int32_t* ranks;  // or null
     PARETOPO_HD void operator()(std::int64_t g) const {
-        const Registers<kPoints, kObjectives> group(batch, g);
+        const GroupInRegisters<kPoints, kObjectives> group(batch, g);
         float sums[kPoints];
         std::uint32_t dominators[kPoints];
         std::int32_t own[kPoints];
-        group.weigh(weighing.weights, weighing.largest, sums);
+        group.weigh(weighting.weights, weighting.largest, sums);
         group.find_dominators(batch.minimised, dominators);
         const std::int32_t fronts = group.rank(dominators, own);
-        rank_advantages(fronts, own, weighing.beta, sums);
-        const Centring centring = centring_of(sums, own, kPoints, weighing.centre);
+        rank_advantages_in_registers(fronts, own, weighting.beta, sums);
+        const Centring centring = centring_of(sums, own, kPoints, weighting.centre);
         PARETOPO_UNROLL
         for (int i = 0; i < kPoints; ++i) {
             sums[i] = own[i] == kUnranked ? 0.0F : centring.apply(sums[i]);
@@ -61,25 +65,25 @@ template <typename Scalar, int kObjectives>
 struct AdvantageByWarp {
     Batch<Scalar> batch;
     char* scratch;
-    Weighing<Scalar, kObjectives == 0 ? kMostWeights : kObjectives> weighing;
+    WeightingByValue<Scalar, kObjectives == 0 ? kMostWeights : kObjectives> weighting;
     Scalar* advantages;
     std::int32_t* ranks;  // or null
 
-    std::int64_t room() const {
-        Carve room(nullptr);
-        SmallGroup<Scalar, kObjectives>(room, batch, nullptr);
-        Scores<Scalar>(room, batch.points);
-        return room.end();
+    std::int64_t shared_bytes() const {
+        Arena arena(nullptr);
+        GroupOfWarp<Scalar, kObjectives>(arena, batch, nullptr);
+        AdvantageSteps<Scalar>(arena, batch.points);
+        return arena.end();
     }
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t g, char* memory) const {
-        Carve room(memory);
-        SmallGroup<Scalar, kObjectives> group(room, batch, keys_elsewhere(scratch, batch, g));
-        const Scores<Scalar> scores(room, batch.points);
+        Arena arena(memory);
+        GroupOfWarp<Scalar, kObjectives> group(arena, batch, keys_elsewhere(scratch, batch, g));
+        const AdvantageSteps<Scalar> steps(arena, batch.points);
         group.read(warp, batch, g);
         const std::int32_t fronts = group.rank(warp);
         const std::int64_t at = g * batch.points;
-        scores.advantages(warp, batch, g, weighing.how(), group.ranks, fronts, advantages + at);
+        steps.run(warp, batch, g, weighting.get(), group.ranks, fronts, advantages + at);
         if (!ranks) return;
         for_each(warp, batch.points, [&](std::int64_t i) { ranks[at + i] = group.ranks[i]; });
     }
@@ -89,7 +93,7 @@ struct AdvantageByWarp {
 template <typename Scalar, int kObjectives>
 struct AdvantageOfSet {
     Chains<Scalar> chains;
-    Weighing<Scalar, kObjectives == 0 ? kMostWeights : kObjectives> weighing;
+    WeightingByValue<Scalar, kObjectives == 0 ? kMostWeights : kObjectives> weighting;
     Scalar* advantages;
     std::int32_t* ranks;
     std::int32_t tile;
@@ -99,14 +103,14 @@ struct AdvantageOfSet {
         if (!is_ranked) RankSet<Scalar, kObjectives>{chains, ranks, tile}(block, 0, 1, g);
         const Batch<Scalar>& batch = chains.batch;
         const std::int64_t at = g * batch.points;
-        chains.scores_of(g).advantages(block, batch, g, weighing.how(), ranks + at,
-                                       *chains.of(g).fronts, advantages + at);
+        chains.advantage_of(g).run(block, batch, g, weighting.get(), ranks + at,
+                                   *chains.of(g).fronts, advantages + at);
     }
 };
 
 template <typename Place, typename Scalar>
-void pareto_advantage(Place place, Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
-                      std::int32_t* ranks) {
+void pareto_advantage(Place place, Batch<Scalar> batch, const double* weights, double largest,
+                      double beta, Centre centre, Scalar* advantages, std::int32_t* ranks) {
     if (batch.groups == 0 || batch.points == 0) return;
     if (batch.objectives > kMostWeights) {
         throw std::invalid_argument("pareto_advantage on a GPU takes up to " +
@@ -118,20 +122,21 @@ void pareto_advantage(Place place, Batch<Scalar> batch, Advantage<Scalar> how, S
     const Limits limits = limits_of(place);
     if constexpr (std::is_same_v<Scalar, float>) {
         if (fits_thread(batch, limits)) {
-            const Weighing<float, 4> weighing(how, batch.objectives);
+            const WeightingByValue<float, 4> weighting(weights, batch.objectives, largest, beta,
+                                                       centre);
             return with_registers(batch.points, batch.objectives, [&](auto points, auto m) {
                 launcher.threads(batch.groups, AdvantageInRegisters<points.value, m.value>{
-                                                   batch, weighing, advantages, ranks});
+                                                   batch, weighting, advantages, ranks});
             });
         }
     }
     with_objectives(batch.objectives, [&](auto m) {
-        const Weighing<Scalar, m.value == 0 ? kMostWeights : m.value> weighing(how,
-                                                                               batch.objectives);
+        const WeightingByValue<Scalar, m.value == 0 ? kMostWeights : m.value> weighting(
+            weights, batch.objectives, largest, beta, centre);
         if (fits_warp(batch, limits)) {
-            const AdvantageByWarp<Scalar, m.value> job{batch, place.scratch, weighing, advantages,
+            const AdvantageByWarp<Scalar, m.value> job{batch, place.scratch, weighting, advantages,
                                                        ranks};
-            return launcher.warps(batch.groups, job.room(), job);
+            return launcher.warps(batch.groups, job.shared_bytes(), job);
         }
         auto* own = ranks ? ranks : reinterpret_cast<std::int32_t*>(place.scratch);
         Place behind = place;
@@ -140,9 +145,18 @@ void pareto_advantage(Place place, Batch<Scalar> batch, Advantage<Scalar> how, S
         const bool by_grid = !fits_block(batch, limits);
         if (by_grid) rank_large(behind, batch, own);
         launcher.blocks(1, batch.groups,
-                        AdvantageOfSet<Scalar, m.value>{chains, weighing, advantages, own,
+                        AdvantageOfSet<Scalar, m.value>{chains, weighting, advantages, own,
                                                         limits.tile, by_grid});
     });
 }
+
+template <typename Place, typename Scalar>
+std::int64_t pareto_advantage_scratch(Place place, Batch<Scalar> batch) {
+    const Limits limits = limits_of(place);
+    return ranks_bytes(batch, limits) + ranking_bytes(batch, limits);
+}
+
+PARETOPO_INSTANTIATE_HERE(pareto_advantage)
+PARETOPO_INSTANTIATE_HERE(pareto_advantage_scratch)
 
 }  // namespace paretopo::gpu

@@ -3,14 +3,55 @@
 
 #include <cstdint>
 
-#include "gpu/fronts.hpp"
-#include "gpu/limits.hpp"
-#include "gpu/ranking.hpp"
-#include "group/crowding.hpp"
-#include "group/small_group.hpp"
+#include "formulas/crowding.hpp"
+#include "formulas/dominance.hpp"
+#include "gpu/launch/limits.hpp"
+#include "gpu/ranking/group_of_warp.hpp"
+#include "gpu/ranking/large_sets.hpp"
 #include "ops.hpp"
 
 namespace paretopo::gpu {
+
+// The distance of point i, looking at all points of its set; O(points * objectives).
+// key(j, m): the key of point j, larger values better.
+template <typename Scalar, typename KeyAt>
+PARETOPO_HD double crowding_of(const std::int32_t* ranks, std::int32_t i, std::int32_t points,
+                               std::int32_t objectives, KeyAt key) {
+    if (ranks[i] == kUnranked) return 0.0;
+    double distance = 0.0;
+    for (std::int32_t m = 0; m < objectives; ++m) {
+        const Key<Scalar> own = key(i, m);
+        Key<Scalar> below = own;
+        Key<Scalar> above = own;
+        Key<Scalar> lowest = own;
+        Key<Scalar> highest = own;
+        bool has_below = false;
+        bool has_above = false;
+        for (std::int32_t j = 0; j < points; ++j) {
+            if (j == i || ranks[j] != ranks[i]) continue;
+            const Key<Scalar> other = key(j, m);
+            lowest = other < lowest ? other : lowest;
+            highest = other > highest ? other : highest;
+            if (other < own || (other == own && j < i)) {
+                below = !has_below || other > below ? other : below;
+                has_below = true;
+            } else {
+                above = !has_above || other < above ? other : above;
+                has_above = true;
+            }
+        }
+        if (!has_below || !has_above) {
+            distance = kAtAnEnd;
+        } else if (distance != kAtAnEnd) {
+            const auto as_double = [](Key<Scalar> k) {
+                return static_cast<double>(value_of<Scalar>(k));
+            };
+            distance += crowding_gap(as_double(below), as_double(above), as_double(lowest),
+                                     as_double(highest));
+        }
+    }
+    return distance;
+}
 
 template <typename Scalar, int kObjectives>
 struct CrowdingByWarp {
@@ -18,11 +59,11 @@ struct CrowdingByWarp {
     char* scratch;
     double* distances;
 
-    std::int64_t room() const { return RankByWarp<Scalar, kObjectives>{batch, {}, {}}.room(); }
+    std::int64_t shared_bytes() const { return group_bytes<Scalar, kObjectives>(batch); }
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t g, char* memory) const {
-        Carve room(memory);
-        SmallGroup<Scalar, kObjectives> group(room, batch, keys_elsewhere(scratch, batch, g));
+        Arena arena(memory);
+        GroupOfWarp<Scalar, kObjectives> group(arena, batch, keys_elsewhere(scratch, batch, g));
         group.read(warp, batch, g);
         group.rank(warp);
         for_each(warp, batch.points, [&](std::int64_t i) {
@@ -64,7 +105,7 @@ void crowding_distance(Place place, Batch<Scalar> batch, double* distances) {
     if (fits_warp(batch, limits)) {
         return with_objectives(batch.objectives, [&](auto m) {
             const CrowdingByWarp<Scalar, m.value> job{batch, place.scratch, distances};
-            launcher.warps(batch.groups, job.room(), job);
+            launcher.warps(batch.groups, job.shared_bytes(), job);
         });
     }
     auto* ranks = reinterpret_cast<std::int32_t*>(place.scratch);
@@ -75,5 +116,16 @@ void crowding_distance(Place place, Batch<Scalar> batch, double* distances) {
         launcher.parts(batch.points), batch.groups,
         CrowdingOfPoints<Scalar>{Chains<Scalar>{behind.scratch, batch}, ranks, distances});
 }
+
+template <typename Place, typename Scalar>
+std::int64_t crowding_distance_scratch(Place place, Batch<Scalar> batch) {
+    Limits limits = limits_of(place);
+    const std::int64_t ranks = ranks_bytes(batch, limits);
+    limits.thread_points = 0;  // there is no way by threads here
+    return ranks + ranking_bytes(batch, limits);
+}
+
+PARETOPO_INSTANTIATE_HERE(crowding_distance)
+PARETOPO_INSTANTIATE_HERE(crowding_distance_scratch)
 
 }  // namespace paretopo::gpu

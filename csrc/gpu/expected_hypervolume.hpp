@@ -4,18 +4,15 @@
 #include <cmath>
 #include <cstdint>
 
-#include "gpu/limits.hpp"
-#include "gpu/volumes.hpp"
-#include "group/carve.hpp"
-#include "group/grid_in_registers.hpp"
-#include "group/marginals.hpp"
-#include "group/shared_grid.hpp"
-#include "group/sides.hpp"
+#include "formulas/marginals.hpp"
+#include "gpu/grid/grid_in_registers.hpp"
+#include "gpu/grid/shared_grid.hpp"
+#include "gpu/launch/limits.hpp"
+#include "gpu/launch/team.hpp"
+#include "gpu/volume/sides.hpp"
 #include "ops.hpp"
 
 namespace paretopo::gpu {
-
-inline constexpr std::int32_t kWarpLanes = 32;  // on a device and emulated
 
 // One reference point, by value, or one for each group.
 struct Corners {
@@ -26,9 +23,9 @@ struct Corners {
     }
 };
 
-inline Corners corners_of(References ref, std::int32_t objectives) {
-    if (ref.per_group) return {{}, ref.at};
-    return {reference_of(ref.at, objectives), nullptr};
+inline Corners corners_of(const double* ref, bool per_group, std::int32_t objectives) {
+    if (per_group) return {{}, ref};
+    return {reference_of(ref, objectives), nullptr};
 }
 
 template <typename Scalar>
@@ -38,15 +35,15 @@ struct ExpectedByWarp {
     std::int32_t k;
     double* volumes;
 
-    std::int64_t room() const {
-        Carve room(nullptr);
-        SharedGrid(room, batch.points, batch.objectives, kWarpLanes, false);
-        return room.end();
+    std::int64_t shared_bytes() const {
+        Arena arena(nullptr);
+        SharedGrid(arena, batch.points, batch.objectives, kWarpLanes, false);
+        return arena.end();
     }
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t g, char* memory) const {
-        Carve room(memory);
-        SharedGrid grid(room, batch.points, batch.objectives, kWarpLanes, false);
+        Arena arena(memory);
+        SharedGrid grid(arena, batch.points, batch.objectives, kWarpLanes, false);
         grid.read(warp, batch, ref, g);
         const std::int32_t drawn = k < grid.count() ? k : grid.count();
         const double* total = grid.total(warp, drawn);
@@ -66,18 +63,18 @@ struct MarginalsByWarp {
     Centre centre;
     Scalar* advantages;
 
-    std::int64_t room() const {
-        Carve room(nullptr);
-        SharedGrid(room, batch.points, batch.objectives, kWarpLanes, true);
-        return room.end();
+    std::int64_t shared_bytes() const {
+        Arena arena(nullptr);
+        SharedGrid(arena, batch.points, batch.objectives, kWarpLanes, true);
+        return arena.end();
     }
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t g, char* memory) const {
-        Carve room(memory);
-        SharedGrid grid(room, batch.points, batch.objectives, kWarpLanes, true);
+        Arena arena(memory);
+        SharedGrid grid(arena, batch.points, batch.objectives, kWarpLanes, true);
         grid.read(warp, batch, ref, g);
         const std::int32_t drawn = k < grid.count() ? k : grid.count();
-        grid.measure_boxes(warp, share_of(centre, grid.count(), drawn), drawn);
+        grid.measure_boxes(warp, cell_weight_of(centre, grid.count(), drawn), drawn);
         const PresentPoints present{batch.group_mask(g)};
         Scalar* out = advantages + g * batch.points;
         warp.each([&](int lane) {
@@ -109,10 +106,10 @@ struct WeightTable {
     double at[kPoints + 1][kPoints + 1];
 
     template <typename Choose>
-    WeightTable(std::int32_t points, std::int32_t k, Choose share) : at() {
+    WeightTable(std::int32_t points, std::int32_t k, Choose kind) : at() {
         for (std::int32_t count = 1; count <= points; ++count) {
             const std::int32_t drawn = k < count ? k : count;
-            weigh_attainment(share(count, drawn), kPoints, count, drawn, at[count]);
+            fill_cell_weights(kind(count, drawn), kPoints, count, drawn, at[count]);
         }
     }
 };
@@ -162,46 +159,61 @@ void with_grid_registers(std::int32_t points, Op op) {
 }
 
 template <typename Place, typename Scalar>
-void expected_hypervolume(Place place, Batch<Scalar> batch, References ref, std::int32_t k,
-                          double* volumes) {
+void expected_hypervolume(Place place, Batch<Scalar> batch, const double* ref, bool per_group,
+                          std::int32_t k, double* volumes) {
     if (batch.groups == 0) return;
     auto launcher = launcher_of(place, "expected_hypervolume");
     if (batch.points == 0) {
         return launcher.threads(batch.groups, SumOfPieces{nullptr, volumes, 0});
     }
-    const Corners corners = corners_of(ref, batch.objectives);
+    const Corners corners = corners_of(ref, per_group, batch.objectives);
     if (fits_grid_thread(batch, limits_of(place))) {
         return with_grid_registers(batch.points, [&](auto points) {
             const WeightTable<points.value> weights(batch.points, k,
-                                                    [](auto...) { return Share::kHit; });
+                                                    [](auto...) { return CellWeight::kHit; });
             launcher.threads(batch.groups, ExpectedInRegisters<points.value, Scalar>{
                                                batch, corners, weights, volumes});
         });
     }
     const ExpectedByWarp<Scalar> job{batch, corners, k, volumes};
-    check_room(job, "expected_hypervolume");
-    launcher.warps(batch.groups, job.room(), job);
+    check_shared_bytes(job, "expected_hypervolume");
+    launcher.warps(batch.groups, job.shared_bytes(), job);
 }
 
 template <typename Place, typename Scalar>
-void hypervolume_advantage(Place place, Batch<Scalar> batch, References ref, std::int32_t k,
-                           Centre centre, Scalar* advantages) {
+void hypervolume_advantage(Place place, Batch<Scalar> batch, const double* ref, bool per_group,
+                           std::int32_t k, Centre centre, Scalar* advantages) {
     if (batch.groups == 0 || batch.points == 0) return;
     auto launcher = launcher_of(place, "hypervolume_advantage");
-    const Corners corners = corners_of(ref, batch.objectives);
+    const Corners corners = corners_of(ref, per_group, batch.objectives);
     if (fits_grid_thread(batch, limits_of(place))) {
         return with_grid_registers(batch.points, [&](auto points) {
             const WeightTable<points.value> weights(batch.points, k,
                                                     [=](std::int32_t count, std::int32_t drawn) {
-                                                        return share_of(centre, count, drawn);
+                                                        return cell_weight_of(centre, count, drawn);
                                                     });
             launcher.threads(batch.groups, MarginalsInRegisters<points.value, Scalar>{
                                                batch, corners, weights, k, centre, advantages});
         });
     }
     const MarginalsByWarp<Scalar> job{batch, corners, k, centre, advantages};
-    check_room(job, "hypervolume_advantage");
-    launcher.warps(batch.groups, job.room(), job);
+    check_shared_bytes(job, "hypervolume_advantage");
+    launcher.warps(batch.groups, job.shared_bytes(), job);
 }
+
+template <typename Place, typename Scalar>
+std::int64_t expected_hypervolume_scratch(Place, Batch<Scalar>) {
+    return 0;
+}
+
+template <typename Place, typename Scalar>
+std::int64_t hypervolume_advantage_scratch(Place, Batch<Scalar>) {
+    return 0;
+}
+
+PARETOPO_INSTANTIATE_HERE(expected_hypervolume)
+PARETOPO_INSTANTIATE_HERE(expected_hypervolume_scratch)
+PARETOPO_INSTANTIATE_HERE(hypervolume_advantage)
+PARETOPO_INSTANTIATE_HERE(hypervolume_advantage_scratch)
 
 }  // namespace paretopo::gpu

@@ -34,6 +34,7 @@ class Batch:
     stream: int  # address of the CUDA stream, 0 on the CPU
     library: ModuleType = _numpy_arrays
     signs: np.ndarray | None = None  # (objectives,), what `values` were multiplied by
+    scratch: Any = None  # on a GPU, what the operation needs beside its output
 
     @staticmethod
     def of(
@@ -134,20 +135,18 @@ class Batch:
         """Uninitialised output beside the points: same library, same device."""
         return self.library.empty(shape, dtype, self.values)
 
-    def scratch(self, view: _core.Points, operation: str) -> Any:
-        """What an operation on a GPU needs beside its output, or None."""
-        size = _core.scratch_bytes(view, operation) if self.is_on_gpu else 0
-        return self.empty((size,), "uint8") if size else None
-
     def address(self, array: Any) -> int:
         """Where an array of this batch's library begins; 0 for None."""
         return 0 if array is None else self.library.address(array)
 
-    def view(self) -> _core.Points:
-        """The points as the compiled core sees them; valid while this batch lives."""
+    def view(self, operation: str) -> _core.Points:
+        """The points as the compiled core sees them; valid while this batch lives.
+
+        On a GPU, together with the scratch of the operation that has this name in the core.
+        """
         if self.library is _numpy_arrays:
             return _core.points_of(self.values, self.mask, self.minimised)
-        return _core.Points(
+        view = _core.Points(
             address=self.address(self.values),
             mask=self.address(self.mask),
             groups=math.prod(self.leading),
@@ -158,6 +157,10 @@ class Batch:
             device=self.device,
             stream=self.stream,
         )
+        if self.is_on_gpu and (size := _core.scratch_bytes(view, operation)):
+            self.scratch = self.empty((size,), "uint8")
+            view.scratch = self.address(self.scratch)
+        return view
 
 
 def host_address(array: np.ndarray) -> int:

@@ -23,8 +23,8 @@ def pareto_rank(points: Tensor, maximise: Maximise, mask: Any) -> Tensor:
 def is_nondominated(points: Tensor, maximise: Maximise, keep_weakly: bool, mask: Any) -> Tensor:
     """See :func:`paretopo_core.is_nondominated`."""
     senses = _senses(maximise, points)
-    chosen: Tensor = _is_nondominated(points, senses, keep_weakly, _mask(mask))
-    return chosen
+    nondominated: Tensor = _is_nondominated(points, senses, keep_weakly, _mask(mask))
+    return nondominated
 
 
 def crowding_distance(points: Tensor, mask: Any) -> Tensor:

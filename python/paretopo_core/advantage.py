@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from paretopo_core._arrays import Batch, host_address, operators, vector_of
 
 Centre = Literal["mean", "none", "std", "loo"]
 _LARGEST = {name: float(np.finfo(name).max) for name in ("float32", "float64")}
-_CENTRES = {"none": 0, "mean": 1, "std": 2, "loo": 3}
+_CENTRES = {name: _core.CENTRES.index(name) for name in get_args(Centre)}  # codes of the core
 
 
 def pareto_advantage(
@@ -92,17 +92,14 @@ def pareto_advantage(
     advantages = batch.empty(shape, dtype)
     ranks = batch.empty(shape, "int32") if return_ranks else None
     weight, largest = bounded(weight, dtype)
-    view = batch.view()
-    scratch = batch.scratch(view, "pareto_advantage")
     _core.pareto_advantage(
-        view,
+        batch.view("pareto_advantage"),
         host_address(weight),
         largest,
         beta,
         _CENTRES[centre],
         batch.address(advantages),
         batch.address(ranks),
-        batch.address(scratch),
     )
     return (advantages, ranks) if return_ranks else advantages
 

@@ -43,7 +43,5 @@ def crowding_distance(points: ArrayT, *, mask: Any = None) -> ArrayT:
         return distances
     batch = Batch.of(points, mask=mask)
     distances = batch.empty(batch.per_point, "float64")
-    view = batch.view()
-    scratch = batch.scratch(view, "crowding_distance")
-    _core.crowding_distance(view, batch.address(distances), batch.address(scratch))
+    _core.crowding_distance(batch.view("crowding_distance"), batch.address(distances))
     return distances

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from paretopo_core._senses import Maximise
 from paretopo_core.hypervolume import refuse_value
 
 Centre = Literal["exact", "mean", "none", "std", "loo"]
-_CENTRES = {"none": 0, "mean": 1, "std": 2, "loo": 3, "exact": 4}
+_CENTRES = {name: _core.CENTRES.index(name) for name in get_args(Centre)}  # codes of the core
 _MOST_CELLS = 10**9
 
 
@@ -71,9 +71,8 @@ def expected_hypervolume(
     corners, address, per_group = batch.references(ref)
     drawn = _drawn(k, batch, "points")
     volumes = batch.empty(batch.leading, "float64")
-    refused = _core.expected_hypervolume(
-        batch.view(), address, per_group, drawn, batch.address(volumes)
-    )
+    view = batch.view("expected_hypervolume")
+    refused = _core.expected_hypervolume(view, address, per_group, drawn, batch.address(volumes))
     del corners  # lived until here
     refuse_value(refused, batch, "points")
     return volumes[()] if isinstance(volumes, np.ndarray) else volumes
@@ -145,8 +144,10 @@ def hypervolume_advantage(
     corners, address, per_group = batch.references(ref)
     drawn = _drawn(k, batch, "rewards")
     advantages = batch.empty(batch.per_point, batch.float_name)
+    view = batch.view("hypervolume_advantage")
+    code = _CENTRES[centre]
     refused = _core.hypervolume_advantage(
-        batch.view(), address, per_group, drawn, _CENTRES[centre], batch.address(advantages)
+        view, address, per_group, drawn, code, batch.address(advantages)
     )
     del corners  # lived until here
     refuse_value(refused, batch, "rewards")

@@ -51,9 +51,7 @@ def pareto_rank(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
         return ranks
     batch = Batch.of(points, maximise=maximise, mask=mask)
     ranks = batch.empty(batch.per_point, "int32")
-    view = batch.view()
-    scratch = batch.scratch(view, "pareto_rank")
-    _core.pareto_rank(view, batch.address(ranks), batch.address(scratch))
+    _core.pareto_rank(batch.view("pareto_rank"), batch.address(ranks))
     return ranks
 
 
@@ -88,11 +86,10 @@ def is_nondominated(
     array([ True,  True, False, False])
     """
     if (torch_ops := operators(points)) is not None:
-        chosen: ArrayT = torch_ops.is_nondominated(points, maximise, bool(keep_weakly), mask)
-        return chosen
+        nondominated: ArrayT = torch_ops.is_nondominated(points, maximise, bool(keep_weakly), mask)
+        return nondominated
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    chosen = batch.empty(batch.per_point, "bool")
-    view = batch.view()
-    scratch = batch.scratch(view, "is_nondominated")
-    _core.is_nondominated(view, bool(keep_weakly), batch.address(chosen), batch.address(scratch))
-    return chosen
+    nondominated = batch.empty(batch.per_point, "bool")
+    view = batch.view("is_nondominated")
+    _core.is_nondominated(view, bool(keep_weakly), batch.address(nondominated))
+    return nondominated

@@ -57,10 +57,8 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
     batch = Batch.of(points, maximise=maximise, mask=mask)
     corner = batch.reference(ref)
     volumes = batch.empty(batch.leading, "float64")
-    view = batch.view()
-    scratch = batch.scratch(view, "hypervolume")
     refused = _core.hypervolume(
-        view, host_address(corner), batch.address(volumes), batch.address(scratch)
+        batch.view("hypervolume"), host_address(corner), batch.address(volumes)
     )
     refuse_value(refused, batch)
     return volumes[()] if isinstance(volumes, np.ndarray) else volumes
@@ -103,9 +101,8 @@ def hypervolume_gradient(
     batch = Batch.of(points, maximise=maximise, mask=mask)
     corner = batch.reference(ref)
     gradient: ArrayT = batch.empty((*batch.leading, batch.points, batch.objectives), "float64")
-    refused = _core.hypervolume_gradient(
-        batch.view(), host_address(corner), batch.address(gradient)
-    )
+    view = batch.view("hypervolume_gradient")
+    refused = _core.hypervolume_gradient(view, host_address(corner), batch.address(gradient))
     refuse_value(refused, batch)
     return gradient if batch.signs is None else batch.library.turned(gradient, batch.signs)
 
@@ -156,8 +153,9 @@ def hv_contributions(
     batch = Batch.of(points, maximise=maximise, mask=mask)
     corner = batch.reference(ref)
     contributions = batch.empty(batch.per_point, "float64")
+    view = batch.view("hv_contributions")
     refused = _core.hv_contributions(
-        batch.view(), host_address(corner), bool(ignore_dominated), batch.address(contributions)
+        view, host_address(corner), bool(ignore_dominated), batch.address(contributions)
     )
     refuse_value(refused, batch)
     return contributions

@@ -6,8 +6,6 @@ import os
 
 from paretopo_core import _core
 
-_NAMES = ("portable", "avx2", "avx512")
-
 
 def get_isa() -> str:
     """Return the instruction set in use: ``"portable"``, ``"avx2"`` or ``"avx512"``.
@@ -17,7 +15,7 @@ def get_isa() -> str:
     >>> get_isa() in ("portable", "avx2", "avx512")
     True
     """
-    return _NAMES[_core.isa()]
+    return _core.ISAS[_core.isa()]
 
 
 def set_isa(name: str) -> None:
@@ -39,12 +37,12 @@ def set_isa(name: str) -> None:
 
 
 def _set(name: str, what: str) -> None:
-    available = _NAMES[: _core.best_isa() + 1]
+    available = _core.ISAS[: _core.best_isa() + 1]
     if name not in available:
         raise ValueError(
             f"{what} must be one of {', '.join(available)} on this machine, got {name!r}"
         )
-    _core.set_isa(_NAMES.index(name))
+    _core.set_isa(_core.ISAS.index(name))
 
 
 _wanted = os.environ.get("PARETOPO_ISA", "").strip()

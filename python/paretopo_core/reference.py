@@ -94,6 +94,36 @@ def hv_contributions(
     return _each_set(contributions, points, mask, np.float64, missing=0.0)
 
 
+def hypervolume_gradient(
+    points: Array, ref: Array, *, maximise: Maximise = True, mask: Array | None = None
+) -> Array:
+    """Leave out one objective: there a point pushes what it adds to those before it in that one.
+
+    Of equal values the earlier point is before.
+    """
+    signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), 1.0, -1.0)
+
+    def facet(sides: Array, i: int, m: int) -> float:
+        inside = (sides > 0).all(axis=1)
+        if not inside[i]:
+            return 0.0
+        is_before = sides[:, m] > sides[i, m]
+        is_before |= (sides[:, m] == sides[i, m]) & (np.arange(len(sides)) < i)
+        rest = np.delete(sides, m, axis=1)
+        before = rest[inside & is_before]
+        grown = np.concatenate([before, rest[i : i + 1]])
+        corner = np.zeros(rest.shape[1])
+        return float(hypervolume(grown, corner)) - float(hypervolume(before, corner))
+
+    gradient = np.zeros(points.shape, dtype=np.float64)
+    flat = gradient.reshape(math.prod(points.shape[:-2]), *points.shape[-2:])
+    for out, (group, keep) in zip(flat, _sets(points, mask), strict=True):
+        sides = group[keep].astype(np.float64) * signs - np.asarray(ref, dtype=np.float64) * signs
+        for row, i in enumerate(np.flatnonzero(keep)):
+            out[i] = [signs[m] * facet(sides, row, m) for m in range(points.shape[-1])]
+    return gradient
+
+
 def expected_hypervolume(
     points: Array, ref: Array, k: int, *, maximise: Maximise = True, mask: Array | None = None
 ) -> Array:

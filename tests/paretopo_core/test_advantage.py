@@ -177,9 +177,9 @@ def test_bad_arguments_are_named():
     for beta in (None, "half"):
         with pytest.raises(TypeError, match="beta must be a number, got"):
             pp.pareto_advantage(rewards, [1, 1], beta=beta)
-    with pytest.raises(ValueError, match="centre must be one of none, mean, std, loo, got 'group'"):
+    with pytest.raises(ValueError, match="centre must be one of mean, none, std, loo, got 'group'"):
         pp.pareto_advantage(rewards, [1, 1], centre="group")
-    with pytest.raises(ValueError, match="centre must be one of none, mean, std, loo, got None"):
+    with pytest.raises(ValueError, match="centre must be one of mean, none, std, loo, got None"):
         pp.pareto_advantage(rewards, [1, 1], centre=None)
     with pytest.raises(ValueError, match=r"centre must be one of .*, got \['mean'\]"):
         pp.pareto_advantage(rewards, [1, 1], centre=["mean"])

@@ -282,7 +282,7 @@ def test_bad_arguments_are_named():
             pp.hypervolume_advantage(rewards, 0, k=k)
     with pytest.raises(TypeError, match=r"k must be an integer, got 2\.5"):
         pp.expected_hypervolume(rewards, 0, 2.5)
-    with pytest.raises(ValueError, match=r"centre must be one of none.*, got 'median'"):
+    with pytest.raises(ValueError, match=r"centre must be one of exact, mean.*, got 'median'"):
         pp.hypervolume_advantage(rewards, 0, centre="median")
     with pytest.raises(ValueError, match=r"ref must be a number or shape \(2,\)"):
         pp.hypervolume_advantage(rewards, [0, 0, 0])

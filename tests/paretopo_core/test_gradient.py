@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from support.strategies import few_values, finite, large_set, point_batches
+from support.strategies import few_values, finite, large_set, masked_batches, point_batches
 
 import paretopo_core as pp
+from paretopo_core import reference
 
 torch = pytest.importorskip("torch")
 
@@ -34,6 +35,15 @@ def test_it_is_the_slope_of_the_hypervolume(kind, objectives):
     ref = np.where(maximise, 0.05, 0.95)
     slopes = pp.hypervolume_gradient(points, ref, maximise=maximise)
     np.testing.assert_allclose(slopes, differences(points, ref, maximise), atol=1e-8)
+
+
+@given(batch=masked_batches(elements=few_values, max_points=5, max_objectives=4))
+def test_it_equals_its_definition(batch):
+    points, mask = batch
+    maximise = [m % 2 == 0 for m in range(points.shape[-1])]
+    slopes = pp.hypervolume_gradient(points, 0.0, maximise=maximise, mask=mask)
+    defined = reference.hypervolume_gradient(points, 0.0, maximise=maximise, mask=mask)
+    np.testing.assert_allclose(slopes, defined, rtol=1e-9, atol=1e-9)
 
 
 @given(points=point_batches(elements=few_values, min_points=1, max_points=6, max_objectives=4))

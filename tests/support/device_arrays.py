@@ -17,7 +17,7 @@ import pytest
 from paretopo_core import _core, _cuda_arrays
 
 _PACKAGE = "device_arrays"  # the core knows libraries by the package of their arrays
-MAPPINGS = ("warp", "thread", "block", "grid")  # in the order of the compiled core
+MAPPINGS = _core.MAPPINGS
 
 
 class DeviceArray:

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "cpu/lanes/dominance_block.hpp"
-#include "group/advantage.hpp"
+#include "formulas/advantage.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
@@ -21,7 +21,7 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
     using Base::fronts_;
     using Base::groups_;
     using Base::is_masked_;
-    using Base::kRoom;
+    using Base::kCapacity;
     using Base::objectives;
     using Base::points;
     using Base::present_;
@@ -31,40 +31,29 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
     using Base::Base;
 
     // The values of the block become its advantages, not yet centred. Ranks are known.
-    __attribute__((noinline)) void advantages(const Advantage<Scalar>& how) {
-        const F highest = V::all(how.largest);
-        const F lowest = V::all(-how.largest);
-        F sums[kRoom];
-        F low[kRoom];
-        F high[kRoom];
+    __attribute__((noinline)) void advantages(const Weighting<Scalar>& how) {
+        F sums[kCapacity];
+        F low[kCapacity];
+        F high[kCapacity];
 #pragma GCC unroll 16
         for (int i = 0; i < points(); ++i) {
-            F sum = V::all(0);
-#pragma GCC unroll 4
-            for (int m = 0; m < objectives(); ++m) {
-                const F reward =
-                    V::larger(columns_[i * objectives() + m], lowest);  // NaN is lowest
-                sum = sum + V::all(how.weights[m]) * V::smaller(reward, highest);
-            }
-            sums[i] = sum;
+            sums[i] = weighted_sum<V, kObjectives>(columns_ + i * objectives(), how.weights,
+                                                   how.largest, objectives());
         }
         if constexpr (kPoints && kPoints <= 8) {
             range_by_pairs(sums, low, high);
         } else {
             range_by_fronts(sums, low, high);
         }
-        const F half = V::all(Scalar(0.5));
+        const F beta = V::all(how.beta);
 #pragma GCC unroll 16
         for (int i = 0; i < points(); ++i) {
-            const F q = (sums[i] - low[i]) / (high[i] - low[i]);
-            const F used = high[i] > low[i] ? q : half;
-            const F base = __builtin_convertvector(fronts_ - ranks_[i], F);
-            columns_[i] = base + V::all(how.beta) * (used - half);
+            columns_[i] = rank_advantage<V>(fronts_, ranks_[i], beta, sums[i], low[i], high[i]);
         }
     }
 
     // Centres the advantages and writes them, group-major.
-    void write_advantages(const Advantage<Scalar>& how, Scalar* advantages) {
+    void write_advantages(const Weighting<Scalar>& how, Scalar* advantages) {
         if (how.centre == Centre::kMean) subtract_mean();
         if (how.centre == Centre::kMean || how.centre == Centre::kNone) {
             if (is_masked_) {
@@ -75,8 +64,8 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
             write_columns<Scalar, kPoints>(columns_, points(), groups_, advantages);
             return;
         }
-        alignas(kVectorBytes) Scalar own[V::kLanes * kRoom];
-        alignas(kVectorBytes) std::int32_t ranks[V::kLanes * kRoom];
+        alignas(kVectorBytes) Scalar own[V::kLanes * kCapacity];
+        alignas(kVectorBytes) std::int32_t ranks[V::kLanes * kCapacity];
         this->write_ranks(ranks);
         write_columns<Scalar, kPoints>(columns_, points(), groups_, own);
         for (int g = 0; g < groups_; ++g) {

@@ -43,7 +43,7 @@ class Buffer {
     std::size_t size_ = 0;
 };
 
-// A view: column m holds objective m of every row, followed by kRoom zeros.
+// A view: column m holds objective m of every row, followed by kPadding zeros.
 struct Columns {
     double* data = nullptr;
     std::size_t stride = 0;
@@ -55,14 +55,14 @@ struct Columns {
     // Restores the zeros behind the rows.
     PARETOPO_INLINE void close(int objectives) const {
         for (int m = 0; m < objectives; ++m) {
-            std::memset((*this)[m] + count, 0, kRoom * sizeof(double));
+            std::memset((*this)[m] + count, 0, kPadding * sizeof(double));
         }
     }
 };
 
 // Room for `rows` rows and one more.
 PARETOPO_INLINE Columns columns_in(Buffer<double>& buffer, int objectives, std::size_t rows) {
-    const std::size_t stride = (rows + 1 + 2 * kRoom + 7) / 8 * 8;
+    const std::size_t stride = (rows + 1 + 2 * kPadding + 7) / 8 * 8;
     return {buffer.of(stride * static_cast<std::size_t>(objectives)), stride, 0};
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/lanes/volume_engine.hpp"
+#include "cpu/lanes/hypervolume.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {

@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include "cpu/lanes/block.hpp"
-#include "cpu/lanes/contest.hpp"
 #include "cpu/lanes/dominators.hpp"
+#include "cpu/lanes/pairwise.hpp"
 #include "cpu/lanes/simd.hpp"
 #include "ops.hpp"
 
@@ -48,7 +48,7 @@ class DominanceBlock {
         if (!to_maximised_numbers(numbers)) return false;
         using U = typename V::U;
         U closest = (U)V::all_int(-1);
-        dominators_.fill(Contest<Scalar, F, kObjectives, true>{numbers, objectives(), &closest});
+        dominators_.fill(Pairwise<Scalar, F, kObjectives, true>{numbers, objectives(), &closest});
         if (is_masked_) dominators_.keep(present_);
         return !V::any(V::equal((I)closest, I{}));
     }
@@ -56,22 +56,22 @@ class DominanceBlock {
     PARETOPO_INLINE void find_dominators() {
         F numbers[kValues];
         if (to_maximised_numbers(numbers)) {
-            dominators_.fill(Contest<Scalar, F, kObjectives>{numbers, objectives()});
+            dominators_.fill(Pairwise<Scalar, F, kObjectives>{numbers, objectives()});
         } else {
             I keys[kValues];
             for (int c = 0; c < points() * objectives(); ++c) {
                 keys[c] = ordered<Scalar>(columns_[c], batch_.is_minimised(c % objectives()));
             }
-            dominators_.fill(Contest<Scalar, I, kObjectives>{keys, objectives()});
+            dominators_.fill(Pairwise<Scalar, I, kObjectives>{keys, objectives()});
         }
         if (is_masked_) dominators_.keep(present_);
     }
 
     PARETOPO_INLINE void rank() {
         dominators_.rank(is_masked_ ? present_ : nullptr, ranks_);
-        fronts_ = ranks_[0];
+        fronts_ = I{};
 #pragma GCC unroll 16
-        for (int i = 1; i < points(); ++i) fronts_ = V::larger(fronts_, ranks_[i]);
+        for (int i = 0; i < points(); ++i) fronts_ = V::larger(fronts_, ranks_[i]);
         fronts_ = fronts_ + V::all_int(1);
         if (!is_masked_) return;
         for (int i = 0; i < points(); ++i) {
@@ -81,13 +81,13 @@ class DominanceBlock {
 
     // Ranks of the block, group-major, as the public int32.
     PARETOPO_INLINE void write_ranks(std::int32_t* ranks) {
-        F as_floats[kRoom];
+        F as_floats[kCapacity];
         for (int i = 0; i < points(); ++i) as_floats[i] = (F)ranks_[i];
         if constexpr (sizeof(Int) == 4) {
             write_columns<Scalar, kPoints>(as_floats, points(), groups_,
                                            reinterpret_cast<Scalar*>(ranks));
         } else {
-            alignas(kVectorBytes) Scalar wide[kLanes * kRoom];
+            alignas(kVectorBytes) Scalar wide[kLanes * kCapacity];
             write_columns<Scalar, kPoints>(as_floats, points(), groups_, wide);
             for (int k = 0; k < groups_ * points(); ++k) {
                 Int rank;
@@ -97,19 +97,19 @@ class DominanceBlock {
         }
     }
 
-    void write_chosen(bool keep_weakly, std::uint8_t* chosen) const {
-        Mask beaten[kRoom];
-        dominators_.beaten(is_masked_ ? present_ : nullptr, beaten);
+    void write_nondominated(bool keep_weakly, std::uint8_t* nondominated) const {
+        Mask dominated[kCapacity];
+        dominators_.dominated(is_masked_ ? present_ : nullptr, dominated);
         for (int i = 0; i < points(); ++i) {
-            I bad = V::choose(beaten[i], V::all_int(1), I{});
+            I bad = V::choose(dominated[i], V::all_int(1), I{});
             if (is_masked_) bad = V::choose(present_[i], bad, V::all_int(1));
-            for (int g = 0; g < groups_; ++g) chosen[g * points() + i] = bad[g] == 0;
+            for (int g = 0; g < groups_; ++g) nondominated[g * points() + i] = bad[g] == 0;
         }
-        if (!keep_weakly) drop_repeats(chosen);
+        if (!keep_weakly) drop_repeats(nondominated);
     }
 
   protected:
-    static constexpr int kRoom = kPoints ? kPoints : kMostPoints;
+    static constexpr int kCapacity = kPoints ? kPoints : kMostPoints;
 
     PARETOPO_INLINE int points() const { return kPoints ? kPoints : batch_.points; }
     PARETOPO_INLINE int objectives() const { return kObjectives ? kObjectives : batch_.objectives; }
@@ -119,21 +119,21 @@ class DominanceBlock {
     bool is_masked_ = false;
     F columns_[kValues];  // values, then advantages
     Dominators dominators_;
-    I ranks_[kRoom];
+    I ranks_[kCapacity];
     I fronts_;
-    Mask present_[kRoom];
+    Mask present_[kCapacity];
 
   private:
     // The values as numbers of which more is better, -0 as +0; false if one is NaN or infinite.
     PARETOPO_INLINE bool to_maximised_numbers(F* numbers) const {
-        I wild{};
+        I not_finite{};
 #pragma GCC unroll 32
         for (int c = 0; c < points() * objectives(); ++c) {
             const bool flip = batch_.minimised != 0 && batch_.is_minimised(c % objectives());
             numbers[c] = flip ? V::all(0) - columns_[c] : columns_[c] + V::all(0);
-            wild |= (I)(numbers[c] - numbers[c]);
+            not_finite |= (I)(numbers[c] - numbers[c]);
         }
-        return !V::any(V::meets(wild, wild));
+        return !V::any(V::meets(not_finite, not_finite));
     }
 
     void read_mask(std::int64_t first, int groups) {
@@ -146,7 +146,7 @@ class DominanceBlock {
     }
 
     // Of equal points the first stays: lanes hold few, and the columns are still at hand.
-    void drop_repeats(std::uint8_t* chosen) const {
+    void drop_repeats(std::uint8_t* nondominated) const {
         for (int i = 1; i < points(); ++i) {
             I repeats{};
             for (int j = 0; j < i; ++j) {
@@ -158,7 +158,7 @@ class DominanceBlock {
                 if (is_masked_) same = V::both(same, present_[j]);
                 repeats |= V::choose(same, V::all_int(1), I{});
             }
-            for (int g = 0; g < groups_; ++g) chosen[g * points() + i] &= repeats[g] == 0;
+            for (int g = 0; g < groups_; ++g) nondominated[g * points() + i] &= repeats[g] == 0;
         }
     }
 

@@ -28,15 +28,15 @@ class WordDominators {
     using Int = typename V::Int;
     using Mask = typename V::Mask;
     static constexpr int kBits = 8 * static_cast<int>(sizeof(Int));
-    static constexpr int kRoom = kPoints ? kPoints : kMostPoints;
-    static constexpr int kWords = (kRoom + kBits - 1) / kBits;
+    static constexpr int kCapacity = kPoints ? kPoints : kMostPoints;
+    static constexpr int kWords = (kCapacity + kBits - 1) / kBits;
 
   public:
     explicit WordDominators(int points) : points_(points) {}
 
-    // contest(i)(j) is the Verdict of points i and j.
-    template <typename Contest>
-    PARETOPO_INLINE void fill(const Contest& contest) {
+    // pairwise(i)(j) is the Verdict of points i and j.
+    template <typename Pairwise>
+    PARETOPO_INLINE void fill(const Pairwise& pairwise) {
 #pragma GCC unroll 16
         for (int i = 0; i < points(); ++i) {
 #pragma GCC unroll 2
@@ -44,7 +44,7 @@ class WordDominators {
         }
         // What belongs to point i stays in registers while the others pass by.
         for (int i = 1; i < points(); ++i) {
-            const auto against = contest(i);
+            const auto point = pairwise(i);
             const I own_bit = bit_of(i);
             const int own_word = i / kBits;
             for (int w = 0; w < words(); ++w) {
@@ -53,7 +53,7 @@ class WordDominators {
                 const int end = i < (w + 1) * kBits ? i : (w + 1) * kBits;
 #pragma GCC unroll 16
                 for (int j = w * kBits; j < end; ++j) {
-                    const Verdict<Scalar> dominates = against(j);
+                    const Verdict<Scalar> dominates = point(j);
                     I& below = sets_[j][own_word];
                     below = V::or_where(dominates.first, below, own_bit);
                     above = V::or_where(dominates.second, above, bit);
@@ -77,28 +77,28 @@ class WordDominators {
     // `present` may be null: then every point is.
     PARETOPO_INLINE void rank(const Mask* present, I* ranks) const {
         I alive[kWords];
-        everyone(present, alive);
+        all_points(present, alive);
 #pragma GCC unroll 16
         for (int i = 0; i < points(); ++i) ranks[i] = I{};
         for (;;) {
             I next[kWords];
             I left{};
             for (int w = 0; w < words(); ++w) {
-                I beaten_here{};
+                I dominated_here{};
                 I bit = V::all_int(1);
                 const int end = points() < (w + 1) * kBits ? points() : (w + 1) * kBits;
 #pragma GCC unroll 16
                 for (int i = w * kBits; i < end; ++i) {
-                    Mask beaten = V::meets(sets_[i][0], alive[0]);
+                    Mask dominated = V::meets(sets_[i][0], alive[0]);
                     for (int v = 1; v < words(); ++v) {
-                        beaten = V::either(beaten, V::meets(sets_[i][v], alive[v]));
+                        dominated = V::either(dominated, V::meets(sets_[i][v], alive[v]));
                     }
-                    ranks[i] = V::add_where(beaten, ranks[i], V::all_int(1));
-                    beaten_here = V::or_where(beaten, beaten_here, bit);
+                    ranks[i] = V::add_where(dominated, ranks[i], V::all_int(1));
+                    dominated_here = V::or_where(dominated, dominated_here, bit);
                     bit = bit + bit;
                 }
-                next[w] = beaten_here;
-                left |= beaten_here;
+                next[w] = dominated_here;
+                left |= dominated_here;
             }
             if (!V::any(V::meets(left, left))) return;
             for (int w = 0; w < words(); ++w) alive[w] = next[w];
@@ -106,13 +106,13 @@ class WordDominators {
     }
 
     // Which lanes have a present point that dominates point i?
-    PARETOPO_INLINE void beaten(const Mask* present, Mask* by_point) const {
+    PARETOPO_INLINE void dominated(const Mask* present, Mask* by_point) const {
         I alive[kWords];
-        everyone(present, alive);
+        all_points(present, alive);
         for (int i = 0; i < points(); ++i) {
-            I rivals = sets_[i][0] & alive[0];
-            for (int w = 1; w < words(); ++w) rivals |= sets_[i][w] & alive[w];
-            by_point[i] = V::meets(rivals, rivals);
+            I found = sets_[i][0] & alive[0];
+            for (int w = 1; w < words(); ++w) found |= sets_[i][w] & alive[w];
+            by_point[i] = V::meets(found, found);
         }
     }
 
@@ -126,7 +126,7 @@ class WordDominators {
         return V::all_int(static_cast<Int>(std::make_unsigned_t<Int>{1} << (point % kBits)));
     }
 
-    PARETOPO_INLINE void everyone(const Mask* present, I* words) const {
+    PARETOPO_INLINE void all_points(const Mask* present, I* words) const {
         for (int w = 0; w < kWords; ++w) words[w] = I{};
 #pragma GCC unroll 16
         for (int i = 0; i < points(); ++i) {
@@ -136,7 +136,7 @@ class WordDominators {
     }
 
     int points_;
-    I sets_[kRoom][kWords];
+    I sets_[kCapacity][kWords];
 };
 
 // Bit j of byte i of a group: j dominates i. A group is a row of eight bytes, so that one vector
@@ -155,16 +155,16 @@ class ByteDominators {
   public:
     explicit ByteDominators(int) {}
 
-    template <typename Contest>
-    PARETOPO_INLINE void fill(const Contest& contest) {
+    template <typename Pairwise>
+    PARETOPO_INLINE void fill(const Pairwise& pairwise) {
 #pragma GCC unroll 2
         for (int w = 0; w < kWords; ++w) words_[w] = I{};
 #pragma GCC unroll 8
         for (int i = 1; i < kPoints; ++i) {
-            const auto against = contest(i);
+            const auto point = pairwise(i);
 #pragma GCC unroll 8
             for (int j = 0; j < i; ++j) {
-                const Verdict<Scalar> dominates = against(j);
+                const Verdict<Scalar> dominates = point(j);
                 I& below = words_[j / kBytes];
                 below = V::or_where(dominates.first, below, bit_of(j, i));
                 I& above = words_[i / kBytes];
@@ -201,10 +201,10 @@ class ByteDominators {
             some = false;
 #pragma GCC unroll 2
             for (int w = 0; w < kWords; ++w) {
-                const typename Rows::Mask beaten = Rows::meets(dominators[w], alive[w]);
-                counts[w] = Rows::count_where(beaten, counts[w]);
-                alive[w] = Rows::spread(Rows::diagonal_where(beaten));
-                some |= Rows::any(beaten);
+                const typename Rows::Mask dominated = Rows::meets(dominators[w], alive[w]);
+                counts[w] = Rows::count_where(dominated, counts[w]);
+                alive[w] = Rows::spread(Rows::diagonal_where(dominated));
+                some |= Rows::any(dominated);
             }
         }
         I packed[kWords];

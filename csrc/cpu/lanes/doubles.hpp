@@ -11,7 +11,8 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 
 inline constexpr int kLanes = Lanes<double>::kLanes;
-inline constexpr std::size_t kRoom = 8;  // columns are followed by this many zeros, on every path
+inline constexpr std::size_t kPadding =
+    8;  // columns are followed by this many zeros, on every path
 
 using Doubles = Lanes<double>::F;
 using Words = Lanes<double>::I;

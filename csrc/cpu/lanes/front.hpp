@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/dense_codes.hpp"
+#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
@@ -69,9 +69,9 @@ struct Query {
           codes(static_cast<std::size_t>(rest)),
           vectors(static_cast<std::size_t>(rest)) {}
 
-    void take(const SortedCodes& sorted, std::size_t d) {
+    void take(const CodeColumns& set, std::int32_t d) {
         for (std::size_t m = 0; m < codes.size(); ++m) {
-            codes[m] = sorted.codes[m + 1][d];
+            codes[m] = set.codes[m + 1][d];
             vectors[m] = V::all_int(codes[m]);
         }
         bucket = coarse_.of(codes.data());

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/tile.hpp"
-#include "cpu/small_sets.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
@@ -13,8 +13,8 @@ namespace paretopo::cpu::PARETOPO_LANES {
 template <typename Scalar>
 struct Part {
     Batch<Scalar> batch;
-    std::uint32_t present[kSmallPart];  // a bit for each point that counts
-    std::int64_t order[kSmallPart];     // sets of like size side by side: few lanes wait
+    std::uint32_t present[kMostGroupsMeasured];  // a bit for each point that counts
+    std::int64_t order[kMostGroupsMeasured];     // sets of like size side by side: few lanes wait
 
     Part(const Batch<Scalar>& whole, std::int64_t first, std::int64_t end) : batch(whole) {
         batch.values = whole.group(first);

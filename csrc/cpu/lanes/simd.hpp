@@ -9,11 +9,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "portability.hpp"
+
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
-
-#define PARETOPO_INLINE inline __attribute__((always_inline))
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
@@ -45,6 +45,7 @@ struct Lanes {
     }
     static PARETOPO_INLINE F all(Scalar value) { return value - F{}; }
     static PARETOPO_INLINE I all_int(Int value) { return value - I{}; }
+    static PARETOPO_INLINE F to_floats(I numbers) { return __builtin_convertvector(numbers, F); }
 
     // ---- Masks: one bit a lane with AVX-512, otherwise all bits of a lane ----
 #if defined(__AVX512F__)
@@ -272,5 +273,20 @@ PARETOPO_INLINE typename Lanes<Scalar>::I ordered(typename Lanes<Scalar>::F valu
     if (minimised) keys = ~keys;
     return (keys & ~is_nan) | (V::all_int(kLowest) & is_nan);
 }
+
+// As Lanes<Scalar>, for numbers that are finite: compares by the signs of differences, because with
+// AVX-512 a comparison into a mask register holds the others up. Distinct numbers never have the
+// difference zero.
+template <typename Scalar>
+struct LanesBySign {
+    using V = Lanes<Scalar>;
+    using Mask = typename V::I;  // negative in the lanes where it does not hold
+
+    static PARETOPO_INLINE Mask all_lanes() { return Mask{}; }
+    static PARETOPO_INLINE Mask and_at_least(Mask mask, typename V::F a, typename V::F b) {
+        return mask | (Mask)(a - b);
+    }
+    static PARETOPO_INLINE typename V::Mask without(Mask a, Mask b) { return V::negative(b & ~a); }
+};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

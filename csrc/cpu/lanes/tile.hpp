@@ -5,7 +5,8 @@
 #include <cstring>
 
 #include "cpu/lanes/doubles.hpp"
-#include "cpu/small_sets.hpp"
+#include "cpu/lanes/kernels.hpp"
+#include "formulas/sides.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
@@ -78,7 +79,7 @@ struct Frame {
             sign[m] = (batch.minimised >> m & 1) != 0 ? -1.0 : 1.0;
         }
         most = 1.0;
-        for (int k = 0; k < 600 / batch.objectives; ++k) most *= 2.0;
+        for (int k = 0; k < safe_power(batch.objectives); ++k) most *= 2.0;
         least = kMostSmall / most;  // of a sum; its largest term is at least 1 / most then
     }
 };

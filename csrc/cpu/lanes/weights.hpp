@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cpu/lanes/doubles.hpp"
-#include "cpu/small_grids.hpp"
+#include "cpu/lanes/kernels.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 

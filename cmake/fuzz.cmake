@@ -1,0 +1,21 @@
+# The targets of fuzz/: libFuzzer against the definitions, under the sanitizers for addresses and
+# undefined behaviour.
+if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "PARETOPO_FUZZ needs clang with libFuzzer: CXX=clang++ (Debian: clang, libclang-rt-dev)")
+endif()
+set(fuzz_checks -fsanitize=address,undefined -fno-sanitize=float-divide-by-zero -fno-sanitize-recover=all)
+target_compile_options(paretopo PRIVATE -O1 -g -fsanitize=fuzzer-no-link ${fuzz_checks})
+foreach(set IN LISTS lane_sets)
+  # Unrolled loops times every check would take many minutes to compile: addresses only.
+  target_compile_options(paretopo_lanes_${set} PRIVATE -O1 -g -fsanitize=address)
+endforeach()
+
+file(GLOB fuzz_sources CONFIGURE_DEPENDS fuzz/fuzz_*.cpp)
+foreach(source IN LISTS fuzz_sources)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  target_include_directories(${name} PRIVATE fuzz)
+  target_compile_options(${name} PRIVATE ${paretopo_cxx_flags} -O1 -g -fsanitize=fuzzer ${fuzz_checks})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer ${fuzz_checks})
+  target_link_libraries(${name} PRIVATE paretopo)
+endforeach()

@@ -1,0 +1,55 @@
+// Volumes and contributions of ONE set of 2 or 3 objectives, of any size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "cpu/distribution_sort.hpp"
+#include "cpu/staircase_of_maxima.hpp"
+
+namespace paretopo::cpu {
+
+class DimensionSweep {
+  public:
+    // Sort and sweep with a staircase (Fonseca, Paquete and Lopez-Ibanez, 2006), O(n log n).
+    double volume_2d(const double* sides, std::size_t count);
+    double volume_3d(const double* sides, std::size_t count);
+
+    // own[i]: what row i dominates alone. Sweeps that keep what each point on the staircase
+    // dominates alone as a list of boxes, O(n log n); dominated points take from others unless they
+    // are ignored. (Emmerich and Fonseca, 2011, "Computing hypervolume contributions in low
+    // dimensions: asymptotically optimal algorithm and complexity results".)
+    //
+    // To be ignored, a row must be dominated as the point that it was measured from: the sweep asks
+    // `ignorable(cover, row)` about each row that another covers. At the first "no" it gives up and
+    // returns false. Null: nothing is ignored.
+    using Ignorable = std::function<bool(std::size_t cover, std::size_t row)>;
+    bool contributions_2d(const double* sides, std::size_t count, const Ignorable& ignorable,
+                          double* own);
+    bool contributions_3d(const double* sides, std::size_t count, const Ignorable& ignorable,
+                          double* own);
+
+  private:
+    struct Rectangle {
+        double x, y;
+    };
+    struct IndexedBox {
+        double x, y, z;
+        std::uint32_t index;
+    };
+
+    // Into boxes_, z descending; of equal z those first that could cover another.
+    void take_sorted(const double* sides, std::size_t count);
+    template <typename Before>
+    void take(const double* sides, std::size_t count, Before is_before);
+
+    std::vector<Rectangle> rectangles_;
+    std::vector<IndexedBox> boxes_;
+    DistributionSort<Rectangle> sort_rectangles_;
+    DistributionSort<IndexedBox> sort_boxes_;
+    StaircaseOfMaxima staircase_;
+};
+
+}  // namespace paretopo::cpu

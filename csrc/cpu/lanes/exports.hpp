@@ -1,0 +1,37 @@
+// What the files of this folder define for the table.
+#pragma once
+
+#include "cpu/lanes/kernels.hpp"
+
+namespace paretopo::cpu::PARETOPO_LANES {
+
+template <typename Scalar>
+void rank_groups(Batch<Scalar> batch, std::int64_t first, std::int64_t end, std::int32_t* ranks);
+template <typename Scalar>
+void find_nondominated(Batch<Scalar> batch, std::int64_t first, std::int64_t end, bool keep_weakly,
+                       std::uint8_t* nondominated);
+template <typename Scalar>
+void advantages(Batch<Scalar> batch, std::int64_t first, std::int64_t end, Weighting<Scalar> how,
+                Scalar* advantages, std::int32_t* ranks);
+template <typename Scalar>
+void hypervolumes(const Batch<Scalar>& batch, const double* ref, std::int64_t first,
+                  std::int64_t end, double* volumes, std::uint8_t* left_over);
+template <typename Scalar>
+void integrate_grids(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
+                     const GridIntegrals& how);
+template <typename Scalar>
+std::int32_t drop_dominated(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                            std::uint64_t minimised, const std::int32_t* pivots, int pivot_count,
+                            std::int32_t* survivors);
+double hypervolume_of_few(const double* sides, std::size_t count, int objectives);
+void rank_distinct(CodeColumns set, std::int32_t* ranks);
+void find_distinct_nondominated(CodeColumns set, std::uint8_t* nondominated);
+HypervolumeKernel* new_hypervolume(int objectives);
+ArchiveKernel* new_archive(int objectives);
+
+}  // namespace paretopo::cpu::PARETOPO_LANES
+
+// For floats and doubles, where the function is defined.
+#define PARETOPO_INSTANTIATE_KERNEL(function)           \
+    template decltype(function<float>) function<float>; \
+    template decltype(function<double>) function<double>;

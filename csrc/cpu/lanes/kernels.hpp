@@ -1,0 +1,149 @@
+// The vector kernels, as the rest of the program sees them. What lies in this folder is compiled
+// once per instruction set, each time into the namespace that PARETOPO_LANES names and with a table
+// of its own; kernels() of cpu/isa.hpp is the table of the instruction set in use. All of them give
+// the same results, bit for bit.
+//
+// Threads are the caller's: a lane file must not define anything that other files could end up
+// using, and a standard container would.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "formulas/advantage.hpp"
+#include "formulas/sides.hpp"
+#include "ops.hpp"
+
+namespace paretopo::cpu {
+
+// ---- Many small groups: one group per lane ----
+
+// Shapes whose ranks and advantages the lanes take.
+constexpr bool fits_lanes(std::int32_t points, std::int32_t objectives) {
+    return points >= 1 && points <= 64 && std::int64_t{points} * objectives <= 256;
+}
+
+// Points of a group whose volumes the lanes measure, and groups that one call measures.
+inline constexpr std::int32_t kMostSmall = 32;
+inline constexpr std::int64_t kMostGroupsMeasured = 256;
+
+// The weights of cells, by how many points count and how many of them attain a cell. Where points
+// tie, the lanes count below 0 along rows of no height.
+inline constexpr int kWeightsRow = 2 * kMostSmall + 8;
+constexpr std::size_t weights_at(int count, int attaining) {
+    return static_cast<std::size_t>(count * kWeightsRow + kMostSmall + attaining);
+}
+inline constexpr std::size_t kWeightsSize = (kMostSmall + 1) * kWeightsRow;
+
+// Integrals over the places that the points of groups first..end attain: over the box of each point
+// (boxes[(g - first) * points + i]), or over all places (totals[g - first]).
+struct GridIntegrals {
+    References ref;
+    const double* weights;
+    double* boxes;            // or null
+    double* totals;           // or null
+    std::uint8_t* left_over;  // as in hypervolumes
+};
+
+template <typename Scalar>
+struct KernelsOf {
+    // Of the groups first..end.
+    void (*rank_groups)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
+                        std::int32_t* ranks);
+    void (*find_nondominated)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
+                              bool keep_weakly, std::uint8_t* nondominated);
+    void (*advantages)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
+                       Weighting<Scalar> how, Scalar* advantages, std::int32_t* ranks);
+
+    // Of at most kMostGroupsMeasured groups of 2 to 4 objectives. left_over[g - first] says of a
+    // group that it holds a value without a place in a volume, or sides whose products leave the
+    // range of doubles: it is to be measured, scaled and passed to hypervolume_of_few.
+    void (*hypervolumes)(const Batch<Scalar>& batch, const double* ref, std::int64_t first,
+                         std::int64_t end, double* volumes, std::uint8_t* left_over);
+    // Of at most kMostGroupsMeasured groups of 2 or 3 objectives.
+    void (*integrate_grids)(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
+                            const GridIntegrals& how);
+
+    // Of one large set: writes the indices of the points that no pivot dominates, and returns how
+    // many there are.
+    std::int32_t (*drop_dominated)(const Scalar* values, std::int32_t points,
+                                   std::int32_t objectives, std::uint64_t minimised,
+                                   const std::int32_t* pivots, int pivot_count,
+                                   std::int32_t* survivors);
+};
+
+// ---- One large set of distinct points, as dense codes: codes[objective][point], 0 is best ----
+
+struct CodeColumns {
+    const std::int32_t* const* codes;
+    int objectives;  // at least 2
+    std::int32_t points;
+};
+
+// ---- One set of sides, of any size: rows of distances from the reference, all positive ----
+
+// Exact volumes; dominated rows and duplicates are fine. One serves one thread.
+class HypervolumeKernel {
+  public:
+    virtual ~HypervolumeKernel();
+    virtual std::size_t bytes() const = 0;  // of scratch
+    virtual double of(const double* sides, std::size_t count, int objectives) = 0;
+    // What `point` dominates that no row does.
+    virtual double exclusive(const double* point, const double* sides, std::size_t count,
+                             int objectives) = 0;
+    // own[i] = what row i dominates that no other row does, for the rows `first` to `end` in the
+    // order of the last objective.
+    virtual void contributions(const double* sides, std::size_t count, int objectives,
+                               std::size_t first, std::size_t end, double* own) = 0;
+    // kept[i]: 1 unless a row is better than row i in one objective and nowhere worse.
+    virtual void nondominated(const double* sides, std::size_t count, int objectives,
+                              std::uint8_t* kept) = 0;
+};
+
+// The members of an archive, any finite numbers in the order of their arrival, and the sides of
+// those better than the reference.
+class ArchiveKernel {
+  public:
+    virtual ~ArchiveKernel();
+    virtual bool is_covered(const double* point) = 0;
+    // Members that it covers leave. If memory runs out, nothing has changed.
+    virtual void add_member(const double* point) = 0;
+    virtual std::size_t members() = 0;
+    virtual const double* member_column(int objective) = 0;
+    virtual double gain(const double* side) = 0;    // what a row would add to the volume of all
+    virtual void add_side(const double* side) = 0;  // after add_member; rows that it covers leave
+    virtual void clear() = 0;
+};
+
+// ---- The table ----
+
+struct Kernels {
+    KernelsOf<float> of_floats;
+    KernelsOf<double> of_doubles;
+    double (*hypervolume_of_few)(const double* sides, std::size_t count, int objectives);
+    void (*rank_distinct)(CodeColumns set, std::int32_t* ranks);
+    void (*find_distinct_nondominated)(CodeColumns set, std::uint8_t* nondominated);
+    HypervolumeKernel* (*new_hypervolume)(int objectives);
+    ArchiveKernel* (*new_archive)(int objectives);
+
+    template <typename Scalar>
+    const KernelsOf<Scalar>& of() const {
+        if constexpr (sizeof(Scalar) == sizeof(float)) {
+            return of_floats;
+        } else {
+            return of_doubles;
+        }
+    }
+};
+
+namespace portable {
+extern const Kernels kKernels;
+}
+namespace avx2 {
+extern const Kernels kKernels;
+}
+namespace avx512 {
+extern const Kernels kKernels;
+}
+
+}  // namespace paretopo::cpu

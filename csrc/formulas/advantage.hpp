@@ -1,0 +1,109 @@
+// From Pareto ranks to advantages, for ONE group: stage 2 of ParetoPO.
+//
+//   A_i = fronts - rank_i + beta * (q_i - 1/2),   rank from 0,
+//
+// where q_i is the weighted sum of the rewards, min-max normalised inside the front of point i.
+// Every step rounds in a fixed order, so that all backends agree bit for bit. `Lanes` is
+// OneLane<Scalar>, or Lanes<Scalar> of csrc/cpu/lanes/: a group in each lane.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "formulas/one_lane.hpp"
+#include "ops.hpp"
+#include "portability.hpp"
+
+namespace paretopo {
+
+// How ranks become advantages, in the precision of the rewards.
+template <typename Scalar>
+struct Weighting {
+    const Scalar* weights;  // (objectives,)
+    Scalar largest;         // rewards beyond it saturate, so that no sum overflows
+    Scalar beta;
+    Centre centre;
+};
+
+// w . r, with NaN at the bottom and infinities saturated: a sum of rewards is always a number.
+// kObjectives is 0 where only `objectives` tells.
+template <typename Lanes, int kObjectives = 0, typename Rewards, typename Scalar>
+PARETOPO_HD PARETOPO_INLINE typename Lanes::F weighted_sum(const Rewards& rewards,
+                                                           const Scalar* weights, Scalar largest,
+                                                           int objectives) {
+    auto sum = Lanes::all(0);
+    const int count = kObjectives > 0 ? kObjectives : objectives;
+    PARETOPO_UNROLL_4
+    for (int m = 0; m < count; ++m) {
+        const auto reward = Lanes::larger(rewards[m], Lanes::all(-largest));  // NaN is not larger
+        sum = sum + Lanes::all(weights[m]) * Lanes::smaller(reward, Lanes::all(largest));
+    }
+    return sum;
+}
+
+// A before centring, of a point with the weighted sum `sum`, in a front whose sums span
+// lowest..highest. q is exactly 0 and 1 at the ends, and 1/2 where a front has one value only (the
+// formula reads 0/0 there).
+template <typename Lanes>
+PARETOPO_HD PARETOPO_INLINE typename Lanes::F rank_advantage(
+    typename Lanes::I fronts, typename Lanes::I rank, typename Lanes::F beta, typename Lanes::F sum,
+    typename Lanes::F lowest, typename Lanes::F highest) {
+    const auto half = Lanes::all(0.5F);
+    const auto q = highest > lowest ? (sum - lowest) / (highest - lowest) : half;
+    return Lanes::to_floats(fronts - rank) + beta * (q - half);
+}
+
+inline constexpr double kStdEpsilon = 1e-6;  // GRPO's guard against a vanishing deviation
+
+// What the advantages of a group are centred and scaled by; sums run in index order, in double.
+struct Centring {
+    double mean;
+    double divisor;
+    double factor;
+
+    template <typename Scalar>
+    PARETOPO_HD Scalar apply(Scalar advantage) const {
+        const Scalar gap = advantage - static_cast<Scalar>(mean);
+        return static_cast<Scalar>(static_cast<double>(gap) / divisor * factor);
+    }
+};
+
+template <typename Scalar>
+PARETOPO_HD Centring centring_of(const Scalar* advantages, const std::int32_t* ranks, int points,
+                                 Centre centre) {
+    if (centre == Centre::kNone) return {0.0, 1.0, 1.0};
+    double sum = 0.0;
+    int count = 0;
+    for (int i = 0; i < points; ++i) {
+        if (ranks[i] == kUnranked) continue;
+        sum += static_cast<double>(advantages[i]);
+        ++count;
+    }
+    if (count == 0) return {0.0, 1.0, 1.0};
+    const double mean = sum / count;
+    if (centre == Centre::kMean) return {mean, 1.0, 1.0};
+    if (count == 1) return {mean, 1.0, 0.0};
+    if (centre == Centre::kLoo) {
+        return {mean, 1.0, static_cast<double>(count) / static_cast<double>(count - 1)};
+    }
+    double squares = 0.0;
+    for (int i = 0; i < points; ++i) {
+        if (ranks[i] == kUnranked) continue;
+        const double gap = static_cast<double>(advantages[i]) - mean;
+        squares += gap * gap;
+    }
+    return {mean, sqrt(squares / (count - 1)) + kStdEpsilon, 1.0};
+}
+
+// The result, for points lane, lane + lanes, ... Every lane sums the whole group, in the same
+// order.
+template <typename Scalar>
+PARETOPO_HD void centre(const Scalar* uncentred, const std::int32_t* ranks, std::int32_t points,
+                        Centre centre, Scalar* advantages, int lane, int lanes) {
+    const Centring centring = centring_of(uncentred, ranks, points, centre);
+    for (std::int32_t i = lane; i < points; i += lanes) {
+        advantages[i] = ranks[i] == kUnranked ? Scalar(0) : centring.apply(uncentred[i]);
+    }
+}
+
+}  // namespace paretopo

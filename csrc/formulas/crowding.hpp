@@ -1,0 +1,22 @@
+// Crowding distance. Definition: Deb et al., 2002, NSGA-II, section III-B, with each objective
+// scaled by its range within the front.
+#pragma once
+
+#include <limits>
+
+#include "portability.hpp"
+
+namespace paretopo {
+
+// The distance of a point at an end of its front.
+inline constexpr double kAtAnEnd = std::numeric_limits<double>::infinity();
+
+// What a point adds that lies between `below` and `above` on a front spanning lowest..highest.
+// A span of zero, or one that is not finite, says nothing about crowding and adds nothing.
+PARETOPO_HD inline double crowding_gap(double below, double above, double lowest, double highest) {
+    const double span = highest - lowest;
+    const bool is_usable = span > 0.0 && span <= 1.7976931348623157e308;
+    return is_usable ? (above - below) / span : 0.0;
+}
+
+}  // namespace paretopo

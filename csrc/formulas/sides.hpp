@@ -1,0 +1,50 @@
+// Sides: distances of a point from the reference in the better direction, in double. What volumes
+// are products of.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "portability.hpp"
+
+namespace paretopo {
+
+inline constexpr double kLargestSide = std::numeric_limits<double>::max();
+
+// Where volumes begin: one reference point, or one for each group.
+struct References {
+    const double* at;  // (objectives,) or (groups, objectives)
+    bool per_group;
+    PARETOPO_HD const double* of(std::int64_t g, std::int32_t objectives) const {
+        return per_group ? at + g * objectives : at;
+    }
+};
+
+// NaN, and infinity on the better side, have no place in a volume.
+template <typename Scalar>
+PARETOPO_HD bool is_refused(Scalar value, bool minimised) {
+    const double better = minimised ? -static_cast<double>(value) : static_cast<double>(value);
+    return !(better <= kLargestSide);
+}
+
+// Positive where the value is better than the reference.
+template <typename Scalar>
+PARETOPO_HD double side_of(Scalar value, double ref, bool minimised) {
+    const double from = minimised ? ref : static_cast<double>(value);
+    const double to = minimised ? static_cast<double>(value) : ref;
+    const double side = from - to;
+    return side < kLargestSide ? side : kLargestSide;
+}
+
+// Of so many sides within 2^-safe..2^safe, no product leaves the range of doubles.
+PARETOPO_HD constexpr int safe_power(int sides) { return 600 / sides; }
+
+// The power of two that sides are divided by, of which `largest` is the largest: 0 if it is safe.
+// Powers of two change no digit.
+PARETOPO_HD inline int excess_power(double largest, int sides) {
+    const int power = largest > 0.0 ? ilogb(largest) : 0;
+    return power <= safe_power(sides) && power >= -safe_power(sides) ? 0 : power;
+}
+
+}  // namespace paretopo

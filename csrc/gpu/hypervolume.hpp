@@ -1,0 +1,230 @@
+// hypervolume, its gradient and hv_contributions, as launches.
+#pragma once
+
+#include <cstdint>
+
+#include "formulas/dominance.hpp"
+#include "gpu/launch/limits.hpp"
+#include "gpu/launch/team.hpp"
+#include "gpu/volume/exclusive.hpp"
+#include "gpu/volume/sides.hpp"
+#include "gpu/volume/sweep.hpp"
+#include "ops.hpp"
+
+namespace paretopo::gpu {
+
+// ---- Any number of objectives: one warp per point ----
+
+// What of its box a point keeps, in all its sides or in all but one.
+template <typename Scalar>
+struct PointOfSet {
+    const Batch<Scalar>& batch;
+    const Reference& ref;
+    std::int64_t g;
+
+    PARETOPO_HD double side(std::int64_t i, std::int32_t m) const {
+        return side_of(batch.group(g)[i * batch.objectives + m], ref.at[m], batch.is_minimised(m));
+    }
+    // The sides of point i but the one left out; false for one that is masked or outside.
+    PARETOPO_HD bool is_inside(std::int64_t i, std::int32_t left_out, double* sides) const {
+        const std::uint8_t* mask = batch.group_mask(g);
+        if (mask && mask[i] == 0) return false;
+        std::int32_t k = 0;
+        for (std::int32_t m = 0; m < batch.objectives; ++m) {
+            const double own = side(i, m);
+            if (!(own > 0.0)) return false;
+            if (m != left_out && sides) sides[k++] = own;
+        }
+        return true;
+    }
+    // One point as keys.
+    struct KeysOfPoint {
+        const Scalar* values;
+        const Batch<Scalar>& batch;
+        PARETOPO_HD Key<Scalar> operator[](std::int32_t m) const {
+            return key_of(values[m], batch.is_minimised(m));
+        }
+    };
+    PARETOPO_HD KeysOfPoint keys(std::int64_t i) const {
+        return {batch.group(g) + i * batch.objectives, batch};
+    }
+    // Does point a dominate point b, as given?
+    PARETOPO_HD bool is_dominated_by(std::int64_t b, std::int64_t a) const {
+        return dominates(keys(a), keys(b), batch.objectives);
+    }
+    template <typename Warp>
+    PARETOPO_HD bool is_refused(Warp& warp) const {
+        return warp.any([&](int lane) {
+            bool found = false;
+            for (std::int64_t i = lane; i < batch.points; i += warp.lanes()) {
+                found |= is_refused_point(batch, g, i);
+            }
+            return found;
+        });
+    }
+};
+
+// The facet of point i in direction m: what it dominates, of all sides but m, that no point before
+// it in objective m does; of equal values the earlier point is before. It is the derivative of the
+// hypervolume; summed over the points, times their sides, the hypervolume itself.
+template <typename Scalar>
+struct Facet {
+    Batch<Scalar> batch;
+    Reference ref;
+    double* out;
+    bool is_gradient;  // out: (groups, points, objectives), derivatives; else (groups, points),
+                       // the pieces of the last objective
+    std::int64_t shared_bytes() const {
+        Arena arena(nullptr);
+        Exclusive(arena, batch.points, batch.objectives - 1);
+        return arena.end();
+    }
+    std::int64_t jobs() const {
+        return batch.groups * batch.points * (is_gradient ? batch.objectives : 1);
+    }
+    template <typename Warp>
+    PARETOPO_HD void operator()(Warp& warp, std::int64_t job, char* memory) const {
+        const std::int32_t directions = is_gradient ? batch.objectives : 1;
+        const auto m =
+            is_gradient ? static_cast<std::int32_t>(job % directions) : batch.objectives - 1;
+        const std::int64_t i = job / directions % batch.points;
+        const PointOfSet<Scalar> set{batch, ref, job / directions / batch.points};
+        double piece = 0.0;
+        if (set.is_refused(warp)) {
+            piece = kNoVolume;
+        } else if (set.is_inside(i, m, nullptr)) {
+            const double own = set.side(i, m);
+            const double sign = batch.is_minimised(m) ? -1.0 : 1.0;
+            Arena arena(memory);
+            Exclusive exclusive(arena, batch.points, batch.objectives - 1);
+            piece = exclusive.volume(
+                warp, batch.objectives - 1, is_gradient ? 1.0 : own,
+                [&](std::int32_t k) { return set.side(i, k < m ? k : k + 1); },
+                [&](std::int64_t j, double* sides) {
+                    if (j == i || !set.is_inside(j, m, sides)) return false;
+                    const double other = set.side(j, m);
+                    return other > own || (other == own && j < i);
+                });
+            if (is_gradient) piece *= sign;
+        }
+        warp.each([&](int lane) {
+            if (lane == 0) out[job] = piece;
+        });
+    }
+};
+
+template <typename Scalar>
+struct Contribution {
+    Batch<Scalar> batch;
+    Reference ref;
+    double* contributions;
+    bool ignore_dominated;
+
+    std::int64_t shared_bytes() const {
+        Arena arena(nullptr);
+        Exclusive(arena, batch.points, batch.objectives);
+        return arena.end();
+    }
+    template <typename Warp>
+    PARETOPO_HD void operator()(Warp& warp, std::int64_t job, char* memory) const {
+        const std::int64_t i = job % batch.points;
+        const PointOfSet<Scalar> set{batch, ref, job / batch.points};
+        constexpr std::int32_t kAll = -1;
+        double own = 0.0;
+        if (set.is_refused(warp)) {
+            own = kNoVolume;
+        } else if (set.is_inside(i, kAll, nullptr) && !is_left_out(warp, set, i)) {
+            Arena arena(memory);
+            Exclusive exclusive(arena, batch.points, batch.objectives);
+            own = exclusive.volume(
+                warp, batch.objectives, 1.0, [&](std::int32_t k) { return set.side(i, k); },
+                [&](std::int64_t j, double* sides) {
+                    if (j == i || !set.is_inside(j, kAll, sides)) return false;
+                    return !ignore_dominated || !set.is_dominated_by(j, i);
+                });
+        }
+        warp.each([&](int lane) {
+            if (lane == 0) contributions[job] = own;
+        });
+    }
+
+  private:
+    // Those that point i dominates take nothing from it then; what others dominate lies within
+    // what these take.
+    template <typename Warp>
+    PARETOPO_HD bool is_left_out(Warp& warp, const PointOfSet<Scalar>& set, std::int64_t i) const {
+        if (!ignore_dominated) return false;
+        return warp.any([&](int lane) {
+            bool found = false;
+            for (std::int64_t j = lane; j < batch.points; j += warp.lanes()) {
+                found |= set.is_inside(j, -1, nullptr) && set.is_dominated_by(i, j);
+            }
+            return found;
+        });
+    }
+};
+
+template <typename Place, typename Scalar>
+void hypervolume(Place place, Batch<Scalar> batch, const double* ref, double* volumes) {
+    if (batch.groups == 0) return;
+    auto launcher = launcher_of(place, "hypervolume");
+    const Reference by_value = reference_of(ref, batch.objectives);
+    auto* pieces = reinterpret_cast<double*>(place.scratch);
+    if (batch.points > 0 && batch.objectives <= 3) {
+        return launch_sweep(launcher, limits_of(place), batch, by_value, volumes, place.scratch);
+    }
+    if (batch.points > 0) {
+        const Facet<Scalar> job{batch, by_value, pieces, false};
+        check_shared_bytes(job, "hypervolume");
+        launcher.warps(job.jobs(), job.shared_bytes(), job);
+    }
+    launcher.threads(batch.groups, SumOfPieces{pieces, volumes, batch.points});
+}
+
+template <typename Place, typename Scalar>
+void hypervolume_gradient(Place place, Batch<Scalar> batch, const double* ref, double* gradient) {
+    if (batch.groups == 0 || batch.points == 0) return;
+    auto launcher = launcher_of(place, "the gradient of hypervolume");
+    const Facet<Scalar> job{batch, reference_of(ref, batch.objectives), gradient, true};
+    check_shared_bytes(job, "the gradient of hypervolume");
+    launcher.warps(job.jobs(), job.shared_bytes(), job);
+}
+
+template <typename Place, typename Scalar>
+void hv_contributions(Place place, Batch<Scalar> batch, const double* ref, bool ignore_dominated,
+                      double* contributions) {
+    if (batch.groups == 0 || batch.points == 0) return;
+    auto launcher = launcher_of(place, "hv_contributions");
+    const Contribution<Scalar> job{batch, reference_of(ref, batch.objectives), contributions,
+                                   ignore_dominated};
+    check_shared_bytes(job, "hv_contributions");
+    launcher.warps(batch.groups * batch.points, job.shared_bytes(), job);
+}
+
+template <typename Place, typename Scalar>
+std::int64_t hypervolume_scratch(Place place, Batch<Scalar> batch) {
+    if (batch.objectives > 3) {
+        return batch.groups * batch.points * static_cast<std::int64_t>(sizeof(double));
+    }
+    const bool by_warp = fits_warp(batch, limits_of(place));
+    return by_warp ? 0 : batch.groups * SweepOfSet<Scalar>::bytes(batch);
+}
+
+template <typename Place, typename Scalar>
+std::int64_t hypervolume_gradient_scratch(Place, Batch<Scalar>) {
+    return 0;
+}
+
+template <typename Place, typename Scalar>
+std::int64_t hv_contributions_scratch(Place, Batch<Scalar>) {
+    return 0;
+}
+
+PARETOPO_INSTANTIATE_HERE(hypervolume)
+PARETOPO_INSTANTIATE_HERE(hypervolume_scratch)
+PARETOPO_INSTANTIATE_HERE(hypervolume_gradient)
+PARETOPO_INSTANTIATE_HERE(hypervolume_gradient_scratch)
+PARETOPO_INSTANTIATE_HERE(hv_contributions)
+PARETOPO_INSTANTIATE_HERE(hv_contributions_scratch)
+
+}  // namespace paretopo::gpu

@@ -1,0 +1,64 @@
+// Which threads share the work of a group. Bounds are constants, not questions to the device: the
+// same call takes the same way on every GPU, and nothing has to wait for an answer.
+//
+// cmake/gpu_operations.cmake compiles each header of csrc/gpu/ once for each place that runs it,
+// after the launcher of that place, which offers
+//   Here                         the place
+//   launcher_of(place, what)     threads, warps and blocks; `what` is for errors
+//   limits_of(place)             Limits
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "ops.hpp"
+
+namespace paretopo::gpu {
+
+struct Limits {
+    std::int32_t thread_points = 16;  // up to here and with so many groups, a thread each, if the
+    std::int64_t thread_groups = 16384;  // points are float and have 2 to 4 objectives
+    std::int32_t warp_points = 64;       // up to here, a warp per group
+    std::int32_t block_points = 2048;    // up to here, or with so many groups, a block each
+    std::int64_t block_groups = 256;
+    std::int32_t tile = 64;          // points settled together; at most 64
+    std::int32_t super_tile = 1024;  // points settled by one launch on a large single set
+};
+
+inline constexpr std::int32_t kWarpLanes = 32;
+inline constexpr std::int64_t kSharedBytes = 48 * 1024;  // of a block, without asking for more
+
+template <typename Scalar>
+bool fits_thread(const Batch<Scalar>& batch, const Limits& limits) {
+    return std::is_same_v<Scalar, float> && batch.points <= limits.thread_points &&
+           batch.objectives >= 2 && batch.objectives <= 4 && batch.groups >= limits.thread_groups;
+}
+
+template <typename Scalar>
+bool fits_warp(const Batch<Scalar>& batch, const Limits& limits) {
+    return batch.points <= limits.warp_points;
+}
+
+template <typename Scalar>
+bool fits_block(const Batch<Scalar>& batch, const Limits& limits) {
+    return batch.points <= limits.block_points || batch.groups >= limits.block_groups;
+}
+
+template <int kValue>
+using Constant = std::integral_constant<int, kValue>;
+
+// Calls op with the number of objectives as a constant from 2 to 4, or 0 for any.
+template <typename Op>
+void with_objectives(std::int32_t objectives, Op op) {
+    if (objectives == 2) return op(Constant<2>());
+    if (objectives == 3) return op(Constant<3>());
+    if (objectives == 4) return op(Constant<4>());
+    op(Constant<0>());
+}
+
+}  // namespace paretopo::gpu
+
+// At the end of a header, for each of its functions of Place and Scalar.
+#define PARETOPO_INSTANTIATE_HERE(function)                         \
+    template decltype(function<Here, float>) function<Here, float>; \
+    template decltype(function<Here, double>) function<Here, double>;

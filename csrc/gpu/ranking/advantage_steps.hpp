@@ -1,0 +1,56 @@
+// From ranks to advantages by a team: the weighted sums, what each front spans, and the formula.
+#pragma once
+
+#include <cstdint>
+
+#include "formulas/advantage.hpp"
+#include "formulas/dominance.hpp"
+#include "gpu/launch/team.hpp"
+#include "ops.hpp"
+#include "portability.hpp"
+
+namespace paretopo::gpu {
+
+// The steps by which a team turns the ranks of one group into advantages, and their memory.
+template <typename Scalar>
+struct AdvantageSteps {
+    Scalar* sums;
+    Scalar* uncentred;
+    Key<Scalar>* lowest;   // sum of each front
+    Key<Scalar>* highest;  // sum of each front
+
+    PARETOPO_HD AdvantageSteps(Arena& arena, std::int32_t points)
+        : sums(arena.array<Scalar>(points)),
+          uncentred(arena.array<Scalar>(points)),
+          lowest(arena.array<Key<Scalar>>(points)),
+          highest(arena.array<Key<Scalar>>(points)) {}
+
+    template <typename Team>
+    PARETOPO_HD void run(Team& team, const Batch<Scalar>& batch, std::int64_t g,
+                         const Weighting<Scalar>& how, const std::int32_t* ranks,
+                         std::int32_t fronts, Scalar* out) const {
+        const std::int32_t points = batch.points;
+        for_each(team, points, [&](std::int64_t i) {
+            sums[i] = weighted_sum<OneLane<Scalar>>(batch.group(g) + i * batch.objectives,
+                                                    how.weights, how.largest, batch.objectives);
+            lowest[i] = kHighestKey<Scalar>;
+            highest[i] = kLowestKey<Scalar>;
+        });
+        for_each(team, points, [&](std::int64_t i) {
+            if (ranks[i] == kUnranked) return;
+            team.atomic_min(&lowest[ranks[i]], key_of(sums[i], false));
+            team.atomic_max(&highest[ranks[i]], key_of(sums[i], false));
+        });
+        for_each(team, points, [&](std::int64_t i) {
+            if (ranks[i] == kUnranked) return;
+            uncentred[i] = rank_advantage<OneLane<Scalar>>(fronts, ranks[i], how.beta, sums[i],
+                                                           value_of<Scalar>(lowest[ranks[i]]),
+                                                           value_of<Scalar>(highest[ranks[i]]));
+        });
+        team.each([&](int lane) {
+            centre(uncentred, ranks, points, how.centre, out, lane, team.lanes());
+        });
+    }
+};
+
+}  // namespace paretopo::gpu

@@ -1,0 +1,161 @@
+// Ranks of ONE large set: the rank of a point is the longest chain of points that dominate each
+// other and end in it. Sorted so that no point dominates an earlier one, chains are grown tile by
+// tile: settle the tile, then raise all later points ("right-looking"). The number of steps depends
+// on the size of the set alone, so that nobody has to wait for an answer to know the next step.
+#pragma once
+
+#include <cstdint>
+
+#include "formulas/dominance.hpp"
+#include "gpu/launch/team.hpp"
+#include "ops.hpp"
+#include "portability.hpp"
+
+namespace paretopo::gpu {
+
+inline constexpr std::int32_t kMostInTile = 64;
+
+// Memory of one set, and its steps. kObjectives 0: any number.
+template <typename Scalar>
+struct Chain {
+    Key<Scalar>* given;         // (points, objectives), the lowest keys for masked points
+    Key<Scalar>* sorted;        // the same in lexicographic order, best first
+    std::int32_t* order;        // which point is there
+    std::int32_t* ranks;        // of the sorted points, growing
+    std::int32_t* fronts;       // how many there are
+    std::uint64_t* dominators;  // within the tile, of each of its points
+    std::int32_t points;
+    std::int32_t objectives;
+
+    PARETOPO_HD Chain(Arena& arena, std::int32_t points, std::int32_t objectives)
+        : given(arena.array<Key<Scalar>>(std::int64_t{points} * objectives)),
+          sorted(arena.array<Key<Scalar>>(std::int64_t{points} * objectives)),
+          order(arena.array<std::int32_t>(points)),
+          ranks(arena.array<std::int32_t>(points)),
+          fronts(arena.array<std::int32_t>(1)),
+          dominators(arena.array<std::uint64_t>(kMostInTile)),
+          points(points),
+          objectives(objectives) {}
+
+    PARETOPO_HD const Key<Scalar>* row(std::int64_t place) const {
+        return sorted + place * objectives;
+    }
+
+    // ---- The share of lane `lane` of `lanes` in each step ----
+
+    // A masked point gets the lowest keys: it dominates nobody.
+    PARETOPO_HD void read(const Batch<Scalar>& batch, std::int64_t g, std::int64_t lane,
+                          std::int64_t lanes) const {
+        const Scalar* values = batch.group(g);
+        const std::uint8_t* mask = batch.group_mask(g);
+        const std::int64_t count = std::int64_t{points} * objectives;
+        for (std::int64_t k = lane; k < count; k += lanes) {
+            const bool is_present = !mask || mask[k / objectives] != 0;
+            given[k] = is_present
+                           ? key_of(values[k], batch.is_minimised(static_cast<int>(k % objectives)))
+                           : kLowestKey<Scalar>;
+        }
+        if (lane == 0) *fronts = 0;
+    }
+
+    // The place of a point is the number of points before it: O(points) each, and all at once.
+    PARETOPO_HD void sort(std::int64_t lane, std::int64_t lanes) const {
+        for (std::int64_t i = lane; i < points; i += lanes) {
+            const Key<Scalar>* own = given + i * objectives;
+            std::int64_t place = 0;
+            for (std::int64_t j = 0; j < points; ++j) {
+                place += is_before(given + j * objectives, own, j < i);
+            }
+            for (std::int32_t m = 0; m < objectives; ++m) sorted[place * objectives + m] = own[m];
+            order[place] = static_cast<std::int32_t>(i);
+            ranks[place] = 0;
+        }
+    }
+
+    // Raises the points first..last by those of from..to, whose ranks are final.
+    template <int kObjectives>
+    PARETOPO_HD void raise(std::int64_t from, std::int64_t to, std::int64_t first,
+                           std::int64_t last, std::int64_t lane, std::int64_t lanes) const {
+        for (std::int64_t i = first + lane; i < last; i += lanes) {
+            std::int32_t rank = ranks[i];
+            for (std::int64_t j = from; j < to; ++j) {
+                const std::int32_t reached = ranks[j] + 1;
+                if (reached > rank && dominates<kObjectives>(row(j), row(i), objectives)) {
+                    rank = reached;
+                }
+            }
+            ranks[i] = rank;
+        }
+    }
+
+    // Ranks in the order of the points as given, and the number of fronts.
+    template <typename Team>
+    PARETOPO_HD void write(Team& team, const std::uint8_t* mask, std::int32_t* out,
+                           std::int64_t lane, std::int64_t lanes) const {
+        for (std::int64_t place = lane; place < points; place += lanes) {
+            const std::int32_t i = order[place];
+            const bool is_present = !mask || mask[i] != 0;
+            out[i] = is_present ? ranks[place] : kUnranked;
+            if (is_present) team.atomic_max(fronts, ranks[place] + 1);
+        }
+    }
+
+    // ---- Steps of a whole block ----
+
+    // Makes the ranks of first..last final; all earlier points have raised them already.
+    template <int kObjectives, typename Block>
+    PARETOPO_HD void settle(Block& block, std::int64_t first, std::int64_t last,
+                            std::int32_t tile) const {
+        for (std::int64_t from = first; from < last; from += tile) {
+            const std::int64_t to = from + tile < last ? from + tile : last;
+            block.one_warp([&](auto& warp) { settle_tile<kObjectives>(warp, from, to); });
+            block.each(
+                [&](int lane) { raise<kObjectives>(from, to, to, last, lane, block.lanes()); });
+        }
+    }
+
+  private:
+    PARETOPO_HD bool is_before(const Key<Scalar>* a, const Key<Scalar>* b, bool is_earlier) const {
+        for (std::int32_t m = 0; m < objectives; ++m) {
+            if (a[m] != b[m]) return a[m] > b[m];
+        }
+        return is_earlier;
+    }
+
+    template <int kObjectives>
+    PARETOPO_HD std::uint64_t dominators_in_tile(std::int64_t from, std::int64_t i) const {
+        std::uint64_t found = 0;
+        for (std::int64_t j = 0; j < i; ++j) {
+            const bool is_dominated =
+                dominates<kObjectives>(row(from + j), row(from + i), objectives);
+            found |= std::uint64_t{is_dominated} << j;
+        }
+        return found;
+    }
+
+    // Up to 64 points, front by front of the tile: a point is settled once its dominators are.
+    template <int kObjectives, typename Warp>
+    PARETOPO_HD void settle_tile(Warp& warp, std::int64_t from, std::int64_t to) const {
+        const auto count = static_cast<std::int32_t>(to - from);
+        std::uint64_t left = ~std::uint64_t{0} >> (kMostInTile - count);
+        for_each(warp, count,
+                 [&](std::int64_t i) { dominators[i] = dominators_in_tile<kObjectives>(from, i); });
+        while (left != 0) {
+            const std::uint64_t ready = warp.ballot(count, [&](std::int32_t i) {
+                return (left >> i & 1) != 0 && (dominators[i] & left) == 0;
+            });
+            for_each(warp, count, [&](std::int64_t i) {
+                if ((ready >> i & 1) == 0) return;
+                std::int32_t rank = ranks[from + i];
+                for (std::int64_t j = 0; j < i; ++j) {
+                    if ((dominators[i] >> j & 1) == 0) continue;
+                    rank = ranks[from + j] >= rank ? ranks[from + j] + 1 : rank;
+                }
+                ranks[from + i] = rank;
+            });
+            left &= ~ready;
+        }
+    }
+};
+
+}  // namespace paretopo::gpu

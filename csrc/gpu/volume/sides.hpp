@@ -1,0 +1,87 @@
+// Sides of points on a GPU: the reference by value, what is refused, and scales of single sides.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "formulas/sides.hpp"
+#include "gpu/launch/limits.hpp"
+#include "ops.hpp"
+#include "portability.hpp"
+
+namespace paretopo::gpu {
+
+inline constexpr int kMostSides = 16;  // objectives of a volume on a GPU
+inline constexpr double kNoVolume = std::numeric_limits<double>::quiet_NaN();
+
+// The reference point, by value: it travels with the launch.
+struct Reference {
+    double at[kMostSides];
+};
+
+inline Reference reference_of(const double* ref, std::int32_t objectives) {
+    Reference by_value{};
+    for (std::int32_t m = 0; m < objectives && m < kMostSides; ++m) by_value.at[m] = ref[m];
+    return by_value;
+}
+
+// Has point i, if it counts, a value that is refused?
+template <typename Scalar>
+PARETOPO_HD bool is_refused_point(const Batch<Scalar>& batch, std::int64_t g, std::int64_t i) {
+    const std::uint8_t* mask = batch.group_mask(g);
+    if (mask && mask[i] == 0) return false;
+    const Scalar* point = batch.group(g) + i * batch.objectives;
+    for (std::int32_t m = 0; m < batch.objectives; ++m) {
+        if (is_refused(point[m], batch.is_minimised(m))) return true;
+    }
+    return false;
+}
+
+// A power of two that brings a side near 1, where its own size would endanger products.
+struct Scale {
+    double factor;  // multiply by it
+    int power;      // and the product by 2^power
+
+    PARETOPO_HD static Scale of(double side) {
+        const int power = excess_power(side, kMostSides);
+        if (power == 0) return {1.0, 0};
+        const int near = power > 1000 ? 1000 : (power < -1000 ? -1000 : power);
+        return {ldexp(1.0, -near), near};
+    }
+};
+
+// Refuses sets that a warp has not enough shared memory for, with the size that it has.
+template <typename Job>
+void check_shared_bytes(const Job& job, const char* operation) {
+    if (job.batch.objectives <= kMostSides && job.shared_bytes() <= kSharedBytes) return;
+    std::int32_t most = 0;
+    if (job.batch.objectives <= kMostSides) {
+        Job smaller = job;
+        for (smaller.batch.points = 1; smaller.shared_bytes() <= kSharedBytes;
+             ++smaller.batch.points) {
+            most = smaller.batch.points;
+        }
+    }
+    throw std::invalid_argument(
+        std::string(operation) + " on a GPU takes sets of up to " + std::to_string(most) +
+        " points with " + std::to_string(job.batch.objectives) + " objectives (and up to " +
+        std::to_string(kMostSides) + " objectives), got " + std::to_string(job.batch.points) +
+        ": move the points to the CPU, where sets of any size are measured");
+}
+
+// The hypervolume of each set, from pieces in the order of its points.
+struct SumOfPieces {
+    const double* pieces;
+    double* volumes;
+    std::int32_t points;
+    PARETOPO_HD void operator()(std::int64_t g) const {
+        double sum = 0.0;
+        for (std::int32_t i = 0; i < points; ++i) sum += pieces[g * points + i];
+        volumes[g] = sum;
+    }
+};
+
+}  // namespace paretopo::gpu
