@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -101,6 +102,20 @@ def test_no_circle_of_rooms():
 
     for start in sorted(graph):
         visit(start, [])
+
+
+def test_the_documentation_draws_these_arrows():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = text.split("| room | imports |\n|---|---|\n", 1)[1].split("\n\n", 1)[0]
+    drawn = {}
+    for line in table.splitlines():
+        start, *ends = re.findall(r"`([\w.]+)`", line)
+        drawn[start] = set(ends)
+    found = {
+        name.removeprefix("paretopo."): {target.removeprefix("paretopo.") for target in targets}
+        for name, targets in arrows().items()
+    }
+    assert drawn == found
 
 
 def test_the_session_knows_no_framework():
