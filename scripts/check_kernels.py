@@ -60,7 +60,7 @@ def tool(name: str) -> str:
 
 
 def plain(names: list[str]) -> list[str]:
-    """Names as in the source, shortened."""
+    """Names as in the source, shorten."""
     if shutil.which("c++filt") is None:
         return names
     done = subprocess.run(

@@ -16,8 +16,8 @@ import torch
 from tqdm import tqdm
 
 from paretopo.config import WarmupConfig
-from paretopo.integrations.huggingface.files import write_whole
 from paretopo.integrations.huggingface.prompts import prompt_text
+from paretopo.run.files import write_bytes
 from paretopo.tasks.task import Message, Task, TextTrace, Trace
 
 _IGNORED = -100  # Hugging Face's label for tokens that carry no loss
@@ -176,7 +176,7 @@ def _save(path: Path, model: Any, optimiser: torch.optim.Optimizer, step: int) -
     torch.save(
         {"step": step, "model": model.state_dict(), "optimiser": optimiser.state_dict()}, content
     )
-    write_whole(path, content.getvalue())
+    write_bytes(path, content.getvalue())
 
 
 def _load(path: Path, model: Any, optimiser: torch.optim.Optimizer) -> int:

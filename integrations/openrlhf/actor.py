@@ -7,7 +7,7 @@ from typing import Any
 from openrlhf.trainer.ray import ppo_actor
 
 from paretopo.integrations.openrlhf.trainer import plain_class
-from paretopo.integrations.openrlhf.weights import sending
+from paretopo.integrations.openrlhf.weights import merged_weights
 
 
 class ParetoPolicyActor(plain_class(ppo_actor.PolicyModelActor)):  # type: ignore[misc]
@@ -30,5 +30,5 @@ class ParetoPolicyActor(plain_class(ppo_actor.PolicyModelActor)):  # type: ignor
 
     def broadcast_to_vllm(self) -> None:
         """Send the weights to the engines."""
-        with sending(self.trainer):
+        with merged_weights(self.trainer):
             super().broadcast_to_vllm()

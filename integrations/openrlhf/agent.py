@@ -29,7 +29,7 @@ import torch
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
 from paretopo.config import RunConfig, loads
-from paretopo.integrations.openrlhf.environment import CONFIG_VARIABLE
+from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
 from paretopo.integrations.openrlhf.rollouts import (
     CALLS,
     CORRECT,
@@ -42,7 +42,7 @@ from paretopo.integrations.openrlhf.rollouts import (
 
 @dataclass(frozen=True)
 class Turn:
-    """What came of one turn of the policy.
+    """The environment's answer to one turn of the policy.
 
     Attributes:
         feedback: What the environment says next, with the chat's markers around it.
@@ -79,7 +79,7 @@ class ToolAgent(AgentInstanceBase):
         self.calls = 0
 
     async def turn(self, text: str) -> Turn:
-        """What comes of a turn; `text` is what the policy wrote, without its end-of-turn token."""
+        """The answer to a turn; `text` is what the policy wrote, without its end-of-turn token."""
         raise TypeError(f"{type(self).__name__} does not define turn(), but got {text!r}")
 
     async def reset(self, states: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -10,10 +10,10 @@ _CALL = re.compile(r"<(?:tool_)?call>\s*(\{.*?\})\s*</(?:tool_)?call>", re.DOTAL
 _MARK = "\u00a7result\u00a7"
 
 
-def calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
+def find_calls(text: str) -> list[tuple[str, dict[str, Any]]]:
     """Name and arguments of every well-formed call in a turn.
 
-    >>> calls_in('<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>')
+    >>> find_calls('<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>')
     [('add', {'a': 1})]
     """
     found = []
@@ -29,7 +29,7 @@ def calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def result_frame(tokenizer: Any) -> tuple[str, str]:
-    """What the chat template writes before and after a tool's result, up to the next turn.
+    """The text that the chat template puts before and after a tool's result, up to the next turn.
 
     The policy's own end-of-turn token is not part of it: the policy wrote that itself.
 

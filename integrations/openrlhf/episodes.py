@@ -37,7 +37,7 @@ class EpisodeAgent(ToolAgent):
 
     @property
     def stop(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What ends the next turn."""
+        """Texts that end the next turn."""
         return tuple(self._episode.stop)
 
     @property
@@ -65,5 +65,5 @@ class EpisodeAgent(ToolAgent):
         tokens = self.tokenizer(text=feedback, add_special_tokens=False)["input_ids"]
         if len(tokens) <= limit:
             return feedback
-        shortened: str = self.tokenizer.decode(tokens[:limit])
-        return shortened
+        shorten: str = self.tokenizer.decode(tokens[:limit])
+        return shorten

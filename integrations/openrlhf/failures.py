@@ -1,4 +1,4 @@
-"""What Ray reports when a process fails, in one sentence."""
+"""Failures of Ray's processes, explained in one sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMES = {
 }
 
 
-def in_words(error: BaseException, run: str) -> Exception:
+def explain_failure(error: BaseException, run: str) -> Exception:
     """The exception to raise in the place of Ray's.
 
     Args:

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from paretopo.config import RunConfig
 from paretopo.integrations.openrlhf.policy import starts_warmed_up
 from paretopo.integrations.openrlhf.rehearsal_checks import RehearsedSession
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
 _BAR_SECONDS = 2.0

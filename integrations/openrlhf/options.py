@@ -8,17 +8,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from paretopo.config import ConfigError, RunConfig
+from paretopo.config import ConfigError, RunConfig, dumps
 from paretopo.integrations.openrlhf.version import loss_options
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 
 _PROMPT_ROOM = 512  # tokens, where openrlhf.max_length is 0
 _NOT_CLIPPED = 1e9  # OpenRLHF clips what travels as reward, and advantages travel so
 
+# The configuration travels to the engines in this variable, so that they need no shared files.
+CONFIG_VARIABLE = "PARETOPO_CONFIG"
+
+# OpenRLHF would give its workers these, were it the one to start Ray.
+_VARIABLES = {
+    "TOKENIZERS_PARALLELISM": "true",
+    "TQDM_DISABLE": "1",  # a bar for each of the many processes would bury ours
+    "NCCL_DEBUG": "WARN",
+    "RAY_ENABLE_ZERO_COPY_TORCH_TENSORS": "1",
+}
+
 
 @dataclass(frozen=True)
 class Files:
-    """What a run's options point to.
+    """Files that a run's options point to.
 
     Attributes:
         model: Folder or name of the policy as it starts.
@@ -206,3 +217,9 @@ def _algorithm_options(config: RunConfig, version: tuple[int, ...]) -> list[str]
 
 def _policy_gpus(config: RunConfig) -> int:
     return config.openrlhf.nodes * config.openrlhf.gpus_per_node
+
+
+def worker_variables(config: RunConfig) -> dict[str, str]:
+    """Environment variables that every worker process of a run gets; those set already win."""
+    defaults = {name: os.environ.get(name, value) for name, value in _VARIABLES.items()}
+    return defaults | {CONFIG_VARIABLE: dumps(config)}

@@ -8,7 +8,7 @@ from typing import Any
 
 from paretopo.config import ConfigError, RunConfig
 from paretopo.integrations.openrlhf.options import longest_sequence
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 from paretopo.tasks.task import Task
 
 TINY = "tiny"
@@ -17,7 +17,7 @@ _MADE = "start"  # under checkpoints/
 _LEAST_HEAD = 32  # of vLLM's attention on a CPU
 
 
-def made_policy(
+def make_policy(
     config: RunConfig, run: RunFolder, task: Task, interrupted: Callable[[], bool]
 ) -> Path:
     """The folder of the policy that `model.path` asks for, made or found again.

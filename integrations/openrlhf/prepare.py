@@ -1,4 +1,4 @@
-"""What a run needs on disk before Ray starts: the policy, the prompts, the agent's file."""
+"""Files that a run needs before Ray starts: the policy, the prompts, the agent's file."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from paretopo.integrations.openrlhf.policy import (
     SMALL,
     TINY,
     load_tokenizer,
-    made_policy,
+    make_policy,
 )
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 from paretopo.tasks.choice import make_task
 from paretopo.tasks.task import Question, Task
 
@@ -46,12 +46,12 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     task = make_task(config)
     model = config.model.path
     if model == TINY or model.startswith(SMALL):
-        model = str(made_policy(config, run, task, interrupted))
+        model = str(make_policy(config, run, task, interrupted))
     tokenizer = load_tokenizer(model)
     given = {"prompts": cluster.prompts, "held_out": cluster.held_out}
     asked = {"prompts": task.training, "held_out": task.held_out}
     (prompts, count), (held_out, held_out_count) = (
-        _written(run, name, _rows(config, tokenizer, name, source, task, asked[name]))
+        _write_rows(run, name, _rows(config, tokenizer, name, source, task, asked[name]))
         for name, source in given.items()
     )
     return Files(model, agent.resolve(), prompts, count, held_out, held_out_count)
@@ -79,7 +79,7 @@ def _rows(
     return rows[:_MOST_SMALL_ROWS] if config.model.path.startswith(SMALL) and from_file else rows
 
 
-def _written(run: RunFolder, name: str, rows: Sequence[dict[str, Any]]) -> tuple[Path, int]:
+def _write_rows(run: RunFolder, name: str, rows: Sequence[dict[str, Any]]) -> tuple[Path, int]:
     run.data.mkdir(exist_ok=True)
     path = run.data / f"{name}.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

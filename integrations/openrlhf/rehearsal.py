@@ -1,4 +1,4 @@
-"""What lets unmodified OpenRLHF run on a machine without CUDA. Nothing here runs on a GPU.
+"""Stand-ins that let unmodified OpenRLHF run on a machine without CUDA. Nothing here runs on a GPU.
 
 Every assumption of CUDA on OpenRLHF's way, and what stands in for it:
 

@@ -1,4 +1,4 @@
-"""What a rehearsal proves: its records held against the controller and against each other."""
+"""The proofs of a rehearsal: its records held against the controller and against each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rollout import Rollout
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
 _EXCHANGE = "rehearsal/advantages.jsonl"
@@ -62,7 +62,7 @@ def check(run: RunFolder) -> list[str]:
     ]
 
 
-def told(proved: Sequence[str], left: Sequence[str]) -> str:
+def format_proofs(proved: Sequence[str], left: Sequence[str]) -> str:
     """The last words of a rehearsal."""
     return "\n".join(
         [
@@ -98,9 +98,9 @@ def _log_probabilities(run: RunFolder) -> str:
     if run.config.openrlhf.correction == "off":
         return "log-probabilities of engine and policy: not compared, openrlhf.correction is off"
     gaps = [row.get("vllm_kl") for row in run.steps()]
-    told = [gap for gap in gaps if gap is not None and math.isfinite(gap)]
-    _demand(len(told) == len(gaps), f"vllm_kl must be finite at every step, got {gaps}")
-    most = max(map(abs, told))
+    finite = [gap for gap in gaps if gap is not None and math.isfinite(gap)]
+    _demand(len(finite) == len(gaps), f"vllm_kl must be finite at every step, got {gaps}")
+    most = max(map(abs, finite))
     if run.config.openrlhf.asynchronous:
         return f"|vllm_kl| at most {most:.1e}, in part from rollouts by older policies"
     _demand(most < MOST_VLLM_KL, f"|vllm_kl| must be below {MOST_VLLM_KL}, got {gaps}")

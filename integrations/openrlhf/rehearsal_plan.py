@@ -1,4 +1,4 @@
-"""What a rehearsal changes of a configuration: sizes, and what a CPU cannot do."""
+"""The plan of a rehearsal: sizes, and changes of what a CPU cannot do."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _MOST_PROMPTS, _MOST_POINTS, _MOST_TOKENS = 8, 4, 96
 _ON_A_GPU_ONLY = {"--vllm.enable_sleep", "--ds.enable_sleep"}
 
 
-def rehearsed(config: RunConfig, *, steps: int | None = None) -> RunConfig:
+def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
     """The configuration at a size for two CPU cores, on the same kind of cluster.
 
     Stages, methods, ZeRO stage, synchronous or not, who shares GPUs with whom: as they are. At most
     two processes of the policy and two engines. A model of the user's is replaced by a tiny one
-    and so is the size of a step; the bundled tiny policy is rehearsed as it stands.
+    and so is the size of a step; the bundled tiny policy is plan_rehearsal as it stands.
 
     Args:
-        config: What is to be rehearsed.
+        config: What is to be plan_rehearsal.
         steps: Training steps, by default 4 or as many as the configuration has.
     """
     cluster, optimiser = config.openrlhf, config.optimiser
@@ -69,7 +69,7 @@ def rehearsed(config: RunConfig, *, steps: int | None = None) -> RunConfig:
     )
 
 
-def rehearsed_options(words: Sequence[str]) -> list[str]:
+def plan_options(words: Sequence[str]) -> list[str]:
     """OpenRLHF's options without what only a GPU does; the weights travel by another way."""
     kept = [word for word in words if word not in _ON_A_GPU_ONLY]
     return [*kept, "--vllm.sync_backend", "gloo"]
@@ -86,7 +86,7 @@ def _first_stage(config: RunConfig, prompts_per_step: int) -> int:
 
 
 def not_covered(before: RunConfig) -> list[str]:
-    """What a rehearsal of this configuration leaves to a GPU."""
+    """The parts of this configuration that a rehearsal leaves to a GPU, a sentence each."""
     cluster = before.openrlhf
     told = [
         "NCCL and CUDA IPC: weights travelled through a TCP store",

@@ -11,7 +11,7 @@ from openrlhf.trainer.ray import vllm_engine
 from paretopo.integrations.openrlhf.actor import ParetoPolicyActor
 from paretopo.integrations.openrlhf.rehearsal import WORKER, digest
 from paretopo.integrations.openrlhf.trainer import plain_class
-from paretopo.integrations.openrlhf.weights import sent_parameters
+from paretopo.integrations.openrlhf.weights import merged_parameters
 
 
 class CpuEngine(plain_class(vllm_engine.RolloutRayActor)):  # type: ignore[misc]
@@ -61,7 +61,7 @@ class RehearsedPolicyActor(ParetoPolicyActor):
 
         model = self.actor.model.module
         sums: dict[str, list[float]] = {}
-        for name, parameter in sent_parameters(model):
+        for name, parameter in merged_parameters(model):
             partitioned = self.strategy.args.ds.zero_stage == 3
             with deepspeed.zero.GatheredParameters([parameter], enabled=partitioned):
                 sums |= digest([(name, parameter)])

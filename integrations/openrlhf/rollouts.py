@@ -60,7 +60,7 @@ def prompt_id(prompt: str, label: Any) -> str:
     return str(name) if name is not None else hashlib.sha1(prompt.encode()).hexdigest()[:12]
 
 
-def checked_logs(prompt: str, label: Any, logs: Mapping[str, Any]) -> tuple[float, int]:
+def check_logs(prompt: str, label: Any, logs: Mapping[str, Any]) -> tuple[float, int]:
     """``(correct, calls)`` of a rollout's extra_logs.
 
     Raises:

@@ -17,7 +17,7 @@ from openrlhf.utils.logging_utils import init_logger
 from paretopo.integrations.openrlhf.rollouts import (
     ECONOMY,
     UnexpectedOpenRLHF,
-    checked_logs,
+    check_logs,
     read_rollouts,
 )
 
@@ -60,7 +60,7 @@ class ParetoSamplesGenerator(SamplesGenerator):
             self._evaluating = False
 
     def _process_response_into_experience(self, response: Any, **kwargs: Any) -> Any:
-        checked_logs(response["prompt"], response["label"], response.get("extra_logs") or {})
+        check_logs(response["prompt"], response["label"], response.get("extra_logs") or {})
         experience = super()._process_response_into_experience(response, **kwargs)
         if not self._evaluating:
             self._group.append(experience)

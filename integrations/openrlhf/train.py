@@ -6,20 +6,19 @@ import os
 from collections.abc import Sequence
 
 from paretopo.config import ConfigError, RunConfig
-from paretopo.integrations.openrlhf.environment import worker_environment
-from paretopo.integrations.openrlhf.failures import in_words
-from paretopo.integrations.openrlhf.options import gpus_needed, openrlhf_options
+from paretopo.integrations.openrlhf.failures import explain_failure
+from paretopo.integrations.openrlhf.options import gpus_needed, openrlhf_options, worker_variables
 from paretopo.integrations.openrlhf.prepare import prepare
 from paretopo.integrations.openrlhf.rehearsal import (
     prepare_process,
     start_ray,
     use_cpu_engines,
 )
-from paretopo.integrations.openrlhf.rehearsal_checks import check, told
-from paretopo.integrations.openrlhf.rehearsal_plan import rehearsed_options
+from paretopo.integrations.openrlhf.rehearsal_checks import check, format_proofs
+from paretopo.integrations.openrlhf.rehearsal_plan import plan_options
 from paretopo.integrations.openrlhf.version import openrlhf_version
+from paretopo.run.folder import RunFolder
 from paretopo.run.interrupt import Interrupt
-from paretopo.run.records import RunFolder
 from paretopo.tasks.choice import ensure_search_server
 
 
@@ -50,10 +49,10 @@ def train(
             files = prepare(served, run, lambda: interrupt.came)
         words = openrlhf_options(served, run, files, version, resume=resume)
         if rehearsal:
-            words = rehearsed_options(words)
+            words = plan_options(words)
         _run([*words, *options], served, run, files.prompt_count, resume, rehearsal)
     if rehearsal:
-        print(told(check(run), run.manifest["rehearsal"]))
+        print(format_proofs(check(run), run.manifest["rehearsal"]))
 
 
 def _run(
@@ -70,13 +69,13 @@ def _run(
     # GPU's memory: Ray is to see to it. Read where Ray itself is started.
     os.environ.setdefault("RAY_process_group_cleanup_enabled", "true")
     if rehearsal:
-        start_ray(gpus_needed(words), worker_environment(config))
+        start_ray(gpus_needed(words), worker_variables(config))
         use_cpu_engines()
         from paretopo.integrations.openrlhf.rehearsal_processes import RehearsedPolicyActor
 
         policy: type = RehearsedPolicyActor
     else:
-        ray.init(runtime_env={"env_vars": worker_environment(config)})
+        ray.init(runtime_env={"env_vars": worker_variables(config)})
         known = int(ray.cluster_resources().get("GPU", 0))
         if known < gpus_needed(words):  # OpenRLHF would wait for them without a word
             ray.shutdown()
@@ -96,7 +95,7 @@ def _run(
         if done >= config.optimiser.steps:
             ray.get(session.finish.remote())
     except ray.exceptions.RayError as error:
-        raise in_words(error, str(run.path)) from error
+        raise explain_failure(error, str(run.path)) from error
     finally:
         ray.shutdown()
     if done < config.optimiser.steps:

@@ -15,7 +15,7 @@ from typing import Any
 _WRAPPED, _LAYER, _ADAPTER = "base_model.model.", ".base_layer", ".lora_"
 
 
-def sent_parameters(model: Any) -> Iterator[tuple[str, Any]]:
+def merged_parameters(model: Any) -> Iterator[tuple[str, Any]]:
     """Name and value of every parameter as an engine knows it."""
     if not hasattr(model, "peft_config"):
         yield from model.named_parameters()
@@ -36,14 +36,14 @@ def sent_parameters(model: Any) -> Iterator[tuple[str, Any]]:
 
 
 @contextmanager
-def sending(trainer: Any) -> Iterator[None]:
-    """Let OpenRLHF's transfer see `sent_parameters` while entered."""
+def merged_weights(trainer: Any) -> Iterator[None]:
+    """Let OpenRLHF's transfer see `merged_parameters` while entered."""
     actor = trainer.actor
     model = actor.model.module
     if not hasattr(model, "peft_config"):
         yield
         return
-    shown = SimpleNamespace(named_parameters=lambda: sent_parameters(model))
+    shown = SimpleNamespace(named_parameters=lambda: merged_parameters(model))
     trainer.actor = SimpleNamespace(model=SimpleNamespace(module=shown), is_vlm=False)
     try:
         yield

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from datasets import Dataset
 from trl import SFTTrainer
 
-from paretopo.integrations.huggingface.warmup import encode, mask_labels
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
-from paretopo.tasks.task import Question, Task
 
 
 class AnswerTrainer(SFTTrainer):
@@ -33,20 +29,3 @@ class AnswerTrainer(SFTTrainer):
         metrics: dict[str, float] = self._sampler.evaluate()
         self.control.should_evaluate = False  # done; or the end of the last pass does it again
         return metrics
-
-
-def answer_rows(task: Task, questions: Iterable[Question], tokenizer: Any) -> Dataset:
-    """Tokens of prompt and right answer, a row for each question, in their order.
-
-    Labels are Hugging Face's: the prompt's tokens carry no loss. A question asked often is encoded
-    once.
-    """
-    known: dict[str, dict[str, list[int]]] = {}
-
-    def row(question: Question) -> dict[str, list[int]]:
-        if question.text not in known:
-            tokens, written = encode(tokenizer, task.solution(question), task.functions)
-            known[question.text] = {"input_ids": tokens, "labels": mask_labels(tokens, written)}
-        return known[question.text]
-
-    return Dataset.from_list([row(question) for question in questions])

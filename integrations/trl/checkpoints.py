@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from paretopo.integrations.huggingface.files import write_whole
+from paretopo.run.files import write_bytes
 
 _MARKER = "complete"
 _STATE = "paretopo.json"
@@ -56,8 +56,8 @@ class Checkpoints:
 
     def complete(self, step: int, state: dict[str, Any]) -> None:
         """Add our state to a checkpoint, mark it as whole, and remove what is too old."""
-        write_whole(self.path(step) / _STATE, json.dumps(state, separators=(",", ":")).encode())
-        write_whole(self.path(step) / _MARKER, b"")
+        write_bytes(self.path(step) / _STATE, json.dumps(state, separators=(",", ":")).encode())
+        write_bytes(self.path(step) / _MARKER, b"")
         for old in self.steps()[:-_KEPT]:
             self._remove(old)
 

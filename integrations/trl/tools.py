@@ -20,7 +20,7 @@ class _Searches(Protocol):
 
 
 def make_python_tool(interpreter: _RunsPrograms) -> Callable[[str], str]:
-    """A function named `python`, from a program to what it printed, shortened as ToRL does.
+    """A function named `python`, from a program to what it printed, shorten as ToRL does.
 
     Args:
         interpreter: a `PythonInterpreter` or `SandboxFusion`.

@@ -13,7 +13,7 @@ from transformers.utils import logging as transformers_logging
 
 from paretopo.config import ConfigError, RunConfig
 from paretopo.integrations.huggingface.warmup import make_trace_source, warm_up
-from paretopo.integrations.trl.answers import AnswerTrainer, answer_rows
+from paretopo.integrations.trl.answers import AnswerTrainer
 from paretopo.integrations.trl.arguments import answer_arguments, rollout_arguments
 from paretopo.integrations.trl.callbacks import (
     LearningRateFactor,
@@ -21,13 +21,13 @@ from paretopo.integrations.trl.callbacks import (
     WholeCheckpoints,
 )
 from paretopo.integrations.trl.checkpoints import Checkpoints
+from paretopo.integrations.trl.datasets import make_answer_dataset, make_question_dataset
 from paretopo.integrations.trl.policy import load_policy
-from paretopo.integrations.trl.questions import rows_of
 from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.integrations.trl.rollouts import ProtocolRollouts
 from paretopo.integrations.trl.session import SessionCallback, SessionGRPOTrainer
+from paretopo.run.folder import RunFolder
 from paretopo.run.interrupt import Interrupt
-from paretopo.run.records import RunFolder
 from paretopo.session import Session
 from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo.tasks.environment import Environment, open_environment
@@ -134,8 +134,8 @@ def _trainer(
     sampler = SessionGRPOTrainer(
         model=model,
         args=rollout_arguments(config, run, device, evaluate_first=evaluate_first),
-        train_dataset=rows_of(task, asked, tokenizer, held_out=False),
-        eval_dataset=rows_of(task, task.held_out, tokenizer, held_out=True),
+        train_dataset=make_question_dataset(task, asked, tokenizer, held_out=False),
+        eval_dataset=make_question_dataset(task, task.held_out, tokenizer, held_out=True),
         processing_class=tokenizer,
         tools=list(task.functions) or None,
         rollout_func=_rollouts(environment),
@@ -153,7 +153,7 @@ def _trainer(
     trainer = AnswerTrainer(
         model=model,
         args=answer_arguments(config, run, device, evaluate_first=evaluate_first),
-        train_dataset=answer_rows(task, asked, tokenizer),
+        train_dataset=make_answer_dataset(task, asked, tokenizer),
         processing_class=tokenizer,
         sampler=sampler,
     )

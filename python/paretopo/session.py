@@ -30,8 +30,8 @@ from paretopo.controller.two_stages import ParetoPO, Step
 from paretopo.rewards.overlong import overlong
 from paretopo.rewards.scoring import CallScores
 from paretopo.rollout import Rollout
-from paretopo.run.jsonl import Row
-from paretopo.run.records import RunFolder
+from paretopo.run.files import Row
+from paretopo.run.folder import RunFolder
 from paretopo.run.trajectories import Group
 
 _NO_STEP = -1  # every record is after it

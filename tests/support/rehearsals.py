@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 
 RUN_SECONDS = 540  # a run beside other work on two cores; alone it takes one or two minutes
 GONE_SECONDS = 180
@@ -56,13 +56,13 @@ attention = "eager"
 correction = "token"
 """
 TRAIN = (
-    "import sys; from paretopo.run.records import RunFolder\n"
+    "import sys; from paretopo.run.folder import RunFolder\n"
     "from paretopo.integrations.openrlhf.train import train\n"
     "run = RunFolder.open(sys.argv[1])\n"
     "train(run.config, run, resume=sys.argv[2] == 'True', options=sys.argv[3:])\n"
 )
 PREPARE = (
-    "import sys; from paretopo.run.records import RunFolder\n"
+    "import sys; from paretopo.run.folder import RunFolder\n"
     "from paretopo.integrations.openrlhf.prepare import prepare\n"
     "run = RunFolder.open(sys.argv[1]); prepare(run.config, run, lambda: False)\n"
 )

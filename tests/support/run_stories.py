@@ -8,7 +8,7 @@ from paretopo.config import RunConfig
 from paretopo.evaluation.folder import EvaluationFolder, identity_of
 from paretopo.evaluation.settings import EvaluationSettings
 from paretopo.rollout import Rollout, Segment
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 from paretopo.run.trajectories import Group
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paretopo.config import loads
 from paretopo.rollout import Rollout
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 from paretopo.session import Session, with_rewards
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paretopo.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor, Turn
-from paretopo.integrations.openrlhf.chat_tools import calls_in, result_frame
+from paretopo.integrations.openrlhf.chat_tools import find_calls, result_frame
 from paretopo.tasks.calculator import calculator, is_correct
 
 
@@ -14,7 +14,7 @@ class CalculatorAgent(ToolAgent):
 
     async def turn(self, text: str) -> Turn:
         """Calculate, or grade."""
-        calls = calls_in(text)
+        calls = find_calls(text)
         if not calls:
             return Turn(done=True, correct=float(is_correct(text, str(self.label["answer"]))))
         if self.calls + len(calls) > self.config.optimiser.max_tool_calls:
@@ -34,6 +34,6 @@ def _result(name: str, arguments: dict[str, Any]) -> str:
 
 
 class AgentExecutor(ToolAgentExecutor):
-    """What OpenRLHF looks for."""
+    """The class that OpenRLHF looks for."""
 
     agent = CalculatorAgent

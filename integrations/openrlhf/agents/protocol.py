@@ -36,6 +36,6 @@ class ProtocolAgent(EpisodeAgent):
 
 
 class AgentExecutor(ToolAgentExecutor):
-    """What OpenRLHF looks for."""
+    """The class that OpenRLHF looks for."""
 
     agent = ProtocolAgent

@@ -16,7 +16,7 @@ def add_info(subcommands: Subcommands) -> None:
 
 
 def _run(_: argparse.Namespace, __: Sequence[str]) -> int:
-    from paretopo.run.surroundings import machine, versions
+    from paretopo.run.provenance import machine, versions
     from paretopo_core import _core, get_isa, get_num_threads
 
     here = machine()

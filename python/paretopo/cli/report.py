@@ -70,7 +70,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
             refuse("--beside is for evaluations")
         if arguments.runs[0].endswith(".toml"):
             return _report_study(arguments.runs, out)
-        from paretopo.run.records import RunFolder
+        from paretopo.run.folder import RunFolder
         from paretopo.run.report import write_report
 
         print(write_report([RunFolder.open(path) for path in arguments.runs], out))

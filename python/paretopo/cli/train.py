@@ -11,7 +11,7 @@ from paretopo.cli.subcommands import Subcommands, need, refuse
 
 if TYPE_CHECKING:
     from paretopo.config import RunConfig
-    from paretopo.run.records import RunFolder
+    from paretopo.run.folder import RunFolder
 
 _EXAMPLES = """\
 examples:
@@ -84,7 +84,7 @@ def add_train(subcommands: Subcommands) -> None:
 
 def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
     from paretopo.config import ConfigError, load, with_method
-    from paretopo.run.records import RunFolder
+    from paretopo.run.folder import RunFolder
 
     if (arguments.config is None) == (arguments.resume is None):
         refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
@@ -162,9 +162,9 @@ def _rehearsed(config: RunConfig, steps: int | None) -> tuple[RunConfig, list[st
     """The configuration at a small size, and what that leaves to a GPU."""
     if config.backend != "openrlhf":
         refuse(f'--rehearse is for backend = "openrlhf", this file has "{config.backend}"')
-    from paretopo.integrations.openrlhf.rehearsal_plan import not_covered, rehearsed
+    from paretopo.integrations.openrlhf.rehearsal_plan import not_covered, plan_rehearsal
 
-    return rehearsed(config, steps=steps), not_covered(config)
+    return plan_rehearsal(config, steps=steps), not_covered(config)
 
 
 def _check_backend(backend: str, options: Sequence[str]) -> None:

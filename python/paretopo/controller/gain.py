@@ -18,7 +18,7 @@ from paretopo.config import ParetoPOConfig
 
 @dataclass(frozen=True)
 class Signal:
-    """What one held-out evaluation said.
+    """The outcome of one held-out evaluation.
 
     Attributes:
         gain: hypervolume the outcome added to the archive, in the units of ``gain_unit``.
@@ -35,10 +35,10 @@ class Signal:
     hypervolume: float
 
 
-def multiplier_of(smoothed_gain: float, scale: float = 1.0) -> float:
+def compute_multiplier(smoothed_gain: float, scale: float = 1.0) -> float:
     """``0.5 + 1.5 tanh(scale * smoothed_gain)``; no gain at all halves.
 
-    >>> round(multiplier_of(0.1), 6), multiplier_of(0.0)
+    >>> round(compute_multiplier(0.1), 6), compute_multiplier(0.0)
     (0.649502, 0.5)
     """
     return 0.5 + 1.5 * math.tanh(scale * smoothed_gain)
@@ -86,10 +86,10 @@ class HypervolumeGain:
         Raises:
             ValueError: wrong length, NaN or infinity.
         """
-        point = self._checked("outcome", outcome, (self._objectives,))
+        point = self._check("outcome", outcome, (self._objectives,))
         if earlier is not None:
             shape = (self._observations, self._objectives)
-            self._rebuild(self._checked("earlier", earlier, shape))
+            self._rebuild(self._check("earlier", earlier, shape))
         archive = self._start_from(point) if self.archive is None else self.archive
         known = _contains(archive, point)
         gain = float(archive.add(point)) * self._unit()
@@ -97,7 +97,7 @@ class HypervolumeGain:
             gamma = self._config.gamma
             self.smoothed = gamma * self.smoothed + (1.0 - gamma) * gain
             self.highest = max(self.highest, self.smoothed)
-            self.multiplier = multiplier_of(self.smoothed, self._config.gain_scale)
+            self.multiplier = compute_multiplier(self.smoothed, self._config.gain_scale)
         self._observations += 1
         return Signal(
             gain=gain,
@@ -144,7 +144,7 @@ class HypervolumeGain:
         self.archive = paretopo_core.ParetoArchive(reference)
         return self.archive
 
-    def _checked(self, name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def _check(self, name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
         array = np.array(values, np.float64)
         if array.size == 0 and 0 in shape:
             return array.reshape(shape)

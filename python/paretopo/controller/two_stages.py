@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 import paretopo_core
 from paretopo.config import HYPERVOLUMES, ParetoPOConfig
 from paretopo.controller.estimators import ESTIMATORS, Estimator, refuse_broken
-from paretopo.controller.exploration import k_at
-from paretopo.controller.filtering import gated, informative
+from paretopo.controller.estimators.volume import choose_k
 from paretopo.controller.gain import HypervolumeGain, Signal
+from paretopo.controller.gate import apply_gate, find_informative
 
 __all__ = ["ParetoPO", "Signal", "Step"]
 
@@ -134,9 +134,9 @@ class ParetoPO:
             ValueError: wrong shape, NaN or infinite rewards, naming where, or rewards so large
                 that their sums overflow; the step does not count then.
         """
-        vectors, inside = self._checked(rewards, mask)
-        gated = self._gated(vectors, inside)
-        keep = informative(gated, inside, self.config.group_filter)
+        vectors, inside = self._check(rewards, mask)
+        gated = self._apply_gate(vectors, inside)
+        keep = find_informative(gated, inside, self.config.group_filter)
         stage = self._stage_of(self._steps_taken + 1)
         multiplier = self._gain.multiplier
         values = self._estimate(gated, inside, stage, multiplier if stage == 1 else 1.0)
@@ -164,14 +164,14 @@ class ParetoPO:
                 f"rewards must have {self.objectives} objectives on the last axis, one per "
                 f"weight, got shape {vectors.shape}"
             )
-        return self._gated(vectors)
+        return self._apply_gate(vectors)
 
     def informative(
         self, rewards: ArrayLike, *, mask: ArrayLike | None = None
     ) -> NDArray[np.bool_]:
         """(groups,) bool: which groups ``group_filter`` keeps; rewards as for :meth:`step`."""
-        vectors, inside = self._checked(rewards, mask)
-        return informative(self._gated(vectors, inside), inside, self.config.group_filter)
+        vectors, inside = self._check(rewards, mask)
+        return find_informative(self._apply_gate(vectors, inside), inside, self.config.group_filter)
 
     # ---- the evaluation side -----------------------------------------------------------------
 
@@ -219,7 +219,7 @@ class ParetoPO:
             end = min(end, self.stage1_steps)
         done = (self._steps_taken - begin) / max(end - begin, 1)
         gains = {"smoothed_gain": gain.smoothed, "highest_gain": gain.highest}
-        return k_at(config.k, done=max(done, 0.0), **gains)
+        return choose_k(config.k, done=max(done, 0.0), **gains)
 
     @property
     def learning_rate_factor(self) -> float:
@@ -299,7 +299,7 @@ class ParetoPO:
         switches = {name: getattr(self.config, name) for name in estimator.switches}
         return switches | ({"k": self.k} if "k" in switches else {})
 
-    def _checked(
+    def _check(
         self, rewards: ArrayLike, mask: ArrayLike | None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
         vectors = np.array(rewards, np.float64)
@@ -320,7 +320,7 @@ class ParetoPO:
         refuse_broken(vectors)
         return vectors, inside
 
-    def _gated(
+    def _apply_gate(
         self, vectors: NDArray[np.float64], inside: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:
-        return gated(vectors, self.config.gate, self.config.gate_floor, inside)
+        return apply_gate(vectors, self.config.gate, self.config.gate_floor, inside)

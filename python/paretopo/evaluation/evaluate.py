@@ -15,7 +15,7 @@ from paretopo.evaluation.grading import Grader
 from paretopo.evaluation.prompting import RolloutRequest, Tools, make_requests
 from paretopo.evaluation.settings import EvaluationSettings
 from paretopo.rollout import Rollout, Segment, format_answer
-from paretopo.run.trajectories import Group, shortened
+from paretopo.run.trajectories import Group, shorten
 
 _MOST_CHARACTERS = 200_000  # of a response or a prompt; only a runaway response has more
 
@@ -142,7 +142,7 @@ def _answer_questions(
             )
             for one, right in zip(finished[own], solved[own], strict=True)
         )
-        answers.append(shortened(Group(rollouts, objectives=()), _MOST_CHARACTERS))
+        answers.append(shorten(Group(rollouts, objectives=()), _MOST_CHARACTERS))
     return answers
 
 

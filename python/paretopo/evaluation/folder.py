@@ -24,9 +24,10 @@ from typing import Any
 from paretopo.config import ConfigError
 from paretopo.data.schema import DataError, Row, read_rows
 from paretopo.evaluation.settings import EvaluationSettings, digest
-from paretopo.run import jsonl
-from paretopo.run.folder import Folder, now, replace_text
-from paretopo.run.surroundings import git_commit, machine, versions
+from paretopo.run import files
+from paretopo.run.files import write_text
+from paretopo.run.folder import Folder, now
+from paretopo.run.provenance import git_commit, machine, versions
 from paretopo.run.trajectories import Group, append_group
 
 TRAJECTORIES = "trajectories.jsonl"
@@ -80,7 +81,7 @@ class EvaluationFolder(Folder):
         """
         if path.exists() and any(path.iterdir()):
             folder = cls.open(path)
-            _check_same(path, folder.manifest["evaluation"], jsonl.plain(identity))
+            _check_same(path, folder.manifest["evaluation"], files.to_json(identity))
             return folder
         path.mkdir(parents=True, exist_ok=True)
         folder = cls(path)
@@ -140,7 +141,7 @@ class EvaluationFolder(Folder):
         Raises:
             ConfigError: A line is broken; names file and line.
         """
-        for number, row in enumerate(jsonl.rows(self.path / TRAJECTORIES), start=1):
+        for number, row in enumerate(files.read_rows(self.path / TRAJECTORIES), start=1):
             try:
                 rollouts = row["rollouts"]
                 yield AnsweredQuestion(
@@ -158,8 +159,8 @@ class EvaluationFolder(Folder):
 
     def write_results(self, results: Mapping[str, Any]) -> None:
         """Write `results.json`, whole or not at all."""
-        text = json.dumps(jsonl.plain(results), indent=2) + "\n"
-        replace_text(self.path / "results.json", text)
+        text = json.dumps(files.to_json(results), indent=2) + "\n"
+        write_text(self.path / "results.json", text)
 
 
 def is_evaluation(path: str | Path) -> bool:
@@ -167,7 +168,7 @@ def is_evaluation(path: str | Path) -> bool:
     manifest = Path(path) / "manifest.json"
     if not manifest.is_file() or (Path(path) / "config.toml").exists():
         return False
-    return "evaluation" in (jsonl.loaded(manifest.read_bytes()) or {})
+    return "evaluation" in (files.parse_object(manifest.read_bytes()) or {})
 
 
 def load_data(files: Sequence[str | Path], limit: int) -> tuple[list[Row], list[dict[str, Any]]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paretopo.evaluation.fronts import Panel, Point
-from paretopo.run.figures import COLOURS, canvas, save
+from paretopo.run.plots import COLOURS, canvas, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,1 +1,1 @@
-"""What a rollout is paid: one file per reward."""
+"""Rewards: from what a rollout did to a number for each objective."""

@@ -19,7 +19,7 @@ Economy: TypeAlias = Callable[[ArrayLike, int | None], NDArray[np.float64]]
 
 
 class HeldOut:
-    """What every evaluation did on the same held-out questions, one answer per question.
+    """All evaluations on the same held-out questions, one answer per question.
 
     Args:
         economy: ``f(calls, n_opt)``, the economy of answers to one question.

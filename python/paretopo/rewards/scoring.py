@@ -20,7 +20,7 @@ from paretopo.rewards.tool_calls import CallMinimum, otc_economy, tool_economy
 from paretopo.rollout import Rollout
 
 
-def economy_by(config: RewardsConfig) -> Economy:
+def make_economy(config: RewardsConfig) -> Economy:
     """The economy of calls of rollouts of one prompt, ``f(calls, n_opt)``."""
     if config.economy == "otc":
         return partial(otc_economy, max_calls=config.max_calls)
@@ -48,7 +48,7 @@ class CallScores:
             False: CallMinimum(scope=config.n_opt_scope, min_support=support),
             True: CallMinimum(scope="running", min_support=support),
         }
-        self._economy = economy_by(config)
+        self._economy = make_economy(config)
         self._held_out = HeldOut(economy=self._economy, min_support=support)
         self._frozen = False
 

@@ -1,22 +1,43 @@
-"""A folder of results: one process writes into it, and its manifest says how they came about."""
+"""A run's folder: its configuration, its records, and the state that it continues from.
+
+::
+
+    config.toml         the configuration with every switch resolved
+    manifest.json       versions, seed, git commit, machine, command, start and end
+    steps.jsonl         one row per training step
+    evaluations.jsonl   one row per held-out evaluation
+    trajectories.jsonl  one row per prompt whose rollouts were kept
+    checkpoints/        what a resumed run continues from
+    claim               held by the process that trains here
+    model/              the trained policy
+    report/             tables and pictures drawn from the records
+
+Rows are lines of JSON; :mod:`~paretopo.run.files` says what a kill does to them. One process writes
+into a folder, and its manifest says how it came about; evaluations keep theirs alike.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterator
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import ConfigError
-from paretopo.run import jsonl
-from paretopo.run.jsonl import Row
+from paretopo.config import ConfigError, RunConfig, dumps, load
+from paretopo.run import files
+from paretopo.run.files import Row, write_text
+from paretopo.run.provenance import git_commit, machine, versions
+from paretopo.run.trajectories import Group, append_group, read_groups, shorten
 
 
 class Folder:
-    """What the folders of trainings and of evaluations share."""
+    """A folder of results, of a training or of an evaluation."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -49,7 +70,7 @@ class Folder:
         path = self.path / "manifest.json"
         if not path.exists():
             return {}
-        found = jsonl.loaded(path.read_bytes())
+        found = files.parse_object(path.read_bytes())
         if found is None:
             raise ConfigError(f"{path} is broken: it holds no JSON object; repair or remove it")
         return found
@@ -57,18 +78,156 @@ class Folder:
     def update_manifest(self, **entries: Any) -> None:
         """Set entries of ``manifest.json``; the file is replaced whole, never half written."""
         merged = self.manifest | entries
-        replace_text(self.path / "manifest.json", json.dumps(jsonl.plain(merged), indent=2) + "\n")
+        write_text(self.path / "manifest.json", json.dumps(files.to_json(merged), indent=2) + "\n")
 
     def finish(self, status: str = "finished") -> None:
         """Note the end of the work and how it came: "finished", "interrupted", "failed"."""
         self.update_manifest(ended=now(), status=status)
 
 
-def replace_text(path: Path, text: str) -> None:
-    """Write a file that is there whole or as it was before."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+class RunFolder(Folder):
+    """The folder of one run; made by :meth:`create`, found again by :meth:`open`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     run = RunFolder.create(out, RunConfig(seed=7))
+    ...     run.append_step({"step": 1, "accuracy": 0.5})
+    ...     again = RunFolder.open(run.path)
+    ...     again.steps(), again.config.seed
+    ([{'step': 1, 'accuracy': 0.5}], 7)
+    """
+
+    def __init__(self, path: Path, config: RunConfig) -> None:
+        super().__init__(path)
+        self.config = config
+
+    @classmethod
+    def create(
+        cls,
+        out: str | Path,
+        config: RunConfig,
+        *,
+        command: list[str] | None = None,
+        method: str | None = None,
+    ) -> RunFolder:
+        """Make a fresh folder under ``out``, named after task, method, seed and time (UTC).
+
+        Args:
+            out: where run folders are kept; made if missing.
+            config: written as ``config.toml``.
+            command: how the run was started, for the manifest; the process's own by default.
+            method: what :mod:`~paretopo.config.methods` calls it, for name and manifest;
+                the recipe by default.
+        """
+        stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        name = f"{config.task.name}-{method or config.recipe}-seed{config.seed}-{stamp}"
+        path = _fresh(Path(out), name)
+        for folder in ("checkpoints", "model", "report"):
+            (path / folder).mkdir()
+        (path / "config.toml").write_text(dumps(config), encoding="utf-8")
+        run = cls(path, config)
+        run.update_manifest(
+            started=now(),
+            ended=None,
+            status="running",
+            seed=config.seed,
+            method=method or config.recipe,
+            command=shlex.join(sys.argv if command is None else command),
+            versions=versions(),
+            machine=machine(),
+            git=git_commit(),
+        )
+        return run
+
+    @classmethod
+    def open(cls, path: str | Path) -> RunFolder:
+        """The run that is kept in a folder.
+
+        Raises:
+            ConfigError: it is no run folder, or its ``config.toml`` or ``manifest.json`` is broken.
+        """
+        path = Path(path)
+        if not (path / "config.toml").is_file():
+            raise ConfigError(f"{path} is not a run folder: it holds no config.toml")
+        run = cls(path, load(path / "config.toml"))
+        _ = run.manifest  # a broken one is refused here
+        return run
+
+    @property
+    def checkpoints(self) -> Path:
+        """Checkpoints that a resumed run continues from."""
+        return self.path / "checkpoints"
+
+    @property
+    def model(self) -> Path:
+        """Where the trained policy is saved."""
+        return self.path / "model"
+
+    @property
+    def data(self) -> Path:
+        """Questions and passages that were made for the run; where there are none, no folder."""
+        return self.path / "data"
+
+    @property
+    def report(self) -> Path:
+        """Tables and pictures drawn from the records."""
+        return self.path / "report"
+
+    # ---- rows --------------------------------------------------------------------------------
+
+    def append_step(self, row: Mapping[str, Any]) -> None:
+        """Add a row to ``steps.jsonl``; it must say its ``step``."""
+        files.append_row(self.path / "steps.jsonl", row)
+
+    def append_evaluation(self, row: Mapping[str, Any]) -> None:
+        """Add a row to ``evaluations.jsonl``; it must say its ``step``."""
+        files.append_row(self.path / "evaluations.jsonl", row)
+
+    def append_trajectories(self, group: Group) -> None:
+        """Add what the rollouts of a prompt wrote to ``trajectories.jsonl``, shorten."""
+        append_group(self.path / "trajectories.jsonl", shorten(group))
+
+    def steps(self) -> list[Row]:
+        """The whole rows of ``steps.jsonl``; a broken one is a ConfigError."""
+        return list(files.read_rows(self.path / "steps.jsonl"))
+
+    def evaluations(self) -> list[Row]:
+        """The whole rows of ``evaluations.jsonl``; a broken one is a ConfigError."""
+        return list(files.read_rows(self.path / "evaluations.jsonl"))
+
+    def trajectories(self) -> Iterator[Group]:
+        """The whole rows of ``trajectories.jsonl``; a broken one is a ConfigError."""
+        return read_groups(self.path / "trajectories.jsonl")
+
+    def truncate_after(self, step: int) -> None:
+        """Drop what was recorded after ``step``: a resumed run does those steps again."""
+        for name in ("steps.jsonl", "evaluations.jsonl", "trajectories.jsonl"):
+            files.truncate_rows_after(self.path / name, step)
+
+    def resumed(self, step: int) -> None:
+        """Note that the run goes on from ``step``."""
+        before = list(self.manifest.get("resumed", []))
+        entry = {"at": now(), "from_step": step, "versions": versions()}
+        self.update_manifest(resumed=[*before, entry], ended=None, status="running")
+
+
+def find_start(evaluations: Sequence[Row]) -> int:
+    """Which evaluation a run is measured from: the last before the first step, else the first."""
+    before = [at for at, row in enumerate(evaluations) if row["step"] == 0]
+    return before[-1] if before else 0
+
+
+def _fresh(out: Path, name: str) -> Path:
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", name)
+    out.mkdir(parents=True, exist_ok=True)
+    for attempt in range(1, 1000):
+        path = out / (name if attempt == 1 else f"{name}-{attempt}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        return path
+    raise FileExistsError(f"{out} holds too many runs named {name}")
 
 
 def now() -> str:

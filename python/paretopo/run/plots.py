@@ -1,6 +1,7 @@
-"""Pictures of runs, drawn from their records: the front and the training dynamics.
+"""Plots of runs, drawn from their records: the front and the training dynamics.
 
-Runs differ by colour and marker.
+Runs differ by colour and marker. The canvas and its style serve evaluations and studies, too;
+matplotlib is loaded when something is drawn.
 """
 
 from __future__ import annotations
@@ -12,15 +13,53 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.run.figures import COLOURS, canvas, save
-from paretopo.run.jsonl import Row
-from paretopo.run.records import RunFolder, start_of
+from paretopo.run.files import Row
+from paretopo.run.folder import RunFolder, find_start
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MARKERS = "osD^vPX"
+# Okabe and Ito (2008): they stay apart for every kind of colour vision.
+COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
+_STYLE: dict[Any, Any] = {
+    "axes.grid": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 11,
+    "font.size": 10,
+    "grid.alpha": 0.35,
+    "grid.linewidth": 0.6,
+}
+
+
+def canvas(
+    rows: int, columns: int, size: tuple[float, float], *, share_x: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """An empty figure and its panels, row by row.
+
+    Args:
+        rows: of panels.
+        columns: of panels.
+        size: width and height in inches.
+        share_x: one x axis for all panels of a column.
+    """
+    # Figures are made without pyplot: no window system, no global state.
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(figure)
+        return figure, list(figure.subplots(rows, columns, squeeze=False, sharex=share_x).flat)
+
+
+def save(figure: Figure, path: Path, *, dpi: int) -> None:
+    """Write a figure as PNG; the folder is made where it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=dpi)
 
 
 def draw_front(runs: Mapping[str, RunFolder], path: Path) -> None:
@@ -152,7 +191,7 @@ def draw_dynamics(runs: Mapping[str, RunFolder], path: Path) -> None:
 def _trained(run: RunFolder) -> list[Row]:
     """Evaluations from the end of the warm-up on; what was before would only stretch axes."""
     rows = run.evaluations()
-    return rows[start_of(rows) :]
+    return rows[find_start(rows) :]
 
 
 def _column(rows: Sequence[Row], name: str) -> NDArray[np.float64]:

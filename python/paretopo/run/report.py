@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from paretopo.run.jsonl import Row
+from paretopo.run.files import Row
+from paretopo.run.folder import RunFolder, find_start
 from paretopo.run.plots import draw_dynamics, draw_front
-from paretopo.run.records import RunFolder, start_of
 
 # Measure, its key in a row, factor, decimals, and whether its change is told in percent. Economy is
 # not among them: the first evaluation is scored before leaner solutions are known.
@@ -81,7 +81,7 @@ def labels(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
 def before_and_after(run: RunFolder) -> tuple[Row, Row]:
     """The last evaluation before the first step (or the first there is) and the last of all."""
     rows = run.evaluations()
-    return rows[start_of(rows)], rows[-1]
+    return rows[find_start(rows)], rows[-1]
 
 
 def _before_after(run: RunFolder) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from paretopo.config import ConfigError
 from paretopo.rollout import Rollout, Segment, SegmentKind
-from paretopo.run import jsonl
+from paretopo.run import files
 
 _MOST_CHARACTERS = 20_000
 
@@ -66,9 +66,9 @@ class Group:
         """Is it a held-out question?"""
         return self.rollouts[0].held_out
 
-    def to_row(self) -> jsonl.Row:
+    def to_row(self) -> files.Row:
         """The group as JSON's own types; what its rollouts share stands once."""
-        row: jsonl.Row = jsonl.plain(
+        row: files.Row = files.to_json(
             {
                 "id": self.id,
                 "prompt": self.prompt,
@@ -84,7 +84,7 @@ class Group:
         return row
 
     @classmethod
-    def from_row(cls, row: jsonl.Row) -> Group:
+    def from_row(cls, row: files.Row) -> Group:
         """The group of a row.
 
         Raises:
@@ -110,7 +110,7 @@ class Group:
 
 def append_group(path: Path, group: Group) -> None:
     """Add a group to a file, as one line."""
-    jsonl.append(path, group.to_row())
+    files.append_row(path, group.to_row())
 
 
 def read_groups(path: Path) -> Iterator[Group]:
@@ -119,14 +119,14 @@ def read_groups(path: Path) -> Iterator[Group]:
     Raises:
         ConfigError: a line is no group; names file, line and field.
     """
-    for number, row in enumerate(jsonl.rows(path), start=1):
+    for number, row in enumerate(files.read_rows(path), start=1):
         try:
             yield Group.from_row(row)
         except ConfigError as error:
             raise ConfigError(f"{path} line {number} is not a group of rollouts: {error}") from None
 
 
-def shortened(group: Group, most: int = _MOST_CHARACTERS) -> Group:
+def shorten(group: Group, most: int = _MOST_CHARACTERS) -> Group:
     """The group with rollouts of at most about `most` characters; the longest pieces lose some.
 
     The middle of a piece is left out, and says how much it was.
@@ -159,7 +159,7 @@ def _cut(text: str, most: int) -> str:
     )
 
 
-def _rollout_row(rollout: Rollout) -> jsonl.Row:
+def _rollout_row(rollout: Rollout) -> files.Row:
     return {
         "segments": [dataclasses.asdict(segment) for segment in rollout.segments],
         "correct": rollout.correct,
@@ -197,13 +197,13 @@ def _segment(row: Any) -> Segment:
     return Segment(row["kind"], _field(row, "text", str))
 
 
-def _numbers(row: jsonl.Row, name: str) -> tuple[float, ...]:
+def _numbers(row: files.Row, name: str) -> tuple[float, ...]:
     """Rewards; null, as NaN is written, comes back as NaN."""
     numbers = _field(row, name, list)
     return tuple(math.nan if one is None else _number(name, one) for one in numbers)
 
 
-def _field(row: jsonl.Row, name: str, kind: type) -> Any:
+def _field(row: files.Row, name: str, kind: type) -> Any:
     """A field that must be there and of a type."""
     if name not in row:
         raise ConfigError(f"{name} is missing")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import paretopo_core
 from paretopo.evaluation.statistics import holm, sign_flips
-from paretopo.run.jsonl import Row
+from paretopo.run.files import Row
 from paretopo.study.plan import Cell, Plan
 from paretopo.study.tabular import TASKS
 

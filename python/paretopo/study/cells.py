@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.config import RECIPES, RunConfig, dumps, load
-from paretopo.run.jsonl import Row
-from paretopo.run.records import RunFolder
+from paretopo.run.files import Row
+from paretopo.run.folder import RunFolder
 from paretopo.study.plan import Cell, Plan
 from paretopo.study.tabular import TASKS
 from paretopo.study.tabular_agent import train_tabular

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from paretopo.run.jsonl import Row
+from paretopo.run.files import Row
 from paretopo.study.cells import run_cell
 from paretopo.study.plan import Cell, Plan
 from paretopo.study.records import append_record, claim_records, pack_records, read_records

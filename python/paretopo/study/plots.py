@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretopo.run.figures import COLOURS, canvas, save
+from paretopo.run.plots import COLOURS, canvas, save
 from paretopo.study.analysis import Results
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from paretopo.config import ConfigError
-from paretopo.run import jsonl
-from paretopo.run.jsonl import Row
+from paretopo.run import files
+from paretopo.run.files import Row
 from paretopo.study.cells import fingerprint
 from paretopo.study.plan import Cell, Plan
 
@@ -47,7 +47,7 @@ def read_records(plan: Plan, out: Path) -> dict[Cell, Row]:
 
 def append_record(out: Path, row: Row) -> None:
     """Add the row of a training that has ended."""
-    jsonl.append(out / RECORDS, row)
+    files.append_row(out / RECORDS, row)
 
 
 def pack_records(plan: Plan, out: Path) -> None:
@@ -94,7 +94,7 @@ def claim_records(out: Path) -> Iterator[None]:
 
 def _read_rows(out: Path) -> dict[Cell, Row]:
     # The appended rows first: packing may move them while this reads, but never out of both files.
-    appended = list(jsonl.rows(out / RECORDS))
+    appended = list(files.read_rows(out / RECORDS))
     rows = [*_read_packed(out / PACKED), *appended]
     return {Cell(row["task"], row["method"], row["seed"]): row for row in rows}
 
@@ -110,7 +110,7 @@ def _read_packed(path: Path) -> list[Row]:
         ) from None
     rows = []
     for number, line in enumerate(lines, start=1):
-        row = jsonl.loaded(line)
+        row = files.parse_object(line)
         if row is None:
             raise ConfigError(f"{path} line {number} is not a record: {line[:80]!r}")
         rows.append(row)

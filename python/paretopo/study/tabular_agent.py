@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from paretopo.config import RECIPES, OptimiserConfig, ParetoPOConfig, RewardsConfig
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.scoring import economy_by
+from paretopo.rewards.scoring import make_economy
 from paretopo.rewards.tool_calls import CallMinimum
 from paretopo.study.tabular import TabularTask, Unit
 
@@ -131,7 +131,7 @@ class _Rewards:
 
     def __init__(self, task: TabularTask, config: RewardsConfig, unit: Unit, scale: float) -> None:
         self._task, self._unit, self._scale = task, unit, scale
-        self._economy = economy_by(config)
+        self._economy = make_economy(config)
         self._minima = CallMinimum(scope=config.n_opt_scope, min_support=config.n_opt_min_support)
 
     def draw(

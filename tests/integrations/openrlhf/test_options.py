@@ -24,7 +24,7 @@ from paretopo.integrations.openrlhf.options import (
     steps_per_epoch,
 )
 from paretopo.integrations.openrlhf.rehearsal_plan import (
-    rehearsed,
+    plan_rehearsal,
 )
 from paretopo.integrations.openrlhf.version import openrlhf_version
 
@@ -198,7 +198,7 @@ def test_the_papers_trainings_have_its_settings(name):
         words = openrlhf_options(spread, run, files, NEWEST, resume=False)
         assert value(words, "--vllm.num_engines") == str(8 * nodes)
         assert (1024 // (8 * nodes)) % micro_batch(spread) == 0
-    assert rehearsed(config).openrlhf.zero_stage == cluster.zero_stage
+    assert plan_rehearsal(config).openrlhf.zero_stage == cluster.zero_stage
 
 
 def test_there_are_four_of_them():

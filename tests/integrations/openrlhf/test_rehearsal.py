@@ -9,7 +9,7 @@ import pytest
 from support.sessions import group, new_session, score
 
 from paretopo.config import loads
-from paretopo.integrations.openrlhf.failures import in_words
+from paretopo.integrations.openrlhf.failures import explain_failure
 from paretopo.integrations.openrlhf.rehearsal_checks import (
     RehearsalFailed,
     RehearsedSession,
@@ -17,8 +17,8 @@ from paretopo.integrations.openrlhf.rehearsal_checks import (
 )
 from paretopo.integrations.openrlhf.rehearsal_plan import (
     not_covered,
-    rehearsed,
-    rehearsed_options,
+    plan_options,
+    plan_rehearsal,
 )
 from paretopo.integrations.openrlhf.rollouts import (
     BadRollout,
@@ -33,7 +33,7 @@ def test_a_rehearsal_keeps_the_kind_of_cluster_and_shrinks_it():
         "[openrlhf]\nnodes = 2\nengines = 8\nengine_gpus = 2\nzero_stage = 3\npacking = true\n"
         "max_tokens_per_gpu = 1000\ndynamic_sampling = true\n[paretopo]\nstage1_steps = 'epoch'"
     )
-    small = rehearsed(config)
+    small = plan_rehearsal(config)
     assert (small.openrlhf.zero_stage, small.openrlhf.colocate) == (3, True)
     assert small.openrlhf.dynamic_sampling
     assert (small.openrlhf.gpus_per_node, small.openrlhf.engines) == (2, 2)
@@ -51,7 +51,7 @@ def test_the_tiny_policy_is_rehearsed_as_it_stands():
         "[optimiser]\nsteps = 100\n[openrlhf]\nasynchronous = true\ncolocate = false\n"
         "[paretopo]\nstage1_steps = 'epoch'"
     )
-    small = rehearsed(config, steps=40)
+    small = plan_rehearsal(config, steps=40)
     assert small.model == config.model
     assert small.optimiser.steps == 40
     assert small.paretopo.stage1_steps == 20  # half of the steps: an epoch would be 32
@@ -59,12 +59,12 @@ def test_the_tiny_policy_is_rehearsed_as_it_stands():
 
 
 def test_a_run_without_stage_1_stays_without():
-    assert rehearsed(loads("[paretopo]\nstage1_steps = 0")).paretopo.stage1_steps == 0
-    assert rehearsed(loads("[paretopo]\nstage1_steps = 'all'")).paretopo.stage1_steps == 4
+    assert plan_rehearsal(loads("[paretopo]\nstage1_steps = 0")).paretopo.stage1_steps == 0
+    assert plan_rehearsal(loads("[paretopo]\nstage1_steps = 'all'")).paretopo.stage1_steps == 4
 
 
 def test_sleeping_is_left_to_gpus():
-    words = rehearsed_options(["--vllm.enable_sleep", "--a.b", "1", "--ds.enable_sleep"])
+    words = plan_options(["--vllm.enable_sleep", "--a.b", "1", "--ds.enable_sleep"])
     assert words == ["--a.b", "1", "--vllm.sync_backend", "gloo"]
 
 
@@ -135,10 +135,12 @@ def test_a_rehearsal_that_went_wrong_does_not(finished, name, before, after, com
 
 def test_what_ray_reports_becomes_one_sentence():
     nested = "ray::X() \x1b[36m...\nTraceback\n  paretopo_core.BadRollout: the agent failed on 'q'"
-    told = in_words(RuntimeError(nested), "runs/x")
+    told = explain_failure(RuntimeError(nested), "runs/x")
     assert isinstance(told, BadRollout)
     assert str(told) == "the agent failed on 'q'"
     dead = "ray.exceptions.ActorDiedError: The actor died.\n\tclass_name: RolloutRayActor\n"
-    assert "a rollout engine died" in str(in_words(RuntimeError(dead), "runs/x"))
-    assert "--resume runs/x" in str(in_words(RuntimeError(dead), "runs/x"))
-    assert "OpenRLHF failed: ValueError: x" in str(in_words(RuntimeError("a\nValueError: x\n"), ""))
+    assert "a rollout engine died" in str(explain_failure(RuntimeError(dead), "runs/x"))
+    assert "--resume runs/x" in str(explain_failure(RuntimeError(dead), "runs/x"))
+    assert "OpenRLHF failed: ValueError: x" in str(
+        explain_failure(RuntimeError("a\nValueError: x\n"), "")
+    )

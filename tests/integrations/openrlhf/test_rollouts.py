@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from paretopo.config import ConfigError, loads
-from paretopo.integrations.openrlhf.chat_tools import calls_in, result_frame
+from paretopo.integrations.openrlhf.chat_tools import find_calls, result_frame
 from paretopo.integrations.openrlhf.prepare import _rows
 from paretopo.integrations.openrlhf.rollouts import (
     BadRollout,
-    checked_logs,
+    check_logs,
     prompt_id,
     with_text,
 )
@@ -79,7 +79,7 @@ def test_prompts_are_called_by_their_label_or_a_digest():
 )
 def test_bad_logs_name_prompt_and_key(logs, complaint):
     with pytest.raises(BadRollout, match=complaint):
-        checked_logs("text", '{"id": "q"}', logs)
+        check_logs("text", '{"id": "q"}', logs)
 
 
 def test_calls_are_found_and_broken_ones_are_not():
@@ -87,7 +87,7 @@ def test_calls_are_found_and_broken_ones_are_not():
         '<call>{"name": "f", "arguments": {"x": 1}}</call> <tool_call>\n{"name": "g", '
         '"arguments": {}}\n</tool_call><call>{"name": 3, "arguments": {}}</call><call>{</call>'
     )
-    assert calls_in(text) == [("f", {"x": 1}), ("g", {})]
+    assert find_calls(text) == [("f", {"x": 1}), ("g", {})]
 
 
 def test_results_are_framed_as_the_template_does():

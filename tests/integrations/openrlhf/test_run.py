@@ -23,7 +23,7 @@ from support.rehearsals import (  # noqa: E402
     wait_for,
 )
 
-from paretopo.run.records import RunFolder  # noqa: E402
+from paretopo.run.folder import RunFolder  # noqa: E402
 
 pytestmark = pytest.mark.timeout(1500)
 

@@ -26,7 +26,7 @@ def test_a_rollout_that_ran_out_of_room_is_marked(monkeypatch, reason, done, cut
 
     from paretopo.config import dumps, loads
     from paretopo.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor, Turn
-    from paretopo.integrations.openrlhf.environment import CONFIG_VARIABLE
+    from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
 
     class Once(ToolAgent):
         async def turn(self, text):

@@ -13,7 +13,7 @@ pytest.importorskip("psutil")
 from support.rehearsals import command
 
 from paretopo.config import dumps, load, loads
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 from paretopo.tasks.choice import ensure_search_server, make_task
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

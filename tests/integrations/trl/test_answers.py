@@ -12,12 +12,12 @@ from transformers import AutoModelForCausalLM
 from paretopo.config import ConfigError, loads, with_method
 from paretopo.data.schema import Row, write_rows
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer
-from paretopo.integrations.trl.answers import answer_rows
+from paretopo.integrations.trl.datasets import make_answer_dataset
 from paretopo.integrations.trl.train import train
 from paretopo.rewards.correctness import exact_answer
 from paretopo.rewards.mathematics import MathGrader
+from paretopo.run.folder import RunFolder
 from paretopo.run.interrupt import Interrupt
-from paretopo.run.records import RunFolder
 from paretopo.run.report import write_report
 from paretopo.tasks.calculator import CalculatorTask, is_correct
 from paretopo.tasks.choice import ensure_search_server, make_task
@@ -86,7 +86,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(whole, tmp_path, monkeypatch)
 def test_answers_alone_carry_loss():
     task = CalculatorTask(prompts=6, held_out=3, facts=2, seed=0)
     tokenizer = make_task_tokenizer(task)
-    rows = answer_rows(task, task.training, tokenizer)
+    rows = make_answer_dataset(task, task.training, tokenizer)
     for question, row in zip(task.training, rows, strict=True):
         learnt = [token for token in row["labels"] if token != -100]
         assert tokenizer.decode(learnt) == question.answer + tokenizer.eos_token

@@ -19,7 +19,6 @@ from trl.chat_template_utils import (  # noqa: E402
 )
 
 from paretopo.config import WarmupConfig  # noqa: E402
-from paretopo.integrations.huggingface.files import write_whole  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
     make_model,
     make_tokenizer,
@@ -28,6 +27,7 @@ from paretopo.integrations.huggingface.warmup import collate, encode, warm_up  #
 from paretopo.integrations.trl.callbacks import LearningRateFactor  # noqa: E402
 from paretopo.integrations.trl.checkpoints import Checkpoints  # noqa: E402
 from paretopo.integrations.trl.rewards import SessionRewards, count_calls  # noqa: E402
+from paretopo.run.files import write_bytes  # noqa: E402
 from paretopo.run.interrupt import Interrupt  # noqa: E402
 from paretopo.tasks.calculator import (  # noqa: E402
     FACTS,
@@ -243,8 +243,8 @@ def test_only_marked_checkpoints_count_and_two_are_kept(tmp_path):
 
 
 def test_a_file_is_replaced_whole(tmp_path):
-    write_whole(tmp_path / "file", b"one")
-    write_whole(tmp_path / "file", b"two")
+    write_bytes(tmp_path / "file", b"one")
+    write_bytes(tmp_path / "file", b"two")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_bytes() == b"two"
 

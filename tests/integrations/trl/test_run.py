@@ -24,7 +24,7 @@ from paretopo.config import ConfigError, loads  # noqa: E402
 from paretopo.controller.two_stages import ParetoPO  # noqa: E402
 from paretopo.integrations.trl.train import train  # noqa: E402
 from paretopo.rollout import Segment  # noqa: E402
-from paretopo.run.records import RunFolder  # noqa: E402
+from paretopo.run.folder import RunFolder  # noqa: E402
 
 SMALL = """
 seed = 3
@@ -61,7 +61,7 @@ device = "cpu"
 def start(run: RunFolder, *, resume: bool = False) -> subprocess.Popen[str]:
     """Train in a process of its own, which can be killed."""
     code = (
-        "import sys; from paretopo.run.records import RunFolder\n"
+        "import sys; from paretopo.run.folder import RunFolder\n"
         "from paretopo.integrations.trl.train import train\n"
         "run = RunFolder.open(sys.argv[1]); train(run.config, run, resume=sys.argv[2] == 'True')\n"
     )

@@ -16,7 +16,7 @@ from paretopo.integrations.huggingface.prompts import prompt_text  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer  # noqa: E402
 from paretopo.integrations.huggingface.warmup import encode  # noqa: E402
 from paretopo.integrations.trl.train import train  # noqa: E402
-from paretopo.run.records import RunFolder  # noqa: E402
+from paretopo.run.folder import RunFolder  # noqa: E402
 from paretopo.run.report import write_report  # noqa: E402
 from paretopo.tasks.choice import ensure_search_server, make_task  # noqa: E402
 

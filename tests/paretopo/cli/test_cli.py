@@ -11,7 +11,7 @@ from support.run_stories import evaluate, tell
 import paretopo_core
 from paretopo import cli
 from paretopo.config import ConfigError
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 
 
 @pytest.fixture

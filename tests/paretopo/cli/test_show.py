@@ -16,7 +16,7 @@ from support.trajectory_groups import asked_again, hostile, put, rollout, traine
 
 from paretopo import cli
 from paretopo.config import RunConfig
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 from paretopo.run.trajectories import Group
 from paretopo.run.viewer.selection import Selection
 from paretopo.run.viewer.terminal import count_columns, escape_controls, render_lines, wrap

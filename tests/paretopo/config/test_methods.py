@@ -18,7 +18,7 @@ from paretopo.config import (
     loads,
     with_method,
 )
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.toml"))
 CALCULATOR = str(EXAMPLES[0])

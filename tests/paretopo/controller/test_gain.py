@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paretopo.config import ParetoPOConfig
-from paretopo.controller.gain import multiplier_of
+from paretopo.controller.gain import compute_multiplier
 from paretopo.controller.two_stages import ParetoPO
 
 
@@ -74,7 +74,7 @@ def test_rewards_in_the_unit_box_bound_the_multiplier(outcomes):
         signal = method.observe(outcome)
         total += signal.gain
         assert signal.gain >= 0
-        assert 0.5 <= signal.multiplier <= multiplier_of(0.5) < 1.194
+        assert 0.5 <= signal.multiplier <= compute_multiplier(0.5) < 1.194
     assert total <= 1 + 1e-9
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paretopo.controller.estimators import ESTIMATORS
-from paretopo.controller.filtering import gated
+from paretopo.controller.gate import gated
 
 ours = ESTIMATORS["hypervolume_gd2po"]
 WEIGHTS = (0.6, 0.4)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from paretopo.config import ConfigError, RunConfig, loads
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_opening_finds_the_run_again(run):
 def test_one_process_at_a_time_trains_into_a_folder(run):
     with run.claimed():
         code = (
-            "import sys; from paretopo.run.records import RunFolder\n"
+            "import sys; from paretopo.run.folder import RunFolder\n"
             "with RunFolder.open(sys.argv[1]).claimed(): pass"
         )
         words = [sys.executable, "-c", code, str(run.path)]

@@ -7,7 +7,7 @@ import pytest
 from support.run_stories import evaluate, tell
 
 from paretopo.run import plots
-from paretopo.run.records import RunFolder
+from paretopo.run.folder import RunFolder
 from paretopo.run.report import before_and_after, labels, write_report
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from paretopo.config import ConfigError, RunConfig
 from paretopo.rollout import Rollout, Segment
-from paretopo.run.records import RunFolder
-from paretopo.run.trajectories import Group, append_group, read_groups, shortened
+from paretopo.run.folder import RunFolder
+from paretopo.run.trajectories import Group, append_group, read_groups, shorten
 
 segments = st.builds(Segment, st.sampled_from(["model", "call", "tool"]), st.text())
 numbers = st.tuples(st.floats(0, 1), st.floats(0, 1))
@@ -101,7 +101,7 @@ def test_a_broken_row_is_told_by_file_line_and_field(tmp_path, change, told):
 
 def test_long_rollouts_lose_the_middles_of_their_longest_pieces():
     text = " ".join(str(number) for number in range(20_000))
-    short = shortened(of_text(text, "answer 42"), most=1000)
+    short = shorten(of_text(text, "answer 42"), most=1000)
     long, untouched = (segment.text for segment in short.rollouts[0].segments)
     assert untouched == "answer 42"
     # 1000 less the 9 characters of the answer, half from either end.
@@ -112,7 +112,7 @@ def test_long_rollouts_lose_the_middles_of_their_longest_pieces():
 @given(texts=st.lists(st.text(max_size=300), max_size=6), most=st.integers(0, 500))
 def test_shortened_rollouts_fit(texts, most):
     group = of_text(*texts)
-    short = shortened(group, most)
+    short = shorten(group, most)
     if sum(map(len, texts)) <= most:
         assert [one.segments for one in short.rollouts] == [one.segments for one in group.rollouts]
     lengths = [len(segment.text) for segment in short.rollouts[0].segments]

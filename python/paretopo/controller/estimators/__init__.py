@@ -25,7 +25,7 @@ from collections.abc import Callable
 from typing import get_args
 
 from paretopo.config import EstimatorName
-from paretopo.controller.estimators import control, decoupled, ranked, scalarised, volume
+from paretopo.controller.estimators import decoupled, ranked, scalarised, volume
 from paretopo.controller.estimators.estimator import Estimator, refuse_broken
 from paretopo.controller.estimators.groups import Array
 
@@ -33,7 +33,7 @@ __all__ = ["ESTIMATORS", "Estimator", "refuse_broken"]
 
 
 def _method(name: str) -> Callable[..., Array]:
-    for module in (ranked, volume, scalarised, decoupled, control):
+    for module in (ranked, volume, scalarised, decoupled):
         if hasattr(module, name):
             method: Callable[..., Array] = getattr(module, name)
             return method

@@ -8,13 +8,13 @@ from paretopo.controller.estimators.groups import (
     Array,
     along_objectives,
     batch_moments,
-    beside,
-    by_objective,
     extremes,
-    kept,
-    library_of,
-    standardised,
-    whitened,
+    get_library,
+    like,
+    mask_out,
+    split_objectives,
+    standardise,
+    whiten,
 )
 
 # Objectives that vary by less than this share of their size in a group hold rounding noise.
@@ -31,14 +31,14 @@ def mo_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     Source: Ichihara et al. (2025), "MO-GRPO", arXiv 2509.22047, equation 5.
     """
     del weights
-    library, values = library_of(rewards), by_objective(rewards)
+    library, values = get_library(rewards), split_objectives(rewards)
     lowest, highest = extremes(values, mask)
     largest = library.maximum(abs(lowest), abs(highest))
     varies = highest - lowest > _NOISE * largest
     spread = library.where(varies, highest - lowest, 1.0)
     # From 0 to 1 first: squares of very small or large rewards would leave the range of numbers.
     unit = library.where(varies, (values - lowest) / spread, 0.0)
-    return standardised(kept(unit, mask), mask, epsilon=0.0).sum(axis=0)
+    return standardise(mask_out(unit, mask), mask, epsilon=0.0).sum(axis=0)
 
 
 def gdpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
@@ -48,7 +48,7 @@ def gdpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     deviation of a group, 1e-4 to that of the batch. Whitened over rollouts, as TRL does; verl
     whitens over tokens, so that long responses weigh more there.
     """
-    return whitened(_weighted(_scores(rewards, mask), weights).sum(axis=0), mask)
+    return whiten(_weighted(_scores(rewards, mask), weights).sum(axis=0), mask)
 
 
 def gd2po(rewards: Array, weights: np.ndarray, mask: Array, *, conflict: float = 0.8) -> Array:
@@ -65,7 +65,7 @@ def gd2po(rewards: Array, weights: np.ndarray, mask: Array, *, conflict: float =
     total, size = parts.sum(axis=0), abs(parts).sum(axis=0)
     stays = mask & ~(abs(total) < conflict * size)
     stayed, all_of_it = (inside.sum(axis=-1, keepdims=True) for inside in (stays, mask))
-    return whitened(total, stays) * stayed / all_of_it.clip(1)
+    return whiten(total, stays) * stayed / all_of_it.clip(1)
 
 
 def saw(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
@@ -78,7 +78,7 @@ def saw(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     Source: He et al. (2026), "SAW", arXiv 2606.07705; estimator "gdpo-h" of its code.
     """
     parts = _weighted(_scores(rewards, mask), _by_variation(rewards, weights, mask))
-    return whitened(parts.sum(axis=0), mask)
+    return whiten(parts.sum(axis=0), mask)
 
 
 def saw_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
@@ -86,13 +86,13 @@ def saw_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
     Source: as :func:`saw`; estimator "grpo-h" of its code.
     """
-    parts = _weighted(by_objective(rewards), _by_variation(rewards, weights, mask))
-    return standardised(parts.sum(axis=0), mask)
+    parts = _weighted(split_objectives(rewards), _by_variation(rewards, weights, mask))
+    return standardise(parts.sum(axis=0), mask)
 
 
 def _scores(rewards: Array, mask: Array) -> Array:
     """(objectives, groups, points) z-scores."""
-    return standardised(by_objective(rewards), mask)
+    return standardise(split_objectives(rewards), mask)
 
 
 def _weighted(values: Array, weights: Array) -> Array:
@@ -101,7 +101,7 @@ def _weighted(values: Array, weights: Array) -> Array:
 
 def _by_variation(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     """(objectives,) weights that sum to their number."""
-    values = by_objective(rewards)
+    values = split_objectives(rewards)
     mean, std = batch_moments(values, mask)
-    variation = beside(weights, rewards) * (std / (abs(mean) + _CV_EPSILON))[:, 0, 0]
+    variation = like(weights, rewards) * (std / (abs(mean) + _CV_EPSILON))[:, 0, 0]
     return len(variation) * variation / (variation.sum() + _CV_EPSILON)

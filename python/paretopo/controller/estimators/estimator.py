@@ -1,4 +1,4 @@
-"""What every estimator shares: what goes in, what is refused, what comes out."""
+"""The surface of every estimator: what goes in, what is refused, what comes out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paretopo.config.keys import nearest
-from paretopo.controller.estimators.groups import Array, kept, library_of
+from paretopo.controller.estimators.groups import Array, get_library, mask_out
 
 
 class Estimator:
@@ -59,7 +59,7 @@ class Estimator:
         """
         for name in switches.keys() - self.known:
             raise TypeError(f"no estimator has a switch {name!r}; {nearest(name, self.known)}")
-        library = library_of(rewards)
+        library = get_library(rewards)
         vectors = np.asarray(rewards, np.float64) if library is np else rewards.double()
         factors = np.asarray(weights, np.float64)
         if vectors.ndim != 3 or factors.shape != tuple(vectors.shape[-1:]):
@@ -74,7 +74,7 @@ class Estimator:
         if 0 in vectors.shape[:2]:
             return vectors.sum(-1)
         used = {name: value for name, value in switches.items() if name in self.switches}
-        return kept(self.method(vectors, factors, inside, **used), inside)
+        return mask_out(self.method(vectors, factors, inside, **used), inside)
 
 
 def refuse_broken(rewards: Array) -> None:
@@ -86,7 +86,7 @@ def refuse_broken(rewards: Array) -> None:
     Raises:
         ValueError: names the first broken reward.
     """
-    library = library_of(rewards)
+    library = get_library(rewards)
     finite = library.isfinite(rewards)
     if bool(finite.all()):
         return
@@ -100,11 +100,11 @@ def refuse_broken(rewards: Array) -> None:
 
 
 def _mask(mask: Array | None, vectors: Array) -> Array:
-    library, shape = library_of(vectors), tuple(vectors.shape[:2])
+    library, shape = get_library(vectors), tuple(vectors.shape[:2])
     if mask is None:
         beside = {} if library is np else {"device": vectors.device}
         return library.ones(shape, dtype=library.bool_ if library is np else library.bool, **beside)
-    inside = mask if library_of(mask) is library else library.asarray(mask)
+    inside = mask if get_library(mask) is library else library.asarray(mask)
     if library is not np:
         inside = inside.to(vectors.device)
     kind = str(inside.dtype).removeprefix("torch.")

@@ -23,15 +23,15 @@ GRPO_FLAT = 1e-12
 WHITENING_EPSILON = 1e-4
 
 
-def library_of(values: Array) -> Any:
+def get_library(values: Array) -> Any:
     """``torch`` for a tensor, else ``numpy``; a tensor exists only where torch was imported."""
     torch = sys.modules.get("torch")
     return torch if torch is not None and isinstance(values, torch.Tensor) else np
 
 
-def beside(numbers: np.ndarray, values: Array) -> Array:
+def like(numbers: np.ndarray, values: Array) -> Array:
     """Numbers in the library, dtype and place of the values."""
-    library = library_of(values)
+    library = get_library(values)
     if library is np:
         return numbers
     return library.as_tensor(numbers, dtype=values.dtype, device=values.device)
@@ -39,28 +39,28 @@ def beside(numbers: np.ndarray, values: Array) -> Array:
 
 def weighted_sum(rewards: Array, weights: np.ndarray) -> Array:
     """(groups, points) scalar rewards."""
-    return rewards @ beside(weights, rewards)
+    return rewards @ like(weights, rewards)
 
 
-def by_objective(rewards: Array) -> Array:
+def split_objectives(rewards: Array) -> Array:
     """(objectives, groups, points), contiguous."""
     objectives = range(rewards.shape[-1])
-    return library_of(rewards).stack([rewards[..., objective] for objective in objectives])
+    return get_library(rewards).stack([rewards[..., objective] for objective in objectives])
 
 
 def along_objectives(weights: Array, values: Array) -> Array:
-    """(objectives, 1, 1), to multiply what :func:`by_objective` gave."""
-    return beside(weights, values)[:, None, None]
+    """(objectives, 1, 1), to multiply what :func:`split_objectives` gives."""
+    return like(weights, values)[:, None, None]
 
 
-def kept(values: Array, mask: Array) -> Array:
+def mask_out(values: Array, mask: Array) -> Array:
     """The values, 0 where masked."""
-    return library_of(values).where(mask, values, 0.0)
+    return get_library(values).where(mask, values, 0.0)
 
 
 def extremes(values: Array, mask: Array) -> tuple[Array, Array]:
     """Lowest and highest value of each group, (..., groups, 1); of no rollouts +inf and -inf."""
-    library = library_of(values)
+    library = get_library(values)
     lowest = library.amin(library.where(mask, values, np.inf), axis=-1, keepdims=True)
     highest = library.amax(library.where(mask, values, -np.inf), axis=-1, keepdims=True)
     return lowest, highest
@@ -69,13 +69,13 @@ def extremes(values: Array, mask: Array) -> tuple[Array, Array]:
 def deviation(values: Array, mask: Array) -> Array:
     """Values less their mean in the group."""
     count = mask.sum(axis=-1, keepdims=True).clip(1)
-    mean = kept(values, mask).sum(axis=-1, keepdims=True) / count
-    return kept(values - mean, mask)
+    mean = mask_out(values, mask).sum(axis=-1, keepdims=True) / count
+    return mask_out(values - mean, mask)
 
 
-def standardised(values: Array, mask: Array, epsilon: float = GRPO_EPSILON) -> Array:
+def standardise(values: Array, mask: Array, epsilon: float = GRPO_EPSILON) -> Array:
     """``(value - mean) / (std + epsilon)`` within the group, std with n - 1; 0 in flat groups."""
-    library = library_of(values)
+    library = get_library(values)
     off = deviation(values, mask)
     others = (mask.sum(axis=-1, keepdims=True) - 1).clip(1)
     variance = (off**2).sum(axis=-1, keepdims=True) / others
@@ -85,32 +85,32 @@ def standardised(values: Array, mask: Array, epsilon: float = GRPO_EPSILON) -> A
     return library.where(flat, 0.0, off / scale)
 
 
-def less_the_others(values: Array, mask: Array) -> Array:
+def subtract_others(values: Array, mask: Array) -> Array:
     """Values less the mean of the other rollouts; 0 for a rollout without others."""
     count = mask.sum(axis=-1, keepdims=True)
     return deviation(values, mask) * count / (count - 1).clip(1)
 
 
-def centred(values: Array, centre: Centre, mask: Array) -> Array:
+def centre_groups(values: Array, centre: Centre, mask: Array) -> Array:
     """Values as :func:`paretopo_core.pareto_advantage` centres them."""
     if centre == "none":
         return values
     if centre == "std":
-        return standardised(values, mask)
-    return deviation(values, mask) if centre == "mean" else less_the_others(values, mask)
+        return standardise(values, mask)
+    return deviation(values, mask) if centre == "mean" else subtract_others(values, mask)
 
 
 def batch_moments(values: Array, mask: Array) -> tuple[Array, Array]:
     """Mean and standard deviation (n - 1) over all groups, (..., 1, 1)."""
-    library = library_of(values)
+    library = get_library(values)
     count = mask.sum()
-    mean = kept(values, mask).sum(axis=(-2, -1), keepdims=True) / count.clip(1)
-    squares = kept(values - mean, mask) ** 2
+    mean = mask_out(values, mask).sum(axis=(-2, -1), keepdims=True) / count.clip(1)
+    squares = mask_out(values - mean, mask) ** 2
     variance = squares.sum(axis=(-2, -1), keepdims=True) / (count - 1).clip(1)
     return mean, library.sqrt(variance)
 
 
-def whitened(values: Array, mask: Array) -> Array:
+def whiten(values: Array, mask: Array) -> Array:
     """``(value - mean) / (std + 1e-4)`` over all rollouts of the batch."""
     mean, std = batch_moments(values, mask)
-    return kept((values - mean) / (std + WHITENING_EPSILON), mask)
+    return mask_out((values - mean) / (std + WHITENING_EPSILON), mask)

@@ -8,10 +8,10 @@ import paretopo_core
 from paretopo.controller.estimators.groups import (
     Array,
     Centre,
-    beside,
-    centred,
+    centre_groups,
     extremes,
-    library_of,
+    get_library,
+    like,
     weighted_sum,
 )
 
@@ -48,7 +48,7 @@ def soft_pareto(
 
     Source: the ParetoPO paper, section 3.3; closed form, margin and q: docs/mathematics.md.
     """
-    library = library_of(rewards)
+    library = get_library(rewards)
     wins = paretopo_core.stochastic_dominance(rewards, sigma, margin)
     beaten = library.where(mask[..., None], wins, 0.0).sum(axis=-2)
     scalar = weighted_sum(rewards, weights)
@@ -57,7 +57,7 @@ def soft_pareto(
     scaled = (scalar - lowest) / library.where(ties, 1.0, highest - lowest)
     q = library.where(ties, 0.5, scaled)
     values = mask.sum(axis=-1, keepdims=True) - beaten + beta * (q - 0.5)
-    return centred(library.where(mask, values, 0.0), centre, mask)
+    return centre_groups(library.where(mask, values, 0.0), centre, mask)
 
 
 def lexicographic(
@@ -80,5 +80,5 @@ def lexicographic(
         ties = ties & same[..., objective]
     # How many a rollout beats is in the same order: one objective, whose fronts are the levels.
     level = (wins & mask[:, None, :]).sum(axis=-1)[..., None]
-    level = level * beside(np.ones(1), rewards)
+    level = level * like(np.ones(1), rewards)
     return pareto(level, np.ones(1), mask, beta=0.0, centre=centre)

@@ -1,4 +1,4 @@
-"""Methods that see the weighted sum alone."""
+"""Methods that see the weighted sum alone, and a control that sees nothing."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import numpy as np
 from paretopo.controller.estimators.groups import (
     Array,
     deviation,
-    less_the_others,
-    standardised,
+    get_library,
+    standardise,
+    subtract_others,
     weighted_sum,
 )
 
@@ -20,13 +21,13 @@ def grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
     Source: Shao et al. (2024), "DeepSeekMath", section 4.1; epsilon as in verl.
     """
-    return standardised(weighted_sum(rewards, weights), mask)
+    return standardise(weighted_sum(rewards, weights), mask)
 
 
 def dr_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     """Weighted sum less its mean in the group, without a standard deviation.
 
-    Source: Liu et al. (2025), "Understanding R1-Zero-like training", section 3.
+    Source: Liu et al. (2025), "Understanding R1-Zero-beside training", section 3.
     """
     return deviation(weighted_sum(rewards, weights), mask)
 
@@ -36,4 +37,14 @@ def rloo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
     Source: Ahmadian et al. (2024), "Back to basics", arXiv 2402.14740; Kool et al. (2019).
     """
-    return less_the_others(weighted_sum(rewards, weights), mask)
+    return subtract_others(weighted_sum(rewards, weights), mask)
+
+
+def constant(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """1 for every rollout: the control that shows what a method does without any reward.
+
+    Uncentred rank advantages are all positive; a policy trained on this control shows how much of
+    their effect (shorter responses, fewer calls) comes from the sign alone.
+    """
+    del weights, mask
+    return get_library(rewards).ones_like(rewards[..., 0])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 import paretopo_core
+from paretopo.config import ARCHIVE_K
 from paretopo.controller.estimators.decoupled import gd2po
-from paretopo.controller.estimators.groups import Array, extremes, library_of
+from paretopo.controller.estimators.groups import Array, extremes, get_library
+
+K: TypeAlias = int | tuple[int, ...] | Literal["archive"]
 
 
 def hypervolume(
@@ -63,7 +67,7 @@ def hypervolume_gd2po(
     Source: here, docs/mathematics.md, section 7; z-scores, conflicts and whitening as
     :func:`~paretopo.controller.estimators.decoupled.gd2po`.
     """
-    library = library_of(rewards)
+    library = get_library(rewards)
     solved = mask & (rewards[..., 0] > 0)
     points = _in_units_of_the_group(rewards, solved, mask)
     added = paretopo_core.hypervolume_advantage(
@@ -75,7 +79,7 @@ def hypervolume_gd2po(
 
 def _in_units_of_the_group(rewards: Array, solved: Array, mask: Array) -> Array:
     """(groups, points, objectives) from 0 to 1; failures, and groups of one economy, have none."""
-    library = library_of(rewards)
+    library = get_library(rewards)
     later = library.moveaxis(rewards[..., 1:], -1, 0)
     worst, _ = extremes(later, mask)
     _, best = extremes(later, solved)
@@ -100,7 +104,7 @@ def reference_by(weights: np.ndarray) -> tuple[float, ...]:
 
 
 def _by_range(rewards: Array, inside: Array) -> Array:
-    library = library_of(rewards)
+    library = get_library(rewards)
     later = library.moveaxis(rewards[..., 1:], -1, 0)
     lowest, highest = extremes(later, inside)
     varies = highest > lowest
@@ -109,3 +113,29 @@ def _by_range(rewards: Array, inside: Array) -> Array:
     # What has no volume anyway may lie anywhere.
     share = library.where(inside, share, 0.0)
     return library.concatenate([rewards[..., :1], library.moveaxis(share, 0, -1)], axis=-1)
+
+
+def choose_k(
+    k: K, *, done: float = 0.0, smoothed_gain: float = 0.0, highest_gain: float = 0.0
+) -> int:
+    """The k of a step: many rollouts count together to explore the front, one settles on it.
+
+    Args:
+        k: a number; several, for equal parts of the steps; or "archive", which follows the gain of
+            held-out hypervolume down from ``ARCHIVE_K``.
+        done: share of the steps that are done, 0 to 1.
+        smoothed_gain: exponential average of the gains.
+        highest_gain: the largest it ever was; 0 before there was any, when ``ARCHIVE_K`` holds.
+
+    >>> [choose_k((4, 2, 1), done=step / 6) for step in range(6)]
+    [4, 4, 2, 2, 1, 1]
+    >>> choose_k("archive", smoothed_gain=0.02, highest_gain=0.05)
+    2
+    """
+    if isinstance(k, int):
+        return k
+    if isinstance(k, tuple):
+        return k[min(int(done * len(k)), len(k) - 1)]
+    if highest_gain <= 0.0:
+        return ARCHIVE_K
+    return max(1, math.ceil(ARCHIVE_K * smoothed_gain / highest_gain))

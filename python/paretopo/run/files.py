@@ -1,7 +1,7 @@
-"""Records as lines of JSON, each an object that says its step.
+"""Files that survive a kill: records as lines of JSON, and files that are replaced whole.
 
-Lines are appended whole, so that a killed process leaves at most one torn last line, which is
-dropped when the file is next read or appended to.
+A record is an object that says its step. Lines are appended whole, so that a killed process leaves
+at most one torn last line, which is dropped when the file is next read or appended to.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from paretopo.config import ConfigError
 Row: TypeAlias = dict[str, Any]
 
 
-def append(path: Path, row: Mapping[str, Any]) -> None:
+def append_row(path: Path, row: Mapping[str, Any]) -> None:
     """Add a line; NumPy and torch values become plain ones, NaN and infinity null.
 
     Raises:
@@ -26,7 +26,7 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
     """
     if "step" not in row:
         raise ValueError(f"a row of {path.name} must say its step, got keys {sorted(row)}")
-    line = (json.dumps(plain(row)) + "\n").encode()
+    line = (json.dumps(to_json(row)) + "\n").encode()
     _drop_torn_line(path)
     # One write to a file opened for appending: a row is there whole or is the torn last line.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -36,40 +36,40 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
         os.close(descriptor)
 
 
-def rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[Row]:
     """The whole lines of a file, one at a time; none where there is no file.
 
     Raises:
         ConfigError: a line is no object with a step; names file and line.
     """
-    for _, row in _lines(path):
+    for _, row in _read_lines(path):
         yield row
 
 
-def truncate_after(path: Path, step: int) -> None:
+def truncate_rows_after(path: Path, step: int) -> None:
     """Drop the rows after a step; the file is replaced whole, never half written."""
     if not path.exists():
         return
     beside = path.with_name(path.name + ".new")
     with beside.open("wb") as kept:
-        kept.writelines(line for line, row in _lines(path) if row["step"] <= step)
+        kept.writelines(line for line, row in _read_lines(path) if row["step"] <= step)
     beside.replace(path)
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """JSON's own types: NumPy and torch scalars and arrays unpacked, NaN and infinity as null."""
     if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
+        return {str(name): to_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [to_json(item) for item in value]
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return to_json(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
 
-def loaded(text: bytes) -> Row | None:
+def parse_object(text: bytes) -> Row | None:
     """A JSON object, None where the text is something else."""
     try:
         found = json.loads(text)
@@ -78,14 +78,14 @@ def loaded(text: bytes) -> Row | None:
     return found if isinstance(found, dict) else None
 
 
-def _lines(path: Path) -> Iterator[tuple[bytes, Row]]:
+def _read_lines(path: Path) -> Iterator[tuple[bytes, Row]]:
     if not path.exists():
         return
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return  # torn
-            row = loaded(line)
+            row = parse_object(line)
             if row is None or not isinstance(row.get("step"), int):
                 raise ConfigError(
                     f"{path} line {number} is not a record with a step: {line[:80]!r}"
@@ -103,3 +103,18 @@ def _drop_torn_line(path: Path) -> None:
             return
         content = path.read_bytes()
         file.truncate(content.rfind(b"\n") + 1)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file: after a crash it is there whole or as it was before."""
+    partial = path.with_name(path.name + ".part")
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """As :func:`write_bytes`, in UTF-8."""
+    write_bytes(path, text.encode())

@@ -1,9 +1,9 @@
-"""What is taken from the reward vectors before an estimator sees them: the gate, and the filter.
+"""The gate and the filter: what estimators do not get to see of the reward vectors.
 
 >>> vectors = np.array([[[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.5], [1.0, 0.5]]])
 >>> gated(vectors, "success", 0.0)[0].tolist()
 [[1.0, 1.0], [0.0, 0.0]]
->>> informative(vectors, None, "vector").tolist()
+>>> find_informative(vectors, None, "vector").tolist()
 [True, False]
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def gated(
+def apply_gate(
     vectors: NDArray[np.float64],
     gate: Literal["success", "none"],
     floor: float | Literal["worst"],
@@ -44,12 +44,12 @@ def gated(
     return np.where(failed & later, least, vectors)
 
 
-def informative(
+def find_informative(
     gated: NDArray[np.float64],
     inside: NDArray[np.bool_] | None,
     group_filter: Literal["vector", "accuracy", "off"],
 ) -> NDArray[np.bool_]:
-    """(groups,) which groups teach something: whose rollouts differ in what the filter looks at.
+    """(groups,) bool: which groups have rollouts that differ in what the filter looks at.
 
     Args:
         gated: (groups, points, objectives).

@@ -1,4 +1,4 @@
-"""A task's questions as a data set of TRL's."""
+"""A task's questions as data sets of TRL's: to answer by rollouts, or with their right answers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 from datasets import Dataset
 
 from paretopo.integrations.huggingface.prompts import prompt_text
+from paretopo.integrations.huggingface.warmup import encode, mask_labels
 from paretopo.tasks.task import Prompt, Question, Task
 
 
-def rows_of(
+def make_question_dataset(
     task: Task, questions: Iterable[Question], tokenizer: Any, *, held_out: bool
 ) -> Dataset:
     """A row for each question, in their order.
@@ -40,3 +41,20 @@ def rows_of(
             for row, question in enumerate(questions)
         ]
     )
+
+
+def make_answer_dataset(task: Task, questions: Iterable[Question], tokenizer: Any) -> Dataset:
+    """Tokens of prompt and right answer, a row for each question, in their order.
+
+    Labels are Hugging Face's: the prompt's tokens carry no loss. A question asked often is encoded
+    once.
+    """
+    known: dict[str, dict[str, list[int]]] = {}
+
+    def row(question: Question) -> dict[str, list[int]]:
+        if question.text not in known:
+            tokens, written = encode(tokenizer, task.solution(question), task.functions)
+            known[question.text] = {"input_ids": tokens, "labels": mask_labels(tokens, written)}
+        return known[question.text]
+
+    return Dataset.from_list([row(question) for question in questions])

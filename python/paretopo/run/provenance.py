@@ -1,4 +1,4 @@
-"""What surrounds a run: versions, machine, git commit. Imports nothing heavy."""
+"""How a result came about: versions, machine, git commit. Imports nothing heavy."""
 
 from __future__ import annotations
 
