@@ -34,7 +34,7 @@ def test_the_configuration_knows_every_estimator():
     """Each function of the modules that takes what an estimator takes is one, by its own name."""
     written = {
         name
-        for module in (ranked, volume, scalarised, decoupled, control)
+        for module in (ranked, volume, scalarised, decoupled)
         for name, method in inspect.getmembers(module, inspect.isfunction)
         if list(inspect.signature(method).parameters)[:3] == ["rewards", "weights", "mask"]
         and not name.startswith("_")
