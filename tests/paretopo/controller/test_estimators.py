@@ -16,7 +16,6 @@ from paretopo.config import EstimatorName, ParetoPOConfig
 from paretopo.config.keys import keys
 from paretopo.controller.estimators import (
     ESTIMATORS,
-    control,
     decoupled,
     ranked,
     scalarised,
