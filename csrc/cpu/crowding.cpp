@@ -23,6 +23,7 @@ class GroupCrowding {
         const auto count = static_cast<std::size_t>(set_.count);
         ranks_.resize(count);
         order_.resize(count);
+        keys_.resize(count);
         own_.assign(count, 0.0);
         ranker_.rank(set_, batch_.objectives, batch_.minimised, ranks_.data());
         for (std::int32_t m = 0; m < batch_.objectives; ++m) add_objective(m);
@@ -41,12 +42,15 @@ class GroupCrowding {
 
     void add_objective(std::int32_t m) {
         std::iota(order_.begin(), order_.end(), 0);
+        for (const std::int32_t k : order_) {
+            keys_[static_cast<std::size_t>(k)] = key_of(value(k, m), false);
+        }
         std::sort(order_.begin(), order_.end(), [&](std::int32_t a, std::int32_t b) {
             const std::int32_t ra = ranks_[static_cast<std::size_t>(a)];
             const std::int32_t rb = ranks_[static_cast<std::size_t>(b)];
             if (ra != rb) return ra < rb;
-            const auto ka = key_of(value(a, m), false);
-            const auto kb = key_of(value(b, m), false);
+            const Key<Scalar> ka = keys_[static_cast<std::size_t>(a)];
+            const Key<Scalar> kb = keys_[static_cast<std::size_t>(b)];
             return ka != kb ? ka < kb : a < b;
         });
         const std::int32_t* order = order_.data();
@@ -75,6 +79,7 @@ class GroupCrowding {
     Present<Scalar> set_;
     Ranker ranker_;
     std::vector<std::int32_t> ranks_, order_;
+    std::vector<Key<Scalar>> keys_;  // of the points, in one objective
     std::vector<double> own_;
 };
 

@@ -21,9 +21,10 @@ std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const do
         bool is_inside = true;
         for (std::int32_t m = 0; m < batch.objectives; ++m) {
             const std::int64_t at = std::int64_t{i} * batch.objectives + m;
-            const bool minimised = batch.is_minimised(m);
-            if (is_refused(group[at], minimised)) return at;
-            const double side = side_of(group[at], ref[m], minimised);
+            const double sign = batch.is_minimised(m) ? -1.0 : 1.0;  // no branch, unlike oriented
+            const double value = sign * static_cast<double>(group[at]);
+            if (is_refused(value)) return at;
+            const double side = side_of(value, sign * ref[m]);
             is_inside = is_inside && side > 0.0;
             values[count * width + static_cast<std::size_t>(m)] = side;
         }

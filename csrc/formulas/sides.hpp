@@ -21,19 +21,18 @@ struct References {
     }
 };
 
-// NaN, and infinity on the better side, have no place in a volume.
-template <typename Scalar>
-PARETOPO_HD bool is_refused(Scalar value, bool minimised) {
-    const double better = minimised ? -static_cast<double>(value) : static_cast<double>(value);
-    return !(better <= kLargestSide);
+// A value or a reference of which more is better.
+PARETOPO_HD inline double oriented(double value, bool minimised) {
+    return minimised ? -value : value;
 }
 
+// NaN, and infinity on the better side, have no place in a volume. `value` is oriented, as are
+// those of side_of.
+PARETOPO_HD inline bool is_refused(double value) { return !(value <= kLargestSide); }
+
 // Positive where the value is better than the reference.
-template <typename Scalar>
-PARETOPO_HD double side_of(Scalar value, double ref, bool minimised) {
-    const double from = minimised ? ref : static_cast<double>(value);
-    const double to = minimised ? static_cast<double>(value) : ref;
-    const double side = from - to;
+PARETOPO_HD inline double side_of(double value, double ref) {
+    const double side = value - ref;
     return side < kLargestSide ? side : kLargestSide;
 }
 

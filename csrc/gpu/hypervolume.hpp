@@ -23,7 +23,8 @@ struct PointOfSet {
     std::int64_t g;
 
     PARETOPO_HD double side(std::int64_t i, std::int32_t m) const {
-        return side_of(batch.group(g)[i * batch.objectives + m], ref.at[m], batch.is_minimised(m));
+        return side_as_given(batch.group(g)[i * batch.objectives + m], ref.at[m],
+                             batch.is_minimised(m));
     }
     // The sides of point i but the one left out; false for one that is masked or outside.
     PARETOPO_HD bool is_inside(std::int64_t i, std::int32_t left_out, double* sides) const {

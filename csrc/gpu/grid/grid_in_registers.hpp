@@ -29,19 +29,21 @@ class GridInRegisters {
         : present_{present_points<kPoints>(batch.group_mask(g), batch.points)} {
         Scalar values[2 * kPoints];
         load_values(batch.group(g), 2 * batch.points, values);
-        const double corner[2] = {ref.at(g, 0, 2), ref.at(g, 1, 2)};
         const bool minimised[2] = {batch.is_minimised(0), batch.is_minimised(1)};
+        const double corner[2] = {oriented(ref.at(g, 0, 2), minimised[0]),
+                                  oriented(ref.at(g, 1, 2), minimised[1])};
         PARETOPO_UNROLL
         for (int i = 0; i < kPoints; ++i) {
-            const double x = side_of(values[2 * i], corner[0], minimised[0]);
-            const double y = side_of(values[2 * i + 1], corner[1], minimised[1]);
+            const double point[2] = {oriented(values[2 * i], minimised[0]),
+                                     oriented(values[2 * i + 1], minimised[1])};
+            const double x = side_of(point[0], corner[0]);
+            const double y = side_of(point[1], corner[1]);
             const bool is_inside = present_(i) && x > 0.0 && y > 0.0;
             x_[i] = is_inside ? x : 0.0;
             y_[i] = is_inside ? y : 0.0;
             rows_[i] = y_[i];
             count_ += present_(i);
-            refused_ |= present_(i) && (is_refused(values[2 * i], minimised[0]) ||
-                                        is_refused(values[2 * i + 1], minimised[1]));
+            refused_ |= present_(i) && (is_refused(point[0]) || is_refused(point[1]));
         }
         sort(Pairs());
         scale();

@@ -44,7 +44,7 @@ class SharedGrid {
             double* own = given_ + i * objectives_;
             bool is_inside = !mask || mask[i] != 0;
             for (std::int32_t m = 0; m < objectives_; ++m) {
-                own[m] = side_of(point[m], ref.at(g, m, objectives_), batch.is_minimised(m));
+                own[m] = side_as_given(point[m], ref.at(g, m, objectives_), batch.is_minimised(m));
                 is_inside = is_inside && own[m] > 0.0;
             }
             for (std::int32_t m = 0; m < objectives_ && !is_inside; ++m) own[m] = 0.0;

@@ -28,6 +28,11 @@ inline Reference reference_of(const double* ref, std::int32_t objectives) {
     return by_value;
 }
 
+// The side of a value as given, from a reference as given.
+PARETOPO_HD inline double side_as_given(double value, double ref, bool minimised) {
+    return side_of(oriented(value, minimised), oriented(ref, minimised));
+}
+
 // Has point i, if it counts, a value that is refused?
 template <typename Scalar>
 PARETOPO_HD bool is_refused_point(const Batch<Scalar>& batch, std::int64_t g, std::int64_t i) {
@@ -35,7 +40,7 @@ PARETOPO_HD bool is_refused_point(const Batch<Scalar>& batch, std::int64_t g, st
     if (mask && mask[i] == 0) return false;
     const Scalar* point = batch.group(g) + i * batch.objectives;
     for (std::int32_t m = 0; m < batch.objectives; ++m) {
-        if (is_refused(point[m], batch.is_minimised(m))) return true;
+        if (is_refused(oriented(point[m], batch.is_minimised(m)))) return true;
     }
     return false;
 }

@@ -76,8 +76,8 @@ struct SweepOfPieces {
             PARETOPO_UNROLL
             for (int m = 0; m < 3; ++m) {
                 if (m >= batch.objectives) continue;
-                sides[m] =
-                    side_of(values[i * batch.objectives + m], ref.at[m], batch.is_minimised(m));
+                sides[m] = side_as_given(values[i * batch.objectives + m], ref.at[m],
+                                         batch.is_minimised(m));
                 is_inside = is_inside && sides[m] > 0.0;
             }
             given[i] = is_inside ? Box{sides[0], sides[1], sides[2]} : Box{0.0, 0.0, 0.0};
