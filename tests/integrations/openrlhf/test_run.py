@@ -50,7 +50,7 @@ def check_trajectories(run: RunFolder) -> None:
     for at, group in enumerate(trained):
         row, place = given[group.step], at % 2
         assert [one.advantage for one in group.rollouts] == row["advantages"][place]
-        assert [list(one.rewards) for one in group.rollouts] == row["vectors"][place]
+        assert [list(one.rewards) for one in group.rollouts] == row["rewards"][place]
     for group in groups:
         assert "<|user|>" in group.prompt
         for one in group.rollouts:
