@@ -97,7 +97,7 @@ class ToolConfig:
     memory_mb: int = key(512, "MiB a program may take.", low=1)
     workers: int = key(8, "Programs at a time, in each process that makes rollouts.", low=1)
     isolation: Literal["bubblewrap", "process"] = key(
-        "bubblewrap", "Walls around programs; process has limits, but no walls."
+        "bubblewrap", "Isolation of programs: a bubblewrap sandbox, or a process with limits alone."
     )
     sandbox_url: str = key(
         NONE, 'A SandboxFusion server that runs the programs instead; "none" for none.'
