@@ -83,7 +83,16 @@ def doubles_of(numbers: Any, shape: tuple[int, ...], beside: Any) -> Any:
 
 def address(array: Any) -> int:
     """Where the first element lives, in device memory."""
-    return int(array.__cuda_array_interface__["data"][0])
+    at = int(array.__cuda_array_interface__["data"][0])
+    if at == 0 and 0 not in array.shape:
+        raise TypeError(f"a {type(array).__name__} on a GPU without memory of its own: pass a copy")
+    return at
+
+
+def differences(values: Any, corners: Any) -> Any:
+    """The values less what is taken off each, in float64."""
+    with values.device:
+        return _library(values).ascontiguousarray(values.astype("float64") - corners)
 
 
 def turned(values: Any, signs: np.ndarray) -> Any:

@@ -17,9 +17,9 @@ def check_exact(lowest: int, highest: int, name: str) -> None:
         )
 
 
-def refuse_dtype(name: str, dtype: object) -> TypeError:
+def refuse_dtype(name: str, dtype: object, hint: str = "") -> TypeError:
     """What to raise for anything but real numbers."""
-    return TypeError(f"{name} must hold real numbers of at most 64 bits, got dtype {dtype}")
+    return TypeError(f"{name} must hold real numbers of at most 64 bits, got dtype {dtype}{hint}")
 
 
 def check_mask_shape(shape: tuple[int, ...], expected: tuple[int, ...]) -> None:

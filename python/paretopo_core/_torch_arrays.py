@@ -18,6 +18,84 @@ from paretopo_core._dtypes import (
 )
 
 
+def want_operator(*arguments: Any) -> bool:
+    """Whether torch has to see an operator: it watches, or a gradient is wanted.
+
+    So it has with a tensor of a class that dispatches by itself.
+    """
+    if is_watching():
+        return True
+    torch = _torch()
+    plain, differentiates = (torch.Tensor, torch.nn.Parameter), torch.is_grad_enabled()
+    return any(
+        type(argument) not in plain
+        or (differentiates and argument.requires_grad)
+        or torch._is_functional_tensor(argument)
+        for argument in arguments
+        if isinstance(argument, torch.Tensor)
+    )
+
+
+def is_watching() -> bool:
+    """Whether torch compiles, traces or transforms: no value may be looked at."""
+    torch = _torch()
+    return bool(torch.compiler.is_compiling()) or (
+        torch._C._len_torch_dispatch_stack() > 0  # make_fx, FakeTensorMode, counters
+        or torch._C._get_tracing_state() is not None  # torch.jit.trace
+        or is_transforming()
+    )
+
+
+def is_transforming() -> bool:
+    """Whether a transformation of torch.func, or forward mode, is at work."""
+    torch = _torch()
+    return (
+        torch._C._functorch.maybe_current_level() is not None
+        or torch.autograd.forward_ad._current_level >= 0
+    )
+
+
+def check_memory(tensor: Any, name: str) -> None:
+    """Refuse a tensor whose numbers nobody holds: its address would be null."""
+    try:
+        has_memory = tensor.data_ptr() != 0 or tensor.numel() == 0
+    except RuntimeError:  # of a torch.func transformation that is over
+        has_memory = False
+    if not has_memory and tensor.device.type != "meta":
+        raise TypeError(
+            f"{name} is a {type(tensor).__name__} without memory of its own: pass a torch.Tensor "
+            "that holds the numbers (of a distributed tensor to_local() or full_tensor(); a fake "
+            "or freed one holds none)"
+        )
+
+
+def host_array(tensor: Any, name: str) -> np.ndarray:
+    """The numbers of a tensor as a NumPy array, beside which nothing can be differentiated."""
+    torch = _torch()
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise TypeError(
+            f"{name} requires a gradient, which is not computed here: pass {name}.detach()"
+        )
+    check_memory(tensor, name)
+    try:
+        host = tensor.detach().resolve_neg().cpu()
+        return np.asarray((host.float() if host.dtype == torch.bfloat16 else host).numpy())
+    except (TypeError, RuntimeError) as error:
+        raise TypeError(
+            f"{name} is a {type(tensor).__name__} that torch cannot turn into numbers: {error}"
+        ) from error
+
+
+def without_tensors(numbers: Any, name: str) -> Any:
+    """Nested lists with NumPy arrays for the tensors among their leaves."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return numbers
+    if isinstance(numbers, (list, tuple)):
+        return [without_tensors(each, name) for each in numbers]
+    return host_array(numbers, name) if isinstance(numbers, torch.Tensor) else numbers
+
+
 def place_of(values: Any) -> tuple[int, int]:
     """Device and stream: the caller's current one."""
     if values.device.type == "cpu":
@@ -29,7 +107,8 @@ def mask_of(mask: Any, values: Any) -> Any:
     """One byte per point, beside the points, broadcast over leading dimensions."""
     torch = _torch()
     if not isinstance(mask, torch.Tensor):
-        mask = torch.as_tensor(np.asarray(mask))
+        mask = torch.as_tensor(np.asarray(without_tensors(mask, "mask")))
+    check_memory(mask, "mask")
     if mask.dtype != torch.bool:
         raise TypeError(f"mask must be of dtype bool, got {mask.dtype}")
     expected = tuple(values.shape[:-1])
@@ -46,13 +125,20 @@ def empty(shape: tuple[int, ...], dtype: str, beside: Any) -> Any:
 def doubles_of(numbers: Any, shape: tuple[int, ...], beside: Any) -> Any:
     """Contiguous float64 on the same device, broadcast."""
     torch = _torch()
-    tensor = torch.as_tensor(numbers).detach().to(beside.device, torch.float64)
+    tensor = torch.as_tensor(numbers).detach()
+    check_memory(tensor, "ref")
+    tensor = tensor.to(beside.device, torch.float64)
     return tensor.expand(shape).contiguous()
 
 
 def address(array: Any) -> int:
     """Where the first element lives, in host or device memory."""
     return int(array.data_ptr())
+
+
+def differences(values: Any, corners: Any) -> Any:
+    """The values less what is taken off each, in float64."""
+    return (values.double() - corners).contiguous()
 
 
 def turned(values: Any, signs: np.ndarray) -> Any:
@@ -68,6 +154,7 @@ def values_of(points: Any, name: str) -> Any:
         raise TypeError(f"{name} must be a dense tensor, got layout {points.layout}")
     if points.device.type not in ("cpu", "cuda"):
         raise TypeError(f"{name} must live on CPU or CUDA, got device {points.device}")
+    check_memory(points, name)
     values = points.detach().resolve_neg()
     if dtype in HALVES:
         values = values.float()

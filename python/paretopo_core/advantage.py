@@ -81,10 +81,16 @@ def pareto_advantage(
         raise ValueError(f"beta must lie in 0..1, got {beta}")
     if not isinstance(centre, str) or centre not in _CENTRES:
         raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
-    if (torch_ops := operators(rewards)) is not None:
+    if (torch_ops := operators(rewards, weights, mask)) is not None:
         both = torch_ops.pareto_advantage(rewards, weights, beta, centre, mask)
         return both if return_ranks else both[0]
+    return compute_advantage(rewards, weights, beta, centre, mask, return_ranks)
 
+
+def compute_advantage(
+    rewards: Any, weights: Any, beta: float, centre: str, mask: Any, return_ranks: bool
+) -> Any:
+    """See :func:`pareto_advantage`; torch sees nothing of it."""
     batch = Batch.of(rewards, name="rewards", mask=mask)
     weight = vector_of(weights, batch.objectives, "weights", scalar=False)
     shape = batch.per_point

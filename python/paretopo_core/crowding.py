@@ -6,9 +6,12 @@ from typing import Any
 
 from paretopo_core import _core
 from paretopo_core._arrays import ArrayT, Batch, operators
+from paretopo_core._senses import Maximise
 
 
-def crowding_distance(points: ArrayT, *, mask: Any = None) -> ArrayT:
+def crowding_distance(
+    points: ArrayT, *, maximise: Maximise = True, ranks: Any = None, mask: Any = None
+) -> ArrayT:
     """Measure how far each point's neighbours on its own front lie apart.
 
     The fronts are those of :func:`paretopo_core.pareto_rank` with larger values better. Within a
@@ -38,11 +41,16 @@ def crowding_distance(points: ArrayT, *, mask: Any = None) -> ArrayT:
     >>> crowding_distance([[0, 4], [1, 3], [4, 0]])
     array([inf,  2., inf])
     """
-    if (torch_ops := operators(points)) is not None:
-        distances: ArrayT = torch_ops.crowding_distance(points, mask)
+    if (torch_ops := operators(points, ranks, mask)) is not None:
+        distances: ArrayT = torch_ops.crowding_distance(points, maximise, ranks, mask)
         return distances
+    return compute_crowding(points, maximise, ranks, mask)
+
+
+def compute_crowding(points: ArrayT, maximise: Maximise, ranks: Any, mask: Any) -> ArrayT:
+    """See :func:`crowding_distance`; torch sees nothing of it."""
     batch = Batch.of(points, mask=mask)
-    distances = batch.empty(batch.per_point, "float64")
+    distances: ArrayT = batch.empty(batch.per_point, "float64")
     view = batch.view()
     scratch = batch.scratch(view, "crowding_distance")
     _core.crowding_distance(view, batch.address(distances), batch.address(scratch))

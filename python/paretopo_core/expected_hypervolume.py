@@ -65,8 +65,15 @@ def expected_hypervolume(
     >>> expected_hypervolume([[1, 3], [2, 2], [3, 1]], ref=0, k=2)
     np.float64(5.0)
     """
-    if (torch_ops := operators(points)) is not None:
+    if (torch_ops := operators(points, ref, mask)) is not None:
         return torch_ops.expected_hypervolume(points, ref, k, maximise, mask)
+    return compute_expected_hypervolume(points, ref, k, maximise, mask)
+
+
+def compute_expected_hypervolume(
+    points: Any, ref: Any, k: int, maximise: Maximise, mask: Any
+) -> Any:
+    """See :func:`expected_hypervolume`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
     corners, address, per_group = batch.references(ref)
     drawn = _drawn(k, batch, "points")
@@ -139,8 +146,13 @@ def hypervolume_advantage(
     """
     if not isinstance(centre, str) or centre not in _CENTRES:
         raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
-    if (torch_ops := operators(rewards)) is not None:
+    if (torch_ops := operators(rewards, ref, mask)) is not None:
         return torch_ops.hypervolume_advantage(rewards, ref, k, centre, mask)
+    return compute_hypervolume_advantage(rewards, ref, k, centre, mask)
+
+
+def compute_hypervolume_advantage(rewards: Any, ref: Any, k: int, centre: str, mask: Any) -> Any:
+    """See :func:`hypervolume_advantage`; torch sees nothing of it."""
     batch = Batch.of(rewards, name="rewards", mask=mask)
     corners, address, per_group = batch.references(ref)
     drawn = _drawn(k, batch, "rewards")

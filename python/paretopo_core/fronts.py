@@ -46,11 +46,16 @@ def pareto_rank(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     >>> pareto_rank(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
     array([0, 0, 1], dtype=int32)
     """
-    if (torch_ops := operators(points)) is not None:
+    if (torch_ops := operators(points, mask)) is not None:
         ranks: ArrayT = torch_ops.pareto_rank(points, maximise, mask)
         return ranks
+    return compute_ranks(points, maximise, mask)
+
+
+def compute_ranks(points: ArrayT, maximise: Maximise, mask: Any) -> ArrayT:
+    """See :func:`pareto_rank`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    ranks = batch.empty(batch.per_point, "int32")
+    ranks: ArrayT = batch.empty(batch.per_point, "int32")
     view = batch.view()
     scratch = batch.scratch(view, "pareto_rank")
     _core.pareto_rank(view, batch.address(ranks), batch.address(scratch))
@@ -87,12 +92,19 @@ def is_nondominated(
     >>> is_nondominated([[1, 0], [0, 1], [0, 1], [0, 0]], keep_weakly=False)
     array([ True,  True, False, False])
     """
-    if (torch_ops := operators(points)) is not None:
+    if (torch_ops := operators(points, mask)) is not None:
         chosen: ArrayT = torch_ops.is_nondominated(points, maximise, bool(keep_weakly), mask)
         return chosen
+    return compute_nondominated(points, maximise, bool(keep_weakly), mask)
+
+
+def compute_nondominated(
+    points: ArrayT, maximise: Maximise, keep_weakly: bool, mask: Any
+) -> ArrayT:
+    """See :func:`is_nondominated`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    chosen = batch.empty(batch.per_point, "bool")
+    chosen: ArrayT = batch.empty(batch.per_point, "bool")
     view = batch.view()
     scratch = batch.scratch(view, "is_nondominated")
-    _core.is_nondominated(view, bool(keep_weakly), batch.address(chosen), batch.address(scratch))
+    _core.is_nondominated(view, keep_weakly, batch.address(chosen), batch.address(scratch))
     return chosen

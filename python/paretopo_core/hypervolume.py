@@ -52,12 +52,17 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
     >>> hypervolume([[1, 3], [2, 2], [3, 1]], ref=0)
     np.float64(6.0)
     """
-    if (torch_ops := operators(points, gradient=True)) is not None:
+    if (torch_ops := operators(points, ref, mask)) is not None:
         return torch_ops.hypervolume(points, ref, maximise, mask)
+    return compute_hypervolume(points, ref, maximise, mask)
+
+
+def compute_hypervolume(points: Any, ref: Any, maximise: Maximise, mask: Any) -> Any:
+    """See :func:`hypervolume`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    corner = batch.reference(ref)
+    measured, corner = batch.measured_from(ref)
     volumes = batch.empty(batch.leading, "float64")
-    view = batch.view()
+    view = measured.view()
     scratch = batch.scratch(view, "hypervolume")
     refused = _core.hypervolume(
         view, host_address(corner), batch.address(volumes), batch.address(scratch)
@@ -100,11 +105,19 @@ def hypervolume_gradient(
            [1., 1.],
            [1., 1.]])
     """
+    if (torch_ops := operators(points, ref, mask)) is not None:
+        slopes: ArrayT = torch_ops.hypervolume_gradient(points, ref, maximise, mask)
+        return slopes
+    return compute_gradient(points, ref, maximise, mask)
+
+
+def compute_gradient(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -> ArrayT:
+    """See :func:`hypervolume_gradient`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    corner = batch.reference(ref)
+    measured, corner = batch.measured_from(ref)
     gradient: ArrayT = batch.empty((*batch.leading, batch.points, batch.objectives), "float64")
     refused = _core.hypervolume_gradient(
-        batch.view(), host_address(corner), batch.address(gradient)
+        measured.view(), host_address(corner), batch.address(gradient)
     )
     refuse_value(refused, batch)
     return gradient if batch.signs is None else batch.library.turned(gradient, batch.signs)
@@ -148,16 +161,23 @@ def hv_contributions(
     >>> hv_contributions([[1, 3], [2, 2], [3, 1]], ref=0)
     array([1., 1., 1.])
     """
-    if (torch_ops := operators(points)) is not None:
+    if (torch_ops := operators(points, ref, mask)) is not None:
         contributions: ArrayT = torch_ops.hv_contributions(
             points, ref, maximise, bool(ignore_dominated), mask
         )
         return contributions
+    return compute_contributions(points, ref, maximise, bool(ignore_dominated), mask)
+
+
+def compute_contributions(
+    points: ArrayT, ref: Any, maximise: Maximise, ignore_dominated: bool, mask: Any
+) -> ArrayT:
+    """See :func:`hv_contributions`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    corner = batch.reference(ref)
-    contributions = batch.empty(batch.per_point, "float64")
+    measured, corner = batch.measured_from(ref)
+    contributions: ArrayT = batch.empty(batch.per_point, "float64")
     refused = _core.hv_contributions(
-        batch.view(), host_address(corner), bool(ignore_dominated), batch.address(contributions)
+        measured.view(), host_address(corner), ignore_dominated, batch.address(contributions)
     )
     refuse_value(refused, batch)
     return contributions
@@ -169,7 +189,11 @@ def refuse_value(index: int, batch: Batch, name: str = "points") -> None:
         return
     at = tuple(int(i) for i in np.unravel_index(index, tuple(batch.values.shape)))
     value = float(batch.values[at]) * (1.0 if batch.signs is None else batch.signs[at[-1]])
-    why = "is NaN" if value != value else f"is {value}, an infinite volume"
+    why = f"is {value}, an infinite volume"
+    if value != value:
+        why = "is NaN"
+    elif np.isfinite(value):
+        why = f"is {value}, so far from ref that float64 cannot hold the distance"
     raise ValueError(
         f"{name} must be numbers, finite on the better side, but {name}{list(at)} {why}; "
         "leave such points out with mask="

@@ -6,6 +6,7 @@ emulates: everything but the kernels' launch is as on a GPU.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -53,6 +54,15 @@ class DeviceArray:
     def __mul__(self, other: DeviceArray) -> DeviceArray:
         return DeviceArray(self.host * other.host)
 
+    def __sub__(self, other: DeviceArray) -> DeviceArray:
+        return DeviceArray(self.host - other.host)
+
+
+# A package of its own, as CuPy is one.
+_PACKAGE = "device_arrays"
+DeviceArray.__module__ = _PACKAGE
+sys.modules[_PACKAGE] = sys.modules[__name__]
+
 
 def empty(shape: tuple[int, ...], dtype: str) -> DeviceArray:
     """Garbage, so that what is not written shows."""
@@ -80,7 +90,7 @@ def emulate(mapping: str) -> Iterator[None]:
     """Let the core emulate the device of these arrays: with a thread, a warp, ... per set."""
     patch = pytest.MonkeyPatch()
     device = _core.EMULATED - MAPPINGS.index(mapping)
-    patch.setattr(_cuda_arrays, "_LIKE_NUMPY", {*_cuda_arrays._LIKE_NUMPY, __name__})
+    patch.setattr(_cuda_arrays, "_LIKE_NUMPY", {*_cuda_arrays._LIKE_NUMPY, _PACKAGE})
     patch.setattr(_core, "cuda_device_of", lambda address: device)
     yield
     patch.undo()
