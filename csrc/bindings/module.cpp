@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "bindings/plain_calls.hpp"
 #include "bindings/points.hpp"
+#include "bindings/unlocked.hpp"
 #include "cpu/archive.hpp"
 #include "cpu/isa.hpp"
 #include "ops.hpp"
@@ -59,7 +61,7 @@ std::int64_t scratch_bytes(const Points& points, const std::string& operation) {
 }
 
 void pareto_rank(const Points& points, std::uintptr_t ranks, std::uintptr_t scratch) {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     auto* out = at<std::int32_t>(ranks);
     with_batch(points, [&](auto batch) {
         if (points.device == kCpu) return cpu::pareto_rank(batch, out);
@@ -69,7 +71,7 @@ void pareto_rank(const Points& points, std::uintptr_t ranks, std::uintptr_t scra
 
 void is_nondominated(const Points& points, bool keep_weakly, std::uintptr_t chosen,
                      std::uintptr_t scratch) {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     auto* out = at<std::uint8_t>(chosen);
     with_batch(points, [&](auto batch) {
         if (points.device == kCpu) return cpu::is_nondominated(batch, keep_weakly, out);
@@ -78,12 +80,16 @@ void is_nondominated(const Points& points, bool keep_weakly, std::uintptr_t chos
     });
 }
 
-void crowding_distance(const Points& points, std::uintptr_t distances, std::uintptr_t scratch) {
-    const py::gil_scoped_release unlocked;
+// `ranks`: int32, beside the points; 0 to have them found.
+void crowding_distance(const Points& points, std::uintptr_t distances, std::uintptr_t scratch,
+                       std::uintptr_t ranks) {
+    const Unlocked unlocked;
     auto* out = at<double>(distances);
+    const auto* given = at<const std::int32_t>(ranks);
     with_batch(points, [&](auto batch) {
-        if (points.device == kCpu) return cpu::crowding_distance(batch, out);
-        on_gpu(points, scratch, [&](auto place) { gpu::crowding_distance(place, batch, out); });
+        if (points.device == kCpu) return cpu::crowding_distance(batch, given, out);
+        on_gpu(points, scratch,
+               [&](auto place) { gpu::crowding_distance(place, batch, given, out); });
     });
 }
 
@@ -91,7 +97,7 @@ void crowding_distance(const Points& points, std::uintptr_t distances, std::uint
 void pareto_advantage(const Points& points, std::uintptr_t weights, double largest, double beta,
                       int centre, std::uintptr_t advantages, std::uintptr_t ranks,
                       std::uintptr_t scratch) {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     with_batch(points, [&]<typename Scalar>(Batch<Scalar> batch) {
         const auto* given = at<const double>(weights);
         std::vector<Scalar> own(static_cast<std::size_t>(batch.objectives));
@@ -110,7 +116,7 @@ void pareto_advantage(const Points& points, std::uintptr_t weights, double large
 // first value they refuse, or kNoneRefused, as always on a GPU.
 std::int64_t hypervolume(const Points& points, std::uintptr_t ref, std::uintptr_t volumes,
                          std::uintptr_t scratch) {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const auto* corner = at<const double>(ref);
     auto* out = at<double>(volumes);
     return with_batch(points, [&](auto batch) {
@@ -122,7 +128,7 @@ std::int64_t hypervolume(const Points& points, std::uintptr_t ref, std::uintptr_
 
 std::int64_t hypervolume_gradient(const Points& points, std::uintptr_t ref,
                                   std::uintptr_t gradient) {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const auto* corner = at<const double>(ref);
     auto* out = at<double>(gradient);
     return with_batch(points, [&](auto batch) {
@@ -135,7 +141,7 @@ std::int64_t hypervolume_gradient(const Points& points, std::uintptr_t ref,
 
 std::int64_t hv_contributions(const Points& points, std::uintptr_t ref, bool ignore_dominated,
                               std::uintptr_t contributions) {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const auto* corner = at<const double>(ref);
     auto* out = at<double>(contributions);
     return with_batch(points, [&](auto batch) {
@@ -152,7 +158,7 @@ std::int64_t hv_contributions(const Points& points, std::uintptr_t ref, bool ign
 // `ref`: float64; one point in host memory, or one for each group beside the points.
 std::int64_t expected_hypervolume(const Points& points, std::uintptr_t ref, bool per_group, int k,
                                   std::uintptr_t volumes) {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const References corners{at<const double>(ref), per_group};
     auto* out = at<double>(volumes);
     return with_batch(points, [&](auto batch) {
@@ -165,7 +171,7 @@ std::int64_t expected_hypervolume(const Points& points, std::uintptr_t ref, bool
 
 std::int64_t hypervolume_advantage(const Points& points, std::uintptr_t ref, bool per_group, int k,
                                    int centre, std::uintptr_t advantages) {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const References corners{at<const double>(ref), per_group};
     return with_batch(points, [&]<typename Scalar>(Batch<Scalar> batch) {
         auto* out = at<Scalar>(advantages);
@@ -177,17 +183,34 @@ std::int64_t hypervolume_advantage(const Points& points, std::uintptr_t ref, boo
     });
 }
 
-// `row`: one float64 per objective, checked by Python.
-double add_to_archive(cpu::Archive& archive, const py::buffer& row) {
-    const py::buffer_info info = row.request();
-    const py::gil_scoped_release unlocked;
-    return archive.add(static_cast<const double*>(info.ptr));
+// `rows`: float64, (count, objectives), checked by Python. `gains`, float64, and `joined`, uint8,
+// get one number each as their point comes in, so that a call that is broken off shows how far it
+// came.
+void add_to_archive(cpu::Archive& archive, std::uintptr_t rows, std::size_t count,
+                    std::uintptr_t gains, std::uintptr_t joined) {
+    const Unlocked unlocked;
+    for (std::size_t i = 0; i < count; ++i) {
+        cpu::check_interrupt();
+        const auto* row = at<const double>(rows) + i * archive.width();
+        const cpu::Archive::Addition added = archive.add(row);
+        at<double>(gains)[i] = added.gain;
+        at<std::uint8_t>(joined)[i] = added.has_joined;
+    }
+}
+
+// What each row would add to the archive as it is.
+void archive_gains(cpu::Archive& archive, std::uintptr_t rows, std::size_t count,
+                   std::uintptr_t gains) {
+    const Unlocked unlocked;
+    for (std::size_t i = 0; i < count; ++i) {
+        at<double>(gains)[i] = archive.gain(at<const double>(rows) + i * archive.width());
+    }
 }
 
 // Flat: one value of each objective after the other, point by point.
 py::array_t<double> members_of(cpu::Archive& archive) {
     const std::vector<double> rows = [&] {
-        const py::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         return archive.members();
     }();
     return py::array_t<double>(static_cast<py::ssize_t>(rows.size()), rows.data());
@@ -197,6 +220,8 @@ py::array_t<double> members_of(cpu::Archive& archive) {
 
 PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.doc() = "Compiled kernels of paretopo_core. Private: takes raw addresses.";
+    remember_main_thread();
+    translate_interrupts();
     m.attr("__version__") = PARETOPO_VERSION;
     m.attr("CPU") = kCpu;
     m.attr("EMULATED") = kEmulated;
@@ -226,7 +251,8 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.def("pareto_rank", &pareto_rank, "points"_a, "ranks"_a, "scratch"_a = 0);
     m.def("is_nondominated", &is_nondominated, "points"_a, "keep_weakly"_a, "chosen"_a,
           "scratch"_a = 0);
-    m.def("crowding_distance", &crowding_distance, "points"_a, "distances"_a, "scratch"_a = 0);
+    m.def("crowding_distance", &crowding_distance, "points"_a, "distances"_a, "scratch"_a = 0,
+          "ranks"_a = 0);
     m.def("pareto_advantage", &pareto_advantage, "points"_a, "weights"_a, "largest"_a, "beta"_a,
           "centre"_a, "advantages"_a, "ranks"_a, "scratch"_a = 0);
     m.def("hypervolume", &hypervolume, "points"_a, "ref"_a, "volumes"_a, "scratch"_a = 0);
@@ -238,17 +264,21 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.def("hypervolume_advantage", &hypervolume_advantage, "points"_a, "ref"_a, "per_group"_a,
           "k"_a, "centre"_a, "advantages"_a);
 
+    define_plain_calls(m);
+
     py::class_<cpu::Archive>(m, "Archive")
         .def(py::init([](int objectives, std::uintptr_t signs, std::uintptr_t ref) {
                  return cpu::Archive(objectives, at<const double>(signs), at<const double>(ref));
              }),
              "objectives"_a, "signs"_a, "ref"_a)
-        .def("add", &add_to_archive, "row"_a)
+        .def("add", &add_to_archive, "rows"_a, "count"_a, "gains"_a, "joined"_a)
+        .def("gains", &archive_gains, "rows"_a, "count"_a, "gains"_a)
         .def("size", &cpu::Archive::size)
         .def("members", &members_of)
         .def(
             "load",
             [](cpu::Archive& archive, std::uintptr_t rows, std::size_t count) {
+                const Unlocked unlocked;
                 archive.load(at<const double>(rows), count);
             },
             "rows"_a, "count"_a);

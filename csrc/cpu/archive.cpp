@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cpu/floating_point.hpp"
+#include "cpu/interrupt.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -31,35 +32,49 @@ Archive::Archive(Archive&& other) noexcept
       side_(std::move(other.side_)),
       engine_(std::move(other.engine_)) {}
 
-double Archive::add(const double* given) {
-    const std::lock_guard<std::mutex> hold(busy_);
+Archive::Addition Archive::add(const double* given) {
+    const std::lock_guard<Turns> hold(turns_);
     const IeeeArithmetic scope;
-    std::vector<double> point(width_);
-    for (std::size_t m = 0; m < width_; ++m) point[m] = signs_[m] * given[m];
-    if (engine_->is_covered(point.data())) return 0.0;
-
+    const std::vector<double> point = turned(given);
+    if (engine_->is_covered(point.data())) return {0.0, false};
     const bool is_inside = measure(point.data());
-    double gain = 0.0;
-    if (is_inside) {
-        const auto fits = [this](double side) { return side <= most_ && side >= least_; };
-        const bool needs_no_scale = !is_wide_ && std::all_of(side_.begin(), side_.end(), fits);
-        gain = needs_no_scale ? engine_->gain(side_.data()) : scaled_gain(point.data());
-    }
+    const double gain = gain_of(point.data(), is_inside);
     engine_->admit(point.data());
     if (is_inside) {
         for (const double side : side_) is_wide_ = is_wide_ || side > most_;
         engine_->keep(side_.data());
     }
-    return gain;
+    return {gain, true};
+}
+
+double Archive::gain(const double* given) {
+    const std::lock_guard<Turns> hold(turns_);
+    const IeeeArithmetic scope;
+    const std::vector<double> point = turned(given);
+    if (engine_->is_covered(point.data())) return 0.0;
+    return gain_of(point.data(), measure(point.data()));
+}
+
+std::vector<double> Archive::turned(const double* given) const {
+    std::vector<double> point(width_);
+    for (std::size_t m = 0; m < width_; ++m) point[m] = signs_[m] * given[m];
+    return point;
+}
+
+double Archive::gain_of(const double* point, bool is_inside) {
+    if (!is_inside) return 0.0;
+    const auto fits = [this](double side) { return side <= most_ && side >= least_; };
+    const bool needs_no_scale = !is_wide_ && std::all_of(side_.begin(), side_.end(), fits);
+    return needs_no_scale ? engine_->gain(side_.data()) : scaled_gain(point);
 }
 
 std::size_t Archive::size() {
-    const std::lock_guard<std::mutex> hold(busy_);
+    const std::lock_guard<Turns> hold(turns_);
     return engine_->members();
 }
 
 std::vector<double> Archive::members() {
-    const std::lock_guard<std::mutex> hold(busy_);
+    const std::lock_guard<Turns> hold(turns_);
     std::vector<double> rows(engine_->members() * width_);
     for (std::size_t m = 0; m < width_; ++m) {
         const double* column = engine_->member_column(static_cast<int>(m));
@@ -71,12 +86,13 @@ std::vector<double> Archive::members() {
 }
 
 void Archive::load(const double* rows, std::size_t count) {
-    const std::lock_guard<std::mutex> hold(busy_);
+    const std::lock_guard<Turns> hold(turns_);
     const IeeeArithmetic scope;
     is_wide_ = false;
     engine_->forget();
     std::vector<double> member(width_);
     for (std::size_t i = 0; i < count; ++i) {
+        check_interrupt();
         for (std::size_t m = 0; m < width_; ++m) member[m] = signs_[m] * rows[i * width_ + m];
         engine_->admit(member.data());
         if (!measure(member.data())) continue;
@@ -88,7 +104,11 @@ void Archive::load(const double* rows, std::size_t count) {
 bool Archive::measure(const double* point) {
     bool is_inside = true;
     for (std::size_t m = 0; m < width_; ++m) {
-        side_[m] = std::min(point[m] - ref_[m], std::numeric_limits<double>::max());
+        side_[m] = point[m] - ref_[m];
+        if (side_[m] > std::numeric_limits<double>::max()) {
+            throw std::domain_error(
+                "point lies so far from ref that float64 cannot hold the distance");
+        }
         is_inside = is_inside && side_[m] > 0.0;
     }
     return is_inside;

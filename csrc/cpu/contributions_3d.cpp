@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cpu/hypervolume_3d.hpp"
+#include "cpu/interrupt.hpp"
 
 namespace paretopo::cpu {
 namespace {
@@ -154,7 +155,9 @@ bool Sweep::contributions_3d(const double* sides, std::size_t count, const Ignor
     Owners owners(count);
     std::fill_n(own, count, 0.0);
     std::vector<Maxima::Step> removed;
+    Pace pace;
     for (std::size_t i = 0; i < count; ++i) {
+        pace.step();
         const auto [x, y, z, index] = rows_[i];
         const auto id = static_cast<std::uint32_t>(i);
         const Maxima::Place place = staircase_.first_not_left_of(x);
@@ -210,7 +213,9 @@ bool Sweep::contributions_2d(const double* sides, std::size_t count, const Ignor
     std::fill_n(own, count, 0.0);
 
     double below = 0.0;
+    Pace pace;
     for (std::size_t k = 0, next = 0; k < count; k = next) {
+        pace.step();
         const auto [x, y, z, index] = rows_[k];
         next = k + 1;
         while (next < count && rows_[next].y <= y) {

@@ -8,6 +8,7 @@
 
 #include "cpu/for_each_group.hpp"
 #include "cpu/fronts.hpp"
+#include "cpu/interrupt.hpp"
 #include "group/fronts.hpp"
 #include "ops.hpp"
 
@@ -17,7 +18,8 @@ namespace {
 template <typename Scalar>
 class GroupCrowding {
   public:
-    GroupCrowding(Batch<Scalar> batch, double* distances) : batch_(batch), distances_(distances) {}
+    GroupCrowding(Batch<Scalar> batch, const std::int32_t* given, double* distances)
+        : batch_(batch), given_(given), distances_(distances) {}
 
     void operator()(std::int64_t g) {
         set_.take(batch_, g);
@@ -25,7 +27,13 @@ class GroupCrowding {
         ranks_.resize(count);
         order_.resize(count);
         own_.assign(count, 0.0);
-        ranker_.rank(set_, batch_.objectives, batch_.minimised, ranks_.data());
+        if (given_) {
+            for (std::size_t k = 0; k < count; ++k) {
+                ranks_[k] = given_[g * batch_.points + set_.index[k]];
+            }
+        } else {
+            ranker_.rank(set_, batch_.objectives, batch_.minimised, ranks_.data());
+        }
         for (std::int32_t m = 0; m < batch_.objectives; ++m) add_objective(m);
 
         double* out = distances_ + g * batch_.points;
@@ -41,13 +49,16 @@ class GroupCrowding {
     }
 
     void add_objective(std::int32_t m) {
+        const bool is_minimised = batch_.is_minimised(m);
+        Pace pace;
         std::iota(order_.begin(), order_.end(), 0);
         std::sort(order_.begin(), order_.end(), [&](std::int32_t a, std::int32_t b) {
+            pace.step();
             const std::int32_t ra = ranks_[static_cast<std::size_t>(a)];
             const std::int32_t rb = ranks_[static_cast<std::size_t>(b)];
             if (ra != rb) return ra < rb;
-            if (is_worse(value(a, m), value(b, m), false)) return true;
-            if (is_worse(value(b, m), value(a, m), false)) return false;
+            if (is_worse(value(a, m), value(b, m), is_minimised)) return true;
+            if (is_worse(value(b, m), value(a, m), is_minimised)) return false;
             return a < b;
         });
         const std::int32_t* order = order_.data();
@@ -61,7 +72,8 @@ class GroupCrowding {
     void add_front(const std::int32_t* first, const std::int32_t* end, std::int32_t m) {
         constexpr double kAlone = std::numeric_limits<double>::infinity();
         const auto at = [&](const std::int32_t* point) {
-            return static_cast<double>(value(*point, m));
+            const auto given = static_cast<double>(value(*point, m));
+            return batch_.is_minimised(m) ? -given : given;
         };
         const std::int32_t* last = end - 1;
         for (const std::int32_t* point = first + 1; point < last; ++point) {
@@ -73,6 +85,7 @@ class GroupCrowding {
     }
 
     Batch<Scalar> batch_;
+    const std::int32_t* given_;
     double* distances_;
     Present<Scalar> set_;
     Ranker ranker_;
@@ -83,13 +96,13 @@ class GroupCrowding {
 }  // namespace
 
 template <typename Scalar>
-void crowding_distance(Batch<Scalar> batch, double* distances) {
+void crowding_distance(Batch<Scalar> batch, const std::int32_t* ranks, double* distances) {
     if (batch.is_empty()) return;
     const double cost = (1.0 + batch.objectives) * ranking_cost(batch.points, batch.objectives);
-    for_each_group(batch.groups, cost, GroupCrowding<Scalar>(batch, distances));
+    for_each_group(batch.groups, cost, GroupCrowding<Scalar>(batch, ranks, distances));
 }
 
-template void crowding_distance(Batch<float>, double*);
-template void crowding_distance(Batch<double>, double*);
+template void crowding_distance(Batch<float>, const std::int32_t*, double*);
+template void crowding_distance(Batch<double>, const std::int32_t*, double*);
 
 }  // namespace paretopo::cpu

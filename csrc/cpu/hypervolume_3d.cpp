@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cpu/interrupt.hpp"
+
 namespace paretopo::cpu {
 
 template <typename Before>
@@ -43,7 +45,9 @@ double Sweep::volume_3d(const double* sides, std::size_t count) {
     take(sides, count, [](const Row& a, const Row& b) { return a.z > b.z; });
     staircase_.clear();
     double volume = 0.0;
+    Pace pace;
     for (const Row& row : rows_) {
+        pace.step();
         const Maxima::Place place = staircase_.first_not_left_of(row.x);
         const Maxima::Step* cover = staircase_.at(place);
         if (cover && cover->y >= row.y) continue;

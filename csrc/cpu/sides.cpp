@@ -22,9 +22,8 @@ std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const do
         for (std::int32_t m = 0; m < batch.objectives; ++m) {
             const std::int64_t at = std::int64_t{i} * batch.objectives + m;
             const double sign = batch.is_minimised(m) ? -1.0 : 1.0;
-            const double value = sign * static_cast<double>(group[at]);
-            if (!(value <= kLargest)) return at;
-            const double side = std::min(value - sign * ref[m], kLargest);
+            const double side = sign * static_cast<double>(group[at]) - sign * ref[m];
+            if (!(side <= kLargest)) return at;
             is_inside = is_inside && side > 0.0;
             values[count * width + static_cast<std::size_t>(m)] = side;
         }

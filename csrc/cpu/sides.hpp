@@ -16,8 +16,8 @@ struct Sides {
     int exponent = 0;  // volumes of `values` are to be multiplied by 2^exponent
 
     // Keeps the points that are better than `ref` in every objective. Returns the index within the
-    // group of a value that has no place in a volume (NaN, infinity on the better side), or
-    // kNoneRefused.
+    // group of a value that has no place in a volume (NaN, infinity on the better side, a distance
+    // beyond the largest number), or kNoneRefused.
     template <typename Scalar>
     std::int64_t measure(const Batch<Scalar>& batch, std::int64_t g, const double* ref);
 

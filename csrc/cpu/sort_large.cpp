@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "cpu/interrupt.hpp"
 #include "cpu/lanes/large_sets.hpp"
 #include "cpu/lanes/on_lanes.hpp"
 #include "cpu/staircase.hpp"
@@ -46,7 +47,9 @@ constexpr auto kIgnore = [](const auto&) {};
 
 void rank_3d(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) {
     std::vector<Staircase<std::int32_t>> fronts;
+    Pace pace;
     for (std::size_t d = 0; d < ranks.size(); ++d) {
+        pace.step();
         const std::int32_t y = sorted.codes[1][d];
         const std::int32_t z = sorted.codes[2][d];
         const std::size_t rank =
@@ -89,7 +92,9 @@ void filter_distinct(const SortedCodes& sorted, std::vector<std::uint8_t>& chose
         }
         case 3: {
             Staircase<std::int32_t> front;
+            Pace pace;
             for (std::size_t d = 0; d < size; ++d) {
+                pace.step();
                 const std::int32_t y = sorted.codes[1][d];
                 const std::int32_t z = sorted.codes[2][d];
                 if (front.covers(y, z)) continue;
@@ -121,7 +126,9 @@ std::int32_t PlanarRanker::rank(const Scalar* values, std::int32_t points, std::
         return static_cast<std::int32_t>(rank);
     };
     const std::size_t size = order.size();
+    Pace pace;
     for (std::size_t first = 0, end = 0; first < size; first = end) {
+        pace.step();
         constexpr std::size_t kAhead = 32;  // points, whose values lie anywhere
         if (first + kAhead < size) {
             const std::int64_t ahead = order.point(first + kAhead);

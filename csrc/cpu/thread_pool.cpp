@@ -3,12 +3,15 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
+
+#include "cpu/interrupt.hpp"
 
 namespace paretopo::cpu {
 namespace {
@@ -42,10 +45,16 @@ class ThreadPool {
         task();
         std::unique_lock<std::mutex> hold(lock_);
         std::erase(jobs_, &job);  // who has not come by now finds nothing left to do
-        left_.wait(hold, [&job] { return job.present == 0; });
+        while (!left_.wait_for(hold, kLook, [&job] { return job.present == 0; })) {
+            hold.unlock();
+            look_for_interrupt();  // whoever works for the same call leaves soon then
+            hold.lock();
+        }
     }
 
   private:
+    static constexpr std::chrono::milliseconds kLook{50};
+
     struct Job {
         const std::function<void()>* task;
         int wanted;

@@ -5,8 +5,8 @@
 
 namespace paretopo::gpu {
 
-template void crowding_distance(Cuda, Batch<float>, double*);
-template void crowding_distance(Cuda, Batch<double>, double*);
+template void crowding_distance(Cuda, Batch<float>, const std::int32_t*, double*);
+template void crowding_distance(Cuda, Batch<double>, const std::int32_t*, double*);
 template std::int64_t scratch_bytes(Cuda, Operation, Batch<float>);
 template std::int64_t scratch_bytes(Cuda, Operation, Batch<double>);
 

@@ -28,7 +28,7 @@ struct SweepByWarp {
         Carve room(memory);
         const Sweep sweep(room, batch.points);
         warp.each([&](int lane) { sweep.read(batch, g, ref, lane, warp.lanes()); });
-        warp.each([&](int lane) { sweep.sort(warp, batch, g, lane, warp.lanes()); });
+        warp.each([&](int lane) { sweep.sort(warp, batch, g, ref, lane, warp.lanes()); });
         warp.each([&](int lane) { sweep.measure(lane, warp.lanes()); });
         const double volume = sweep.total(warp);
         warp.each([&](int lane) {
@@ -68,7 +68,7 @@ struct SweepOfSet {
             const std::int64_t own = part * block.lanes() + lane;
             const std::int64_t all = parts * block.lanes();
             if (step == SweepStep::kRead) sweep.read(batch, g, ref, own, all);
-            if (step == SweepStep::kSort) sweep.sort(block, batch, g, own, all);
+            if (step == SweepStep::kSort) sweep.sort(block, batch, g, ref, own, all);
             if (step == SweepStep::kMeasure) sweep.measure(own, all);
         });
     }

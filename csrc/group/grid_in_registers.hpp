@@ -41,8 +41,8 @@ class GridInRegisters {
             y_[i] = is_inside ? y : 0.0;
             rows_[i] = y_[i];
             count_ += present_(i);
-            refused_ |= present_(i) && (is_refused(values[2 * i], minimised[0]) ||
-                                        is_refused(values[2 * i + 1], minimised[1]));
+            refused_ |= present_(i) && (is_refused(values[2 * i], corner[0], minimised[0]) ||
+                                        is_refused(values[2 * i + 1], corner[1], minimised[1]));
         }
         sort(Pairs());
         scale();

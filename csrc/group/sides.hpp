@@ -19,30 +19,37 @@ struct Reference {
     double at[kMostSides];
 };
 
-// NaN, and infinity on the better side, have no place in a volume.
+// How much better than the reference.
 template <typename Scalar>
-PARETOPO_HD bool is_refused(Scalar value, bool minimised) {
-    const double better = minimised ? -static_cast<double>(value) : static_cast<double>(value);
-    return !(better <= kLargestSide);
+PARETOPO_HD double distance_of(Scalar value, double ref, bool minimised) {
+    return minimised ? ref - static_cast<double>(value) : static_cast<double>(value) - ref;
 }
 
-// Positive where the value is better than the reference.
+// NaN, infinity on the better side and a distance beyond the largest number have no place in a
+// volume.
+template <typename Scalar>
+PARETOPO_HD bool is_refused(Scalar value, double ref, bool minimised) {
+    return !(distance_of(value, ref, minimised) <= kLargestSide);
+}
+
+// Positive where the value is better than the reference; never infinite, so that the set of a
+// refused value is measured without harm before its volume is withheld.
 template <typename Scalar>
 PARETOPO_HD double side_of(Scalar value, double ref, bool minimised) {
-    const double from = minimised ? ref : static_cast<double>(value);
-    const double to = minimised ? static_cast<double>(value) : ref;
-    const double side = from - to;
+    const double side = distance_of(value, ref, minimised);
     return side < kLargestSide ? side : kLargestSide;
 }
 
 // Any value of point i that is refused?
-template <typename Scalar>
-PARETOPO_HD bool is_refused_point(const Batch<Scalar>& batch, std::int64_t g, std::int64_t i) {
+// corner(m): the reference of the group.
+template <typename Scalar, typename Corner>
+PARETOPO_HD bool is_refused_point(const Batch<Scalar>& batch, std::int64_t g, std::int64_t i,
+                                  Corner corner) {
     const std::uint8_t* mask = batch.group_mask(g);
     if (mask && mask[i] == 0) return false;
     const Scalar* point = batch.group(g) + i * batch.objectives;
     for (std::int32_t m = 0; m < batch.objectives; ++m) {
-        if (is_refused(point[m], batch.is_minimised(m))) return true;
+        if (is_refused(point[m], corner(m), batch.is_minimised(m))) return true;
     }
     return false;
 }

@@ -86,10 +86,11 @@ struct Sweep {
     }
 
     template <typename Team, typename Scalar>
-    PARETOPO_HD void sort(Team& team, const Batch<Scalar>& batch, std::int64_t g, std::int64_t lane,
-                          std::int64_t lanes) const {
+    PARETOPO_HD void sort(Team& team, const Batch<Scalar>& batch, std::int64_t g,
+                          const Reference& ref, std::int64_t lane, std::int64_t lanes) const {
+        const auto corner = [&](std::int32_t m) { return ref.at[m]; };
         for (std::int64_t i = lane; i < points; i += lanes) {
-            if (is_refused_point(batch, g, i)) team.raise(refused, 1);
+            if (is_refused_point(batch, g, i, corner)) team.raise(refused, 1);
             std::int64_t place = 0;
             for (std::int64_t j = 0; j < points; ++j) {
                 place += given[j].x > given[i].x || (given[j].x == given[i].x && j < i);

@@ -38,7 +38,7 @@ void is_nondominated(Place, Batch<Scalar>, bool, std::uint8_t*) {
     refuse();
 }
 template <typename Place, typename Scalar>
-void crowding_distance(Place, Batch<Scalar>, double*) {
+void crowding_distance(Place, Batch<Scalar>, const std::int32_t*, double*) {
     refuse();
 }
 template <typename Place, typename Scalar>
@@ -72,8 +72,8 @@ template void pareto_rank(Cuda, Batch<float>, std::int32_t*);
 template void pareto_rank(Cuda, Batch<double>, std::int32_t*);
 template void is_nondominated(Cuda, Batch<float>, bool, std::uint8_t*);
 template void is_nondominated(Cuda, Batch<double>, bool, std::uint8_t*);
-template void crowding_distance(Cuda, Batch<float>, double*);
-template void crowding_distance(Cuda, Batch<double>, double*);
+template void crowding_distance(Cuda, Batch<float>, const std::int32_t*, double*);
+template void crowding_distance(Cuda, Batch<double>, const std::int32_t*, double*);
 template void pareto_advantage(Cuda, Batch<float>, Advantage<float>, float*, std::int32_t*);
 template void pareto_advantage(Cuda, Batch<double>, Advantage<double>, double*, std::int32_t*);
 template void hypervolume(Cuda, Batch<float>, const double*, double*);

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, TypeVar
@@ -156,6 +157,13 @@ class Batch:
             )
         return ref
 
+    def ranks(self, ranks: Any, mask: Any) -> Any:
+        """Ranks of the points, int32 beside them; that of padding is -1."""
+        fronts = self.library.ranks_of(ranks, self.per_point, self.values)
+        if mask is not None:
+            fronts = self.library.unranked_where_masked(fronts, self.mask)
+        return fronts
+
     def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
         """Uninitialised output beside the points: same library, same device."""
         return self.library.empty(shape, dtype, self.values)
@@ -197,18 +205,36 @@ def is_tensor(array: Any) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def operators(points: Any, *others: Any) -> Any:
-    """The operations as torch operators, where torch has to see one; otherwise None.
+def answer(operation: str, compute: Callable[..., Any], points: Any, *others: Any) -> Any:
+    """The result of an operation, by the shortest way that its arguments allow.
 
-    ``others`` are the arguments beside the points that may be tensors, too.
+    Plain NumPy arrays and lists, and tensors that are no more than such an array, go straight into
+    the compiled core; it hands back what it does not know, errors included, to ``compute``, which
+    has all the checks. Where torch has to see an operator, it sees one.
     """
-    if type(points) is np.ndarray or not is_tensor(points) or points.dim() < 2:
-        return None
-    if not _torch_arrays.want_operator(points, *others):
-        return None
-    from paretopo_core import _torch_operators
+    if type(points) in _PLAIN:
+        result = _PLAIN_CALLS[operation](points, *others)
+        return compute(points, *others) if result is None else result
+    if not is_tensor(points) or points.dim() < 2:
+        return compute(points, *others)
+    if _torch_arrays.want_operator(points, *others):
+        from paretopo_core import _torch_operators
 
-    return _torch_operators
+        return getattr(_torch_operators, operation)(points, *others)
+    view = _torch_arrays.plain_view(points)
+    if view is not None:
+        result = _PLAIN_CALLS[operation](view, *others)
+        if result is not None:
+            return _torch_arrays.tensors_of(result)
+    return compute(points, *others)
+
+
+_PLAIN = (np.ndarray, list, tuple)
+_PLAIN_CALLS = {
+    name.removeprefix("plain_"): getattr(_core, name)
+    for name in dir(_core)
+    if name.startswith("plain_")
+}
 
 
 def numbers_of(numbers: Any, name: str) -> np.ndarray:

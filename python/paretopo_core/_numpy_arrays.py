@@ -13,7 +13,8 @@ from paretopo_core._dtypes import (
     HALVES,
     INTEGERS,
     check_exact,
-    check_mask_shape,
+    check_per_point,
+    check_ranks,
     refuse_dtype,
 )
 
@@ -32,7 +33,7 @@ def mask_of(mask: Any, values: np.ndarray) -> np.ndarray:
     if array.dtype != np.bool_:
         raise TypeError(f"mask must be of dtype bool, got {array.dtype.name}")
     expected = values.shape[:-1]
-    check_mask_shape(array.shape, expected)
+    check_per_point(array.shape, expected, "mask", "bool")
     return np.ascontiguousarray(np.broadcast_to(array, expected)).view(np.uint8)
 
 
@@ -49,6 +50,18 @@ def doubles_of(numbers: np.ndarray, shape: tuple[int, ...], _beside: np.ndarray)
 def address(array: np.ndarray) -> int:
     """Where the first element lives."""
     return _core.address(array)
+
+
+def ranks_of(ranks: Any, shape: tuple[int, ...], _beside: np.ndarray) -> np.ndarray:
+    """One int32 per point."""
+    array = np.asarray(_torch_arrays.without_tensors(ranks, "ranks"))
+    check_ranks(array.dtype.name, array.shape, shape)
+    return np.ascontiguousarray(np.broadcast_to(array, shape), dtype=np.int32)
+
+
+def unranked_where_masked(ranks: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The ranks, -1 where the mask is 0."""
+    return np.where(mask != 0, ranks, np.int32(-1))
 
 
 def differences(values: np.ndarray, corners: np.ndarray) -> np.ndarray:

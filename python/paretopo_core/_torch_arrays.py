@@ -13,7 +13,8 @@ from paretopo_core._dtypes import (
     HALVES,
     INTEGERS,
     check_exact,
-    check_mask_shape,
+    check_per_point,
+    check_ranks,
     refuse_dtype,
 )
 
@@ -53,6 +54,29 @@ def is_transforming() -> bool:
         torch._C._functorch.maybe_current_level() is not None
         or torch.autograd.forward_ad._current_level >= 0
     )
+
+
+def plain_view(tensor: Any) -> np.ndarray | None:
+    """A tensor as the NumPy array that it is no more than; None if it is more, or elsewhere."""
+    torch = _torch()
+    is_plain = (
+        tensor.is_cpu
+        and tensor.layout is torch.strided
+        and (tensor.dtype is torch.float64 or tensor.dtype is torch.float32)
+        and not tensor.is_neg()
+    )
+    if not is_plain:
+        return None
+    view: np.ndarray = (tensor.detach() if tensor.requires_grad else tensor).numpy()
+    return view
+
+
+def tensors_of(result: Any) -> Any:
+    """What NumPy's results are among tensors."""
+    from_numpy = _torch().from_numpy
+    if isinstance(result, tuple):
+        return tuple(map(from_numpy, result))
+    return from_numpy(np.asarray(result))
 
 
 def check_memory(tensor: Any, name: str) -> None:
@@ -112,7 +136,7 @@ def mask_of(mask: Any, values: Any) -> Any:
     if mask.dtype != torch.bool:
         raise TypeError(f"mask must be of dtype bool, got {mask.dtype}")
     expected = tuple(values.shape[:-1])
-    check_mask_shape(tuple(mask.shape), expected)
+    check_per_point(tuple(mask.shape), expected, "mask", "bool")
     return mask.detach().to(values.device).expand(expected).contiguous().view(torch.uint8)
 
 
@@ -134,6 +158,21 @@ def doubles_of(numbers: Any, shape: tuple[int, ...], beside: Any) -> Any:
 def address(array: Any) -> int:
     """Where the first element lives, in host or device memory."""
     return int(array.data_ptr())
+
+
+def ranks_of(ranks: Any, shape: tuple[int, ...], beside: Any) -> Any:
+    """One int32 per point."""
+    torch = _torch()
+    if not isinstance(ranks, torch.Tensor):
+        ranks = torch.as_tensor(np.asarray(without_tensors(ranks, "ranks")))
+    check_memory(ranks, "ranks")
+    check_ranks(str(ranks.dtype).removeprefix("torch."), tuple(ranks.shape), shape)
+    return ranks.detach().to(beside.device, torch.int32).expand(shape).contiguous()
+
+
+def unranked_where_masked(ranks: Any, mask: Any) -> Any:
+    """The ranks, -1 where the mask is 0."""
+    return ranks.masked_fill(mask == 0, -1)
 
 
 def differences(values: Any, corners: Any) -> Any:

@@ -48,10 +48,13 @@ def crowding_distance(points: Tensor, maximise: Maximise, ranks: Any, mask: Any)
     return _call(_crowding_distance, points, _mask(mask), fronts_of, _senses(maximise, points))
 
 
-def pareto_advantage(rewards: Tensor, weights: Any, beta: float, centre: str, mask: Any) -> Any:
-    """See :func:`paretopo_core.pareto_advantage`; returns the ranks, too."""
+def pareto_advantage(
+    rewards: Tensor, weights: Any, beta: float, centre: int, mask: Any, return_ranks: bool
+) -> Any:
+    """See :func:`paretopo_core.pareto_advantage`."""
     vector = _vector(weights, rewards, "weights")
-    return _call(_pareto_advantage, rewards, vector, _mask(mask), beta, centre)
+    both = _call(_pareto_advantage, rewards, vector, _mask(mask), beta, centre)
+    return both if return_ranks else both[0]
 
 
 def hypervolume(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> Any:
@@ -80,7 +83,7 @@ def expected_hypervolume(points: Tensor, ref: Any, k: int, maximise: Maximise, m
     return _call(_expected_hypervolume, points, corner, _mask(mask), senses, k)
 
 
-def hypervolume_advantage(rewards: Tensor, ref: Any, k: int, centre: str, mask: Any) -> Any:
+def hypervolume_advantage(rewards: Tensor, ref: Any, k: int, centre: int, mask: Any) -> Any:
     """See :func:`paretopo_core.hypervolume_advantage`."""
     corner = _vector(ref, rewards, "ref")
     return _call(_hypervolume_advantage, rewards, corner, _mask(mask), k, centre)
@@ -157,6 +160,7 @@ def _is_functionalising() -> bool:
 
 # ---- Derivatives and rules for vmap ----
 
+_NOTHING_SUBTRACTED = 0  # the code of centre="none"
 _FUNCTIONS: dict[Any, type[torch.autograd.Function]] = {}
 
 
@@ -188,7 +192,7 @@ def _has_slopes(operator: Any, slopes: Callable[..., Tensor]) -> None:
             return operator(*inputs)
 
         @staticmethod
-        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004
             _take_apart(ctx, inputs)
 
         @staticmethod
@@ -218,9 +222,7 @@ def _has_slopes(operator: Any, slopes: Callable[..., Tensor]) -> None:
                 motion = motion - (away[..., None, :] if away.dim() > 1 else away)
             return (parts * (motion[..., None, :, :] if is_per_point else motion)).sum((-2, -1))
 
-    operator.register_autograd(
-        Differentiable.backward, setup_context=Differentiable.setup_context
-    )
+    operator.register_autograd(Differentiable.backward, setup_context=Differentiable.setup_context)
     _FUNCTIONS[operator] = Differentiable
 
 
@@ -242,7 +244,7 @@ def _has_no_slope(operator: Any, reason: str = "") -> None:
             return operator(*inputs)
 
         @staticmethod
-        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004
             outputs = output if isinstance(output, tuple) else (output,)
             ctx.mark_non_differentiable(*[o for o in outputs if not o.is_floating_point()])
             ctx.is_whole = not any(each.is_floating_point() for each in outputs)
@@ -311,9 +313,7 @@ def _(points: Tensor, mask: Tensor | None, senses: str) -> Tensor:
 
 
 @torch.library.custom_op("paretopo::is_nondominated", mutates_args=())
-def _is_nondominated(
-    points: Tensor, mask: Tensor | None, senses: str, keep_weakly: bool
-) -> Tensor:
+def _is_nondominated(points: Tensor, mask: Tensor | None, senses: str, keep_weakly: bool) -> Tensor:
     chosen: Tensor = compute_nondominated(points, _bools(senses), keep_weakly, mask)
     return chosen
 
@@ -332,15 +332,13 @@ def _crowding_distance(
 
 
 @_crowding_distance.register_fake
-def _(
-    points: Tensor, mask: Tensor | None, ranks: Tensor | None, senses: str
-) -> Tensor:
+def _(points: Tensor, mask: Tensor | None, ranks: Tensor | None, senses: str) -> Tensor:
     return points.new_empty(points.shape[:-1], dtype=torch.float64)
 
 
 @torch.library.custom_op("paretopo::pareto_advantage", mutates_args=())
 def _pareto_advantage(
-    rewards: Tensor, weights: Tensor, mask: Tensor | None, beta: float, centre: str
+    rewards: Tensor, weights: Tensor, mask: Tensor | None, beta: float, centre: int
 ) -> tuple[Tensor, Tensor]:
     both: tuple[Tensor, Tensor] = compute_advantage(
         rewards, weights, beta, centre, mask, return_ranks=True
@@ -350,7 +348,7 @@ def _pareto_advantage(
 
 @_pareto_advantage.register_fake
 def _(
-    rewards: Tensor, weights: Tensor, mask: Tensor | None, beta: float, centre: str
+    rewards: Tensor, weights: Tensor, mask: Tensor | None, beta: float, centre: int
 ) -> tuple[Tensor, Tensor]:
     shape = rewards.shape[:-1]
     advantages = rewards.new_empty(shape, dtype=_advantage_dtype(rewards))
@@ -358,9 +356,7 @@ def _(
 
 
 @torch.library.custom_op("paretopo::hypervolume", mutates_args=())
-def _hypervolume(
-    points: Tensor, ref: Tensor, mask: Tensor | None, senses: str
-) -> Tensor:
+def _hypervolume(points: Tensor, ref: Tensor, mask: Tensor | None, senses: str) -> Tensor:
     volume: Tensor = compute_hypervolume(points, ref, _bools(senses), mask)
     return volume
 
@@ -371,9 +367,7 @@ def _(points: Tensor, ref: Tensor, mask: Tensor | None, senses: str) -> Tensor:
 
 
 @torch.library.custom_op("paretopo::hypervolume_gradient", mutates_args=())
-def _hypervolume_gradient(
-    points: Tensor, ref: Tensor, mask: Tensor | None, senses: str
-) -> Tensor:
+def _hypervolume_gradient(points: Tensor, ref: Tensor, mask: Tensor | None, senses: str) -> Tensor:
     slopes: Tensor = compute_gradient(points, ref, _bools(senses), mask)
     return slopes
 
@@ -415,22 +409,20 @@ def _expected_hypervolume(
 
 
 @_expected_hypervolume.register_fake
-def _(
-    points: Tensor, ref: Tensor, mask: Tensor | None, senses: str, k: int
-) -> Tensor:
+def _(points: Tensor, ref: Tensor, mask: Tensor | None, senses: str, k: int) -> Tensor:
     return points.new_empty(points.shape[:-2], dtype=torch.float64)
 
 
 @torch.library.custom_op("paretopo::hypervolume_advantage", mutates_args=())
 def _hypervolume_advantage(
-    rewards: Tensor, ref: Tensor, mask: Tensor | None, k: int, centre: str
+    rewards: Tensor, ref: Tensor, mask: Tensor | None, k: int, centre: int
 ) -> Tensor:
     advantages: Tensor = compute_hypervolume_advantage(rewards, ref, k, centre, mask)
     return advantages
 
 
 @_hypervolume_advantage.register_fake
-def _(rewards: Tensor, ref: Tensor, mask: Tensor | None, k: int, centre: str) -> Tensor:
+def _(rewards: Tensor, ref: Tensor, mask: Tensor | None, k: int, centre: int) -> Tensor:
     return rewards.new_empty(rewards.shape[:-1], dtype=_advantage_dtype(rewards))
 
 
@@ -455,9 +447,7 @@ def _slopes_of_contributions(
     others = ~torch.eye(count, dtype=torch.bool, device=points.device)
     repeated = points[..., None, :, :].expand(*points.shape[:-1], count, points.shape[-1])
     corners = ref[..., None, :] if ref.dim() > 1 else ref
-    without = _call(
-        _hypervolume_gradient, repeated, corners, kept[..., None, :] & others, senses
-    )
+    without = _call(_hypervolume_gradient, repeated, corners, kept[..., None, :] & others, senses)
     return whole[..., None, :, :] - without
 
 
@@ -483,7 +473,7 @@ def _slopes_of_expected(
     present = None if mask is None else mask.to(device)
     over = None if present is None else present[..., None, None, :]
     zero = torch.zeros(objectives, dtype=torch.float64)
-    added = _call(_hypervolume_advantage, boxes, zero, over, k, "none")
+    added = _call(_hypervolume_advantage, boxes, zero, over, k, _NOTHING_SUBTRACTED)
     facets = added.diagonal(dim1=-3, dim2=-1).transpose(-1, -2)
     is_inside = (sides > 0).all(-1, keepdim=True)
     total = count if present is None else present.expand(points.shape[:-1]).sum(-1)[..., None, None]

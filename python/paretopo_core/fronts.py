@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, operators
+from paretopo_core._arrays import ArrayT, Batch, answer
 from paretopo_core._senses import Maximise
 
 
@@ -46,10 +46,8 @@ def pareto_rank(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     >>> pareto_rank(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
     array([0, 0, 1], dtype=int32)
     """
-    if (torch_ops := operators(points, mask)) is not None:
-        ranks: ArrayT = torch_ops.pareto_rank(points, maximise, mask)
-        return ranks
-    return compute_ranks(points, maximise, mask)
+    ranks: ArrayT = answer("pareto_rank", compute_ranks, points, maximise, mask)
+    return ranks
 
 
 def compute_ranks(points: ArrayT, maximise: Maximise, mask: Any) -> ArrayT:
@@ -92,10 +90,9 @@ def is_nondominated(
     >>> is_nondominated([[1, 0], [0, 1], [0, 1], [0, 0]], keep_weakly=False)
     array([ True,  True, False, False])
     """
-    if (torch_ops := operators(points, mask)) is not None:
-        chosen: ArrayT = torch_ops.is_nondominated(points, maximise, bool(keep_weakly), mask)
-        return chosen
-    return compute_nondominated(points, maximise, bool(keep_weakly), mask)
+    weakly = bool(keep_weakly)
+    chosen: ArrayT = answer("is_nondominated", compute_nondominated, points, maximise, weakly, mask)
+    return chosen
 
 
 def compute_nondominated(

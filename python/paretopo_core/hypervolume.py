@@ -10,8 +10,8 @@ from paretopo_core import _core
 from paretopo_core._arrays import (
     ArrayT,
     Batch,
+    answer,
     host_address,
-    operators,
 )
 from paretopo_core._senses import Maximise
 
@@ -22,9 +22,11 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, a torch
             tensor on CPU or CUDA, or another array on a GPU. Units are the objectives' own. The
-            result of a tensor that requires a gradient has one, see :func:`hypervolume_gradient`.
-        ref: the reference point, a number or shape (objectives,), finite, in the objectives'
-            units. A point that is not better than it in *every* objective adds nothing.
+            result for tensors has a derivative in ``points`` and ``ref``, the first one, see
+            :func:`hypervolume_gradient`.
+        ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
+            or (..., objectives) for one to each set. A point that is not better than it in *every*
+            objective adds nothing.
         maximise: whether larger is better; one bool, or one per objective; ``ref`` is meant in
             the same sense. (moocore, pymoo and pygmo minimise.)
         mask: shape (..., points), bool; False marks padding.
@@ -34,16 +36,18 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
         NumPy scalar for one set. 0.0 for an empty set.
 
     Raises:
-        ValueError: wrong shape of an argument; ``ref`` not finite; a point that is NaN, or
-            infinite on the better side (its volume would be infinite). On a GPU, where telling
-            would make the host wait, the volume of its set is NaN instead. There sets from 4
-            objectives have a largest size: 8 objectives take 185 points.
+        ValueError: wrong shape of an argument; ``ref`` not finite; a point that is NaN, infinite on
+            the better side (its volume would be infinite), or so far from ``ref`` that float64
+            cannot hold the distance. On a GPU, where telling would make the host wait, the volume
+            of its set is NaN instead. There sets from 4 objectives have a largest size: 8
+            objectives take 185 points.
         TypeError: ``points`` are not real numbers, ``mask`` or ``maximise`` not bool.
 
     Cost: O(n log n) for 2 and 3 objectives, O(n²) for 4 as a rule; above, a recursion over what
     limits each point, exponential in the number of objectives at worst. Sets of up to 32 points
-    and 2 to 4 objectives are computed side by side, one set per SIMD lane. On a GPU O(n²) up to 3
-    objectives, O(n³) for 4, and the same recursion above, one warp per point.
+    and 2 to 4 objectives are computed side by side, one set per SIMD lane; with 4 objectives and
+    fewer than 4 sets one by one, so that last digits may differ between the two. On a GPU O(n²) up
+    to 3 objectives, O(n³) for 4, and the same recursion above, one warp per point.
 
     Source: Zitzler and Thiele (1998), PPSN V; sweeps after Fonseca, Paquete and López-Ibáñez
     (2006), CEC; from 4 objectives While, Bradstreet and Barone (2012), IEEE Trans. Evol. Comput.
@@ -52,9 +56,7 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
     >>> hypervolume([[1, 3], [2, 2], [3, 1]], ref=0)
     np.float64(6.0)
     """
-    if (torch_ops := operators(points, ref, mask)) is not None:
-        return torch_ops.hypervolume(points, ref, maximise, mask)
-    return compute_hypervolume(points, ref, maximise, mask)
+    return answer("hypervolume", compute_hypervolume, points, ref, maximise, mask)
 
 
 def compute_hypervolume(points: Any, ref: Any, maximise: Maximise, mask: Any) -> Any:
@@ -84,7 +86,7 @@ def hypervolume_gradient(
 
     Args:
         points: shape (..., points, objectives), as for :func:`hypervolume`.
-        ref: the reference point, a number or shape (objectives,), finite.
+        ref: the reference point, a number, shape (objectives,) or (..., objectives), finite.
         maximise: whether larger is better; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
@@ -93,7 +95,8 @@ def hypervolume_gradient(
         where it is minimised; same library and device as ``points``.
 
     Raises:
-        ValueError, TypeError: as :func:`hypervolume`.
+        ValueError, TypeError: as :func:`hypervolume`. A derivative is refused when it is asked for
+            (NotImplementedError): hypervolumes have first derivatives only.
 
     Cost: points · objectives contributions with one objective less: for small sets.
 
@@ -105,10 +108,8 @@ def hypervolume_gradient(
            [1., 1.],
            [1., 1.]])
     """
-    if (torch_ops := operators(points, ref, mask)) is not None:
-        slopes: ArrayT = torch_ops.hypervolume_gradient(points, ref, maximise, mask)
-        return slopes
-    return compute_gradient(points, ref, maximise, mask)
+    slopes: ArrayT = answer("hypervolume_gradient", compute_gradient, points, ref, maximise, mask)
+    return slopes
 
 
 def compute_gradient(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -> ArrayT:
@@ -135,7 +136,7 @@ def hv_contributions(
 
     Args:
         points: shape (..., points, objectives), as for :func:`hypervolume`.
-        ref: the reference point, a number or shape (objectives,), finite.
+        ref: the reference point, a number, shape (objectives,) or (..., objectives), finite.
         maximise: whether larger is better; one bool, or one per objective.
         ignore_dominated: True leaves dominated points out before measuring (moocore's
             default): they neither contribute nor take anything from others. False is the
@@ -145,7 +146,8 @@ def hv_contributions(
 
     Returns:
         shape (..., points), float64; same library and device as ``points``. Equal points get
-        0.0 each: without one of them nothing is lost.
+        0.0 each: without one of them nothing is lost. For tensors it has a first derivative in
+        ``points`` and ``ref``, at the cost of one :func:`hypervolume_gradient` for each point.
 
     Raises:
         ValueError, TypeError: as :func:`hypervolume`.
@@ -161,12 +163,11 @@ def hv_contributions(
     >>> hv_contributions([[1, 3], [2, 2], [3, 1]], ref=0)
     array([1., 1., 1.])
     """
-    if (torch_ops := operators(points, ref, mask)) is not None:
-        contributions: ArrayT = torch_ops.hv_contributions(
-            points, ref, maximise, bool(ignore_dominated), mask
-        )
-        return contributions
-    return compute_contributions(points, ref, maximise, bool(ignore_dominated), mask)
+    ignore = bool(ignore_dominated)
+    contributions: ArrayT = answer(
+        "hv_contributions", compute_contributions, points, ref, maximise, ignore, mask
+    )
+    return contributions
 
 
 def compute_contributions(

@@ -137,7 +137,9 @@ class TestClasses:
                 lambda x: pp.expected_hypervolume(x, freed(torch.zeros(4, 3)), 2),
                 lambda x: pp.pareto_advantage(x, gone),
             ):
-                with pytest.raises(TypeError, match=r"(ref|weights|maximise) (is a Tensor|must be)"):
+                with pytest.raises(
+                    TypeError, match=r"(ref|weights|maximise) (is a Tensor|must be)"
+                ):
                     call(given)
         with pytest.raises(TypeError, match="ref is a Tensor without memory"):
             pp.ParetoArchive(gone)
@@ -217,7 +219,9 @@ class TestTransformations:
             torch.testing.assert_close(recorded(other), operation(other), rtol=0, atol=0)
 
     def test_functionalize(self, operation):
-        torch.testing.assert_close(torch.func.functionalize(operation)(points()), operation(points()))
+        torch.testing.assert_close(
+            torch.func.functionalize(operation)(points()), operation(points())
+        )
 
     @pytest.mark.parametrize("name", MEASURES)
     def test_first_derivatives(self, name):

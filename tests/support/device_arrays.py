@@ -81,6 +81,10 @@ def ascontiguousarray(array: DeviceArray) -> DeviceArray:
     return DeviceArray(np.ascontiguousarray(array.host), stream=array.stream)
 
 
+def where(chosen: DeviceArray, array: DeviceArray, other: DeviceArray) -> DeviceArray:
+    return DeviceArray(np.where(chosen.host, array.host, other.host))
+
+
 def broadcast_to(array: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
     return DeviceArray(np.broadcast_to(array.host, shape))
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu/interrupt.hpp"
 #include "cpu/lanes/block.hpp"
 #include "cpu/lanes/front.hpp"
 
@@ -25,7 +26,9 @@ void rank_many(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) {
     const Coarse coarse = coarse_of(sorted);
     Query query(coarse, static_cast<int>(sorted.codes.size()) - 1);
     std::vector<Front> fronts;
+    Pace pace;
     for (std::size_t d = 0; d < ranks.size(); ++d) {
+        pace.step();
         query.take(sorted, d);
         // If front f dominates a point, so do all fronts before it.
         std::size_t low = 0;
@@ -48,7 +51,9 @@ void filter_many(const SortedCodes& sorted, std::vector<std::uint8_t>& chosen) {
     const Coarse coarse = coarse_of(sorted);
     Query query(coarse, static_cast<int>(sorted.codes.size()) - 1);
     Front front;
+    Pace pace;
     for (std::size_t d = 0; d < chosen.size(); ++d) {
+        pace.step();
         query.take(sorted, d);
         if (front.dominates(query)) continue;
         front.add(query);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/interrupt.hpp"
 #include "cpu/lanes/columns.hpp"
 #include "cpu/lanes/staircase_steps.hpp"
 #include "cpu/volume.hpp"
@@ -65,6 +66,7 @@ class Engine final : public VolumeEngine {
     Level& level(int objectives) { return levels_[objectives]; }
 
     int most_objectives_;
+    Pace pace_;
     Level* levels_;
     Buffer<double> steps_, all_, keys_;
     Buffer<std::uint32_t> order_, buckets_;

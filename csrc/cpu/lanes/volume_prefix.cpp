@@ -82,6 +82,7 @@ Columns Engine::first_block(int objectives, Columns rows, std::size_t tied, doub
     double* gains = rest == 3 ? mine.gains.of(tied) : nullptr;
     if (gains) volume = spatial(block, gains);
     for (std::size_t i = 0; i < tied; ++i) {
+        pace_.step();
         for (int m = 0; m < rest; ++m) point[m] = block[m][i];
         if (gains ? gains[i] > 0.0 : !some_row_covers(point, prefix, rest))
             append(prefix, point, rest);
@@ -109,6 +110,7 @@ double Engine::by_prefix(int objectives, Columns rows) {
     }
     volume *= last[0];
     for (; i < rows.count; ++i) {
+        pace_.step();
         for (int m = 0; m < rest; ++m) point[m] = rows[m][i];
         std::size_t high = 0;
         const double gain = exclusive_of(rest, point, prefix, high);
@@ -227,6 +229,7 @@ void Engine::contributions(const double* sides, std::size_t count, int objective
     const std::uint32_t* order = order_.of(count);
     double* point = keys_.of(static_cast<std::size_t>(objectives));
     for (std::size_t i = first; i < end; ++i) {
+        pace_.step();
         // A row of zeros limits nothing: the point is its own rival no more.
         for (int m = 0; m < objectives; ++m) {
             point[m] = rows[m][i];
@@ -250,6 +253,7 @@ void Engine::nondominated(const double* sides, std::size_t count, int objectives
     const std::uint32_t* order = order_.of(count);
     double* point = keys_.of(static_cast<std::size_t>(objectives));
     for (std::size_t k = 0; k < count; ++k) {
+        pace_.step();
         for (int m = 0; m < objectives; ++m) point[m] = rows[m][k];
         bool is_dominated = false;
         for (std::size_t i = 0; i < count && !is_dominated; i += kLanes) {
