@@ -6,7 +6,7 @@ namespace paretopo::cpu {
 namespace {
 
 thread_local Call* current = nullptr;
-constexpr std::chrono::milliseconds kBetweenQuestions{100};
+constexpr std::chrono::milliseconds kBetweenQuestions{80};
 
 }  // namespace
 

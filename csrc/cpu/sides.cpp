@@ -1,6 +1,7 @@
 #include "cpu/sides.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -15,6 +16,7 @@ std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const do
     const auto width = static_cast<std::size_t>(batch.objectives);
     values.resize(static_cast<std::size_t>(batch.points) * width);
     index.resize(static_cast<std::size_t>(batch.points));
+    units_.assign(width, 1.0);
     count = 0;
     for (std::int32_t i = 0; i < batch.points; ++i) {
         if (mask && mask[i] == 0) continue;
@@ -22,14 +24,24 @@ std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const do
         for (std::int32_t m = 0; m < batch.objectives; ++m) {
             const std::int64_t at = std::int64_t{i} * batch.objectives + m;
             const double sign = batch.is_minimised(m) ? -1.0 : 1.0;
-            const double side = sign * static_cast<double>(group[at]) - sign * ref[m];
-            if (!(side <= kLargest)) return at;
+            const double value = sign * static_cast<double>(group[at]);
+            if (!(value <= kLargest)) return at;
+            double& unit = units_[static_cast<std::size_t>(m)];
+            const double side = unit * value - unit * (sign * ref[m]);
+            if (side > kLargest) {  // beyond the largest number: all over in halves, which are not
+                unit = 0.5;
+                count = 0;
+                i = -1;
+                is_inside = false;
+                break;
+            }
             is_inside = is_inside && side > 0.0;
             values[count * width + static_cast<std::size_t>(m)] = side;
         }
         if (is_inside) index[count++] = i;
     }
     scale(batch.objectives);
+    for (const double unit : units_) exponent += unit < 1.0;
     return kNoneRefused;
 }
 
@@ -64,7 +76,7 @@ void Sides::scale(std::int32_t objectives) {
 // Does every product of sides of one point stay in the range of doubles? Then so does what is
 // summed, and scaling could only harm: where one point is huge in an objective, others may vanish.
 bool Sides::has_safe_boxes(std::size_t width) const {
-    constexpr std::int64_t kMost = 960;
+    const std::int64_t kMost = 1020 - std::bit_width(count);  // a sum over points grows, too
     for (std::size_t i = 0; i < count; ++i) {
         std::int64_t up = 0;
         std::int64_t down = 0;

@@ -16,12 +16,13 @@ struct Sides {
     int exponent = 0;  // volumes of `values` are to be multiplied by 2^exponent
 
     // Keeps the points that are better than `ref` in every objective. Returns the index within the
-    // group of a value that has no place in a volume (NaN, infinity on the better side, a distance
-    // beyond the largest number), or kNoneRefused.
+    // group of a value that has no place in a volume (NaN, infinity on the better side), or
+    // kNoneRefused.
     template <typename Scalar>
     std::int64_t measure(const Batch<Scalar>& batch, std::int64_t g, const double* ref);
 
   private:
+    std::vector<double> units_;  // 0.5 in objectives whose distances overflow otherwise
     void scale(std::int32_t objectives);
     bool has_safe_boxes(std::size_t width) const;
 };

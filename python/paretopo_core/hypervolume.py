@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,11 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
         NumPy scalar for one set. 0.0 for an empty set.
 
     Raises:
-        ValueError: wrong shape of an argument; ``ref`` not finite; a point that is NaN, infinite on
-            the better side (its volume would be infinite), or so far from ``ref`` that float64
-            cannot hold the distance. On a GPU, where telling would make the host wait, the volume
-            of its set is NaN instead. There sets from 4 objectives have a largest size: 8
-            objectives take 185 points.
+        ValueError: wrong shape of an argument; ``ref`` not finite; a point that is NaN, or
+            infinite on the better side (its volume would be infinite); or, with a reference to each
+            set, one so far from it that float64 cannot hold the distance. On a GPU, where telling
+            would make the host wait, the volume of its set is NaN in all these cases. There sets
+            from 4 objectives have a largest size: 8 objectives take 185 points.
         TypeError: ``points`` are not real numbers, ``mask`` or ``maximise`` not bool.
 
     Cost: O(n log n) for 2 and 3 objectives, O(n²) for 4 as a rule; above, a recursion over what
@@ -176,12 +177,23 @@ def compute_contributions(
     """See :func:`hv_contributions`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
     measured, corner = batch.measured_from(ref)
+    if ignore_dominated and measured is not batch:  # distances may round to ties
+        measured, ignore_dominated = replace(measured, mask=_nondominated(batch)), False
     contributions: ArrayT = batch.empty(batch.per_point, "float64")
     refused = _core.hv_contributions(
         measured.view(), host_address(corner), ignore_dominated, batch.address(contributions)
     )
     refuse_value(refused, batch)
     return contributions
+
+
+def _nondominated(batch: Batch) -> Any:
+    """Which points nobody dominates, as a mask."""
+    chosen = batch.empty(batch.per_point, "bool")
+    view = batch.view()
+    scratch = batch.scratch(view, "is_nondominated")
+    _core.is_nondominated(view, True, batch.address(chosen), batch.address(scratch))
+    return chosen
 
 
 def refuse_value(index: int, batch: Batch, name: str = "points") -> None:

@@ -326,20 +326,30 @@ def test_references_broadcast_and_errors_name_the_points_as_given():
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("count", [1, 3, 40])
-def test_a_distance_that_overflows_is_refused_not_halved(backend, objectives, count):
-    points = np.zeros((1, count, objectives))
-    points[0, -1, 0] = 1.7e308
+def test_a_distance_that_overflows_is_never_cut(backend, objectives, count):
+    points = np.full((2, count, objectives), -0.5)
+    points[:, -1, 0] = 1.7e308
+    points[0, :, 1:] = -1.0 + 2.0**-10
     ref = np.full(objectives, -1.0)
     ref[0] = -1.7e308
-    measures = [pp.hypervolume, pp.hv_contributions]
-    if count * objectives < 50:
-        measures += [lambda x, r: pp.expected_hypervolume(x, r, 1)]
-    for measure in measures:
-        if backend.name.startswith(("emulated", "torch_cuda")):
-            assert np.isnan(backend.fetch(measure(backend.send(points), ref))).all()
-            continue
-        with pytest.raises(ValueError, match=r"points\[0, \d+, 0\] is 1.7e\+308, so far from ref"):
-            measure(backend.send(points), ref)
-    near = np.where(points > 0, 8e307, points)
-    finite = backend.fetch(pp.hypervolume(backend.send(near), ref))
-    assert np.isinf(finite).all() or np.isclose(finite, 1.7e308 + 8e307).all()
+    if backend.name.startswith(("emulated", "torch_cuda")):
+        assert np.isnan(backend.fetch(pp.hypervolume(backend.send(points), ref))).all()
+        assert np.isnan(backend.fetch(pp.hv_contributions(backend.send(points), ref))).all()
+        return
+    whole = backend.fetch(pp.hypervolume(backend.send(points), ref))
+    drawn = backend.fetch(pp.expected_hypervolume(backend.send(points[:, -3:]), ref, min(count, 3)))
+    np.testing.assert_allclose(drawn, whole, rtol=1e-12)
+    for g, other in ((0, 2.0**-10), (1, 0.5)):
+        volume = np.inf if objectives == 1 else np.ldexp(1.7e308 * other, 1)
+        volume = volume * other ** max(objectives - 2, 0)
+        assert whole[g] == pytest.approx(volume, rel=1e-12)
+    if objectives > 1:
+        with pytest.raises(ValueError, match=r"is 1.7e\+308, so far from ref"):
+            pp.hypervolume(backend.send(points), np.stack([ref, ref]))  # one to each set
+
+
+def test_values_at_both_ends_of_the_range():
+    for power in (300, 305):
+        points = [[10.0**power, 10.0**-power], [10.0**-power, 10.0**power]]
+        assert pp.hypervolume(points, 0) == pytest.approx(2.0, rel=1e-12)
+        assert pp.hv_contributions(points, 0) == pytest.approx([1.0, 1.0], rel=1e-12)

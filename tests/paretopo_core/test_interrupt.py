@@ -23,17 +23,17 @@ _SOON = 0.2  # seconds of processor time
 LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
     "ranks": (("uniform", 500_000, 7), pp.pareto_rank),
     "ranks in three objectives": (("antichain", 3_000_000, 3), pp.pareto_rank),
-    "ranks in two objectives": (("uniform", 12_000_000, 2), pp.pareto_rank),
+    "ranks in two objectives": (("uniform", 6_000_000, 2), pp.pareto_rank),
     "the filter": (("sphere", 300_000, 6), pp.is_nondominated),
     "many groups": (
         ("uniform", 4_000_000, 3),
         lambda x: [pp.pareto_rank(x.reshape(-1, 100, 3)) for _ in range(9)],
     ),
-    "a volume of twelve objectives": (("sphere", 150, 12), lambda x: pp.hypervolume(x, -0.1)),
-    "a volume of four objectives": (("sphere", 30_000, 4), lambda x: pp.hypervolume(x, -0.1)),
+    "a volume of twelve objectives": (("sphere", 400, 12), lambda x: pp.hypervolume(x, -0.1)),
+    "a volume of four objectives": (("sphere", 150_000, 4), lambda x: pp.hypervolume(x, -0.1)),
     "contributions": (("sphere", 3_000, 6), lambda x: pp.hv_contributions(x, -0.1)),
     "slopes": (("sphere", 4_000, 4), lambda x: pp.hypervolume_gradient(x, -0.1)),
-    "expected volumes": (("uniform", 95, 6), lambda x: pp.expected_hypervolume(x, -0.1, 3)),
+    "expected volumes": (("uniform", 90, 6), lambda x: pp.expected_hypervolume(x, -0.1, 3)),
     "crowding": (
         ("uniform", 1_500_000, 8),
         lambda x: pp.crowding_distance(x, ranks=np.zeros(len(x), np.int32)),

@@ -16,7 +16,7 @@ def test_every_example_runs():
     pytest.importorskip("torch")
     failed, attempted = doctest.testfile(str(PAGE), module_relative=False)
     assert failed == 0
-    assert attempted > 40
+    assert attempted >= 40
 
 
 def test_every_public_function_is_named():
