@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "bindings/archive.hpp"
 #include "bindings/plain_calls.hpp"
 #include "bindings/points.hpp"
 #include "bindings/unlocked.hpp"
-#include "cpu/archive.hpp"
 #include "cpu/isa.hpp"
 #include "ops.hpp"
 
@@ -183,39 +183,6 @@ std::int64_t hypervolume_advantage(const Points& points, std::uintptr_t ref, boo
     });
 }
 
-// `rows`: float64, (count, objectives), checked by Python. `gains`, float64, and `joined`, uint8,
-// get one number each as their point comes in, so that a call that is broken off shows how far it
-// came.
-void add_to_archive(cpu::Archive& archive, std::uintptr_t rows, std::size_t count,
-                    std::uintptr_t gains, std::uintptr_t joined) {
-    const Unlocked unlocked;
-    for (std::size_t i = 0; i < count; ++i) {
-        cpu::check_interrupt();
-        const auto* row = at<const double>(rows) + i * archive.width();
-        const cpu::Archive::Addition added = archive.add(row);
-        at<double>(gains)[i] = added.gain;
-        at<std::uint8_t>(joined)[i] = added.has_joined;
-    }
-}
-
-// What each row would add to the archive as it is.
-void archive_gains(cpu::Archive& archive, std::uintptr_t rows, std::size_t count,
-                   std::uintptr_t gains) {
-    const Unlocked unlocked;
-    for (std::size_t i = 0; i < count; ++i) {
-        at<double>(gains)[i] = archive.gain(at<const double>(rows) + i * archive.width());
-    }
-}
-
-// Flat: one value of each objective after the other, point by point.
-py::array_t<double> members_of(cpu::Archive& archive) {
-    const std::vector<double> rows = [&] {
-        const Unlocked unlocked;
-        return archive.members();
-    }();
-    return py::array_t<double>(static_cast<py::ssize_t>(rows.size()), rows.data());
-}
-
 }  // namespace
 
 PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
@@ -265,21 +232,5 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
           "k"_a, "centre"_a, "advantages"_a);
 
     define_plain_calls(m);
-
-    py::class_<cpu::Archive>(m, "Archive")
-        .def(py::init([](int objectives, std::uintptr_t signs, std::uintptr_t ref) {
-                 return cpu::Archive(objectives, at<const double>(signs), at<const double>(ref));
-             }),
-             "objectives"_a, "signs"_a, "ref"_a)
-        .def("add", &add_to_archive, "rows"_a, "count"_a, "gains"_a, "joined"_a)
-        .def("gains", &archive_gains, "rows"_a, "count"_a, "gains"_a)
-        .def("size", &cpu::Archive::size)
-        .def("members", &members_of)
-        .def(
-            "load",
-            [](cpu::Archive& archive, std::uintptr_t rows, std::size_t count) {
-                const Unlocked unlocked;
-                archive.load(at<const double>(rows), count);
-            },
-            "rows"_a, "count"_a);
+    define_archive(m);
 }

@@ -27,53 +27,59 @@ def want_operator(*arguments: Any) -> bool:
     if is_watching():
         return True
     torch = _torch()
-    plain, differentiates = (torch.Tensor, torch.nn.Parameter), torch.is_grad_enabled()
-    return any(
-        type(argument) not in plain
-        or (differentiates and argument.requires_grad)
-        or torch._is_functional_tensor(argument)
-        for argument in arguments
-        if isinstance(argument, torch.Tensor)
-    )
+    tensor, differentiates = torch.Tensor, torch.is_grad_enabled()
+    for argument in arguments:
+        kind = type(argument)
+        if kind in _NO_TENSORS:
+            continue
+        if kind is tensor or kind is torch.nn.Parameter:
+            if (differentiates and argument.requires_grad) or torch._is_functional_tensor(argument):
+                return True
+        elif isinstance(argument, tensor):
+            return True
+    return False
+
+
+_NO_TENSORS = frozenset({bool, float, int, list, tuple, np.ndarray, type(None)})
 
 
 def is_watching() -> bool:
     """Whether torch compiles, traces or transforms: no value may be looked at."""
-    torch = _torch()
-    return bool(torch.compiler.is_compiling()) or (
-        torch._C._len_torch_dispatch_stack() > 0  # make_fx, FakeTensorMode, counters
-        or torch._C._get_tracing_state() is not None  # torch.jit.trace
+    if _torch().compiler.is_compiling():
+        return True
+    torch = _internals()
+    return (
+        torch._len_torch_dispatch_stack() > 0  # make_fx, FakeTensorMode, counters
+        or torch._get_tracing_state() is not None  # torch.jit.trace
         or is_transforming()
     )
 
 
 def is_transforming() -> bool:
     """Whether a transformation of torch.func, or forward mode, is at work."""
-    torch = _torch()
-    return (
-        torch._C._functorch.maybe_current_level() is not None
-        or torch.autograd.forward_ad._current_level >= 0
-    )
+    level = sys.modules["torch.autograd.forward_ad"]._current_level
+    return level >= 0 or _internals()._functorch.maybe_current_level() is not None
+
+
+def _internals() -> Any:
+    return sys.modules["torch._C"]
 
 
 def plain_view(tensor: Any) -> np.ndarray | None:
     """A tensor as the NumPy array that it is no more than; None if it is more, or elsewhere."""
-    torch = _torch()
-    is_plain = (
-        tensor.is_cpu
-        and tensor.layout is torch.strided
-        and (tensor.dtype is torch.float64 or tensor.dtype is torch.float32)
-        and not tensor.is_neg()
-    )
-    if not is_plain:
+    try:
+        # Of a null address NumPy would make memory of its own.
+        view: np.ndarray | None = tensor.numpy() if tensor.data_ptr() else None
+    except (RuntimeError, TypeError):  # on a GPU, sparse, negated, bfloat16, with a gradient ...
         return None
-    view: np.ndarray = (tensor.detach() if tensor.requires_grad else tensor).numpy()
     return view
 
 
 def tensors_of(result: Any) -> Any:
     """What NumPy's results are among tensors."""
     from_numpy = _torch().from_numpy
+    if type(result) is np.ndarray:
+        return from_numpy(result)
     if isinstance(result, tuple):
         return tuple(map(from_numpy, result))
     return from_numpy(np.asarray(result))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import threading
-from array import array
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import host_address, numbers_of, vector_of
+from paretopo_core._arrays import numbers_of, vector_of
 from paretopo_core._senses import Maximise, minimised_of, signs_of
 from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume
@@ -62,12 +60,7 @@ class ParetoArchive:
             raise ValueError("ref must have one number per objective, got none")
         self._ref = vector_of(numbers, numbers.size, "ref", scalar=numbers.size == 1)
         self._sign = signs_of(minimised_of(maximise, numbers.size), numbers.size)
-        self._members = self._core_of(np.empty((0, numbers.size)))
-        self._additions = 0
-        self._index_of: dict[bytes, int] = {}  # of the members, and of some that have left
-        self._history = array("d") if keep_history else None
-        self._hypervolume = 0.0
-        self._one_at_a_time = threading.RLock()
+        self._core = _core.Archive(self._sign, self._ref, bool(keep_history))
 
     @property
     def ref(self) -> np.ndarray:
@@ -83,7 +76,7 @@ class ParetoArchive:
     @property
     def points(self) -> np.ndarray:
         """The members in the order of their arrival, shape (members, objectives)."""
-        return self._members.members().reshape(-1, self._ref.size)
+        return self._core.members().reshape(-1, self._ref.size)
 
     @property
     def indices(self) -> np.ndarray:
@@ -92,13 +85,12 @@ class ParetoArchive:
         With it, what belongs to a point (decision variables, a model) is found beside the archive:
         the members of ``archive.extend(objectives_of(x))`` are ``x[archive.indices]``.
         """
-        with self._one_at_a_time:
-            return np.array([self._index_of[_key(row)] for row in self.points], dtype=np.int64)
+        return self._core.state()[1]
 
     @property
     def additions(self) -> int:
         """How many points were ever added, members or not."""
-        return self._additions
+        return self._core.additions()
 
     @property
     def history(self) -> np.ndarray:
@@ -107,17 +99,18 @@ class ParetoArchive:
         Raises:
             ValueError: the archive was made without ``keep_history``.
         """
-        if self._history is None:
+        history = self._core.state()[4]
+        if history is None:
             raise ValueError("this archive keeps no history: make it with keep_history=True")
-        return np.array(self._history).reshape(-1, self._ref.size)
+        return history.reshape(-1, self._ref.size)
 
     @property
     def hypervolume(self) -> float:
         """The hypervolume of the members, the sum of all gains."""
-        return self._hypervolume
+        return self._core.volume()
 
     def __len__(self) -> int:
-        return self._members.size()
+        return self._core.size()
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter(self.points)
@@ -136,7 +129,7 @@ class ParetoArchive:
     def __repr__(self) -> str:
         return (
             f"ParetoArchive(ref={self._ref.tolist()}, maximise={self.maximise}, "
-            f"members={len(self)}, hypervolume={self._hypervolume})"
+            f"members={len(self)}, hypervolume={self.hypervolume})"
         )
 
     def add(self, point: Any) -> float:
@@ -155,11 +148,7 @@ class ParetoArchive:
         the hypervolume of what limits the new point comes on top. The gain is computed directly,
         not as the difference of two hypervolumes.
         """
-        row = vector_of(point, self._ref.size, "point", scalar=False)
-        self._check_distances(row[None, :], "point")
-        gain = np.full(1, np.nan)
-        self._take_in(row[None, :], gain, np.zeros(1, dtype=np.bool_))
-        return float(gain[0])
+        return self._core.add(vector_of(point, self._ref.size, "point", scalar=False))
 
     def extend(self, points: Any) -> Additions:
         """Add many points, one after the other; tell of each what :meth:`add` would, and more.
@@ -182,11 +171,7 @@ class ParetoArchive:
         >>> archive.indices
         array([0, 2, 3])
         """
-        rows = self._rows(points, "points")
-        gains = np.full(len(rows), np.nan)
-        joined = np.zeros(len(rows), dtype=np.bool_)
-        self._take_in(rows, gains, joined)
-        return Additions(gains, joined)
+        return Additions(*self._core.extend(self._rows(points, "points")))
 
     def gain(self, points: Any) -> Any:
         """Tell by how much each point, added alone, would raise the hypervolume; add none.
@@ -208,10 +193,7 @@ class ParetoArchive:
         """
         if np.ndim(points) == 1:
             return float(self.gain([points])[0])
-        rows = self._rows(points, "points")
-        gains = np.empty(len(rows))
-        self._members.gains(host_address(rows), len(rows), host_address(gains))
-        return gains
+        return self._core.gains(self._rows(points, "points"))
 
     def remove(self, point: Any) -> None:
         """Remove a member. What it kept out, or drove out, does not come back by itself.
@@ -225,15 +207,8 @@ class ParetoArchive:
         Cost: that of the hypervolume of the others, which is computed from scratch.
         """
         row = vector_of(point, self._ref.size, "point", scalar=False)
-        with self._one_at_a_time:
-            points = self.points
-            stays = (points != row).any(axis=1)
-            if stays.all():
-                raise ValueError(f"point is no member: {row.tolist()}")
-            core = self._core_of(points[stays])
-            volume = self._volume_of(points[stays])
-            self._members, self._hypervolume = core, volume
-            del self._index_of[_key(row)]
+        if not self._core.remove(row):
+            raise ValueError(f"point is no member: {row.tolist()}")
 
     def merge(self, other: ParetoArchive) -> float:
         """Add the members of another archive; return by how much they raise the hypervolume.
@@ -256,16 +231,17 @@ class ParetoArchive:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue, as plain JSON values."""
-        with self._one_at_a_time:
-            return {
-                "ref": self._ref.tolist(),
-                "maximise": self.maximise,
-                "points": self.points.tolist(),
-                "indices": self.indices.tolist(),
-                "additions": self._additions,
-                "history": None if self._history is None else self.history.tolist(),
-                "hypervolume": self._hypervolume,
-            }
+        members, indices, additions, volume, history = self._core.state()
+        width = self._ref.size
+        return {
+            "ref": self._ref.tolist(),
+            "maximise": self.maximise,
+            "points": members.reshape(-1, width).tolist(),
+            "indices": indices.tolist(),
+            "additions": additions,
+            "history": None if history is None else history.reshape(-1, width).tolist(),
+            "hypervolume": volume,
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from :meth:`state_dict`, bit for bit.
@@ -308,13 +284,10 @@ class ParetoArchive:
             raise ValueError(
                 f"the hypervolume of the state is {volume}, that of its points is {own}"
             )
-        core = self._core_of(points)
-        with self._one_at_a_time:
-            self._members = core
-            self._index_of = {_key(row): i for row, i in zip(points, indices, strict=True)}
-            self._additions = additions
-            self._history = None if history is None else array("d", history.tobytes())
-            self._hypervolume = volume
+        core = _core.Archive(self._sign, self._ref, history is not None)
+        past = np.empty(0) if history is None else history
+        core.load(points, np.array(indices, dtype=np.int64), additions, volume, past)
+        self._core = core
 
     def recomputed_hypervolume(self) -> float:
         """The hypervolume of the members from scratch, free of the rounding of the sum."""
@@ -332,57 +305,20 @@ class ParetoArchive:
         if not np.isfinite(rows).all():
             at = tuple(np.argwhere(~np.isfinite(rows))[0].tolist())
             raise ValueError(f"{name} must be finite, got {rows[at]} at {list(at)}")
-        self._check_distances(rows, name)
-        return rows
-
-    def _check_distances(self, rows: np.ndarray, name: str) -> None:
         with np.errstate(over="ignore"):
-            too_far = (rows - self._ref) * self._sign == np.inf
+            too_far = ((rows - self._ref) * self._sign == np.inf).any(axis=1)
         if too_far.any():
             raise ValueError(
-                f"{name} lies so far from ref that float64 cannot hold the distance: "
-                f"{rows[too_far.any(axis=1)][0].tolist()}"
+                f"{name} must not lie so far from ref that float64 cannot hold the distance, got "
+                f"{rows[too_far][0].tolist()}"
             )
-
-    def _take_in(self, rows: np.ndarray, gains: np.ndarray, joined: np.ndarray) -> None:
-        """Add rows; NaN among the gains stands for what Ctrl-C left out."""
-        with self._one_at_a_time:
-            try:
-                self._members.add(
-                    host_address(rows), len(rows), host_address(gains), host_address(joined)
-                )
-            finally:  # Python, too, may raise before it hands the result on
-                count = len(rows) - int(np.isnan(gains).sum())
-                for i, gain in enumerate(gains[:count].tolist()):
-                    self._hypervolume += gain
-                    if joined[i]:
-                        self._index_of[_key(rows[i])] = self._additions + i
-                self._additions += count
-                if self._history is not None:
-                    self._history.frombytes(rows[:count].tobytes())
-                if len(self._index_of) > 2 * len(self) + 64:
-                    kept = map(_key, self.points)
-                    self._index_of = {key: self._index_of[key] for key in kept}
-
-    def _core_of(self, rows: np.ndarray) -> _core.Archive:
-        core = _core.Archive(self._ref.size, host_address(self._sign), host_address(self._ref))
-        rows = np.ascontiguousarray(rows)
-        core.load(host_address(rows), len(rows))
-        return core
+        return rows
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._one_at_a_time:
-            state = {**self.__dict__, "_members": self.points, "_index_of": dict(self._index_of)}
-            if self._history is not None:
-                state["_history"] = self._history[:]
-        del state["_one_at_a_time"]
-        return state
+        return {**self.__dict__, "_core": self._core.state()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._members = self._core_of(state["_members"])
-        self._one_at_a_time = threading.RLock()
-
-
-def _key(row: np.ndarray) -> bytes:
-    return (row + 0.0).tobytes()  # -0.0 equals 0.0
+        *recorded, history = state["_core"]
+        self._core = _core.Archive(self._sign, self._ref, history is not None)
+        self._core.load(*recorded, np.empty(0) if history is None else history)
