@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/plain_calls.hpp"
 #include "bindings/points.hpp"
 #include "bindings/unlocked.hpp"
 #include "cpu/archive.hpp"
@@ -227,10 +228,16 @@ std::unique_ptr<RecordedArchive> make(const py::array& signs, const py::array& r
                                              doubles(ref), keeps_history);
 }
 
-double add(RecordedArchive& archive, const py::array& row) {
-    const double* given = doubles(row);
-    const Unlocked unlocked;
-    return archive.add(given).gain;
+// None: the point is not plain, and Python has to look at it first.
+py::object add(RecordedArchive& archive, const py::handle point) {
+    std::vector<double> row;
+    const auto width = static_cast<py::ssize_t>(archive.width());
+    if (!take_plain_vector(point.ptr(), width, false, row)) return py::none();
+    const auto added = [&] {
+        const Unlocked unlocked;
+        return archive.add(row.data());
+    }();
+    return py::float_(added.gain);
 }
 
 py::tuple extend(RecordedArchive& archive, const py::array& rows) {
@@ -299,7 +306,7 @@ void load(RecordedArchive& archive, const py::array& members, const py::array& i
 void define_archive(py::module_& m) {
     py::class_<RecordedArchive>(m, "Archive")
         .def(py::init(&make), "signs"_a, "ref"_a, "keeps_history"_a)
-        .def("add", &add, "row"_a)
+        .def("add", &add, "point"_a)
         .def("extend", &extend, "rows"_a)
         .def("gains", &gains_of, "rows"_a)
         .def(

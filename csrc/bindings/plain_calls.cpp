@@ -82,25 +82,8 @@ class Plain {
         return take_points(values) && take_senses(maximise) && take_mask(mask);
     }
 
-    // One number for all objectives or one for each, finite.
     bool take_vector(PyObject* given, bool is_scalar_allowed, std::vector<double>& vector) const {
-        const auto width = static_cast<std::size_t>(points.objectives);
-        double number = 0.0;
-        vector.clear();
-        if (is_scalar_allowed && take_number(given, number)) {
-            vector.assign(width, number);
-        } else if (is_plain_array(given, NumPy::NPY_DOUBLE_)) {
-            const auto* array = py::detail::array_proxy(given);
-            if (array->nd != 1 || array->dimensions[0] != points.objectives) return false;
-            const auto* first = reinterpret_cast<const double*>(array->data);
-            vector.assign(first, first + width);
-        } else if (!is_sequence(given) || !take_numbers(given, {points.objectives}, 0, vector)) {
-            return false;
-        }
-        for (const double each : vector) {
-            if (!std::isfinite(each)) return false;
-        }
-        return true;
+        return take_plain_vector(given, points.objectives, is_scalar_allowed, vector);
     }
 
     // Runs op with a Batch<float> or a Batch<double>; others may run meanwhile if it takes long
@@ -352,6 +335,26 @@ py::object pareto_advantage(py::handle rewards, py::handle weights, double beta,
 }
 
 }  // namespace
+
+bool take_plain_vector(PyObject* given, py::ssize_t size, bool is_scalar_allowed,
+                       std::vector<double>& vector) {
+    double number = 0.0;
+    vector.clear();
+    if (is_scalar_allowed && take_number(given, number)) {
+        vector.assign(static_cast<std::size_t>(size), number);
+    } else if (is_plain_array(given, NumPy::NPY_DOUBLE_)) {
+        const auto* array = py::detail::array_proxy(given);
+        if (array->nd != 1 || array->dimensions[0] != size) return false;
+        const auto* first = reinterpret_cast<const double*>(array->data);
+        vector.assign(first, first + size);
+    } else if (!is_sequence(given) || !take_numbers(given, {size}, 0, vector)) {
+        return false;
+    }
+    for (const double each : vector) {
+        if (!std::isfinite(each)) return false;
+    }
+    return true;
+}
 
 void define_plain_calls(py::module_& m) {
     m.def("plain_pareto_rank", &pareto_rank, "points"_a, "maximise"_a, "mask"_a);

@@ -148,7 +148,10 @@ class ParetoArchive:
         the hypervolume of what limits the new point comes on top. The gain is computed directly,
         not as the difference of two hypervolumes.
         """
-        return self._core.add(vector_of(point, self._ref.size, "point", scalar=False))
+        gain = self._core.add(point)
+        if gain is None:  # not a plain list or array
+            gain = self._core.add(vector_of(point, self._ref.size, "point", scalar=False))
+        return float(gain)  # type: ignore[arg-type]
 
     def extend(self, points: Any) -> Additions:
         """Add many points, one after the other; tell of each what :meth:`add` would, and more.
