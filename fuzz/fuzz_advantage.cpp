@@ -26,11 +26,12 @@ void run(Bytes& bytes) {
     std::vector<std::int32_t> ranks(rows), gpu_ranks(rows);
     std::vector<double> distances(rows), gpu_distances(rows);
     cpu::pareto_advantage(in.batch, how, ours.data(), ranks.data());
-    cpu::crowding_distance(in.batch, distances.data());
+    cpu::crowding_distance(in.batch, nullptr, distances.data());
     OnGpu<Scalar> device(in.batch, bytes);
     gpu::pareto_advantage(device.place(gpu::Operation::kAdvantage), in.batch, how, theirs.data(),
                           gpu_ranks.data());
-    gpu::crowding_distance(device.place(gpu::Operation::kCrowding), in.batch, gpu_distances.data());
+    gpu::crowding_distance(device.place(gpu::Operation::kCrowding), in.batch, nullptr,
+                           gpu_distances.data());
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
         const std::vector<int> expected = ranks_of(in, g);
         const int fronts = points ? 1 + *std::max_element(expected.begin(), expected.end()) : 0;

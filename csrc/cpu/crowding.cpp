@@ -50,10 +50,9 @@ class GroupCrowding {
 
     void add_objective(std::int32_t m) {
         const bool is_minimised = batch_.is_minimised(m);
-        Pace pace;
+        check_interrupt();
         std::iota(order_.begin(), order_.end(), 0);
         std::sort(order_.begin(), order_.end(), [&](std::int32_t a, std::int32_t b) {
-            pace.step();
             const std::int32_t ra = ranks_[static_cast<std::size_t>(a)];
             const std::int32_t rb = ranks_[static_cast<std::size_t>(b)];
             if (ra != rb) return ra < rb;

@@ -16,7 +16,6 @@ std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const do
     const auto width = static_cast<std::size_t>(batch.objectives);
     values.resize(static_cast<std::size_t>(batch.points) * width);
     index.resize(static_cast<std::size_t>(batch.points));
-    units_.assign(width, 1.0);
     count = 0;
     for (std::int32_t i = 0; i < batch.points; ++i) {
         if (mask && mask[i] == 0) continue;
@@ -25,15 +24,10 @@ std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const do
             const std::int64_t at = std::int64_t{i} * batch.objectives + m;
             const double sign = batch.is_minimised(m) ? -1.0 : 1.0;
             const double value = sign * static_cast<double>(group[at]);
-            if (!(value <= kLargest)) return at;
-            double& unit = units_[static_cast<std::size_t>(m)];
-            const double side = unit * value - unit * (sign * ref[m]);
-            if (side > kLargest) {  // beyond the largest number: all over in halves, which are not
-                unit = 0.5;
-                count = 0;
-                i = -1;
-                is_inside = false;
-                break;
+            const double side = value - sign * ref[m];
+            if (!(side <= kLargest)) {
+                if (!(value <= kLargest)) return at;
+                return measure_in_halves(batch, g, ref);
             }
             is_inside = is_inside && side > 0.0;
             values[count * width + static_cast<std::size_t>(m)] = side;
@@ -41,8 +35,32 @@ std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const do
         if (is_inside) index[count++] = i;
     }
     scale(batch.objectives);
-    for (const double unit : units_) exponent += unit < 1.0;
     return kNoneRefused;
+}
+
+// Where a distance is beyond the largest number, half of it is not.
+template <typename Scalar>
+std::int64_t Sides::measure_in_halves(const Batch<Scalar>& batch, std::int64_t g,
+                                      const double* ref) {
+    const auto width = static_cast<std::size_t>(batch.objectives);
+    const std::size_t size = static_cast<std::size_t>(batch.points) * width;
+    const Scalar* group = batch.group(g);
+    std::vector<double> units(width, 1.0);
+    for (std::size_t at = 0; at < size; ++at) {
+        const double distance = static_cast<double>(group[at]) - ref[at % width];
+        if (std::isinf(distance)) units[at % width] = 0.5;
+    }
+    std::vector<double> halves(size);
+    std::vector<double> corner(ref, ref + width);
+    for (std::size_t at = 0; at < size; ++at) {
+        halves[at] = units[at % width] * static_cast<double>(group[at]);
+    }
+    for (std::size_t m = 0; m < width; ++m) corner[m] *= units[m];
+    const Batch<double> halved{halves.data(), batch.group_mask(g), 1,
+                               batch.points,  batch.objectives,    batch.minimised};
+    const std::int64_t refused = measure(halved, 0, corner.data());
+    for (const double unit : units) exponent += unit < 1.0 ? 1 : 0;
+    return refused;
 }
 
 // Products of sides must neither overflow nor vanish on the way to a result that is representable.

@@ -260,7 +260,7 @@ def _has_bools(numbers: Any) -> bool:
     if isinstance(numbers, (list, tuple)):
         return any(map(_has_bools, numbers))
     if isinstance(numbers, np.ndarray):
-        return numbers.dtype.kind == "b"
+        return bool(numbers.dtype.kind == "b")
     return isinstance(numbers, (bool, np.bool_))
 
 

@@ -67,7 +67,7 @@ def unranked_where_masked(ranks: np.ndarray, mask: np.ndarray) -> np.ndarray:
 def differences(values: np.ndarray, corners: np.ndarray) -> np.ndarray:
     """The values less what is taken off each, in float64."""
     with np.errstate(over="ignore", invalid="ignore"):  # such values are refused by name
-        return np.subtract(values, corners, dtype=np.float64)
+        return np.asarray(np.subtract(values, corners, dtype=np.float64))
 
 
 def turned(values: np.ndarray, signs: np.ndarray) -> np.ndarray:

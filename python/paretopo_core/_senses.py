@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +21,10 @@ def minimised_of(maximise: Maximise, objectives: int) -> int:
     senses: list[object] = [maximise]
     if is_sequence:
         torch = sys.modules.get("torch")
-        is_tensor = torch is not None and isinstance(maximise, torch.Tensor)
-        senses = list(host_array(maximise, "maximise") if is_tensor else maximise)  # type: ignore[arg-type]
+        given: Any = maximise
+        if torch is not None and isinstance(given, torch.Tensor):
+            given = host_array(given, "maximise")
+        senses = list(given)
     if not all(isinstance(sense, (bool, np.bool_)) for sense in senses):
         raise TypeError(f"maximise must be a bool or one bool per objective, got {maximise!r}")
     if len(senses) != objectives:

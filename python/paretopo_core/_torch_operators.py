@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from paretopo_core import _torch_arrays
-from paretopo_core._arrays import vector_of
+from paretopo_core._arrays import numbers_of, vector_of
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core.advantage import compute_advantage
 from paretopo_core.crowding import compute_crowding
@@ -34,18 +35,24 @@ from paretopo_core.hypervolume import compute_contributions, compute_gradient, c
 
 def pareto_rank(points: Tensor, maximise: Maximise, mask: Any) -> Any:
     """See :func:`paretopo_core.pareto_rank`."""
-    return _call(_pareto_rank, points, _mask(mask), _senses(maximise, points))
+    return _call(_pareto_rank, points, _per_point(mask, points, "mask"), _senses(maximise, points))
 
 
 def is_nondominated(points: Tensor, maximise: Maximise, keep_weakly: bool, mask: Any) -> Any:
     """See :func:`paretopo_core.is_nondominated`."""
-    return _call(_is_nondominated, points, _mask(mask), _senses(maximise, points), keep_weakly)
+    return _call(
+        _is_nondominated,
+        points,
+        _per_point(mask, points, "mask"),
+        _senses(maximise, points),
+        keep_weakly,
+    )
 
 
 def crowding_distance(points: Tensor, maximise: Maximise, ranks: Any, mask: Any) -> Any:
     """See :func:`paretopo_core.crowding_distance`."""
-    fronts_of = None if ranks is None else torch.as_tensor(ranks)
-    return _call(_crowding_distance, points, _mask(mask), fronts_of, _senses(maximise, points))
+    keep, known = _per_point(mask, points, "mask"), _per_point(ranks, points, "ranks")
+    return _call(_crowding_distance, points, keep, known, _senses(maximise, points))
 
 
 def pareto_advantage(
@@ -53,20 +60,30 @@ def pareto_advantage(
 ) -> Any:
     """See :func:`paretopo_core.pareto_advantage`."""
     vector = _vector(weights, rewards, "weights")
-    both = _call(_pareto_advantage, rewards, vector, _mask(mask), beta, centre)
+    both = _call(
+        _pareto_advantage, rewards, vector, _per_point(mask, rewards, "mask"), beta, centre
+    )
     return both if return_ranks else both[0]
 
 
 def hypervolume(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> Any:
     """See :func:`paretopo_core.hypervolume`."""
     corner = _vector(ref, points, "ref")
-    return _call(_hypervolume, points, corner, _mask(mask), _senses(maximise, points))
+    return _call(
+        _hypervolume, points, corner, _per_point(mask, points, "mask"), _senses(maximise, points)
+    )
 
 
 def hypervolume_gradient(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> Any:
     """See :func:`paretopo_core.hypervolume_gradient`."""
     corner = _vector(ref, points, "ref")
-    return _call(_hypervolume_gradient, points, corner, _mask(mask), _senses(maximise, points))
+    return _call(
+        _hypervolume_gradient,
+        points,
+        corner,
+        _per_point(mask, points, "mask"),
+        _senses(maximise, points),
+    )
 
 
 def hv_contributions(
@@ -74,19 +91,28 @@ def hv_contributions(
 ) -> Any:
     """See :func:`paretopo_core.hv_contributions`."""
     corner, senses = _vector(ref, points, "ref"), _senses(maximise, points)
-    return _call(_hv_contributions, points, corner, _mask(mask), senses, ignore_dominated)
+    return _call(
+        _hv_contributions,
+        points,
+        corner,
+        _per_point(mask, points, "mask"),
+        senses,
+        ignore_dominated,
+    )
 
 
 def expected_hypervolume(points: Tensor, ref: Any, k: int, maximise: Maximise, mask: Any) -> Any:
     """See :func:`paretopo_core.expected_hypervolume`."""
     corner, senses = _vector(ref, points, "ref"), _senses(maximise, points)
-    return _call(_expected_hypervolume, points, corner, _mask(mask), senses, k)
+    return _call(_expected_hypervolume, points, corner, _per_point(mask, points, "mask"), senses, k)
 
 
 def hypervolume_advantage(rewards: Tensor, ref: Any, k: int, centre: int, mask: Any) -> Any:
     """See :func:`paretopo_core.hypervolume_advantage`."""
     corner = _vector(ref, rewards, "ref")
-    return _call(_hypervolume_advantage, rewards, corner, _mask(mask), k, centre)
+    return _call(
+        _hypervolume_advantage, rewards, corner, _per_point(mask, rewards, "mask"), k, centre
+    )
 
 
 def _senses(maximise: Maximise, points: Tensor) -> str:
@@ -104,11 +130,11 @@ def _objectives(points: Tensor) -> int:
 @contextmanager
 def _constants() -> Iterator[None]:
     """What torch.jit.trace is to record as it stands, without a warning."""
-    if not torch.jit.is_tracing():
+    if torch._C._get_tracing_state() is None:
         yield
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", torch.jit.TracerWarning)
+        warnings.filterwarnings("ignore", category=torch.jit._trace.TracerWarning)
         yield
 
 
@@ -119,24 +145,38 @@ def _bools(senses: str) -> list[bool]:
 def _vector(numbers: Any, points: Tensor, name: str) -> Tensor:
     if isinstance(numbers, Tensor):
         return numbers
-    if torch.compiler.is_compiling() or (name == "ref" and getattr(numbers, "ndim", 0) > 1):
+    if torch.compiler.is_compiling():
         return torch.as_tensor(numbers, dtype=torch.float64)
     with _constants():
-        count = _objectives(points)
-        vector = torch.from_numpy(vector_of(numbers, count, name, scalar=name == "ref"))
-    is_fake = hasattr(points, "fake_mode")  # which takes no other tensors beside it
-    return points.fake_mode.from_tensor(vector) if is_fake else vector
+        array = numbers_of(numbers, name)
+        if array.ndim < 2 or name != "ref":
+            array = vector_of(array, _objectives(points), name, scalar=name == "ref")
+        return _beside(points, torch.from_numpy(array))
 
 
-def _mask(mask: Any) -> Tensor | None:
-    return mask if mask is None or isinstance(mask, Tensor) else torch.as_tensor(mask)
+def _per_point(numbers: Any, points: Tensor, name: str) -> Tensor | None:
+    if numbers is None or isinstance(numbers, Tensor):
+        return numbers
+    if torch.compiler.is_compiling():
+        return torch.as_tensor(numbers)
+    with _constants():
+        array = np.asarray(_torch_arrays.without_tensors(numbers, name))
+        return _beside(points, torch.as_tensor(array))
+
+
+def _beside(points: Any, constant: Tensor) -> Tensor:
+    """A tensor that may stand in one call with the points: a fake one takes no real ones."""
+    mode = getattr(points, "fake_mode", None)
+    beside: Tensor = constant if mode is None else mode.from_tensor(constant)
+    return beside
 
 
 def _call(operator: Any, *arguments: Any) -> Any:
     if torch.compiler.is_compiling():
         return operator(*arguments)
     if _torch_arrays.is_transforming() and not _is_functionalising():
-        return _FUNCTIONS[operator].apply(*arguments)
+        function: Any = _FUNCTIONS[operator]
+        return function.apply(*arguments)
     plain = (Tensor, torch.nn.Parameter)
     others = [each for each in arguments if isinstance(each, Tensor) and type(each) not in plain]
     if not others:
@@ -176,7 +216,7 @@ def _put_together(ctx: Any) -> list[Any]:
     return [other if tensor is None else tensor for tensor, other in pairs]
 
 
-def _has_slopes(operator: Any, slopes: Callable[..., Tensor]) -> None:
+def _has_slopes(operator: Any, slopes: Callable[..., Any]) -> None:
     """Make a measure of (points, ref, mask, ...) differentiable, once.
 
     ``slopes`` of the same arguments: the shape of the result, then (points, objectives). Moving the
@@ -220,7 +260,9 @@ def _has_slopes(operator: Any, slopes: Callable[..., Tensor]) -> None:
             if along_ref is not None:
                 away = along_ref.to(parts.device, parts.dtype)
                 motion = motion - (away[..., None, :] if away.dim() > 1 else away)
-            return (parts * (motion[..., None, :, :] if is_per_point else motion)).sum((-2, -1))
+            beside = motion[..., None, :, :] if is_per_point else motion
+            result: Tensor = (parts * beside).sum((-2, -1))
+            return result
 
     operator.register_autograd(Differentiable.backward, setup_context=Differentiable.setup_context)
     _FUNCTIONS[operator] = Differentiable
@@ -237,7 +279,10 @@ def _has_no_slope(operator: Any, reason: str = "") -> None:
 
     class NotDifferentiable(torch.autograd.Function):
         generate_vmap_rule = True
-        backward = staticmethod(refuse)
+
+        @staticmethod
+        def backward(ctx: Any, *_: Any) -> Any:  # noqa: ARG004
+            refuse()
 
         @staticmethod
         def forward(*inputs: Any) -> Any:
@@ -448,7 +493,8 @@ def _slopes_of_contributions(
     repeated = points[..., None, :, :].expand(*points.shape[:-1], count, points.shape[-1])
     corners = ref[..., None, :] if ref.dim() > 1 else ref
     without = _call(_hypervolume_gradient, repeated, corners, kept[..., None, :] & others, senses)
-    return whole[..., None, :, :] - without
+    slopes: Tensor = whole[..., None, :, :] - without
+    return slopes
 
 
 def _slopes_of_expected(

@@ -322,6 +322,7 @@ class ParetoArchive:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        *recorded, history = state["_core"]
+        members, indices, additions, volume, history = state["_core"]
         self._core = _core.Archive(self._sign, self._ref, history is not None)
-        self._core.load(*recorded, np.empty(0) if history is None else history)
+        past = np.empty(0) if history is None else history
+        self._core.load(members, indices, additions, volume, past)

@@ -79,7 +79,7 @@ def test_masked_arrays_are_refused():
         def __cuda_array_interface__(self):
             return {**super().__cuda_array_interface__, "mask": self}
 
-    Masked.__module__ = device_arrays.__name__
+    Masked.__module__ = DeviceArray.__module__
     with pytest.raises(TypeError, match="masked array"):
         pp.pareto_rank(Masked(grid()))
 

@@ -35,7 +35,7 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
     "slopes": (("sphere", 4_000, 4), lambda x: pp.hypervolume_gradient(x, -0.1)),
     "expected volumes": (("uniform", 90, 6), lambda x: pp.expected_hypervolume(x, -0.1, 3)),
     "crowding": (
-        ("uniform", 1_500_000, 8),
+        ("uniform", 100_000, 80),
         lambda x: pp.crowding_distance(x, ranks=np.zeros(len(x), np.int32)),
     ),
 }

@@ -329,6 +329,16 @@ class TestSlopesInTheReference:
             lambda y: pp.hypervolume(y, y.min(0).values - 0.1), (x,), check_forward_ad=True
         )
 
+    def test_lists_beside_tensors(self):
+        x, refs = points((2, 5, 3)), [[0.0, 0.1, 0.2], [0.1, 0.0, 0.0]]
+        keep = [True, True, False, True, True]
+        volumes = pp.hypervolume(x.clone().requires_grad_(), refs, mask=keep)
+        expected = pp.hypervolume(x.numpy(), refs, mask=np.array(keep))
+        np.testing.assert_array_equal(volumes.detach().numpy(), expected)
+        gone = [freed(torch.tensor(True)) for _ in keep]
+        with pytest.raises(TypeError, match="mask is a Tensor without memory"):
+            pp.hypervolume(x.clone().requires_grad_(), refs, mask=gone)
+
     def test_a_number(self):
         ref = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
         assert torch.autograd.gradcheck(lambda r: pp.hypervolume(points((6, 3)), r), (ref,))

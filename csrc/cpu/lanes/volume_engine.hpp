@@ -37,6 +37,7 @@ class Engine final : public VolumeEngine {
         double x, y, z;
     };
 
+    static constexpr std::size_t kUnasked = 64;    // rows between two looks for an interrupt
     static constexpr std::size_t kMostDense = 64;  // hits; beyond, O(hits^2) columns cost more
 
     // Scratch of one number of objectives. The recursion only goes to fewer objectives, so that no

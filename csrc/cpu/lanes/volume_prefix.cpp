@@ -82,7 +82,7 @@ Columns Engine::first_block(int objectives, Columns rows, std::size_t tied, doub
     double* gains = rest == 3 ? mine.gains.of(tied) : nullptr;
     if (gains) volume = spatial(block, gains);
     for (std::size_t i = 0; i < tied; ++i) {
-        pace_.step();
+        if (i % kUnasked == kUnasked - 1) check_interrupt();
         for (int m = 0; m < rest; ++m) point[m] = block[m][i];
         if (gains ? gains[i] > 0.0 : !some_row_covers(point, prefix, rest))
             append(prefix, point, rest);
@@ -92,6 +92,7 @@ Columns Engine::first_block(int objectives, Columns rows, std::size_t tied, doub
 }
 
 double Engine::by_prefix(int objectives, Columns rows) {
+    pace_.step();
     const int rest = objectives - 1;
     const double* last = rows[rest];
     std::size_t i = 1;
@@ -109,14 +110,17 @@ double Engine::by_prefix(int objectives, Columns rows) {
         volume = product(point, rest);
     }
     volume *= last[0];
-    for (; i < rows.count; ++i) {
-        pace_.step();
-        for (int m = 0; m < rest; ++m) point[m] = rows[m][i];
-        std::size_t high = 0;
-        const double gain = exclusive_of(rest, point, prefix, high);
-        if (!(gain > 0.0)) continue;
-        volume += gain * last[i];
-        if (i + 1 < rows.count) insert(prefix, point, rest, high);
+    while (i < rows.count) {
+        const std::size_t end = rows.count - i > kUnasked ? i + kUnasked : rows.count;
+        for (; i < end; ++i) {
+            for (int m = 0; m < rest; ++m) point[m] = rows[m][i];
+            std::size_t high = 0;
+            const double gain = exclusive_of(rest, point, prefix, high);
+            if (!(gain > 0.0)) continue;
+            volume += gain * last[i];
+            if (i + 1 < rows.count) insert(prefix, point, rest, high);
+        }
+        if (i < rows.count) check_interrupt();
     }
     return volume;
 }

@@ -24,7 +24,7 @@ double Engine::spatial(Columns rows, double* gains) {
     Steps staircase{steps, steps + rows.count + 2};
     double volume = 0.0;
     for (std::size_t i = 0; i < rows.count; ++i) {
-        pace_.step();
+        if (i % kUnasked == kUnasked - 1) check_interrupt();
         const double x = rows[0][i];
         const double y = rows[1][i];
         const Steps::Taken taken = staircase.take(x, y, 0.0, 0.0);
