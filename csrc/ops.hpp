@@ -68,9 +68,9 @@ void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks);
 template <typename Scalar>
 void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondominated);
 
-// distances: (groups, points).
+// ranks: (groups, points), the fronts; null: those of pareto_rank. distances: (groups, points).
 template <typename Scalar>
-void crowding_distance(Batch<Scalar> batch, double* distances);
+void crowding_distance(Batch<Scalar> batch, const std::int32_t* ranks, double* distances);
 
 // advantages: (groups, points); ranks: (groups, points) or null. weights: (objectives,). Rewards
 // beyond `largest` saturate, so that no sum overflows. See formulas/advantage.hpp.
@@ -152,7 +152,8 @@ void is_nondominated(Place place, Batch<Scalar> batch, bool keep_weakly,
                      std::uint8_t* nondominated);
 
 template <typename Place, typename Scalar>
-void crowding_distance(Place place, Batch<Scalar> batch, double* distances);
+void crowding_distance(Place place, Batch<Scalar> batch, const std::int32_t* ranks,
+                       double* distances);
 
 // weights are in host memory; `ranks` may be null.
 template <typename Place, typename Scalar>

@@ -7,6 +7,7 @@
 
 #include "cpu/for_each_group.hpp"
 #include "cpu/fronts.hpp"
+#include "cpu/lanes/interrupt.hpp"
 #include "formulas/dominance.hpp"
 #include "ops.hpp"
 
@@ -16,7 +17,8 @@ namespace {
 template <typename Scalar>
 class GroupCrowding {
   public:
-    GroupCrowding(Batch<Scalar> batch, double* distances) : batch_(batch), distances_(distances) {}
+    GroupCrowding(Batch<Scalar> batch, const std::int32_t* given, double* distances)
+        : batch_(batch), given_(given), distances_(distances) {}
 
     void operator()(std::int64_t g) {
         set_.take(batch_, g);
@@ -25,7 +27,13 @@ class GroupCrowding {
         order_.resize(count);
         keys_.resize(count);
         own_.assign(count, 0.0);
-        ranker_.rank(set_, batch_.objectives, batch_.minimised, ranks_.data());
+        if (given_) {
+            for (std::size_t k = 0; k < count; ++k) {
+                ranks_[k] = given_[g * batch_.points + set_.index[k]];
+            }
+        } else {
+            ranker_.rank(set_, batch_.objectives, batch_.minimised, ranks_.data());
+        }
         for (std::int32_t m = 0; m < batch_.objectives; ++m) add_objective(m);
 
         double* out = distances_ + g * batch_.points;
@@ -41,9 +49,10 @@ class GroupCrowding {
     }
 
     void add_objective(std::int32_t m) {
+        check_interrupt();
         std::iota(order_.begin(), order_.end(), 0);
         for (const std::int32_t k : order_) {
-            keys_[static_cast<std::size_t>(k)] = key_of(value(k, m), false);
+            keys_[static_cast<std::size_t>(k)] = key_of(value(k, m), batch_.is_minimised(m));
         }
         std::sort(order_.begin(), order_.end(), [&](std::int32_t a, std::int32_t b) {
             const std::int32_t ra = ranks_[static_cast<std::size_t>(a)];
@@ -63,7 +72,8 @@ class GroupCrowding {
 
     void add_front(const std::int32_t* first, const std::int32_t* end, std::int32_t m) {
         const auto at = [&](const std::int32_t* point) {
-            return static_cast<double>(value(*point, m));
+            const auto given = static_cast<double>(value(*point, m));
+            return batch_.is_minimised(m) ? -given : given;
         };
         const std::int32_t* last = end - 1;
         for (const std::int32_t* point = first + 1; point < last; ++point) {
@@ -75,6 +85,7 @@ class GroupCrowding {
     }
 
     Batch<Scalar> batch_;
+    const std::int32_t* given_;
     double* distances_;
     Present<Scalar> set_;
     Ranker ranker_;
@@ -86,13 +97,13 @@ class GroupCrowding {
 }  // namespace
 
 template <typename Scalar>
-void crowding_distance(Batch<Scalar> batch, double* distances) {
+void crowding_distance(Batch<Scalar> batch, const std::int32_t* ranks, double* distances) {
     if (batch.is_empty()) return;
     const double cost = (1.0 + batch.objectives) * ranking_cost(batch.points, batch.objectives);
-    for_each_group(batch.groups, cost, GroupCrowding<Scalar>(batch, distances));
+    for_each_group(batch.groups, cost, GroupCrowding<Scalar>(batch, ranks, distances));
 }
 
-template void crowding_distance(Batch<float>, double*);
-template void crowding_distance(Batch<double>, double*);
+template void crowding_distance(Batch<float>, const std::int32_t*, double*);
+template void crowding_distance(Batch<double>, const std::int32_t*, double*);
 
 }  // namespace paretopo::cpu

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cpu/lanes/interrupt.hpp"
+
 namespace paretopo::cpu {
 
 template <typename Before>
@@ -43,7 +45,9 @@ double DimensionSweep::volume_3d(const double* sides, std::size_t count) {
     take(sides, count, [](const IndexedBox& a, const IndexedBox& b) { return a.z > b.z; });
     staircase_.clear();
     double volume = 0.0;
+    Pace pace;
     for (const IndexedBox& row : boxes_) {
+        pace.step();
         const StaircaseOfMaxima::Place place = staircase_.first_not_left_of(row.x);
         const StaircaseOfMaxima::Step* cover = staircase_.at(place);
         if (cover && cover->y >= row.y) continue;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cpu/dimension_sweep.hpp"
+#include "cpu/lanes/interrupt.hpp"
 
 namespace paretopo::cpu {
 namespace {
@@ -154,7 +155,9 @@ bool DimensionSweep::contributions_3d(const double* sides, std::size_t count,
     Owners owners(count);
     std::fill_n(own, count, 0.0);
     std::vector<StaircaseOfMaxima::Step> removed;
+    Pace pace;
     for (std::size_t i = 0; i < count; ++i) {
+        pace.step();
         const auto [x, y, z, index] = boxes_[i];
         const auto id = static_cast<std::uint32_t>(i);
         const StaircaseOfMaxima::Place place = staircase_.first_not_left_of(x);
@@ -211,7 +214,9 @@ bool DimensionSweep::contributions_2d(const double* sides, std::size_t count,
     std::fill_n(own, count, 0.0);
 
     double below = 0.0;
+    Pace pace;
     for (std::size_t k = 0, next = 0; k < count; k = next) {
+        pace.step();
         const auto [x, y, z, index] = boxes_[k];
         next = k + 1;
         while (next < count && boxes_[next].y <= y) {

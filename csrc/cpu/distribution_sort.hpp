@@ -11,6 +11,8 @@
 #include <limits>
 #include <vector>
 
+#include "cpu/lanes/interrupt.hpp"
+
 namespace paretopo::cpu {
 
 template <typename Item>
@@ -47,13 +49,16 @@ class DistributionSort {
             ++start_[bucket + 1];
         }
         for (std::size_t b = 0; b < size; ++b) start_[b + 1] += start_[b];
+        check_interrupt();
         spare_.resize(size);
         for (std::size_t i = 0; i < size; ++i) spare_[start_[bucket_of_[i]]++] = items[i];
         items.swap(spare_);
 
         // start_[b] is now where bucket b ends. Most buckets hold one or two items.
         std::size_t first = 0;
+        Pace pace;
         for (std::size_t b = 0; b < size && first < size; ++b) {
+            pace.step();
             const std::size_t end = start_[b];
             const auto at = [&items](std::size_t i) {
                 return items.begin() + static_cast<std::ptrdiff_t>(i);

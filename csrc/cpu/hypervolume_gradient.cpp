@@ -30,6 +30,7 @@ class GroupGradient {
         double* out = gradient_ + g * batch_.points * batch_.objectives;
         std::fill_n(out, static_cast<std::size_t>(batch_.points) * width, 0.0);
         for (std::size_t i = 0; i < sides_.count; ++i) {
+            check_interrupt();
             for (std::size_t m = 0; m < width; ++m) {
                 const double sign = batch_.is_minimised(static_cast<int>(m)) ? -1.0 : 1.0;
                 const auto at = static_cast<std::size_t>(sides_.index[i]) * width + m;

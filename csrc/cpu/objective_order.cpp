@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "cpu/lanes/interrupt.hpp"
+
 namespace paretopo::cpu {
 namespace {
 
@@ -23,6 +25,7 @@ void sort_by_upper_half(std::vector<std::uint64_t>& items, std::vector<std::uint
     for (int d = 0; d < kDigits; ++d) {
         auto& start = counts[static_cast<std::size_t>(d)];
         if (start[digit(items[0], d)] == items.size()) continue;
+        check_interrupt();
         std::uint32_t sum = 0;
         for (std::uint32_t& count : start) sum += std::exchange(count, sum);
         for (const std::uint64_t item : items) spare[start[digit(item, d)]++] = item;
@@ -68,7 +71,9 @@ void ObjectiveOrder<Scalar>::order_within_equal_upper_halves() {
         const auto key_b = key(point_of(b));
         return key_a != key_b ? key_a < key_b : a < b;
     };
+    Pace pace;
     for (auto first = packed_.begin(); first != packed_.end();) {
+        pace.step();
         auto end = first + 1;
         while (end != packed_.end() && *end >> 32 == *first >> 32) ++end;
         if (end - first > 1 && !std::is_sorted(first, end, goes_before)) {

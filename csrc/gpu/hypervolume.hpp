@@ -58,7 +58,7 @@ struct PointOfSet {
         return warp.any([&](int lane) {
             bool found = false;
             for (std::int64_t i = lane; i < batch.points; i += warp.lanes()) {
-                found |= is_refused_point(batch, g, i);
+                found |= is_refused_point(batch, g, i, [&](std::int32_t m) { return ref.at[m]; });
             }
             return found;
         });

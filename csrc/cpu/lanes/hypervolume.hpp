@@ -6,6 +6,7 @@
 
 #include "cpu/lanes/columns.hpp"
 #include "cpu/lanes/flat_staircase.hpp"
+#include "cpu/lanes/interrupt.hpp"
 #include "cpu/lanes/kernels.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
@@ -33,6 +34,7 @@ class Hypervolume final : public HypervolumeKernel {
         double x, y, z;
     };
 
+    static constexpr std::size_t kUnasked = 64;    // rows between two looks for an interrupt
     static constexpr std::size_t kMostDense = 64;  // hits; beyond, O(hits^2) columns cost more
 
     // Scratch of one number of objectives. The recursion only goes to fewer objectives, so that no
@@ -59,6 +61,7 @@ class Hypervolume final : public HypervolumeKernel {
     Level& level(int objectives) { return levels_[objectives]; }
 
     int most_objectives_;
+    Pace pace_;
     Level* levels_;
     Buffer<double> steps_, all_, keys_;
     Buffer<std::uint32_t> order_, buckets_;

@@ -83,6 +83,7 @@ Columns Hypervolume::first_block(int objectives, Columns rows, std::size_t tied,
     double* gains = rest == 3 ? mine.gains.of(tied) : nullptr;
     if (gains) volume = volume_3d(block, gains);
     for (std::size_t i = 0; i < tied; ++i) {
+        if (i % kUnasked == kUnasked - 1) check_interrupt();
         for (int m = 0; m < rest; ++m) point[m] = block[m][i];
         if (gains ? gains[i] > 0.0 : !some_row_covers(point, prefix, rest))
             append(prefix, point, rest);
@@ -92,6 +93,7 @@ Columns Hypervolume::first_block(int objectives, Columns rows, std::size_t tied,
 }
 
 double Hypervolume::by_slices(int objectives, Columns rows) {
+    pace_.step();
     const int rest = objectives - 1;
     const double* last = rows[rest];
     std::size_t i = 1;
@@ -109,13 +111,17 @@ double Hypervolume::by_slices(int objectives, Columns rows) {
         volume = product(point, rest);
     }
     volume *= last[0];
-    for (; i < rows.count; ++i) {
-        for (int m = 0; m < rest; ++m) point[m] = rows[m][i];
-        std::size_t high = 0;
-        const double gain = exclusive_of(rest, point, prefix, high);
-        if (!(gain > 0.0)) continue;
-        volume += gain * last[i];
-        if (i + 1 < rows.count) insert(prefix, point, rest, high);
+    while (i < rows.count) {
+        const std::size_t end = rows.count - i > kUnasked ? i + kUnasked : rows.count;
+        for (; i < end; ++i) {
+            for (int m = 0; m < rest; ++m) point[m] = rows[m][i];
+            std::size_t high = 0;
+            const double gain = exclusive_of(rest, point, prefix, high);
+            if (!(gain > 0.0)) continue;
+            volume += gain * last[i];
+            if (i + 1 < rows.count) insert(prefix, point, rest, high);
+        }
+        if (i < rows.count) check_interrupt();
     }
     return volume;
 }
@@ -229,6 +235,7 @@ void Hypervolume::contributions(const double* sides, std::size_t count, int obje
     const std::uint32_t* order = order_.of(count);
     double* point = keys_.of(static_cast<std::size_t>(objectives));
     for (std::size_t i = first; i < end; ++i) {
+        pace_.step();
         // A row of zeros limits nothing: so a point is not compared with itself.
         for (int m = 0; m < objectives; ++m) {
             point[m] = rows[m][i];
@@ -252,6 +259,7 @@ void Hypervolume::nondominated(const double* sides, std::size_t count, int objec
     const std::uint32_t* order = order_.of(count);
     double* point = keys_.of(static_cast<std::size_t>(objectives));
     for (std::size_t k = 0; k < count; ++k) {
+        pace_.step();
         for (int m = 0; m < objectives; ++m) point[m] = rows[m][k];
         bool is_dominated = false;
         for (std::size_t i = 0; i < count && !is_dominated; i += kLanes) {

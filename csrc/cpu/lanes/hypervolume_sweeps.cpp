@@ -24,6 +24,7 @@ double Hypervolume::volume_3d(Columns rows, double* gains) {
     FlatStaircase staircase{steps, steps + rows.count + 2};
     double volume = 0.0;
     for (std::size_t i = 0; i < rows.count; ++i) {
+        if (i % kUnasked == kUnasked - 1) check_interrupt();
         const double x = rows[0][i];
         const double y = rows[1][i];
         const FlatStaircase::Taken taken = staircase.take(x, y, 0.0, 0.0);
