@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "cpu/compacted.hpp"
 #include "cpu/for_each_group.hpp"
 #include "cpu/fronts.hpp"
 #include "cpu/lanes/on_lanes.hpp"
@@ -70,13 +71,33 @@ class GroupAdvantage {
 
 }  // namespace
 
+namespace {
+
+template <typename Scalar>
+void advantage_of_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
+                       const Advantage<Scalar>& how, Scalar* advantages, std::int32_t* ranks) {
+    Compacted<Scalar> few;
+    if (!few.take(batch, first, end)) {
+        PARETOPO_ON_LANES(advantage_of_groups, batch, first, end, how, advantages, ranks);
+        return;
+    }
+    std::vector<Scalar> own(few.size());
+    std::vector<std::int32_t> own_ranks(ranks ? few.size() : 0);
+    PARETOPO_ON_LANES(advantage_of_groups, few.batch(), 0, few.groups(), how, own.data(),
+                      ranks ? own_ranks.data() : nullptr);
+    few.spread(own.data(), Scalar(0), advantages);
+    if (ranks) few.spread(own_ranks.data(), kUnranked, ranks);
+}
+
+}  // namespace
+
 template <typename Scalar>
 void pareto_advantage(Batch<Scalar> batch, Advantage<Scalar> how, Scalar* advantages,
                       std::int32_t* ranks) {
     if (batch.is_empty()) return;
     if (fits_lanes(batch.points, batch.objectives)) {
         return for_each_lane_part(batch, [=](std::int64_t first, std::int64_t end) {
-            PARETOPO_ON_LANES(advantage_of_groups, batch, first, end, how, advantages, ranks);
+            advantage_of_part(batch, first, end, how, advantages, ranks);
         });
     }
     for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives),

@@ -192,21 +192,35 @@ bool Sweep::contributions_3d(const double* sides, std::size_t count, const Ignor
     return true;
 }
 
+// Rows of equal x: the highest first.
+void Sweep::sort_ties() {
+    const auto is_before = [](const Row& a, const Row& b) {
+        return a.y != b.y ? a.y > b.y : a.index < b.index;
+    };
+    for (std::size_t first = 0, end = 0; first < rows_.size(); first = end) {
+        for (++end; end < rows_.size() && rows_[end].x == rows_[first].x;) ++end;
+        if (end - first == 1) continue;
+        std::sort(rows_.begin() + static_cast<std::ptrdiff_t>(first),
+                  rows_.begin() + static_cast<std::ptrdiff_t>(end), is_before);
+    }
+}
+
 // Point k of the front alone owns the rectangle right of its successor and above its predecessor:
 // all of it, or only what lies above the staircase of the points that k dominates.
 bool Sweep::contributions_2d(const double* sides, std::size_t count, const Ignorable& ignorable,
                              double* own) {
+    order_.keys.resize(count);
+    for (std::size_t i = 0; i < count; ++i) order_.keys[i] = descending_key(sides[2 * i]);
+    order_.sort();
     rows_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        rows_[i] = {sides[2 * i], sides[2 * i + 1], 1.0, static_cast<std::uint32_t>(i)};
+    bool has_ties = false;
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::uint32_t i = order_.at(k);
+        const double* side = sides + 2 * std::size_t{i};
+        rows_[k] = {side[0], side[1], 1.0, i};
+        has_ties |= k > 0 && rows_[k - 1].x == side[0];
     }
-    sort_rows_.sort(
-        rows_, [](const Row& row) { return row.x; },
-        [](const Row& a, const Row& b) {
-            if (a.x != b.x) return a.x > b.x;
-            if (a.y != b.y) return a.y > b.y;
-            return a.index < b.index;
-        });
+    if (has_ties) sort_ties();
     std::fill_n(own, count, 0.0);
 
     double below = 0.0;

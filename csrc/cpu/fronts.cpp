@@ -6,7 +6,10 @@
 #include <numeric>
 #include <utility>
 
+#include "cpu/compacted.hpp"
+#include "cpu/filter_sweep.hpp"
 #include "cpu/for_each_group.hpp"
+#include "cpu/lanes/bit_rows.hpp"
 #include "cpu/lanes/large_sets.hpp"
 #include "cpu/lanes/on_lanes.hpp"
 #include "cpu/lanes/small_groups.hpp"
@@ -14,26 +17,19 @@
 #include "ops.hpp"
 
 namespace paretopo::cpu {
+namespace {
+
+// With fewer groups, most lanes would be empty.
+constexpr std::int64_t kFewestInLanes = 4;
+
+}  // namespace
 
 template <typename Scalar>
 std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
                           std::uint64_t minimised, std::int32_t* ranks) {
-    if (set.count <= kBitmaskPoints) {
-        std::array<std::uint64_t, kBitmaskPoints> dominators;
-        std::uint64_t left = present_bits(nullptr, set.count);
-        for (std::int32_t i = 0; i < set.count; ++i) {
-            dominators[static_cast<std::size_t>(i)] =
-                dominators_of(set.values.data(), i, left, set.count, objectives, minimised);
-        }
-        std::int32_t fronts = 0;
-        for (; left != 0; ++fronts) {
-            const std::uint64_t front = next_front(dominators.data(), left, set.count);
-            for (std::int32_t i = 0; i < set.count; ++i) {
-                if ((front >> i & 1) != 0) ranks[i] = fronts;
-            }
-            left &= ~front;
-        }
-        return fronts;
+    if (set.count <= most_in_rows(objectives)) {
+        return PARETOPO_ON_LANES(rank_set, set.values.data(), set.count, objectives, minimised,
+                                 ranks);
     }
     if (objectives == 2) {
         return planar_.rank(set.values.data(), set.count, minimised, ranks);
@@ -91,21 +87,9 @@ void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
 template <typename Scalar>
 void Ranker::filter(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised,
                     bool keep_weakly, std::uint8_t* chosen) {
-    if (set.count <= kBitmaskPoints) {
-        const Scalar* values = set.values.data();
-        for (std::int32_t i = 0; i < set.count; ++i) {
-            bool is_chosen = true;
-            for (std::int32_t j = 0; is_chosen && j < set.count; ++j) {
-                if (j == i) continue;
-                const Order order =
-                    compare(values + std::int64_t{j} * objectives,
-                            values + std::int64_t{i} * objectives, objectives, minimised);
-                is_chosen =
-                    order != Order::kFirst && (keep_weakly || order != Order::kEqual || i < j);
-            }
-            chosen[i] = is_chosen;
-        }
-        return;
+    if (set.count <= most_in_rows(objectives)) {
+        return PARETOPO_ON_LANES(filter_set, set.values.data(), set.count, objectives, minimised,
+                                 keep_weakly, chosen);
     }
     // Where most points are dominated, a few good ones show it before anything is sorted.
     thin_out(set, objectives, minimised);
@@ -126,12 +110,47 @@ void Ranker::filter(const Present<Scalar>& set, std::int32_t objectives, std::ui
     }
 }
 
+namespace {
+
+// The groups first..end, of at most most_in_rows points each.
+template <typename Scalar>
+void rank_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
+               std::int32_t* ranks) {
+    if (Compacted<Scalar> few; few.take(batch, first, end)) {
+        std::vector<std::int32_t> own(few.size());
+        rank_part(few.batch(), 0, few.groups(), own.data());
+        return few.spread(own.data(), kUnranked, ranks);
+    }
+    if (fits_lanes(batch.points, batch.objectives) && end - first >= kFewestInLanes) {
+        PARETOPO_ON_LANES(rank_groups, batch, first, end, ranks);
+    } else {
+        PARETOPO_ON_LANES(rank_sets, batch, first, end, ranks);
+    }
+}
+
+template <typename Scalar>
+void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end, bool keep_weakly,
+                 std::uint8_t* chosen) {
+    if (Compacted<Scalar> few; few.take(batch, first, end)) {
+        std::vector<std::uint8_t> own(few.size());
+        filter_part(few.batch(), 0, few.groups(), keep_weakly, own.data());
+        return few.spread(own.data(), std::uint8_t{0}, chosen);
+    }
+    if (fits_lanes(batch.points, batch.objectives) && end - first >= kFewestInLanes) {
+        PARETOPO_ON_LANES(filter_groups, batch, first, end, keep_weakly, chosen);
+    } else {
+        PARETOPO_ON_LANES(filter_sets, batch, first, end, keep_weakly, chosen);
+    }
+}
+
+}  // namespace
+
 template <typename Scalar>
 void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
     if (batch.is_empty()) return;
-    if (fits_lanes(batch.points, batch.objectives)) {
+    if (batch.points <= most_in_rows(batch.objectives)) {
         return for_each_lane_part(batch, [=](std::int64_t first, std::int64_t end) {
-            PARETOPO_ON_LANES(rank_groups, batch, first, end, ranks);
+            rank_part(batch, first, end, ranks);
         });
     }
     std::vector<std::int32_t> own(static_cast<std::size_t>(batch.points));
@@ -151,10 +170,16 @@ void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
 template <typename Scalar>
 void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* chosen) {
     if (batch.is_empty()) return;
-    if (fits_lanes(batch.points, batch.objectives)) {
+    if (batch.points <= most_in_rows(batch.objectives)) {
         return for_each_lane_part(batch, [=](std::int64_t first, std::int64_t end) {
-            PARETOPO_ON_LANES(filter_groups, batch, first, end, keep_weakly, chosen);
+            filter_part(batch, first, end, keep_weakly, chosen);
         });
+    }
+    if (batch.objectives == 2 || batch.objectives == 3) {
+        const auto work = [=, sweep = FilterSweep()](std::int64_t g) mutable {
+            sweep.filter(batch, g, keep_weakly, chosen + g * batch.points);
+        };
+        return for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives), work);
     }
     std::vector<std::uint8_t> own(static_cast<std::size_t>(batch.points));
     const auto work = [=, set = Present<Scalar>(), ranker = Ranker(),

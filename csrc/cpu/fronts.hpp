@@ -38,7 +38,7 @@ class Ranker {
 // A guess, in ns, for the choice of threads.
 inline double ranking_cost(std::int32_t points, std::int32_t objectives) {
     const double n = points;
-    return points <= 64 ? 2.0 * n * n : 60.0 * n * objectives;
+    return points <= 64 ? 0.1 * n * (n + objectives) : 60.0 * n * objectives;
 }
 
 }  // namespace paretopo::cpu

@@ -4,43 +4,51 @@
 
 namespace paretopo::cpu {
 
-template <typename Before>
-void Sweep::take(const double* sides, std::size_t count, Before is_before) {
+// Into rows_, z descending; equal ones in the order of their indices.
+void Sweep::take(const double* sides, std::size_t count) {
+    order_.keys.resize(count);
+    for (std::size_t i = 0; i < count; ++i) order_.keys[i] = descending_key(sides[3 * i + 2]);
+    order_.sort();
     rows_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        const double* side = sides + 3 * i;
-        rows_[i] = {side[0], side[1], side[2], static_cast<std::uint32_t>(i)};
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::uint32_t i = order_.at(k);
+        const double* side = sides + 3 * std::size_t{i};
+        rows_[k] = {side[0], side[1], side[2], i};
     }
-    sort_rows_.sort(rows_, [](const Row& row) { return row.z; }, is_before);
 }
 
 void Sweep::take_in_order(const double* sides, std::size_t count) {
-    take(sides, count, [](const Row& a, const Row& b) {
-        if (a.z != b.z) return a.z > b.z;
+    take(sides, count);
+    const auto is_before = [](const Row& a, const Row& b) {
         if (a.x != b.x) return a.x > b.x;
         if (a.y != b.y) return a.y > b.y;
         return a.index < b.index;
-    });
+    };
+    for (std::size_t first = 0, end = 0; first < count; first = end) {
+        for (++end; end < count && rows_[end].z == rows_[first].z;) ++end;
+        if (end - first == 1) continue;
+        std::sort(rows_.begin() + static_cast<std::ptrdiff_t>(first),
+                  rows_.begin() + static_cast<std::ptrdiff_t>(end), is_before);
+    }
 }
 
 double Sweep::volume_2d(const double* sides, std::size_t count) {
-    pairs_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) pairs_[i] = {sides[2 * i], sides[2 * i + 1]};
-    sort_pairs_.sort(
-        pairs_, [](const Pair& pair) { return pair.x; },
-        [](const Pair& a, const Pair& b) { return a.x > b.x; });
+    order_.keys.resize(count);
+    for (std::size_t i = 0; i < count; ++i) order_.keys[i] = descending_key(sides[2 * i]);
+    order_.sort();
     double area = 0.0;
     double height = 0.0;
-    for (const auto& [x, y] : pairs_) {
-        if (!(y > height)) continue;
-        area += x * (y - height);
-        height = y;
+    for (std::size_t k = 0; k < count; ++k) {
+        const double* side = sides + 2 * std::size_t{order_.at(k)};
+        if (!(side[1] > height)) continue;
+        area += side[0] * (side[1] - height);
+        height = side[1];
     }
     return area;
 }
 
 double Sweep::volume_3d(const double* sides, std::size_t count) {
-    take(sides, count, [](const Row& a, const Row& b) { return a.z > b.z; });
+    take(sides, count);
     staircase_.clear();
     double volume = 0.0;
     for (const Row& row : rows_) {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "cpu/distribution_sort.hpp"
+#include "cpu/key_order.hpp"
 #include "cpu/maxima.hpp"
 
 namespace paretopo::cpu {
@@ -32,23 +32,18 @@ class Sweep {
                           double* own);
 
   private:
-    struct Pair {
-        double x, y;
-    };
     struct Row {
         double x, y, z;
         std::uint32_t index;
     };
 
+    void take(const double* sides, std::size_t count);
     // Into rows_, z descending; of equal z those first that could cover another.
     void take_in_order(const double* sides, std::size_t count);
-    template <typename Before>
-    void take(const double* sides, std::size_t count, Before is_before);
+    void sort_ties();
 
-    std::vector<Pair> pairs_;
     std::vector<Row> rows_;
-    DistributionSort<Pair> sort_pairs_;
-    DistributionSort<Row> sort_rows_;
+    KeyOrder order_;
     Maxima staircase_;
 };
 
