@@ -10,6 +10,7 @@
 
 #include "bindings/points.hpp"
 #include "cpu/archive.hpp"
+#include "cpu/gradient.hpp"
 #include "cpu/isa.hpp"
 #include "ops.hpp"
 
@@ -120,13 +121,18 @@ std::int64_t hypervolume(const Points& points, std::uintptr_t ref, std::uintptr_
     });
 }
 
-std::int64_t hypervolume_gradient(const Points& points, std::uintptr_t ref,
-                                  std::uintptr_t gradient) {
+// `wanted`: uint8 per point or null, on the CPU.
+std::int64_t hypervolume_gradient(const Points& points, std::uintptr_t ref, std::uintptr_t gradient,
+                                  std::uintptr_t wanted) {
+    if (wanted != 0 && points.device != kCpu) {
+        throw std::invalid_argument("slopes of chosen points are computed on the CPU");
+    }
     const py::gil_scoped_release unlocked;
     const auto* corner = at<const double>(ref);
+    const auto* chosen = at<const std::uint8_t>(wanted);
     auto* out = at<double>(gradient);
     return with_batch(points, [&](auto batch) {
-        if (points.device == kCpu) return cpu::hypervolume_gradient(batch, corner, out);
+        if (points.device == kCpu) return cpu::hypervolume_gradient(batch, corner, chosen, out);
         on_gpu(points, 0,
                [&](auto place) { gpu::hypervolume_gradient(place, batch, corner, out); });
         return kNoneRefused;
@@ -230,7 +236,8 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.def("pareto_advantage", &pareto_advantage, "points"_a, "weights"_a, "largest"_a, "beta"_a,
           "centre"_a, "advantages"_a, "ranks"_a, "scratch"_a = 0);
     m.def("hypervolume", &hypervolume, "points"_a, "ref"_a, "volumes"_a, "scratch"_a = 0);
-    m.def("hypervolume_gradient", &hypervolume_gradient, "points"_a, "ref"_a, "gradient"_a);
+    m.def("hypervolume_gradient", &hypervolume_gradient, "points"_a, "ref"_a, "gradient"_a,
+          "wanted"_a = 0);
     m.def("hv_contributions", &hv_contributions, "points"_a, "ref"_a, "ignore_dominated"_a,
           "contributions"_a);
     m.def("expected_hypervolume", &expected_hypervolume, "points"_a, "ref"_a, "per_group"_a, "k"_a,
