@@ -16,9 +16,13 @@ Archive::Archive(int objectives, const double* signs, const double* ref)
       least_(std::ldexp(1.0, -(600 / objectives))),
       signs_(signs, signs + objectives),
       ref_(width_),
-      side_(width_),
-      engine_(make_volume_engine(objectives)) {
+      side_(width_) {
     for (std::size_t m = 0; m < width_; ++m) ref_[m] = signs_[m] * ref[m];
+    if (objectives == 2) {
+        planar_ = std::make_unique<PlanarMembers>(ref_.data());
+    } else {
+        engine_ = make_volume_engine(objectives);
+    }
 }
 
 Archive::Archive(Archive&& other) noexcept
@@ -29,6 +33,7 @@ Archive::Archive(Archive&& other) noexcept
       signs_(std::move(other.signs_)),
       ref_(std::move(other.ref_)),
       side_(std::move(other.side_)),
+      planar_(std::move(other.planar_)),
       engine_(std::move(other.engine_)) {}
 
 double Archive::add(const double* given) {
@@ -36,6 +41,7 @@ double Archive::add(const double* given) {
     const IeeeArithmetic scope;
     std::vector<double> point(width_);
     for (std::size_t m = 0; m < width_; ++m) point[m] = signs_[m] * given[m];
+    if (planar_) return add_planar(point.data());
     if (engine_->is_covered(point.data())) return 0.0;
 
     const bool is_inside = measure(point.data());
@@ -53,13 +59,36 @@ double Archive::add(const double* given) {
     return gain;
 }
 
+double Archive::add_planar(const double* point) {
+    if (planar_->is_covered(point[0], point[1])) return 0.0;
+    const auto fits = [this](double side) { return side <= most_ && side >= least_; };
+    const bool is_inside = measure(point);
+    const bool needs_scale =
+        is_inside && (is_wide_ || !std::all_of(side_.begin(), side_.end(), fits));
+    const double scaled = needs_scale ? scaled_gain(point) : 0.0;
+    const double gain = planar_->admit(point[0], point[1]);
+    if (is_inside) {
+        for (const double side : side_) is_wide_ = is_wide_ || side > most_;
+    }
+    return needs_scale ? scaled : gain;
+}
+
 std::size_t Archive::size() {
     const std::lock_guard<std::mutex> hold(busy_);
-    return engine_->members();
+    return planar_ ? planar_->size() : engine_->members();
 }
 
 std::vector<double> Archive::members() {
     const std::lock_guard<std::mutex> hold(busy_);
+    if (planar_) {
+        std::vector<double> pairs;
+        pairs.reserve(planar_->size() * width_);
+        planar_->for_each([&](double x, double y) {
+            pairs.push_back(signs_[0] * x);
+            pairs.push_back(signs_[1] * y);
+        });
+        return pairs;
+    }
     std::vector<double> rows(engine_->members() * width_);
     for (std::size_t m = 0; m < width_; ++m) {
         const double* column = engine_->member_column(static_cast<int>(m));
@@ -74,14 +103,15 @@ void Archive::load(const double* rows, std::size_t count) {
     const std::lock_guard<std::mutex> hold(busy_);
     const IeeeArithmetic scope;
     is_wide_ = false;
-    engine_->forget();
+    planar_ ? planar_->clear() : engine_->forget();
     std::vector<double> member(width_);
     for (std::size_t i = 0; i < count; ++i) {
         for (std::size_t m = 0; m < width_; ++m) member[m] = signs_[m] * rows[i * width_ + m];
-        engine_->admit(member.data());
+        if (planar_ && planar_->is_covered(member[0], member[1])) continue;
+        planar_ ? void(planar_->admit(member[0], member[1])) : engine_->admit(member.data());
         if (!measure(member.data())) continue;
         for (const double side : side_) is_wide_ = is_wide_ || side > most_;
-        engine_->keep(side_.data());
+        if (engine_) engine_->keep(side_.data());
     }
 }
 
@@ -97,7 +127,10 @@ bool Archive::measure(const double* point) {
 // Sides whose products leave the range of doubles: measured and scaled from scratch.
 double Archive::scaled_gain(const double* point) {
     std::vector<double> rows;
-    for (std::size_t i = 0; i < engine_->members(); ++i) {
+    if (planar_) {
+        planar_->for_each([&rows](double x, double y) { rows.insert(rows.end(), {x, y}); });
+    }
+    for (std::size_t i = 0; engine_ && i < engine_->members(); ++i) {
         for (std::size_t m = 0; m < width_; ++m) {
             rows.push_back(engine_->member_column(static_cast<int>(m))[i]);
         }

@@ -14,7 +14,7 @@ PARETOPO_INLINE Mask rows_from(std::size_t i, std::size_t count) {
 
 double Engine::gain(const double* side) {
     std::size_t high = 0;
-    return exclusive_of(most_objectives_, side, kept_.rows, high);
+    return exact_exclusive(most_objectives_, side, kept_.rows, high);
 }
 
 void Engine::keep(const double* side) {

@@ -56,6 +56,9 @@ class Engine final : public VolumeEngine {
     double exclusive_3d(const double* point, Columns rows, std::size_t& high);
     double by_steps(const double* x, const double* y, const double* z, std::size_t hits,
                     const Corner& point, Corner corner);
+    // The same without cancellation, where `exclusive_of` may suffer from it.
+    double exact_exclusive(int objectives, const double* point, Columns rows, std::size_t& high);
+    double by_slices(int objectives, const double* point, Columns rows);
     template <int kObjectives>
     double exclusive_limited(int objectives, const double* point, Columns rows, std::size_t& high);
 
@@ -65,6 +68,8 @@ class Engine final : public VolumeEngine {
     Level& level(int objectives) { return levels_[objectives]; }
 
     int most_objectives_;
+    bool is_cancelled_ = false;  // the latest exclusive_limited took almost all of its box away
+    bool is_exact_ = false;      // no sweep may subtract
     Level* levels_;
     Buffer<double> steps_, all_, keys_;
     Buffer<std::uint32_t> order_, buckets_;
