@@ -11,6 +11,10 @@
 
 #include "ops.hpp"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace paretopo::cpu {
 
 template <typename Scalar>
@@ -22,11 +26,18 @@ class Compacted {
         from_ = batch;
         first_ = first;
         present_.clear();
+        counts_.clear();
+        present_.reserve(static_cast<std::size_t>(end - first));
+        counts_.reserve(static_cast<std::size_t>(end - first));
         int widest = 1;
         int narrowest = kMost;
         for (std::int64_t g = first; g < end; ++g) {
             present_.push_back(bits_of(batch.group_mask(g), batch.points));
             const int count = std::popcount(present_.back());
+            counts_.push_back(count);
+            for_each_present(present_.size() - 1, [&, group = batch.group(g)](int i) {
+                __builtin_prefetch(group + i * batch.objectives);
+            });
             widest = std::max(widest, count);
             narrowest = std::min(narrowest, count);
         }
@@ -40,13 +51,23 @@ class Compacted {
         }
         for (std::size_t k = 0; k < present_.size(); ++k) {
             const Scalar* group = batch.group(first + static_cast<std::int64_t>(k));
-            std::size_t to = k * static_cast<std::size_t>(points_);
-            for_each_present(k, [&](int i) {
-                std::copy_n(group + static_cast<std::size_t>(i) * width, width,
-                            values_.data() + to * width);
-                if (!mask_.empty()) mask_[to] = 1;
-                ++to;
-            });
+            Scalar* to = values_.data() + k * static_cast<std::size_t>(points_) * width;
+            switch (width) {  // a copy of known size takes no call
+                case 2:
+                    copy_present<2>(k, group, to);
+                    break;
+                case 3:
+                    copy_present<3>(k, group, to);
+                    break;
+                default:
+                    for_each_present(k, [&](int i) {
+                        std::copy_n(group + static_cast<std::size_t>(i) * width, width, to);
+                        to += width;
+                    });
+            }
+            if (mask_.empty()) continue;
+            std::fill_n(mask_.data() + k * static_cast<std::size_t>(points_), counts_[k],
+                        std::uint8_t{1});
         }
         return true;
     }
@@ -91,17 +112,27 @@ class Compacted {
         }
     }
 
+    template <int kWidth>
+    void copy_present(std::size_t k, const Scalar* group, Scalar* to) const {
+        for_each_present(k, [&](int i) {
+            std::memcpy(to, group + i * kWidth, kWidth * sizeof(Scalar));
+            to += kWidth;
+        });
+    }
+
     // Bit i is set where byte i is not zero.
     static std::uint64_t bits_of(const std::uint8_t* mask, int points) {
-        constexpr std::uint64_t kLow = 0x7f7f7f7f7f7f7f7f;
         std::uint64_t bits = 0;
-        for (int i = 0; i < points; i += 8) {
-            std::uint64_t bytes = 0;
-            std::memcpy(&bytes, mask + i, static_cast<std::size_t>(std::min(8, points - i)));
-            // The highest bit of each byte that is not zero, then those bits side by side.
-            const std::uint64_t highest = (((bytes & kLow) + kLow) | bytes) & ~kLow;
-            bits |= (highest >> 7) * 0x0102040810204080 >> 56 << i;
+        int i = 0;
+#if defined(__SSE2__)
+        for (; i + 16 <= points; i += 16) {
+            __m128i bytes;
+            std::memcpy(&bytes, mask + i, sizeof bytes);
+            const int zeros = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
+            bits |= static_cast<std::uint64_t>(~zeros & 0xffff) << i;
         }
+#endif
+        for (; i < points; ++i) bits |= static_cast<std::uint64_t>(mask[i] != 0) << i;
         return bits;
     }
 
@@ -109,6 +140,7 @@ class Compacted {
     std::int64_t first_ = 0;
     std::int32_t points_ = 0;
     std::vector<std::uint64_t> present_;  // of each group, a bit for each point that counts
+    std::vector<int> counts_;             // of each group
     std::vector<Scalar> values_;
     std::vector<std::uint8_t> mask_;
 };

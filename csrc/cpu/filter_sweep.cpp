@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <type_traits>
 
+#include "cpu/for_each_group.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/lanes/on_lanes.hpp"
 #include "cpu/lanes/promising.hpp"
@@ -14,17 +14,25 @@ namespace paretopo::cpu {
 // False where the pass does not pay. The values may change meanwhile, in the hands of another
 // thread of the host program: whatever is found then, it is indices.
 template <typename Scalar>
-bool FilterSweep::find_promising(const Scalar* values, std::int32_t points, std::int32_t objectives,
-                                 std::uint64_t minimised) {
+bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* mask) {
+    const Scalar* values = all.values;
+    const std::int32_t points = all.count;
+    const std::int32_t objectives = all.objectives;
+    const std::uint64_t minimised = all.minimised;
     constexpr std::int32_t kMostSampled = 256;
     constexpr std::int32_t kTried = 1024;
-    const std::int32_t sampled = std::min(kMostSampled, points / 4);
+    const std::int32_t wanted = std::min(kMostSampled, points / 4);
     std::array<Scalar, kMostSampled * 3> sample;
-    for (std::int32_t k = 0; k < sampled; ++k) {
-        const std::int64_t point = std::int64_t{points} * k / sampled;
+    std::int32_t sampled = 0;
+    for (std::int32_t k = 0; k < wanted; ++k) {
+        std::int64_t point = std::int64_t{points} * k / wanted;
+        const std::int64_t next = std::int64_t{points} * (k + 1) / wanted;
+        while (mask && point < next && mask[point] == 0) ++point;
+        if (point == next) continue;
         std::copy_n(values + point * objectives, objectives,
-                    sample.begin() + std::ptrdiff_t{k} * objectives);
+                    sample.begin() + std::ptrdiff_t{sampled++} * objectives);
     }
+    if (sampled < kPivots) return false;
     std::array<Scalar, kPivots * 3> pivots;
     PARETOPO_ON_LANES(pick_pivots, sample.data(), sampled, objectives, minimised, pivots.data());
 
@@ -33,9 +41,25 @@ bool FilterSweep::find_promising(const Scalar* values, std::int32_t points, std:
     std::int32_t count = PARETOPO_ON_LANES(promising, values, 0, tried, objectives, minimised,
                                            pivots.data(), promising_.data());
     if (count > tried - tried / 4) return false;
-    count += PARETOPO_ON_LANES(promising, values, tried, points, objectives, minimised,
-                               pivots.data(), promising_.data() + count);
-    promising_.resize(static_cast<std::size_t>(count));
+    // Part by part, each at its own place, so that threads may share them; then side by side.
+    constexpr std::int32_t kPart = 1 << 16;
+    const std::int64_t parts = (std::int64_t{points} - tried + kPart - 1) / kPart;
+    counts_.assign(static_cast<std::size_t>(parts), 0);
+    const double cost = all.is_alone ? 2.0 * kPart : 0.0;  // ns; other groups have threads already
+    for_each_group(parts, cost, [&, pivots](std::int64_t part) {
+        const std::int64_t first = tried + part * kPart;
+        const std::int64_t end = std::min<std::int64_t>(first + kPart, points);
+        counts_[static_cast<std::size_t>(part)] = PARETOPO_ON_LANES(
+            promising, values, static_cast<std::int32_t>(first), static_cast<std::int32_t>(end),
+            objectives, minimised, pivots.data(), promising_.data() + first);
+    });
+    auto to = promising_.begin() + count;
+    for (std::int64_t part = 0; part < parts; ++part) {
+        const auto from = promising_.begin() + (tried + part * kPart);
+        to = std::copy_n(from, counts_[static_cast<std::size_t>(part)], to);
+    }
+    promising_.erase(to, promising_.end());
+    if (mask) std::erase_if(promising_, [mask](std::int32_t i) { return mask[i] == 0; });
     return true;
 }
 
@@ -43,80 +67,70 @@ template <typename Scalar>
 void FilterSweep::filter(const Batch<Scalar>& batch, std::int64_t g, bool keep_weakly,
                          std::uint8_t* chosen) {
     std::fill_n(chosen, batch.points, std::uint8_t{0});
-    auto& set = [this]() -> Present<Scalar>& {
-        if constexpr (std::is_same_v<Scalar, float>) {
-            return floats_;
-        } else {
-            return doubles_;
-        }
-    }();
-    if (!batch.mask &&
-        find_promising(batch.group(g), batch.points, batch.objectives, batch.minimised)) {
-        set.take(batch.group(g), promising_, batch.objectives);
-    } else {
-        set.take(batch, g);
-        if (batch.mask && set.count > 0 &&
-            find_promising(set.values.data(), set.count, batch.objectives, batch.minimised)) {
-            set.keep(promising_, batch.objectives);
-        }
+    const Points<Scalar> all{batch.group(g),  nullptr,     batch.points,     batch.objectives,
+                             batch.minimised, keep_weakly, batch.groups == 1};
+    const std::uint8_t* mask = batch.group_mask(g);
+    if (find_promising(all, mask)) return sweep(all.of(promising_), chosen);
+    if (!mask) return sweep(all, chosen);
+    promising_.clear();
+    for (std::int32_t i = 0; i < batch.points; ++i) {
+        if (mask[i] != 0) promising_.push_back(i);
     }
-    sweep(set, batch.objectives, batch.minimised, keep_weakly, chosen);
+    sweep(all.of(promising_), chosen);
 }
 
 template <typename Scalar>
-void FilterSweep::sweep(const Present<Scalar>& set, std::int32_t objectives,
-                        std::uint64_t minimised, bool keep_weakly, std::uint8_t* chosen) {
+void FilterSweep::sweep(const Points<Scalar>& set, std::uint8_t* chosen) {
     if (set.count == 0) return;
-    const ObjectiveOrder order(set.values.data(), set.count, objectives, 0, From::kBest,
-                               (minimised & 1) != 0, scratch_);
-    const auto key = [&](std::int32_t point, std::int32_t m) -> std::uint64_t {
-        return best_first(
-            set.values[static_cast<std::size_t>(std::int64_t{point} * objectives + m)],
-            (minimised >> m & 1) != 0);
-    };
-    const auto choose = [&](std::int32_t point) {
-        chosen[set.index[static_cast<std::size_t>(point)]] = 1;
-    };
-    std::uint64_t best = ~std::uint64_t{0};
-    bool is_first = true;
-    staircase_.clear();
-    const auto enters = [&](std::uint64_t y, std::uint64_t z) {
-        if (objectives == 2) {
-            if (!is_first && y >= best) return false;
+    set.fill_keys(order_.keys);
+    order_.sort();
+    if (set.objectives == 2) {
+        bool is_first = true;
+        std::uint64_t best = 0;
+        enter_in_order(set, chosen, [&](std::uint64_t y, std::uint64_t) {
+            const bool enters = is_first || y < best;
             is_first = false;
-            best = y;
+            best = enters ? y : best;
+            return enters;
+        });
+    } else {
+        staircase_.clear();
+        enter_in_order(set, chosen, [&](std::uint64_t y, std::uint64_t z) {
+            if (staircase_.covers(y, z)) return false;
+            staircase_.insert(y, z, [](const auto&) {});
             return true;
-        }
-        if (staircase_.covers(y, z)) return false;
-        staircase_.insert(y, z, [](const auto&) {});
-        return true;
-    };
-    const std::int32_t last = objectives - 1;
-    const std::size_t size = order.size();
+        });
+    }
+}
+
+// Best first in the first objective; of equal values those first that could dominate another.
+template <typename Scalar, typename Enters>
+void FilterSweep::enter_in_order(const Points<Scalar>& set, std::uint8_t* chosen,
+                                 const Enters& enters) {
+    const std::size_t size = order_.size();
     for (std::size_t first = 0, end = 0; first < size; first = end) {
-        for (++end; end < size && order.repeats(end);) ++end;
+        constexpr std::size_t kAhead = 32;  // points, whose values lie anywhere
+        if (first + kAhead < size) set.prefetch(order_.at(first + kAhead));
+        for (++end; end < size && order_.repeats(end);) ++end;
         if (end - first == 1) {
-            const std::int32_t point = order.point(first);
-            if (enters(key(point, 1), key(point, last))) choose(point);
+            const std::uint32_t k = order_.at(first);
+            chosen[set.place(k)] = enters(set.second(k), set.third(k));
             continue;
         }
         column_.clear();
-        for (std::size_t k = first; k < end; ++k) {
-            const std::int32_t point = order.point(k);
-            column_.push_back({key(point, 1), key(point, last), point});
+        for (std::size_t i = first; i < end; ++i) {
+            const std::uint32_t k = order_.at(i);
+            column_.push_back({set.second(k), set.third(k), k});
         }
         if (!std::is_sorted(column_.begin(), column_.end())) {
             std::sort(column_.begin(), column_.end());
         }
         const Keyed* entered = nullptr;
         for (const Keyed& item : column_) {
-            if (entered && entered->y == item.y && entered->z == item.z) {
-                if (keep_weakly) choose(item.point);
-                continue;
-            }
-            if (!enters(item.y, item.z)) continue;
-            choose(item.point);
-            entered = &item;
+            const bool is_copy = entered && entered->y == item.y && entered->z == item.z;
+            const bool is_chosen = is_copy ? set.keep_weakly : enters(item.y, item.z);
+            if (is_chosen) chosen[set.place(item.k)] = 1;
+            if (is_chosen && !is_copy) entered = &item;
         }
     }
 }

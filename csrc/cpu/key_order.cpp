@@ -7,42 +7,44 @@
 namespace paretopo::cpu {
 namespace {
 
-// Stable least-significant-digit radix sort on the upper halves; digits that all share are skipped.
+constexpr std::uint64_t mask_of(int bits) { return (std::uint64_t{1} << bits) - 1; }
+
+// Stable least-significant-digit radix sort of the bits first_bit..first_bit + kDigits *
+// kDigitBits; digits that all share are skipped. Says whether the result is in `spare`.
 template <int kDigitBits, int kDigits>
-void sort_by_digits(std::vector<std::uint64_t>& items, std::vector<std::uint64_t>& spare) {
+bool sort_by_digits(std::uint64_t* items, std::uint64_t* spare, std::size_t size, int first_bit) {
     constexpr std::size_t kValues = std::size_t{1} << kDigitBits;
     std::array<std::array<std::uint32_t, kValues>, kDigits> counts{};
-    const auto digit = [](std::uint64_t item, int d) {
-        return item >> (32 + d * kDigitBits) & (kValues - 1);
+    const auto digit = [first_bit](std::uint64_t item, int d) {
+        return item >> (first_bit + d * kDigitBits) & mask_of(kDigitBits);
     };
-    for (const std::uint64_t item : items) {
-        for (int d = 0; d < kDigits; ++d) ++counts[static_cast<std::size_t>(d)][digit(item, d)];
+    for (std::size_t i = 0; i < size; ++i) {
+        for (int d = 0; d < kDigits; ++d) ++counts[static_cast<std::size_t>(d)][digit(items[i], d)];
     }
-    spare.resize(items.size());
+    bool is_in_spare = false;
     for (int d = 0; d < kDigits; ++d) {
         auto& start = counts[static_cast<std::size_t>(d)];
-        if (start[digit(items[0], d)] == items.size()) continue;
+        if (start[digit(items[0], d)] == size) continue;
         std::uint32_t sum = 0;
         for (std::uint32_t& count : start) sum += std::exchange(count, sum);
-        for (const std::uint64_t item : items) spare[start[digit(item, d)]++] = item;
-        items.swap(spare);
+        for (std::size_t i = 0; i < size; ++i) spare[start[digit(items[i], d)]++] = items[i];
+        std::swap(items, spare);
+        is_in_spare = !is_in_spare;
     }
+    return is_in_spare;
 }
 
-template <int kDigitBits>
-void sort_by_upper_half(int bits, std::vector<std::uint64_t>& items,
-                        std::vector<std::uint64_t>& spare) {
-    if (bits <= kDigitBits) return sort_by_digits<kDigitBits, 1>(items, spare);
-    if (bits <= 2 * kDigitBits) return sort_by_digits<kDigitBits, 2>(items, spare);
-    if (bits <= 3 * kDigitBits) return sort_by_digits<kDigitBits, 3>(items, spare);
-    sort_by_digits<kDigitBits, 4>(items, spare);
+bool sort_few(std::uint64_t* items, std::uint64_t* spare, std::size_t size, int bits) {
+    if (bits <= 8) return sort_by_digits<8, 1>(items, spare, size, 32);
+    if (bits <= 16) return sort_by_digits<8, 2>(items, spare, size, 32);
+    if (bits <= 24) return sort_by_digits<8, 3>(items, spare, size, 32);
+    return sort_by_digits<8, 4>(items, spare, size, 32);
 }
 
 }  // namespace
 
 void KeyOrder::sort() {
-    constexpr std::size_t kRadixFrom = 96;                   // below it a comparison sort is faster
-    constexpr std::size_t kWideFrom = std::size_t{1} << 14;  // from it counting many values pays
+    constexpr std::size_t kRadixFrom = 96;  // below it a comparison sort is faster
     const std::size_t size = keys.size();
     packed_.resize(size);
     is_exact_ = true;
@@ -58,8 +60,8 @@ void KeyOrder::sort() {
         differing |= own ^ keys[0];
         is_sorted &= keys[i - 1] <= own;
     }
-    // As many bits as are worth it: among random keys few agree in twice the bits that number them.
-    const int worth = std::min(32, 2 * static_cast<int>(std::bit_width(size)) + 4);
+    // Enough bits that among random keys hardly any agree in all of them.
+    const int worth = std::min(32, static_cast<int>(std::bit_width(size)) + 10);
     const int alike = differing == 0 ? 0 : std::countr_zero(differing);
     const int range = static_cast<int>(std::bit_width(most - least));
     const int dropped = std::max(alike, range - worth);
@@ -68,12 +70,43 @@ void KeyOrder::sort() {
     if (is_sorted) return;
     if (size < kRadixFrom) {
         std::sort(packed_.begin(), packed_.end());
-    } else if (size < kWideFrom) {
-        sort_by_upper_half<8>(range - dropped, packed_, spare_);
     } else {
-        sort_by_upper_half<11>(range - dropped, packed_, spare_);
+        sort_by_bits(range - dropped);
     }
     if (!is_exact_) sort_within_equal_bits();
+}
+
+// By the `bits` above the indices. Many items are first dealt out by their highest bits, so that
+// the passes over the others stay in the cache.
+void KeyOrder::sort_by_bits(int bits) {
+    constexpr int kPartBits = 11;  // items that a part has if all have the same
+    constexpr int kMostDealt = 10;
+    const std::size_t size = packed_.size();
+    spare_.resize(size);
+    const int dealt =
+        std::min({static_cast<int>(std::bit_width(size)) - kPartBits, kMostDealt, bits});
+    if (dealt < 4) {
+        if (sort_few(packed_.data(), spare_.data(), size, bits)) packed_.swap(spare_);
+        return;
+    }
+    const int shift = 32 + bits - dealt;
+    std::array<std::uint32_t, (std::size_t{1} << kMostDealt) + 1> starts{};
+    for (const std::uint64_t item : packed_) ++starts[(item >> shift) + 1];
+    for (std::size_t p = 1; p < starts.size(); ++p) starts[p] += starts[p - 1];
+    auto next = starts;
+    for (const std::uint64_t item : packed_) spare_[next[item >> shift]++] = item;
+    const auto parts = std::size_t{1} << dealt;
+    for (std::size_t p = 0; p < parts; ++p) {
+        std::uint64_t* part = spare_.data() + starts[p];
+        std::uint64_t* room = packed_.data() + starts[p];
+        const std::size_t count = starts[p + 1] - starts[p];
+        if (count < 64) {
+            std::sort(part, part + count);
+        } else if (sort_few(part, room, count, bits - dealt)) {
+            continue;
+        }
+        std::copy_n(part, count, room);
+    }
 }
 
 void KeyOrder::sort_within_equal_bits() {

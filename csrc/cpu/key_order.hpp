@@ -26,6 +26,7 @@ class KeyOrder {
     }
 
   private:
+    void sort_by_bits(int bits);
     void sort_within_equal_bits();
 
     bool is_exact_ = true;                       // the bits sorted by are all that differ

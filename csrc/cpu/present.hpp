@@ -31,30 +31,6 @@ struct Present {
         }
     }
 
-    // Some points of (points, objectives), by their places.
-    void take(const Scalar* from, const std::vector<std::int32_t>& places,
-              std::int32_t objectives) {
-        const auto width = static_cast<std::size_t>(objectives);
-        values.resize(places.size() * width);
-        index = places;
-        count = static_cast<std::int32_t>(places.size());
-        for (std::size_t k = 0; k < places.size(); ++k) {
-            std::copy_n(from + static_cast<std::size_t>(places[k]) * width, width,
-                        values.data() + k * width);
-        }
-    }
-
-    // Drops all points but those at these places, which ascend.
-    void keep(const std::vector<std::int32_t>& places, std::int32_t objectives) {
-        const auto width = static_cast<std::size_t>(objectives);
-        count = static_cast<std::int32_t>(places.size());
-        for (std::size_t k = 0; k < places.size(); ++k) {
-            const auto place = static_cast<std::size_t>(places[k]);
-            std::copy_n(values.data() + place * width, width, values.data() + k * width);
-            index[k] = index[place];
-        }
-    }
-
     // Some points of another set, by their place there.
     void take(const Present& from, const std::vector<std::int32_t>& places,
               std::int32_t objectives) {

@@ -133,7 +133,7 @@ class BitRows {
         const int vectors = (count_ + W::kLanes - 1) / W::kLanes;
         typename W::I rounds[kMost / W::kLanes];
         for (int v = 0; v < vectors; ++v) rounds[v] = typename W::I{};
-        std::uint64_t alive[kWords];
+        std::uint64_t alive[kWords] = {};
         for (int w = 0; w < words_; ++w) alive[w] = bits_below(count_ - w * kWord);
         std::int32_t fronts = count_ > 0 ? 1 : 0;
         for (;; ++fronts) {
