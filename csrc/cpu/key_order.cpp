@@ -35,8 +35,11 @@ bool sort_by_digits(std::uint64_t* items, std::uint64_t* spare, std::size_t size
 }
 
 bool sort_few(std::uint64_t* items, std::uint64_t* spare, std::size_t size, int bits) {
+    // Three passes as a rule; few items are not worth counting many values.
+    if (bits <= 18 && size < 512) return sort_by_digits<6, 3>(items, spare, size, 32);
     if (bits <= 8) return sort_by_digits<8, 1>(items, spare, size, 32);
     if (bits <= 16) return sort_by_digits<8, 2>(items, spare, size, 32);
+    if (bits <= 21) return sort_by_digits<7, 3>(items, spare, size, 32);
     if (bits <= 24) return sort_by_digits<8, 3>(items, spare, size, 32);
     return sort_by_digits<8, 4>(items, spare, size, 32);
 }

@@ -148,3 +148,15 @@ def test_the_filter_of_large_sets_keeps_rank_0(each_isa, objectives, dtype):
                 assert first[i] == (key not in seen)
                 seen.add(key)
             assert not first[ranks != 0].any()
+
+
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_threads_share_the_pass_over_one_set(threads, objectives):
+    points = np.random.default_rng(1).random((400_000, objectives))
+    mask = np.random.default_rng(2).random(400_000) < 0.5
+    for chosen in (None, mask):
+        threads(1)
+        alone = pp.is_nondominated(points, mask=chosen)
+        threads(4)
+        same(pp.is_nondominated(points, mask=chosen), alone)
+        same(alone, pp.pareto_rank(points, mask=chosen) == 0)

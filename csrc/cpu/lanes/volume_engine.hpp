@@ -68,8 +68,8 @@ class Engine final : public VolumeEngine {
     Level& level(int objectives) { return levels_[objectives]; }
 
     int most_objectives_;
-    bool is_cancelled_ = false;  // the latest exclusive_limited took almost all of its box away
-    bool is_exact_ = false;      // no sweep may subtract
+    double latest_box_ = 0.0;  // that exclusive_limited took a volume from
+    bool is_exact_ = false;    // no sweep may subtract
     Level* levels_;
     Buffer<double> steps_, all_, keys_;
     Buffer<std::uint32_t> order_, buckets_;
