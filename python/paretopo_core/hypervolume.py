@@ -102,7 +102,7 @@ def hypervolume_gradient(
     corner = batch.reference(ref)
     gradient: ArrayT = batch.empty((*batch.leading, batch.points, batch.objectives), "float64")
     view = batch.view("hypervolume_gradient")
-    refused = _core.hypervolume_gradient(view, host_address(corner), batch.address(gradient))
+    refused = _core.hypervolume_gradient(view, host_address(corner), 0, batch.address(gradient))
     refuse_value(refused, batch)
     return gradient if batch.signs is None else batch.library.turned(gradient, batch.signs)
 
