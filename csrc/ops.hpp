@@ -84,8 +84,11 @@ template <typename Scalar>
 std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes);
 
 // gradient: (groups, points, objectives), what the hypervolume gains for each unit of a value.
+// wanted: (groups, points), 0 for points whose slopes are not asked for and are then 0, as of new
+// points before a fixed front; null: all are.
 template <typename Scalar>
-std::int64_t hypervolume_gradient(Batch<Scalar> batch, const double* ref, double* gradient);
+std::int64_t hypervolume_gradient(Batch<Scalar> batch, const double* ref,
+                                  const std::uint8_t* wanted, double* gradient);
 
 template <typename Scalar>
 std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
@@ -166,7 +169,8 @@ template <typename Place, typename Scalar>
 void hypervolume(Place place, Batch<Scalar> batch, const double* ref, double* volumes);
 
 template <typename Place, typename Scalar>
-void hypervolume_gradient(Place place, Batch<Scalar> batch, const double* ref, double* gradient);
+void hypervolume_gradient(Place place, Batch<Scalar> batch, const double* ref,
+                          const std::uint8_t* wanted, double* gradient);
 
 template <typename Place, typename Scalar>
 void hv_contributions(Place place, Batch<Scalar> batch, const double* ref, bool ignore_dominated,

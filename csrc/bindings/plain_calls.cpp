@@ -231,8 +231,8 @@ py::object hypervolume_gradient(py::handle values, py::handle ref, py::handle ma
     if (!plain.take_vector(ref.ptr(), true, corner)) return py::none();
     py::array_t<double> slopes(plain.per_value());
     auto* to = slopes.mutable_data();
-    const auto refused =
-        plain.run([&](auto batch) { return cpu::hypervolume_gradient(batch, corner.data(), to); });
+    const auto refused = plain.run(
+        [&](auto batch) { return cpu::hypervolume_gradient(batch, corner.data(), nullptr, to); });
     if (refused != kNoneRefused) return py::none();
     return slopes;
 }

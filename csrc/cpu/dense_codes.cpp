@@ -21,8 +21,8 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
 
     for (std::size_t m = width; m-- > 0;) {  // objective 0 last: its order is the one to start from
         const bool flip = m < 64 && (minimised >> m & 1) != 0;
-        const ObjectiveOrder<Scalar> order(values, points, objectives, static_cast<std::int32_t>(m),
-                                           flip, scratch_);
+        const ObjectiveOrder order(values, points, objectives, static_cast<std::int32_t>(m),
+                                   From::kBest, flip, scratch_);
         check_interrupt();
         unsorted_[m].resize(size);
         std::int32_t code = -1;

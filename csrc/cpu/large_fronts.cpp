@@ -122,7 +122,7 @@ void find_distinct_nondominated(const SortedCodes& sorted,
 template <typename Scalar>
 std::int32_t PlanarRanker::rank(const Scalar* values, std::int32_t points, std::uint64_t minimised,
                                 std::int32_t* ranks) {
-    const ObjectiveOrder<Scalar> order(values, points, 2, 0, (minimised & 1) != 0, scratch_);
+    const ObjectiveOrder order(values, points, 2, 0, From::kBest, (minimised & 1) != 0, scratch_);
     const auto second = [&](std::int32_t point) -> std::uint64_t {
         return best_first(values[2 * std::int64_t{point} + 1], (minimised & 2) != 0);
     };

@@ -116,7 +116,7 @@ def compute_gradient(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) ->
     measured, corner = batch.measured_from(ref)
     gradient: ArrayT = batch.empty((*batch.leading, batch.points, batch.objectives), "float64")
     view = measured.view("hypervolume_gradient")
-    refused = _core.hypervolume_gradient(view, host_address(corner), batch.address(gradient))
+    refused = _core.hypervolume_gradient(view, host_address(corner), 0, batch.address(gradient))
     refuse_value(refused, batch)
     return gradient if batch.signs is None else batch.library.turned(gradient, batch.signs)
 

@@ -28,6 +28,8 @@ class Hypervolume final : public HypervolumeKernel {
     // The same of columns in descending order of their last objective; `high`, 0 before, counts the
     // rows that reach the last objective of the point.
     double exclusive_of(int objectives, const double* point, Columns rows, std::size_t& high);
+    // The same without cancellation, where exclusive_of may suffer from it.
+    double exact_exclusive_of(int objectives, const double* point, Columns rows, std::size_t& high);
 
   private:
     struct Corner {
@@ -52,6 +54,7 @@ class Hypervolume final : public HypervolumeKernel {
     double exclusive_3d(const double* point, Columns rows, std::size_t& high);
     double by_staircase(const double* x, const double* y, const double* z, std::size_t hits,
                         const Corner& point, Corner corner);
+    double exclusive_by_slices(int objectives, const double* point, Columns rows);
     template <int kObjectives>
     double exclusive_limited(int objectives, const double* point, Columns rows, std::size_t& high);
 
@@ -62,6 +65,8 @@ class Hypervolume final : public HypervolumeKernel {
 
     int most_objectives_;
     Pace pace_;
+    double latest_box_ = 0.0;  // that exclusive_limited took a volume from
+    bool is_exact_ = false;    // no sweep may subtract
     Level* levels_;
     Buffer<double> steps_, all_, keys_;
     Buffer<std::uint32_t> order_, buckets_;

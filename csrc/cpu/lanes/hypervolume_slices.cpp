@@ -199,6 +199,7 @@ double Hypervolume::exclusive_limited(int objectives, const double* point, Colum
     for (int m = 1; m < width; ++m) box *= point[m] - corner[m];
     if (limited.count == 0) return box;
     const double gain = box - sorted(width, limited);
+    latest_box_ = box;
     return gain > 0.0 ? gain : 0.0;
 }
 
@@ -226,7 +227,7 @@ double Hypervolume::of(const double* sides, std::size_t count, int objectives) {
 double Hypervolume::exclusive(const double* point, const double* sides, std::size_t count,
                               int objectives) {
     std::size_t high = 0;
-    return exclusive_of(objectives, point, sorted_columns(sides, count, objectives), high);
+    return exact_exclusive_of(objectives, point, sorted_columns(sides, count, objectives), high);
 }
 
 void Hypervolume::contributions(const double* sides, std::size_t count, int objectives,
@@ -242,7 +243,7 @@ void Hypervolume::contributions(const double* sides, std::size_t count, int obje
             rows[m][i] = 0.0;
         }
         std::size_t high = 0;
-        own[order[i]] = exclusive_of(objectives, point, rows, high);
+        own[order[i]] = exact_exclusive_of(objectives, point, rows, high);
         for (int m = 0; m < objectives; ++m) rows[m][i] = point[m];
     }
 }
