@@ -68,8 +68,10 @@ def _internals() -> Any:
 def plain_view(tensor: Any) -> np.ndarray | None:
     """A tensor as the NumPy array that it is no more than; None if it is more, or elsewhere."""
     try:
-        # Of a null address NumPy would make memory of its own.
-        view: np.ndarray | None = tensor.numpy() if tensor.data_ptr() else None
+        end = (tensor.storage_offset() + tensor.numel()) * tensor.itemsize
+        if tensor.untyped_storage().nbytes() < end:  # freed, or no array in one piece
+            return None
+        view: np.ndarray = tensor.numpy()
     except (RuntimeError, TypeError):  # on a GPU, sparse, negated, bfloat16, with a gradient ...
         return None
     return view
@@ -87,16 +89,26 @@ def tensors_of(result: Any) -> Any:
 
 def check_memory(tensor: Any, name: str) -> None:
     """Refuse a tensor whose numbers nobody holds: its address would be null."""
-    try:
-        has_memory = tensor.data_ptr() != 0 or tensor.numel() == 0
-    except RuntimeError:  # of a torch.func transformation that is over
-        has_memory = False
-    if not has_memory and tensor.device.type != "meta":
+    if tensor.device.type != "meta" and not _has_memory(tensor):
         raise TypeError(
             f"{name} is a {type(tensor).__name__} without memory of its own: pass a torch.Tensor "
             "that holds the numbers (of a distributed tensor to_local() or full_tensor(); a fake "
             "or freed one holds none)"
         )
+
+
+def _has_memory(tensor: Any) -> bool:
+    if tensor.numel() == 0:
+        return True
+    try:
+        if tensor.data_ptr() == 0:
+            return False
+        steps = zip(tensor.shape, tensor.stride(), strict=True)
+        last = tensor.storage_offset() + sum((size - 1) * stride for size, stride in steps)
+        # Storage may have been freed, or shrunk, under its tensors.
+        return bool(tensor.untyped_storage().nbytes() >= (last + 1) * tensor.itemsize)
+    except (RuntimeError, NotImplementedError):  # of a transformation that is over, and the like
+        return False
 
 
 def host_array(tensor: Any, name: str) -> np.ndarray:

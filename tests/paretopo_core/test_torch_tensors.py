@@ -121,6 +121,12 @@ class TestClasses:
         for dtype in (torch.float16, torch.int64):
             with pytest.raises(TypeError, match=r"is a Tensor without memory of its own"):
                 operation(freed(points().to(dtype)))
+        for piece in (slice(None), slice(1, None), (slice(None), slice(None, None, 2))):
+            part = points().clone()[piece]
+            part.untyped_storage().resize_(8)
+            assert part.data_ptr() != 0
+            with pytest.raises(TypeError, match=r"is a Tensor without memory of its own"):
+                operation(part)
         keep = freed(torch.ones(6, dtype=torch.bool))
         for given in (points(), points().numpy()):
             with pytest.raises(TypeError, match="mask is a Tensor without memory"):
