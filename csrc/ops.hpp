@@ -68,9 +68,9 @@ void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks);
 template <typename Scalar>
 void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondominated);
 
-// distances: (groups, points).
+// ranks: (groups, points), the fronts; null: those of pareto_rank. distances: (groups, points).
 template <typename Scalar>
-void crowding_distance(Batch<Scalar> batch, double* distances);
+void crowding_distance(Batch<Scalar> batch, const std::int32_t* ranks, double* distances);
 
 // advantages: (groups, points); ranks: (groups, points) or null. weights: (objectives,). Rewards
 // beyond `largest` saturate, so that no sum overflows. See formulas/advantage.hpp.
@@ -84,8 +84,11 @@ template <typename Scalar>
 std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes);
 
 // gradient: (groups, points, objectives), what the hypervolume gains for each unit of a value.
+// wanted: (groups, points), 0 for points whose slopes are not asked for and are then 0, as of new
+// points before a fixed front; null: all are.
 template <typename Scalar>
-std::int64_t hypervolume_gradient(Batch<Scalar> batch, const double* ref, double* gradient);
+std::int64_t hypervolume_gradient(Batch<Scalar> batch, const double* ref,
+                                  const std::uint8_t* wanted, double* gradient);
 
 template <typename Scalar>
 std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
@@ -152,7 +155,8 @@ void is_nondominated(Place place, Batch<Scalar> batch, bool keep_weakly,
                      std::uint8_t* nondominated);
 
 template <typename Place, typename Scalar>
-void crowding_distance(Place place, Batch<Scalar> batch, double* distances);
+void crowding_distance(Place place, Batch<Scalar> batch, const std::int32_t* ranks,
+                       double* distances);
 
 // weights are in host memory; `ranks` may be null.
 template <typename Place, typename Scalar>
@@ -165,7 +169,8 @@ template <typename Place, typename Scalar>
 void hypervolume(Place place, Batch<Scalar> batch, const double* ref, double* volumes);
 
 template <typename Place, typename Scalar>
-void hypervolume_gradient(Place place, Batch<Scalar> batch, const double* ref, double* gradient);
+void hypervolume_gradient(Place place, Batch<Scalar> batch, const double* ref,
+                          const std::uint8_t* wanted, double* gradient);
 
 template <typename Place, typename Scalar>
 void hv_contributions(Place place, Batch<Scalar> batch, const double* ref, bool ignore_dominated,

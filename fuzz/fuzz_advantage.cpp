@@ -25,11 +25,11 @@ void run(Bytes& bytes) {
     std::vector<double> distances(rows), gpu_distances(rows);
     cpu::pareto_advantage(in.batch, weights.data(), largest, beta, centre, ours.data(),
                           ranks.data());
-    cpu::crowding_distance(in.batch, distances.data());
+    cpu::crowding_distance(in.batch, nullptr, distances.data());
     OnGpu<Scalar> device(in.batch, bytes);
     gpu::pareto_advantage(device.place(gpu::pareto_advantage_scratch), in.batch, weights.data(),
                           largest, beta, centre, theirs.data(), gpu_ranks.data());
-    gpu::crowding_distance(device.place(gpu::crowding_distance_scratch), in.batch,
+    gpu::crowding_distance(device.place(gpu::crowding_distance_scratch), in.batch, nullptr,
                            gpu_distances.data());
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
         const std::vector<int> expected = ranks_of(in, g);

@@ -10,6 +10,13 @@ namespace paretopo::bindings {
 void bind_machine(pybind11::module_& m);     // devices, threads, instruction sets
 void bind_points(pybind11::module_& m);      // from arrays to addresses
 void bind_operations(pybind11::module_& m);  // every operation of ops.hpp, and their codes
+
+// Adds one function per operation on the CPU, plain_pareto_rank and so on. Each takes its arguments
+// as the user gave them and returns the result, or None if one of them is not of the plainest kind,
+// or is wrong: then the checks of Python find out, and word the error.
+void bind_plain_calls(pybind11::module_& m);
+
+// The non-dominated points, and the record of how they came in.
 void bind_archive(pybind11::module_& m);
 
 // Names in the order of their codes.

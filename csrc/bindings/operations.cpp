@@ -9,6 +9,7 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/points.hpp"
+#include "bindings/unlocked.hpp"
 #include "ops.hpp"
 
 namespace py = pybind11;
@@ -58,7 +59,7 @@ void bind(py::module_& m, const char* name, Result (*)(Batch<float>, Arguments..
             if constexpr (!std::is_void_v<Result>) return kNoneRefused;
         });
     };
-    m.def(name, dispatch, py::call_guard<py::gil_scoped_release>());
+    m.def(name, dispatch, py::call_guard<Unlocked>());
 }
 
 #define PARETOPO_DEFINE(operation)                                     \

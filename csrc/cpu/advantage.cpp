@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "cpu/compacted.hpp"
 #include "cpu/for_each_group.hpp"
 #include "cpu/fronts.hpp"
 #include "cpu/isa.hpp"
@@ -68,6 +69,19 @@ class GroupAdvantage {
     std::vector<Scalar> sums_, lowest_, highest_;
 };
 
+template <typename Scalar>
+void advantages_of_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
+                        const Weighting<Scalar>& how, Scalar* advantages, std::int32_t* ranks) {
+    const auto compute = kernels().of<Scalar>().advantages;
+    Compacted<Scalar> few;
+    if (!few.take(batch, first, end)) return compute(batch, first, end, how, advantages, ranks);
+    std::vector<Scalar> own(few.size());
+    std::vector<std::int32_t> own_ranks(ranks ? few.size() : 0);
+    compute(few.batch(), 0, few.groups(), how, own.data(), ranks ? own_ranks.data() : nullptr);
+    few.spread(own.data(), Scalar(0), advantages);
+    if (ranks) few.spread(own_ranks.data(), kUnranked, ranks);
+}
+
 }  // namespace
 
 template <typename Scalar>
@@ -80,7 +94,7 @@ void pareto_advantage(Batch<Scalar> batch, const double* weights, double largest
                                 centre};
     if (fits_lanes(batch.points, batch.objectives)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
-            kernels().of<Scalar>().advantages(batch, first, end, how, advantages, ranks);
+            advantages_of_part(batch, first, end, how, advantages, ranks);
         });
     }
     for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives),

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "cpu/floating_point.hpp"
+#include "cpu/lanes/interrupt.hpp"
 #include "formulas/sides.hpp"
 #include "ops.hpp"
 
@@ -32,35 +33,49 @@ Archive::Archive(Archive&& other) noexcept
       side_(std::move(other.side_)),
       kernel_(std::move(other.kernel_)) {}
 
-double Archive::add(const double* given) {
-    const std::lock_guard<std::mutex> hold(busy_);
+Archive::Addition Archive::add(const double* given) {
+    const std::lock_guard<Turns> hold(turns_);
     const IeeeArithmetic scope;
-    std::vector<double> point(width_);
-    for (std::size_t m = 0; m < width_; ++m) point[m] = signs_[m] * given[m];
-    if (kernel_->is_covered(point.data())) return 0.0;
-
+    const std::vector<double> point = turned(given);
+    if (kernel_->is_covered(point.data())) return {0.0, false};
     const bool is_inside = measure(point.data());
-    double gain = 0.0;
-    if (is_inside) {
-        const auto fits = [this](double side) { return side <= most_ && side >= least_; };
-        const bool needs_no_scale = !is_wide_ && std::all_of(side_.begin(), side_.end(), fits);
-        gain = needs_no_scale ? kernel_->gain(side_.data()) : scaled_gain(point.data());
-    }
+    const double gain = gain_of(point.data(), is_inside);
     kernel_->add_member(point.data());
     if (is_inside) {
         for (const double side : side_) is_wide_ = is_wide_ || side > most_;
         kernel_->add_side(side_.data());
     }
-    return gain;
+    return {gain, true};
+}
+
+double Archive::gain(const double* given) {
+    const std::lock_guard<Turns> hold(turns_);
+    const IeeeArithmetic scope;
+    const std::vector<double> point = turned(given);
+    if (kernel_->is_covered(point.data())) return 0.0;
+    return gain_of(point.data(), measure(point.data()));
+}
+
+std::vector<double> Archive::turned(const double* given) const {
+    std::vector<double> point(width_);
+    for (std::size_t m = 0; m < width_; ++m) point[m] = signs_[m] * given[m];
+    return point;
+}
+
+double Archive::gain_of(const double* point, bool is_inside) {
+    if (!is_inside) return 0.0;
+    const auto fits = [this](double side) { return side <= most_ && side >= least_; };
+    const bool needs_no_scale = !is_wide_ && std::all_of(side_.begin(), side_.end(), fits);
+    return needs_no_scale ? kernel_->gain(side_.data()) : scaled_gain(point);
 }
 
 std::size_t Archive::size() {
-    const std::lock_guard<std::mutex> hold(busy_);
+    const std::lock_guard<Turns> hold(turns_);
     return kernel_->members();
 }
 
 std::vector<double> Archive::members() {
-    const std::lock_guard<std::mutex> hold(busy_);
+    const std::lock_guard<Turns> hold(turns_);
     std::vector<double> rows(kernel_->members() * width_);
     for (std::size_t m = 0; m < width_; ++m) {
         const double* column = kernel_->member_column(static_cast<int>(m));
@@ -72,12 +87,13 @@ std::vector<double> Archive::members() {
 }
 
 void Archive::load(const double* rows, std::size_t count) {
-    const std::lock_guard<std::mutex> hold(busy_);
+    const std::lock_guard<Turns> hold(turns_);
     const IeeeArithmetic scope;
     is_wide_ = false;
     kernel_->clear();
     std::vector<double> member(width_);
     for (std::size_t i = 0; i < count; ++i) {
+        check_interrupt();
         for (std::size_t m = 0; m < width_; ++m) member[m] = signs_[m] * rows[i * width_ + m];
         kernel_->add_member(member.data());
         if (!measure(member.data())) continue;
@@ -89,7 +105,11 @@ void Archive::load(const double* rows, std::size_t count) {
 bool Archive::measure(const double* point) {
     bool is_inside = true;
     for (std::size_t m = 0; m < width_; ++m) {
-        side_[m] = std::min(point[m] - ref_[m], std::numeric_limits<double>::max());
+        side_[m] = point[m] - ref_[m];
+        if (side_[m] > kLargestSide) {
+            throw std::domain_error(
+                "point lies so far from ref that float64 cannot hold the distance");
+        }
         is_inside = is_inside && side_[m] > 0.0;
     }
     return is_inside;

@@ -1,15 +1,39 @@
 // The non-dominated points met so far, and what a new one adds to their hypervolume.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "cpu/isa.hpp"
 
 namespace paretopo::cpu {
+
+// One thread at a time. A signal handler that runs in the middle of a call of its own thread would
+// wait for ever: it gets std::runtime_error.
+class Turns {
+  public:
+    void lock() {
+        if (holder_.load() == std::this_thread::get_id()) {
+            throw std::runtime_error("the archive is in the middle of another call");
+        }
+        lock_.lock();
+        holder_.store(std::this_thread::get_id());
+    }
+    void unlock() {
+        holder_.store({});
+        lock_.unlock();
+    }
+
+  private:
+    std::mutex lock_;
+    std::atomic<std::thread::id> holder_;
+};
 
 class Archive {
   public:
@@ -17,18 +41,27 @@ class Archive {
     Archive(int objectives, const double* signs, const double* ref);
     Archive(Archive&& other) noexcept;
 
-    // Adds a finite point unless a member is as good everywhere; members as good nowhere better
-    // leave. Returns the gain in hypervolume. The sides of the members are kept in the order that
-    // the gain needs, O(members * objectives) up to 3 objectives; from 4 the volume of what limits
-    // the point comes on top.
-    double add(const double* point);
+    struct Addition {
+        double gain;  // in hypervolume
+        bool has_joined;
+    };
 
+    // Adds a finite point unless a member is as good everywhere; members as good nowhere better
+    // leave. Throws std::domain_error where the distance from the reference overflows. The sides of
+    // the members are kept in the order that the gain needs, O(members * objectives) up to 3
+    // objectives; from 4 the volume of what limits the point comes on top.
+    Addition add(const double* point);
+    double gain(const double* point);  // what `add` would return
+
+    std::size_t width() const { return width_; }
     std::size_t size();
     std::vector<double> members();  // (size, objectives), in the order of their arrival
     void load(const double* rows, std::size_t count);
 
   private:
     // `point` here: larger is better in every objective.
+    std::vector<double> turned(const double* given) const;
+    double gain_of(const double* point, bool is_inside);
     bool measure(const double* point);  // into side_; is it better than the reference?
     double scaled_gain(const double* point);
 
@@ -37,7 +70,7 @@ class Archive {
     bool is_wide_ = false;  // a side beyond `most_` is among the members
     std::vector<double> signs_, ref_, side_;
     std::unique_ptr<ArchiveKernel> kernel_;
-    std::mutex busy_;
+    Turns turns_;
 };
 
 }  // namespace paretopo::cpu

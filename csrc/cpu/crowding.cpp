@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <vector>
 
 #include "cpu/for_each_group.hpp"
 #include "cpu/fronts.hpp"
+#include "cpu/isa.hpp"
+#include "cpu/lanes/interrupt.hpp"
+#include "cpu/objective_order.hpp"
 #include "formulas/dominance.hpp"
 #include "ops.hpp"
 
@@ -16,16 +18,17 @@ namespace {
 template <typename Scalar>
 class GroupCrowding {
   public:
-    GroupCrowding(Batch<Scalar> batch, double* distances) : batch_(batch), distances_(distances) {}
+    GroupCrowding(Batch<Scalar> batch, const std::int32_t* given, double* distances)
+        : batch_(batch), given_(given), distances_(distances) {}
 
     void operator()(std::int64_t g) {
         set_.take(batch_, g);
         const auto count = static_cast<std::size_t>(set_.count);
         ranks_.resize(count);
-        order_.resize(count);
-        keys_.resize(count);
         own_.assign(count, 0.0);
-        ranker_.rank(set_, batch_.objectives, batch_.minimised, ranks_.data());
+        count_fronts(given_
+                         ? number_given_fronts(g)
+                         : ranker_.rank(set_, batch_.objectives, batch_.minimised, ranks_.data()));
         for (std::int32_t m = 0; m < batch_.objectives; ++m) add_objective(m);
 
         double* out = distances_ + g * batch_.points;
@@ -40,59 +43,96 @@ class GroupCrowding {
                     static_cast<std::size_t>(objective)];
     }
 
-    void add_objective(std::int32_t m) {
-        std::iota(order_.begin(), order_.end(), 0);
-        for (const std::int32_t k : order_) {
-            keys_[static_cast<std::size_t>(k)] = key_of(value(k, m), false);
+    // Any numbers may stand for the fronts: here they become 0, 1, 2, ... in their order.
+    std::int32_t number_given_fronts(std::int64_t g) {
+        for (std::size_t k = 0; k < ranks_.size(); ++k) {
+            ranks_[k] = given_[g * batch_.points + set_.index[k]];
         }
-        std::sort(order_.begin(), order_.end(), [&](std::int32_t a, std::int32_t b) {
-            const std::int32_t ra = ranks_[static_cast<std::size_t>(a)];
-            const std::int32_t rb = ranks_[static_cast<std::size_t>(b)];
-            if (ra != rb) return ra < rb;
-            const Key<Scalar> ka = keys_[static_cast<std::size_t>(a)];
-            const Key<Scalar> kb = keys_[static_cast<std::size_t>(b)];
-            return ka != kb ? ka < kb : a < b;
-        });
-        const std::int32_t* order = order_.data();
-        for (std::int32_t first = 0, end = 0; first < set_.count; first = end) {
-            const std::int32_t rank = ranks_[static_cast<std::size_t>(order[first])];
-            while (end < set_.count && ranks_[static_cast<std::size_t>(order[end])] == rank) ++end;
-            add_front(order + first, order + end, m);
+        next_.assign(ranks_.begin(), ranks_.end());
+        std::sort(next_.begin(), next_.end());
+        next_.erase(std::unique(next_.begin(), next_.end()), next_.end());
+        for (std::int32_t& rank : ranks_) {
+            rank = static_cast<std::int32_t>(std::lower_bound(next_.begin(), next_.end(), rank) -
+                                             next_.begin());
+        }
+        return static_cast<std::int32_t>(next_.size());
+    }
+
+    // Front by front, each worst first in objective m; equal values in the order of the points.
+    void sort_by(std::int32_t m) {
+        order_.resize(ranks_.size());
+        const bool flip = batch_.is_minimised(m);
+        if (!flip && set_.count <= kMostOrdered) {
+            kernels().of<Scalar>().order_set(set_.values.data(), set_.count, batch_.objectives, m,
+                                             order_.data());
+        } else {
+            const ObjectiveOrder order(set_.values.data(), set_.count, batch_.objectives, m,
+                                       From::kWorst, flip, scratch_);
+            for (std::size_t k = 0; k < order.size(); ++k) order_[k] = order.point(k);
+        }
+        if (starts_.size() == 2) return;  // one front
+        spare_.resize(order_.size());
+        next_.assign(starts_.begin(), starts_.end() - 1);
+        for (const std::int32_t point : order_)
+            spare_[static_cast<std::size_t>(next_[front_of(point)]++)] = point;
+        order_.swap(spare_);
+    }
+
+    std::size_t front_of(std::int32_t point) const {
+        return static_cast<std::size_t>(ranks_[static_cast<std::size_t>(point)]);
+    }
+
+    // starts_[f]: how many points are on the fronts before f.
+    void count_fronts(std::int32_t fronts) {
+        starts_.assign(static_cast<std::size_t>(fronts) + 1, 0);
+        for (const std::int32_t rank : ranks_) ++starts_[static_cast<std::size_t>(rank) + 1];
+        for (std::size_t f = 1; f < starts_.size(); ++f) starts_[f] += starts_[f - 1];
+    }
+
+    void add_objective(std::int32_t m) {
+        check_interrupt();
+        sort_by(m);
+        sorted_.resize(order_.size());
+        for (std::size_t k = 0; k < order_.size(); ++k) {
+            const auto given = static_cast<double>(value(order_[k], m));
+            sorted_[k] = batch_.is_minimised(m) ? -given : given;
+        }
+        for (std::size_t f = 0; f + 1 < starts_.size(); ++f) {
+            add_front(static_cast<std::size_t>(starts_[f]),
+                      static_cast<std::size_t>(starts_[f + 1]));
         }
     }
 
-    void add_front(const std::int32_t* first, const std::int32_t* end, std::int32_t m) {
-        const auto at = [&](const std::int32_t* point) {
-            return static_cast<double>(value(*point, m));
-        };
-        const std::int32_t* last = end - 1;
-        for (const std::int32_t* point = first + 1; point < last; ++point) {
-            own_[static_cast<std::size_t>(*point)] +=
-                crowding_gap(at(point - 1), at(point + 1), at(first), at(last));
+    void add_front(std::size_t first, std::size_t end) {
+        const double* at = sorted_.data();
+        for (std::size_t k = first + 1; k + 1 < end; ++k) {
+            own_[static_cast<std::size_t>(order_[k])] +=
+                crowding_gap(at[k - 1], at[k + 1], at[first], at[end - 1]);
         }
-        own_[static_cast<std::size_t>(*first)] = kAtAnEnd;
-        own_[static_cast<std::size_t>(*last)] = kAtAnEnd;
+        own_[static_cast<std::size_t>(order_[first])] = kAtAnEnd;
+        own_[static_cast<std::size_t>(order_[end - 1])] = kAtAnEnd;
     }
 
     Batch<Scalar> batch_;
+    const std::int32_t* given_;
     double* distances_;
     Present<Scalar> set_;
     Ranker ranker_;
-    std::vector<std::int32_t> ranks_, order_;
-    std::vector<Key<Scalar>> keys_;  // of the points, in one objective
-    std::vector<double> own_;
+    KeyOrder scratch_;
+    std::vector<std::int32_t> ranks_, starts_, next_, order_, spare_;
+    std::vector<double> own_, sorted_;
 };
 
 }  // namespace
 
 template <typename Scalar>
-void crowding_distance(Batch<Scalar> batch, double* distances) {
+void crowding_distance(Batch<Scalar> batch, const std::int32_t* ranks, double* distances) {
     if (batch.is_empty()) return;
     const double cost = (1.0 + batch.objectives) * ranking_cost(batch.points, batch.objectives);
-    for_each_group(batch.groups, cost, GroupCrowding<Scalar>(batch, distances));
+    for_each_group(batch.groups, cost, GroupCrowding<Scalar>(batch, ranks, distances));
 }
 
-template void crowding_distance(Batch<float>, double*);
-template void crowding_distance(Batch<double>, double*);
+template void crowding_distance(Batch<float>, const std::int32_t*, double*);
+template void crowding_distance(Batch<double>, const std::int32_t*, double*);
 
 }  // namespace paretopo::cpu

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "cpu/lanes/interrupt.hpp"
+
 namespace paretopo::cpu {
 template <typename Scalar>
 void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t objectives,
@@ -19,8 +21,9 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
 
     for (std::size_t m = width; m-- > 0;) {  // objective 0 last: its order is the one to start from
         const bool flip = m < 64 && (minimised >> m & 1) != 0;
-        const ObjectiveOrder<Scalar> order(values, points, objectives, static_cast<std::int32_t>(m),
-                                           flip, scratch_);
+        const ObjectiveOrder order(values, points, objectives, static_cast<std::int32_t>(m),
+                                   From::kBest, flip, scratch_);
+        check_interrupt();
         unsorted_[m].resize(size);
         std::int32_t code = -1;
         for (std::size_t k = 0; k < size; ++k) {
@@ -39,7 +42,9 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
         return 0;
     };
     const std::vector<std::int32_t>& best = unsorted_[0];
+    Pace pace;
     for (std::size_t first = 0, end = 0; first < size; first = end) {
+        pace.step();
         const std::int32_t code = best[static_cast<std::size_t>(order_[first])];
         while (end < size && best[static_cast<std::size_t>(order_[end])] == code) ++end;
         if (end - first == 1) continue;
@@ -59,6 +64,7 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
         distinct_of[static_cast<std::size_t>(order_[k])] = distinct - 1;
     }
     for (std::size_t m = 0; m < width; ++m) {
+        check_interrupt();
         codes[m].resize(static_cast<std::size_t>(distinct));
         for (std::size_t d = 0; d < codes[m].size(); ++d) {
             codes[m][d] = unsorted_[m][static_cast<std::size_t>(first_of[d])];

@@ -24,7 +24,7 @@ struct SortedCodes {
               std::uint64_t minimised);
 
   private:
-    OrderScratch scratch_;
+    KeyOrder scratch_;
     std::vector<std::vector<std::int32_t>> unsorted_;  // [objective][point]
     std::vector<std::int32_t> order_;
 };

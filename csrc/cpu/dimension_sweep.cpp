@@ -2,48 +2,59 @@
 
 #include <algorithm>
 
+#include "cpu/lanes/interrupt.hpp"
+
 namespace paretopo::cpu {
 
-template <typename Before>
-void DimensionSweep::take(const double* sides, std::size_t count, Before is_before) {
+void DimensionSweep::take(const double* sides, std::size_t count) {
+    order_.keys.resize(count);
+    for (std::size_t i = 0; i < count; ++i) order_.keys[i] = descending_key(sides[3 * i + 2]);
+    order_.sort();
     boxes_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        const double* side = sides + 3 * i;
-        boxes_[i] = {side[0], side[1], side[2], static_cast<std::uint32_t>(i)};
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::uint32_t i = order_.at(k);
+        const double* side = sides + 3 * std::size_t{i};
+        boxes_[k] = {side[0], side[1], side[2], i};
     }
-    sort_boxes_.sort(boxes_, [](const IndexedBox& box) { return box.z; }, is_before);
 }
 
 void DimensionSweep::take_sorted(const double* sides, std::size_t count) {
-    take(sides, count, [](const IndexedBox& a, const IndexedBox& b) {
-        if (a.z != b.z) return a.z > b.z;
+    take(sides, count);
+    const auto is_before = [](const IndexedBox& a, const IndexedBox& b) {
         if (a.x != b.x) return a.x > b.x;
         if (a.y != b.y) return a.y > b.y;
         return a.index < b.index;
-    });
+    };
+    for (std::size_t first = 0, end = 0; first < count; first = end) {
+        for (++end; end < count && boxes_[end].z == boxes_[first].z;) ++end;
+        if (end - first == 1) continue;
+        std::sort(boxes_.begin() + static_cast<std::ptrdiff_t>(first),
+                  boxes_.begin() + static_cast<std::ptrdiff_t>(end), is_before);
+    }
 }
 
 double DimensionSweep::volume_2d(const double* sides, std::size_t count) {
-    rectangles_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) rectangles_[i] = {sides[2 * i], sides[2 * i + 1]};
-    sort_rectangles_.sort(
-        rectangles_, [](const Rectangle& rectangle) { return rectangle.x; },
-        [](const Rectangle& a, const Rectangle& b) { return a.x > b.x; });
+    order_.keys.resize(count);
+    for (std::size_t i = 0; i < count; ++i) order_.keys[i] = descending_key(sides[2 * i]);
+    order_.sort();
     double area = 0.0;
     double height = 0.0;
-    for (const auto& [x, y] : rectangles_) {
-        if (!(y > height)) continue;
-        area += x * (y - height);
-        height = y;
+    for (std::size_t k = 0; k < count; ++k) {
+        const double* side = sides + 2 * std::size_t{order_.at(k)};
+        if (!(side[1] > height)) continue;
+        area += side[0] * (side[1] - height);
+        height = side[1];
     }
     return area;
 }
 
 double DimensionSweep::volume_3d(const double* sides, std::size_t count) {
-    take(sides, count, [](const IndexedBox& a, const IndexedBox& b) { return a.z > b.z; });
+    take(sides, count);
     staircase_.clear();
     double volume = 0.0;
+    Pace pace;
     for (const IndexedBox& row : boxes_) {
+        pace.step();
         const StaircaseOfMaxima::Place place = staircase_.first_not_left_of(row.x);
         const StaircaseOfMaxima::Step* cover = staircase_.at(place);
         if (cover && cover->y >= row.y) continue;

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "cpu/distribution_sort.hpp"
+#include "cpu/key_order.hpp"
 #include "cpu/staircase_of_maxima.hpp"
 
 namespace paretopo::cpu {
@@ -32,23 +32,19 @@ class DimensionSweep {
                           double* own);
 
   private:
-    struct Rectangle {
-        double x, y;
-    };
     struct IndexedBox {
         double x, y, z;
         std::uint32_t index;
     };
 
-    // Into boxes_, z descending; of equal z those first that could cover another.
+    // Into boxes_, z descending; equal ones in the order of their indices.
+    void take(const double* sides, std::size_t count);
+    // The same, but of equal z those first that could cover another.
     void take_sorted(const double* sides, std::size_t count);
-    template <typename Before>
-    void take(const double* sides, std::size_t count, Before is_before);
+    void sort_ties();
 
-    std::vector<Rectangle> rectangles_;
     std::vector<IndexedBox> boxes_;
-    DistributionSort<Rectangle> sort_rectangles_;
-    DistributionSort<IndexedBox> sort_boxes_;
+    KeyOrder order_;
     StaircaseOfMaxima staircase_;
 };
 

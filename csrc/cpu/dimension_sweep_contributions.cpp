@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cpu/dimension_sweep.hpp"
+#include "cpu/lanes/interrupt.hpp"
 
 namespace paretopo::cpu {
 namespace {
@@ -154,7 +155,9 @@ bool DimensionSweep::contributions_3d(const double* sides, std::size_t count,
     Owners owners(count);
     std::fill_n(own, count, 0.0);
     std::vector<StaircaseOfMaxima::Step> removed;
+    Pace pace;
     for (std::size_t i = 0; i < count; ++i) {
+        pace.step();
         const auto [x, y, z, index] = boxes_[i];
         const auto id = static_cast<std::uint32_t>(i);
         const StaircaseOfMaxima::Place place = staircase_.first_not_left_of(x);
@@ -193,25 +196,41 @@ bool DimensionSweep::contributions_3d(const double* sides, std::size_t count,
     return true;
 }
 
+// Boxes of equal x: the highest first.
+void DimensionSweep::sort_ties() {
+    const auto is_before = [](const IndexedBox& a, const IndexedBox& b) {
+        return a.y != b.y ? a.y > b.y : a.index < b.index;
+    };
+    for (std::size_t first = 0, end = 0; first < boxes_.size(); first = end) {
+        for (++end; end < boxes_.size() && boxes_[end].x == boxes_[first].x;) ++end;
+        if (end - first == 1) continue;
+        std::sort(boxes_.begin() + static_cast<std::ptrdiff_t>(first),
+                  boxes_.begin() + static_cast<std::ptrdiff_t>(end), is_before);
+    }
+}
+
 // Point k of the front alone owns the rectangle right of its successor and above its predecessor:
 // all of it, or only what lies above the staircase of the points that k dominates.
 bool DimensionSweep::contributions_2d(const double* sides, std::size_t count,
                                       const Ignorable& ignorable, double* own) {
+    order_.keys.resize(count);
+    for (std::size_t i = 0; i < count; ++i) order_.keys[i] = descending_key(sides[2 * i]);
+    order_.sort();
     boxes_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        boxes_[i] = {sides[2 * i], sides[2 * i + 1], 1.0, static_cast<std::uint32_t>(i)};
+    bool has_ties = false;
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::uint32_t i = order_.at(k);
+        const double* side = sides + 2 * std::size_t{i};
+        boxes_[k] = {side[0], side[1], 1.0, i};
+        has_ties |= k > 0 && boxes_[k - 1].x == side[0];
     }
-    sort_boxes_.sort(
-        boxes_, [](const IndexedBox& box) { return box.x; },
-        [](const IndexedBox& a, const IndexedBox& b) {
-            if (a.x != b.x) return a.x > b.x;
-            if (a.y != b.y) return a.y > b.y;
-            return a.index < b.index;
-        });
+    if (has_ties) sort_ties();
     std::fill_n(own, count, 0.0);
 
     double below = 0.0;
+    Pace pace;
     for (std::size_t k = 0, next = 0; k < count; k = next) {
+        pace.step();
         const auto [x, y, z, index] = boxes_[k];
         next = k + 1;
         while (next < count && boxes_[next].y <= y) {

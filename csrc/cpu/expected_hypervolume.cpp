@@ -68,6 +68,7 @@ class Attainment {
         SlabIntegral sweep{grid, levels_.data(), active_.data(), nullptr, 1};
         double sum = 0.0;
         for (std::int32_t t = 0; grid.points > 0 && t < grid.slabs(); ++t) {
+            check_interrupt();
             const double height = grid.height(t);
             if (height > 0.0) sum += height * sweep.measure(t);
         }
@@ -81,6 +82,7 @@ class Attainment {
         in_box_.assign(given.count, 0.0);
         SlabIntegral sweep{grid, levels_.data(), active_.data(), in_slab_.data(), 1};
         for (std::int32_t t = 0; grid.points > 0 && t < grid.slabs(); ++t) {
+            check_interrupt();
             const double height = grid.height(t);
             if (!(height > 0.0)) continue;
             sweep.measure(t);

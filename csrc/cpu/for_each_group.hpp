@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 
+#include "cpu/call.hpp"
 #include "cpu/floating_point.hpp"
 #include "ops.hpp"
 
@@ -29,26 +30,33 @@ void for_each_group(std::int64_t groups, double group_cost, const Work& work) {
     const double worth = static_cast<double>(groups) * group_cost / kThreadCost;
     const auto wanted = static_cast<std::int64_t>(std::min(worth, static_cast<double>(threads())));
     const std::int64_t workers = std::min(wanted, groups);
+    const std::int64_t most =
+        std::max<std::int64_t>(1, groups / (4 * std::max(workers, std::int64_t{1})));
+    const std::int64_t grain = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(kGrainCost / std::max(group_cost, 1e-3)), 1, most);
     if (workers <= 1) {
         const IeeeArithmetic scope;
         Work mine(work);
-        for (std::int64_t g = 0; g < groups; ++g) mine(g);
+        for (std::int64_t first = 0; first < groups; first += grain) {
+            if (first > 0) check_interrupt();
+            const std::int64_t end = std::min(first + grain, groups);
+            for (std::int64_t g = first; g < end; ++g) mine(g);
+        }
         return;
     }
 
-    const std::int64_t grain =
-        std::clamp<std::int64_t>(static_cast<std::int64_t>(kGrainCost / std::max(group_cost, 1e-3)),
-                                 1, std::max<std::int64_t>(1, groups / (4 * workers)));
     std::atomic<std::int64_t> next{0};
     std::exception_ptr failure;
     std::mutex failure_lock;
-    const auto run = [&] {
+    const auto run = [&, call = current_call()] {
+        const WorkingFor scope(call);
         try {
             const IeeeArithmetic scope;
             Work mine(work);
             for (;;) {
                 const std::int64_t first = next.fetch_add(grain);
                 if (first >= groups) return;
+                check_interrupt();
                 const std::int64_t end = std::min(first + grain, groups);
                 for (std::int64_t g = first; g < end; ++g) mine(g);
             }

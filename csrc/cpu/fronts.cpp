@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "cpu/compacted.hpp"
+#include "cpu/filter_sweep.hpp"
 #include "cpu/for_each_group.hpp"
 #include "cpu/isa.hpp"
 #include "ops.hpp"
@@ -13,75 +15,18 @@
 namespace paretopo::cpu {
 namespace {
 
-constexpr std::int32_t kFew = 64;  // points, a bit each
+// With fewer groups, most lanes would be empty.
+constexpr std::int64_t kFewestInLanes = 4;
 
 }  // namespace
 
 template <typename Scalar>
-const Key<Scalar>* Ranker::keys_of(const Present<Scalar>& set, std::int32_t objectives,
-                                   std::uint64_t minimised) {
-    auto& keys = std::get<std::vector<Key<Scalar>>>(keys_);
-    const auto width = static_cast<std::size_t>(objectives);
-    keys.resize(static_cast<std::size_t>(set.count) * width);
-    for (std::size_t i = 0, k = 0; i < static_cast<std::size_t>(set.count); ++i) {
-        for (std::size_t m = 0; m < width; ++m, ++k) {
-            keys[k] = key_of(set.values[k], m < 64 && (minimised >> m & 1) != 0);
-        }
-    }
-    return keys.data();
-}
-
-template <typename Scalar>
-std::int32_t Ranker::rank_few(const Present<Scalar>& set, std::int32_t objectives,
-                              std::uint64_t minimised, std::int32_t* ranks) {
-    const Key<Scalar>* keys = keys_of(set, objectives, minimised);
-    const auto row = [=](std::int32_t i) { return keys + std::int64_t{i} * objectives; };
-    std::array<std::uint64_t, kFew> dominators;  // of each point, a bit for each
-    for (std::int32_t i = 0; i < set.count; ++i) {
-        std::uint64_t found = 0;
-        for (std::int32_t j = 0; j < set.count; ++j) {
-            found |= std::uint64_t{dominates(row(j), row(i), objectives)} << j;
-        }
-        dominators[static_cast<std::size_t>(i)] = found;
-    }
-    std::uint64_t left = set.count == 0 ? 0 : ~std::uint64_t{0} >> (kFew - set.count);
-    std::int32_t fronts = 0;
-    for (; left != 0; ++fronts) {
-        std::uint64_t behind = 0;
-        for (std::uint64_t bits = left; bits != 0; bits &= bits - 1) {
-            const std::int32_t i = lowest_bit(bits);
-            if ((dominators[static_cast<std::size_t>(i)] & left) == 0) {
-                ranks[i] = fronts;
-            } else {
-                behind |= bits & -bits;
-            }
-        }
-        left = behind;
-    }
-    return fronts;
-}
-
-template <typename Scalar>
-void Ranker::find_few_nondominated(const Present<Scalar>& set, std::int32_t objectives,
-                                   std::uint64_t minimised, bool keep_weakly,
-                                   std::uint8_t* nondominated) {
-    const Key<Scalar>* keys = keys_of(set, objectives, minimised);
-    const auto row = [=](std::int32_t i) { return keys + std::int64_t{i} * objectives; };
-    for (std::int32_t i = 0; i < set.count; ++i) {
-        bool is_kept = true;
-        for (std::int32_t j = 0; is_kept && j < set.count; ++j) {
-            const auto found = compare_one_way<0>(row(j), row(i), objectives);
-            const bool is_repeat = !keep_weakly && j < i && found.are_equal();
-            is_kept = !found.a_dominates() && !is_repeat;
-        }
-        nondominated[i] = is_kept;
-    }
-}
-
-template <typename Scalar>
 std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
                           std::uint64_t minimised, std::int32_t* ranks) {
-    if (set.count <= kFew) return rank_few(set, objectives, minimised, ranks);
+    if (set.count <= most_in_rows(objectives)) {
+        return kernels().of<Scalar>().rank_set(set.values.data(), set.count, objectives, minimised,
+                                               ranks);
+    }
     if (objectives == 2) {
         return planar_.rank(set.values.data(), set.count, minimised, ranks);
     }
@@ -100,7 +45,6 @@ template <typename Scalar>
 void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
                       std::uint64_t minimised) {
     constexpr std::int32_t kMostSampled = 256;
-    constexpr int kPivots = 8;
     const std::int32_t sampled = std::min(kMostSampled, set.count / 8);
     survivors_.resize(static_cast<std::size_t>(set.count));
     std::iota(survivors_.begin(), survivors_.end(), 0);
@@ -139,8 +83,9 @@ template <typename Scalar>
 void Ranker::find_nondominated(const Present<Scalar>& set, std::int32_t objectives,
                                std::uint64_t minimised, bool keep_weakly,
                                std::uint8_t* nondominated) {
-    if (set.count <= kFew) {
-        return find_few_nondominated(set, objectives, minimised, keep_weakly, nondominated);
+    if (set.count <= most_in_rows(objectives)) {
+        return kernels().of<Scalar>().find_nondominated_of_set(
+            set.values.data(), set.count, objectives, minimised, keep_weakly, nondominated);
     }
     // Where most points are dominated, a few good ones show it before anything is sorted.
     thin_out(set, objectives, minimised);
@@ -162,12 +107,46 @@ void Ranker::find_nondominated(const Present<Scalar>& set, std::int32_t objectiv
     }
 }
 
+namespace {
+
+// The groups first..end, of at most most_in_rows points each.
+template <typename Scalar>
+void rank_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
+               std::int32_t* ranks) {
+    if (Compacted<Scalar> few; few.take(batch, first, end)) {
+        std::vector<std::int32_t> own(few.size());
+        rank_part(few.batch(), 0, few.groups(), own.data());
+        return few.spread(own.data(), kUnranked, ranks);
+    }
+    const KernelsOf<Scalar>& kernel = kernels().of<Scalar>();
+    const bool fills_lanes = end - first >= kFewestInLanes;
+    const bool uses_lanes = fills_lanes && fits_lanes(batch.points, batch.objectives);
+    (uses_lanes ? kernel.rank_groups : kernel.rank_sets)(batch, first, end, ranks);
+}
+
+template <typename Scalar>
+void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end, bool keep_weakly,
+                 std::uint8_t* nondominated) {
+    if (Compacted<Scalar> few; few.take(batch, first, end)) {
+        std::vector<std::uint8_t> own(few.size());
+        filter_part(few.batch(), 0, few.groups(), keep_weakly, own.data());
+        return few.spread(own.data(), std::uint8_t{0}, nondominated);
+    }
+    const KernelsOf<Scalar>& kernel = kernels().of<Scalar>();
+    const bool fills_lanes = end - first >= kFewestInLanes;
+    const bool uses_lanes = fills_lanes && fits_lanes(batch.points, batch.objectives);
+    (uses_lanes ? kernel.find_nondominated : kernel.find_nondominated_of_sets)(
+        batch, first, end, keep_weakly, nondominated);
+}
+
+}  // namespace
+
 template <typename Scalar>
 void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
     if (batch.is_empty()) return;
-    if (fits_lanes(batch.points, batch.objectives)) {
+    if (batch.points <= most_in_rows(batch.objectives)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
-            kernels().of<Scalar>().rank_groups(batch, first, end, ranks);
+            rank_part(batch, first, end, ranks);
         });
     }
     std::vector<std::int32_t> own(static_cast<std::size_t>(batch.points));
@@ -187,10 +166,16 @@ void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
 template <typename Scalar>
 void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondominated) {
     if (batch.is_empty()) return;
-    if (fits_lanes(batch.points, batch.objectives)) {
+    if (batch.points <= most_in_rows(batch.objectives)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
-            kernels().of<Scalar>().find_nondominated(batch, first, end, keep_weakly, nondominated);
+            filter_part(batch, first, end, keep_weakly, nondominated);
         });
+    }
+    if (batch.objectives == 2 || batch.objectives == 3) {
+        const auto work = [=, sweep = FilterSweep()](std::int64_t g) mutable {
+            sweep.find_nondominated(batch, g, keep_weakly, nondominated + g * batch.points);
+        };
+        return for_each_group(batch.groups, ranking_cost(batch.points, batch.objectives), work);
     }
     std::vector<std::uint8_t> own(static_cast<std::size_t>(batch.points));
     const auto work = [=, set = Present<Scalar>(), ranker = Ranker(),

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 #include "cpu/large_fronts.hpp"
-#include "formulas/dominance.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -64,24 +62,10 @@ class Ranker {
                            std::uint64_t minimised, bool keep_weakly, std::uint8_t* nondominated);
 
   private:
-    // Few points: each against all others.
-    template <typename Scalar>
-    std::int32_t rank_few(const Present<Scalar>& set, std::int32_t objectives,
-                          std::uint64_t minimised, std::int32_t* ranks);
-    template <typename Scalar>
-    void find_few_nondominated(const Present<Scalar>& set, std::int32_t objectives,
-                               std::uint64_t minimised, bool keep_weakly,
-                               std::uint8_t* nondominated);
-    // The values as integers of the same order, (set.count, objectives).
-    template <typename Scalar>
-    const Key<Scalar>* keys_of(const Present<Scalar>& set, std::int32_t objectives,
-                               std::uint64_t minimised);
-
     // survivors_: the points that may be non-dominated; all of them where thinning does not pay.
     template <typename Scalar>
     void thin_out(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised);
 
-    std::tuple<std::vector<Key<float>>, std::vector<Key<double>>> keys_;
     SortedCodes sorted_;
     PlanarRanker planar_;
     std::vector<std::int32_t> distinct_ranks_;
@@ -92,7 +76,7 @@ class Ranker {
 // A guess, in ns, for the choice of threads.
 inline double ranking_cost(std::int32_t points, std::int32_t objectives) {
     const double n = points;
-    return points <= 64 ? 2.0 * n * n : 60.0 * n * objectives;
+    return points <= 64 ? 0.1 * n * (n + objectives) : 60.0 * n * objectives;
 }
 
 }  // namespace paretopo::cpu

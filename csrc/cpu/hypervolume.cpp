@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/compacted.hpp"
 #include "cpu/dimension_sweep.hpp"
 #include "cpu/for_each_group.hpp"
 #include "cpu/hypervolume_of_sides.hpp"
@@ -54,6 +55,10 @@ std::int64_t small_hypervolumes(const Batch<Scalar>& batch, const double* ref, d
 template <typename Scalar>
 std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes) {
     if (fits_small_sets(batch)) return small_hypervolumes(batch, ref, volumes);
+    if (Compacted<Scalar> few; batch.groups > 1 && few.take(batch, 0, batch.groups)) {
+        const std::int64_t refused = hypervolume(few.batch(), ref, volumes);
+        return refused == kNoneRefused ? refused : few.origin(refused);
+    }
     FirstRefused refused;
     const auto work = [=, &refused, sides = Sides(), sweep = DimensionSweep(),
                        volume = HypervolumeOfSides(batch.objectives)](std::int64_t g) mutable {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cpu/isa.hpp"
+#include "cpu/lanes/interrupt.hpp"
 #include "cpu/staircase_of_minima.hpp"
 
 namespace paretopo::cpu {
@@ -53,7 +54,9 @@ constexpr auto kIgnore = [](const auto&) {};
 
 void rank_3d(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) {
     std::vector<StaircaseOfMinima<std::int32_t>> fronts;
+    Pace pace;
     for (std::size_t d = 0; d < ranks.size(); ++d) {
+        pace.step();
         const std::int32_t y = sorted.codes[1][d];
         const std::int32_t z = sorted.codes[2][d];
         const std::size_t rank =
@@ -98,7 +101,9 @@ void find_distinct_nondominated(const SortedCodes& sorted,
         }
         case 3: {
             StaircaseOfMinima<std::int32_t> front;
+            Pace pace;
             for (std::size_t d = 0; d < size; ++d) {
+                pace.step();
                 const std::int32_t y = sorted.codes[1][d];
                 const std::int32_t z = sorted.codes[2][d];
                 if (front.covers(y, z)) continue;
@@ -117,7 +122,7 @@ void find_distinct_nondominated(const SortedCodes& sorted,
 template <typename Scalar>
 std::int32_t PlanarRanker::rank(const Scalar* values, std::int32_t points, std::uint64_t minimised,
                                 std::int32_t* ranks) {
-    const ObjectiveOrder<Scalar> order(values, points, 2, 0, (minimised & 1) != 0, scratch_);
+    const ObjectiveOrder order(values, points, 2, 0, From::kBest, (minimised & 1) != 0, scratch_);
     const auto second = [&](std::int32_t point) -> std::uint64_t {
         return best_first(values[2 * std::int64_t{point} + 1], (minimised & 2) != 0);
     };
@@ -132,7 +137,9 @@ std::int32_t PlanarRanker::rank(const Scalar* values, std::int32_t points, std::
         return static_cast<std::int32_t>(rank);
     };
     const std::size_t size = order.size();
+    Pace pace;
     for (std::size_t first = 0, end = 0; first < size; first = end) {
+        pace.step();
         constexpr std::size_t kAhead = 32;  // points, whose values lie anywhere
         if (first + kAhead < size) {
             const std::int64_t ahead = order.point(first + kAhead);

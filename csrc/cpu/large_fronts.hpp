@@ -34,7 +34,7 @@ class PlanarRanker {
         bool operator<(const KeyedPoint& other) const { return key < other.key; }
     };
 
-    OrderScratch scratch_;
+    KeyOrder scratch_;
     std::vector<KeyedPoint> column_;    // points with the same first value, by the second
     std::vector<std::uint64_t> tails_;  // best second key of each front so far; ascends
 };

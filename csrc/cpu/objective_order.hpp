@@ -1,12 +1,13 @@
-// The points of one large set, best first in one objective. Equal values are in the order of the
-// points; NaN comes last, and both zeros are equal.
+// The points of one large set in the order of one objective, best or worst first. Equal values are
+// in the order of the points; NaN is worst, and both zeros are equal.
 #pragma once
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <vector>
+
+#include "cpu/key_order.hpp"
 
 namespace paretopo::cpu {
 
@@ -21,39 +22,32 @@ inline auto best_first(Scalar value, bool minimised) {
     return minimised ? ascending : static_cast<Key>(~ascending);
 }
 
-// Kept from set to set, so that memory is.
-struct OrderScratch {
-    std::vector<std::uint64_t> packed, spare;
-};
+enum class From : bool { kBest, kWorst };
 
-template <typename Scalar>
 class ObjectiveOrder {
   public:
-    // `values`: (points, objectives), as given by the user; they stay as long as the order.
+    // `values`: (points, objectives), as given by the user. Memory is the caller's.
+    template <typename Scalar>
     ObjectiveOrder(const Scalar* values, std::int32_t points, std::int32_t objectives,
-                   std::int32_t m, bool minimised, OrderScratch& scratch);
-
-    std::size_t size() const { return packed_.size(); }
-    std::int32_t point(std::size_t k) const { return point_of(packed_[k]); }
-    // Has the k-th point the same value as the one before it?
-    bool repeats(std::size_t k) const {
-        return k > 0 && packed_[k] >> 32 == packed_[k - 1] >> 32 &&
-               (sizeof(Scalar) == 4 || key(point(k)) == key(point(k - 1)));
+                   std::int32_t m, From from, bool minimised, KeyOrder& memory)
+        : order_(memory) {
+        using Key = decltype(best_first(Scalar(0), false));
+        const Key flip = from == From::kBest ? Key{0} : static_cast<Key>(~Key{0});
+        order_.keys.resize(static_cast<std::size_t>(points));
+        const Scalar* value = values + m;
+        for (std::uint64_t& key : order_.keys) {
+            key = static_cast<Key>(best_first(*value, minimised) ^ flip);
+            value += objectives;
+        }
+        order_.sort();
     }
+
+    std::size_t size() const { return order_.size(); }
+    std::int32_t point(std::size_t k) const { return static_cast<std::int32_t>(order_.at(k)); }
+    bool repeats(std::size_t k) const { return order_.repeats(k); }
 
   private:
-    static std::int32_t point_of(std::uint64_t packed) {
-        return static_cast<std::int32_t>(static_cast<std::uint32_t>(packed));
-    }
-    auto key(std::int32_t point) const {
-        return best_first(values_[std::int64_t{point} * objectives_], minimised_);
-    }
-    void order_within_equal_upper_halves();
-
-    const Scalar* values_;  // of objective m of the first point
-    std::int64_t objectives_;
-    bool minimised_;
-    std::vector<std::uint64_t>& packed_;  // upper half of the key, then the point
+    KeyOrder& order_;
 };
 
 }  // namespace paretopo::cpu

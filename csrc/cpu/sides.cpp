@@ -1,6 +1,7 @@
 #include "cpu/sides.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 
@@ -23,8 +24,12 @@ std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const do
             const std::int64_t at = std::int64_t{i} * batch.objectives + m;
             const double sign = batch.is_minimised(m) ? -1.0 : 1.0;  // no branch, unlike oriented
             const double value = sign * static_cast<double>(group[at]);
-            if (is_refused(value)) return at;
-            const double side = side_of(value, sign * ref[m]);
+            const double corner = sign * ref[m];
+            if (is_refused(value, corner)) {
+                if (!(value <= kLargestSide)) return at;
+                return measure_in_halves(batch, g, ref);
+            }
+            const double side = value - corner;
             is_inside = is_inside && side > 0.0;
             values[count * width + static_cast<std::size_t>(m)] = side;
         }
@@ -32,6 +37,31 @@ std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const do
     }
     scale(batch.objectives);
     return kNoneRefused;
+}
+
+// Where a distance is beyond the largest number, half of it is not.
+template <typename Scalar>
+std::int64_t Sides::measure_in_halves(const Batch<Scalar>& batch, std::int64_t g,
+                                      const double* ref) {
+    const auto width = static_cast<std::size_t>(batch.objectives);
+    const std::size_t size = static_cast<std::size_t>(batch.points) * width;
+    const Scalar* group = batch.group(g);
+    std::vector<double> units(width, 1.0);
+    for (std::size_t at = 0; at < size; ++at) {
+        const double distance = static_cast<double>(group[at]) - ref[at % width];
+        if (std::isinf(distance)) units[at % width] = 0.5;
+    }
+    std::vector<double> halves(size);
+    std::vector<double> corner(ref, ref + width);
+    for (std::size_t at = 0; at < size; ++at) {
+        halves[at] = units[at % width] * static_cast<double>(group[at]);
+    }
+    for (std::size_t m = 0; m < width; ++m) corner[m] *= units[m];
+    const Batch<double> halved{halves.data(), batch.group_mask(g), 1,
+                               batch.points,  batch.objectives,    batch.minimised};
+    const std::int64_t refused = measure(halved, 0, corner.data());
+    for (const double unit : units) exponent += unit < 1.0 ? 1 : 0;
+    return refused;
 }
 
 // Products of sides must neither overflow nor vanish on the way to a result that is representable.
@@ -63,7 +93,7 @@ void Sides::scale(std::int32_t objectives) {
 // Does every product of sides of one point stay in the range of doubles? Then so does what is
 // summed, and scaling could only harm: where one point is huge in an objective, others may vanish.
 bool Sides::has_safe_boxes(std::size_t width) const {
-    constexpr std::int64_t kMost = 960;
+    const std::int64_t kMost = 1020 - std::bit_width(count);  // a sum over points grows, too
     for (std::size_t i = 0; i < count; ++i) {
         std::int64_t up = 0;
         std::int64_t down = 0;

@@ -25,6 +25,8 @@ struct Sides {
     std::int64_t measure(const Batch<Scalar>& batch, std::int64_t g, const double* ref);
 
   private:
+    template <typename Scalar>
+    std::int64_t measure_in_halves(const Batch<Scalar>& batch, std::int64_t g, const double* ref);
     void scale(std::int32_t objectives);
     bool has_safe_boxes(std::size_t width) const;
 };

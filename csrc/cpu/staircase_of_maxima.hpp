@@ -31,6 +31,15 @@ class StaircaseOfMaxima {
         used_ = 0;
     }
 
+    // Makes room, so that the next insertion cannot fail.
+    void reserve_one() {
+        const std::size_t chunks = order_.size() + 2;
+        if (free_.empty() && used_ == chunks_.size()) chunks_.emplace_back();
+        if (order_.capacity() < chunks) order_.reserve(2 * chunks);
+        if (last_x_.capacity() < chunks) last_x_.reserve(2 * chunks);
+        if (free_.capacity() < chunks_.size()) free_.reserve(2 * chunks_.size());
+    }
+
     // The first step that is not left of x: the highest that could cover a point there.
     Place first_not_left_of(double x) const {
         const std::size_t c = search(last_x_.data(), last_x_.size(), x);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
@@ -12,6 +13,7 @@
 #include <thread>
 
 #include "cpu/for_each_group.hpp"
+#include "cpu/lanes/interrupt.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -46,10 +48,16 @@ class ThreadPool {
         task();
         std::unique_lock<std::mutex> hold(lock_);
         std::erase(jobs_, &job);  // who has not come by now finds nothing left to do
-        left_.wait(hold, [&job] { return job.present == 0; });
+        while (!left_.wait_for(hold, kLook, [&job] { return job.present == 0; })) {
+            hold.unlock();
+            look_for_interrupt();  // whoever works for the same call leaves soon then
+            hold.lock();
+        }
     }
 
   private:
+    static constexpr std::chrono::milliseconds kLook{50};
+
     struct Job {
         const std::function<void()>* task;
         int wanted;

@@ -26,11 +26,14 @@ PARETOPO_HD inline double oriented(double value, bool minimised) {
     return minimised ? -value : value;
 }
 
-// NaN, and infinity on the better side, have no place in a volume. `value` is oriented, as are
-// those of side_of.
-PARETOPO_HD inline bool is_refused(double value) { return !(value <= kLargestSide); }
+// NaN, infinity on the better side and a distance beyond the largest number have no place in a
+// volume. Value and reference are oriented, as are those of side_of.
+PARETOPO_HD inline bool is_refused(double value, double ref) {
+    return !(value - ref <= kLargestSide);
+}
 
-// Positive where the value is better than the reference.
+// Positive where the value is better than the reference; never infinite, so that the set of a
+// refused value is measured without harm before its volume is withheld.
 PARETOPO_HD inline double side_of(double value, double ref) {
     const double side = value - ref;
     return side < kLargestSide ? side : kLargestSide;

@@ -97,10 +97,40 @@ struct CrowdingOfPoints {
     }
 };
 
+// Of fronts that are known already.
+template <typename Scalar>
+struct CrowdingOfFronts {
+    Batch<Scalar> batch;
+    const std::int32_t* ranks;
+    double* distances;
+    template <typename Block>
+    PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
+                                std::int64_t g) const {
+        const std::int64_t at = g * batch.points;
+        const Scalar* values = batch.group(g);
+        block.each([&](int lane) {
+            for (std::int64_t i = part * block.lanes() + lane; i < batch.points;
+                 i += parts * block.lanes()) {
+                distances[at + i] = crowding_of<Scalar>(
+                    ranks + at, static_cast<std::int32_t>(i), batch.points, batch.objectives,
+                    [&](std::int32_t j, std::int32_t m) {
+                        return key_of(values[std::int64_t{j} * batch.objectives + m],
+                                      batch.is_minimised(m));
+                    });
+            }
+        });
+    }
+};
+
 template <typename Place, typename Scalar>
-void crowding_distance(Place place, Batch<Scalar> batch, double* distances) {
+void crowding_distance(Place place, Batch<Scalar> batch, const std::int32_t* given,
+                       double* distances) {
     if (batch.groups == 0 || batch.points == 0) return;
     auto launcher = launcher_of(place, "crowding_distance");
+    if (given) {
+        return launcher.blocks(launcher.parts(batch.points), batch.groups,
+                               CrowdingOfFronts<Scalar>{batch, given, distances});
+    }
     const Limits limits = limits_of(place);
     if (fits_warp(batch, limits)) {
         return with_objectives(batch.objectives, [&](auto m) {

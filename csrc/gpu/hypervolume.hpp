@@ -58,7 +58,7 @@ struct PointOfSet {
         return warp.any([&](int lane) {
             bool found = false;
             for (std::int64_t i = lane; i < batch.points; i += warp.lanes()) {
-                found |= is_refused_point(batch, g, i);
+                found |= is_refused_point(batch, g, i, [&](std::int32_t m) { return ref.at[m]; });
             }
             return found;
         });
@@ -75,10 +75,14 @@ struct Facet {
     double* out;
     bool is_gradient;  // out: (groups, points, objectives), derivatives; else (groups, points),
                        // the pieces of the last objective
+    const std::uint8_t* wanted = nullptr;  // (groups, points), 0 for a piece of 0; null: all are
     std::int64_t shared_bytes() const {
         Arena arena(nullptr);
         Exclusive(arena, batch.points, batch.objectives - 1);
         return arena.end();
+    }
+    PARETOPO_HD bool is_wanted(std::int64_t g, std::int64_t i) const {
+        return !wanted || wanted[g * batch.points + i] != 0;
     }
     std::int64_t jobs() const {
         return batch.groups * batch.points * (is_gradient ? batch.objectives : 1);
@@ -93,7 +97,7 @@ struct Facet {
         double piece = 0.0;
         if (set.is_refused(warp)) {
             piece = kNoVolume;
-        } else if (set.is_inside(i, m, nullptr)) {
+        } else if (is_wanted(set.g, i) && set.is_inside(i, m, nullptr)) {
             const double own = set.side(i, m);
             const double sign = batch.is_minimised(m) ? -1.0 : 1.0;
             Arena arena(memory);
@@ -183,10 +187,11 @@ void hypervolume(Place place, Batch<Scalar> batch, const double* ref, double* vo
 }
 
 template <typename Place, typename Scalar>
-void hypervolume_gradient(Place place, Batch<Scalar> batch, const double* ref, double* gradient) {
+void hypervolume_gradient(Place place, Batch<Scalar> batch, const double* ref,
+                          const std::uint8_t* wanted, double* gradient) {
     if (batch.groups == 0 || batch.points == 0) return;
     auto launcher = launcher_of(place, "the gradient of hypervolume");
-    const Facet<Scalar> job{batch, reference_of(ref, batch.objectives), gradient, true};
+    const Facet<Scalar> job{batch, reference_of(ref, batch.objectives), gradient, true, wanted};
     check_shared_bytes(job, "the gradient of hypervolume");
     launcher.warps(job.jobs(), job.shared_bytes(), job);
 }

@@ -1,5 +1,6 @@
 """Pareto ranks, hypervolumes and rank advantages for batches of groups, on CPU and GPU."""
 
+from paretopo_core import _interpreter  # noqa: F401 (first: the next could not refuse)
 from paretopo_core._core import __version__
 from paretopo_core.advantage import pareto_advantage
 from paretopo_core.archive import ParetoArchive

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -106,15 +107,44 @@ class Batch:
     def references(self, ref: Any) -> tuple[Any, int, bool]:
         """One reference point in host memory, or one for each group beside the points.
 
-        Returns the array, where it begins, and whether it has one for each group. On a GPU nobody
-        looks whether those are finite: the host would have to wait.
+        Returns the array, where it begins, and whether it has one for each group.
+        """
+        corners = self._corners(ref)
+        if corners is None:
+            corner = self.reference(ref)
+            return corner, host_address(corner), False
+        corners = self.library.doubles_of(corners, (*self.leading, self.objectives), self.values)
+        if self.signs is not None:
+            corners = self.library.turned(corners, self.signs)
+        return corners, self.address(corners), True
+
+    def measured_from(self, ref: Any) -> tuple[Batch, np.ndarray]:
+        """The points and one reference point in host memory for all of them.
+
+        With one reference to each group they are the points' distances from it, in float64: what
+        the compiled core would compute first, so that no digit differs.
+        """
+        corners = self._corners(ref)
+        if corners is None:
+            return self, self.reference(ref)
+        shape = (*self.leading, 1, self.objectives)
+        beside = corners.reshape(*corners.shape[:-1], 1, corners.shape[-1])
+        corners = self.library.doubles_of(beside, shape, self.values)
+        if self.signs is not None:
+            corners = self.library.turned(corners, self.signs)
+        moved = replace(self, values=self.library.differences(self.values, corners))
+        return moved, np.zeros(self.objectives)
+
+    def _corners(self, ref: Any) -> Any:
+        """One reference to each group, not yet broadcast; None if there is one for all.
+
+        On a GPU nobody looks whether they are finite: the host would have to wait.
         """
         is_there = self.is_on_gpu and (is_tensor(ref) or _cuda_arrays.speaks(ref))
         if not is_there or len(ref.shape) < 2:
             ref = numbers_of(ref, "ref")
             if ref.ndim < 2:
-                corner = self.reference(ref)
-                return corner, host_address(corner), False
+                return None
             if not np.isfinite(ref).all():
                 raise ValueError(f"ref must be finite, got {ref[~np.isfinite(ref)][0]}")
         expected = (*self.leading, self.objectives)
@@ -126,10 +156,14 @@ class Batch:
                 f"ref must be a number, shape ({self.objectives},), or {expected} for one to each "
                 f"group, got shape {given}"
             )
-        corners = self.library.doubles_of(ref, expected, self.values)
-        if self.signs is not None:
-            corners = self.library.turned(corners, self.signs)
-        return corners, self.address(corners), True
+        return ref
+
+    def ranks(self, ranks: Any, mask: Any) -> Any:
+        """Ranks of the points, int32 beside them; that of padding is -1."""
+        fronts = self.library.ranks_of(ranks, self.per_point, self.values)
+        if mask is not None:
+            fronts = self.library.unranked_where_masked(fronts, self.mask)
+        return fronts
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
         """Uninitialised output beside the points: same library, same device."""
@@ -174,38 +208,63 @@ def is_tensor(array: Any) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def operators(points: Any, *, gradient: bool = False) -> Any:
-    """The operations as torch operators, where torch has to see one; otherwise None.
+def answer(operation: str, compute: Callable[..., Any], points: Any, *others: Any) -> Any:
+    """The result of an operation, by the shortest way that its arguments allow.
 
-    That is while torch.compile or torch.export looks on and, with ``gradient``, where the points
-    want one.
+    Plain NumPy arrays and lists, and tensors that are no more than such an array, go straight into
+    the compiled core; it hands back what it does not know, errors included, to ``compute``, which
+    has all the checks. Where torch has to see an operator, it sees one.
     """
-    if type(points) is np.ndarray or not is_tensor(points) or points.dim() < 2:
-        return None
-    torch = sys.modules["torch"]
-    if not torch.compiler.is_compiling() and not (
-        gradient and points.requires_grad and torch.is_grad_enabled()
-    ):
-        return None
-    from paretopo_core import _torch_operators
+    if type(points) in _PLAIN:
+        result = _PLAIN_CALLS[operation](points, *others)
+        return compute(points, *others) if result is None else result
+    if not is_tensor(points) or points.dim() < 2:
+        return compute(points, *others)
+    if _torch_arrays.want_operator(points, *others):
+        from paretopo_core import _torch_operators
 
-    return _torch_operators
+        return getattr(_torch_operators, operation)(points, *others)
+    view = _torch_arrays.plain_view(points)
+    if view is not None:
+        result = _PLAIN_CALLS[operation](view, *others)
+        if result is not None:
+            return _torch_arrays.tensors_of(result)
+    return compute(points, *others)
+
+
+_PLAIN = (np.ndarray, list, tuple)
+_PLAIN_CALLS = {
+    name.removeprefix("plain_"): getattr(_core, name)
+    for name in dir(_core)
+    if name.startswith("plain_")
+}
 
 
 def numbers_of(numbers: Any, name: str) -> np.ndarray:
     """A float64 copy of any shape."""
     if is_tensor(numbers):
-        is_complex = numbers.is_complex()
-    else:
-        is_complex = isinstance(numbers, np.ndarray) and numbers.dtype.kind == "c"
-    if is_complex:
-        raise TypeError(f"{name} must be real numbers, got dtype {numbers.dtype}")  # no warning
-    if is_tensor(numbers):
-        numbers = numbers.detach().cpu().double().numpy()
+        if numbers.dtype.is_complex:
+            raise TypeError(f"{name} must be real numbers, got dtype {numbers.dtype}")
+        numbers = _torch_arrays.host_array(numbers, name)
+    elif isinstance(numbers, np.ndarray):
+        if numbers.dtype.kind == "c":  # NumPy would only warn
+            raise TypeError(f"{name} must be real numbers, got dtype {numbers.dtype}")
+    elif isinstance(numbers, (list, tuple)):
+        numbers = _torch_arrays.without_tensors(numbers, name)
+    if _has_bools(numbers):
+        raise TypeError(f"{name} must be numbers, got bool: {numbers!r}")
     try:
         return np.array(numbers, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be numbers, got {numbers!r}") from error
+
+
+def _has_bools(numbers: Any) -> bool:
+    if isinstance(numbers, (list, tuple)):
+        return any(map(_has_bools, numbers))
+    if isinstance(numbers, np.ndarray):
+        return bool(numbers.dtype.kind == "b")
+    return isinstance(numbers, (bool, np.bool_))
 
 
 def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.ndarray:

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core, _torch_arrays
-from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, check_mask_shape, refuse_dtype
+from paretopo_core._dtypes import (
+    FLOATS,
+    HALVES,
+    INTEGERS,
+    check_per_point,
+    check_ranks,
+    refuse_dtype,
+)
 
 # Packages that make arrays as NumPy does: empty, asarray, ascontiguousarray, broadcast_to.
 _LIKE_NUMPY = {"cupy"}
@@ -63,7 +70,7 @@ def mask_of(mask: Any, values: Any) -> Any:
         if array.dtype.name != "bool":
             raise TypeError(f"mask must be of dtype bool, got {array.dtype.name}")
         expected = tuple(values.shape[:-1])
-        check_mask_shape(tuple(array.shape), expected)
+        check_per_point(tuple(array.shape), expected, "mask", "bool")
         return library.ascontiguousarray(library.broadcast_to(array, expected))
 
 
@@ -83,7 +90,32 @@ def doubles_of(numbers: Any, shape: tuple[int, ...], beside: Any) -> Any:
 
 def address(array: Any) -> int:
     """Where the first element lives, in device memory."""
-    return int(array.__cuda_array_interface__["data"][0])
+    at = int(array.__cuda_array_interface__["data"][0])
+    if at == 0 and 0 not in array.shape:
+        raise TypeError(f"a {type(array).__name__} on a GPU without memory of its own: pass a copy")
+    return at
+
+
+def ranks_of(ranks: Any, shape: tuple[int, ...], beside: Any) -> Any:
+    """One int32 per point."""
+    library = _library(beside)
+    with beside.device:
+        array = library.asarray(ranks)
+        check_ranks(array.dtype.name, tuple(array.shape), shape)
+        return library.ascontiguousarray(library.broadcast_to(array.astype("int32"), shape))
+
+
+def unranked_where_masked(ranks: Any, mask: Any) -> Any:
+    """The ranks, -1 where the mask is 0."""
+    with ranks.device:
+        library = _library(ranks)
+        return library.where(mask, ranks, library.asarray(-1, dtype="int32"))
+
+
+def differences(values: Any, corners: Any) -> Any:
+    """The values less what is taken off each, in float64."""
+    with values.device:
+        return _library(values).ascontiguousarray(values.astype("float64") - corners)
 
 
 def turned(values: Any, signs: np.ndarray) -> Any:

@@ -17,16 +17,25 @@ def check_exact(lowest: int, highest: int, name: str) -> None:
         )
 
 
-def refuse_dtype(name: str, dtype: object) -> TypeError:
+def refuse_dtype(name: str, dtype: object, hint: str = "") -> TypeError:
     """What to raise for anything but real numbers."""
-    return TypeError(f"{name} must hold real numbers of at most 64 bits, got dtype {dtype}")
+    return TypeError(f"{name} must hold real numbers of at most 64 bits, got dtype {dtype}{hint}")
 
 
-def check_mask_shape(shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
-    """Refuse a mask that does not have one value per point."""
+def check_per_point(
+    shape: tuple[int, ...], expected: tuple[int, ...], name: str, number: str
+) -> None:
+    """Refuse what does not have one value per point, for all sets or for each."""
     fits = len(shape) <= len(expected) and all(
         ours in (1, theirs)
         for ours, theirs in zip(reversed(shape), reversed(expected), strict=False)
     )
     if not fits or not shape or shape[-1] != expected[-1]:
-        raise ValueError(f"mask must have shape {expected}, one bool per point, got {shape}")
+        raise ValueError(f"{name} must have shape {expected}, one {number} per point, got {shape}")
+
+
+def check_ranks(dtype: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    """Refuse ranks that are not one whole number per point."""
+    if dtype not in INTEGERS or dtype == "bool":
+        raise TypeError(f"ranks must be integers, got dtype {dtype}")
+    check_per_point(shape, expected, "ranks", "integer")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
-from paretopo_core import _core
+from paretopo_core import _core, _torch_arrays
 from paretopo_core._dtypes import (
     FLOATS,
     HALVES,
     INTEGERS,
     check_exact,
-    check_mask_shape,
+    check_per_point,
+    check_ranks,
     refuse_dtype,
 )
 
@@ -24,11 +26,14 @@ def place_of(_values: np.ndarray) -> tuple[int, int]:
 
 def mask_of(mask: Any, values: np.ndarray) -> np.ndarray:
     """One byte per point, broadcast over leading dimensions."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(mask, (torch.Tensor, list, tuple)):
+        mask = _torch_arrays.without_tensors(mask, "mask")
     array = np.asarray(mask)
     if array.dtype != np.bool_:
         raise TypeError(f"mask must be of dtype bool, got {array.dtype.name}")
     expected = values.shape[:-1]
-    check_mask_shape(array.shape, expected)
+    check_per_point(array.shape, expected, "mask", "bool")
     return np.ascontiguousarray(np.broadcast_to(array, expected)).view(np.uint8)
 
 
@@ -47,6 +52,24 @@ def address(array: np.ndarray) -> int:
     return _core.address(array)
 
 
+def ranks_of(ranks: Any, shape: tuple[int, ...], _beside: np.ndarray) -> np.ndarray:
+    """One int32 per point."""
+    array = np.asarray(_torch_arrays.without_tensors(ranks, "ranks"))
+    check_ranks(array.dtype.name, array.shape, shape)
+    return np.ascontiguousarray(np.broadcast_to(array, shape), dtype=np.int32)
+
+
+def unranked_where_masked(ranks: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The ranks, -1 where the mask is 0."""
+    return np.where(mask != 0, ranks, np.int32(-1))
+
+
+def differences(values: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """The values less what is taken off each, in float64."""
+    with np.errstate(over="ignore", invalid="ignore"):  # such values are refused by name
+        return np.asarray(np.subtract(values, corners, dtype=np.float64))
+
+
 def turned(values: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """The values times one sign per objective."""
     return np.asarray(values * signs.astype(values.dtype))
@@ -59,7 +82,12 @@ def values_of(points: Any, name: str) -> np.ndarray:
         if flags.c_contiguous and flags.aligned and points.dtype.isnative:
             return points
     if isinstance(points, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array: pass {name}.data and mask=~{name}.mask[..., 0]")
+        raise TypeError(
+            f"{name} is a masked array: pass {name}.data and, to leave out every point with a "
+            f"masked value, mask=~np.ma.getmaskarray({name}).any(-1)"
+        )
+    if isinstance(points, (list, tuple)):
+        points = _torch_arrays.without_tensors(points, name)
     try:
         array = np.asarray(points)
     except ValueError as error:
@@ -72,7 +100,7 @@ def values_of(points: Any, name: str) -> np.ndarray:
     elif dtype in INTEGERS:
         array = _widened(array, name)
     elif dtype not in FLOATS:
-        raise refuse_dtype(name, dtype)
+        raise refuse_dtype(name, dtype, _hint(points, name))
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if not (array.flags.c_contiguous and array.flags.aligned):
@@ -97,3 +125,10 @@ def _widened(array: np.ndarray, name: str) -> np.ndarray:
     if array.dtype.itemsize == 8 and array.size:
         check_exact(int(array.min()), int(array.max()), name)
     return array.astype(np.float64)
+
+
+def _hint(points: Any, name: str) -> str:
+    """How to come by floats from what NumPy only knows as objects."""
+    if type(points).__module__.partition(".")[0] != "pandas":
+        return ""
+    return f"; nullable columns become floats by {name}.to_numpy(dtype=float, na_value=np.nan)"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+
+from paretopo_core._torch_arrays import host_array
 
 Maximise = bool | Sequence[bool]
 
@@ -14,7 +18,13 @@ def minimised_of(maximise: Maximise, objectives: int) -> int:
     if isinstance(maximise, (bool, np.bool_)):
         return 0 if maximise else (1 << objectives) - 1
     is_sequence = isinstance(maximise, Iterable) and getattr(maximise, "ndim", 1) > 0
-    senses: list[object] = list(maximise) if is_sequence else [maximise]
+    senses: list[object] = [maximise]
+    if is_sequence:
+        torch = sys.modules.get("torch")
+        given: Any = maximise
+        if torch is not None and isinstance(given, torch.Tensor):
+            given = host_array(given, "maximise")
+        senses = list(given)
     if not all(isinstance(sense, (bool, np.bool_)) for sense in senses):
         raise TypeError(f"maximise must be a bool or one bool per objective, got {maximise!r}")
     if len(senses) != objectives:

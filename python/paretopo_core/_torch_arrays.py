@@ -13,9 +13,129 @@ from paretopo_core._dtypes import (
     HALVES,
     INTEGERS,
     check_exact,
-    check_mask_shape,
+    check_per_point,
+    check_ranks,
     refuse_dtype,
 )
+
+
+def want_operator(*arguments: Any) -> bool:
+    """Whether torch has to see an operator: it watches, or a gradient is wanted.
+
+    So it has with a tensor of a class that dispatches by itself.
+    """
+    if is_watching():
+        return True
+    torch = _torch()
+    tensor, differentiates = torch.Tensor, torch.is_grad_enabled()
+    for argument in arguments:
+        kind = type(argument)
+        if kind in _NO_TENSORS:
+            continue
+        if kind is tensor or kind is torch.nn.Parameter:
+            if (differentiates and argument.requires_grad) or torch._is_functional_tensor(argument):
+                return True
+        elif isinstance(argument, tensor):
+            return True
+    return False
+
+
+_NO_TENSORS = frozenset({bool, float, int, list, tuple, np.ndarray, type(None)})
+
+
+def is_watching() -> bool:
+    """Whether torch compiles, traces or transforms: no value may be looked at."""
+    if _torch().compiler.is_compiling():
+        return True
+    torch = _internals()
+    return (
+        torch._len_torch_dispatch_stack() > 0  # make_fx, FakeTensorMode, counters
+        or torch._get_tracing_state() is not None  # torch.jit.trace
+        or is_transforming()
+    )
+
+
+def is_transforming() -> bool:
+    """Whether a transformation of torch.func, or forward mode, is at work."""
+    level = sys.modules["torch.autograd.forward_ad"]._current_level
+    return level >= 0 or _internals()._functorch.maybe_current_level() is not None
+
+
+def _internals() -> Any:
+    return sys.modules["torch._C"]
+
+
+def plain_view(tensor: Any) -> np.ndarray | None:
+    """A tensor as the NumPy array that it is no more than; None if it is more, or elsewhere."""
+    try:
+        end = (tensor.storage_offset() + tensor.numel()) * tensor.itemsize
+        if tensor.untyped_storage().nbytes() < end:  # freed, or no array in one piece
+            return None
+        view: np.ndarray = tensor.numpy()
+    except (RuntimeError, TypeError):  # on a GPU, sparse, negated, bfloat16, with a gradient ...
+        return None
+    return view
+
+
+def tensors_of(result: Any) -> Any:
+    """What NumPy's results are among tensors."""
+    from_numpy = _torch().from_numpy
+    if type(result) is np.ndarray:
+        return from_numpy(result)
+    if isinstance(result, tuple):
+        return tuple(map(from_numpy, result))
+    return from_numpy(np.asarray(result))
+
+
+def check_memory(tensor: Any, name: str) -> None:
+    """Refuse a tensor whose numbers nobody holds: its address would be null."""
+    if tensor.device.type != "meta" and not _has_memory(tensor):
+        raise TypeError(
+            f"{name} is a {type(tensor).__name__} without memory of its own: pass a torch.Tensor "
+            "that holds the numbers (of a distributed tensor to_local() or full_tensor(); a fake "
+            "or freed one holds none)"
+        )
+
+
+def _has_memory(tensor: Any) -> bool:
+    if tensor.numel() == 0:
+        return True
+    try:
+        if tensor.data_ptr() == 0:
+            return False
+        steps = zip(tensor.shape, tensor.stride(), strict=True)
+        last = tensor.storage_offset() + sum((size - 1) * stride for size, stride in steps)
+        # Storage may have been freed, or shrunk, under its tensors.
+        return bool(tensor.untyped_storage().nbytes() >= (last + 1) * tensor.itemsize)
+    except (RuntimeError, NotImplementedError):  # of a transformation that is over, and the like
+        return False
+
+
+def host_array(tensor: Any, name: str) -> np.ndarray:
+    """The numbers of a tensor as a NumPy array, beside which nothing can be differentiated."""
+    torch = _torch()
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise TypeError(
+            f"{name} requires a gradient, which is not computed here: pass {name}.detach()"
+        )
+    check_memory(tensor, name)
+    try:
+        host = tensor.detach().resolve_neg().cpu()
+        return np.asarray((host.float() if host.dtype == torch.bfloat16 else host).numpy())
+    except (TypeError, RuntimeError) as error:
+        raise TypeError(
+            f"{name} is a {type(tensor).__name__} that torch cannot turn into numbers: {error}"
+        ) from error
+
+
+def without_tensors(numbers: Any, name: str) -> Any:
+    """Nested lists with NumPy arrays for the tensors among their leaves."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return numbers
+    if isinstance(numbers, (list, tuple)):
+        return [without_tensors(each, name) for each in numbers]
+    return host_array(numbers, name) if isinstance(numbers, torch.Tensor) else numbers
 
 
 def place_of(values: Any) -> tuple[int, int]:
@@ -29,11 +149,12 @@ def mask_of(mask: Any, values: Any) -> Any:
     """One byte per point, beside the points, broadcast over leading dimensions."""
     torch = _torch()
     if not isinstance(mask, torch.Tensor):
-        mask = torch.as_tensor(np.asarray(mask))
+        mask = torch.as_tensor(np.asarray(without_tensors(mask, "mask")))
+    check_memory(mask, "mask")
     if mask.dtype != torch.bool:
         raise TypeError(f"mask must be of dtype bool, got {mask.dtype}")
     expected = tuple(values.shape[:-1])
-    check_mask_shape(tuple(mask.shape), expected)
+    check_per_point(tuple(mask.shape), expected, "mask", "bool")
     return mask.detach().to(values.device).expand(expected).contiguous().view(torch.uint8)
 
 
@@ -46,13 +167,35 @@ def empty(shape: tuple[int, ...], dtype: str, beside: Any) -> Any:
 def doubles_of(numbers: Any, shape: tuple[int, ...], beside: Any) -> Any:
     """Contiguous float64 on the same device, broadcast."""
     torch = _torch()
-    tensor = torch.as_tensor(numbers).detach().to(beside.device, torch.float64)
+    tensor = torch.as_tensor(numbers).detach()
+    check_memory(tensor, "ref")
+    tensor = tensor.to(beside.device, torch.float64)
     return tensor.expand(shape).contiguous()
 
 
 def address(array: Any) -> int:
     """Where the first element lives, in host or device memory."""
     return int(array.data_ptr())
+
+
+def ranks_of(ranks: Any, shape: tuple[int, ...], beside: Any) -> Any:
+    """One int32 per point."""
+    torch = _torch()
+    if not isinstance(ranks, torch.Tensor):
+        ranks = torch.as_tensor(np.asarray(without_tensors(ranks, "ranks")))
+    check_memory(ranks, "ranks")
+    check_ranks(str(ranks.dtype).removeprefix("torch."), tuple(ranks.shape), shape)
+    return ranks.detach().to(beside.device, torch.int32).expand(shape).contiguous()
+
+
+def unranked_where_masked(ranks: Any, mask: Any) -> Any:
+    """The ranks, -1 where the mask is 0."""
+    return ranks.masked_fill(mask == 0, -1)
+
+
+def differences(values: Any, corners: Any) -> Any:
+    """The values less what is taken off each, in float64."""
+    return (values.double() - corners).contiguous()
 
 
 def turned(values: Any, signs: np.ndarray) -> Any:
@@ -68,6 +211,7 @@ def values_of(points: Any, name: str) -> Any:
         raise TypeError(f"{name} must be a dense tensor, got layout {points.layout}")
     if points.device.type not in ("cpu", "cuda"):
         raise TypeError(f"{name} must live on CPU or CUDA, got device {points.device}")
+    check_memory(points, name)
     values = points.detach().resolve_neg()
     if dtype in HALVES:
         values = values.float()

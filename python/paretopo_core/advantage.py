@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, host_address, operators, vector_of
+from paretopo_core._arrays import Batch, answer, host_address, vector_of
 
 Centre = Literal["mean", "none", "std", "loo"]
 _LARGEST = {name: float(np.finfo(name).max) for name in ("float32", "float64")}
@@ -59,7 +59,8 @@ def pareto_advantage(
         ValueError: wrong shape of an argument, ``weights`` not finite, ``beta`` outside 0..1,
             or an unknown ``centre``.
         TypeError: ``rewards``, ``weights`` or ``beta`` are not real numbers, or ``mask`` is not
-            bool.
+            bool. A derivative is refused when it is asked for (NotImplementedError): advantages are
+            constants of the gradient that they weigh.
 
     Cost: that of :func:`paretopo_core.pareto_rank`, and one pass over the rewards.
 
@@ -81,10 +82,22 @@ def pareto_advantage(
         raise ValueError(f"beta must lie in 0..1, got {beta}")
     if not isinstance(centre, str) or centre not in _CENTRES:
         raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
-    if (torch_ops := operators(rewards)) is not None:
-        both = torch_ops.pareto_advantage(rewards, weights, beta, centre, mask)
-        return both if return_ranks else both[0]
+    return answer(
+        "pareto_advantage",
+        compute_advantage,
+        rewards,
+        weights,
+        beta,
+        _CENTRES[centre],
+        mask,
+        bool(return_ranks),
+    )
 
+
+def compute_advantage(
+    rewards: Any, weights: Any, beta: float, centre: int, mask: Any, return_ranks: bool
+) -> Any:
+    """See :func:`pareto_advantage`; torch sees nothing of it."""
     batch = Batch.of(rewards, name="rewards", mask=mask)
     weight = vector_of(weights, batch.objectives, "weights", scalar=False)
     shape = batch.per_point
@@ -97,7 +110,7 @@ def pareto_advantage(
         host_address(weight),
         largest,
         beta,
-        _CENTRES[centre],
+        centre,
         batch.address(advantages),
         batch.address(ranks),
     )

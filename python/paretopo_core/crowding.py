@@ -5,21 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, operators
+from paretopo_core._arrays import ArrayT, Batch, answer
+from paretopo_core._senses import Maximise
 
 
-def crowding_distance(points: ArrayT, *, mask: Any = None) -> ArrayT:
+def crowding_distance(
+    points: ArrayT, *, maximise: Maximise = True, ranks: Any = None, mask: Any = None
+) -> ArrayT:
     """Measure how far each point's neighbours on its own front lie apart.
 
-    The fronts are those of :func:`paretopo_core.pareto_rank` with larger values better. Within a
-    front and for each objective, a point gets the distance between its two neighbours, divided
-    by the span of the front; the sum over objectives is its distance. The first and the last
-    point of an objective get infinity. Points with the same value stand in the order of their
-    indices.
+    The fronts are those of :func:`paretopo_core.pareto_rank`. Within a front and for each
+    objective, a point gets the distance between its two neighbours, divided by the span of the
+    front; the sum over objectives is its distance. The first and the last point of an objective get
+    infinity. Points with the same value stand in the order of their indices.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a
-            torch tensor on CPU or CUDA. (To minimise, pass ``-points``.)
+            torch tensor on CPU or CUDA.
+        maximise: whether larger is better; one bool, or one per objective.
+        ranks: shape (..., points), integers: the fronts, where they are known already, as
+            ``pareto_rank`` gives them for the same points, senses and mask; they are not found
+            again then.
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
     Returns:
@@ -28,9 +34,10 @@ def crowding_distance(points: ArrayT, *, mask: Any = None) -> ArrayT:
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives.
-        TypeError: ``points`` are not real numbers, or ``mask`` is not bool.
+        TypeError: ``points`` are not real numbers, ``ranks`` not integers, ``mask`` or ``maximise``
+            not bool. A derivative is refused when it is asked for (NotImplementedError).
 
-    Cost: that of the ranks, and O(objectives · n log n); on a GPU O(objectives · n²).
+    Cost: that of the ranks, unless given, and O(objectives · n log n); on a GPU O(objectives · n²).
 
     Source: Deb, Pratap, Agarwal and Meyarivan (2002), NSGA-II, section III-B. pymoo divides by
     the number of objectives; DEAP and pygmo do as here.
@@ -38,10 +45,15 @@ def crowding_distance(points: ArrayT, *, mask: Any = None) -> ArrayT:
     >>> crowding_distance([[0, 4], [1, 3], [4, 0]])
     array([inf,  2., inf])
     """
-    if (torch_ops := operators(points)) is not None:
-        distances: ArrayT = torch_ops.crowding_distance(points, mask)
-        return distances
-    batch = Batch.of(points, mask=mask)
-    distances = batch.empty(batch.per_point, "float64")
-    _core.crowding_distance(batch.view("crowding_distance"), batch.address(distances))
+    distances: ArrayT = answer("crowding_distance", compute_crowding, points, maximise, ranks, mask)
+    return distances
+
+
+def compute_crowding(points: ArrayT, maximise: Maximise, ranks: Any, mask: Any) -> ArrayT:
+    """See :func:`crowding_distance`; torch sees nothing of it."""
+    batch = Batch.of(points, maximise=maximise, mask=mask)
+    fronts = None if ranks is None else batch.ranks(ranks, mask)
+    distances: ArrayT = batch.empty(batch.per_point, "float64")
+    view = batch.view("crowding_distance")
+    _core.crowding_distance(view, batch.address(fronts), batch.address(distances))
     return distances

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, operators
+from paretopo_core._arrays import Batch, answer
 from paretopo_core._senses import Maximise
 from paretopo_core.hypervolume import refuse_value
 
@@ -44,7 +44,8 @@ def expected_hypervolume(
 
     Returns:
         shape (...), float64, in the product of the objectives' units; a NumPy scalar for one set.
-        0.0 for an empty set.
+        0.0 for an empty set. For tensors it has a first derivative in ``points`` and ``ref``, at
+        the cost of :func:`hypervolume_advantage` for points · objectives groups.
 
     Raises:
         ValueError: wrong shape of an argument; ``k`` out of range; ``ref`` not finite; a point that
@@ -65,8 +66,15 @@ def expected_hypervolume(
     >>> expected_hypervolume([[1, 3], [2, 2], [3, 1]], ref=0, k=2)
     np.float64(5.0)
     """
-    if (torch_ops := operators(points)) is not None:
-        return torch_ops.expected_hypervolume(points, ref, k, maximise, mask)
+    return answer(
+        "expected_hypervolume", compute_expected_hypervolume, points, ref, k, maximise, mask
+    )
+
+
+def compute_expected_hypervolume(
+    points: Any, ref: Any, k: int, maximise: Maximise, mask: Any
+) -> Any:
+    """See :func:`expected_hypervolume`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
     corners, address, per_group = batch.references(ref)
     drawn = _drawn(k, batch, "points")
@@ -123,7 +131,9 @@ def hypervolume_advantage(
         subtracted. Sums run in double; bit for bit the same on every backend.
 
     Raises:
-        ValueError, TypeError: as :func:`expected_hypervolume`, or an unknown ``centre``.
+        ValueError, TypeError: as :func:`expected_hypervolume`, or an unknown ``centre``. A
+            derivative is refused when it is asked for (NotImplementedError): advantages are
+            constants of the gradient that they weigh.
 
     Cost: that of :func:`expected_hypervolume`.
 
@@ -138,16 +148,26 @@ def hypervolume_advantage(
     """
     if not isinstance(centre, str) or centre not in _CENTRES:
         raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
-    if (torch_ops := operators(rewards)) is not None:
-        return torch_ops.hypervolume_advantage(rewards, ref, k, centre, mask)
+    return answer(
+        "hypervolume_advantage",
+        compute_hypervolume_advantage,
+        rewards,
+        ref,
+        k,
+        _CENTRES[centre],
+        mask,
+    )
+
+
+def compute_hypervolume_advantage(rewards: Any, ref: Any, k: int, centre: int, mask: Any) -> Any:
+    """See :func:`hypervolume_advantage`; torch sees nothing of it."""
     batch = Batch.of(rewards, name="rewards", mask=mask)
     corners, address, per_group = batch.references(ref)
     drawn = _drawn(k, batch, "rewards")
     advantages = batch.empty(batch.per_point, batch.float_name)
     view = batch.view("hypervolume_advantage")
-    code = _CENTRES[centre]
     refused = _core.hypervolume_advantage(
-        view, address, per_group, drawn, code, batch.address(advantages)
+        view, address, per_group, drawn, centre, batch.address(advantages)
     )
     del corners  # lived until here
     refuse_value(refused, batch, "rewards")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, operators
+from paretopo_core._arrays import ArrayT, Batch, answer
 from paretopo_core._senses import Maximise
 
 
@@ -46,11 +46,14 @@ def pareto_rank(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     >>> pareto_rank(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
     array([0, 0, 1], dtype=int32)
     """
-    if (torch_ops := operators(points)) is not None:
-        ranks: ArrayT = torch_ops.pareto_rank(points, maximise, mask)
-        return ranks
+    ranks: ArrayT = answer("pareto_rank", compute_ranks, points, maximise, mask)
+    return ranks
+
+
+def compute_ranks(points: ArrayT, maximise: Maximise, mask: Any) -> ArrayT:
+    """See :func:`pareto_rank`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    ranks = batch.empty(batch.per_point, "int32")
+    ranks: ArrayT = batch.empty(batch.per_point, "int32")
     _core.pareto_rank(batch.view("pareto_rank"), batch.address(ranks))
     return ranks
 
@@ -85,11 +88,19 @@ def is_nondominated(
     >>> is_nondominated([[1, 0], [0, 1], [0, 1], [0, 0]], keep_weakly=False)
     array([ True,  True, False, False])
     """
-    if (torch_ops := operators(points)) is not None:
-        nondominated: ArrayT = torch_ops.is_nondominated(points, maximise, bool(keep_weakly), mask)
-        return nondominated
+    weakly = bool(keep_weakly)
+    nondominated: ArrayT = answer(
+        "is_nondominated", compute_nondominated, points, maximise, weakly, mask
+    )
+    return nondominated
+
+
+def compute_nondominated(
+    points: ArrayT, maximise: Maximise, keep_weakly: bool, mask: Any
+) -> ArrayT:
+    """See :func:`is_nondominated`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    nondominated = batch.empty(batch.per_point, "bool")
+    nondominated: ArrayT = batch.empty(batch.per_point, "bool")
     view = batch.view("is_nondominated")
-    _core.is_nondominated(view, bool(keep_weakly), batch.address(nondominated))
+    _core.is_nondominated(view, keep_weakly, batch.address(nondominated))
     return nondominated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from paretopo_core import _core
 from paretopo_core._arrays import (
     ArrayT,
     Batch,
+    answer,
     host_address,
-    operators,
 )
 from paretopo_core._senses import Maximise
 
@@ -22,9 +23,11 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, a torch
             tensor on CPU or CUDA, or another array on a GPU. Units are the objectives' own. The
-            result of a tensor that requires a gradient has one, see :func:`hypervolume_gradient`.
-        ref: the reference point, a number or shape (objectives,), finite, in the objectives'
-            units. A point that is not better than it in *every* objective adds nothing.
+            result for tensors has a derivative in ``points`` and ``ref``, the first one, see
+            :func:`hypervolume_gradient`.
+        ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
+            or (..., objectives) for one to each set. A point that is not better than it in *every*
+            objective adds nothing.
         maximise: whether larger is better; one bool, or one per objective; ``ref`` is meant in
             the same sense. (moocore, pymoo and pygmo minimise.)
         mask: shape (..., points), bool; False marks padding.
@@ -35,15 +38,17 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
 
     Raises:
         ValueError: wrong shape of an argument; ``ref`` not finite; a point that is NaN, or
-            infinite on the better side (its volume would be infinite). On a GPU, where telling
-            would make the host wait, the volume of its set is NaN instead. There sets from 4
-            objectives have a largest size: 8 objectives take 185 points.
+            infinite on the better side (its volume would be infinite); or, with a reference to each
+            set, one so far from it that float64 cannot hold the distance. On a GPU, where telling
+            would make the host wait, the volume of its set is NaN in all these cases. There sets
+            from 4 objectives have a largest size: 8 objectives take 185 points.
         TypeError: ``points`` are not real numbers, ``mask`` or ``maximise`` not bool.
 
     Cost: O(n log n) for 2 and 3 objectives, O(n²) for 4 as a rule; above, a recursion over what
     limits each point, exponential in the number of objectives at worst. Sets of up to 32 points
-    and 2 to 4 objectives are computed side by side, one set per SIMD lane. On a GPU O(n²) up to 3
-    objectives, O(n³) for 4, and the same recursion above, one warp per point.
+    and 2 to 4 objectives are computed side by side, one set per SIMD lane; with 4 objectives and
+    fewer than 4 sets one by one, so that last digits may differ between the two. On a GPU O(n²) up
+    to 3 objectives, O(n³) for 4, and the same recursion above, one warp per point.
 
     Source: Zitzler and Thiele (1998), PPSN V; sweeps after Fonseca, Paquete and López-Ibáñez
     (2006), CEC; from 4 objectives While, Bradstreet and Barone (2012), IEEE Trans. Evol. Comput.
@@ -52,14 +57,16 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
     >>> hypervolume([[1, 3], [2, 2], [3, 1]], ref=0)
     np.float64(6.0)
     """
-    if (torch_ops := operators(points, gradient=True)) is not None:
-        return torch_ops.hypervolume(points, ref, maximise, mask)
+    return answer("hypervolume", compute_hypervolume, points, ref, maximise, mask)
+
+
+def compute_hypervolume(points: Any, ref: Any, maximise: Maximise, mask: Any) -> Any:
+    """See :func:`hypervolume`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    corner = batch.reference(ref)
+    measured, corner = batch.measured_from(ref)
     volumes = batch.empty(batch.leading, "float64")
-    refused = _core.hypervolume(
-        batch.view("hypervolume"), host_address(corner), batch.address(volumes)
-    )
+    view = measured.view("hypervolume")
+    refused = _core.hypervolume(view, host_address(corner), batch.address(volumes))
     refuse_value(refused, batch)
     return volumes[()] if isinstance(volumes, np.ndarray) else volumes
 
@@ -77,7 +84,7 @@ def hypervolume_gradient(
 
     Args:
         points: shape (..., points, objectives), as for :func:`hypervolume`.
-        ref: the reference point, a number or shape (objectives,), finite.
+        ref: the reference point, a number, shape (objectives,) or (..., objectives), finite.
         maximise: whether larger is better; one bool, or one per objective.
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
@@ -86,7 +93,8 @@ def hypervolume_gradient(
         where it is minimised; same library and device as ``points``.
 
     Raises:
-        ValueError, TypeError: as :func:`hypervolume`.
+        ValueError, TypeError: as :func:`hypervolume`. A derivative is refused when it is asked for
+            (NotImplementedError): hypervolumes have first derivatives only.
 
     Cost: points · objectives contributions with one objective less: for small sets.
 
@@ -98,11 +106,17 @@ def hypervolume_gradient(
            [1., 1.],
            [1., 1.]])
     """
+    slopes: ArrayT = answer("hypervolume_gradient", compute_gradient, points, ref, maximise, mask)
+    return slopes
+
+
+def compute_gradient(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -> ArrayT:
+    """See :func:`hypervolume_gradient`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    corner = batch.reference(ref)
+    measured, corner = batch.measured_from(ref)
     gradient: ArrayT = batch.empty((*batch.leading, batch.points, batch.objectives), "float64")
-    view = batch.view("hypervolume_gradient")
-    refused = _core.hypervolume_gradient(view, host_address(corner), batch.address(gradient))
+    view = measured.view("hypervolume_gradient")
+    refused = _core.hypervolume_gradient(view, host_address(corner), 0, batch.address(gradient))
     refuse_value(refused, batch)
     return gradient if batch.signs is None else batch.library.turned(gradient, batch.signs)
 
@@ -119,7 +133,7 @@ def hv_contributions(
 
     Args:
         points: shape (..., points, objectives), as for :func:`hypervolume`.
-        ref: the reference point, a number or shape (objectives,), finite.
+        ref: the reference point, a number, shape (objectives,) or (..., objectives), finite.
         maximise: whether larger is better; one bool, or one per objective.
         ignore_dominated: True leaves dominated points out before measuring (moocore's
             default): they neither contribute nor take anything from others. False is the
@@ -129,7 +143,8 @@ def hv_contributions(
 
     Returns:
         shape (..., points), float64; same library and device as ``points``. Equal points get
-        0.0 each: without one of them nothing is lost.
+        0.0 each: without one of them nothing is lost. For tensors it has a first derivative in
+        ``points`` and ``ref``, at the cost of one :func:`hypervolume_gradient` for each point.
 
     Raises:
         ValueError, TypeError: as :func:`hypervolume`.
@@ -145,20 +160,36 @@ def hv_contributions(
     >>> hv_contributions([[1, 3], [2, 2], [3, 1]], ref=0)
     array([1., 1., 1.])
     """
-    if (torch_ops := operators(points)) is not None:
-        contributions: ArrayT = torch_ops.hv_contributions(
-            points, ref, maximise, bool(ignore_dominated), mask
-        )
-        return contributions
+    ignore = bool(ignore_dominated)
+    contributions: ArrayT = answer(
+        "hv_contributions", compute_contributions, points, ref, maximise, ignore, mask
+    )
+    return contributions
+
+
+def compute_contributions(
+    points: ArrayT, ref: Any, maximise: Maximise, ignore_dominated: bool, mask: Any
+) -> ArrayT:
+    """See :func:`hv_contributions`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    corner = batch.reference(ref)
-    contributions = batch.empty(batch.per_point, "float64")
-    view = batch.view("hv_contributions")
+    measured, corner = batch.measured_from(ref)
+    if ignore_dominated and measured is not batch:  # distances may round to ties
+        measured, ignore_dominated = replace(measured, mask=_nondominated(batch)), False
+    contributions: ArrayT = batch.empty(batch.per_point, "float64")
+    view = measured.view("hv_contributions")
     refused = _core.hv_contributions(
-        view, host_address(corner), bool(ignore_dominated), batch.address(contributions)
+        view, host_address(corner), ignore_dominated, batch.address(contributions)
     )
     refuse_value(refused, batch)
     return contributions
+
+
+def _nondominated(batch: Batch) -> Any:
+    """Which points nobody dominates, as a mask."""
+    nondominated = batch.empty(batch.per_point, "bool")
+    view = batch.view("is_nondominated")
+    _core.is_nondominated(view, True, batch.address(nondominated))
+    return nondominated
 
 
 def refuse_value(index: int, batch: Batch, name: str = "points") -> None:
@@ -167,7 +198,11 @@ def refuse_value(index: int, batch: Batch, name: str = "points") -> None:
         return
     at = tuple(int(i) for i in np.unravel_index(index, tuple(batch.values.shape)))
     value = float(batch.values[at]) * (1.0 if batch.signs is None else batch.signs[at[-1]])
-    why = "is NaN" if value != value else f"is {value}, an infinite volume"
+    why = f"is {value}, an infinite volume"
+    if value != value:
+        why = "is NaN"
+    elif np.isfinite(value):
+        why = f"is {value}, so far from ref that float64 cannot hold the distance"
     raise ValueError(
         f"{name} must be numbers, finite on the better side, but {name}{list(at)} {why}; "
         "leave such points out with mask="

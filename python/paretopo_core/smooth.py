@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from paretopo_core import _torch_arrays
+
 
 def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
     """Give the probability that each point dominates each other one under noise.
@@ -108,10 +110,10 @@ def _values(points: Any) -> tuple[Any, Any]:
 
 
 def _would_wait(values: Any, library: Any) -> bool:
-    """Whether asking for a value makes the host wait for a GPU, or cannot be compiled."""
+    """Whether asking for a value makes the host wait for a GPU, or cannot be traced."""
     if library is np:
         return False
-    return values.device.type != "cpu" or bool(library.compiler.is_compiling())
+    return values.device.type != "cpu" or _torch_arrays.is_watching()
 
 
 def _sigmoid(x: Any, library: Any) -> Any:

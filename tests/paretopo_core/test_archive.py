@@ -30,12 +30,13 @@ def test_gains_are_differences_of_hypervolumes(points, data):
     objectives = points.shape[1]
     maximise = data.draw(senses(objectives))
     ref = np.full(objectives, -1.0)
-    archive = pp.ParetoArchive(ref, maximise=maximise)
+    archive = pp.ParetoArchive(ref, maximise=maximise, keep_history=True)
     for count, point in enumerate(points):
         before = pp.hypervolume(points[:count], ref, maximise=maximise)
         after = pp.hypervolume(points[: count + 1], ref, maximise=maximise)
+        asked = archive.gain(point)
         gain = archive.add(point)
-        assert gain >= 0.0
+        assert gain == asked >= 0.0
         assert gain == pytest.approx(after - before, rel=1e-9, abs=1e-12 * max(1.0, after))
         assert archive.hypervolume == pytest.approx(after, rel=1e-12)
         assert archive.recomputed_hypervolume() == pytest.approx(after, rel=1e-12)
@@ -122,18 +123,183 @@ def test_an_archive_survives_a_lack_of_memory():
 
 
 def test_bad_states_are_refused():
-    archive = pp.ParetoArchive([0.0, 0.0])
-    with pytest.raises(ValueError, match="state lacks history, hypervolume"):
+    archive = pp.ParetoArchive([0.0, 0.0], keep_history=True)
+    with pytest.raises(ValueError, match="state lacks additions, history, hypervolume, indices"):
         archive.load_state_dict({"ref": [0, 0], "maximise": [True, True], "points": []})
     other = pp.ParetoArchive([0.0, 1.0]).state_dict()
     with pytest.raises(ValueError, match="state belongs to an archive with ref and maximise"):
         archive.load_state_dict(other)
-    archive.add([1.0, 2.0])
+    archive.extend([[1.0, 2.0], [0.5, 0.5], [2.0, 1.0]])
     before = archive.state_dict()
-    for wrong in ({"points": [[np.nan, 1.0]]}, {"history": [[1.0]]}, {"hypervolume": "much"}):
-        with pytest.raises(ValueError, match=r"not finite|cannot reshape|could not convert"):
-            archive.load_state_dict({**before, "points": [], **wrong})
+    for wrong, message in (
+        ({"points": [[np.nan, 1.0], [2.0, 1.0]]}, "points of the state must be finite"),
+        ({"points": [[1.0, 2.0, 3.0], [2.0, 1.0, 0.0]]}, "must have shape"),
+        ({"points": [[1.0, 2.0, 2.0, 1.0]]}, "must have shape"),
+        ({"points": [1.0, 2.0]}, "must have shape"),
+        ({"points": [[1.0, 2.0], [0.5, 2.0]]}, "must not dominate or repeat"),
+        ({"points": [[1.0, 2.0], [1.0, 2.0]]}, "must not dominate or repeat"),
+        ({"points": [[1.0, 2.0], [2.0, 1.5]]}, "must hold its points at its indices"),
+        ({"history": [[1.0]]}, "must have shape"),
+        ({"history": [[1.0, 2.0]]}, "must hold its points at its indices"),
+        ({"indices": [0]}, "indices of the state must ascend"),
+        ({"indices": [2, 0]}, "indices of the state must ascend"),
+        ({"indices": [0, 3]}, "indices of the state must ascend"),
+        ({"indices": [0.0, 2.0]}, "indices of the state must ascend"),
+        ({"additions": 2}, "indices of the state must ascend"),
+        ({"hypervolume": "much"}, "could not convert"),
+        ({"hypervolume": np.nan}, "hypervolume of the state is nan"),
+        ({"hypervolume": np.inf}, "hypervolume of the state is inf"),
+        ({"hypervolume": -1.0}, "hypervolume of the state is -1"),
+        ({"hypervolume": 2.9}, "that of its points is 3.0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            archive.load_state_dict({**before, **wrong})
         assert archive.state_dict() == before
+
+
+@given(points=sequences, data=st.data())
+def test_many_at_once_are_one_after_the_other(points, data):
+    objectives = points.shape[1]
+    maximise = data.draw(senses(objectives))
+    one, many = (
+        pp.ParetoArchive(np.full(objectives, -1.0), maximise=maximise, keep_history=True)
+        for _ in range(2)
+    )
+    cut = data.draw(st.integers(0, len(points)))
+    parts = [many.extend(points[:cut]), many.extend(points[cut:])]
+    gains, joined = [], []
+    for point in points:
+        covers = np.where(maximise, one.points, -one.points) >= np.where(maximise, point, -point)
+        joined.append(not covers.all(axis=1).any())
+        gains.append(one.add(point))
+        assert point in one or not joined[-1]
+    assert np.concatenate([part.gains for part in parts]).tolist() == gains
+    assert np.concatenate([part.joined for part in parts]).tolist() == joined
+    assert one.state_dict() == many.state_dict()
+    assert one == many
+    assert one.additions == len(points)
+    kept = np.flatnonzero(pp.is_nondominated(points, maximise=maximise, keep_weakly=False))
+    assert one.indices.tolist() == kept.tolist()
+    assert [row.tolist() for row in one] == points[kept].tolist()
+
+
+@given(points=sequences, data=st.data())
+def test_members_can_be_removed_and_archives_merged(points, data):
+    objectives = points.shape[1]
+    ref = np.full(objectives, -1.0)
+    archive = pp.ParetoArchive(ref)
+    archive.extend(points)
+    if len(archive):
+        gone = archive.points[data.draw(st.integers(0, len(archive) - 1))]
+        rest = archive.points[(archive.points != gone).any(axis=1)]
+        archive.remove(gone)
+        assert gone not in archive
+        np.testing.assert_array_equal(archive.points, rest)
+        assert archive.hypervolume == pytest.approx(pp.hypervolume(rest, ref), rel=1e-12)
+        np.testing.assert_array_equal(points[archive.indices], rest)
+        with pytest.raises(ValueError, match="point is no member"):
+            archive.remove(gone)
+    other = pp.ParetoArchive(ref - 1.0)
+    other.extend(data.draw(sequences.filter(lambda p: p.shape[1] == objectives)))
+    everything = np.concatenate([archive.points, other.points])
+    before = archive.hypervolume
+    gain = archive.merge(other)
+    union = pp.ParetoArchive(ref)
+    union.extend(everything)
+    assert archive == union
+    assert before + gain == pytest.approx(archive.hypervolume, rel=1e-12)
+
+
+def test_equality_and_text():
+    one, other = pp.ParetoArchive([0.0, 0.0]), pp.ParetoArchive([0.0, 0.0])
+    one.extend([[1.0, 2.0], [2.0, 1.0]])
+    other.extend([[2.0, 1.0], [0.5, 0.5], [1.0, 2.0]])
+    assert one == other
+    other.add([3.0, 3.0])
+    assert one != other
+    assert one != pp.ParetoArchive([0.0, 1.0])
+    assert pp.ParetoArchive([0.0, 0.0]) != pp.ParetoArchive([0.0, 0.0], maximise=False)
+    assert one != [[1.0, 2.0], [2.0, 1.0]]
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+    assert repr(one) == (
+        "ParetoArchive(ref=[0.0, 0.0], maximise=[True, True], members=2, hypervolume=3.0)"
+    )
+
+
+def test_zeros_of_both_signs_are_one_point():
+    archive = pp.ParetoArchive([-1.0, -1.0], maximise=[True, False])
+    assert archive.extend([[-0.0, -3.0], [0.0, -3.0]]).joined.tolist() == [True, False]
+    assert archive.indices.tolist() == [0]
+    archive.remove([0.0, -3.0])
+    assert len(archive) == 0
+    assert archive.hypervolume == 0.0
+
+
+def test_wrong_arguments_leave_the_archive_as_it_was():
+    archive = pp.ParetoArchive([0.0, 0.0])
+    archive.add([1.0, 1.0])
+    state = archive.state_dict()
+    for call, message in (
+        (lambda: archive.extend([[2.0, 2.0], [np.nan, 1.0]]), "points must be finite, got nan"),
+        (lambda: archive.extend([[2.0, 2.0, 2.0]]), r"points must have shape \(points, 2\)"),
+        (lambda: archive.extend([2.0, 2.0]), r"points must have shape \(points, 2\)"),
+        (lambda: archive.gain([2.0, 2.0, 2.0]), r"points must have shape \(points, 2\)"),
+        (lambda: archive.merge(pp.ParetoArchive([0.0, 0.0, 0.0])), "other has objectives"),
+        (lambda: archive.merge(pp.ParetoArchive([0.0, 0.0], maximise=False)), "other has obj"),
+        (lambda: archive.history, "keeps no history"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(TypeError, match="other must be a ParetoArchive, got list"):
+        archive.merge([[1.0, 1.0]])
+    assert archive.state_dict() == state
+
+
+def test_distances_beyond_the_largest_number_are_refused():
+    archive = pp.ParetoArchive([-1.7e308, 0.0])
+    with pytest.raises(ValueError, match="so far from ref that float64 cannot hold the distance"):
+        archive.add([1.7e308, 1.0])
+    with pytest.raises(ValueError, match="so far from ref"):
+        archive.extend([[0.0, 1.0], [1.7e308, 1.0]])
+    assert archive.additions == 0
+    assert archive.add([0.0, 1.0]) == 1.7e308
+
+
+def test_who_leaves_is_forgotten():
+    archive = pp.ParetoArchive([0.0, 0.0])
+    for step in range(1, 2_000):
+        archive.add([step, step])
+    assert archive.indices.tolist() == [1_998]
+
+
+_MEMORY = """
+import resource
+import numpy as np
+import paretopo_core as pp
+
+points = np.random.default_rng(0).random((400_000, 2)) - 2.0
+for keeps, most in ((False, 4.0), (True, 60.0)):  # bytes for each rejected point
+    archive = pp.ParetoArchive([0.0, 0.0], keep_history=keeps)
+    archive.add([1.0, 1.0])
+    archive.extend(points[:1000])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for first in range(1000, len(points), 1000):
+        archive.extend(points[first : first + 1000])
+    used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    assert used < most * len(points), (keeps, used)
+    assert len(archive) == 1 and archive.additions == len(points) + 1
+    print(keeps, used / len(points))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measures memory the Linux way")
+@pytest.mark.skipif("san" in os.environ.get("LD_PRELOAD", ""), reason="sanitizers need memory")
+def test_history_is_kept_on_demand_and_small():
+    run = subprocess.run(
+        [sys.executable, "-c", _MEMORY], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
 
 
 def test_a_copy_goes_its_own_way():
@@ -146,7 +312,7 @@ def test_a_copy_goes_its_own_way():
 
 
 def test_results_are_copies():
-    archive = pp.ParetoArchive([0.0, 0.0])
+    archive = pp.ParetoArchive([0.0, 0.0], keep_history=True)
     archive.add([1.0, 2.0])
     archive.points[:] = 9.0
     archive.history[:] = 9.0

@@ -78,11 +78,11 @@ def test_lists_are_taken(operation):
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_only_hypervolume_has_a_gradient(name):
+def test_no_gradient_is_lost(name):
     torch = pytest.importorskip("torch")
     points = torch.from_numpy(grid()).requires_grad_()
     result = OPERATIONS[name](points)
-    assert result.requires_grad == (name == "hypervolume")
+    assert result.requires_grad == result.is_floating_point()  # to be had, or to be refused
     np.testing.assert_array_equal(result.detach().numpy(), OPERATIONS[name](grid()))
     with torch.no_grad():
         assert not OPERATIONS[name](points).requires_grad
@@ -252,8 +252,25 @@ class TestErrors:
             operation([["a", "b"]])
         with pytest.raises(TypeError, match="must hold real numbers"):
             operation([[None, 1.0]])
-        with pytest.raises(TypeError, match="masked array"):
-            operation(np.ma.masked_array(np.ones((2, 2)), mask=False))
+
+    def test_masked_arrays_are_told_the_right_mask(self, operation):
+        points = np.ma.masked_array(grid((6, 3)), mask=False)
+        points.mask[1, 0] = points.mask[4, 2] = True
+        for masked in (points, np.ma.masked_array(grid((6, 3)))):  # the latter without a mask
+            with pytest.raises(TypeError, match="s is a masked array") as caught:
+                operation(masked)
+            advice = str(caught.value).partition("mask=")[2]
+            mask = eval(advice, {"np": np, "points": masked, "rewards": masked})
+            assert mask.tolist() == [not row.any() for row in np.ma.getmaskarray(masked)]
+
+    def test_nullable_columns_are_told_how(self, operation):
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame(grid((6, 3)), columns=list("abc")).astype("Int64")
+        with pytest.raises(TypeError, match="nullable columns") as caught:
+            operation(frame)
+        call = str(caught.value).partition("floats by ")[2]
+        floats = eval(call, {"np": np, "points": frame, "rewards": frame})
+        np.testing.assert_array_equal(operation(floats), operation(grid((6, 3))))
 
     def test_integers_beyond_float64(self, operation):
         with pytest.raises(ValueError, match=r"beyond what float64 holds exactly"):
@@ -285,6 +302,22 @@ class TestErrors:
         for maximise, error in zip(wrong, (ValueError, *3 * (TypeError,)), strict=True):
             with pytest.raises(error, match="maximise must be a bool or"):
                 pp.pareto_rank(np.ones((2, 2)), maximise=maximise)
+
+    def test_senses_may_be_an_array_or_a_tensor(self):
+        torch = pytest.importorskip("torch")
+        points, senses = grid((6, 3)), [True, False, True]
+        expected = pp.pareto_rank(points, maximise=senses)
+        for given in (np.array(senses), torch.tensor(senses), tuple(senses)):
+            np.testing.assert_array_equal(pp.pareto_rank(points, maximise=given), expected)
+        with pytest.raises(TypeError, match="maximise must be a bool or"):
+            pp.pareto_rank(points, maximise=torch.tensor([1, 0, 1]))
+
+    def test_truth_is_no_number(self):
+        for ref in (True, [True, False], np.array([True, True]), [0.0, True], np.True_):
+            with pytest.raises(TypeError, match="ref must be numbers, got bool"):
+                pp.hypervolume(np.ones((2, 2)), ref)
+            with pytest.raises(TypeError, match="ref must be numbers, got bool"):
+                pp.ParetoArchive(ref)
 
     def test_threads(self):
         with pytest.raises(ValueError, match=r"threads must lie in 1\.\.4096, got 0"):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from support.strategies import LARGE_KINDS, large_set, masked_batches
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from support.strategies import LARGE_KINDS, large_set, masked_batches, point_batches, senses
 
 import paretopo_core as pp
 from paretopo_core import reference
@@ -39,3 +41,41 @@ def test_the_ends_of_a_front_are_alone():
     points = np.array([[0.0, 4.0], [1.0, 3.0], [4.0, 0.0], [0.0, 0.0]])
     assert pp.crowding_distance(points).tolist() == [np.inf, 2.0, np.inf, np.inf]
     assert pp.crowding_distance(np.zeros((1, 2))).tolist() == [np.inf]
+
+
+@given(points=point_batches(max_points=8), data=st.data())
+def test_minimising_is_maximising_the_negative(backend, points, data):
+    maximise = data.draw(senses(points.shape[-1]))
+    turned = np.where(maximise, points, -points)
+    np.testing.assert_array_equal(
+        backend.fetch(pp.crowding_distance(backend.send(points), maximise=maximise)),
+        pp.crowding_distance(turned),
+    )
+
+
+@given(points=point_batches(max_points=8), data=st.data())
+def test_ranks_that_are_known_are_not_found_again(backend, points, data):
+    maximise = data.draw(senses(points.shape[-1]))
+    mask = data.draw(arrays(np.bool_, points.shape[:-1]))
+    ranks = pp.pareto_rank(points, maximise=maximise, mask=mask)
+    keywords = {"maximise": maximise, "mask": backend.send(mask)}
+    expected = pp.crowding_distance(points, maximise=maximise, mask=mask)
+    for known in (ranks, np.where(mask, ranks, 0).astype(np.int64)):  # padding has no rank
+        distances = pp.crowding_distance(
+            backend.send(points), ranks=backend.send(known), **keywords
+        )
+        np.testing.assert_array_equal(backend.fetch(distances), expected)
+
+
+def test_fronts_may_be_anyones():
+    points = [[0.0, 4.0], [1.0, 3.0], [2.0, 2.0], [4.0, 0.0]]
+    assert pp.crowding_distance(points, ranks=[0, 1, 0, 0]).tolist() == [
+        np.inf,
+        np.inf,
+        2.0,
+        np.inf,
+    ]
+    with pytest.raises(TypeError, match="ranks must be integers, got dtype float64"):
+        pp.crowding_distance(points, ranks=[0.0, 1.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match=r"ranks must have shape \(4,\), one integer per point"):
+        pp.crowding_distance(points, ranks=[0, 1])

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from support.strategies import finite, large_set, senses, volume_batches
+from support.strategies import (
+    few_values,
+    finite,
+    large_set,
+    point_batches,
+    senses,
+    volume_batches,
+)
 
 import paretopo_core as pp
 from paretopo_core import reference
@@ -286,3 +293,63 @@ def test_volumes_beyond_double_are_infinite_not_nan():
     assert pp.hypervolume(np.full((2, 2), 1.7e308), -1.7e308) == np.inf
     tiny = np.full((1, 4), 1e-200)
     assert pp.hypervolume(tiny, 0) == 0.0
+
+
+@given(points=point_batches(elements=st.one_of(few_values, finite), max_points=6), data=st.data())
+def test_each_set_may_have_a_reference_of_its_own(backend, points, data):
+    maximise = data.draw(senses(points.shape[-1]))
+    corners = data.draw(arrays(np.float64, (*points.shape[:-2], points.shape[-1]), elements=finite))
+    sent = backend.send(points)
+    for measure in (pp.hypervolume, pp.hv_contributions, pp.hypervolume_gradient):
+        measured = backend.fetch(measure(sent, corners, maximise=maximise))
+        for g in np.ndindex(points.shape[:-2]):
+            own = backend.fetch(measure(backend.send(points[g]), corners[g], maximise=maximise))
+            np.testing.assert_allclose(measured[g], own, rtol=1e-12, atol=0)
+
+
+def test_references_broadcast_and_errors_name_the_points_as_given():
+    points = np.random.default_rng(0).random((4, 3, 6, 2))
+    corners = -np.random.default_rng(1).random((3, 2))
+    expected = [pp.hypervolume(points[:, g], corners[g]) for g in range(3)]
+    np.testing.assert_array_equal(pp.hypervolume(points, corners), np.stack(expected, axis=1))
+    np.testing.assert_array_equal(
+        pp.hypervolume(points, corners[:1]), pp.hypervolume(points, corners[0])
+    )
+    points[1, 2, 3, 1] = np.inf
+    with pytest.raises(ValueError, match=r"points\[1, 2, 3, 1\] is inf"):
+        pp.hypervolume(points, corners)
+    with pytest.raises(ValueError, match=r"ref must be a number, shape \(2,\), or \(4, 3, 2\)"):
+        pp.hypervolume(points, np.zeros((4, 2)))
+    with pytest.raises(ValueError, match="ref must be finite, got nan"):
+        pp.hypervolume(points, np.full((3, 2), np.nan))
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_a_distance_that_overflows_is_never_cut(backend, objectives, count):
+    points = np.full((2, count, objectives), -0.5)
+    points[:, -1, 0] = 1.7e308
+    points[0, :, 1:] = -1.0 + 2.0**-10
+    ref = np.full(objectives, -1.0)
+    ref[0] = -1.7e308
+    if backend.name.startswith(("emulated", "torch_cuda")):
+        assert np.isnan(backend.fetch(pp.hypervolume(backend.send(points), ref))).all()
+        assert np.isnan(backend.fetch(pp.hv_contributions(backend.send(points), ref))).all()
+        return
+    whole = backend.fetch(pp.hypervolume(backend.send(points), ref))
+    drawn = backend.fetch(pp.expected_hypervolume(backend.send(points[:, -3:]), ref, min(count, 3)))
+    np.testing.assert_allclose(drawn, whole, rtol=1e-12)
+    for g, other in ((0, 2.0**-10), (1, 0.5)):
+        volume = np.inf if objectives == 1 else np.ldexp(1.7e308 * other, 1)
+        volume = volume * other ** max(objectives - 2, 0)
+        assert whole[g] == pytest.approx(volume, rel=1e-12)
+    if objectives > 1:
+        with pytest.raises(ValueError, match=r"is 1.7e\+308, so far from ref"):
+            pp.hypervolume(backend.send(points), np.stack([ref, ref]))  # one to each set
+
+
+def test_values_at_both_ends_of_the_range():
+    for power in (300, 305):
+        points = [[10.0**power, 10.0**-power], [10.0**-power, 10.0**power]]
+        assert pp.hypervolume(points, 0) == pytest.approx(2.0, rel=1e-12)
+        assert pp.hv_contributions(points, 0) == pytest.approx([1.0, 1.0], rel=1e-12)

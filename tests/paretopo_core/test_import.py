@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 import paretopo_core
 
 
@@ -35,3 +37,32 @@ def test_everything_public_is_documented():
         public = getattr(paretopo_core, name)
         if callable(public):
             assert ">>>" in public.__doc__, f"{name} has no example"
+
+
+_ELSEWHERE = """
+import sys
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+if sys.argv[1] == "both":
+    import paretopo_core
+program = '''
+try:
+    import paretopo_core
+except ImportError as error:
+    print("refused:", error, flush=True)
+else:
+    print("imported", flush=True)
+'''
+own = interpreters.create()
+run = getattr(interpreters, "run_string", None) or interpreters.exec
+run(own, program)
+"""
+
+
+@pytest.mark.parametrize("where", ["both", "other"])
+def test_a_sub_interpreter_is_told_no(where):
+    command = [sys.executable, "-c", _ELSEWHERE, where]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert "refused: paretopo_core works in the main interpreter of a process only" in run.stdout

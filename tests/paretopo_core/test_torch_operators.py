@@ -17,6 +17,7 @@ OPERATIONS = {
         x, [0.5, 0.3, 0.2], centre="std", mask=mask
     ),
     "hypervolume": lambda x, mask: pp.hypervolume(x, [0.1, 0.2, 0.3], mask=mask),
+    "hypervolume_gradient": lambda x, mask: pp.hypervolume_gradient(x, [0.1, 0.2, 0.3], mask=mask),
     "hv_contributions": lambda x, mask: pp.hv_contributions(x, 0.1, maximise=True, mask=mask),
     "expected_hypervolume": lambda x, mask: pp.expected_hypervolume(x, 0.1, 3, mask=mask),
     "hypervolume_advantage": lambda x, mask: pp.hypervolume_advantage(
@@ -100,24 +101,25 @@ def test_the_operators_keep_torchs_rules(dtype):
     from paretopo_core import _torch_operators as operators
 
     x = (points() * 4).to(getattr(torch, dtype))
-    senses, vector = [True, False, True], torch.full((3,), 0.25, dtype=torch.float64)
+    senses, vector = "+-+", torch.full((3,), 0.25, dtype=torch.float64)
     cases = {
-        operators._pareto_rank: (x, senses, mask()),
-        operators._is_nondominated: (x, senses, True, None),
-        operators._crowding_distance: (x, mask()),
-        operators._pareto_advantage: (x, vector, 0.5, "mean", mask()),
-        operators._hypervolume: (x, vector, senses, mask()),
-        operators._hypervolume_gradient: (x, vector, senses, None),
-        operators._hv_contributions: (x, vector, senses, True, None),
-        operators._expected_hypervolume: (x, vector, 2, senses, mask()),
-        operators._hypervolume_advantage: (x, vector.expand(4, 3), 2, "exact", mask()),
+        operators._pareto_rank: (x, mask(), senses),
+        operators._is_nondominated: (x, None, senses, True),
+        operators._crowding_distance: (x, mask(), None, senses),
+        operators._pareto_advantage: (x, vector, mask(), 0.5, 1),
+        operators._hypervolume: (x, vector, mask(), senses),
+        operators._hypervolume_gradient: (x, vector, None, senses),
+        operators._hv_contributions: (x, vector, None, senses, True),
+        operators._expected_hypervolume: (x, vector, mask(), senses, 2),
+        operators._hypervolume_advantage: (x, vector.expand(4, 3), mask(), 2, 4),
     }
+    assert cases.keys() == operators._FUNCTIONS.keys()
     tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
     for operator, arguments in cases.items():
         torch.library.opcheck(operator, arguments, test_utils=tests)
     if x.is_floating_point():
         wanting = x.double().requires_grad_()
-        torch.library.opcheck(operators._hypervolume, (wanting, vector, senses, None))
+        torch.library.opcheck(operators._hypervolume, (wanting, vector, None, senses))
 
 
 def test_smooth_ranks_compile():

@@ -56,6 +56,15 @@ class DeviceArray:
     def __mul__(self, other: DeviceArray) -> DeviceArray:
         return DeviceArray(self.host * other.host)
 
+    def __sub__(self, other: DeviceArray) -> DeviceArray:
+        return DeviceArray(self.host - other.host)
+
+
+# A package of its own, as CuPy is one.
+_PACKAGE = "device_arrays"
+DeviceArray.__module__ = _PACKAGE
+sys.modules[_PACKAGE] = sys.modules[__name__]
+
 
 def empty(shape: tuple[int, ...], dtype: str) -> DeviceArray:
     """Garbage, so that what is not written shows."""
@@ -72,6 +81,10 @@ def ascontiguousarray(array: DeviceArray) -> DeviceArray:
     if array.host.flags.c_contiguous:
         return array
     return DeviceArray(np.ascontiguousarray(array.host), stream=array.stream)
+
+
+def where(chosen: DeviceArray, array: DeviceArray, other: DeviceArray) -> DeviceArray:
+    return DeviceArray(np.where(chosen.host, array.host, other.host))
 
 
 def broadcast_to(array: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:

@@ -31,7 +31,7 @@ class Archive final : public ArchiveKernel {
 
 double Archive::gain(const double* side) {
     std::size_t high = 0;
-    return volume_.exclusive_of(objectives_, side, sides_.rows, high);
+    return volume_.exact_exclusive_of(objectives_, side, sides_.rows, high);
 }
 
 void Archive::add_side(const double* side) {

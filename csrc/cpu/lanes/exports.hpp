@@ -14,6 +14,21 @@ template <typename Scalar>
 void advantages(Batch<Scalar> batch, std::int64_t first, std::int64_t end, Weighting<Scalar> how,
                 Scalar* advantages, std::int32_t* ranks);
 template <typename Scalar>
+std::int32_t rank_set(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                      std::uint64_t minimised, std::int32_t* ranks);
+template <typename Scalar>
+void find_nondominated_of_set(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                              std::uint64_t minimised, bool keep_weakly,
+                              std::uint8_t* nondominated);
+template <typename Scalar>
+void order_set(const Scalar* values, std::int32_t points, std::int32_t objectives,
+               std::int32_t objective, std::int32_t* order);
+template <typename Scalar>
+void rank_sets(Batch<Scalar> batch, std::int64_t first, std::int64_t end, std::int32_t* ranks);
+template <typename Scalar>
+void find_nondominated_of_sets(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
+                               bool keep_weakly, std::uint8_t* nondominated);
+template <typename Scalar>
 void hypervolumes(const Batch<Scalar>& batch, const double* ref, std::int64_t first,
                   std::int64_t end, double* volumes, std::uint8_t* left_over);
 template <typename Scalar>
@@ -23,6 +38,13 @@ template <typename Scalar>
 std::int32_t drop_dominated(const Scalar* values, std::int32_t points, std::int32_t objectives,
                             std::uint64_t minimised, const std::int32_t* pivots, int pivot_count,
                             std::int32_t* survivors);
+template <typename Scalar>
+std::int32_t find_promising(const Scalar* values, std::int32_t first, std::int32_t end,
+                            std::int32_t objectives, std::uint64_t minimised, const Scalar* pivots,
+                            std::int32_t* found);
+template <typename Scalar>
+void pick_pivots(const Scalar* sample, std::int32_t count, std::int32_t objectives,
+                 std::uint64_t minimised, Scalar* pivots);
 double hypervolume_of_few(const double* sides, std::size_t count, int objectives);
 void rank_distinct(CodeColumns set, std::int32_t* ranks);
 void find_distinct_nondominated(CodeColumns set, std::uint8_t* nondominated);

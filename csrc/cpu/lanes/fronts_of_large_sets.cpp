@@ -6,6 +6,7 @@
 #include "cpu/lanes/block.hpp"
 #include "cpu/lanes/exports.hpp"
 #include "cpu/lanes/front.hpp"
+#include "cpu/lanes/interrupt.hpp"
 #include "formulas/dominance.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
@@ -28,7 +29,9 @@ void rank_distinct(CodeColumns set, std::int32_t* ranks) {
     const Coarse coarse = coarse_of(set);
     Query query(coarse, set.objectives - 1);
     std::vector<Front> fronts;
+    Pace pace;
     for (std::int32_t d = 0; d < set.points; ++d) {
+        pace.step();
         query.take(set, d);
         // If front f dominates a point, so do all fronts before it.
         std::size_t low = 0;
@@ -51,7 +54,9 @@ void find_distinct_nondominated(CodeColumns set, std::uint8_t* nondominated) {
     const Coarse coarse = coarse_of(set);
     Query query(coarse, set.objectives - 1);
     Front front;
+    Pace pace;
     for (std::int32_t d = 0; d < set.points; ++d) {
+        pace.step();
         query.take(set, d);
         nondominated[d] = !front.dominates(query);
         if (nondominated[d] != 0) front.add(query);

@@ -6,6 +6,7 @@
 
 #include "cpu/lanes/columns.hpp"
 #include "cpu/lanes/flat_staircase.hpp"
+#include "cpu/lanes/interrupt.hpp"
 #include "cpu/lanes/kernels.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
@@ -27,12 +28,15 @@ class Hypervolume final : public HypervolumeKernel {
     // The same of columns in descending order of their last objective; `high`, 0 before, counts the
     // rows that reach the last objective of the point.
     double exclusive_of(int objectives, const double* point, Columns rows, std::size_t& high);
+    // The same without cancellation, where exclusive_of may suffer from it.
+    double exact_exclusive_of(int objectives, const double* point, Columns rows, std::size_t& high);
 
   private:
     struct Corner {
         double x, y, z;
     };
 
+    static constexpr std::size_t kUnasked = 64;    // rows between two looks for an interrupt
     static constexpr std::size_t kMostDense = 64;  // hits; beyond, O(hits^2) columns cost more
 
     // Scratch of one number of objectives. The recursion only goes to fewer objectives, so that no
@@ -50,6 +54,7 @@ class Hypervolume final : public HypervolumeKernel {
     double exclusive_3d(const double* point, Columns rows, std::size_t& high);
     double by_staircase(const double* x, const double* y, const double* z, std::size_t hits,
                         const Corner& point, Corner corner);
+    double exclusive_by_slices(int objectives, const double* point, Columns rows);
     template <int kObjectives>
     double exclusive_limited(int objectives, const double* point, Columns rows, std::size_t& high);
 
@@ -59,6 +64,9 @@ class Hypervolume final : public HypervolumeKernel {
     Level& level(int objectives) { return levels_[objectives]; }
 
     int most_objectives_;
+    Pace pace_;
+    double latest_box_ = 0.0;  // that exclusive_limited took a volume from
+    bool is_exact_ = false;    // no sweep may subtract
     Level* levels_;
     Buffer<double> steps_, all_, keys_;
     Buffer<std::uint32_t> order_, buckets_;

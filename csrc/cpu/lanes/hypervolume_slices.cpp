@@ -83,6 +83,7 @@ Columns Hypervolume::first_block(int objectives, Columns rows, std::size_t tied,
     double* gains = rest == 3 ? mine.gains.of(tied) : nullptr;
     if (gains) volume = volume_3d(block, gains);
     for (std::size_t i = 0; i < tied; ++i) {
+        if (i % kUnasked == kUnasked - 1) check_interrupt();
         for (int m = 0; m < rest; ++m) point[m] = block[m][i];
         if (gains ? gains[i] > 0.0 : !some_row_covers(point, prefix, rest))
             append(prefix, point, rest);
@@ -92,6 +93,7 @@ Columns Hypervolume::first_block(int objectives, Columns rows, std::size_t tied,
 }
 
 double Hypervolume::by_slices(int objectives, Columns rows) {
+    pace_.step();
     const int rest = objectives - 1;
     const double* last = rows[rest];
     std::size_t i = 1;
@@ -109,13 +111,17 @@ double Hypervolume::by_slices(int objectives, Columns rows) {
         volume = product(point, rest);
     }
     volume *= last[0];
-    for (; i < rows.count; ++i) {
-        for (int m = 0; m < rest; ++m) point[m] = rows[m][i];
-        std::size_t high = 0;
-        const double gain = exclusive_of(rest, point, prefix, high);
-        if (!(gain > 0.0)) continue;
-        volume += gain * last[i];
-        if (i + 1 < rows.count) insert(prefix, point, rest, high);
+    while (i < rows.count) {
+        const std::size_t end = rows.count - i > kUnasked ? i + kUnasked : rows.count;
+        for (; i < end; ++i) {
+            for (int m = 0; m < rest; ++m) point[m] = rows[m][i];
+            std::size_t high = 0;
+            const double gain = exclusive_of(rest, point, prefix, high);
+            if (!(gain > 0.0)) continue;
+            volume += gain * last[i];
+            if (i + 1 < rows.count) insert(prefix, point, rest, high);
+        }
+        if (i < rows.count) check_interrupt();
     }
     return volume;
 }
@@ -193,6 +199,7 @@ double Hypervolume::exclusive_limited(int objectives, const double* point, Colum
     for (int m = 1; m < width; ++m) box *= point[m] - corner[m];
     if (limited.count == 0) return box;
     const double gain = box - sorted(width, limited);
+    latest_box_ = box;
     return gain > 0.0 ? gain : 0.0;
 }
 
@@ -220,7 +227,7 @@ double Hypervolume::of(const double* sides, std::size_t count, int objectives) {
 double Hypervolume::exclusive(const double* point, const double* sides, std::size_t count,
                               int objectives) {
     std::size_t high = 0;
-    return exclusive_of(objectives, point, sorted_columns(sides, count, objectives), high);
+    return exact_exclusive_of(objectives, point, sorted_columns(sides, count, objectives), high);
 }
 
 void Hypervolume::contributions(const double* sides, std::size_t count, int objectives,
@@ -229,13 +236,14 @@ void Hypervolume::contributions(const double* sides, std::size_t count, int obje
     const std::uint32_t* order = order_.of(count);
     double* point = keys_.of(static_cast<std::size_t>(objectives));
     for (std::size_t i = first; i < end; ++i) {
+        pace_.step();
         // A row of zeros limits nothing: so a point is not compared with itself.
         for (int m = 0; m < objectives; ++m) {
             point[m] = rows[m][i];
             rows[m][i] = 0.0;
         }
         std::size_t high = 0;
-        own[order[i]] = exclusive_of(objectives, point, rows, high);
+        own[order[i]] = exact_exclusive_of(objectives, point, rows, high);
         for (int m = 0; m < objectives; ++m) rows[m][i] = point[m];
     }
 }
@@ -252,6 +260,7 @@ void Hypervolume::nondominated(const double* sides, std::size_t count, int objec
     const std::uint32_t* order = order_.of(count);
     double* point = keys_.of(static_cast<std::size_t>(objectives));
     for (std::size_t k = 0; k < count; ++k) {
+        pace_.step();
         for (int m = 0; m < objectives; ++m) point[m] = rows[m][k];
         bool is_dominated = false;
         for (std::size_t i = 0; i < count && !is_dominated; i += kLanes) {

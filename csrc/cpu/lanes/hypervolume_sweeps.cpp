@@ -24,6 +24,7 @@ double Hypervolume::volume_3d(Columns rows, double* gains) {
     FlatStaircase staircase{steps, steps + rows.count + 2};
     double volume = 0.0;
     for (std::size_t i = 0; i < rows.count; ++i) {
+        if (i % kUnasked == kUnasked - 1) check_interrupt();
         const double x = rows[0][i];
         const double y = rows[1][i];
         const FlatStaircase::Taken taken = staircase.take(x, y, 0.0, 0.0);
@@ -141,7 +142,7 @@ double Hypervolume::exclusive_3d(const double* point, Columns rows, std::size_t&
         if (covers) break;
     }
     if (hits == 0) return (px - left) * (py - below) * (pz - floor);
-    if (hits > kMostDense) {
+    if (hits > kMostDense && !is_exact_) {
         return by_staircase(hit_x, hit_y, hit_z, hits, {px, py, pz}, {left, below, floor});
     }
 

@@ -6,9 +6,19 @@ namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
 template <typename Scalar>
-constexpr KernelsOf<Scalar> kKernelsOf{rank_groups<Scalar>,     find_nondominated<Scalar>,
-                                       advantages<Scalar>,      hypervolumes<Scalar>,
-                                       integrate_grids<Scalar>, drop_dominated<Scalar>};
+constexpr KernelsOf<Scalar> kKernelsOf{rank_groups<Scalar>,
+                                       find_nondominated<Scalar>,
+                                       advantages<Scalar>,
+                                       rank_set<Scalar>,
+                                       find_nondominated_of_set<Scalar>,
+                                       order_set<Scalar>,
+                                       rank_sets<Scalar>,
+                                       find_nondominated_of_sets<Scalar>,
+                                       hypervolumes<Scalar>,
+                                       integrate_grids<Scalar>,
+                                       drop_dominated<Scalar>,
+                                       find_promising<Scalar>,
+                                       pick_pivots<Scalar>};
 
 }  // namespace
 

@@ -23,6 +23,22 @@ constexpr bool fits_lanes(std::int32_t points, std::int32_t objectives) {
     return points >= 1 && points <= 64 && std::int64_t{points} * objectives <= 256;
 }
 
+// ---- Sets of up to 256 points, one after the other: a point per lane ----
+
+inline constexpr int kMostInRows = 256;
+
+// Up to here a row of bits for each point beats sorting, with as many objectives.
+constexpr std::int32_t most_in_rows(std::int32_t objectives) {
+    return objectives <= 2 ? 64 : objectives == 3 ? 128 : kMostInRows;
+}
+
+inline constexpr int kMostOrdered = 64;  // points that order_set takes
+
+// Points that a quick pass over a large set of 2 or 3 objectives compares all others with.
+inline constexpr int kPivots = 8;
+
+// ---- Volumes of small groups ----
+
 // Points of a group whose volumes the lanes measure, and groups that one call measures.
 inline constexpr std::int32_t kMostSmall = 32;
 inline constexpr std::int64_t kMostGroupsMeasured = 256;
@@ -55,6 +71,23 @@ struct KernelsOf {
     void (*advantages)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
                        Weighting<Scalar> how, Scalar* advantages, std::int32_t* ranks);
 
+    // Of sets of up to kMostInRows points. ranks, nondominated: (points,), in full; rank_set
+    // returns the number of fronts.
+    std::int32_t (*rank_set)(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                             std::uint64_t minimised, std::int32_t* ranks);
+    void (*find_nondominated_of_set)(const Scalar* values, std::int32_t points,
+                                     std::int32_t objectives, std::uint64_t minimised,
+                                     bool keep_weakly, std::uint8_t* nondominated);
+    // order: (points,), of up to kMostOrdered, worst first in one objective where more is better;
+    // equal values in the order of the points.
+    void (*order_set)(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                      std::int32_t objective, std::int32_t* order);
+    // The groups first..end of a batch, each as a set.
+    void (*rank_sets)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
+                      std::int32_t* ranks);
+    void (*find_nondominated_of_sets)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
+                                      bool keep_weakly, std::uint8_t* nondominated);
+
     // Of at most kMostGroupsMeasured groups of 2 to 4 objectives. left_over[g - first] says of a
     // group that it holds a value without a place in a volume, or sides whose products leave the
     // range of doubles: it is to be measured, scaled and passed to hypervolume_of_few.
@@ -70,6 +103,14 @@ struct KernelsOf {
                                    std::int32_t objectives, std::uint64_t minimised,
                                    const std::int32_t* pivots, int pivot_count,
                                    std::int32_t* survivors);
+    // The same of 2 or 3 objectives, for the points first..end; some points with ties are kept,
+    // too. pivots: (kPivots, objectives), as given.
+    std::int32_t (*find_promising)(const Scalar* values, std::int32_t first, std::int32_t end,
+                                   std::int32_t objectives, std::uint64_t minimised,
+                                   const Scalar* pivots, std::int32_t* found);
+    // Picks points of (count, objectives) that are good in as many mixtures of objectives.
+    void (*pick_pivots)(const Scalar* sample, std::int32_t count, std::int32_t objectives,
+                        std::uint64_t minimised, Scalar* pivots);
 };
 
 // ---- One large set of distinct points, as dense codes: codes[objective][point], 0 is best ----

@@ -43,7 +43,8 @@ class GridInRegisters {
             y_[i] = is_inside ? y : 0.0;
             rows_[i] = y_[i];
             count_ += present_(i);
-            refused_ |= present_(i) && (is_refused(point[0]) || is_refused(point[1]));
+            refused_ |=
+                present_(i) && (is_refused(point[0], corner[0]) || is_refused(point[1], corner[1]));
         }
         sort(Pairs());
         scale();

@@ -58,7 +58,8 @@ class SharedGrid {
             return own;
         });
         for_each(team, points_, [&](std::int64_t i) {
-            if (is_refused_point(batch, g, i)) team.atomic_max(refused_, 1);
+            const auto corner = [&](std::int32_t m) { return ref.at(g, m, objectives_); };
+            if (is_refused_point(batch, g, i, corner)) team.atomic_max(refused_, 1);
             const std::int32_t place =
                 place_of(i, [&](std::int64_t j) { return given_[j * objectives_]; });
             rows_[place] = static_cast<std::int32_t>(i);

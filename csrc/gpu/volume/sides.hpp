@@ -34,13 +34,16 @@ PARETOPO_HD inline double side_as_given(double value, double ref, bool minimised
 }
 
 // Has point i, if it counts, a value that is refused?
-template <typename Scalar>
-PARETOPO_HD bool is_refused_point(const Batch<Scalar>& batch, std::int64_t g, std::int64_t i) {
+// corner(m): the reference of the group, as given.
+template <typename Scalar, typename Corner>
+PARETOPO_HD bool is_refused_point(const Batch<Scalar>& batch, std::int64_t g, std::int64_t i,
+                                  Corner corner) {
     const std::uint8_t* mask = batch.group_mask(g);
     if (mask && mask[i] == 0) return false;
     const Scalar* point = batch.group(g) + i * batch.objectives;
     for (std::int32_t m = 0; m < batch.objectives; ++m) {
-        if (is_refused(oriented(point[m], batch.is_minimised(m)))) return true;
+        const bool minimised = batch.is_minimised(m);
+        if (is_refused(oriented(point[m], minimised), oriented(corner(m), minimised))) return true;
     }
     return false;
 }

@@ -86,10 +86,11 @@ struct SweepOfPieces {
     }
 
     template <typename Team, typename Scalar>
-    PARETOPO_HD void sort(Team& team, const Batch<Scalar>& batch, std::int64_t g, std::int64_t lane,
-                          std::int64_t lanes) const {
+    PARETOPO_HD void sort(Team& team, const Batch<Scalar>& batch, std::int64_t g,
+                          const Reference& ref, std::int64_t lane, std::int64_t lanes) const {
+        const auto corner = [&](std::int32_t m) { return ref.at[m]; };
         for (std::int64_t i = lane; i < points; i += lanes) {
-            if (is_refused_point(batch, g, i)) team.atomic_max(refused, 1);
+            if (is_refused_point(batch, g, i, corner)) team.atomic_max(refused, 1);
             std::int64_t place = 0;
             for (std::int64_t j = 0; j < points; ++j) {
                 place += given[j].x > given[i].x || (given[j].x == given[i].x && j < i);
@@ -133,7 +134,7 @@ struct SweepByWarp {
         Arena arena(memory);
         const SweepOfPieces sweep(arena, batch.points);
         warp.each([&](int lane) { sweep.read(batch, g, ref, lane, warp.lanes()); });
-        warp.each([&](int lane) { sweep.sort(warp, batch, g, lane, warp.lanes()); });
+        warp.each([&](int lane) { sweep.sort(warp, batch, g, ref, lane, warp.lanes()); });
         warp.each([&](int lane) { sweep.measure(lane, warp.lanes()); });
         const double volume = sweep.total(warp);
         warp.each([&](int lane) {
@@ -173,7 +174,7 @@ struct SweepOfSet {
             const std::int64_t own = part * block.lanes() + lane;
             const std::int64_t all = parts * block.lanes();
             if (step == SweepStep::kRead) sweep.read(batch, g, ref, own, all);
-            if (step == SweepStep::kSort) sweep.sort(block, batch, g, own, all);
+            if (step == SweepStep::kSort) sweep.sort(block, batch, g, ref, own, all);
             if (step == SweepStep::kMeasure) sweep.measure(own, all);
         });
     }

@@ -1,0 +1,111 @@
+"""Slopes of 2 and 3 objectives come from sweeps: they are the facets of the definition."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import few_values, finite, large_set, point_batches
+
+import paretopo_core as pp
+from paretopo_core import _core
+from paretopo_core._arrays import Batch, host_address
+
+
+def facets(points, ref):
+    """What a point adds, in the other objectives, to the points that are before it in one."""
+    slopes = np.zeros_like(points)
+    inside = np.flatnonzero((points > ref).all(axis=1))
+    for i in inside:
+        for m in range(points.shape[1]):
+            others = [k for k in range(points.shape[1]) if k != m]
+            before = [
+                j
+                for j in inside
+                if points[j, m] > points[i, m] or (points[j, m] == points[i, m] and j < i)
+            ]
+            if not others:
+                slopes[i, m] = not before
+                continue
+            grown = pp.hypervolume(points[[*before, i]][:, others], ref)
+            slopes[i, m] = grown - pp.hypervolume(points[before][:, others], ref)
+    return slopes
+
+
+def slopes_of(points, ref, wanted=None):
+    """The compiled operation, for chosen points only if some are named."""
+    batch = Batch.of(points, maximise=True, mask=None)
+    slopes = np.full(points.shape, np.nan)
+    corner = np.full(points.shape[-1], float(ref))
+    chosen = None if wanted is None else np.ascontiguousarray(wanted, dtype=np.uint8)
+    address = 0 if chosen is None else chosen.ctypes.data
+    _core.hypervolume_gradient(batch.view(), host_address(corner), address, slopes.ctypes.data)
+    return slopes
+
+
+@given(points=point_batches(elements=few_values, min_points=1, max_points=12, max_objectives=3))
+def test_ties_are_settled_by_the_definition(points):
+    points = points.astype(np.float64)
+    slopes = pp.hypervolume_gradient(points, -1.5)
+    for ours, one in zip(slopes, points, strict=True):
+        np.testing.assert_allclose(ours, facets(one, -1.5), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "sphere", "grid", "chain", "antichain", "equal"])
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_large_sets(kind, objectives):
+    points = large_set(kind, 150, objectives)
+    ref = points.min() - 0.5
+    scale = max(1.0, float(np.abs(points - ref).max())) ** (objectives - 1)
+    np.testing.assert_allclose(
+        pp.hypervolume_gradient(points, ref), facets(points, ref), rtol=1e-9, atol=1e-12 * scale
+    )
+
+
+@given(
+    points=point_batches(elements=st.one_of(few_values, finite), min_points=1, max_points=40),
+    seed=st.integers(0, 9),
+)
+def test_chosen_points_have_the_same_slopes(points, seed):
+    points = points.astype(np.float64)
+    wanted = np.random.default_rng(seed).random(points.shape[:-1]) < 0.1
+    whole = slopes_of(points, -1.5)
+    np.testing.assert_array_equal(
+        slopes_of(points, -1.5, wanted), np.where(wanted[..., None], whole, 0.0)
+    )
+    np.testing.assert_array_equal(whole, pp.hypervolume_gradient(points, -1.5))
+
+
+@pytest.mark.parametrize("kind", ["uniform", "sphere", "grid", "equal"])
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+def test_a_few_points_before_a_fixed_front(kind, objectives):
+    points = large_set(kind, 100, objectives)
+    wanted = np.zeros(100, dtype=bool)
+    wanted[-3:] = True
+    whole = slopes_of(points, -0.5)
+    np.testing.assert_array_equal(slopes_of(points, -0.5, wanted)[-3:], whole[-3:])
+    assert not slopes_of(points, -0.5, wanted)[:-3].any()
+
+
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_slopes_take_about_as_long_as_contributions(objectives):
+    points = large_set("sphere", 4000, objectives)
+
+    def processor_time(operation):
+        least = np.inf
+        for _ in range(5):
+            start = time.thread_time_ns()
+            operation(points, 0)
+            least = min(least, time.thread_time_ns() - start)
+        return least
+
+    threads = pp.get_num_threads()
+    pp.set_num_threads(1)
+    try:
+        ratio = processor_time(pp.hypervolume_gradient) / processor_time(pp.hv_contributions)
+    finally:
+        pp.set_num_threads(threads)
+    assert ratio < 10  # three as a rule; quadratic sweeps would take hundreds

@@ -1,0 +1,139 @@
+"""Ctrl-C ends a long call, soon and without harm."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from support.strategies import large_set
+
+import paretopo_core as pp
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals the POSIX way")
+
+_SOON = 0.2  # seconds of processor time
+
+
+# Each would go on for many times as long as it takes the signal to come.
+LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
+    "ranks": (("uniform", 500_000, 7), pp.pareto_rank),
+    "ranks in three objectives": (("antichain", 3_000_000, 3), pp.pareto_rank),
+    "ranks in two objectives": (("uniform", 6_000_000, 2), pp.pareto_rank),
+    "the filter": (("sphere", 300_000, 6), pp.is_nondominated),
+    "many groups": (
+        ("uniform", 4_000_000, 3),
+        lambda x: [pp.pareto_rank(x.reshape(-1, 100, 3)) for _ in range(9)],
+    ),
+    "a volume of twelve objectives": (("sphere", 400, 12), lambda x: pp.hypervolume(x, -0.1)),
+    "a volume of four objectives": (("sphere", 150_000, 4), lambda x: pp.hypervolume(x, -0.1)),
+    "contributions": (("sphere", 3_000, 6), lambda x: pp.hv_contributions(x, -0.1)),
+    "slopes": (("sphere", 4_000, 4), lambda x: pp.hypervolume_gradient(x, -0.1)),
+    "expected volumes": (("uniform", 90, 6), lambda x: pp.expected_hypervolume(x, -0.1, 3)),
+    "crowding": (
+        ("uniform", 100_000, 80),
+        lambda x: pp.crowding_distance(x, ranks=np.zeros(len(x), np.int32)),
+    ),
+}
+
+
+@pytest.fixture
+def _interrupts() -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def spent_after_ctrl_c(call: Callable[[], object], after: float = 0.4) -> float:
+    """How long a call went on once the signal had come, in seconds of processor time."""
+    sent: list[float] = []
+
+    def press() -> None:
+        sent.append(time.process_time())
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    timer = threading.Timer(after, press)
+    try:
+        timer.start()
+        call()
+        pytest.fail(f"the call was over before the signal came, or never saw it: {sent}")
+    except KeyboardInterrupt:
+        return time.process_time() - sent[0]
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+@pytest.mark.usefixtures("_interrupts")
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_call_ends_soon(name, count, threads):
+    threads(count)
+    shape, call = LONG[name]
+    points, small = large_set(*shape), large_set("sphere", 50, 4)
+
+    def answers():
+        return pp.hypervolume(small, -0.1), pp.hv_contributions(small, -0.1), pp.pareto_rank(small)
+
+    expected = answers()
+    assert spent_after_ctrl_c(lambda: call(points)) < _SOON * count
+    for before, after in zip(expected, answers(), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.usefixtures("_interrupts")
+@pytest.mark.parametrize("objectives", [2, 6])
+def test_an_archive_holds_what_came_in_before(objectives):
+    points = large_set("sphere", 60_000, objectives)
+    archive = pp.ParetoArchive([-0.1] * objectives, keep_history=True)
+    assert spent_after_ctrl_c(lambda: archive.extend(points)) < _SOON
+    count = archive.additions
+    assert 0 < count < len(points)
+    np.testing.assert_array_equal(archive.history, points[:count])
+    np.testing.assert_array_equal(archive.points, points[archive.indices])
+    assert archive.hypervolume == pytest.approx(archive.recomputed_hypervolume(), rel=1e-9)
+    archive.add(points[count])
+    assert archive.additions == count + 1
+
+
+def test_a_handler_may_compute_but_not_touch_the_archive_at_work():
+    points = large_set("sphere", 60_000, 4)
+    archive = pp.ParetoArchive([-0.1] * 4)
+    seen: list[object] = []
+
+    def handler(*_: object) -> None:
+        seen.append(pp.hypervolume(points[:100], -0.1))
+        try:
+            seen.append(len(archive))
+        except RuntimeError as error:
+            seen.append(str(error))
+        raise StopIteration
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    timer = threading.Timer(
+        0.3, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+    )
+    try:
+        timer.start()
+        with pytest.raises(StopIteration):
+            archive.extend(points)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert seen[0] == pp.hypervolume(points[:100], -0.1)
+    assert isinstance(seen[1], int) or "in the middle of another call" in str(seen[1])
+
+
+@pytest.mark.usefixtures("_interrupts")
+def test_other_threads_go_on():
+    points = large_set("sphere", 3_000, 5)
+    results: list[float] = []
+    worker = threading.Thread(target=lambda: results.append(pp.hypervolume(points, -0.1)))
+    worker.start()
+    spent_after_ctrl_c(lambda: [time.sleep(0.01) for _ in range(1_000)])
+    worker.join()
+    assert results == [pp.hypervolume(points, -0.1)]

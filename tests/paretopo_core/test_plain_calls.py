@@ -1,0 +1,154 @@
+"""The short way into the compiled core and the checked one agree, on answers and on errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import few_values, finite, point_batches, senses
+
+import paretopo_core as pp
+from paretopo_core import _arrays, _core
+
+CALLS = {
+    "pareto_rank": lambda x, ref, **more: pp.pareto_rank(x, **more),
+    "is_nondominated": lambda x, ref, **more: pp.is_nondominated(x, keep_weakly=False, **more),
+    "crowding_distance": lambda x, ref, **more: pp.crowding_distance(x, **more),
+    "hypervolume": pp.hypervolume,
+    "hypervolume_gradient": pp.hypervolume_gradient,
+    "hv_contributions": pp.hv_contributions,
+    "expected_hypervolume": lambda x, ref, **more: pp.expected_hypervolume(x, ref, 2, **more),
+    "pareto_advantage": lambda x, ref, maximise, mask: pp.pareto_advantage(
+        x, _weights(x), mask=mask, centre="loo"
+    ),
+    "hypervolume_advantage": lambda x, ref, maximise, mask: pp.hypervolume_advantage(
+        x, ref, k=2, mask=mask
+    ),
+}
+
+
+def _weights(x):
+    return [0.25] * np.shape(x)[-1]
+
+
+def outcome(call, *arguments, **keywords):
+    """The result, or the error and its words."""
+    try:
+        result = call(*arguments, **keywords)
+    except (TypeError, ValueError) as error:
+        return type(error), str(error)
+    return result
+
+
+@pytest.fixture
+def checked_only(monkeypatch):
+    """Switch the short way off."""
+
+    def call(function, *arguments, **keywords):
+        nothing = dict.fromkeys(_arrays._PLAIN_CALLS, lambda *_: None)
+        with monkeypatch.context() as patch:
+            patch.setattr(_arrays, "_PLAIN_CALLS", nothing)
+            return outcome(function, *arguments, **keywords)
+
+    return call
+
+
+def assert_same(ours, theirs):
+    if isinstance(theirs, tuple) and isinstance(theirs[0], type):
+        assert ours == theirs
+        return
+    assert type(ours) is type(theirs)
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_both_ways_agree(name, checked_only):
+    call = CALLS[name]
+
+    @given(
+        points=point_batches(elements=st.one_of(few_values, finite), max_points=6),
+        data=st.data(),
+    )
+    def agree(points, data):
+        objectives = points.shape[-1]
+        maximise = data.draw(st.one_of(st.booleans(), senses(objectives)))
+        ref = data.draw(st.sampled_from([-1.5, 0, [-1.0] * objectives, np.full(objectives, -2.0)]))
+        mask = data.draw(st.sampled_from([None, np.arange(points.shape[-2]) % 2 == 0]))
+        if mask is not None and data.draw(st.booleans()):
+            mask = np.ascontiguousarray(np.broadcast_to(mask, points.shape[:-1]))
+        given_points = data.draw(st.sampled_from([points, points.tolist(), points[..., ::-1]]))
+        if data.draw(st.booleans()):
+            given_points = points.astype(np.float32)
+        keywords = {"maximise": maximise, "mask": mask}
+        assert_same(
+            outcome(call, given_points, ref, **keywords),
+            checked_only(call, given_points, ref, **keywords),
+        )
+
+    agree()
+
+
+WRONG = [
+    (np.ones((3, 2)), np.nan),
+    (np.ones((3, 2)), [1.0, 2.0, 3.0]),
+    (np.ones((3, 2)), "zero"),
+    (np.ones((3, 2)), True),
+    (np.array([[1.0, np.nan]]), 0.0),
+    (np.array([[1.0, np.inf]]), 0.0),
+    ([[1.0, 2.0], [3.0]], 0.0),
+    ([[1.0, True]], 0.0),
+    ([[1.0, None]], 0.0),
+    ([[2**60, 1]], 0.0),
+    ([[2**70, 1]], 0.0),
+    ([1.0, 2.0], 0.0),
+    ([[]], 0.0),
+    ([], 0.0),
+    ([[[]]], 0.0),
+    ([[1.0, 2.0], 3.0], 0.0),
+    ([[1.0, [2.0]]], 0.0),
+    (np.ones(3), 0.0),
+    (np.ones((2, 0)), 0.0),
+    (np.ones((2, 2), complex), 0.0),
+    (np.array([[1.7e308, 1.0]]), [[-1.7e308, 0.0]]),
+]
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("case", range(len(WRONG)))
+def test_errors_are_the_same_word_for_word(name, case, checked_only):
+    points, ref = WRONG[case]
+    for maximise in (True, [True, False], [True], "up", 1):
+        for mask in (None, np.ones(2, bool), np.ones(3, int), [True] * len(points)):
+            keywords = {"maximise": maximise, "mask": mask}
+            call = CALLS[name]
+            if name.endswith("advantage") and maximise is not True:
+                continue
+            assert_same(
+                outcome(call, points, ref, **keywords), checked_only(call, points, ref, **keywords)
+            )
+
+
+def test_the_short_way_is_taken():
+    for points in ([[1, 2.0], [2, 1]], ((1.0, 2.0), (2.0, 1.0)), np.eye(2), np.eye(2, dtype="f4")):
+        assert _core.plain_pareto_rank(points, True, None).tolist() == [0, 0]
+        assert _core.plain_hypervolume(points, [-1, -1.0], (True, True), None) is not None
+    assert _core.plain_pareto_rank(np.eye(2)[::-1], True, None) is None
+    assert _core.plain_pareto_rank(np.eye(2, dtype=">f8"), True, None) is None
+    assert _core.plain_pareto_rank([[True, 1.0]], True, None) is None
+
+
+def test_tensors_take_it_too():
+    torch = pytest.importorskip("torch")
+    points = np.random.default_rng(0).random((3, 5, 3))
+    tensor = torch.from_numpy(points)
+    for name, call in CALLS.items():
+        ours = call(tensor, 0.1, maximise=True, mask=None)
+        assert type(ours) is torch.Tensor, name
+        np.testing.assert_array_equal(ours.numpy(), call(points, 0.1, maximise=True, mask=None))
+    alone = pp.hypervolume(tensor[0], 0.1)
+    assert alone.shape == ()
+    assert alone.dtype == torch.float64
+    turned = torch._neg_view(tensor)
+    torch.testing.assert_close(pp.pareto_rank(turned), pp.pareto_rank(-tensor))

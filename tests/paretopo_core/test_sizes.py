@@ -1,0 +1,162 @@
+"""Other sizes take other paths: on both sides of each bound the answers are the definitions'."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.strategies import LARGE_KINDS, large_set
+
+import paretopo_core as pp
+from paretopo_core import reference
+
+# Words of a row of bits, and where sorting takes over.
+SIZES = (33, 51, 52, 63, 64, 65, 95, 96, 97, 127, 128, 129, 255, 256, 257)
+
+
+def same(ours, theirs):
+    np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", LARGE_KINDS)
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5, 7, 13])
+def test_sets_around_every_bound(each_isa, kind, objectives, dtype):
+    if kind == "antichain" and objectives < 2:
+        pytest.skip("needs two objectives")
+    rng = np.random.default_rng(objectives)
+    weights = rng.random(objectives)
+    for points in rng.choice(SIZES, 4, replace=False):
+        values = large_set(kind, int(points), objectives, seed=int(points)).astype(dtype)
+        maximise = [bool(sense) for sense in rng.integers(0, 2, objectives)]
+        for mask in (None, rng.random(points) < rng.choice([0.1, 0.5, 0.9])):
+            keywords = {"maximise": maximise, "mask": mask}
+            same(pp.pareto_rank(values, **keywords), reference.pareto_rank(values, **keywords))
+            for keep_weakly in (True, False):
+                same(
+                    pp.is_nondominated(values, keep_weakly=keep_weakly, **keywords),
+                    reference.is_nondominated(values, keep_weakly=keep_weakly, **keywords),
+                )
+            same(
+                pp.crowding_distance(values, mask=mask),
+                reference.crowding_distance(values, mask=mask),
+            )
+            same(
+                pp.pareto_advantage(values, weights, mask=mask),
+                reference.pareto_advantage(values, weights, mask=mask),
+            )
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 4, 5, 40])
+@pytest.mark.parametrize("shape", [(64, 5), (52, 5), (48, 6), (64, 4), (33, 2), (100, 3)])
+def test_batches_are_their_sets(each_isa, groups, shape):
+    rng = np.random.default_rng(groups)
+    values = rng.integers(0, 30, (groups, *shape)) / 7
+    values[rng.random(values.shape) < 0.02] = np.nan
+    same(pp.pareto_rank(values), np.array([pp.pareto_rank(one) for one in values]))
+    for keep_weakly in (True, False):
+        same(
+            pp.is_nondominated(values, keep_weakly=keep_weakly),
+            np.array([pp.is_nondominated(one, keep_weakly=keep_weakly) for one in values]),
+        )
+    same(pp.crowding_distance(values), np.array([pp.crowding_distance(one) for one in values]))
+    weights = np.ones(shape[1])
+    same(
+        pp.pareto_advantage(values, weights),
+        np.array([pp.pareto_advantage(one, weights) for one in values]),
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("share", [0.0, 0.03, 0.06, 0.4, 0.6])
+@pytest.mark.parametrize("shape", [(300, 64, 3), (130, 8, 2), (9, 33, 5), (5, 7, 2), (140, 64, 5)])
+def test_padding_changes_nothing(each_isa, shape, share, dtype):
+    """Groups of which few points count are computed as smaller groups."""
+    rng = np.random.default_rng(shape[1])
+    values = rng.random(shape).astype(dtype)
+    values[rng.random(shape) < 0.2] = 0.5
+    mask = rng.random(shape[:2]) < share
+    hidden = values.copy()
+    hidden[~mask] = np.nan  # what is masked is not looked at
+    weights = rng.random(shape[-1])
+    maximise = [m != 1 for m in range(shape[-1])]
+    ranks = pp.pareto_rank(hidden, maximise=maximise, mask=mask)
+    chosen = pp.is_nondominated(hidden, maximise=maximise, keep_weakly=False, mask=mask)
+    advantages, own_ranks = pp.pareto_advantage(hidden, weights, mask=mask, return_ranks=True)
+    volumes = pp.hypervolume(hidden, 0.1, mask=mask)
+    parts = pp.hv_contributions(hidden, 0.1, mask=mask)
+    for g in range(shape[0]):
+        alone = values[g][mask[g]]
+        there = mask[g]
+        same(ranks[g][there], pp.pareto_rank(alone, maximise=maximise))
+        same(chosen[g][there], pp.is_nondominated(alone, maximise=maximise, keep_weakly=False))
+        same(advantages[g][there], pp.pareto_advantage(alone, weights))
+        same(own_ranks[g][there], pp.pareto_rank(alone))
+        assert volumes[g] == pytest.approx(float(pp.hypervolume(alone, 0.1)), rel=1e-12)
+        np.testing.assert_allclose(parts[g][there], pp.hv_contributions(alone, 0.1), rtol=1e-9)
+    assert (ranks[~mask] == -1).all()
+    assert (own_ranks[~mask] == -1).all()
+    assert not chosen[~mask].any()
+    assert (advantages[~mask] == 0).all()
+
+
+def test_a_refused_value_is_named_where_it_is():
+    points = np.ones((3, 40, 2))
+    mask = np.zeros((3, 40), dtype=bool)
+    mask[:, [3, 20]] = True
+    points[1, 20, 1] = np.nan
+    points[1, 21, 0] = np.nan  # masked
+    with pytest.raises(ValueError, match=r"points\[1, 20, 1\] is NaN"):
+        pp.hypervolume(points, 0, mask=mask)
+
+
+def sets_to_filter(objectives):
+    """Sets that a pass thins out, and sets that it leaves whole."""
+    rng = np.random.default_rng(objectives)
+    for points in (66, 257, 1025, 3000):
+        uniform = rng.random((points, objectives))
+        yield uniform
+        yield uniform * 10.0 ** rng.integers(-300, 300, objectives)
+        yield np.floor(uniform * 6)
+        yield uniform / np.linalg.norm(uniform, axis=1, keepdims=True)
+        yield np.where(rng.random(uniform.shape) < 0.01, np.nan, uniform)
+        yield np.where(rng.random(uniform.shape) < 0.01, np.inf, uniform)
+        yield np.where(rng.random(uniform.shape) < 0.9, -np.inf, uniform)
+        yield np.full_like(uniform, -0.0)
+        yield np.full_like(uniform, np.nan)
+        yield uniform[rng.integers(0, 5, points)]
+        yield np.cumsum(uniform, axis=0)
+        yield np.cumsum(uniform, axis=0)[::-1]
+        yield np.sort(uniform, axis=0) * ([1.0, -1.0, 1.0][:objectives])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_the_filter_of_large_sets_keeps_rank_0(each_isa, objectives, dtype):
+    rng = np.random.default_rng(0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sets = [one.astype(dtype) for one in sets_to_filter(objectives)]
+    for values in sets:
+        maximise = [bool(sense) for sense in rng.integers(0, 2, objectives)]
+        for mask in (None, rng.random(len(values)) < 0.3):
+            keywords = {"maximise": maximise, "mask": mask}
+            ranks = pp.pareto_rank(values, **keywords)
+            same(pp.is_nondominated(values, **keywords), ranks == 0)
+            first = pp.is_nondominated(values, keep_weakly=False, **keywords)
+            seen = set()
+            for i in np.flatnonzero(ranks == 0):
+                key = tuple("nan" if np.isnan(x) else float(x) + 0.0 for x in values[i])
+                assert first[i] == (key not in seen)
+                seen.add(key)
+            assert not first[ranks != 0].any()
+
+
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_threads_share_the_pass_over_one_set(threads, objectives):
+    points = np.random.default_rng(1).random((400_000, objectives))
+    mask = np.random.default_rng(2).random(400_000) < 0.5
+    for chosen in (None, mask):
+        threads(1)
+        alone = pp.is_nondominated(points, mask=chosen)
+        threads(4)
+        same(pp.is_nondominated(points, mask=chosen), alone)
+        same(alone, pp.pareto_rank(points, mask=chosen) == 0)

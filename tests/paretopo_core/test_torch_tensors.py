@@ -1,0 +1,363 @@
+"""Whatever torch may pass for a tensor, and every transformation: an answer or an error by name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import numpy as np
+import pytest
+
+import paretopo_core as pp
+
+torch = pytest.importorskip("torch")
+forward_ad = torch.autograd.forward_ad
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
+
+MEASURES = {
+    "hypervolume": lambda x, **more: pp.hypervolume(x, 0.1, **more),
+    "hv_contributions": lambda x, **more: pp.hv_contributions(x, 0.1, **more),
+    "expected_hypervolume": lambda x, **more: pp.expected_hypervolume(x, 0.1, 2, **more),
+}
+WHOLE = {"pareto_rank": pp.pareto_rank, "is_nondominated": pp.is_nondominated}
+REFUSING = {
+    "hypervolume_gradient": lambda x, **more: pp.hypervolume_gradient(x, 0.1, **more),
+    "crowding_distance": pp.crowding_distance,
+    "pareto_advantage": lambda x, **more: pp.pareto_advantage(x, [0.3, 0.3, 0.4], **more),
+    "hypervolume_advantage": lambda x, **more: pp.hypervolume_advantage(x, 0.1, k=2, **more),
+}
+OPERATIONS = MEASURES | WHOLE | REFUSING
+
+
+def points(shape=(4, 6, 3)):
+    return torch.from_numpy(np.random.default_rng(0).random(shape))
+
+
+@pytest.fixture(params=OPERATIONS.values(), ids=OPERATIONS.keys())
+def operation(request):
+    return request.param
+
+
+class Dispatching(torch.Tensor):
+    """As torch's own do: a wrapper without memory whose class says what an operator means."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        def unwrapped(each):
+            return each.inner if isinstance(each, cls) else each
+
+        return function(*map(unwrapped, args), **(kwargs or {}))
+
+
+class Silent(Dispatching):
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+def freed(tensor):
+    copy = tensor.clone()
+    copy.untyped_storage().resize_(0)
+    assert copy.data_ptr() == 0
+    return copy
+
+
+def masked(tensor):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.masked.masked_tensor(tensor, torch.ones_like(tensor, dtype=torch.bool))
+
+
+class TestClasses:
+    def test_where_torch_dispatches_it_answers(self, operation):
+        torch.testing.assert_close(
+            operation(Dispatching(points())), operation(points()), rtol=0, atol=0
+        )
+        keep = torch.arange(6) < 4
+        torch.testing.assert_close(
+            operation(points(), mask=Dispatching(keep)), operation(points(), mask=keep)
+        )
+
+    def test_a_class_that_only_has_another_name(self, operation):
+        class Mine(torch.Tensor):
+            pass
+
+        result = operation(points().as_subclass(Mine))
+        assert type(result) is Mine
+        torch.testing.assert_close(result.as_subclass(torch.Tensor), operation(points()))
+
+    @pytest.mark.parametrize("wrap", [Silent, masked], ids=["silent", "masked"])
+    def test_other_classes_are_named(self, operation, wrap):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(TypeError, match=r"does not take a .*(Silent|MaskedTensor): pass a"):
+                operation(wrap(points()))
+
+    def test_fake_and_functional_tensors(self, operation):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        mode = FakeTensorMode()
+        shape = operation(mode.from_tensor(points()))
+        assert shape.shape == operation(points()).shape
+        with mode:
+            assert operation(torch.rand(4, 6, 3)).shape == shape.shape
+        functional = operation(torch._to_functional_tensor(points()))
+        torch.testing.assert_close(
+            torch._from_functional_tensor(functional), operation(points()), rtol=0, atol=0
+        )
+
+    def test_nobody_reads_freed_memory(self, operation):
+        with pytest.raises(TypeError, match=r"is a Tensor without memory of its own"):
+            operation(freed(points()))
+        for dtype in (torch.float16, torch.int64):
+            with pytest.raises(TypeError, match=r"is a Tensor without memory of its own"):
+                operation(freed(points().to(dtype)))
+        for piece in (slice(None), slice(1, None), (slice(None), slice(None, None, 2))):
+            part = points().clone()[piece]
+            part.untyped_storage().resize_(8)
+            assert part.data_ptr() != 0
+            with pytest.raises(TypeError, match=r"is a Tensor without memory of its own"):
+                operation(part)
+        keep = freed(torch.ones(6, dtype=torch.bool))
+        for given in (points(), points().numpy()):
+            with pytest.raises(TypeError, match="mask is a Tensor without memory"):
+                operation(given, mask=keep)
+        with pytest.raises(TypeError, match="is a Tensor without memory"):
+            operation([freed(row) for row in points()[0]])
+
+    def test_other_arguments_are_looked_at_too(self):
+        gone = freed(torch.zeros(3))
+        for given in (points(), points().numpy()):
+            for call in (
+                lambda x: pp.hypervolume(x, gone),
+                lambda x: pp.hv_contributions(x, gone),
+                lambda x: pp.expected_hypervolume(x, freed(torch.zeros(4, 3)), 2),
+                lambda x: pp.pareto_advantage(x, gone),
+            ):
+                with pytest.raises(
+                    TypeError, match=r"(ref|weights|maximise) (is a Tensor|must be)"
+                ):
+                    call(given)
+        with pytest.raises(TypeError, match="ref is a Tensor without memory"):
+            pp.ParetoArchive(gone)
+        with pytest.raises(TypeError, match="point is a Tensor without memory"):
+            pp.ParetoArchive([0.0] * 3).add(gone)
+        with pytest.raises(TypeError, match="maximise is a Tensor without memory"):
+            pp.pareto_rank(points(), maximise=freed(torch.ones(3, dtype=torch.bool)))
+
+
+_DISTRIBUTED = """
+    import os, torch, warnings
+    warnings.simplefilter("ignore")
+    import torch.distributed as dist
+    from torch.distributed.tensor import DTensor, Replicate, init_device_mesh, distribute_tensor
+    from torch.distributed._functional_collectives import AsyncCollectiveTensor, all_gather_tensor
+    import paretopo_core as pp
+
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    x = torch.rand(4, 6, 3)
+    spread = distribute_tensor(x, init_device_mesh("cpu", (1,)), [Replicate()])
+    assert type(spread) is DTensor
+    try:
+        pp.pareto_rank(spread)
+    except TypeError as error:
+        assert "DTensor" in str(error) and "full_tensor()" in str(error), error
+    else:
+        raise SystemExit("a DTensor went through")
+    coming = AsyncCollectiveTensor(x.clone())
+    assert torch.equal(pp.pareto_rank(coming), pp.pareto_rank(x))
+    dist.destroy_process_group()
+"""
+
+
+def test_distributed_tensors():
+    program = [sys.executable, "-c", textwrap.dedent(_DISTRIBUTED)]
+    run = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
+class TestTransformations:
+    def test_vmap(self, operation):
+        x = points((3, 4, 6, 3))
+        keep = torch.rand(3, 6, generator=torch.Generator().manual_seed(1)) < 0.7
+        torch.testing.assert_close(torch.vmap(operation)(x), operation(x), rtol=0, atol=0)
+        torch.testing.assert_close(
+            torch.vmap(operation, in_dims=2, out_dims=1)(x.movedim(0, 2)).movedim(1, 0),
+            operation(x),
+        )
+        torch.testing.assert_close(
+            torch.vmap(lambda y, k: operation(y, mask=k))(x, keep),
+            operation(x, mask=keep[:, None, :]),
+        )
+        torch.testing.assert_close(
+            torch.vmap(lambda k: operation(x[0], mask=k))(keep),
+            operation(x[:1].expand(3, 4, 6, 3), mask=keep[:, None, :]),
+        )
+
+    def test_vmap_over_references_and_weights(self):
+        x, refs = points((3, 4, 6, 3)), torch.rand(3, 3) / 4
+        for measure in (pp.hypervolume, pp.hv_contributions, pp.hypervolume_gradient):
+            expected = torch.stack([measure(x[i], refs[i]) for i in range(3)])
+            torch.testing.assert_close(torch.vmap(measure)(x, refs), expected)
+            numbers = torch.vmap(lambda r, f=measure: f(x[0], r))(refs[:, 0])
+            torch.testing.assert_close(
+                numbers, torch.stack([measure(x[0], float(r)) for r in refs[:, 0]])
+            )
+        expected = torch.stack([pp.pareto_advantage(x[i], refs[i]) for i in range(3)])
+        torch.testing.assert_close(torch.vmap(pp.pareto_advantage)(x, refs), expected)
+
+    def test_traces_record_the_operation(self, operation):
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        other = points() * 0.5
+        traced = torch.jit.trace(lambda x: operation(x), points())
+        for recorded in (traced, make_fx(lambda x: operation(x))(points())):
+            torch.testing.assert_close(recorded(other), operation(other), rtol=0, atol=0)
+
+    def test_functionalize(self, operation):
+        torch.testing.assert_close(
+            torch.func.functionalize(operation)(points()), operation(points())
+        )
+
+    @pytest.mark.parametrize("name", MEASURES)
+    def test_first_derivatives(self, name):
+        measure, x = MEASURES[name], points((2, 5, 3))
+        wanting = x.clone().requires_grad_()
+        measure(wanting).sum().backward()
+        slopes = wanting.grad
+        assert slopes.abs().sum() > 0
+        torch.testing.assert_close(torch.func.grad(lambda y: measure(y).sum())(x), slopes)
+        jacobian = torch.func.jacrev(measure)(x)
+        torch.testing.assert_close(torch.func.jacfwd(measure)(x), jacobian)
+        along = points((2, 5, 3)).flip(0)
+        _, motion = torch.func.jvp(measure, (x,), (along,))
+        torch.testing.assert_close(motion, (jacobian * along).sum((-3, -2, -1)))
+        with forward_ad.dual_level():
+            tangent = forward_ad.unpack_dual(measure(forward_ad.make_dual(x, along))).tangent
+        torch.testing.assert_close(tangent, motion)
+        each = torch.vmap(torch.func.grad(lambda y: measure(y).sum()))(x)
+        torch.testing.assert_close(each, slopes)
+
+    @pytest.mark.parametrize("name", MEASURES)
+    def test_second_derivatives_are_refused(self, name):
+        measure, x = MEASURES[name], points((5, 3))
+        with pytest.raises(NotImplementedError, match="has no derivative"):
+            torch.func.hessian(lambda y: measure(y).sum())(x)
+        wanting = x.clone().requires_grad_()
+        (slopes,) = torch.autograd.grad(measure(wanting).sum(), wanting, create_graph=True)
+        with pytest.raises(NotImplementedError, match="has no derivative"):
+            slopes.sum().backward()
+
+    @pytest.mark.parametrize("name", REFUSING)
+    def test_what_has_no_derivative_says_so(self, name):
+        refusing, x = REFUSING[name], points()
+        result = refusing(x.clone().requires_grad_())
+        torch.testing.assert_close(result.detach(), refusing(x), rtol=0, atol=0)
+        for ask in (
+            lambda: result.sum().backward(),
+            lambda: torch.func.grad(lambda y: refusing(y).sum())(x),
+            lambda: torch.func.jvp(refusing, (x,), (x,)),
+        ):
+            with pytest.raises(NotImplementedError, match=rf"{name} has no derivative"):
+                ask()
+        with torch.no_grad():
+            assert not refusing(x.clone().requires_grad_()).requires_grad
+
+    @pytest.mark.parametrize("name", WHOLE)
+    def test_whole_numbers_have_none(self, name):
+        result = WHOLE[name](points().requires_grad_())
+        assert not result.requires_grad
+        x = points()
+        slopes = torch.func.grad(lambda y: (WHOLE[name](y) * y.sum(-1)).sum())(x)
+        torch.testing.assert_close(slopes, WHOLE[name](x)[..., None].expand(x.shape).double())
+
+    def test_weights_that_want_a_gradient_are_refused_not_forgotten(self):
+        weights = torch.ones(3, requires_grad=True)
+        with pytest.raises(NotImplementedError, match="pareto_advantage has no derivative"):
+            pp.pareto_advantage(points(), weights).sum().backward()
+        with pytest.raises(TypeError, match=r"weights requires a gradient.*weights\.detach\(\)"):
+            pp.pareto_advantage(points().numpy(), weights)
+        with pytest.raises(TypeError, match=r"ref requires a gradient"):
+            pp.hypervolume(points().numpy(), weights)
+        with pytest.raises(TypeError, match=r"point requires a gradient"):
+            pp.ParetoArchive([0.0] * 3).add(weights)
+
+    @pytest.mark.parametrize("transformed", [torch.vmap, torch.func.functionalize])
+    def test_smooth_ranks(self, transformed):
+        x = points()
+        torch.testing.assert_close(
+            transformed(lambda y: pp.stochastic_pareto_rank(y, 0.3))(x),
+            pp.stochastic_pareto_rank(x, 0.3),
+        )
+
+
+class TestSlopesInTheReference:
+    @pytest.mark.parametrize("name", ["hypervolume", "hv_contributions", "expected_hypervolume"])
+    @pytest.mark.parametrize("per_group", [False, True])
+    @pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+    def test_gradcheck(self, name, per_group, objectives):
+        rng = np.random.default_rng(objectives)
+        x = torch.from_numpy(rng.random((2, 5, objectives))).requires_grad_()
+        maximise = [m != 1 for m in range(objectives)]
+        corner = torch.tensor([0.05 if sense else 0.95 for sense in maximise]).double()
+        corner = (corner.expand(2, -1).clone() if per_group else corner).requires_grad_()
+        keep = torch.tensor([[True] * 5, [True, False, True, True, False]])
+        measure = {
+            "hypervolume": pp.hypervolume,
+            "hv_contributions": pp.hv_contributions,
+            "expected_hypervolume": lambda y, r, **more: pp.expected_hypervolume(y, r, 3, **more),
+        }[name]
+
+        def measured(y, r):
+            return measure(y, r, maximise=maximise, mask=keep)
+
+        assert torch.autograd.gradcheck(measured, (x, corner), check_forward_ad=True)
+
+    def test_dominated_points_may_take_from_others(self):
+        x = points((2, 6, 2)).requires_grad_()
+        assert torch.autograd.gradcheck(
+            lambda y: pp.hv_contributions(y, -0.1, ignore_dominated=False), (x,)
+        )
+
+    def test_a_reference_made_from_the_points(self):
+        x = points((6, 2)).requires_grad_()
+        assert torch.autograd.gradcheck(
+            lambda y: pp.hypervolume(y, y.min(0).values - 0.1), (x,), check_forward_ad=True
+        )
+
+    def test_lists_beside_tensors(self):
+        x, refs = points((2, 5, 3)), [[0.0, 0.1, 0.2], [0.1, 0.0, 0.0]]
+        keep = [True, True, False, True, True]
+        volumes = pp.hypervolume(x.clone().requires_grad_(), refs, mask=keep)
+        expected = pp.hypervolume(x.numpy(), refs, mask=np.array(keep))
+        np.testing.assert_array_equal(volumes.detach().numpy(), expected)
+        gone = [freed(torch.tensor(True)) for _ in keep]
+        with pytest.raises(TypeError, match="mask is a Tensor without memory"):
+            pp.hypervolume(x.clone().requires_grad_(), refs, mask=gone)
+
+    def test_a_number(self):
+        ref = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
+        assert torch.autograd.gradcheck(lambda r: pp.hypervolume(points((6, 3)), r), (ref,))
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_the_gradient_compiles_in_one_graph(backend):
+    torch._dynamo.reset()
+
+    def step(x, ref):
+        return pp.hypervolume_gradient(x, ref, maximise=[True, False, True]).sum(-2)
+
+    compiled = torch.compile(step, backend=backend, fullgraph=True)
+    ref = torch.tensor([0.1, 0.9, 0.1])
+    torch.testing.assert_close(compiled(points(), ref), step(points(), ref), rtol=0, atol=0)
+    torch._dynamo.reset()
