@@ -42,7 +42,8 @@ def slopes_of(points, ref, wanted=None):
     corner = np.full(points.shape[-1], float(ref))
     chosen = None if wanted is None else np.ascontiguousarray(wanted, dtype=np.uint8)
     address = 0 if chosen is None else chosen.ctypes.data
-    _core.hypervolume_gradient(batch.view(), host_address(corner), address, slopes.ctypes.data)
+    view = batch.view("hypervolume_gradient")
+    _core.hypervolume_gradient(view, host_address(corner), address, slopes.ctypes.data)
     return slopes
 
 

@@ -43,13 +43,13 @@ def by_inclusion_exclusion(sides):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objectives", range(1, 17))
-def test_few_points_in_any_number_of_objectives(same_on_all_isas, objectives, kind):
+def test_few_points_in_any_number_of_objectives(each_isa, objectives, kind):
     for count in (1, 2, 3, 4, 5, 9):
         points = points_of(kind, count, objectives, seed=count)
-        volume = same_on_all_isas(lambda points=points: pp.hypervolume(points, 0))
+        volume = each_isa(lambda points=points: pp.hypervolume(points, 0))
         expected = by_inclusion_exclusion(points)
         assert volume == pytest.approx(expected, rel=1e-11, abs=1e-12 * expected + 1e-300)
-        parts = same_on_all_isas(
+        parts = each_isa(
             lambda points=points: pp.hv_contributions(points, 0, ignore_dominated=False)
         )
         for i in range(count):
@@ -63,10 +63,10 @@ def test_few_points_in_any_number_of_objectives(same_on_all_isas, objectives, ki
     [(33, 2), (97, 2), (300, 2), (33, 3), (97, 3), (500, 3), (40, 4), (200, 4), (700, 4), (90, 5),
      (40, 6), (30, 7), (20, 9)],
 )  # fmt: skip
-def test_sets_of_any_size_agree_with_moocore(same_on_all_isas, kind, count, objectives):
+def test_sets_of_any_size_agree_with_moocore(each_isa, kind, count, objectives):
     moocore = pytest.importorskip("moocore")
     points = points_of(kind, count, objectives, seed=count)
-    volume = same_on_all_isas(lambda: pp.hypervolume(points, 0))
+    volume = each_isa(lambda: pp.hypervolume(points, 0))
     expected = moocore.hypervolume(points, ref=0, maximise=True)
     assert volume == pytest.approx(expected, rel=1e-10)
     kept = points[moocore.is_nondominated(points, maximise=True, keep_weakly=False)]
@@ -76,9 +76,9 @@ def test_sets_of_any_size_agree_with_moocore(same_on_all_isas, kind, count, obje
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objectives", [2, 3, 4, 5])
 @pytest.mark.parametrize("ignore_dominated", [True, False])
-def test_contributions_are_what_is_lost(same_on_all_isas, kind, objectives, ignore_dominated):
+def test_contributions_are_what_is_lost(each_isa, kind, objectives, ignore_dominated):
     points = points_of(kind, 70, objectives, seed=5)
-    parts = same_on_all_isas(
+    parts = each_isa(
         lambda: pp.hv_contributions(points, 0, ignore_dominated=ignore_dominated)
     )
     counts = np.ones(len(points), dtype=bool)
@@ -93,7 +93,7 @@ def test_contributions_are_what_is_lost(same_on_all_isas, kind, objectives, igno
 
 @pytest.mark.parametrize("objectives", [2, 3, 4])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_batch_of_small_sets_is_its_sets(same_on_all_isas, objectives, dtype):
+def test_a_batch_of_small_sets_is_its_sets(each_isa, objectives, dtype):
     rng = np.random.default_rng(objectives)
     for points in (1, 2, 4, 5, 8, 12, 13, 16, 24, 31, 32, 33):
         values = np.concatenate(
@@ -101,7 +101,7 @@ def test_a_batch_of_small_sets_is_its_sets(same_on_all_isas, objectives, dtype):
         ).astype(dtype)
         mask = rng.random(values.shape[:-1]) < 0.7
         for chosen in (None, mask):
-            volumes = same_on_all_isas(
+            volumes = each_isa(
                 lambda values=values, chosen=chosen: pp.hypervolume(values, 0.25, mask=chosen)
             )
             for g, volume in enumerate(volumes):
@@ -112,14 +112,14 @@ def test_a_batch_of_small_sets_is_its_sets(same_on_all_isas, objectives, dtype):
                 np.testing.assert_array_equal(half, volumes[7::2])
 
 
-def test_a_set_of_4_objectives_does_not_feel_its_neighbours(same_on_all_isas):
+def test_a_set_of_4_objectives_does_not_feel_its_neighbours(each_isa):
     """Also where a neighbour in the same vector has no covered point and this set has some."""
     rng = np.random.default_rng(4)
     for points in (3, 5, 8, 9):
         values = rng.random((64, points, 4))
-        volumes = same_on_all_isas(lambda values=values: pp.hypervolume(values, 0))
+        volumes = each_isa(lambda values=values: pp.hypervolume(values, 0))
         shuffled = rng.permutation(len(values))
-        again = same_on_all_isas(lambda values=values[shuffled]: pp.hypervolume(values, 0))
+        again = each_isa(lambda values=values[shuffled]: pp.hypervolume(values, 0))
         np.testing.assert_array_equal(again, volumes[shuffled])
 
 
@@ -161,7 +161,7 @@ def test_contributions_of_many_points_sum_to_less_than_the_whole(kind):
 
 @pytest.mark.parametrize("kind", ["sphere", "grid", "flat"])
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5])
-def test_an_archive_adds_up_on_every_instruction_set(same_on_all_isas, kind, objectives):
+def test_an_archive_adds_up_on_every_instruction_set(each_isa, kind, objectives):
     points = points_of(kind, 150, objectives, seed=3)
     ref = np.full(objectives, 0.05)
 
@@ -169,7 +169,7 @@ def test_an_archive_adds_up_on_every_instruction_set(same_on_all_isas, kind, obj
         archive = pp.ParetoArchive(ref)
         return np.array([archive.add(point) for point in points] + [archive.hypervolume])
 
-    measured = same_on_all_isas(gains)
+    measured = each_isa(gains)
     assert measured[-1] == pytest.approx(pp.hypervolume(points, ref), rel=1e-12)
     archive = pp.ParetoArchive(ref)
     for point in points[:100]:
