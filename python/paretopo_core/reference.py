@@ -107,8 +107,10 @@ def hypervolume_gradient(
         inside = (sides > 0).all(axis=1)
         if not inside[i]:
             return 0.0
-        is_before = sides[:, m] > sides[i, m]
-        is_before |= (sides[:, m] == sides[i, m]) & (np.arange(len(sides)) < i)
+        earlier = np.arange(len(sides)) < i
+        is_before = np.asarray(
+            (sides[:, m] > sides[i, m]) | ((sides[:, m] == sides[i, m]) & earlier)
+        )
         rest = np.delete(sides, m, axis=1)
         before = rest[inside & is_before]
         grown = np.concatenate([before, rest[i : i + 1]])

@@ -78,9 +78,7 @@ def test_sets_of_any_size_agree_with_moocore(each_isa, kind, count, objectives):
 @pytest.mark.parametrize("ignore_dominated", [True, False])
 def test_contributions_are_what_is_lost(each_isa, kind, objectives, ignore_dominated):
     points = points_of(kind, 70, objectives, seed=5)
-    parts = each_isa(
-        lambda: pp.hv_contributions(points, 0, ignore_dominated=ignore_dominated)
-    )
+    parts = each_isa(lambda: pp.hv_contributions(points, 0, ignore_dominated=ignore_dominated))
     counts = np.ones(len(points), dtype=bool)
     if ignore_dominated:
         counts = reference.is_nondominated(points)
