@@ -104,7 +104,7 @@ def hypervolume_gradient(
     signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), 1.0, -1.0)
 
     def facet(sides: Array, i: int, m: int) -> float:
-        inside = (sides > 0).all(axis=1)
+        inside = np.asarray((sides > 0).all(axis=1))
         if not inside[i]:
             return 0.0
         earlier = np.arange(len(sides)) < i

@@ -99,5 +99,7 @@ def emulate(mapping: str) -> Iterator[None]:
     patch.setitem(sys.modules, _PACKAGE, sys.modules[__name__])
     patch.setattr(_cuda_arrays, "_LIKE_NUMPY", {*_cuda_arrays._LIKE_NUMPY, _PACKAGE})
     patch.setattr(_core, "cuda_device_of", lambda address: device)
-    yield
-    patch.undo()
+    try:
+        yield
+    finally:
+        patch.undo()
