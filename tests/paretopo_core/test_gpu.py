@@ -222,7 +222,7 @@ def test_a_build_without_cuda_says_so():
     with pytest.raises(RuntimeError, match="built without CUDA: move the tensor to the CPU"):
         _core.pareto_rank(view, _core.address(np.empty((2, 3), np.int32)))
     with pytest.raises(RuntimeError, match="built without CUDA"):
-        _core.cuda_device_of(0)
+        device_arrays.real_device_of(0)
 
 
 def test_importing_leaves_the_device_alone():

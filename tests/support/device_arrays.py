@@ -18,6 +18,7 @@ from paretopo_core import _core, _cuda_arrays
 
 _PACKAGE = "device_arrays"  # the core knows libraries by the package of their arrays
 MAPPINGS = _core.MAPPINGS
+real_device_of = _core.cuda_device_of  # also while a device is emulated
 
 
 class DeviceArray:
@@ -96,11 +97,9 @@ def emulate(mapping: str) -> Iterator[None]:
     """Let the core emulate the device of these arrays: with a thread, a warp, ... per set."""
     patch = pytest.MonkeyPatch()
     device = _core.EMULATED - MAPPINGS.index(mapping)
-    real = _core.cuda_device_of
     patch.setitem(sys.modules, _PACKAGE, sys.modules[__name__])
     patch.setattr(_cuda_arrays, "_LIKE_NUMPY", {*_cuda_arrays._LIKE_NUMPY, _PACKAGE})
-    # No array lies at 0: what asks for that, wants to know of the real device.
-    patch.setattr(_core, "cuda_device_of", lambda address: device if address else real(address))
+    patch.setattr(_core, "cuda_device_of", lambda address: device)
     try:
         yield
     finally:
