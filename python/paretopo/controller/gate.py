@@ -1,7 +1,7 @@
 """The gate and the filter: what estimators do not get to see of the reward vectors.
 
 >>> vectors = np.array([[[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.5], [1.0, 0.5]]])
->>> gated(vectors, "success", 0.0)[0].tolist()
+>>> apply_gate(vectors, "success", 0.0)[0].tolist()
 [[1.0, 1.0], [0.0, 0.0]]
 >>> find_informative(vectors, None, "vector").tolist()
 [True, False]
