@@ -11,7 +11,7 @@ import numpy as np
 from bench import machine, peers, rows
 from bench.cases import GPU_OPERATIONS, OPERATIONS
 from bench.promises import check_promises, render
-from bench.rows import Row
+from bench.rows import Measurement
 from bench.runner import Plan, Runner
 from bench.timing import Effort
 
@@ -113,7 +113,7 @@ def _write(folder: Path, description: dict[str, object]) -> None:
     (folder / "machine.json").write_text(text, encoding="utf-8")
 
 
-def _read(names: Sequence[str], folder: Path) -> list[Row]:
+def _read(names: Sequence[str], folder: Path) -> list[Measurement]:
     found = rows.read_all(folder, _check(names, {**OPERATIONS, **GPU_OPERATIONS}))
     if not found:
         raise ValueError(f"no results in {folder}: run python -m bench first")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.peers import OURS, PEERS
-from bench.rows import Row
+from bench.rows import Measurement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ _TITLES = {
 }
 
 
-def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
+def draw(rows: Sequence[Measurement], folder: Path) -> list[Path]:
     """Draw every operation that has rows.
 
     Args:
@@ -75,10 +75,10 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
     return written
 
 
-_Panels = dict[int, list[Row]]  # by objectives
+_Panels = dict[int, list[Measurement]]  # by objectives
 
 
-def _find_lines(rows: Iterable[Row]) -> dict[tuple[str, str], _Panels]:
+def _find_lines(rows: Iterable[Measurement]) -> dict[tuple[str, str], _Panels]:
     """Find the workloads that were measured at several sizes, and their panels."""
     panels: dict[tuple[str, str], _Panels] = {}
     for row in rows:
@@ -97,7 +97,7 @@ def _find_lines(rows: Iterable[Row]) -> dict[tuple[str, str], _Panels]:
     return found
 
 
-def _draw_lines(title: str, panels: Mapping[int, Sequence[Row]], path: Path) -> None:
+def _draw_lines(title: str, panels: Mapping[int, Sequence[Measurement]], path: Path) -> None:
     columns = min(_WIDE, len(panels))
     lines = -(-len(panels) // columns)
     figure, grid = _make_panels(lines, columns, (3.4 * columns + 0.6, 3.1 * lines + 1.3))
@@ -122,7 +122,7 @@ def _draw_lines(title: str, panels: Mapping[int, Sequence[Row]], path: Path) -> 
     _save(figure, grid, title, path)
 
 
-def _draw_dots(title: str, rows: Sequence[Row], path: Path) -> None:
+def _draw_dots(title: str, rows: Sequence[Measurement], path: Path) -> None:
     labels = list(dict.fromkeys(_label(row) for row in rows))
     figure, (axes,) = _make_panels(1, 1, (9.0, 0.36 * len(labels) + 1.9))
     for peer in _sort_peers(rows):
@@ -163,7 +163,7 @@ def _shorten(size: int) -> str:
     return f"{size // 1000}k" if size >= 1000 and size % 1000 == 0 else str(size)
 
 
-def _label(row: Row) -> str:
+def _label(row: Measurement) -> str:
     size = f"{row.points:,} × {row.objectives}"
     if row.groups:
         size = f"{row.groups:,} × {size}"
@@ -174,7 +174,7 @@ def _label(row: Row) -> str:
     return f"{task}{workload}{size}{kind}{many}".replace("1 threads", "1 thread")
 
 
-def _sort_peers(rows: Iterable[Row]) -> list[str]:
+def _sort_peers(rows: Iterable[Measurement]) -> list[str]:
     """Sort as in ``PEERS``, ours last, so that it is drawn on top."""
     there = {row.peer for row in rows}
     known = [name for name in PEERS if name in there and name != OURS]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from bench.cases import FILTERED, HARD, Case
 from bench.peers import OURS
-from bench.rows import Row
+from bench.rows import Measurement
 from bench.workloads import FRONTS
 
 _HEAD = ("promise", "measured", "target", "reached", "met")
@@ -58,7 +58,7 @@ class Promise:
         )
 
 
-def check_promises(rows: Sequence[Row], isa: str) -> list[Promise]:
+def check_promises(rows: Sequence[Measurement], isa: str) -> list[Promise]:
     """Hold every promise against the rows.
 
     Args:
@@ -94,8 +94,8 @@ def render(table: Iterable[Promise]) -> str:
 class _Table:
     """Rows by case, and how many times faster we are on a case."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._cases: dict[Case, dict[str, Row]] = {}
+    def __init__(self, rows: Iterable[Measurement]) -> None:
+        self._cases: dict[Case, dict[str, Measurement]] = {}
         for row in rows:
             self._cases.setdefault(row.case, {})[row.peer] = row
 

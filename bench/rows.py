@@ -12,7 +12,7 @@ from bench.cases import Case
 
 
 @dataclass(frozen=True)
-class Row:
+class Measurement:
     """A case, a peer, and the outcome.
 
     Attributes:
@@ -62,11 +62,11 @@ class Row:
         return self.status == "ok"
 
 
-_COLUMNS = tuple(field.name for field in fields(Row))
-_KINDS = {field.name: str(field.type) for field in fields(Row)}
+_COLUMNS = tuple(field.name for field in fields(Measurement))
+_KINDS = {field.name: str(field.type) for field in fields(Measurement)}
 
 
-def write(path: Path, rows: Iterable[Row], *, append: bool = False) -> None:
+def write(path: Path, rows: Iterable[Measurement], *, append: bool = False) -> None:
     """Write rows to a CSV file, or add them to its end."""
     is_new = not append or not path.exists()
     with path.open("w" if is_new else "a", newline="", encoding="utf-8") as file:
@@ -77,7 +77,7 @@ def write(path: Path, rows: Iterable[Row], *, append: bool = False) -> None:
             writer.writerow({name: _format(value) for name, value in asdict(row).items()})
 
 
-def read(path: Path) -> list[Row]:
+def read(path: Path) -> list[Measurement]:
     """Read a CSV file back.
 
     Raises:
@@ -87,10 +87,13 @@ def read(path: Path) -> list[Row]:
         reader = csv.DictReader(file)
         if tuple(reader.fieldnames or ()) != _COLUMNS:
             raise ValueError(f"{path} is no result of this benchmark: run python -m bench anew")
-        return [Row(**{name: _parse(name, text) for name, text in line.items()}) for line in reader]
+        return [
+            Measurement(**{name: _parse(name, text) for name, text in line.items()})
+            for line in reader
+        ]
 
 
-def read_all(folder: Path, operations: Sequence[str]) -> list[Row]:
+def read_all(folder: Path, operations: Sequence[str]) -> list[Measurement]:
     """Read the files of those operations that have one."""
     paths = [folder / f"{operation}.csv" for operation in operations]
     return [row for path in paths if path.exists() for row in read(path)]

@@ -18,7 +18,7 @@ from typing import Any
 
 from bench import peers, rows, worker
 from bench.cases import Case
-from bench.rows import Row
+from bench.rows import Measurement
 from bench.timing import Effort
 
 _ONE_THREAD = ("OMP", "MKL", "OPENBLAS", "NUMBA", "VECLIB_MAXIMUM")
@@ -174,7 +174,7 @@ class Runner:
             self._log(_summarise(case, measured, time.perf_counter() - start))
         part.replace(path)
 
-    def _measure(self, case: Case) -> Iterator[Row]:
+    def _measure(self, case: Case) -> Iterator[Measurement]:
         with tempfile.TemporaryDirectory() as folder:
             request = {
                 "case": case.as_dict(),
@@ -191,7 +191,7 @@ class Runner:
                 reply = self._ask(name, case, request)
                 if reply["status"] == "not offered":
                     continue
-                yield Row(**case.as_dict(), peer=name, version=version, **reply)
+                yield Measurement(**case.as_dict(), peer=name, version=version, **reply)
 
     def _ask(self, name: str, case: Case, request: dict[str, Any]) -> dict[str, Any]:
         """Ask a peer, unless it was too slow on a smaller case of the same kind."""
@@ -205,7 +205,7 @@ class Runner:
         return reply
 
 
-def _summarise(case: Case, measured: Sequence[Row], seconds: float) -> str:
+def _summarise(case: Case, measured: Sequence[Measurement], seconds: float) -> str:
     """In one line: our time, the best other one, and who failed."""
     timed = {row.peer: row.milliseconds for row in measured if row.is_timed}
     ours = timed.pop(peers.OURS, None)

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from paretopo.data.schema import Row
+from paretopo.data.schema import Example
 from paretopo.evaluation.evaluate import evaluate
 from paretopo.evaluation.folder import EvaluationFolder
 from paretopo.evaluation.grading import Grader
@@ -50,7 +50,7 @@ class RuntimeOptions:
 
 def run(
     folder: EvaluationFolder,
-    rows: Sequence[Row],
+    rows: Sequence[Example],
     settings: EvaluationSettings,
     options: RuntimeOptions,
 ) -> bool:

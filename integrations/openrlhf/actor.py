@@ -6,11 +6,11 @@ from typing import Any
 
 from openrlhf.trainer.ray import ppo_actor
 
-from paretopo.integrations.openrlhf.trainer import plain_class
+from paretopo.integrations.openrlhf.trainer import unwrap_actor
 from paretopo.integrations.openrlhf.weights import merged_weights
 
 
-class ParetoPolicyActor(plain_class(ppo_actor.PolicyModelActor)):  # type: ignore[misc]
+class ParetoPolicyActor(unwrap_actor(ppo_actor.PolicyModelActor)):  # type: ignore[misc]
     """One data-parallel process of the policy."""
 
     _factor = 1.0

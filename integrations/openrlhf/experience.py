@@ -36,7 +36,7 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
         The advantages travel in the place of the rewards. Logged rewards are put back afterwards:
         OpenRLHF overwrites them with what travelled.
         """
-        order, groups = self._grouped(experiences)
+        order, groups = self._group_rollouts(experiences)
         # Ray hands arrays over read-only, and torch wants its own.
         given: Any = torch.tensor(ray.get(self._session.advantages.remote(groups)))
         rewards = [experience.rewards for experience in experiences]
@@ -54,7 +54,7 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
             experience.info["group_reward_std"] = std
         return experiences
 
-    def _grouped(self, experiences: list[Any]) -> tuple[torch.Tensor, list[list[Rollout]]]:
+    def _group_rollouts(self, experiences: list[Any]) -> tuple[torch.Tensor, list[list[Rollout]]]:
         """Number of every sample in the order of the experiences; the rollouts by prompt group."""
         order = [number for experience in experiences for number in experience.index]
         points = self.args.rollout.n_samples_per_prompt

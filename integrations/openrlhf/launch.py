@@ -29,7 +29,7 @@ def start_session(run: RunFolder, prompts: int, *, rehearsal: bool) -> Any:
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     kind = RehearsedSession if rehearsal else Session
-    actor = ray.remote(num_cpus=0)(kind).options(name=session_name(run), scheduling_strategy=here)
+    actor = ray.remote(num_cpus=0)(kind).options(name=name_session(run), scheduling_strategy=here)
     session = actor.remote(
         RunFolder(run.path.resolve(), run.config),
         prompts=prompts,
@@ -41,7 +41,7 @@ def start_session(run: RunFolder, prompts: int, *, rehearsal: bool) -> Any:
     return session
 
 
-def session_name(run: RunFolder) -> str:
+def name_session(run: RunFolder) -> str:
     """Name of the session's actor."""
     return f"paretopo {run.path.name}"
 
@@ -67,7 +67,7 @@ def run_command(
     ppo_trainer_async.PPOTrainerAsync = ray.remote(ParetoPPOTrainerAsync)
     ppo_actor.PolicyModelActor = ray.remote(num_gpus=1)(policy)
     settings = SimpleNamespace(
-        session=session_name(run),
+        session=name_session(run),
         steps=config.optimiser.steps,
         evaluate_every=config.evaluation.every,
         scales_learning_rate=config.paretopo.multiplier_on == "learning_rate",
@@ -75,12 +75,16 @@ def run_command(
         resuming=resuming,
         rehearsal=str(run.path.resolve() / "rehearsal") if rehearsal else "",
     )
-    with _arguments(words), _settings_added(settings), _bar(config.optimiser.steps, session):
+    with (
+        _use_arguments(words),
+        _join_settings(settings),
+        _show_progress(config.optimiser.steps, session),
+    ):
         runpy.run_module(_COMMAND, run_name="__main__", alter_sys=False)
 
 
 @contextmanager
-def _bar(steps: int, session: Any) -> Iterator[None]:
+def _show_progress(steps: int, session: Any) -> Iterator[None]:
     """A bar of training steps while OpenRLHF holds the main thread."""
     over = threading.Event()
 
@@ -107,7 +111,7 @@ def _bar(steps: int, session: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _arguments(words: Sequence[str]) -> Iterator[None]:
+def _use_arguments(words: Sequence[str]) -> Iterator[None]:
     before, sys.argv = sys.argv, [_COMMAND, *words]
     try:
         yield
@@ -116,7 +120,7 @@ def _arguments(words: Sequence[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _settings_added(settings: SimpleNamespace) -> Iterator[None]:
+def _join_settings(settings: SimpleNamespace) -> Iterator[None]:
     """OpenRLHF turns its parsed options into a tree and hands that to every process: join it."""
     from openrlhf.utils import config as openrlhf_config
 

@@ -178,7 +178,7 @@ class _Finder(importlib.abc.MetaPathFinder):
             _stand_in_for_cuda()
         elif name == "openrlhf.utils.distributed_util":
             _stand_in_for_nccl()
-        elif name == "openrlhf.models.ring_attn_utils" and not _is_there("flash_attn"):
+        elif name == "openrlhf.models.ring_attn_utils" and not _is_installed("flash_attn"):
             spec = importlib.machinery.PathFinder.find_spec(name, path, target)
             if spec is not None and spec.loader is not None:
                 spec.loader = _AmongStandIns(spec.loader, _flash_stand_ins)
@@ -205,7 +205,7 @@ class _AmongStandIns(importlib.abc.Loader):
                 sys.modules.pop(name, None)
 
 
-def _is_there(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
@@ -218,11 +218,11 @@ def _cpu_worker() -> type:
     from torch.overrides import TorchFunctionMode
     from vllm.model_executor.layers import utils as layers
 
-    def keep_the_weight(layer: Any, remove_weight: bool = False) -> None:
+    def keep_weight(layer: Any, remove_weight: bool = False) -> None:
         del remove_weight
         layer.cpu_linear = torch.nn.functional.linear
 
-    layers.dispatch_cpu_unquantized_gemm = keep_the_weight
+    layers.dispatch_cpu_unquantized_gemm = keep_weight
 
     class CudaMeansCpu(TorchFunctionMode):
         def __torch_function__(

@@ -53,12 +53,12 @@ def check(run: RunFolder) -> list[str]:
         RehearsalFailed: Something does not fit.
     """
     return [
-        _steps(run),
-        _stages(run),
-        _log_probabilities(run),
-        _weights(run),
-        _controller(run),
-        _buffer(run),
+        _check_steps(run),
+        _check_stages(run),
+        _check_log_probabilities(run),
+        _check_weights(run),
+        _check_controller(run),
+        _check_buffer(run),
     ]
 
 
@@ -75,49 +75,49 @@ def format_proofs(proved: Sequence[str], left: Sequence[str]) -> str:
     )
 
 
-def _steps(run: RunFolder) -> str:
+def _check_steps(run: RunFolder) -> str:
     config, steps = run.config, [row["step"] for row in run.steps()]
     wanted = list(range(1, config.optimiser.steps + 1))
-    _demand(steps == wanted, f"expected the steps {wanted}, recorded were {steps}")
+    _require(steps == wanted, f"expected the steps {wanted}, recorded were {steps}")
     every = config.evaluation.every
     due = [step for step in (0, *wanted) if step % every == 0 or step == wanted[-1]]
     evaluated = [row["step"] for row in run.evaluations()]
-    _demand(evaluated == due, f"expected evaluations at {due}, recorded were {evaluated}")
+    _require(evaluated == due, f"expected evaluations at {due}, recorded were {evaluated}")
     return f"{len(steps)} steps and {len(evaluated)} evaluations, the first before any update"
 
 
-def _stages(run: RunFolder) -> str:
+def _check_stages(run: RunFolder) -> str:
     seen = sorted({row["stage"] for row in run.steps()})
     first = int(run.config.paretopo.stage1_steps)
     wanted = [stage for stage, there in ((1, first > 0), (2, first < len(run.steps()))) if there]
-    _demand(seen == wanted, f"expected the stages {wanted}, recorded were {seen}")
+    _require(seen == wanted, f"expected the stages {wanted}, recorded were {seen}")
     return f"stage {' and '.join(map(str, seen))} of the method"
 
 
-def _log_probabilities(run: RunFolder) -> str:
+def _check_log_probabilities(run: RunFolder) -> str:
     if run.config.openrlhf.correction == "off":
         return "log-probabilities of engine and policy: not compared, openrlhf.correction is off"
     gaps = [row.get("vllm_kl") for row in run.steps()]
     finite = [gap for gap in gaps if gap is not None and math.isfinite(gap)]
-    _demand(len(finite) == len(gaps), f"vllm_kl must be finite at every step, got {gaps}")
+    _require(len(finite) == len(gaps), f"vllm_kl must be finite at every step, got {gaps}")
     most = max(map(abs, finite))
     if run.config.openrlhf.asynchronous:
         return f"|vllm_kl| at most {most:.1e}, in part from rollouts by older policies"
-    _demand(most < MOST_VLLM_KL, f"|vllm_kl| must be below {MOST_VLLM_KL}, got {gaps}")
+    _require(most < MOST_VLLM_KL, f"|vllm_kl| must be below {MOST_VLLM_KL}, got {gaps}")
     return f"engine and policy compute the same log-probabilities: |vllm_kl| at most {most:.1e}"
 
 
-def _weights(run: RunFolder) -> str:
-    rows = list(_by_step(run.path / "rehearsal" / "weights.jsonl").values())
-    _demand(bool(rows), "no weights were compared")
+def _check_weights(run: RunFolder) -> str:
+    rows = list(_read_last_rows(run.path / "rehearsal" / "weights.jsonl").values())
+    _require(bool(rows), "no weights were compared")
     for row in rows:
         for engine in row["engines"]:
-            _same_weights(row["step"], row["policy"], engine)
+            _compare_weights(row["step"], row["policy"], engine)
     engines = len(rows[-1]["engines"])
     return f"weights of {engines} engine(s) equal the policy's after each of {len(rows)} updates"
 
 
-def _same_weights(step: int, policy: dict[str, Any], engine: dict[str, Any]) -> None:
+def _compare_weights(step: int, policy: dict[str, Any], engine: dict[str, Any]) -> None:
     # vLLM fuses some matrices, and fills the vocabulary up with rows of zeros: what both know under
     # one name and size is compared alone, the rest in its sums.
     shared = [name for name in policy if name in engine and policy[name][0] == engine[name][0]]
@@ -128,17 +128,17 @@ def _same_weights(step: int, policy: dict[str, Any], engine: dict[str, Any]) -> 
     pairs = [(name, policy[name][1:], engine[name][1:]) for name in shared]
     for name, ours, theirs in [*pairs, ("the sum of the fused matrices", *rest)]:
         close = np.allclose(ours, theirs, rtol=1e-9, atol=0.0)
-        _demand(close, f"after step {step}, {name} differs: policy {ours}, engine {theirs}")
+        _require(close, f"after step {step}, {name} differs: policy {ours}, engine {theirs}")
 
 
-def _controller(run: RunFolder) -> str:
-    rows = _by_step(run.path / _EXCHANGE)
+def _check_controller(run: RunFolder) -> str:
+    rows = _read_last_rows(run.path / _EXCHANGE)
     count = 0
     for row in rows.values():
         controller = ParetoPO(run.config.paretopo, steps=run.config.optimiser.steps)
         controller.load_state_dict(row["before"])
         wanted = controller.step(row["rewards"]).advantages - np.array(row["punished"])
-        _demand(
+        _require(
             bool(np.array_equal(wanted, np.array(row["advantages"]))),
             f"the advantages of step {row['step']} are not those of the controller",
         )
@@ -146,24 +146,26 @@ def _controller(run: RunFolder) -> str:
     return f"advantages of {count} rollouts recomputed from the recorded reward vectors: equal"
 
 
-def _buffer(run: RunFolder) -> str:
+def _check_buffer(run: RunFolder) -> str:
     given = {
         step: np.array(row["advantages"]).reshape(-1)
-        for step, row in _by_step(run.path / _EXCHANGE).items()
+        for step, row in _read_last_rows(run.path / _EXCHANGE).items()
     }
-    ranks = [_by_step(path) for path in sorted((run.path / "rehearsal").glob("buffer-*.jsonl"))]
-    _demand(bool(ranks), "no process of the policy recorded what it got")
+    ranks = [
+        _read_last_rows(path) for path in sorted((run.path / "rehearsal").glob("buffer-*.jsonl"))
+    ]
+    _require(bool(ranks), "no process of the policy recorded what it got")
     nonzero = 0
     for step, wanted in given.items():
         seen: dict[int, list[float]] = {}
         for rank in ranks:
             for number, low, high, tokens in rank[step]["samples"]:
                 seen[int(number)] = [low, high, tokens]
-        _demand(sorted(seen) == list(range(len(wanted))), f"samples are missing at step {step}")
+        _require(sorted(seen) == list(range(len(wanted))), f"samples are missing at step {step}")
         for number, value in enumerate(wanted):
             low, high, tokens = seen[number]
             value = float(np.float32(value)) if tokens else 0.0
-            _demand(
+            _require(
                 low == high == value,
                 f"sample {number} of step {step} has the advantage {value}, the replay buffer "
                 f"got {low} to {high}",
@@ -175,17 +177,17 @@ def _buffer(run: RunFolder) -> str:
     )
 
 
-def _by_step(path: Path) -> dict[int, Any]:
+def _read_last_rows(path: Path) -> dict[int, Any]:
     """The last row of every step: a resumed run does some again."""
-    return {row["step"]: row for row in _lines(path)}
+    return {row["step"]: row for row in _read_lines(path)}
 
 
-def _lines(path: Path) -> list[Any]:
+def _read_lines(path: Path) -> list[Any]:
     if not path.exists():
         return []
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def _demand(holds: bool, otherwise: str) -> None:
+def _require(holds: bool, otherwise: str) -> None:
     if not holds:
         raise RehearsalFailed(otherwise)

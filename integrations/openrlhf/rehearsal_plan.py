@@ -85,7 +85,7 @@ def _first_stage(config: RunConfig, prompts_per_step: int) -> int:
     return max(1, config.task.prompts // prompts_per_step)
 
 
-def not_covered(before: RunConfig) -> list[str]:
+def describe_gaps(before: RunConfig) -> list[str]:
     """The parts of this configuration that a rehearsal leaves to a GPU, a sentence each."""
     cluster = before.openrlhf
     told = [

@@ -10,11 +10,11 @@ from openrlhf.trainer.ray import vllm_engine
 
 from paretopo.integrations.openrlhf.actor import ParetoPolicyActor
 from paretopo.integrations.openrlhf.rehearsal import WORKER, digest
-from paretopo.integrations.openrlhf.trainer import plain_class
+from paretopo.integrations.openrlhf.trainer import unwrap_actor
 from paretopo.integrations.openrlhf.weights import merged_parameters
 
 
-class CpuEngine(plain_class(vllm_engine.RolloutRayActor)):  # type: ignore[misc]
+class CpuEngine(unwrap_actor(vllm_engine.RolloutRayActor)):  # type: ignore[misc]
     """A rollout engine whose worker knows no CUDA."""
 
     async def __init__(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[misc]

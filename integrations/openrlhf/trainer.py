@@ -27,7 +27,7 @@ logger = init_logger(__name__)
 _STATE = "paretopo"  # name of our part of OpenRLHF's checkpoint
 
 
-def plain_class(remote: Any) -> Any:
+def unwrap_actor(remote: Any) -> Any:
     """The class that `ray.remote` was applied to."""
     return remote.__ray_metadata__.modified_class
 
@@ -77,10 +77,10 @@ class ParetoTraining:
         factor = ray.get(self._session.learning_rate_factor.remote())
         numbers = measured(logs, factor)
         ours = ray.get(self._session.record_step.remote(global_step, numbers))
-        logger.info(f"step {global_step} of {self.args.paretopo.steps}: {_shown(ours)}")
+        logger.info(f"step {global_step} of {self.args.paretopo.steps}: {_format_numbers(ours)}")
         logs |= ours
         if self.args.paretopo.rehearsal:
-            self._note_weights(global_step)
+            self._record_weights(global_step)
         due = global_step % self.args.paretopo.evaluate_every == 0
         if due or global_step == self.args.paretopo.steps:
             self._evaluate_now(global_step)
@@ -94,7 +94,7 @@ class ParetoTraining:
     def _evaluate_now(self, step: int) -> None:
         began = time.perf_counter()
         sampling = {
-            **self._sampling(),
+            **self._sampling_options(),
             "temperature": self.args.eval.temperature,
             "n_samples_per_prompt": self.args.eval.n_samples_per_prompt,
         }
@@ -102,7 +102,9 @@ class ParetoTraining:
         seconds = time.perf_counter() - began
         rollouts = self._read(samples)
         outcome = ray.get(self._session.observe.remote(step, rollouts, seconds))
-        logger.info(f"step {step} of {self.args.paretopo.steps}, held out: {_shown(outcome)}")
+        logger.info(
+            f"step {step} of {self.args.paretopo.steps}, held out: {_format_numbers(outcome)}"
+        )
         for tracker in (self.wandb_logger, self.tensorboard_logger):  # type: ignore[attr-defined]
             if tracker is not None:
                 tracker.log_eval(step, outcome)
@@ -119,7 +121,7 @@ class ParetoTraining:
             for one, (sample, row) in zip(rollouts, rows, strict=True)
         ]
 
-    def _note_weights(self, step: int) -> None:
+    def _record_weights(self, step: int) -> None:
         """A rehearsal compares what is trained with what the engines compute with."""
         group = self.actor_model_group  # type: ignore[attr-defined]
         policy = ray.get(group.async_run_method(method_name="weight_digest"))[0]
@@ -128,15 +130,15 @@ class ParetoTraining:
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"step": step, "policy": policy, "engines": engines}) + "\n")
 
-    def _sampling(self) -> dict[str, Any]:
+    def _sampling_options(self) -> dict[str, Any]:
         """Keyword arguments of generation."""
         sampling: dict[str, Any] = self.generate_kwargs  # type: ignore[attr-defined]
         return sampling
 
 
-def _shown(numbers: dict[str, float]) -> str:
+def _format_numbers(numbers: dict[str, float]) -> str:
     return ", ".join(f"{name.removeprefix('paretopo/')} {v:.3g}" for name, v in numbers.items())
 
 
-class ParetoPPOTrainer(ParetoTraining, plain_class(ppo_trainer.PPOTrainer)):  # type: ignore[misc]
+class ParetoPPOTrainer(ParetoTraining, unwrap_actor(ppo_trainer.PPOTrainer)):  # type: ignore[misc]
     """The synchronous trainer."""

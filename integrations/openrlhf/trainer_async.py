@@ -13,10 +13,10 @@ from openrlhf.trainer import ppo_trainer_async
 from openrlhf.trainer.ppo_trainer import prepare_datasets
 
 from paretopo.integrations.openrlhf.samples import ParetoSamplesGenerator
-from paretopo.integrations.openrlhf.trainer import ParetoTraining, plain_class
+from paretopo.integrations.openrlhf.trainer import ParetoTraining, unwrap_actor
 
 
-class GenerateSamplesActor(plain_class(ppo_trainer_async.GenerateSamplesActor)):  # type: ignore[misc]
+class GenerateSamplesActor(unwrap_actor(ppo_trainer_async.GenerateSamplesActor)):  # type: ignore[misc]
     """The generating process."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -24,7 +24,7 @@ class GenerateSamplesActor(plain_class(ppo_trainer_async.GenerateSamplesActor)):
         super().__init__(*args, **kwargs)
 
 
-class TrainingActor(ParetoTraining, plain_class(ppo_trainer_async.TrainingActor)):  # type: ignore[misc]
+class TrainingActor(ParetoTraining, unwrap_actor(ppo_trainer_async.TrainingActor)):  # type: ignore[misc]
     """The training process, which also evaluates."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -47,11 +47,11 @@ class TrainingActor(ParetoTraining, plain_class(ppo_trainer_async.TrainingActor)
         finally:
             ray.get(self.vllm_lock.release.remote())
 
-    def _sampling(self) -> dict[str, Any]:
+    def _sampling_options(self) -> dict[str, Any]:
         return self._generation
 
 
-class ParetoPPOTrainerAsync(plain_class(ppo_trainer_async.PPOTrainerAsync)):  # type: ignore[misc]
+class ParetoPPOTrainerAsync(unwrap_actor(ppo_trainer_async.PPOTrainerAsync)):  # type: ignore[misc]
     """Starts both processes."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -33,8 +33,8 @@ def openrlhf_version() -> tuple[int, ...]:
     if not OLDEST <= numbers <= NEWEST:
         raise ConfigError(
             f"openrlhf {found} is installed, but the hooks of paretopo fit "
-            f"openrlhf>={_told(OLDEST)},<={_told(NEWEST)} only: other releases name or call things "
-            f"differently; pip install openrlhf=={_told(NEWEST)}"
+            f"openrlhf>={_format_version(OLDEST)},<={_format_version(NEWEST)} only: other releases "
+            f"name or call things differently; pip install openrlhf=={_format_version(NEWEST)}"
         )
     return numbers
 
@@ -65,13 +65,14 @@ def loss_options(version: tuple[int, ...], loss: str, correction: str) -> list[s
         return ["--actor.loss_agg_mode", _LOSSES[loss], f"{prefix}_level", level]
     if loss != "dapo":
         raise ConfigError(
-            f'optimiser.loss = "{loss}" needs openrlhf {_told(_NEW_OPTIONS)}, got '
-            f'{_told(version)}; pip install openrlhf=={_told(NEWEST)}, or take "dapo"'
+            f'optimiser.loss = "{loss}" needs openrlhf {_format_version(_NEW_OPTIONS)}, got '
+            f"{_format_version(version)}; pip install openrlhf=={_format_version(NEWEST)}, or take "
+            '"dapo"'
         )
     if correction == "off":
         return []
     return [f"{prefix}_enable", f"{prefix}_type", _CORRECTION_TYPES[correction]]
 
 
-def _told(version: tuple[int, ...]) -> str:
+def _format_version(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))

@@ -16,7 +16,7 @@ _OPTIMISERS = {"adamw": "adamw_torch_fused", "sgd": "sgd"}  # in Hugging Face's 
 _EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short
 
 
-def rollout_arguments(
+def make_rollout_arguments(
     config: RunConfig, run: RunFolder, device: str, *, evaluate_first: bool
 ) -> GRPOConfig:
     """For learning from rewards, and for the rollouts of evaluations."""
@@ -24,7 +24,7 @@ def rollout_arguments(
     rollouts = optimiser.prompts_per_step * optimiser.group_size
     at_once = optimiser.micro_batch or rollouts
     return GRPOConfig(
-        **_shared(config, run, device, evaluate_first=evaluate_first),
+        **_make_shared_arguments(config, run, device, evaluate_first=evaluate_first),
         # One generation per optimiser step: TRL generates for all its micro-batches together.
         per_device_train_batch_size=at_once,
         gradient_accumulation_steps=rollouts // at_once,
@@ -44,14 +44,14 @@ def rollout_arguments(
     )
 
 
-def answer_arguments(
+def make_answer_arguments(
     config: RunConfig, run: RunFolder, device: str, *, evaluate_first: bool
 ) -> SFTConfig:
     """For learning from right answers."""
     answers = config.optimiser.prompts_per_step
     at_once = math.gcd(answers, config.optimiser.micro_batch)  # all of them without micro-batches
     return SFTConfig(
-        **_shared(config, run, device, evaluate_first=evaluate_first),
+        **_make_shared_arguments(config, run, device, evaluate_first=evaluate_first),
         per_device_train_batch_size=at_once,
         gradient_accumulation_steps=answers // at_once,
         max_length=None,  # a cut answer teaches nothing
@@ -60,7 +60,7 @@ def answer_arguments(
     )
 
 
-def _shared(
+def _make_shared_arguments(
     config: RunConfig, run: RunFolder, device: str, *, evaluate_first: bool
 ) -> dict[str, Any]:
     optimiser = config.optimiser

@@ -48,7 +48,7 @@ class Checkpoints:
 
     def steps(self) -> list[int]:
         """Steps with a whole checkpoint, ascending."""
-        return sorted(step for step, whole in self._found().items() if whole)
+        return sorted(step for step, whole in self._find_all().items() if whole)
 
     def latest(self) -> int | None:
         """The step to continue from, None without a whole checkpoint."""
@@ -68,11 +68,11 @@ class Checkpoints:
 
     def remove_unfinished(self) -> None:
         """Remove the folders that were being written, or removed, when a run was killed."""
-        for step, whole in self._found().items():
+        for step, whole in self._find_all().items():
             if not whole:
                 self._remove(step)
 
-    def _found(self) -> dict[int, bool]:
+    def _find_all(self) -> dict[int, bool]:
         """Step of every checkpoint folder → is it whole?"""
         steps = {}
         for path in self.folder.glob(f"{_PREFIX}*"):

@@ -50,7 +50,7 @@ def load_policy(config: ModelConfig, task: Task, seed: int) -> tuple[Any, Any]:
     except (OSError, ValueError) as error:
         raise ConfigError(f"model.path: cannot load {config.path!r}: {error}") from error
     if task.functions:
-        tokenizer = _with_tool_calls(tokenizer, config.path)
+        tokenizer = _enable_tool_calls(tokenizer, config.path)
     try:
         model = AutoModelForCausalLM.from_pretrained(config.path, dtype=torch.float32)
     except (OSError, ValueError) as error:
@@ -58,7 +58,7 @@ def load_policy(config: ModelConfig, task: Task, seed: int) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def _with_tool_calls(tokenizer: Any, path: str) -> Any:
+def _enable_tool_calls(tokenizer: Any, path: str) -> Any:
     if not supports_tool_calling(tokenizer):
         raise ConfigError(
             f"model.path: the chat template of {path!r} does not render tool calls and tool "

@@ -14,7 +14,7 @@ from transformers.utils import logging as transformers_logging
 from paretopo.config import ConfigError, RunConfig
 from paretopo.integrations.huggingface.warmup import make_trace_source, warm_up
 from paretopo.integrations.trl.answers import AnswerTrainer
-from paretopo.integrations.trl.arguments import answer_arguments, rollout_arguments
+from paretopo.integrations.trl.arguments import make_answer_arguments, make_rollout_arguments
 from paretopo.integrations.trl.callbacks import (
     LearningRateFactor,
     Progress,
@@ -133,7 +133,7 @@ def _trainer(
     asked = list(task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step))
     sampler = SessionGRPOTrainer(
         model=model,
-        args=rollout_arguments(config, run, device, evaluate_first=evaluate_first),
+        args=make_rollout_arguments(config, run, device, evaluate_first=evaluate_first),
         train_dataset=make_question_dataset(task, asked, tokenizer, held_out=False),
         eval_dataset=make_question_dataset(task, task.held_out, tokenizer, held_out=True),
         processing_class=tokenizer,
@@ -152,7 +152,7 @@ def _trainer(
         return sampler
     trainer = AnswerTrainer(
         model=model,
-        args=answer_arguments(config, run, device, evaluate_first=evaluate_first),
+        args=make_answer_arguments(config, run, device, evaluate_first=evaluate_first),
         train_dataset=make_answer_dataset(task, asked, tokenizer),
         processing_class=tokenizer,
         sampler=sampler,

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from paretopo_core import _core, _cuda_arrays, _numpy_arrays, _torch_arrays
-from paretopo_core._senses import Maximise, minimised_of, signs_of
+from paretopo_core._senses import Maximise, minimised_bits, signs_of
 
 # A NumPy array, a torch tensor on CPU or CUDA, a CuPy array: what goes in decides what comes out.
 ArrayT = TypeVar("ArrayT")
@@ -58,11 +58,11 @@ class Batch:
             raise ValueError(
                 f"{name} must have at most {_MOST_POINTS} points and objectives, got shape {shape}"
             )
-        minimised = minimised_of(maximise, shape[-1])
+        minimised = minimised_bits(maximise, shape[-1])
         signs = None
         if minimised >> 64:  # the compiled core keeps one bit for each of 64 objectives
             signs = signs_of(minimised, shape[-1])
-            values = library.turned(values, signs)
+            values = library.apply_signs(values, signs)
             minimised = 0
         if mask is not None:
             mask = library.mask_of(mask, values)
@@ -113,12 +113,12 @@ class Batch:
         if corners is None:
             corner = self.reference(ref)
             return corner, host_address(corner), False
-        corners = self.library.doubles_of(corners, (*self.leading, self.objectives), self.values)
+        corners = self.library.to_doubles(corners, (*self.leading, self.objectives), self.values)
         if self.signs is not None:
-            corners = self.library.turned(corners, self.signs)
+            corners = self.library.apply_signs(corners, self.signs)
         return corners, self.address(corners), True
 
-    def measured_from(self, ref: Any) -> tuple[Batch, np.ndarray]:
+    def measure_from(self, ref: Any) -> tuple[Batch, np.ndarray]:
         """The points and one reference point in host memory for all of them.
 
         With one reference to each group they are the points' distances from it, in float64: what
@@ -129,10 +129,10 @@ class Batch:
             return self, self.reference(ref)
         shape = (*self.leading, 1, self.objectives)
         beside = corners.reshape(*corners.shape[:-1], 1, corners.shape[-1])
-        corners = self.library.doubles_of(beside, shape, self.values)
+        corners = self.library.to_doubles(beside, shape, self.values)
         if self.signs is not None:
-            corners = self.library.turned(corners, self.signs)
-        moved = replace(self, values=self.library.differences(self.values, corners))
+            corners = self.library.apply_signs(corners, self.signs)
+        moved = replace(self, values=self.library.subtract(self.values, corners))
         return moved, np.zeros(self.objectives)
 
     def _corners(self, ref: Any) -> Any:
@@ -140,7 +140,7 @@ class Batch:
 
         On a GPU nobody looks whether they are finite: the host would have to wait.
         """
-        is_there = self.is_on_gpu and (is_tensor(ref) or _cuda_arrays.speaks(ref))
+        is_there = self.is_on_gpu and (is_tensor(ref) or _cuda_arrays.recognises(ref))
         if not is_there or len(ref.shape) < 2:
             ref = numbers_of(ref, "ref")
             if ref.ndim < 2:
@@ -162,7 +162,7 @@ class Batch:
         """Ranks of the points, int32 beside them; that of padding is -1."""
         fronts = self.library.ranks_of(ranks, self.per_point, self.values)
         if mask is not None:
-            fronts = self.library.unranked_where_masked(fronts, self.mask)
+            fronts = self.library.unrank_masked(fronts, self.mask)
         return fronts
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
@@ -291,4 +291,4 @@ def _library_of(points: Any) -> ModuleType:
         return _numpy_arrays
     if is_tensor(points):
         return _torch_arrays
-    return _cuda_arrays if _cuda_arrays.speaks(points) else _numpy_arrays
+    return _cuda_arrays if _cuda_arrays.recognises(points) else _numpy_arrays

@@ -26,7 +26,7 @@ _LIKE_NUMPY = {"cupy"}
 _LEGACY_STREAM = 1
 
 
-def speaks(points: Any) -> bool:
+def recognises(points: Any) -> bool:
     """Whether that is an array on a GPU."""
     return hasattr(points, "__cuda_array_interface__")
 
@@ -80,7 +80,7 @@ def empty(shape: tuple[int, ...], dtype: str, beside: Any) -> Any:
         return _library(beside).empty(shape, dtype)
 
 
-def doubles_of(numbers: Any, shape: tuple[int, ...], beside: Any) -> Any:
+def to_doubles(numbers: Any, shape: tuple[int, ...], beside: Any) -> Any:
     """Contiguous float64 on the same device, broadcast."""
     library = _library(beside)
     with beside.device:
@@ -105,20 +105,20 @@ def ranks_of(ranks: Any, shape: tuple[int, ...], beside: Any) -> Any:
         return library.ascontiguousarray(library.broadcast_to(array.astype("int32"), shape))
 
 
-def unranked_where_masked(ranks: Any, mask: Any) -> Any:
+def unrank_masked(ranks: Any, mask: Any) -> Any:
     """The ranks, -1 where the mask is 0."""
     with ranks.device:
         library = _library(ranks)
         return library.where(mask, ranks, library.asarray(-1, dtype="int32"))
 
 
-def differences(values: Any, corners: Any) -> Any:
+def subtract(values: Any, corners: Any) -> Any:
     """The values less what is taken off each, in float64."""
     with values.device:
         return _library(values).ascontiguousarray(values.astype("float64") - corners)
 
 
-def turned(values: Any, signs: np.ndarray) -> Any:
+def apply_signs(values: Any, signs: np.ndarray) -> Any:
     """The values times one sign per objective."""
     with values.device:
         return values * _library(values).asarray(signs, dtype=values.dtype)

@@ -42,7 +42,7 @@ def empty(shape: tuple[int, ...], dtype: str, _beside: np.ndarray) -> np.ndarray
     return np.empty(shape, dtype)
 
 
-def doubles_of(numbers: np.ndarray, shape: tuple[int, ...], _beside: np.ndarray) -> np.ndarray:
+def to_doubles(numbers: np.ndarray, shape: tuple[int, ...], _beside: np.ndarray) -> np.ndarray:
     """Contiguous float64, broadcast."""
     return np.ascontiguousarray(np.broadcast_to(numbers, shape), dtype=np.float64)
 
@@ -59,18 +59,18 @@ def ranks_of(ranks: Any, shape: tuple[int, ...], _beside: np.ndarray) -> np.ndar
     return np.ascontiguousarray(np.broadcast_to(array, shape), dtype=np.int32)
 
 
-def unranked_where_masked(ranks: np.ndarray, mask: np.ndarray) -> np.ndarray:
+def unrank_masked(ranks: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The ranks, -1 where the mask is 0."""
     return np.where(mask != 0, ranks, np.int32(-1))
 
 
-def differences(values: np.ndarray, corners: np.ndarray) -> np.ndarray:
+def subtract(values: np.ndarray, corners: np.ndarray) -> np.ndarray:
     """The values less what is taken off each, in float64."""
     with np.errstate(over="ignore", invalid="ignore"):  # such values are refused by name
         return np.asarray(np.subtract(values, corners, dtype=np.float64))
 
 
-def turned(values: np.ndarray, signs: np.ndarray) -> np.ndarray:
+def apply_signs(values: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """The values times one sign per objective."""
     return np.asarray(values * signs.astype(values.dtype))
 
@@ -98,9 +98,9 @@ def values_of(points: Any, name: str) -> np.ndarray:
     if dtype in HALVES:
         array = array.astype(np.float32)
     elif dtype in INTEGERS:
-        array = _widened(array, name)
+        array = _widen(array, name)
     elif dtype not in FLOATS:
-        raise refuse_dtype(name, dtype, _hint(points, name))
+        raise refuse_dtype(name, dtype, _suggest(points, name))
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if not (array.flags.c_contiguous and array.flags.aligned):
@@ -111,7 +111,7 @@ def values_of(points: Any, name: str) -> np.ndarray:
 def _from_list(array: np.ndarray, name: str) -> tuple[np.ndarray, str]:
     """Python's numbers become float64; a list of arrays is what an array of them would be."""
     if array.dtype.name in INTEGERS and array.size:
-        array = _widened(array, name)
+        array = _widen(array, name)
     elif array.dtype.name == "object" or not np.issubdtype(array.dtype, np.number):
         if array.size:
             raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype.name}")
@@ -121,13 +121,13 @@ def _from_list(array: np.ndarray, name: str) -> tuple[np.ndarray, str]:
     return array, array.dtype.name
 
 
-def _widened(array: np.ndarray, name: str) -> np.ndarray:
+def _widen(array: np.ndarray, name: str) -> np.ndarray:
     if array.dtype.itemsize == 8 and array.size:
         check_exact(int(array.min()), int(array.max()), name)
     return array.astype(np.float64)
 
 
-def _hint(points: Any, name: str) -> str:
+def _suggest(points: Any, name: str) -> str:
     """How to come by floats from what NumPy only knows as objects."""
     if type(points).__module__.partition(".")[0] != "pandas":
         return ""

@@ -13,7 +13,7 @@ from paretopo_core._torch_arrays import host_array
 Maximise = bool | Sequence[bool]
 
 
-def minimised_of(maximise: Maximise, objectives: int) -> int:
+def minimised_bits(maximise: Maximise, objectives: int) -> int:
     """Bit m: smaller is better in objective m."""
     if isinstance(maximise, (bool, np.bool_)):
         return 0 if maximise else (1 << objectives) - 1
@@ -42,5 +42,5 @@ def signs_of(minimised: int, objectives: int) -> np.ndarray:
 
 def senses_of(maximise: Maximise, objectives: int) -> list[bool]:
     """One bool per objective."""
-    minimised = minimised_of(maximise, objectives)
+    minimised = minimised_bits(maximise, objectives)
     return [not minimised >> m & 1 for m in range(objectives)]

@@ -24,7 +24,7 @@ def want_operator(*arguments: Any) -> bool:
 
     So it has with a tensor of a class that dispatches by itself.
     """
-    if is_watching():
+    if is_tracing():
         return True
     torch = _torch()
     tensor, differentiates = torch.Tensor, torch.is_grad_enabled()
@@ -43,7 +43,7 @@ def want_operator(*arguments: Any) -> bool:
 _NO_TENSORS = frozenset({bool, float, int, list, tuple, np.ndarray, type(None)})
 
 
-def is_watching() -> bool:
+def is_tracing() -> bool:
     """Whether torch compiles, traces or transforms: no value may be looked at."""
     if _torch().compiler.is_compiling():
         return True
@@ -164,7 +164,7 @@ def empty(shape: tuple[int, ...], dtype: str, beside: Any) -> Any:
     return torch.empty(shape, dtype=getattr(torch, dtype), device=beside.device)
 
 
-def doubles_of(numbers: Any, shape: tuple[int, ...], beside: Any) -> Any:
+def to_doubles(numbers: Any, shape: tuple[int, ...], beside: Any) -> Any:
     """Contiguous float64 on the same device, broadcast."""
     torch = _torch()
     tensor = torch.as_tensor(numbers).detach()
@@ -188,17 +188,17 @@ def ranks_of(ranks: Any, shape: tuple[int, ...], beside: Any) -> Any:
     return ranks.detach().to(beside.device, torch.int32).expand(shape).contiguous()
 
 
-def unranked_where_masked(ranks: Any, mask: Any) -> Any:
+def unrank_masked(ranks: Any, mask: Any) -> Any:
     """The ranks, -1 where the mask is 0."""
     return ranks.masked_fill(mask == 0, -1)
 
 
-def differences(values: Any, corners: Any) -> Any:
+def subtract(values: Any, corners: Any) -> Any:
     """The values less what is taken off each, in float64."""
     return (values.double() - corners).contiguous()
 
 
-def turned(values: Any, signs: np.ndarray) -> Any:
+def apply_signs(values: Any, signs: np.ndarray) -> Any:
     """The values times one sign per objective."""
     return values * _torch().from_numpy(signs).to(values)
 

@@ -4,15 +4,14 @@ Imported where torch has to see an operator (``_arrays.operators``); a direct ca
 which is quicker. Reference points and weights are tensors here.
 
 An operator has a fake (what torch.compile, torch.export and FakeTensorMode ask for a shape), a rule
-for vmap (the operations are batched already) and a derivative, or the refusal to have one. torch
-wants the derivative twice: on the operator, for graphs, and as an ``autograd.Function``, for
-torch.func and forward mode; both are made from the same slopes.
+for vmap (the operations are batched already) and a derivative, or the refusal to have one
+(``_torch_transforms.py``).
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +22,13 @@ from torch import Tensor
 from paretopo_core import _torch_arrays
 from paretopo_core._arrays import numbers_of, vector_of
 from paretopo_core._senses import Maximise, senses_of
+from paretopo_core._torch_transforms import (
+    FUNCTIONS,
+    add_batch_rule,
+    add_slopes,
+    call,
+    refuse_slopes,
+)
 from paretopo_core.advantage import compute_advantage
 from paretopo_core.crowding import compute_crowding
 from paretopo_core.expected_hypervolume import (
@@ -35,12 +41,12 @@ from paretopo_core.hypervolume import compute_contributions, compute_gradient, c
 
 def pareto_rank(points: Tensor, maximise: Maximise, mask: Any) -> Any:
     """See :func:`paretopo_core.pareto_rank`."""
-    return _call(_pareto_rank, points, _per_point(mask, points, "mask"), _senses(maximise, points))
+    return call(_pareto_rank, points, _per_point(mask, points, "mask"), _senses(maximise, points))
 
 
 def is_nondominated(points: Tensor, maximise: Maximise, keep_weakly: bool, mask: Any) -> Any:
     """See :func:`paretopo_core.is_nondominated`."""
-    return _call(
+    return call(
         _is_nondominated,
         points,
         _per_point(mask, points, "mask"),
@@ -52,7 +58,7 @@ def is_nondominated(points: Tensor, maximise: Maximise, keep_weakly: bool, mask:
 def crowding_distance(points: Tensor, maximise: Maximise, ranks: Any, mask: Any) -> Any:
     """See :func:`paretopo_core.crowding_distance`."""
     keep, known = _per_point(mask, points, "mask"), _per_point(ranks, points, "ranks")
-    return _call(_crowding_distance, points, keep, known, _senses(maximise, points))
+    return call(_crowding_distance, points, keep, known, _senses(maximise, points))
 
 
 def pareto_advantage(
@@ -60,16 +66,14 @@ def pareto_advantage(
 ) -> Any:
     """See :func:`paretopo_core.pareto_advantage`."""
     vector = _vector(weights, rewards, "weights")
-    both = _call(
-        _pareto_advantage, rewards, vector, _per_point(mask, rewards, "mask"), beta, centre
-    )
+    both = call(_pareto_advantage, rewards, vector, _per_point(mask, rewards, "mask"), beta, centre)
     return both if return_ranks else both[0]
 
 
 def hypervolume(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> Any:
     """See :func:`paretopo_core.hypervolume`."""
     corner = _vector(ref, points, "ref")
-    return _call(
+    return call(
         _hypervolume, points, corner, _per_point(mask, points, "mask"), _senses(maximise, points)
     )
 
@@ -77,7 +81,7 @@ def hypervolume(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> Any:
 def hypervolume_gradient(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> Any:
     """See :func:`paretopo_core.hypervolume_gradient`."""
     corner = _vector(ref, points, "ref")
-    return _call(
+    return call(
         _hypervolume_gradient,
         points,
         corner,
@@ -91,7 +95,7 @@ def hv_contributions(
 ) -> Any:
     """See :func:`paretopo_core.hv_contributions`."""
     corner, senses = _vector(ref, points, "ref"), _senses(maximise, points)
-    return _call(
+    return call(
         _hv_contributions,
         points,
         corner,
@@ -104,13 +108,13 @@ def hv_contributions(
 def expected_hypervolume(points: Tensor, ref: Any, k: int, maximise: Maximise, mask: Any) -> Any:
     """See :func:`paretopo_core.expected_hypervolume`."""
     corner, senses = _vector(ref, points, "ref"), _senses(maximise, points)
-    return _call(_expected_hypervolume, points, corner, _per_point(mask, points, "mask"), senses, k)
+    return call(_expected_hypervolume, points, corner, _per_point(mask, points, "mask"), senses, k)
 
 
 def hypervolume_advantage(rewards: Tensor, ref: Any, k: int, centre: int, mask: Any) -> Any:
     """See :func:`paretopo_core.hypervolume_advantage`."""
     corner = _vector(ref, rewards, "ref")
-    return _call(
+    return call(
         _hypervolume_advantage, rewards, corner, _per_point(mask, rewards, "mask"), k, centre
     )
 
@@ -169,173 +173,6 @@ def _beside(points: Any, constant: Tensor) -> Tensor:
     mode = getattr(points, "fake_mode", None)
     beside: Tensor = constant if mode is None else mode.from_tensor(constant)
     return beside
-
-
-def _call(operator: Any, *arguments: Any) -> Any:
-    if torch.compiler.is_compiling():
-        return operator(*arguments)
-    if _torch_arrays.is_transforming() and not _is_functionalising():
-        function: Any = _FUNCTIONS[operator]
-        return function.apply(*arguments)
-    plain = (Tensor, torch.nn.Parameter)
-    others = [each for each in arguments if isinstance(each, Tensor) and type(each) not in plain]
-    if not others:
-        return operator(*arguments)
-    try:
-        return operator(*arguments)
-    except (NotImplementedError, TypeError, RuntimeError) as error:
-        kind = type(others[0])
-        raise TypeError(
-            f"{operator._name} does not take a {kind.__module__}.{kind.__name__}"
-            ": pass a plain torch.Tensor (of a masked one get_data(), and mask=get_mask().all(-1); "
-            f"of a distributed one to_local() or full_tensor()); torch says: {error}"
-        ) from error
-
-
-def _is_functionalising() -> bool:
-    """Whether torch.func.functionalize is at work, which only knows operators."""
-    top = torch._C._functorch.peek_interpreter_stack()
-    return top is not None and top.key() == torch._C._functorch.TransformType.Functionalize
-
-
-# ---- Derivatives and rules for vmap ----
-
-_NOTHING_SUBTRACTED = 0  # the code of centre="none"
-_FUNCTIONS: dict[Any, type[torch.autograd.Function]] = {}
-
-
-def _take_apart(ctx: Any, inputs: tuple[Any, ...]) -> None:
-    tensors = [each if isinstance(each, Tensor) else None for each in inputs]
-    ctx.save_for_backward(*tensors)
-    ctx.save_for_forward(*tensors)
-    ctx.others = [None if isinstance(each, Tensor) else each for each in inputs]
-
-
-def _put_together(ctx: Any) -> list[Any]:
-    pairs = zip(ctx.saved_tensors, ctx.others, strict=True)
-    return [other if tensor is None else tensor for tensor, other in pairs]
-
-
-def _has_slopes(operator: Any, slopes: Callable[..., Any]) -> None:
-    """Make a measure of (points, ref, mask, ...) differentiable, once.
-
-    ``slopes`` of the same arguments: the shape of the result, then (points, objectives). Moving the
-    points and the reference together changes no volume, so that the slope in the reference is the
-    sum of those in the points, negative.
-    """
-
-    class Differentiable(torch.autograd.Function):
-        generate_vmap_rule = True
-
-        @staticmethod
-        def forward(*inputs: Any) -> Any:
-            return operator(*inputs)
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004
-            _take_apart(ctx, inputs)
-
-        @staticmethod
-        def backward(ctx: Any, gradient: Tensor) -> Any:
-            inputs = _put_together(ctx)
-            points, ref = inputs[:2]
-            parts = gradient[..., None, None] * slopes(*inputs)
-            if parts.dim() > points.dim():  # one result for each point
-                parts = parts.sum(-3)
-            needed: list[Tensor | None] = [None, None]
-            if ctx.needs_input_grad[0]:
-                needed[0] = parts.to(points.dtype)
-            if ctx.needs_input_grad[1]:
-                in_ref = -parts.sum(-2)
-                needed[1] = in_ref.sum_to_size(ref.shape).to(ref.device, ref.dtype)
-            return *needed, *[None] * (len(inputs) - 2)
-
-        @staticmethod
-        def jvp(ctx: Any, along: Tensor | None, along_ref: Tensor | None, *_: Any) -> Tensor:
-            inputs = _put_together(ctx)
-            points = inputs[0]
-            parts = slopes(*inputs)
-            is_per_point = parts.dim() > points.dim()
-            motion = torch.zeros_like(points, dtype=parts.dtype) if along is None else along
-            if along_ref is not None:
-                away = along_ref.to(parts.device, parts.dtype)
-                motion = motion - (away[..., None, :] if away.dim() > 1 else away)
-            beside = motion[..., None, :, :] if is_per_point else motion
-            result: Tensor = (parts * beside).sum((-2, -1))
-            return result
-
-    operator.register_autograd(Differentiable.backward, setup_context=Differentiable.setup_context)
-    _FUNCTIONS[operator] = Differentiable
-
-
-def _has_no_slope(operator: Any, reason: str = "") -> None:
-    """Refuse to be differentiated; of whole numbers there is nothing to refuse."""
-    name = operator._name
-
-    def refuse(*_: Any) -> Any:
-        raise NotImplementedError(
-            f"{name} has no derivative{reason}: pass points.detach(), and what else requires one"
-        )
-
-    class NotDifferentiable(torch.autograd.Function):
-        generate_vmap_rule = True
-
-        @staticmethod
-        def backward(ctx: Any, *_: Any) -> Any:  # noqa: ARG004
-            refuse()
-
-        @staticmethod
-        def forward(*inputs: Any) -> Any:
-            return operator(*inputs)
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004
-            outputs = output if isinstance(output, tuple) else (output,)
-            ctx.mark_non_differentiable(*[o for o in outputs if not o.is_floating_point()])
-            ctx.is_whole = not any(each.is_floating_point() for each in outputs)
-
-        @staticmethod
-        def jvp(ctx: Any, *_: Any) -> Any:
-            return None if ctx.is_whole else refuse()
-
-    operator.register_autograd(refuse, setup_context=NotDifferentiable.setup_context)
-    _FUNCTIONS[operator] = NotDifferentiable
-
-
-def _is_batched(operator: Any, looped: int | None = None) -> None:
-    """Let vmap add one more leading dimension.
-
-    The tensors among the arguments are the points (first) and what is broadcast over their leading
-    dimensions, with one dimension of its own. ``looped``: the place of an argument that has no
-    leading dimensions; the batch is taken apart where it differs.
-    """
-
-    def rule(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:
-        size = info.batch_size
-        if looped is not None and in_dims[looped] is not None:
-            pairs = list(zip(arguments, in_dims, strict=True))
-            parts = [
-                operator(*[a if dim is None else a.select(dim, b) for a, dim in pairs])
-                for b in range(size)
-            ]
-            stacked = tuple(torch.stack(list(each)) for each in zip(*parts, strict=True))
-            return stacked, (0,) * len(stacked)
-        points, dim = arguments[0], in_dims[0]
-        points = points.expand(size, *points.shape) if dim is None else points.movedim(dim, 0)
-        beside = []
-        for each, dim in zip(arguments[1:], in_dims[1:], strict=True):
-            if dim is None:
-                beside.append(each)
-                continue
-            moved = each.movedim(dim, 0)
-            if moved.dim() == 1:  # one number to each: for all objectives
-                moved = moved[:, None].expand(size, points.shape[-1])
-            own = moved.shape[1:]
-            beside.append(moved.reshape(size, *[1] * (points.dim() - 2 - len(own)), *own))
-        result = operator(points, *beside)
-        return result, (0,) * len(result) if isinstance(result, tuple) else 0
-
-    operator.register_vmap(rule)
 
 
 # ---- The operators and, below each, the shape of its result ----
@@ -471,6 +308,8 @@ def _(rewards: Tensor, ref: Tensor, mask: Tensor | None, k: int, centre: int) ->
     return rewards.new_empty(rewards.shape[:-1], dtype=_advantage_dtype(rewards))
 
 
+_NOTHING_SUBTRACTED = 0  # the code of centre="none"
+
 # ---- Slopes: what a measure gains for each unit of a value ----
 
 
@@ -485,14 +324,14 @@ def _slopes_of_contributions(
     count = points.shape[-2]
     kept = torch.ones(points.shape[:-1], dtype=torch.bool, device=points.device)
     if ignore_dominated:
-        kept = _call(_is_nondominated, points, mask, senses, True)
+        kept = call(_is_nondominated, points, mask, senses, True)
     elif mask is not None:
         kept = kept & mask.to(points.device)
-    whole = _call(_hypervolume_gradient, points, ref, kept, senses)
+    whole = call(_hypervolume_gradient, points, ref, kept, senses)
     others = ~torch.eye(count, dtype=torch.bool, device=points.device)
     repeated = points[..., None, :, :].expand(*points.shape[:-1], count, points.shape[-1])
     corners = ref[..., None, :] if ref.dim() > 1 else ref
-    without = _call(_hypervolume_gradient, repeated, corners, kept[..., None, :] & others, senses)
+    without = call(_hypervolume_gradient, repeated, corners, kept[..., None, :] & others, senses)
     slopes: Tensor = whole[..., None, :, :] - without
     return slopes
 
@@ -519,7 +358,7 @@ def _slopes_of_expected(
     present = None if mask is None else mask.to(device)
     over = None if present is None else present[..., None, None, :]
     zero = torch.zeros(objectives, dtype=torch.float64)
-    added = _call(_hypervolume_advantage, boxes, zero, over, k, _NOTHING_SUBTRACTED)
+    added = call(_hypervolume_advantage, boxes, zero, over, k, _NOTHING_SUBTRACTED)
     facets = added.diagonal(dim1=-3, dim2=-1).transpose(-1, -2)
     is_inside = (sides > 0).all(-1, keepdim=True)
     total = count if present is None else present.expand(points.shape[:-1]).sum(-1)[..., None, None]
@@ -527,14 +366,14 @@ def _slopes_of_expected(
     return torch.where(is_inside, facets * drawn * signs, 0.0)
 
 
-_has_slopes(_hypervolume, lambda *inputs: _call(_hypervolume_gradient, *inputs))
-_has_slopes(_hv_contributions, _slopes_of_contributions)
-_has_slopes(_expected_hypervolume, _slopes_of_expected)
-_has_no_slope(_pareto_rank)
-_has_no_slope(_is_nondominated)
-_has_no_slope(_crowding_distance)
-_has_no_slope(_pareto_advantage)
-_has_no_slope(_hypervolume_advantage)
-_has_no_slope(_hypervolume_gradient, " (hypervolumes have first derivatives only)")
-for _operator in _FUNCTIONS:
-    _is_batched(_operator, looped=1 if _operator is _pareto_advantage else None)
+add_slopes(_hypervolume, lambda *inputs: call(_hypervolume_gradient, *inputs))
+add_slopes(_hv_contributions, _slopes_of_contributions)
+add_slopes(_expected_hypervolume, _slopes_of_expected)
+refuse_slopes(_pareto_rank)
+refuse_slopes(_is_nondominated)
+refuse_slopes(_crowding_distance)
+refuse_slopes(_pareto_advantage)
+refuse_slopes(_hypervolume_advantage)
+refuse_slopes(_hypervolume_gradient, " (hypervolumes have first derivatives only)")
+for _operator in FUNCTIONS:
+    add_batch_rule(_operator, looped=1 if _operator is _pareto_advantage else None)

@@ -104,7 +104,7 @@ def compute_advantage(
     dtype = batch.float_name
     advantages = batch.empty(shape, dtype)
     ranks = batch.empty(shape, "int32") if return_ranks else None
-    weight, largest = bounded(weight, dtype)
+    weight, largest = bound_weights(weight, dtype)
     _core.pareto_advantage(
         batch.view("pareto_advantage"),
         host_address(weight),
@@ -117,7 +117,7 @@ def compute_advantage(
     return (advantages, ranks) if return_ranks else advantages
 
 
-def bounded(weights: np.ndarray, dtype: str) -> tuple[np.ndarray, float]:
+def bound_weights(weights: np.ndarray, dtype: str) -> tuple[np.ndarray, float]:
     """Weights that ``dtype`` can hold, and the reward beyond which values saturate.
 
     Weights far from 1 are brought there by a power of two: only their proportions matter. Below

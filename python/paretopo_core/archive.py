@@ -10,7 +10,7 @@ import numpy as np
 
 from paretopo_core import _core
 from paretopo_core._arrays import numbers_of, vector_of
-from paretopo_core._senses import Maximise, minimised_of, signs_of
+from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume
 
@@ -59,7 +59,7 @@ class ParetoArchive:
         if numbers.size == 0:
             raise ValueError("ref must have one number per objective, got none")
         self._ref = vector_of(numbers, numbers.size, "ref", scalar=numbers.size == 1)
-        self._sign = signs_of(minimised_of(maximise, numbers.size), numbers.size)
+        self._sign = signs_of(minimised_bits(maximise, numbers.size), numbers.size)
         self._core = _core.Archive(self._sign, self._ref, bool(keep_history))
 
     @property

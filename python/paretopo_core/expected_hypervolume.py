@@ -77,7 +77,7 @@ def compute_expected_hypervolume(
     """See :func:`expected_hypervolume`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
     corners, address, per_group = batch.references(ref)
-    drawn = _drawn(k, batch, "points")
+    drawn = _check_k(k, batch, "points")
     volumes = batch.empty(batch.leading, "float64")
     view = batch.view("expected_hypervolume")
     refused = _core.expected_hypervolume(view, address, per_group, drawn, batch.address(volumes))
@@ -163,7 +163,7 @@ def compute_hypervolume_advantage(rewards: Any, ref: Any, k: int, centre: int, m
     """See :func:`hypervolume_advantage`; torch sees nothing of it."""
     batch = Batch.of(rewards, name="rewards", mask=mask)
     corners, address, per_group = batch.references(ref)
-    drawn = _drawn(k, batch, "rewards")
+    drawn = _check_k(k, batch, "rewards")
     advantages = batch.empty(batch.per_point, batch.float_name)
     view = batch.view("hypervolume_advantage")
     refused = _core.hypervolume_advantage(
@@ -174,7 +174,7 @@ def compute_hypervolume_advantage(rewards: Any, ref: Any, k: int, centre: int, m
     return advantages
 
 
-def _drawn(k: int, batch: Batch, name: str) -> int:
+def _check_k(k: int, batch: Batch, name: str) -> int:
     """The number of points to draw, checked; and whether the grid can be walked in seconds."""
     try:
         drawn = operator.index(k)

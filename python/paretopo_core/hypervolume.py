@@ -63,7 +63,7 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
 def compute_hypervolume(points: Any, ref: Any, maximise: Maximise, mask: Any) -> Any:
     """See :func:`hypervolume`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    measured, corner = batch.measured_from(ref)
+    measured, corner = batch.measure_from(ref)
     volumes = batch.empty(batch.leading, "float64")
     view = measured.view("hypervolume")
     refused = _core.hypervolume(view, host_address(corner), batch.address(volumes))
@@ -113,12 +113,12 @@ def hypervolume_gradient(
 def compute_gradient(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -> ArrayT:
     """See :func:`hypervolume_gradient`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    measured, corner = batch.measured_from(ref)
+    measured, corner = batch.measure_from(ref)
     gradient: ArrayT = batch.empty((*batch.leading, batch.points, batch.objectives), "float64")
     view = measured.view("hypervolume_gradient")
     refused = _core.hypervolume_gradient(view, host_address(corner), 0, batch.address(gradient))
     refuse_value(refused, batch)
-    return gradient if batch.signs is None else batch.library.turned(gradient, batch.signs)
+    return gradient if batch.signs is None else batch.library.apply_signs(gradient, batch.signs)
 
 
 def hv_contributions(
@@ -172,7 +172,7 @@ def compute_contributions(
 ) -> ArrayT:
     """See :func:`hv_contributions`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    measured, corner = batch.measured_from(ref)
+    measured, corner = batch.measure_from(ref)
     if ignore_dominated and measured is not batch:  # distances may round to ties
         measured, ignore_dominated = replace(measured, mask=_nondominated(batch)), False
     contributions: ArrayT = batch.empty(batch.per_point, "float64")

@@ -104,16 +104,16 @@ def _values(points: Any) -> tuple[Any, Any]:
             f"points must have shape (..., points, objectives), got {tuple(values.shape)}"
         )
     # Two equal infinities have no difference.
-    if not _would_wait(values, library) and not bool(library.isfinite(values).all()):
+    if not _forces_wait(values, library) and not bool(library.isfinite(values).all()):
         raise ValueError("points must be finite, got NaN or infinity")
     return values, library
 
 
-def _would_wait(values: Any, library: Any) -> bool:
+def _forces_wait(values: Any, library: Any) -> bool:
     """Whether asking for a value makes the host wait for a GPU, or cannot be traced."""
     if library is np:
         return False
-    return values.device.type != "cpu" or _torch_arrays.is_watching()
+    return values.device.type != "cpu" or _torch_arrays.is_tracing()
 
 
 def _sigmoid(x: Any, library: Any) -> Any:

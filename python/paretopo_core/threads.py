@@ -45,7 +45,7 @@ def set_num_threads(threads: int) -> None:
 _MOST = 4096
 
 
-def _at_import() -> int:
+def _choose_initial() -> int:
     wanted = os.environ.get("PARETOPO_NUM_THREADS", "").strip()
     if not wanted:
         if hasattr(os, "sched_getaffinity"):
@@ -59,4 +59,4 @@ def _at_import() -> int:
     return int(wanted)
 
 
-set_num_threads(_at_import())
+set_num_threads(_choose_initial())

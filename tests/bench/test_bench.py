@@ -33,7 +33,9 @@ TINY = Case("fronts", "pareto_rank", "uniform", 30, 2)
 
 
 def a_row(**changes):
-    row = rows.Row(**TINY.as_dict(), peer="paretopo", version="1", status="ok", cpu_median_ms=2.0)
+    row = rows.Measurement(
+        **TINY.as_dict(), peer="paretopo", version="1", status="ok", cpu_median_ms=2.0
+    )
     return replace(row, **changes)
 
 

@@ -19,7 +19,7 @@ from support.loopback import serving
 from support.memorised import save_memorised
 
 from paretopo.cli import main
-from paretopo.data.schema import Row, write_rows
+from paretopo.data.schema import Example, write_rows
 from paretopo.evaluation.folder import EvaluationFolder
 from paretopo.evaluation.prompting import Tools, make_requests
 from paretopo.evaluation.settings import EvaluationSettings
@@ -30,9 +30,9 @@ from paretopo.tools.search_engine import bm25
 from paretopo.tools.search_engine.server import make_application
 
 PROGRAM = "```python\nprint(6*7)\n```\n```output"
-SUM = Row("m1", "math500", "What is 6*7?", torl_prompt("What is 6*7?"), "42")
-OSLO = Row("q1", "nq", "Where is Oslo?", search_r1_prompt("Where is Oslo?"), ("Norway",))
-BERN = Row("q2", "nq", "Where is Bern?", search_r1_prompt("Where is Bern?"), ("Switzerland",))
+SUM = Example("m1", "math500", "What is 6*7?", torl_prompt("What is 6*7?"), "42")
+OSLO = Example("q1", "nq", "Where is Oslo?", search_r1_prompt("Where is Oslo?"), ("Norway",))
+BERN = Example("q2", "nq", "Where is Bern?", search_r1_prompt("Where is Bern?"), ("Switzerland",))
 PASSAGES = [("Oslo", "Oslo is in Norway."), ("Bern", "Bern is in Switzerland.")]
 PHRASES = [PROGRAM, "<search>", "</search>", "<answer>", "</answer>", "<information>"]
 
@@ -65,7 +65,7 @@ def world(tmp_path_factory, search_url):
     save_memorised(folder / "tiny-7B", traces, phrases=PHRASES)
     write_rows(folder / "math.jsonl", [SUM])
     write_rows(folder / "qa.jsonl", [OSLO, BERN])
-    many = [Row(f"m{n}", "aime24", f"What is {n}*7?", SUM.prompt, "42") for n in range(40)]
+    many = [Example(f"m{n}", "aime24", f"What is {n}*7?", SUM.prompt, "42") for n in range(40)]
     write_rows(folder / "many.jsonl", many)
     return folder
 

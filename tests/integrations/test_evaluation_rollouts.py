@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from paretopo.config import ConfigError  # noqa: E402
-from paretopo.data.schema import Row  # noqa: E402
+from paretopo.data.schema import Example  # noqa: E402
 from paretopo.evaluation.prompting import Tools, make_requests  # noqa: E402
 from paretopo.evaluation.settings import EvaluationSettings  # noqa: E402
 from paretopo.integrations.huggingface.engine import (  # noqa: E402
@@ -31,8 +31,8 @@ from paretopo.rollout import Segment  # noqa: E402
 from paretopo.tools.python_interpreter import ProgramResult  # noqa: E402
 from paretopo.tools.search import Document  # noqa: E402
 
-SUM = Row("m1", "math500", "What is 6*7?", torl_prompt("What is 6*7?"), "42")
-OSLO = Row("q1", "nq", "Where is Oslo?", search_r1_prompt("Where is Oslo?"), ("Norway",))
+SUM = Example("m1", "math500", "What is 6*7?", torl_prompt("What is 6*7?"), "42")
+OSLO = Example("q1", "nq", "Where is Oslo?", search_r1_prompt("Where is Oslo?"), ("Norway",))
 PROGRAM = "```python\nprint(6*7)\n```\n```output"
 LETTERS = "a b c d e f g h i j k l m n o p q r s t u v w x y z"
 

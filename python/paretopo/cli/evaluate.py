@@ -122,7 +122,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         path = folders.default_path(Path("evaluations"), name, settings.tool, identity)
         path = path if arguments.out is None else Path(arguments.out)
         folder = folders.EvaluationFolder.start(path, identity, name=name, questions=len(rows))
-        with folder.claimed():
+        with folder.claim():
             _evaluate(folder, rows, settings, arguments)
     except (ConfigError, DataError, OSError, SandboxError, ServerError) as error:
         refuse(str(error))

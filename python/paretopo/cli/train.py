@@ -52,7 +52,7 @@ def add_train(subcommands: Subcommands) -> None:
         _EXAMPLES,
         hands_on=True,
     )
-    parser.listing = _methods
+    parser.listing = _list_methods
     parser.add_argument("config", nargs="?", metavar="CONFIG.toml", help="what to train")
     parser.add_argument("--resume", metavar="RUN", help="go on with the run in this folder")
     parser.add_argument(
@@ -103,7 +103,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
                 config = with_method(arguments.config, arguments.method, overrides)
             left: list[str] = []
             if arguments.rehearse:
-                config, left = _rehearsed(config, overrides.get("optimiser.steps"))
+                config, left = _plan_rehearsal(config, overrides.get("optimiser.steps"))
             _check_backend(config.backend, options)
             run = RunFolder.create(config.run.out, config, method=arguments.method)
             if arguments.rehearse:
@@ -113,8 +113,8 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
         refuse(str(error))
 
     try:
-        with run.claimed():
-            _carry_out(run, resume=arguments.resume is not None, options=options)
+        with run.claim():
+            _train(run, resume=arguments.resume is not None, options=options)
     except ConfigError as error:
         refuse(str(error))
     return 0
@@ -127,7 +127,7 @@ def _parse_overrides(given: Sequence[str]) -> dict[str, Any]:
     return dict(parse_override(text) for text in given)
 
 
-def _methods() -> str:
+def _list_methods() -> str:
     """The names that --method takes, a line each."""
     from paretopo.config import ABOUT
 
@@ -136,7 +136,7 @@ def _methods() -> str:
     return "\n".join(["methods (several with + in between):", *lines, ""])
 
 
-def _carry_out(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
+def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
     try:
         from paretopo.run.report import write_report
 
@@ -158,13 +158,13 @@ def _carry_out(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
     print(f"report: {write_report([run])}")
 
 
-def _rehearsed(config: RunConfig, steps: int | None) -> tuple[RunConfig, list[str]]:
+def _plan_rehearsal(config: RunConfig, steps: int | None) -> tuple[RunConfig, list[str]]:
     """The configuration at a small size, and what that leaves to a GPU."""
     if config.backend != "openrlhf":
         refuse(f'--rehearse is for backend = "openrlhf", this file has "{config.backend}"')
-    from paretopo.integrations.openrlhf.rehearsal_plan import not_covered, plan_rehearsal
+    from paretopo.integrations.openrlhf.rehearsal_plan import describe_gaps, plan_rehearsal
 
-    return plan_rehearsal(config, steps=steps), not_covered(config)
+    return plan_rehearsal(config, steps=steps), describe_gaps(config)
 
 
 def _check_backend(backend: str, options: Sequence[str]) -> None:

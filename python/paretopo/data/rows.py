@@ -14,7 +14,7 @@ from paretopo.data import fields
 from paretopo.data.answers import alternative_answers, mathematical_answer
 from paretopo.data.fields import UnusableRow
 from paretopo.data.loading import Raw, read_raw
-from paretopo.data.schema import Row
+from paretopo.data.schema import Example
 from paretopo.data.sources import SOURCES, Source
 from paretopo.protocols.search_r1 import search_r1_prompt
 from paretopo.protocols.torl import torl_prompt
@@ -50,7 +50,7 @@ class Tally:
         return f"{self.read:,} read, {self.kept.total():,} kept, dropped: {dropped or 'none'}"
 
 
-def read_usable_rows(source: Source, files: Sequence[Path], tally: Tally) -> Iterator[Row]:
+def read_usable_rows(source: Source, files: Sequence[Path], tally: Tally) -> Iterator[Example]:
     """The rows that can be asked and graded, with unique ids, under a progress bar.
 
     A row is called by its source's own id behind the name of its data set; without one, or where
@@ -77,7 +77,7 @@ def read_usable_rows(source: Source, files: Sequence[Path], tally: Tally) -> Ite
                     tally.dropped[str(reason)] += 1
 
 
-def _make_row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Row:
+def _make_row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Example:
     datasource = _find_datasource(source, raw)
     question = fields.question_of(raw)
     answers = fields.answers_of(raw)
@@ -94,7 +94,7 @@ def _make_row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Ro
         published = fields.search_r1_message(raw)
         tally.notes[_OTHER_WORDS] += published is not None and published.strip() != prompt.strip()
     name = _make_id(fields.id_of(raw), datasource, prompt, taken)
-    return Row(name, datasource, question, prompt, answer)
+    return Example(name, datasource, question, prompt, answer)
 
 
 def _find_datasource(source: Source, raw: Raw) -> str:

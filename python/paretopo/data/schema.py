@@ -23,7 +23,7 @@ class DataError(ValueError):
 
 
 @dataclass(frozen=True)
-class Row:
+class Example:
     """One question.
 
     Attributes:
@@ -45,7 +45,7 @@ class Row:
     def answers(self) -> tuple[str, ...]:
         """Every text that is right.
 
-        >>> Row("q1", "nq", "Who?", "Who?", "Ada").answers
+        >>> Example("q1", "nq", "Who?", "Who?", "Ada").answers
         ('Ada',)
         """
         return (self.answer,) if isinstance(self.answer, str) else self.answer
@@ -53,7 +53,7 @@ class Row:
     def fields(self) -> dict[str, Any]:
         """The row as its line holds it.
 
-        >>> Row("q1", "nq", "Who?", "Who?", ("Ada", "Ada L.")).fields()["label"]
+        >>> Example("q1", "nq", "Who?", "Who?", ("Ada", "Ada L.")).fields()["label"]
         {'answer': ['Ada', 'Ada L.']}
         """
         answer = self.answer if isinstance(self.answer, str) else list(self.answer)
@@ -66,7 +66,7 @@ class Row:
         }
 
     @classmethod
-    def from_fields(cls, fields: Any) -> Row:
+    def from_fields(cls, fields: Any) -> Example:
         """The row that a line holds; further keys are passed over.
 
         Raises:
@@ -113,7 +113,7 @@ def is_text(value: object) -> bool:
     return True
 
 
-def read_rows(path: str | Path) -> Iterator[Row]:
+def read_rows(path: str | Path) -> Iterator[Example]:
     """The rows of a JSONL file, one at a time; blank lines are passed over.
 
     Args:
@@ -126,14 +126,14 @@ def read_rows(path: str | Path) -> Iterator[Row]:
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "test.jsonl"
-        >>> _ = write_rows(path, [Row("q1", "math500", "What is 6*7?", "6*7 is", "42")])
+        >>> _ = write_rows(path, [Example("q1", "math500", "6*7?", "6*7 is", "42")])
         >>> list(read_rows(path))
-        [Row(id='q1', datasource='math500', question='What is 6*7?', prompt='6*7 is', answer='42')]
+        [Example(id='q1', datasource='math500', question='6*7?', prompt='6*7 is', answer='42')]
     """
     lines: dict[str, int] = {}
     for number, fields in read_lines(Path(path)):
         try:
-            row = Row.from_fields(fields)
+            row = Example.from_fields(fields)
         except DataError as error:
             raise DataError(f"{path}, line {number}: {error}") from None
         if row.id in lines:
@@ -194,7 +194,7 @@ class RowWriter:
         self._file = self._part.open("wb")
         return self
 
-    def write(self, row: Row) -> None:
+    def write(self, row: Example) -> None:
         """Append a row."""
         # Plain ASCII: readers that split at every Unicode line break find the same lines.
         self._file.write(json.dumps(row.fields()).encode() + b"\n")
@@ -215,7 +215,7 @@ class RowWriter:
                 self._part.unlink()
 
 
-def write_rows(path: str | Path, rows: Iterable[Row]) -> int:
+def write_rows(path: str | Path, rows: Iterable[Example]) -> int:
     """Write a JSONL file, whole or not at all, and return how many rows it has.
 
     Raises:
@@ -225,7 +225,7 @@ def write_rows(path: str | Path, rows: Iterable[Row]) -> int:
     ids: set[str] = set()
     with RowWriter(path) as writer:
         for row in rows:
-            Row.from_fields(row.fields())
+            Example.from_fields(row.fields())
             if row.id in ids:
                 raise DataError(f"{path}: the id {_quote(row.id)} comes twice")
             ids.add(row.id)

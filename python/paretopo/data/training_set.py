@@ -19,7 +19,7 @@ from pathlib import Path
 from paretopo.data.fields import COLUMNS, UnusableRow, question_of
 from paretopo.data.loading import read_raw
 from paretopo.data.rows import Tally
-from paretopo.data.schema import DataError, Row
+from paretopo.data.schema import DataError, Example
 
 _SPACING = re.compile(
     r"\\(?:[,;:! ]|(?:quad|qquad|left|right|displaystyle|textstyle|limits)(?![a-z]))|[\s$~]+"
@@ -82,7 +82,7 @@ class TrainingSet:
         self._length = _choose_length(options.tokenizer)
         self._answers: dict[bytes, int] = {}
 
-    def assign(self, row: Row) -> bool | None:
+    def assign(self, row: Example) -> bool | None:
         """True for held out, False for trained on, None for neither."""
         question = digest(row.question)
         if reason := self._find_objection(row, question):
@@ -91,7 +91,7 @@ class TrainingSet:
         self._answers[question] = hash(row.answers)
         return is_held_out(question, self._options.held_out, self._options.seed)
 
-    def _find_objection(self, row: Row, question: bytes) -> str | None:
+    def _find_objection(self, row: Example, question: bytes) -> str | None:
         """Why a row is left out, None if it is not."""
         if question in self._benchmarks:
             self.removed[self._benchmarks[question]] += 1

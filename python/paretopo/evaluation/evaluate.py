@@ -9,7 +9,7 @@ from typing import Protocol
 
 from tqdm import tqdm
 
-from paretopo.data.schema import Row
+from paretopo.data.schema import Example
 from paretopo.evaluation.folder import EvaluationFolder
 from paretopo.evaluation.grading import Grader
 from paretopo.evaluation.prompting import RolloutRequest, Tools, make_requests
@@ -51,7 +51,7 @@ class RunRollouts(Protocol):
 
 def evaluate(
     folder: EvaluationFolder,
-    rows: Sequence[Row],
+    rows: Sequence[Example],
     settings: EvaluationSettings,
     run_rollouts: RunRollouts,
     tools: Tools,
@@ -109,7 +109,7 @@ def evaluate(
 
 
 def _answer_questions(
-    rows: Sequence[Row],
+    rows: Sequence[Example],
     settings: EvaluationSettings,
     run_rollouts: RunRollouts,
     tools: Tools,
@@ -146,6 +146,6 @@ def _answer_questions(
     return answers
 
 
-def _derive_seed(seed: int, row: Row, sample: int) -> int:
+def _derive_seed(seed: int, row: Example, sample: int) -> int:
     text = f"{seed} {row.datasource} {row.id} {sample}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.config import ConfigError
-from paretopo.data.schema import DataError, Row, read_rows
+from paretopo.data.schema import DataError, Example, read_rows
 from paretopo.evaluation.settings import EvaluationSettings, digest
 from paretopo.run import files
 from paretopo.run.files import write_text
@@ -171,7 +171,9 @@ def is_evaluation(path: str | Path) -> bool:
     return "evaluation" in (files.parse_object(manifest.read_bytes()) or {})
 
 
-def load_data(files: Sequence[str | Path], limit: int) -> tuple[list[Row], list[dict[str, Any]]]:
+def load_data(
+    files: Sequence[str | Path], limit: int
+) -> tuple[list[Example], list[dict[str, Any]]]:
     """The questions of some files, and what identifies the files.
 
     Args:
@@ -181,7 +183,7 @@ def load_data(files: Sequence[str | Path], limit: int) -> tuple[list[Row], list[
     Raises:
         DataError: A file has no such rows, or a question comes twice.
     """
-    rows: list[Row] = []
+    rows: list[Example] = []
     described = []
     taken: dict[tuple[str, str], str | Path] = {}
     for file in files:

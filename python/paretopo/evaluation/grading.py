@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from paretopo.data.schema import Row
+from paretopo.data.schema import Example
 from paretopo.evaluation.prompting import grading_domain
 from paretopo.rewards.correctness import exact_answer
 from paretopo.rewards.mathematics import MathGrader
@@ -22,7 +22,7 @@ class Grader:
     Raises:
         SandboxError: Mathematics is to be compared, and bubblewrap is missing.
 
-    >>> row = Row("1", "nq", "Where?", "Answer within <answer> … </answer>. Where?", ("Oslo",))
+    >>> row = Example("1", "nq", "Where?", "Answer within <answer> … </answer>. Where?", ("Oslo",))
     >>> with Grader([row]) as grader:
     ...     grader.grade_all([row], ["<answer> oslo </answer>"])
     [True]
@@ -30,7 +30,7 @@ class Grader:
 
     def __init__(
         self,
-        rows: Iterable[Row],
+        rows: Iterable[Example],
         *,
         workers: int = 2,
         isolation: Literal["bubblewrap", "process"] = "bubblewrap",
@@ -39,7 +39,7 @@ class Grader:
         if any(grading_domain(row) == "mathematics" for row in rows):
             self._mathematics = MathGrader(workers=workers, isolation=isolation)
 
-    def grade_all(self, rows: Sequence[Row], written: Sequence[str]) -> list[bool]:
+    def grade_all(self, rows: Sequence[Example], written: Sequence[str]) -> list[bool]:
         """Is each response right?
 
         Args:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from paretopo.data.schema import DataError, Row
+from paretopo.data.schema import DataError, Example
 from paretopo.evaluation.settings import EvaluationSettings
 from paretopo.protocols.episode import Episode, SingleTurn
 from paretopo.protocols.search_r1 import SearchesPassages, SearchR1Episode, format_documents
@@ -56,19 +56,19 @@ class RolloutRequest:
         seed: Fixes what is sampled.
     """
 
-    row: Row
+    row: Example
     prompt: Prompt
     episode: Episode
     seed: int
 
 
-def grading_domain(row: Row) -> Domain:
+def grading_domain(row: Example) -> Domain:
     r"""The kind of answer that the row's own prompt asks for: in a box, or in answer tags.
 
     Raises:
         DataError: Neither, or both.
 
-    >>> grading_domain(Row("1", "aime24", "6*7?", "Put it within \\boxed{}. 6*7?", "42"))
+    >>> grading_domain(Example("1", "aime24", "6*7?", "Put it within \\boxed{}. 6*7?", "42"))
     'mathematics'
     """
     boxed, tagged = "\\boxed{" in row.prompt, "</answer>" in row.prompt
@@ -80,7 +80,7 @@ def grading_domain(row: Row) -> Domain:
     return "mathematics" if boxed else "questions"
 
 
-def check_tool(row: Row, settings: EvaluationSettings) -> None:
+def check_tool(row: Example, settings: EvaluationSettings) -> None:
     """Refuse a tool that is not for such questions.
 
     Raises:
@@ -95,7 +95,7 @@ def check_tool(row: Row, settings: EvaluationSettings) -> None:
 
 
 def make_requests(
-    rows: Sequence[Row], seeds: Sequence[int], settings: EvaluationSettings, tools: Tools
+    rows: Sequence[Example], seeds: Sequence[int], settings: EvaluationSettings, tools: Tools
 ) -> list[RolloutRequest]:
     """One rollout for each row; for "rag" this is where passages are looked up.
 
@@ -118,7 +118,7 @@ def make_requests(
     ]
 
 
-def _make_prompt(row: Row, settings: EvaluationSettings) -> Prompt:
+def _make_prompt(row: Example, settings: EvaluationSettings) -> Prompt:
     if settings.tool == "python":
         return row.prompt  # the whole text
     if settings.tool == "search":
@@ -128,7 +128,7 @@ def _make_prompt(row: Row, settings: EvaluationSettings) -> Prompt:
     return _user_message(f"{_TAGGED} Question: {row.question}\n")
 
 
-def _make_episode(row: Row, settings: EvaluationSettings, tools: Tools) -> Episode:
+def _make_episode(row: Example, settings: EvaluationSettings, tools: Tools) -> Episode:
     if settings.tool == "python":
         assert tools.python is not None
         return TorlEpisode(tools.python, max_calls=settings.rounds)
@@ -138,7 +138,7 @@ def _make_episode(row: Row, settings: EvaluationSettings, tools: Tools) -> Episo
     return SingleTurn(() if grading_domain(row) == "mathematics" else _ANSWERED)
 
 
-def _prompt_with_passages(row: Row, found: Sequence[Document]) -> Prompt:
+def _prompt_with_passages(row: Example, found: Sequence[Document]) -> Prompt:
     passages = format_documents(found)
     return _user_message(f"{_TAGGED}{_WITH_PASSAGES}{passages}\nQuestion: {row.question}\n")
 

@@ -43,7 +43,7 @@ class Folder:
         self.path = path
 
     @contextmanager
-    def claimed(self) -> Iterator[None]:
+    def claim(self) -> Iterator[None]:
         """Keep other processes from writing into this folder; a killed process claims nothing.
 
         Raises:

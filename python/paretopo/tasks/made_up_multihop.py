@@ -133,13 +133,13 @@ class MadeUpMultihop(MadeUpTask):
 
     def _make_trace(self, question: Question, asked: Sequence[str], answer: str) -> TextTrace:
         searches = [f"{_SEARCH} {name}{_SEARCH_END}" for name in asked]
-        episode = SearchR1Episode(_FoundPassages(self._found), max_turns=len(asked) + 1)
+        episode = SearchR1Episode(_FoundPassages(self._found_passages), max_turns=len(asked) + 1)
         return make_text_trace(
             self.prompt(question), episode, [*searches, f"{_ANSWER} {answer}{_ANSWER_END}"]
         )
 
     @cached_property
-    def _found(self) -> dict[str, list[Document]]:
+    def _found_passages(self) -> dict[str, list[Document]]:
         """The passages that the server finds for each title: traces search for nothing else."""
         titles = [title for title, _ in self.encyclopedia.articles()]
         with SearchClient(self._search_url, topk=self._topk) as search:
@@ -150,10 +150,10 @@ class _FoundPassages:
     """Answers from passages that were found before."""
 
     def __init__(self, found: Mapping[str, list[Document]]) -> None:
-        self._found = found
+        self._found_passages = found
 
     async def search_async(self, query: str) -> list[Document]:
-        return self._found[query]
+        return self._found_passages[query]
 
 
 def _capital_question(country: str) -> str:

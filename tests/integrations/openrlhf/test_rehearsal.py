@@ -16,7 +16,7 @@ from paretopo.integrations.openrlhf.rehearsal_checks import (
     check,
 )
 from paretopo.integrations.openrlhf.rehearsal_plan import (
-    not_covered,
+    describe_gaps,
     plan_options,
     plan_rehearsal,
 )
@@ -41,7 +41,7 @@ def test_a_rehearsal_keeps_the_kind_of_cluster_and_shrinks_it():
     assert small.model.path == "small:Qwen/Qwen2.5-7B"
     assert (small.optimiser.steps, small.paretopo.stage1_steps) == (4, 2)
     assert small.paretopo.weights == config.paretopo.weights
-    left = " ".join(not_covered(config))
+    left = " ".join(describe_gaps(config))
     for word in ("CUDA IPC", "Qwen2.5-7B", "tensor parallel", "packed", "sleeping"):
         assert word in left
 

@@ -82,7 +82,7 @@ def test_the_first_groups_bring_what_they_wrote(kept):
         rollout=SimpleNamespace(n_samples_per_prompt=2),
         paretopo=SimpleNamespace(trajectories=kept),
     )
-    order, groups = maker._grouped(batches)
+    order, groups = maker._group_rollouts(batches)
     assert order.tolist() == [5, 0, 2, 3, 1, 4]
     for number in range(6):
         wrote = groups[number // 2][number % 2]

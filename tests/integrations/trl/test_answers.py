@@ -10,7 +10,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from paretopo.config import ConfigError, loads, with_method
-from paretopo.data.schema import Row, write_rows
+from paretopo.data.schema import Example, write_rows
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer
 from paretopo.integrations.trl.datasets import make_answer_dataset
 from paretopo.integrations.trl.train import train
@@ -131,7 +131,9 @@ def test_calculator_answers_are_right():
 )
 def test_files_answer_in_the_form_that_is_graded(name, response, tmp_path):
     for part in ("train", "held_out"):
-        write_rows(tmp_path / f"{part}.jsonl", [Row(part, "x", part, f"{part}?", ("1/2", "0.5"))])
+        write_rows(
+            tmp_path / f"{part}.jsonl", [Example(part, "x", part, f"{part}?", ("1/2", "0.5"))]
+        )
     config = loads(
         f'model.path = "some/model"\nwarmup.steps = 0\ntool.search_url = "http://127.0.0.1:1"\n'
         f'[task]\nname = "{name}"\n'

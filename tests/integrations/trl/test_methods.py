@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("trl")
 
 from paretopo.config import with_method
-from paretopo.integrations.trl.arguments import rollout_arguments
+from paretopo.integrations.trl.arguments import make_rollout_arguments
 from paretopo.integrations.trl.train import train
 from paretopo.run.folder import RunFolder
 
@@ -52,4 +52,4 @@ def test_a_method_trains(name, overrides, tmp_path):
 def test_the_optimiser_is_the_one_asked_for(method, theirs, tmp_path):
     config = with_method(SMALL, "recommended", {"optimiser.method": method})
     run = RunFolder.create(tmp_path, config)
-    assert rollout_arguments(config, run, "cpu", evaluate_first=True).optim == theirs
+    assert make_rollout_arguments(config, run, "cpu", evaluate_first=True).optim == theirs

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from paretopo.config import ConfigError, load, loads  # noqa: E402
-from paretopo.data.schema import Row  # noqa: E402
+from paretopo.data.schema import Example  # noqa: E402
 from paretopo.integrations.huggingface.prompts import prompt_text  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer  # noqa: E402
 from paretopo.integrations.huggingface.warmup import encode  # noqa: E402
@@ -117,7 +117,9 @@ def test_a_world_trains_with_its_real_tool(name, tmp_path):
 
 
 def write_rows(path, questions):
-    rows = (Row(one.id, "made_up", one.id, one.text, str(one.answer)).fields() for one in questions)
+    rows = (
+        Example(one.id, "made_up", one.id, one.text, str(one.answer)).fields() for one in questions
+    )
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 

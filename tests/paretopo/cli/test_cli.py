@@ -109,7 +109,7 @@ def test_train_resumes_with_the_configuration_of_the_run(trainer, tmp_path):
 
 def test_a_run_that_is_being_trained_is_not_resumed(trainer, tmp_path, capsys):
     run = tell(tmp_path, status="running")
-    with run.claimed():
+    with run.claim():
         assert cli.main(["train", "--resume", str(run.path)]) == 2
     assert "another process works in" in capsys.readouterr().err
     assert trainer.calls == []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.data.schema import DataError, Row, read_rows, write_rows
+from paretopo.data.schema import DataError, Example, read_rows, write_rows
 
 GOOD = {
     "id": "made/1",
@@ -17,13 +17,13 @@ GOOD = {
     "prompt": "Q: How tall is the tower of Orb?\nA:",
     "label": {"answer": "12 ells"},
 }
-ROW = Row.from_fields(GOOD)
+ROW = Example.from_fields(GOOD)
 
 texts = st.text(min_size=1, max_size=40).filter(
     lambda text: text.strip() and not any("\ud800" <= c <= "\udfff" for c in text)
 )
 rows = st.builds(
-    Row,
+    Example,
     id=texts,
     datasource=texts,
     question=texts,
@@ -54,7 +54,7 @@ def test_the_layout_of_a_line(tmp_path):
     path = tmp_path / "made.jsonl"
     write_rows(path, [ROW])
     assert json.loads(path.read_text(encoding="utf-8")) == GOOD
-    several = Row("made/2", "made", "Who?", "Who?", ("Ada", "Ada L."))
+    several = Example("made/2", "made", "Who?", "Who?", ("Ada", "Ada L."))
     write_rows(path, [ROW, several])
     assert json.loads(path.read_text().splitlines()[1])["label"] == {"answer": ["Ada", "Ada L."]}
     assert (ROW.answers, several.answers) == (("12 ells",), ("Ada", "Ada L."))
@@ -145,7 +145,7 @@ def test_a_file_is_whole_or_as_it_was(tmp_path):
     write_rows(path, [ROW])
 
     def breaks():
-        yield Row("made/2", "made", "Who?", "Who?", "Ada")
+        yield Example("made/2", "made", "Who?", "Who?", "Ada")
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -153,4 +153,4 @@ def test_a_file_is_whole_or_as_it_was(tmp_path):
     assert list(read_rows(path)) == [ROW]
     assert [child.name for child in tmp_path.iterdir()] == ["made.jsonl"]
     with pytest.raises(DataError, match="question must be"):
-        write_rows(path, [Row("made/2", "made", "", "Who?", "Ada")])
+        write_rows(path, [Example("made/2", "made", "", "Who?", "Ada")])

@@ -11,7 +11,7 @@ from support.run_stories import tell
 from paretopo.cli import main
 from paretopo.cli.evaluate import find_model
 from paretopo.config import ConfigError
-from paretopo.data.schema import DataError, Row, write_rows
+from paretopo.data.schema import DataError, Example, write_rows
 from paretopo.evaluation.evaluate import RolloutResult, evaluate
 from paretopo.evaluation.folder import (
     EvaluationFolder,
@@ -30,12 +30,14 @@ from paretopo.rollout import Segment
 from paretopo.run.trajectories import read_groups
 from paretopo.tools.search import Document
 
-SUM = Row("m1", "math500", "What is 6*7?", torl_prompt("What is 6*7?"), ("42", "forty-two"))
-OSLO = Row("q1", "nq", "Where is Oslo?", search_r1_prompt("Where is Oslo?"), ("Norway", "Norge"))
+SUM = Example("m1", "math500", "What is 6*7?", torl_prompt("What is 6*7?"), ("42", "forty-two"))
+OSLO = Example(
+    "q1", "nq", "Where is Oslo?", search_r1_prompt("Where is Oslo?"), ("Norway", "Norge")
+)
 
 
 def oslo(number):
-    return Row(f"q{number}", "nq", f"Where is Oslo {number}?", OSLO.prompt, OSLO.answer)
+    return Example(f"q{number}", "nq", f"Where is Oslo {number}?", OSLO.prompt, OSLO.answer)
 
 
 class Shelf:
@@ -99,7 +101,7 @@ def test_rows_say_how_they_are_graded():
     assert (grading_domain(SUM), grading_domain(OSLO)) == ("mathematics", "questions")
     for prompt in ("Say it.", f"{SUM.prompt}{OSLO.prompt}"):
         with pytest.raises(DataError, match=r"row 'x': its prompt must ask for either"):
-            grading_domain(Row("x", "nq", "?", prompt, "a"))
+            grading_domain(Example("x", "nq", "?", prompt, "a"))
 
 
 def test_prompts_and_episodes_by_tool():
@@ -337,8 +339,8 @@ def test_broken_records_are_named(start_folder):
 def test_one_process_at_a_time(start_folder):
     folder = start_folder(EvaluationSettings("m"), [oslo(0)])
     other = EvaluationFolder.open(folder.path)
-    with folder.claimed():
-        with pytest.raises(ConfigError, match="another process works in"), other.claimed():
+    with folder.claim():
+        with pytest.raises(ConfigError, match="another process works in"), other.claim():
             pass
 
 

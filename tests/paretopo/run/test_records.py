@@ -45,10 +45,10 @@ def test_opening_finds_the_run_again(run):
 
 
 def test_one_process_at_a_time_trains_into_a_folder(run):
-    with run.claimed():
+    with run.claim():
         code = (
             "import sys; from paretopo.run.folder import RunFolder\n"
-            "with RunFolder.open(sys.argv[1]).claimed(): pass"
+            "with RunFolder.open(sys.argv[1]).claim(): pass"
         )
         words = [sys.executable, "-c", code, str(run.path)]
         other = subprocess.run(words, capture_output=True, text=True, check=False)

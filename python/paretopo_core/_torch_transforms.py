@@ -1,0 +1,184 @@
+"""Derivatives of torch operators, rules for vmap, and the call that finds the right form of one.
+
+torch wants the derivative twice: on the operator, for graphs, and as an ``autograd.Function``, for
+torch.func and forward mode; both are made from the same slopes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from paretopo_core import _torch_arrays
+
+# The autograd function of every operator, for the transformations that see through no operator.
+FUNCTIONS: dict[Any, type[torch.autograd.Function]] = {}
+
+
+def call(operator: Any, *arguments: Any) -> Any:
+    """Apply an operator, in the form that torch needs at this moment.
+
+    Raises:
+        TypeError: a tensor is of a class that the operator cannot take; it is named.
+    """
+    if torch.compiler.is_compiling():
+        return operator(*arguments)
+    if _torch_arrays.is_transforming() and not _is_functionalising():
+        function: Any = FUNCTIONS[operator]
+        return function.apply(*arguments)
+    plain = (Tensor, torch.nn.Parameter)
+    others = [each for each in arguments if isinstance(each, Tensor) and type(each) not in plain]
+    if not others:
+        return operator(*arguments)
+    try:
+        return operator(*arguments)
+    except (NotImplementedError, TypeError, RuntimeError) as error:
+        kind = type(others[0])
+        raise TypeError(
+            f"{operator._name} does not take a {kind.__module__}.{kind.__name__}"
+            ": pass a plain torch.Tensor (of a masked one get_data(), and mask=get_mask().all(-1); "
+            f"of a distributed one to_local() or full_tensor()); torch says: {error}"
+        ) from error
+
+
+def _is_functionalising() -> bool:
+    """Whether torch.func.functionalize is at work, which only knows operators."""
+    top = torch._C._functorch.peek_interpreter_stack()
+    return top is not None and top.key() == torch._C._functorch.TransformType.Functionalize
+
+
+def _save_inputs(ctx: Any, inputs: tuple[Any, ...]) -> None:
+    tensors = [each if isinstance(each, Tensor) else None for each in inputs]
+    ctx.save_for_backward(*tensors)
+    ctx.save_for_forward(*tensors)
+    ctx.others = [None if isinstance(each, Tensor) else each for each in inputs]
+
+
+def _load_inputs(ctx: Any) -> list[Any]:
+    pairs = zip(ctx.saved_tensors, ctx.others, strict=True)
+    return [other if tensor is None else tensor for tensor, other in pairs]
+
+
+def add_slopes(operator: Any, slopes: Callable[..., Any]) -> None:
+    """Make a measure of (points, ref, mask, ...) differentiable, once.
+
+    ``slopes`` of the same arguments: the shape of the result, then (points, objectives). Moving the
+    points and the reference together changes no volume, so that the slope in the reference is the
+    sum of those in the points, negative.
+    """
+
+    class Differentiable(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(*inputs: Any) -> Any:
+            return operator(*inputs)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004
+            _save_inputs(ctx, inputs)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Tensor) -> Any:
+            inputs = _load_inputs(ctx)
+            points, ref = inputs[:2]
+            parts = gradient[..., None, None] * slopes(*inputs)
+            if parts.dim() > points.dim():  # one result for each point
+                parts = parts.sum(-3)
+            needed: list[Tensor | None] = [None, None]
+            if ctx.needs_input_grad[0]:
+                needed[0] = parts.to(points.dtype)
+            if ctx.needs_input_grad[1]:
+                in_ref = -parts.sum(-2)
+                needed[1] = in_ref.sum_to_size(ref.shape).to(ref.device, ref.dtype)
+            return *needed, *[None] * (len(inputs) - 2)
+
+        @staticmethod
+        def jvp(ctx: Any, along: Tensor | None, along_ref: Tensor | None, *_: Any) -> Tensor:
+            inputs = _load_inputs(ctx)
+            points = inputs[0]
+            parts = slopes(*inputs)
+            is_per_point = parts.dim() > points.dim()
+            motion = torch.zeros_like(points, dtype=parts.dtype) if along is None else along
+            if along_ref is not None:
+                away = along_ref.to(parts.device, parts.dtype)
+                motion = motion - (away[..., None, :] if away.dim() > 1 else away)
+            beside = motion[..., None, :, :] if is_per_point else motion
+            result: Tensor = (parts * beside).sum((-2, -1))
+            return result
+
+    operator.register_autograd(Differentiable.backward, setup_context=Differentiable.setup_context)
+    FUNCTIONS[operator] = Differentiable
+
+
+def refuse_slopes(operator: Any, reason: str = "") -> None:
+    """Refuse to be differentiated; of whole numbers there is nothing to refuse."""
+    name = operator._name
+
+    def refuse(*_: Any) -> Any:
+        raise NotImplementedError(
+            f"{name} has no derivative{reason}: pass points.detach(), and what else requires one"
+        )
+
+    class NotDifferentiable(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def backward(ctx: Any, *_: Any) -> Any:  # noqa: ARG004
+            refuse()
+
+        @staticmethod
+        def forward(*inputs: Any) -> Any:
+            return operator(*inputs)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004
+            outputs = output if isinstance(output, tuple) else (output,)
+            ctx.mark_non_differentiable(*[o for o in outputs if not o.is_floating_point()])
+            ctx.is_whole = not any(each.is_floating_point() for each in outputs)
+
+        @staticmethod
+        def jvp(ctx: Any, *_: Any) -> Any:
+            return None if ctx.is_whole else refuse()
+
+    operator.register_autograd(refuse, setup_context=NotDifferentiable.setup_context)
+    FUNCTIONS[operator] = NotDifferentiable
+
+
+def add_batch_rule(operator: Any, looped: int | None = None) -> None:
+    """Let vmap add one more leading dimension.
+
+    The tensors among the arguments are the points (first) and what is broadcast over their leading
+    dimensions, with one dimension of its own. ``looped``: the place of an argument that has no
+    leading dimensions; the batch is taken apart where it differs.
+    """
+
+    def rule(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:
+        size = info.batch_size
+        if looped is not None and in_dims[looped] is not None:
+            pairs = list(zip(arguments, in_dims, strict=True))
+            parts = [
+                operator(*[a if dim is None else a.select(dim, b) for a, dim in pairs])
+                for b in range(size)
+            ]
+            stacked = tuple(torch.stack(list(each)) for each in zip(*parts, strict=True))
+            return stacked, (0,) * len(stacked)
+        points, dim = arguments[0], in_dims[0]
+        points = points.expand(size, *points.shape) if dim is None else points.movedim(dim, 0)
+        beside = []
+        for each, dim in zip(arguments[1:], in_dims[1:], strict=True):
+            if dim is None:
+                beside.append(each)
+                continue
+            moved = each.movedim(dim, 0)
+            if moved.dim() == 1:  # one number to each: for all objectives
+                moved = moved[:, None].expand(size, points.shape[-1])
+            own = moved.shape[1:]
+            beside.append(moved.reshape(size, *[1] * (points.dim() - 2 - len(own)), *own))
+        result = operator(points, *beside)
+        return result, (0,) * len(result) if isinstance(result, tuple) else 0
+
+    operator.register_vmap(rule)
