@@ -33,5 +33,5 @@ for tool in "${tools[@]}"; do
   echo "== $tool"
   compute-sanitizer --tool "$tool" --error-exitcode 1 --launch-timeout 300 \
     "../$venv/bin/python" -m pytest -p no:cacheprovider --hypothesis-profile=few --timeout=0 \
-    core -k "torch_cuda or (test_cuda and not million and not graph)" -q
+    paretopo_core -k "torch_cuda or (test_cuda and not million and not graph)" -q
 done

@@ -19,10 +19,10 @@ def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
 
     Stages, methods, ZeRO stage, synchronous or not, who shares GPUs with whom: as they are. At most
     two processes of the policy and two engines. A model of the user's is replaced by a tiny one
-    and so is the size of a step; the bundled tiny policy is plan_rehearsal as it stands.
+    and so is the size of a step; the bundled tiny policy is rehearsed as it stands.
 
     Args:
-        config: What is to be plan_rehearsal.
+        config: What is to be rehearsed.
         steps: Training steps, by default 4 or as many as the configuration has.
     """
     cluster, optimiser = config.openrlhf, config.optimiser

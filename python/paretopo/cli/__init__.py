@@ -7,8 +7,11 @@ Every subcommand imports what it needs when it runs, so that ``paretopo --help``
 from __future__ import annotations
 
 import argparse
+import os
+import select
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from paretopo.cli.evaluate import add_evaluate
 from paretopo.cli.info import add_info
@@ -52,13 +55,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options and not parsed.hands_on:
             refuse(f"only train hands options on, got -- {' '.join(options)}")
-        return run(parsed, options)
+        code = run(parsed, options)
+        sys.stdout.flush()
     except Refusal as refusal:
         print(f"paretopo: {refusal}", file=sys.stderr)
         return _WRONG_INPUT
     except KeyboardInterrupt:
         print("paretopo: interrupted", file=sys.stderr)
         return _INTERRUPTED
+    except BrokenPipeError:
+        if not _is_output_closed():
+            raise
+        return 0
+    return code
+
+
+def _is_output_closed() -> bool:
+    """Whether the reader of the output has left, as `head` does; the rest then goes nowhere."""
+    output = sys.stdout.fileno()
+    poll = select.poll()
+    poll.register(output, 0)  # errors are told unasked
+    if not poll.poll(0):
+        return False
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), output)
+    return True
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -93,15 +93,16 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         groups, wanted = selection.select(read_groups(source))
         if not groups:
             refuse(f"no prompt of {source} is wanted by these options")
-        if out is None:
-            return _print_lines(
-                _render_text(groups, wanted, selection, _use_colours(arguments.color))
+        if out is not None:
+            out.write_text(
+                render_page(source.resolve().parent.name, groups, selection), encoding="utf-8"
             )
-        out.write_text(
-            render_page(source.resolve().parent.name, groups, selection), encoding="utf-8"
-        )
     except (ConfigError, OSError) as error:
         refuse(str(error))
+    if out is None:
+        for line in _render_text(groups, wanted, selection, _use_colours(arguments.color)):
+            print(line)
+        return 0
     print(f"{out}: {_count_shown(len(groups), wanted)}")
     if arguments.open:
         import webbrowser
@@ -153,14 +154,3 @@ def _use_colours(wish: str) -> bool:
         return wish == "always"
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not plain
-
-
-def _print_lines(lines: Iterable[str]) -> int:
-    """Print all lines, or as many as the reader takes."""
-    try:
-        for line in lines:
-            print(line)
-        sys.stdout.flush()
-    except BrokenPipeError:  # `head`, or a pager that was left
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0

@@ -184,7 +184,7 @@ class RunFolder(Folder):
         files.append_row(self.path / "evaluations.jsonl", row)
 
     def append_trajectories(self, group: Group) -> None:
-        """Add what the rollouts of a prompt wrote to ``trajectories.jsonl``, shorten."""
+        """Add what the rollouts of a prompt wrote to ``trajectories.jsonl``, shortened."""
         append_group(self.path / "trajectories.jsonl", shorten(group))
 
     def steps(self) -> list[Row]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 import types
@@ -38,6 +39,18 @@ def toml(tmp_path):
     path = tmp_path / "x.toml"
     path.write_text(f"[run]\nout = '{tmp_path / 'runs'}'", encoding="utf-8")
     return path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes the POSIX way")
+def test_a_reader_may_leave_early():
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        command = [sys.executable, "-m", "paretopo.cli", "info"]
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_help_teaches_with_examples(capsys):
