@@ -3,15 +3,12 @@
 
 #include <pybind11/numpy.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <mutex>
-#include <new>
-#include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,8 +28,7 @@ namespace {
 class RecordedArchive {
   public:
     struct State {
-        std::vector<double> members;        // (members, objectives), in the order of their arrival
-        std::vector<std::int64_t> indices;  // of the members: how many points came before
+        cpu::Archive::Members members;  // their arrivals: how many points came before
         std::int64_t additions = 0;
         double volume = 0.0;
         std::vector<double> history;  // (additions, objectives), if it is kept
@@ -47,25 +43,17 @@ class RecordedArchive {
 
     cpu::Archive::Addition add(const double* row) {
         const std::lock_guard<cpu::Turns> hold(turns_);
-        // What may fail comes first.
-        const auto [at, is_new] = index_of_.try_emplace(key_of(row), 0);
-        if (keeps_history_) make_room(row, at, is_new);
+        const std::size_t recorded = history_.size();
+        if (keeps_history_) history_.insert(history_.end(), row, row + width_);
         cpu::Archive::Addition added{};
         try {
-            added = archive_->add(row);
+            added = archive_->add(row, additions_);
         } catch (...) {
-            if (is_new) index_of_.erase(at);
+            history_.resize(recorded);
             throw;
-        }
-        if (added.has_joined) {
-            at->second = additions_;
-        } else if (is_new) {
-            index_of_.erase(at);
         }
         volume_ += added.gain;
         ++additions_;
-        if (keeps_history_) history_.insert(history_.end(), row, row + width_);
-        forget_who_left();
         return added;
     }
 
@@ -77,43 +65,34 @@ class RecordedArchive {
     // False: no member equals it.
     bool remove(const double* row) {
         const std::lock_guard<cpu::Turns> hold(turns_);
-        const std::string key = key_of(row);
-        const std::vector<double> members = archive_->members();
-        std::vector<double> rest;
-        for (std::size_t i = 0; i < members.size(); i += width_) {
-            if (key_of(&members[i]) == key) continue;
-            rest.insert(rest.end(), &members[i], &members[i] + width_);
+        cpu::Archive::Members members = archive_->members();
+        std::size_t i = 0;
+        while (i < members.arrivals.size() &&
+               !std::equal(row, row + width_, &members.rows[i * width_])) {
+            ++i;
         }
-        if (rest.size() == members.size()) return false;
+        if (i == members.arrivals.size()) return false;
+        const auto at = members.rows.begin() + static_cast<std::ptrdiff_t>(i * width_);
+        members.rows.erase(at, at + static_cast<std::ptrdiff_t>(width_));
+        members.arrivals.erase(members.arrivals.begin() + static_cast<std::ptrdiff_t>(i));
         auto archive = new_archive();
-        archive->load(rest.data(), rest.size() / width_);
-        const double volume = volume_of(rest);
+        archive->load(members);
+        volume_ = volume_of(members.rows);
         archive_ = std::move(archive);
-        volume_ = volume;
-        index_of_.erase(key);
         return true;
     }
 
     State state() {
         const std::lock_guard<cpu::Turns> hold(turns_);
-        State state{archive_->members(), {}, additions_, volume_, history_};
-        for (std::size_t i = 0; i < state.members.size(); i += width_) {
-            state.indices.push_back(index_of_.at(key_of(&state.members[i])));
-        }
-        return state;
+        return {archive_->members(), additions_, volume_, history_};
     }
 
     void load(const State& state) {
         auto archive = new_archive();
-        archive->load(state.members.data(), state.indices.size());
-        std::unordered_map<std::string, std::int64_t> index_of;
-        for (std::size_t i = 0; i < state.indices.size(); ++i) {
-            index_of[key_of(&state.members[i * width_])] = state.indices[i];
-        }
+        archive->load(state.members);
         std::vector<double> history = state.history;
         const std::lock_guard<cpu::Turns> hold(turns_);
         archive_ = std::move(archive);
-        index_of_ = std::move(index_of);
         history_ = std::move(history);
         additions_ = state.additions;
         volume_ = state.volume;
@@ -126,7 +105,7 @@ class RecordedArchive {
 
     std::vector<double> members() {
         const std::lock_guard<cpu::Turns> hold(turns_);
-        return archive_->members();
+        return archive_->members().rows;
     }
 
     double volume() {
@@ -143,47 +122,8 @@ class RecordedArchive {
     bool keeps_history() const { return keeps_history_; }
 
   private:
-    using Indices = std::unordered_map<std::string, std::int64_t>;
-
     std::unique_ptr<cpu::Archive> new_archive() const {
         return std::make_unique<cpu::Archive>(static_cast<int>(width_), signs_.data(), ref_.data());
-    }
-
-    // Equal points have equal keys: -0 is 0.
-    std::string key_of(const double* row) const {
-        std::string key(width_ * sizeof(double), '\0');
-        for (std::size_t m = 0; m < width_; ++m) {
-            const double value = row[m] + 0.0;
-            std::memcpy(&key[m * sizeof value], &value, sizeof value);
-        }
-        return key;
-    }
-
-    void make_room(const double* row, Indices::iterator at, bool is_new) {
-        try {
-            history_.insert(history_.end(), row, row + width_);
-        } catch (...) {
-            if (is_new) index_of_.erase(at);
-            throw;
-        }
-        history_.resize(history_.size() - width_);  // keeps the memory
-    }
-
-    // Of those that a later member covers, a few stay listed, so that this costs little.
-    void forget_who_left() {
-        const std::size_t size = archive_->size();
-        if (index_of_.size() <= 2 * size + 64) return;
-        try {
-            Indices kept;
-            const std::vector<double> members = archive_->members();
-            for (std::size_t i = 0; i < members.size(); i += width_) {
-                const std::string key = key_of(&members[i]);
-                kept[key] = index_of_.at(key);
-            }
-            index_of_ = std::move(kept);
-        } catch (const std::bad_alloc&) {
-            // Another time.
-        }
     }
 
     double volume_of(const std::vector<double>& rows) const {
@@ -203,7 +143,6 @@ class RecordedArchive {
     std::vector<double> signs_, ref_;
     bool keeps_history_;
     std::unique_ptr<cpu::Archive> archive_;
-    Indices index_of_;  // of the members, and of some that have left
     std::vector<double> history_;
     std::int64_t additions_ = 0;
     double volume_ = 0.0;
@@ -286,15 +225,14 @@ py::tuple state_of(RecordedArchive& archive) {
     const RecordedArchive::State state = unlocked_call(&RecordedArchive::state)(archive);
     py::object history = py::none();
     if (archive.keeps_history()) history = flat(state.history);
-    return py::make_tuple(flat(state.members), flat(state.indices), state.additions, state.volume,
-                          history);
+    return py::make_tuple(flat(state.members.rows), flat(state.members.arrivals), state.additions,
+                          state.volume, history);
 }
 
 void load(RecordedArchive& archive, const py::array& members, const py::array& indices,
           std::int64_t additions, double volume, const py::array& history) {
     const auto* numbers = static_cast<const std::int64_t*>(indices.data());
-    const RecordedArchive::State state{vector_of(members),
-                                       {numbers, numbers + indices.size()},
+    const RecordedArchive::State state{{vector_of(members), {numbers, numbers + indices.size()}},
                                        additions,
                                        volume,
                                        vector_of(history)};
