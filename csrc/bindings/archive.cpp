@@ -96,15 +96,14 @@ py::tuple state_of(RecordedArchive& archive) {
     const RecordedArchive::State state = unlocked_call(&RecordedArchive::state)(archive);
     py::object history = py::none();
     if (archive.keeps_history()) history = flat(state.history);
-    return py::make_tuple(flat(state.members), flat(state.indices), state.additions, state.volume,
-                          history);
+    return py::make_tuple(flat(state.members.rows), flat(state.members.arrivals), state.additions,
+                          state.volume, history);
 }
 
 void load(RecordedArchive& archive, const py::array& members, const py::array& indices,
           std::int64_t additions, double volume, const py::array& history) {
     const auto* numbers = static_cast<const std::int64_t*>(indices.data());
-    const RecordedArchive::State state{vector_of(members),
-                                       {numbers, numbers + indices.size()},
+    const RecordedArchive::State state{{vector_of(members), {numbers, numbers + indices.size()}},
                                        additions,
                                        volume,
                                        vector_of(history)};

@@ -1,8 +1,7 @@
 #include "cpu/recorded_archive.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <mutex>
-#include <new>
 #include <utility>
 
 #include "ops.hpp"
@@ -19,25 +18,17 @@ RecordedArchive::RecordedArchive(int objectives, const double* signs, const doub
 
 Archive::Addition RecordedArchive::add(const double* row) {
     const std::lock_guard<Turns> hold(turns_);
-    // What may fail comes first.
-    const auto [at, is_new] = index_of_.try_emplace(key_of(row), 0);
-    if (keeps_history_) make_room(row, at, is_new);
+    const std::size_t recorded = history_.size();
+    if (keeps_history_) history_.insert(history_.end(), row, row + width_);
     Archive::Addition added{};
     try {
-        added = archive_->add(row);
+        added = archive_->add(row, additions_);
     } catch (...) {
-        if (is_new) index_of_.erase(at);
+        history_.resize(recorded);
         throw;
-    }
-    if (added.has_joined) {
-        at->second = additions_;
-    } else if (is_new) {
-        index_of_.erase(at);
     }
     volume_ += added.gain;
     ++additions_;
-    if (keeps_history_) history_.insert(history_.end(), row, row + width_);
-    forget_who_left();
     return added;
 }
 
@@ -48,43 +39,34 @@ double RecordedArchive::gain(const double* row) {
 
 bool RecordedArchive::remove(const double* row) {
     const std::lock_guard<Turns> hold(turns_);
-    const std::string key = key_of(row);
-    const std::vector<double> members = archive_->members();
-    std::vector<double> rest;
-    for (std::size_t i = 0; i < members.size(); i += width_) {
-        if (key_of(&members[i]) == key) continue;
-        rest.insert(rest.end(), &members[i], &members[i] + width_);
+    Archive::Members members = archive_->members();
+    std::size_t i = 0;
+    while (i < members.arrivals.size() &&
+           !std::equal(row, row + width_, &members.rows[i * width_])) {
+        ++i;
     }
-    if (rest.size() == members.size()) return false;
+    if (i == members.arrivals.size()) return false;
+    const auto at = members.rows.begin() + static_cast<std::ptrdiff_t>(i * width_);
+    members.rows.erase(at, at + static_cast<std::ptrdiff_t>(width_));
+    members.arrivals.erase(members.arrivals.begin() + static_cast<std::ptrdiff_t>(i));
     auto archive = new_archive();
-    archive->load(rest.data(), rest.size() / width_);
-    const double volume = volume_of(rest);
+    archive->load(members);
+    volume_ = volume_of(members.rows);
     archive_ = std::move(archive);
-    volume_ = volume;
-    index_of_.erase(key);
     return true;
 }
 
 RecordedArchive::State RecordedArchive::state() {
     const std::lock_guard<Turns> hold(turns_);
-    State state{archive_->members(), {}, additions_, volume_, history_};
-    for (std::size_t i = 0; i < state.members.size(); i += width_) {
-        state.indices.push_back(index_of_.at(key_of(&state.members[i])));
-    }
-    return state;
+    return {archive_->members(), additions_, volume_, history_};
 }
 
 void RecordedArchive::load(const State& state) {
     auto archive = new_archive();
-    archive->load(state.members.data(), state.indices.size());
-    Indices index_of;
-    for (std::size_t i = 0; i < state.indices.size(); ++i) {
-        index_of[key_of(&state.members[i * width_])] = state.indices[i];
-    }
+    archive->load(state.members);
     std::vector<double> history = state.history;
     const std::lock_guard<Turns> hold(turns_);
     archive_ = std::move(archive);
-    index_of_ = std::move(index_of);
     history_ = std::move(history);
     additions_ = state.additions;
     volume_ = state.volume;
@@ -97,7 +79,7 @@ std::size_t RecordedArchive::size() {
 
 std::vector<double> RecordedArchive::members() {
     const std::lock_guard<Turns> hold(turns_);
-    return archive_->members();
+    return archive_->members().rows;
 }
 
 double RecordedArchive::volume() {
@@ -112,43 +94,6 @@ std::int64_t RecordedArchive::additions() {
 
 std::unique_ptr<Archive> RecordedArchive::new_archive() const {
     return std::make_unique<Archive>(static_cast<int>(width_), signs_.data(), ref_.data());
-}
-
-// Equal points have equal keys: -0 is 0.
-std::string RecordedArchive::key_of(const double* row) const {
-    std::string key(width_ * sizeof(double), '\0');
-    for (std::size_t m = 0; m < width_; ++m) {
-        const double value = row[m] + 0.0;
-        std::memcpy(&key[m * sizeof value], &value, sizeof value);
-    }
-    return key;
-}
-
-void RecordedArchive::make_room(const double* row, Indices::iterator at, bool is_new) {
-    try {
-        history_.insert(history_.end(), row, row + width_);
-    } catch (...) {
-        if (is_new) index_of_.erase(at);
-        throw;
-    }
-    history_.resize(history_.size() - width_);  // keeps the memory
-}
-
-// Of those that a later member covers, a few stay listed, so that this costs little.
-void RecordedArchive::forget_who_left() {
-    const std::size_t size = archive_->size();
-    if (index_of_.size() <= 2 * size + 64) return;
-    try {
-        Indices kept;
-        const std::vector<double> members = archive_->members();
-        for (std::size_t i = 0; i < members.size(); i += width_) {
-            const std::string key = key_of(&members[i]);
-            kept[key] = index_of_.at(key);
-        }
-        index_of_ = std::move(kept);
-    } catch (const std::bad_alloc&) {
-        // Another time.
-    }
 }
 
 double RecordedArchive::volume_of(const std::vector<double>& rows) const {

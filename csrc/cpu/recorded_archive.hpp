@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "cpu/archive.hpp"
@@ -16,8 +14,7 @@ namespace paretopo::cpu {
 class RecordedArchive {
   public:
     struct State {
-        std::vector<double> members;        // (members, objectives), in the order of their arrival
-        std::vector<std::int64_t> indices;  // of the members: how many points came before
+        Archive::Members members;  // their arrivals: how many points came before
         std::int64_t additions = 0;
         double volume = 0.0;
         std::vector<double> history;  // (additions, objectives), if it is kept
@@ -39,19 +36,13 @@ class RecordedArchive {
     bool keeps_history() const { return keeps_history_; }
 
   private:
-    using Indices = std::unordered_map<std::string, std::int64_t>;
-
     std::unique_ptr<Archive> new_archive() const;
-    std::string key_of(const double* row) const;
-    void make_room(const double* row, Indices::iterator at, bool is_new);
-    void forget_who_left();
     double volume_of(const std::vector<double>& rows) const;
 
     std::size_t width_;
     std::vector<double> signs_, ref_;
     bool keeps_history_;
     std::unique_ptr<Archive> archive_;
-    Indices index_of_;  // of the members, and of some that have left
     std::vector<double> history_;
     std::int64_t additions_ = 0;
     double volume_ = 0.0;

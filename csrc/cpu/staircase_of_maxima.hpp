@@ -66,6 +66,16 @@ class StaircaseOfMaxima {
         return at({place.chunk + 1, 0});
     }
 
+    // The step left of a place, which becomes its place; null if there is none.
+    const Step* before(Place& place) const {
+        if (place.step == 0) {
+            if (place.chunk == 0) return nullptr;
+            place.step = chunks_[order_[--place.chunk]].size;
+        }
+        --place.step;
+        return at(place);
+    }
+
     // Adds a step that none covers; `place` is first_not_left_of(step.x). Calls `removed` for the
     // steps that it covers, from right to left. The neighbours are valid until the next call.
     template <typename Removed>
@@ -118,7 +128,7 @@ class StaircaseOfMaxima {
     }
 
     template <typename Visit>
-    void for_each(Visit visit) const {
+    void for_each(Visit visit) {
         for (const std::size_t c : order_) {
             for (std::size_t i = 0; i < chunks_[c].size; ++i) visit(chunks_[c].steps[i]);
         }
