@@ -41,6 +41,7 @@ PEERS: dict[str, tuple[tuple[str, ...], str]] = {
 _GPU_ONLY = ("torch compiled", "paretopo graph")
 ON_CPU = tuple(name for name in PEERS if name not in _GPU_ONLY)
 ON_GPU = (OURS, "botorch", "evotorch", "evox", "torch", *_GPU_ONLY)
+_PEERS_OF = {"threads": (OURS,)}  # the others have no threads
 
 
 def find_version(name: str) -> str | None:
@@ -51,6 +52,11 @@ def find_version(name: str) -> str | None:
     except metadata.PackageNotFoundError:
         return None
     return first
+
+
+def is_asked(name: str, operation: str) -> bool:
+    """Whether a peer is asked for the cases of an operation."""
+    return name in _PEERS_OF.get(operation, (name,))
 
 
 def make(name: str) -> Any:
