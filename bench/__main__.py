@@ -22,6 +22,9 @@ operations:
   filter                find the non-dominated points of one set
   hypervolume           one front of five shapes, 2 to 10 objectives
   contributions         by how much each point of a front raises its hypervolume
+  gradient              how the hypervolume of a front grows with each value
+  crowding              how far the neighbours of each point lie apart
+  bounds                groups just below and above the sizes where another way is taken
   batches               many groups in one call: ranks, filter, ragged hypervolumes
   advantage             reward vectors to advantages, up to a million groups
   expected_hypervolume  reward vectors to the advantages of HV@4
