@@ -35,7 +35,7 @@ operations:
 examples, from the root of a checkout:
   pip install ".[bench]"                    the package, and every peer
   python -m bench --quick                   small sizes in 2 minutes, to see that all works
-  python -m bench                           everything, in about 25 minutes
+  python -m bench                           everything, in about 30 minutes
   python -m bench fronts hypervolume        two operations
   python -m bench --resume                  go on where an interrupted run stopped
   python -m bench --plots-only              draw the plots again, from the CSV files

@@ -33,7 +33,7 @@ TASKS = (
 )
 HARD = ("concave", "chain", "parallel", "equal", "discrete")  # one front, many fronts, ties
 FILTERED = ("uniform", "concave")  # mostly dominated; a front
-FEW = (33, 40, 50, 64)  # points of a set that is handled as a group is
+FEW = (33, 50, 64)  # points of a set that is handled as a group is
 # Sizes just below and above each bound at which another way is taken, by objectives: a power of
 # two of points, or 256 values in a group.
 BOUNDS: dict[int, tuple[int, ...]] = {

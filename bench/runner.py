@@ -69,6 +69,7 @@ class Plan:
         names: of the peers.
         beside: another build of this package, asked as the peers are.
         rounds: how often the peers take turns on a case; each round has rows of its own.
+        rounds_s: no round begins later than that after the first.
     """
 
     effort: Effort = field(default_factory=Effort)
@@ -76,6 +77,7 @@ class Plan:
     names: Sequence[str] = peers.ON_CPU
     beside: Build | None = None
     rounds: int = 1
+    rounds_s: float = 15.0
 
 
 @dataclass
@@ -244,7 +246,10 @@ class Runner:
                 for name in self.versions
                 if peers.is_asked(self._processes[name].name, case.operation)
             ]
-            for _ in range(self._plan.rounds):
+            begun = time.perf_counter()
+            for count in range(self._plan.rounds):
+                if count and time.perf_counter() - begun > self._plan.rounds_s:
+                    break
                 for name in names:
                     reply = self._ask(name, case, request)
                     if reply["status"] == "not offered":
