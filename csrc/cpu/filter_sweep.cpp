@@ -6,6 +6,7 @@
 
 #include "cpu/for_each_group.hpp"
 #include "cpu/isa.hpp"
+#include "cpu/lanes/interrupt.hpp"
 
 namespace paretopo::cpu {
 
@@ -116,7 +117,9 @@ template <typename Scalar, typename Enters>
 void FilterSweep::enter_in_order(const Points<Scalar>& set, std::uint8_t* nondominated,
                                  const Enters& enters) {
     const std::size_t size = order_.size();
+    Pace pace;
     for (std::size_t first = 0, end = 0; first < size; first = end) {
+        pace.step();
         constexpr std::size_t kAhead = 32;  // points, whose values lie anywhere
         if (first + kAhead < size) set.prefetch(order_.at(first + kAhead));
         for (++end; end < size && order_.repeats(end);) ++end;

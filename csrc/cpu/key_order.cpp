@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "cpu/lanes/interrupt.hpp"
+
 namespace paretopo::cpu {
 namespace {
 
@@ -63,6 +65,7 @@ void KeyOrder::sort() {
         differing |= own ^ keys[0];
         is_sorted &= keys[i - 1] <= own;
     }
+    check_interrupt();
     // Enough bits that among random keys hardly any agree in all of them.
     const int worth = std::min(32, static_cast<int>(std::bit_width(size)) + 10);
     const int alike = differing == 0 ? 0 : std::countr_zero(differing);
@@ -71,6 +74,7 @@ void KeyOrder::sort() {
     is_exact_ = dropped == alike;
     for (std::size_t i = 0; i < size; ++i) packed_[i] = (keys[i] - least) >> dropped << 32 | i;
     if (is_sorted) return;
+    check_interrupt();
     if (size < kRadixFrom) {
         std::sort(packed_.begin(), packed_.end());
     } else {
@@ -100,6 +104,7 @@ void KeyOrder::sort_by_bits(int bits) {
     for (const std::uint64_t item : packed_) spare_[next[item >> shift]++] = item;
     const auto parts = std::size_t{1} << dealt;
     for (std::size_t p = 0; p < parts; ++p) {
+        check_interrupt();
         std::uint64_t* part = spare_.data() + starts[p];
         std::uint64_t* room = packed_.data() + starts[p];
         const std::size_t count = starts[p + 1] - starts[p];
@@ -118,7 +123,9 @@ void KeyOrder::sort_within_equal_bits() {
         const std::uint64_t key_b = keys[static_cast<std::uint32_t>(b)];
         return key_a != key_b ? key_a < key_b : a < b;
     };
+    Pace pace;
     for (std::size_t first = 0, end = 0; first < packed_.size(); first = end) {
+        pace.step();
         for (++end; end < packed_.size() && packed_[end] >> 32 == packed_[first] >> 32;) ++end;
         if (end - first == 1) continue;
         const auto begin = packed_.begin() + static_cast<std::ptrdiff_t>(first);

@@ -25,6 +25,7 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
     "ranks in three objectives": (("antichain", 3_000_000, 3), pp.pareto_rank),
     "ranks in two objectives": (("uniform", 6_000_000, 2), pp.pareto_rank),
     "the filter": (("sphere", 300_000, 6), pp.is_nondominated),
+    "the filter in two objectives": (("sphere", 6_000_000, 2), pp.is_nondominated),
     "many groups": (
         ("uniform", 4_000_000, 3),
         lambda x: [pp.pareto_rank(x.reshape(-1, 100, 3)) for _ in range(9)],
