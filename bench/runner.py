@@ -214,10 +214,7 @@ class Runner:
         for case in cases:
             if case in done:
                 continue
-            start = time.perf_counter()
-            measured = list(self._measure(case))
-            rows.write(part, measured, append=True)
-            self._log(_summarise(case, measured, time.perf_counter() - start))
+            self._add(case, part)
         part.replace(path)
 
     def repeat(self, cases: Sequence[Case], path: Path) -> None:
@@ -225,10 +222,14 @@ class Runner:
         for process in self._processes.values():
             process.stop()
         for case in cases:
-            start = time.perf_counter()
-            measured = list(self._measure(case))
-            rows.write(path, measured, append=True)
-            self._log(_summarise(case, measured, time.perf_counter() - start))
+            self._add(case, path)
+
+    def _add(self, case: Case, path: Path) -> None:
+        """Measure a case; add its rows to a file."""
+        start = time.perf_counter()
+        measured = list(self._measure(case))
+        rows.write(path, measured, append=True)
+        self._log(_summarise(case, measured, time.perf_counter() - start))
 
     def _measure(self, case: Case) -> Iterator[Measurement]:
         with tempfile.TemporaryDirectory() as folder:
