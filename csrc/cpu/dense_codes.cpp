@@ -20,7 +20,7 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
     distinct = 0;
     if (points == 0) return;
 
-    std::int32_t values_of_first = 0;  // different ones
+    std::int32_t values_of_first = 0;        // different ones
     for (std::size_t m = width; m-- > 0;) {  // objective 0 last: its order is the one to start from
         const bool flip = m < 64 && (minimised >> m & 1) != 0;
         const ObjectiveOrder order(values, points, objectives, static_cast<std::int32_t>(m),

@@ -96,7 +96,8 @@ def hypervolume_gradient(
         ValueError, TypeError: as :func:`hypervolume`. A derivative is refused when it is asked for
             (NotImplementedError): hypervolumes have first derivatives only.
 
-    Cost: points · objectives contributions with one objective less: for small sets.
+    Cost: O(n log n) for 2 and 3 objectives; above, points · objectives contributions with one
+    objective less: for small sets.
 
     Source: Emmerich and Deutz (2014), "Time complexity and zeros of the hypervolume indicator
     gradient field", EVOLVE III; ties: docs/mathematics.md.
