@@ -16,6 +16,10 @@ std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const do
             return measure_in<2>(batch, g, ref);
         case 3:
             return measure_in<3>(batch, g, ref);
+        case 4:
+            return measure_in<4>(batch, g, ref);
+        case 5:
+            return measure_in<5>(batch, g, ref);
         default:
             return measure_in<0>(batch, g, ref);
     }

@@ -31,6 +31,8 @@ class StaircaseOfMaxima {
         used_ = 0;
     }
 
+    std::size_t bytes() const { return chunks_.capacity() * sizeof(Chunk); }
+
     // Makes room, so that the next insertion cannot fail.
     void reserve_one() {
         const std::size_t chunks = order_.size() + 2;
