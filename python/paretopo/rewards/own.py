@@ -20,7 +20,7 @@ import asyncio
 import importlib.util
 import inspect
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,9 @@ class OwnRewards:
         def run() -> None:
             try:
                 result = function(**_wanted(function, given))
-                outcome["values"] = asyncio.run(result) if inspect.isawaitable(result) else result
+                outcome["values"] = (
+                    asyncio.run(_await(result)) if inspect.isawaitable(result) else result
+                )
             except BaseException as error:
                 outcome["error"] = error
 
@@ -136,7 +138,7 @@ def _load(path: Path) -> dict[str, Reward]:
         spec.loader.exec_module(module)
     except Exception as error:
         raise ConfigError(f"rewards.file: {path} fails: {type(error).__name__}: {error}") from error
-    functions = {
+    functions: dict[str, Reward] = {
         name: value
         for name, value in vars(module).items()
         if inspect.isfunction(value)
@@ -146,6 +148,10 @@ def _load(path: Path) -> dict[str, Reward]:
     if not functions:
         raise ConfigError(f"rewards.file: {path} has no function")
     return functions
+
+
+async def _await(result: Awaitable[Any]) -> Any:
+    return await result
 
 
 def _wanted(function: Reward, given: Mapping[str, Any]) -> dict[str, Any]:
