@@ -30,14 +30,14 @@ SESSION_ALONE = {
     "finish_stage1",
     "learn",
     "load_state_dict",
-    "rescore",
+    "write_outcomes",
 }
 EXCEPT = {
     # Recomputes the advantages of a rehearsal from its records, with a controller of its own.
     ("paretopo.integrations.openrlhf.rehearsal_checks", "load_state_dict"),
     ("paretopo.integrations.huggingface.warmup", "load_state_dict"),  # of torch
 }
-NAMES_ALONE = {"CallScores", "HeldOut", "HypervolumeGain", "CallMinimum"}
+NAMES_ALONE = {"Scores", "HeldOut", "HypervolumeGain", "CostMinimum"}
 
 
 def imported(name):
@@ -139,6 +139,6 @@ def test_an_integration_leaves_to_the_session_what_is_its(name):
 
 
 def test_the_guard_of_integrations_can_fail():
-    tree = ast.parse("self.run.append_step({}); run.rescore(); CallScores(config)")
+    tree = ast.parse("self.run.append_step({}); run.write_outcomes(); Scores(config)")
     attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    assert attributes & SESSION_ALONE == {"append_step", "rescore"}
+    assert attributes & SESSION_ALONE == {"append_step", "write_outcomes"}

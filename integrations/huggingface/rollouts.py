@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ class RolloutState:
         tokens: The response so far.
         written: For each of them, 1 where the model wrote it.
         truncated: Did it end for want of room?
+        turns: Pieces of text that the model wrote.
+        seconds: What they and what the tools took; those generated together took as long.
     """
 
     prompt: list[int]
@@ -39,6 +42,8 @@ class RolloutState:
     written: list[int] = field(default_factory=list)
     done: bool = False
     truncated: bool = False
+    turns: int = 0
+    seconds: float = 0.0
 
     def append(self, tokens: Sequence[int], *, written: bool) -> None:
         """Go on with these tokens."""
@@ -104,10 +109,14 @@ def run_rollouts(rollouts: Sequence[RolloutState], generate: Generate, tokenizer
 
 def _take_turn(rollouts: Sequence[RolloutState], generate: Generate, tokenizer: Any) -> None:
     """Generate one piece of text for each rollout, and append what follows on it."""
+    began = time.perf_counter()
     pieces = generate(rollouts, rollouts[0].episode.stop)
+    took = time.perf_counter() - began
     texts = []
     for rollout, piece in zip(rollouts, pieces, strict=True):
         rollout.append(piece.tokens, written=True)
+        rollout.turns += 1
+        rollout.seconds += took
         texts.append(tokenizer.decode(piece.tokens, skip_special_tokens=True))
     for rollout, turn, piece in zip(rollouts, _step_episodes(rollouts, texts), pieces, strict=True):
         _append_feedback(rollout, turn, piece.finish, tokenizer)
@@ -116,8 +125,14 @@ def _take_turn(rollouts: Sequence[RolloutState], generate: Generate, tokenizer: 
 def _step_episodes(rollouts: Sequence[RolloutState], texts: Sequence[str]) -> list[StepResult]:
     """The turns of all rollouts, their tools side by side."""
 
+    async def step(rollout: RolloutState, text: str) -> StepResult:
+        began = time.perf_counter()
+        result = await rollout.episode.step(text)
+        rollout.seconds += time.perf_counter() - began
+        return result
+
     async def together() -> list[StepResult]:
-        steps = (one.episode.step(text) for one, text in zip(rollouts, texts, strict=True))
+        steps = (step(one, text) for one, text in zip(rollouts, texts, strict=True))
         return await asyncio.gather(*steps)
 
     # In a thread: where this runs, in a notebook for one, there may be an event loop already.

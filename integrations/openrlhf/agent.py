@@ -11,7 +11,8 @@ An agent file (`--train.agent_func_path`, `openrlhf.agent`) looks like this::
         async def turn(self, text):
             if text.endswith("</lookup>") and self.calls < 3:
                 return Turn(feedback=my_index(text), calls=1)
-            return Turn(done=True, correct=float(self.label["answer"] in text))
+            right = float(self.label["answer"] in text)
+            return Turn(done=True, reward_components={"correct": right, "words": len(text.split())})
 
     class AgentExecutor(ToolAgentExecutor):
         agent = Lookup
@@ -22,22 +23,23 @@ from __future__ import annotations
 import asyncio
 import copy
 import os
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import torch
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
-from paretopo.config import RunConfig, loads
+from paretopo.config import MEASURES, RunConfig, loads
 from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
 from paretopo.integrations.openrlhf.rollouts import (
-    CALLS,
-    CORRECT,
     FINISHED,
-    BadRollout,
+    REWARD_COMPONENTS,
     label_fields,
     prompt_id,
 )
+from paretopo.rollout import BadRollout
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,15 @@ class Turn:
         feedback: What the environment says next, with the chat's markers around it.
         calls: Tools executed in this turn.
         done: Is the rollout over?
-        correct: Task reward from 0 to 1, if it is.
+        reward_components: What the environment measured, by name and in its own unit: the
+            objectives of the run but for what is counted here (calls, turns, seconds, tokens); None
+            where one does not apply. What a later turn says of a name wins.
     """
 
     feedback: str = ""
     calls: int = 0
     done: bool = False
-    correct: float = 0.0
+    reward_components: Mapping[str, float | None] = field(default_factory=dict)
 
 
 class ToolAgent(AgentInstanceBase):
@@ -77,6 +81,8 @@ class ToolAgent(AgentInstanceBase):
         self.tokenizer = tokenizer
         self.label: dict[str, Any] = {}
         self.calls = 0
+        self._turns = 0
+        self._components: dict[str, float | None] = {}
 
     async def turn(self, text: str) -> Turn:
         """The answer to a turn; `text` is what the policy wrote, without its end-of-turn token."""
@@ -94,14 +100,32 @@ class ToolAgent(AgentInstanceBase):
             self.config.openrlhf.turn_timeout,
         )
         self.calls += turn.calls
-        correct = float(turn.correct) if turn.done else 0.0
+        self._turns += 1
+        self._components |= turn.reward_components
         return {
-            "rewards": torch.tensor(correct),
-            "scores": torch.tensor(correct),
+            "rewards": _NOTHING,
+            "scores": _NOTHING,
             "environment_feedback": turn.feedback,
             "done": turn.done,
-            "extra_logs": {CORRECT: correct, CALLS: self.calls, FINISHED: float(turn.done)},
+            "extra_logs": {
+                REWARD_COMPONENTS: {
+                    **({} if turn.done else _unfinished(self.config)),
+                    **self._components,
+                    "calls": self.calls,
+                    "turns": self._turns,
+                },
+                FINISHED: float(turn.done),
+            },
         }
+
+
+def _unfinished(config: RunConfig) -> dict[str, float | None]:
+    """Of a rollout that is not over: it has solved nothing, and what is not said does not apply."""
+    first, *others = (one.name for one in config.objectives)
+    return {first: 0.0} | {name: None for name in others if name not in MEASURES}
+
+
+_NOTHING = torch.tensor(0.0)  # what OpenRLHF takes for the reward: the session's comes later
 
 
 class _EngineFailed(Exception):
@@ -161,6 +185,7 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         turns = _Turns(llm_engine, agent)
         length = len(hf_tokenizer(text=prompt, add_special_tokens=False)["input_ids"])
         budget = min(max_length, length + self._config.optimiser.max_completion_tokens)
+        began = time.perf_counter()
         try:
             response: dict[str, Any] = await super().execute(
                 prompt, label, params, budget, hf_tokenizer, turns, images
@@ -179,9 +204,15 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
                 f"{type(error).__name__}: {error}"
             ) from error
         if not response["action_ranges"]:  # the prompt left no room: the agent had no turn
-            response["extra_logs"] = {CORRECT: 0.0, CALLS: 0, FINISHED: 0.0}
+            response["extra_logs"] = {
+                REWARD_COMPONENTS: {**_unfinished(self._config), "calls": 0, "turns": 0},
+                FINISHED: 0.0,
+            }
+        components = response["extra_logs"][REWARD_COMPONENTS]
+        components.setdefault("seconds", time.perf_counter() - began)
         finished = response["extra_logs"].get(FINISHED, 0.0)
         response["truncated"] = turns.cut or not finished
         # Numbers of one type for all rollouts; the scores are replaced when the group is whole.
-        response["reward"] = response["scores"] = float(response["reward"])
+        solved = components.get(self._config.objectives[0].name)
+        response["reward"] = response["scores"] = float(solved or 0.0)
         return response

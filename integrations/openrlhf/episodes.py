@@ -55,7 +55,7 @@ class EpisodeAgent(ToolAgent):
         if answer.done:
             # In a thread: a grader may think for seconds, and other rollouts must not wait for it.
             correct = float(await asyncio.to_thread(self.grade, "".join(self._written)))
-            return Turn(done=True, correct=correct, calls=calls)
+            return Turn(done=True, reward_components={"correct": correct}, calls=calls)
         return Turn(feedback=self._cut(answer.feedback), calls=calls)
 
     def _cut(self, feedback: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import ray
 import torch
 from openrlhf.trainer.ppo_utils.experience_maker import RemoteExperienceMaker
 
 from paretopo.integrations.openrlhf.rollouts import (
-    ECONOMY,
     UnexpectedOpenRLHF,
     read_rollouts,
     with_text,
@@ -38,9 +38,11 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
         """
         order, groups = self._group_rollouts(experiences)
         # Ray hands arrays over read-only, and torch wants its own.
-        given: Any = torch.tensor(ray.get(self._session.advantages.remote(groups)))
+        advantages = ray.get(self._session.advantages.remote(groups))
+        given: Any = torch.tensor(np.array(advantages))
         rewards = [experience.rewards for experience in experiences]
-        solved = torch.tensor([[one.correct for one in group] for group in groups])
+        # The first objective is the one that says what solved means.
+        solved = torch.tensor([[one.rewards[0] for one in group] for group in groups])
         spread: Any = solved.std(dim=-1, keepdim=True).expand_as(solved)
         sizes = [len(experience.index) for experience in experiences]
         for experience, own in zip(experiences, given.flatten()[order].split(sizes), strict=True):
@@ -61,10 +63,10 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
         kept = self.args.paretopo.trajectories * points
         flat: list[Rollout | None] = [None] * len(order)
         for experience in experiences:
-            if ECONOMY not in experience.info:
-                raise UnexpectedOpenRLHF("a sample reached the update without being scored")
             rollouts = zip(experience.index, read_rollouts(experience), strict=True)
             for row, (number, rollout) in enumerate(rollouts):
+                if not rollout.rewards:
+                    raise UnexpectedOpenRLHF("a sample reached the update without being scored")
                 flat[number] = rollout
                 if number < kept:
                     flat[number] = with_text(rollout, experience, row, self.tokenizer)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from paretopo.integrations.openrlhf.rollouts import BadRollout, UnexpectedOpenRLHF
+from paretopo.integrations.openrlhf.rollouts import UnexpectedOpenRLHF
+from paretopo.rollout import BadRollout
 
 _OURS = (BadRollout, UnexpectedOpenRLHF)
 _NAMES = {

@@ -72,6 +72,7 @@ def run_command(
         evaluate_every=config.evaluation.every,
         scales_learning_rate=config.paretopo.multiplier_on == "learning_rate",
         trajectories=config.run.trajectories,
+        objectives=[one.name for one in config.objectives],
         resuming=resuming,
         rehearsal=str(run.path.resolve() / "rehearsal") if rehearsal else "",
     )

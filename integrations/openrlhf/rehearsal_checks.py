@@ -27,7 +27,7 @@ class RehearsalFailed(RuntimeError):
 class RehearsedSession(Session):
     """A session that also writes down what goes into the controller and what comes out."""
 
-    def advantages(self, groups: Sequence[Sequence[Rollout]]) -> NDArray[np.float64]:
+    def advantages(self, groups: Sequence[Sequence[Rollout]]) -> list[NDArray[np.float64]]:
         """The session's advantages, kept for the checks together with what they come from."""
         before = self.controller.state_dict()
         advantages = super().advantages(groups)
@@ -35,8 +35,8 @@ class RehearsedSession(Session):
             "step": self.controller.steps_taken,
             "before": before,
             "rewards": [[one.rewards for one in group] for group in groups],
-            "punished": self._punish_overlong(groups).tolist(),
-            "advantages": advantages.tolist(),
+            "punished": [self._punish_overlong(group).tolist() for group in groups],
+            "advantages": [own.tolist() for own in advantages],
         }
         with (self.run.path / _EXCHANGE).open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")

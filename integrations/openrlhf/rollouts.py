@@ -9,12 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from paretopo.rollout import Rollout, format_answer, split_tokens
+from paretopo.config import MEASURES
+from paretopo.config.keys import nearest
+from paretopo.rollout import BadRollout, Rollout, format_answer, split_tokens
 
-# Every agent must give these two for every rollout, in the extra_logs of its last turn.
-CORRECT, CALLS = "correct", "calls"
-# These are added here.
-ECONOMY, FINISHED = "economy", "finished"
+# Every agent gives it in the extra_logs of its last turn: a number for each objective, by name.
+REWARD_COMPONENTS = "reward_components"
+FINISHED = "finished"
+# Under these names numbers travel in an Experience's info: what was measured, what it is worth.
+_MEASURED, _PAID = "measured/", "rewards/"
+# Two values that are no numbers: one does not apply, another was not told.
+_NOT_APPLICABLE, _NOT_TOLD = math.inf, math.nan
 
 # Our name in steps.jsonl, OpenRLHF's in its status.
 _FROM_STATUS = {
@@ -29,10 +34,6 @@ _FROM_STATUS = {
     "seconds_update": "timing/ppo_train",
     "seconds_weights": "timing/broadcast",
 }
-
-
-class BadRollout(ValueError):
-    """An agent's rollout that cannot be used; the message names the prompt and what is wrong."""
 
 
 class UnexpectedOpenRLHF(RuntimeError):
@@ -60,49 +61,87 @@ def prompt_id(prompt: str, label: Any) -> str:
     return str(name) if name is not None else hashlib.sha1(prompt.encode()).hexdigest()[:12]
 
 
-def check_logs(prompt: str, label: Any, logs: Mapping[str, Any]) -> tuple[float, int]:
-    """``(correct, calls)`` of a rollout's extra_logs.
+def components_of(prompt: str, label: Any, logs: Mapping[str, Any]) -> dict[str, float | None]:
+    """The ``reward_components`` in a rollout's extra_logs.
 
     Raises:
-        BadRollout: a key is missing, or not a number of its range; names prompt and key.
+        BadRollout: there are none, or one is no finite number; names prompt, key and value.
     """
-    name = prompt_id(prompt, label)
-    values = []
-    for key, meaning in (
-        (CORRECT, "the task reward, a number from 0 to 1"),
-        (CALLS, "tool executions, an integer of at least 0"),
-    ):
-        if key not in logs:
-            raise BadRollout(
-                f"the agent's rollout of prompt {name!r} has no {key!r} in its extra_logs: every "
-                f"turn must say it ({meaning}); got keys {sorted(logs)}"
-            )
+    name, given = prompt_id(prompt, label), logs.get(REWARD_COMPONENTS)
+    if not isinstance(given, Mapping):
+        raise BadRollout(
+            f"the agent's rollout of prompt {name!r} has no {REWARD_COMPONENTS!r} in its "
+            "extra_logs: its last turn must say them, a mapping of names to numbers; got "
+            f"{given!r} and keys {sorted(logs)}"
+        )
+    components: dict[str, float | None] = {}
+    for key, value in given.items():
         try:
-            value = float(logs[key])
+            number = None if value is None else float(value)
         except (TypeError, ValueError):
-            value = math.nan
-        wrong = not math.isfinite(value) or value < 0
-        wrong = wrong or (value > 1 if key == CORRECT else value != int(value))
-        if wrong:
+            number = math.nan
+        if not isinstance(key, str) or (number is not None and not math.isfinite(number)):
             raise BadRollout(
-                f"the agent's rollout of prompt {name!r} has {key!r} = {logs[key]!r} in its "
-                f"extra_logs, expected {meaning}"
+                f"the agent's rollout of prompt {name!r} has {key!r} = {value!r} in its "
+                f"{REWARD_COMPONENTS}, expected a finite number, or None where it does not apply"
             )
-        values.append(value)
-    return values[0], int(values[1])
+        components[key] = number
+    return components
+
+
+def put_components(
+    experience: Any, components: Mapping[str, float | None], objectives: Sequence[str]
+) -> None:
+    """Write what a rollout measured into the `Experience` of that one rollout.
+
+    All rollouts get the same keys, so that OpenRLHF can put their experiences together.
+
+    Args:
+        experience: Of one row.
+        components: What was measured.
+        objectives: Those of the run.
+
+    Raises:
+        BadRollout: a name is neither an objective nor measured here.
+    """
+    known = dict.fromkeys([*objectives, *MEASURES])
+    for name, value in components.items():
+        if name not in known:
+            [prompt], [label] = experience.prompts, experience.labels
+            raise BadRollout(
+                f"the agent's rollout of prompt {prompt_id(prompt, label)!r} has {name!r} = "
+                f"{value!r} in its {REWARD_COMPONENTS}, which is no objective; "
+                f"{nearest(name, known)}"
+            )
+    for name in known:
+        value = components.get(name, _NOT_TOLD)
+        _put(experience, _MEASURED + name, _NOT_APPLICABLE if value is None else value)
+
+
+def put_rewards(experience: Any, rewards: Sequence[float]) -> None:
+    """Write what a rollout is worth into the `Experience` of that one rollout."""
+    for at, reward in enumerate(rewards):
+        _put(experience, f"{_PAID}{at}", reward)
+
+
+def _put(experience: Any, name: str, number: float) -> None:
+    import torch
+
+    experience.info[name] = torch.tensor([number], dtype=torch.float64)
 
 
 def read_rollouts(experience: Any) -> list[Rollout]:
     """The rollouts of an OpenRLHF `Experience`, one per row, with rewards where it is scored."""
     info = experience.info
-    economy = info[ECONOMY].tolist() if ECONOMY in info else [None] * len(experience.prompts)
+    measured = {
+        key.removeprefix(_MEASURED): info[key].tolist() for key in info if key.startswith(_MEASURED)
+    }
+    count = sum(key.startswith(_PAID) for key in info)
+    paid = [info[f"{_PAID}{at}"].tolist() for at in range(count)]
     rows: Sequence[Any] = list(
         zip(
             experience.prompts,
             experience.labels,
-            info[CORRECT].tolist(),
-            info[CALLS].tolist(),
-            economy,
             experience.action_mask.sum(dim=-1).tolist(),
             experience.truncated.tolist(),
             strict=True,
@@ -111,14 +150,17 @@ def read_rollouts(experience: Any) -> list[Rollout]:
     return [
         Rollout(
             prompt_id(prompt, label),
-            float(correct),
-            int(calls),
+            {
+                name: None if values[row] == _NOT_APPLICABLE else values[row]
+                for name, values in measured.items()
+                if not math.isnan(values[row])
+            },
             kind=str(label_fields(label).get("kind", "all")),
             tokens=int(tokens),
             truncated=bool(cut),
-            rewards=() if paid is None else (float(correct), float(paid)),
+            rewards=tuple(column[row] for column in paid),
         )
-        for prompt, label, correct, calls, paid, tokens, cut in rows
+        for row, (prompt, label, tokens, cut) in enumerate(rows)
     ]
 
 

@@ -15,9 +15,11 @@ from openrlhf.trainer.ppo_utils.samples_generator import SamplesGenerator
 from openrlhf.utils.logging_utils import init_logger
 
 from paretopo.integrations.openrlhf.rollouts import (
-    ECONOMY,
+    REWARD_COMPONENTS,
     UnexpectedOpenRLHF,
-    check_logs,
+    components_of,
+    put_components,
+    put_rewards,
     read_rollouts,
 )
 
@@ -60,8 +62,15 @@ class ParetoSamplesGenerator(SamplesGenerator):
             self._evaluating = False
 
     def _process_response_into_experience(self, response: Any, **kwargs: Any) -> Any:
-        check_logs(response["prompt"], response["label"], response.get("extra_logs") or {})
+        logs = dict(response.get("extra_logs") or {})
+        components = components_of(response["prompt"], response["label"], logs)
+        # OpenRLHF takes numbers alone.
+        response = {
+            **response,
+            "extra_logs": {k: v for k, v in logs.items() if k != REWARD_COMPONENTS},
+        }
         experience = super()._process_response_into_experience(response, **kwargs)
+        put_components(experience, components, self.args.paretopo.objectives)
         if not self._evaluating:
             self._group.append(experience)
             if len(self._group) == self.args.rollout.n_samples_per_prompt:
@@ -78,6 +87,6 @@ class ParetoSamplesGenerator(SamplesGenerator):
             )
         [scored] = ray.get(self._session.score.remote([rollouts]))
         low, high = self.args.algo.dynamic_filtering_range
-        for experience, paid in zip(group, scored.rewards[:, 1].tolist(), strict=True):
-            experience.info[ECONOMY] = torch.tensor([paid], dtype=torch.float64)
+        for experience, rewards in zip(group, scored.rewards.tolist(), strict=True):
+            put_rewards(experience, rewards)
             experience.scores = torch.tensor([(low + high) / 2 if scored.informative else high])

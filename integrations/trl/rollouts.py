@@ -21,8 +21,8 @@ class ProtocolRollouts:
     """Generates rollouts turn by turn; pass it to `GRPOTrainer` as `rollout_func`.
 
     Tokens of a turn are kept as they were sampled, those of a feedback are appended behind them and
-    carry no loss. The reward functions get the tool executions of each rollout as `calls`, and what
-    the model itself wrote as `written`.
+    carry no loss. The reward functions get the tool executions of each rollout as `calls`, its
+    `turns`, the `seconds` that it took, and what the model itself wrote as `written`.
     The whole response, feedback included, has at most `max_completion_length` tokens.
 
     Generates with transformers, not with vLLM.
@@ -65,6 +65,8 @@ class ProtocolRollouts:
             "logprobs": None,
             "env_mask": [rollout.written for rollout in rollouts],
             "calls": [rollout.episode.calls for rollout in rollouts],
+            "turns": [rollout.turns for rollout in rollouts],
+            "seconds": [rollout.seconds for rollout in rollouts],
             "written": [
                 tokenizer.decode(rollout.written_tokens(), skip_special_tokens=True)
                 for rollout in rollouts

@@ -23,7 +23,7 @@ class SessionGRPOTrainer(ParetoGRPOTrainer):
     Args:
         *args: As for `GRPOTrainer`.
         session: Gives the advantages.
-        rewards: Its functions are the trainer's reward functions.
+        rewards: Measures the rollouts.
         **kwargs: As for `ParetoGRPOTrainer`, without `reward_funcs` and `controller`.
     """
 
@@ -32,17 +32,23 @@ class SessionGRPOTrainer(ParetoGRPOTrainer):
     ) -> None:
         self.session = session
         self.session_rewards = rewards
-        functions = [rewards.correct, rewards.economy]
+        functions = [rewards.measure]
         super().__init__(*args, controller=session.controller, reward_funcs=functions, **kwargs)
 
+    @property
+    def rewards_per_rollout(self) -> int:
+        """TRL gets one number, which says nothing: the session knows the objectives."""
+        return 1
+
     def compute_advantages(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The session's, for the rollouts with their full precision; TRL's rewards are float32."""
+        """The session's, for the rollouts as they were measured."""
         groups, points, _ = rewards.shape
         kept = min(self.session.config.run.trajectories, groups)
         rollouts = self.rollouts(with_text=range(kept * points))
-        return self.session.advantages(
+        scored = self.session.score(
             [rollouts[first : first + points] for first in range(0, groups * points, points)]
         )
+        return np.array(self.session.advantages([group.rollouts for group in scored]))
 
     def rollouts(self, with_text: Iterable[int]) -> list[Rollout]:
         """The latest batch of all processes; to be called in every process.
@@ -55,7 +61,14 @@ class SessionGRPOTrainer(ParetoGRPOTrainer):
             self.session_rewards.rollouts, self.response_tokens, self.truncated, strict=True
         )
         return [
-            replace(one, tokens=int(tokens), truncated=bool(cut), **texts.get(number, {}))
+            replace(
+                one,
+                # Of rollouts that TRL makes itself, no more is known than what all of them took.
+                reward_components={"seconds": self.generation_seconds, **one.reward_components},
+                tokens=int(tokens),
+                truncated=bool(cut),
+                **texts.get(number, {}),
+            )
             for number, (one, tokens, cut) in enumerate(measured)
         ]
 

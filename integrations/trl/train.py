@@ -140,7 +140,7 @@ def _trainer(
         tools=list(task.functions) or None,
         rollout_func=_rollouts(environment),
         session=session,
-        rewards=SessionRewards(session, environment.grade),
+        rewards=SessionRewards(environment.grade),
         evaluation_temperature=config.evaluation.temperature,
     )
     sampler.remove_callback(PrinterCallback)

@@ -9,6 +9,7 @@ a change in TRL stops the run with `UnexpectedTRL` instead of training on someth
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -42,6 +43,7 @@ class ParetoAdvantages:
         advantages: (groups, points) float64 of the latest training batch.
         prompt_names: Column "id" of every rollout of the latest batch, or its prompt.
         generated: The rollouts of this process in the latest batch.
+        generation_seconds: What generation and tools took for the latest batch.
     """
 
     controller: ParetoPO
@@ -51,10 +53,18 @@ class ParetoAdvantages:
     advantages: NDArray[np.float64]
     prompt_names: list[str]
     generated: Generated
+    generation_seconds: float = 0.0
+    _generation_started: float = 0.0
+
+    @property
+    def rewards_per_rollout(self) -> int:
+        """How many reward functions the trainer must have."""
+        return self.controller.objectives
 
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, *args: Any, **kwargs: Any
     ) -> Any:
+        self.generation_seconds = time.perf_counter() - self._generation_started
         # Cleared first: should TRL stop calling this method, the next batch finds nothing.
         self.rewards = np.empty((0, 0))
         matrix = super()._calculate_rewards(  # type: ignore[misc]
@@ -66,6 +76,7 @@ class ParetoAdvantages:
         return matrix
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:
+        self._generation_started = time.perf_counter()
         self.rewards = np.empty((0, 0))
         out = super()._generate_and_score_completions(inputs)  # type: ignore[misc]
         if self.rewards.shape[0] == 0:
@@ -103,9 +114,9 @@ class ParetoAdvantages:
     def _check_rewards(self, matrix: Any, local_rows: int) -> NDArray[np.float64]:
         """The gathered rewards as float64; refuses other shapes, and NaN by name."""
         names = self.reward_func_names  # type: ignore[attr-defined]
-        if len(names) != self.controller.objectives:
+        if len(names) != self.rewards_per_rollout:
             raise ValueError(
-                f"the controller has {self.controller.objectives} objectives, the trainer "
+                f"the controller has {self.rewards_per_rollout} objectives, the trainer "
                 f"{len(names)} reward functions ({', '.join(names)}): give one per objective"
             )
         rows = self.accelerator.num_processes * local_rows  # type: ignore[attr-defined]

@@ -37,6 +37,10 @@ class Segment:
     text: str
 
 
+class BadRollout(ValueError):
+    """A rollout that cannot be used; the message names its prompt, the objective and the value."""
+
+
 @dataclass(frozen=True)
 class Rollout:
     """One response of the policy, what it did and what that was worth.
@@ -44,10 +48,14 @@ class Rollout:
     Attributes:
         prompt_id: Name of its prompt; the rollouts of a group, and several rows of a data set, can
             share one.
-        correct: Task reward, from 0 to 1; the rollout solved its prompt where it is above 0.
-        calls: Tool executions.
+        reward_components: What was measured, by name and in its own unit: the objectives of the
+            run, and whatever else the adapter knows of ``correct``, ``calls``, ``tokens``,
+            ``turns``, ``seconds`` and ``dollars``. One that is None, or missing, does not apply to
+            the rollout: it counts as the mean of the rollouts of its group (in an evaluation, of
+            all questions) to which it does.
         kind: Kind of question, or its data set.
         held_out: Is its prompt from the held-out set?
+        solved: Did it solve its prompt: is the objective that says so above 0?
         tokens: Tokens that the policy wrote; tool results are not counted.
         truncated: Did it end for want of room?
         prompt: Text that the policy read; "" where the text is not kept.
@@ -60,10 +68,10 @@ class Rollout:
     """
 
     prompt_id: str
-    correct: float
-    calls: int
+    reward_components: Mapping[str, float | None]
     kind: str = "all"
     held_out: bool = False
+    solved: bool = False
     tokens: int = 0
     truncated: bool = False
     prompt: str = ""
@@ -73,11 +81,6 @@ class Rollout:
     gated: tuple[float, ...] = ()
     rank: int | None = None
     advantage: float | None = None
-
-    @property
-    def solved(self) -> bool:
-        """Was the answer right, at least in part?"""
-        return self.correct > 0.0
 
     @property
     def has_text(self) -> bool:

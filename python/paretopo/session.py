@@ -8,7 +8,7 @@ rollouts::
     session.observe(0, held_out_rollouts, seconds)         # the policy as it starts
     for step in ...:
         scored = session.score(groups)                     # as groups are generated
-        advantages = session.advantages(groups_with_rewards)
+        advantages = session.advantages(scored_groups)     # their rollouts, with their rewards
         ...                                                # the framework's update
         session.record_step(step, {"loss": ..., "seconds": ...})
         session.observe(step, held_out_rollouts, seconds)  # when an evaluation is due
@@ -18,43 +18,48 @@ rollouts::
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from paretopo.controller.by_group import step_by_group
 from paretopo.controller.two_stages import ParetoPO, Step
+from paretopo.rewards.measures import complete_rollouts
 from paretopo.rewards.overlong import overlong
-from paretopo.rewards.scoring import CallScores
+from paretopo.rewards.scoring import Scores, fill_missing
 from paretopo.rollout import Rollout
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
 from paretopo.run.trajectories import Group
 
 _NO_STEP = -1  # every record is after it
-_SHOWN_OF_STEPS = (
-    "stage", "accuracy", "calls", "economy", "multiplier", "informative", "kept", "truncated",
-    "overlong",
-)  # fmt: skip
-_SHOWN_OF_EVALUATIONS = (
-    "accuracy", "calls", "economy", "response_tokens", "truncated", "archive_size", "hypervolume",
-)  # fmt: skip
+_SHOWN_OF_STEPS = ("stage", "solved", "multiplier", "informative", "kept", "truncated", "overlong")
+_SHOWN_OF_EVALUATIONS = ("solved", "response_tokens", "truncated", "archive_size", "hypervolume")
+_BY_OBJECTIVE = ("measured", "rewards")
 
 
 @dataclass(frozen=True)
 class ScoredGroup:
-    """The rewards of one group.
+    """One group with its rewards.
 
     Attributes:
-        rewards: (points, objectives) float64, correctness and economy, not gated.
+        rollouts: With every measure that follows from what is known, ``solved`` and ``rewards``.
         informative: Does the group teach anything, by ``paretopo.group_filter``?
     """
 
-    rewards: NDArray[np.float64]
+    rollouts: tuple[Rollout, ...]
     informative: bool
+
+    @property
+    def rewards(self) -> NDArray[np.float64]:
+        """(points, objectives) float64, in the order of the run's objectives, not gated."""
+        return np.array([one.rewards for one in self.rollouts], np.float64)
 
 
 class Session:
@@ -79,12 +84,12 @@ class Session:
         ... stage2_estimator = "pareto"
         ... ''')
         >>> session = Session(RunFolder.create(folder.name, config), prompts=8, steps_per_epoch=8)
-        >>> group = [Rollout("q", correct=1.0, calls=calls) for calls in (1, 2)]
+        >>> group = [Rollout("q", {"correct": 1.0, "calls": calls}) for calls in (1, 2)]
         >>> [scored] = session.score([group])
         >>> scored.rewards.round(3).tolist(), scored.informative
         ([[1.0, 1.0], [1.0, 0.497]], True)
-        >>> session.advantages([with_rewards(group, scored.rewards)])
-        array([[ 0.5, -0.5]])
+        >>> session.advantages([scored.rollouts])
+        [array([ 0.5, -0.5])]
         >>> folder.cleanup()
     """
 
@@ -104,7 +109,8 @@ class Session:
             steps_per_epoch=steps_per_epoch,
             steps=self.config.optimiser.steps,
         )
-        self._scores = CallScores(self.config.rewards)
+        self.objectives = tuple(one.name for one in self.config.objectives)
+        self._scores = Scores(self.config.objectives, self.config.rewards)
         self._prompts = prompts
         self._warmed_up = warmed_up
         self._writes = writes
@@ -114,6 +120,7 @@ class Session:
         self._pending_groups: list[Group] = []
         self._recorded = 0
         self._latest = "not evaluated yet"
+        self._warned = False
 
     # ---- training ------------------------------------------------------------------------------
 
@@ -122,36 +129,41 @@ class Session:
 
         All of them count towards the fewest calls of their prompts before any is scored, also
         those of groups that are dropped afterwards.
+
+        Raises:
+            BadRollout: A measure that cannot be used; names prompt, objective and value.
         """
-        self._scores.learn([one for group in groups for one in group])
+        completed = [self._complete(group) for group in groups]
+        self._scores.learn([one for group in completed for one in group])
         scored = []
-        for group in groups:
-            rewards = self._rewards_of(group)
+        for group in completed:
+            rewards = fill_missing(self._scores.rewards_of(group), self._nowhere())
             informative = bool(self.controller.informative(rewards[None])[0])
             self._groups.update(scored=1, informative=int(informative))
-            scored.append(ScoredGroup(rewards, informative))
+            scored.append(ScoredGroup(tuple(_with_rewards(group, rewards)), informative))
         self._consumed += len(groups)
         return scored
 
-    def advantages(self, groups: Sequence[Sequence[Rollout]]) -> NDArray[np.float64]:
+    def advantages(self, groups: Sequence[Sequence[Rollout]]) -> list[NDArray[np.float64]]:
         """Advantages of a step, from rollouts that carry their ``rewards``.
 
         Args:
-            groups: Of equal size, one for each prompt of the step. Those that come with their text
-                are kept in the records.
+            groups: One for each prompt of the step. Those that come with their text are kept in
+                the records.
 
         Returns:
-            (groups, points) float64, the punishment of overlong responses taken off.
+            (points,) float64 for each group, the punishment of overlong responses taken off.
         """
-        step = self.controller.step([[one.rewards for one in group] for group in groups])
-        punished = self._punish_overlong(groups)
+        completed = [self._complete(group) for group in groups]
+        rollouts = [one for group in completed for one in group]
+        ids = [at for at, group in enumerate(completed) for _ in group]
+        step = step_by_group(self.controller, [one.rewards for one in rollouts], ids)
+        punished = self._punish_overlong(rollouts)
         advantages = step.advantages - punished
-        rollouts = [one for group in groups for one in group]
         self._pending = {
             "step": self.controller.steps_taken,
             "stage": step.stage,
-            **_averages(rollouts),
-            "economy": float(np.mean([one.rewards[1] for one in rollouts])),
+            **self._averages(rollouts),
             "multiplier": step.multiplier,
             "informative": float(step.informative.mean()),
             "response_tokens": float(np.mean([one.tokens for one in rollouts])),
@@ -159,12 +171,14 @@ class Session:
             "overlong": float(punished.mean()),
             "rank_histogram": step.rank_histogram,
         }
+        bounds = np.cumsum([0, *map(len, completed)])
+        places = [slice(first, last) for first, last in pairwise(bounds)]
         self._pending_groups = [
-            self._group_of_step(group, step, at, advantages[at])
-            for at, group in enumerate(groups)
+            self._group_of_step(group, step, place, advantages[place])
+            for group, place in zip(completed, places, strict=True)
             if group[0].has_text
         ]
-        return advantages
+        return [advantages[place] for place in places]
 
     def learning_rate_factor(self) -> float:
         """Factor on the learning rate of the step whose advantages were given last."""
@@ -223,44 +237,50 @@ class Session:
             Numbers for the framework's trackers.
         """
         controller = self.controller
-        ordered = [
-            replace(one, held_out=True)
-            for one in sorted(rollouts, key=lambda rollout: rollout.prompt_id)
-        ]
+        ordered = self._complete(
+            [
+                replace(one, held_out=True)
+                for one in sorted(rollouts, key=lambda rollout: rollout.prompt_id)
+            ]
+        )
         self._scores.learn(ordered)
-        vectors, before = self._scores.rescore(ordered, self._rewards_of(ordered))
-        outcome = controller.gate(vectors).mean(axis=0)
-        earlier = None if before is None else controller.gate(before).mean(axis=1)
+        vectors, outcome, earlier = self._scores.evaluate(
+            ordered, self._scores.rewards_of(ordered), self._outcome_of
+        )
+        self._warn_of_reference(outcome)
         signal = controller.observe(outcome, earlier=earlier)
+        vectors = fill_missing(vectors, self._nowhere())
+        rewarded = _with_rewards(ordered, vectors)
         kinds = sorted({one.kind for one in ordered})
         row: Row = {
             "step": step,
             "phase": self._phase(step),
             "stage": controller.stage,
-            **_averages(ordered),
-            "economy": float(vectors[:, 1].mean()),
-            "outcome": outcome.tolist(),
+            **self._averages(rewarded),
+            "outcome": dict(zip(self.objectives, outcome.tolist(), strict=True)),
             "response_tokens": float(np.mean([one.tokens for one in ordered])),
             "truncated": float(np.mean([one.truncated for one in ordered])),
             "gain": signal.gain,
             "smoothed_gain": signal.smoothed_gain,
             "multiplier": signal.multiplier,
             "archived": signal.archived,
+            "rescored": earlier is not None,
             "archive_size": self._archive_size(),
             "hypervolume": signal.hypervolume,
             "by_kind": {
-                kind: _averages([one for one in ordered if one.kind == kind]) for kind in kinds
+                kind: self._averages([one for one in rewarded if one.kind == kind])
+                for kind in kinds
             },
         }
-        if earlier is not None:
-            row["rescored"] = earlier.tolist()
         if seconds is not None:
             row["seconds"] = seconds
         if self._writes:
             self.run.append_evaluation(row)
-            self._record_held_out(step, ordered, vectors)
+            if earlier is not None:
+                self.run.write_outcomes(self.objectives, self._scores.outcomes())
+            self._record_held_out(step, rewarded)
         self._latest = _describe(row)
-        return {name: float(row[name]) for name in _SHOWN_OF_EVALUATIONS}
+        return _flatten(row, _SHOWN_OF_EVALUATIONS)
 
     # ---- where it stands -----------------------------------------------------------------------
 
@@ -293,6 +313,7 @@ class Session:
         self._recorded = max(done, 0)
         if self._writes:
             self.run.truncate_after(done)
+            self.run.write_outcomes(self.objectives, self._scores.outcomes())
             self.run.resumed(self._recorded)
         for row in self.run.evaluations()[-1:]:
             self._latest = _describe(row)
@@ -311,12 +332,55 @@ class Session:
 
     # ---- parts ---------------------------------------------------------------------------------
 
-    def _rewards_of(self, rollouts: Sequence[Rollout]) -> NDArray[np.float64]:
-        """(rollouts, 2): correctness and economy."""
-        return np.array([[one.correct, self._scores.economy_of(one)] for one in rollouts])
+    def _complete(self, rollouts: Sequence[Rollout]) -> list[Rollout]:
+        return complete_rollouts(rollouts, self.config.objectives, self.config.rewards)
 
-    def _punish_overlong(self, groups: Sequence[Sequence[Rollout]]) -> NDArray[np.float64]:
-        tokens = np.array([[one.tokens for one in group] for group in groups])
+    def _nowhere(self) -> NDArray[np.float64]:
+        """What counts where an objective applies to no rollout of a group: it gains nothing."""
+        return np.nan_to_num(self.controller.reference)
+
+    def _outcome_of(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(objectives,) means of an evaluation's vectors behind the gate."""
+        outcome: NDArray[np.float64] = self.controller.gate(
+            fill_missing(vectors, self._nowhere())
+        ).mean(axis=0)
+        return outcome
+
+    def _averages(self, rollouts: Sequence[Rollout]) -> Row:
+        """Share of solved prompts, and of each objective the mean in its unit and as a reward.
+
+        A measure is averaged over the rollouts to which it applies.
+        """
+        measured: dict[str, float | None] = {}
+        for name in self.objectives:
+            values = [one.reward_components.get(name) for one in rollouts]
+            known = [value for value in values if value is not None]
+            measured[name] = float(np.mean(known)) if known else None
+        means = np.mean([one.rewards for one in rollouts], axis=0).tolist()
+        return {
+            "solved": float(np.mean([one.solved for one in rollouts])),
+            "measured": measured,
+            "rewards": dict(zip(self.objectives, means, strict=True)),
+        }
+
+    def _warn_of_reference(self, outcome: NDArray[np.float64]) -> None:
+        """Once: below the reference nothing gains hypervolume, and nothing else would say so."""
+        behind = np.flatnonzero(outcome < self.controller.reference)
+        if self._warned or not len(behind):
+            return
+        self._warned = True
+        told = ", ".join(
+            f"{self.objectives[at]!r} ({outcome[at]:g} against {self.controller.reference[at]:g})"
+            for at in behind
+        )
+        warnings.warn(
+            "the held-out outcome does not reach the reference of the hypervolume, as rewards, in "
+            f"{told}: nothing is gained until it does; give these objectives another reference",
+            stacklevel=3,
+        )
+
+    def _punish_overlong(self, rollouts: Sequence[Rollout]) -> NDArray[np.float64]:
+        tokens = np.array([one.tokens for one in rollouts])
         settings = self.config.openrlhf
         if self.config.backend != "openrlhf":
             return np.zeros(tokens.shape)
@@ -324,32 +388,32 @@ class Session:
         return settings.overlong_penalty * overlong(tokens, longest, settings.overlong_buffer)
 
     def _group_of_step(
-        self, group: Sequence[Rollout], step: Step, at: int, advantages: NDArray[np.float64]
+        self, group: Sequence[Rollout], step: Step, place: slice, advantages: NDArray[np.float64]
     ) -> Group:
         rollouts = [
-            replace(
-                one,
-                gated=tuple(step.gated[at, point].tolist()),
-                rank=int(step.ranks[at, point]),
-                advantage=float(advantages[point]),
+            replace(one, gated=tuple(gated), rank=rank, advantage=advantage)
+            for one, gated, rank, advantage in zip(
+                group,
+                step.gated[place].tolist(),
+                step.ranks[place].tolist(),
+                advantages.tolist(),
+                strict=True,
             )
-            for point, one in enumerate(group)
         ]
-        return Group(tuple(rollouts), step=self.controller.steps_taken, stage=step.stage)
+        return Group(tuple(rollouts), self.controller.steps_taken, step.stage, self.objectives)
 
-    def _record_held_out(
-        self, step: int, ordered: Sequence[Rollout], vectors: NDArray[np.float64]
-    ) -> None:
+    def _record_held_out(self, step: int, ordered: Sequence[Rollout]) -> None:
         """Keep the prompts whose rollouts come with their text, a group for each prompt."""
         for name in dict.fromkeys(one.prompt_id for one in ordered if one.has_text):
-            rows = [at for at, one in enumerate(ordered) if one.prompt_id == name and one.has_text]
-            gated = self.controller.gate(vectors[rows])
-            group = with_rewards([ordered[at] for at in rows], vectors[rows])
+            group = [one for one in ordered if one.prompt_id == name and one.has_text]
+            gated = self.controller.gate([one.rewards for one in group])
             rollouts = tuple(
                 replace(one, gated=tuple(seen.tolist()))
                 for one, seen in zip(group, gated, strict=True)
             )
-            self.run.append_trajectories(Group(rollouts, step=step, stage=self.controller.stage))
+            self.run.append_trajectories(
+                Group(rollouts, step, self.controller.stage, self.objectives)
+            )
 
     def _phase(self, step: int) -> str:
         if step == 0:
@@ -364,17 +428,17 @@ class Session:
         if "rank_histogram" not in row:
             return {}
         archive, ranks = self.controller.archive, row["rank_histogram"]
-        numbers = {name: float(row[name]) for name in _SHOWN_OF_STEPS}
+        numbers = _flatten(row, _SHOWN_OF_STEPS)
         numbers["archive_size"] = float(self._archive_size())
         numbers["hypervolume"] = 0.0 if archive is None else float(archive.hypervolume)
         numbers |= {f"rank_{rank}": count / sum(ranks) for rank, count in enumerate(ranks)}
         return {f"paretopo/{name}": value for name, value in numbers.items()}
 
 
-def with_rewards(group: Sequence[Rollout], rewards: ArrayLike) -> list[Rollout]:
+def _with_rewards(group: Sequence[Rollout], rewards: NDArray[np.float64]) -> list[Rollout]:
     """The rollouts of a group with a row of (points, objectives) rewards each."""
-    rows = np.asarray(rewards, np.float64)
-    return [replace(one, rewards=tuple(row.tolist())) for one, row in zip(group, rows, strict=True)]
+    rows = rewards.tolist()
+    return [replace(one, rewards=tuple(row)) for one, row in zip(group, rows, strict=True)]
 
 
 def choose_recorded(prompt_ids: Iterable[str], count: int) -> set[str]:
@@ -389,13 +453,18 @@ def choose_recorded(prompt_ids: Iterable[str], count: int) -> set[str]:
     return {names[(2 * at + 1) * len(names) // (2 * count)] for at in range(count)}
 
 
-def _averages(rollouts: Sequence[Rollout]) -> dict[str, float]:
-    """Share of right answers, and calls per rollout."""
-    return {
-        "accuracy": float(np.mean([one.solved for one in rollouts])),
-        "calls": float(np.mean([one.calls for one in rollouts])),
-    }
+def _flatten(row: Row, names: Iterable[str]) -> dict[str, float]:
+    """Numbers of a row for trackers, those by objective under names such as ``measured/calls``."""
+    flat = {name: float(row[name]) for name in names}
+    for name in _BY_OBJECTIVE:
+        flat |= {
+            f"{name}/{objective}": float(value)
+            for objective, value in row[name].items()
+            if value is not None
+        }
+    return flat
 
 
 def _describe(evaluation: Row) -> str:
-    return f"accuracy {evaluation['accuracy']:.2f}, calls {evaluation['calls']:.2f}"
+    known = {name: value for name, value in evaluation["measured"].items() if value is not None}
+    return ", ".join(f"{name} {value:.3g}" for name, value in known.items())

@@ -28,7 +28,7 @@ def test_a_session_gives_the_controllers_advantages(tmp_path):
         session.record_step(step, {"loss": 0.5, "learning_rate": 1e-6})
     first, second = session.run.steps()
     assert (first["stage"], second["stage"]) == (1, 2)
-    assert first["accuracy"] == 0.5
+    assert (first["solved"], first["measured"]["correct"]) == (0.5, 0.5)
     assert first["rank_histogram"] == [1, 1, 2]
     assert (first["generated_groups"], first["kept"], first["loss"]) == (1, 1.0, 0.5)
 
@@ -40,7 +40,7 @@ def test_rollouts_that_come_with_their_text_are_kept(tmp_path):
     given_ = session.advantages([first, score(session, group([0, 1], [1, 1]))])
     assert list(session.run.trajectories()) == []  # a step that is not recorded leaves nothing
     session.record_step(1, {})
-    held_out = [*group([2, 0], [1, 0]), Rollout("other", 1.0, 3, kind="two")]
+    held_out = [*group([2, 0], [1, 0]), Rollout("other", {"correct": 1.0, "calls": 3}, kind="two")]
     session.observe(1, [replace(one, **text) for one in held_out[:2]] + held_out[2:], 1.0)
     trained, asked = session.run.trajectories()
     assert (trained.id, trained.kind, trained.prompt, trained.answer) == ("q", "one", "why?", "42")
@@ -49,9 +49,9 @@ def test_rollouts_that_come_with_their_text_are_kept(tmp_path):
     assert [one.rank for one in trained.rollouts] == [0, 1]
     assert [one.rewards for one in trained.rollouts] == [(1, 1), (0, first[1].rewards[1])]
     assert [one.gated for one in trained.rollouts] == [(1, 1), (0, 0)]
-    assert [one.calls for one in trained.rollouts] == [1, 2]
+    assert [one.reward_components["calls"] for one in trained.rollouts] == [1, 2]
     assert (asked.id, asked.held_out, asked.step) == ("q", True, 1)
-    assert [(one.solved, one.calls, one.rank) for one in asked.rollouts] == [
+    assert [(one.solved, one.reward_components["calls"], one.rank) for one in asked.rollouts] == [
         (True, 2, None),
         (False, 0, None),
     ]
@@ -86,7 +86,8 @@ def test_overlong_responses_cost_advantage_and_never_rank(tmp_path):
         session.advantages([score(session, short)]), plain.advantages([score(plain, short)])
     )
     np.testing.assert_allclose(
-        session.advantages([score(session, long)]), plain.advantages([score(plain, long)]) - 1.0
+        session.advantages([score(session, long)])[0],
+        plain.advantages([score(plain, long)])[0] - 1.0,
     )
 
 
@@ -107,7 +108,7 @@ def test_a_session_goes_on_from_its_state(tmp_path):
     assert [row["step"] for row in run.steps()] == [1]
     assert [row["step"] for row in run.evaluations()] == [0, 1]
     assert run.manifest["resumed"][0]["from_step"] == 1
-    assert again.progress() == (1, "accuracy 0.50, calls 1.00, stage 1, archive 1")
+    assert again.progress() == (1, "correct 0.5, calls 1, stage 1, archive 1")
     again.restore(None)
     assert run.evaluations() == []
 

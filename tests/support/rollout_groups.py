@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from paretopo.rewards.tool_calls import CallMinimum, tool_economy
+from paretopo.rewards.economy import CostMinimum, tool_economy
 
 rollout = st.tuples(st.booleans(), st.integers(0, 5))
 
@@ -25,7 +25,7 @@ def reward_vectors(rollouts, *, history: int | None = None, alpha: float = 0.7) 
     """The paper's reward vectors (1, points, 2) of one group, the tracker updated first."""
     solved = [bool(success) for success, _ in rollouts]
     calls = [count for _, count in rollouts]
-    tracker = CallMinimum()
+    tracker = CostMinimum()
     if history is not None:
         tracker.update("q", [history], [True])
     tracker.update("q", calls, solved)

@@ -23,8 +23,8 @@ def tell(out, *, seed=0, recipe="recommended", steps=6, stage_1=3, status="finis
             {
                 "step": step,
                 "stage": stage,
-                "accuracy": 0.5 + 0.35 * done,
-                "calls": 2.1 - done,
+                "solved": 0.5 + 0.35 * done,
+                "measured": {"correct": 0.5 + 0.35 * done, "calls": 2.1 - done},
                 "response_tokens": 62.0 - 20 * done,
                 "multiplier": 0.5 + 1 / (step + 1),
                 "loss": math.nan,
@@ -42,16 +42,16 @@ def evaluate(run, step, phase, accuracy, calls, tokens):
         {
             "step": step,
             "phase": phase,
-            "accuracy": accuracy,
-            "calls": calls,
-            "economy": economy,
-            "outcome": [accuracy, economy],
+            "solved": accuracy,
+            "measured": {"correct": accuracy, "calls": calls},
+            "rewards": {"correct": accuracy, "calls": economy},
+            "outcome": {"correct": accuracy, "calls": economy},
             "response_tokens": tokens,
             "archive_size": 2,
             "hypervolume": accuracy * economy,
             "by_kind": {
-                "direct": {"accuracy": accuracy, "calls": calls / 2},
-                "two calls": {"accuracy": accuracy, "calls": calls * 1.5},
+                "direct": {"measured": {"correct": accuracy, "calls": calls / 2}},
+                "two calls": {"measured": {"correct": accuracy, "calls": calls * 1.5}},
             },
         }
     )
@@ -71,8 +71,8 @@ def answer_all(path, name, data, *, status="finished", **settings):
             rollouts = tuple(
                 Rollout(
                     question,
-                    float(solved),
-                    calls,
+                    {"correct": float(solved), "calls": float(calls)},
+                    solved=bool(solved),
                     kind=datasource,
                     held_out=True,
                     tokens=100,

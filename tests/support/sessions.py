@@ -5,7 +5,7 @@ from __future__ import annotations
 from paretopo.config import loads
 from paretopo.rollout import Rollout
 from paretopo.run.folder import RunFolder
-from paretopo.session import Session, with_rewards
+from paretopo.session import Session
 
 
 def new_session(tmp_path, text="", *, kind=Session, prompts=64, **settings) -> Session:
@@ -18,12 +18,12 @@ def new_session(tmp_path, text="", *, kind=Session, prompts=64, **settings) -> S
 
 def group(calls, correct, tokens=10, prompt_id="q") -> list[Rollout]:
     return [
-        Rollout(prompt_id, float(right), count, kind="one", tokens=tokens)
-        for count, right in zip(calls, correct, strict=True)
+        Rollout(prompt_id, {"correct": float(right), "calls": n}, kind="one", tokens=tokens)
+        for n, right in zip(calls, correct, strict=True)
     ]
 
 
 def score(session, rollouts) -> list[Rollout]:
     """The rollouts of one group with their rewards."""
     [scored] = session.score([rollouts])
-    return with_rewards(rollouts, scored.rewards)
+    return list(scored.rollouts)

@@ -22,8 +22,8 @@ def rollout(*segments: tuple[str, str], solved=True, calls=0, economy=1.0, **mor
     rewards = (float(solved), economy)
     return Rollout(
         "q",
-        float(solved),
-        calls,
+        {"correct": float(solved), "calls": float(calls)},
+        solved=solved,
         segments=tuple(Segment(kind, text) for kind, text in segments),
         rewards=rewards,
         gated=rewards if solved else (0.0, 0.0),

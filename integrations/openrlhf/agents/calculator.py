@@ -16,7 +16,8 @@ class CalculatorAgent(ToolAgent):
         """Calculate, or grade."""
         calls = find_calls(text)
         if not calls:
-            return Turn(done=True, correct=float(is_correct(text, str(self.label["answer"]))))
+            right = is_correct(text, str(self.label["answer"]))
+            return Turn(done=True, reward_components={"correct": float(right)})
         if self.calls + len(calls) > self.config.optimiser.max_tool_calls:
             return Turn(done=True)  # it asked instead of answering
         before, after = result_frame(self.tokenizer)

@@ -10,6 +10,7 @@ them together and reads and writes TOML, ``methods`` puts a method of the litera
 
 from paretopo.config.keys import ConfigError
 from paretopo.config.methods import ABOUT, METHODS, expand_method, with_method
+from paretopo.config.objectives import COUNTS, MEASURES, Objective
 from paretopo.config.paretopo import (
     ARCHIVE_K,
     HYPERVOLUMES,
@@ -44,9 +45,11 @@ from paretopo.config.sections import (
 __all__ = [
     "ABOUT",
     "ARCHIVE_K",
+    "COUNTS",
     "FROM_TASK",
     "HYPERVOLUMES",
     "MADE_UP",
+    "MEASURES",
     "METHODS",
     "NONE",
     "RECIPES",
@@ -55,6 +58,7 @@ __all__ = [
     "EstimatorName",
     "EvaluationConfig",
     "ModelConfig",
+    "Objective",
     "OpenRLHFConfig",
     "OptimiserConfig",
     "ParetoPOConfig",

@@ -175,7 +175,7 @@ def _convert(value: Any, arms: tuple[Any, ...], about: Key) -> Any:
         if arm is float and isinstance(value, int | float) and about.contains(value):
             return float(value)
         if get_origin(arm) is tuple and isinstance(value, list | tuple) and value:
-            return tuple(_convert(item, get_args(arm)[:1], about) for item in value)
+            return tuple(_convert(item, _arms(get_args(arm)[0]), about) for item in value)
     raise ValueError(value)
 
 

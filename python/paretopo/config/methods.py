@@ -33,7 +33,7 @@ def by_dotted_name(table: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in table.items():
         if isinstance(value, Mapping):
-            found |= {f"{name}.{key}": inner for key, inner in value.items()}
+            found |= {f"{name}.{key}": inner for key, inner in by_dotted_name(value).items()}
         else:
             found[name] = value
     return found

@@ -110,9 +110,13 @@ ARCHIVE_K = 4
 class ParetoPOConfig:
     """The switches of the two-stage controller; what is not given comes from the recipe.
 
+    What belongs to an objective stands in ``[[objectives]]`` of a file; the controller is told in
+    ``weights``, ``floors`` and ``references``, of as many rewards as there are objectives, larger
+    is better, the one that says what solved means first.
+
     Raises:
         ConfigError: a value of the wrong type or outside its range, weights that are negative or
-            do not sum to 1, a reference of another length than the weights.
+            do not sum to 1, floors or references of another length than the weights.
     """
 
     recipe: Literal["recommended", "paper"] = key(
@@ -122,9 +126,27 @@ class ParetoPOConfig:
     )
     weights: tuple[float, ...] = key(
         (0.6, 0.4),
-        "Weight of each objective, (task, tool economy); not negative, summing to 1.",
+        "Weight of each objective; not negative, summing to 1.",
         low=0.0,
         high=1.0,
+        in_file=False,
+    )
+    floors: tuple[float | Literal["worst", "keeps"], ...] | None = key(
+        None,
+        "What a failed rollout gets in each objective behind the gate; by default the worst of its"
+        " group.",
+        in_file=False,
+    )
+    references: tuple[float | Literal["initial"], ...] | None = key(
+        None,
+        "Coordinates of the hypervolume's reference point, of which some may be the first"
+        " evaluation's; by default as reference says.",
+        in_file=False,
+    )
+    weighting: Literal["as given", "equal", "first alone", "second alone"] = key(
+        "as given",
+        "The weights of the objectives, or others: all alike, all on the one that says what solved"
+        " means, or, of two objectives, all on the other.",
     )
     beta: float = key(0.5, "Spread of the stage-2 advantages inside one front.", low=0.0, high=1.0)
     gamma: float = key(
@@ -134,9 +156,10 @@ class ParetoPOConfig:
         high=1.0,
         open_high=True,
     )
-    reference: Literal["initial", "zero"] | tuple[float, ...] = key(
+    reference: Literal["initial", "zero"] = key(
         None,
-        "Reference point of the hypervolume: the first evaluation, the origin, or numbers.",
+        "Reference point of the hypervolume, where an objective has none of its own: the first"
+        " evaluation, or the worst rewards there can be, 0 for an economy.",
         shown_default=BY_RECIPE,
     )
     stage1_steps: int | Literal["epoch", "all"] = key(
@@ -167,15 +190,15 @@ class ParetoPOConfig:
         " equal parts of its steps, or by the smoothed gain of the archive, from 4 to 1.",
         low=1,
     )
-    hypervolume_reference: Literal["weights"] | tuple[float, ...] = key(
+    hypervolume_reference: Literal["weights", "archive"] = key(
         "weights",
-        "hypervolume: the reference point in the objectives' units, the preference; by the weights"
-        " it is 0 for the task and -w_task / w_tool for economy.",
+        "hypervolume: the reference point, which is the preference: by the weights it is 0 for the"
+        " first objective and -w_first / w_other for each other; or that of the archive.",
     )
     hypervolume_unit: Literal["raw", "range"] = key(
         "raw",
-        "hypervolume: economy as it is, or from 0 to 1 between the worst and the best of the"
-        " group's successes.",
+        "hypervolume: rewards behind the first as they are, or from 0 to 1 between the worst and"
+        " the best of the group's successes.",
     )
     sigma: float = key(
         0.1,
@@ -198,13 +221,9 @@ class ParetoPOConfig:
     )
     gate: Literal["success", "none"] = key(
         None,
-        "Economy counts only for rollouts that solve the task, or for all.",
+        "Objectives count only for rollouts that solve their prompt, as each objective's failure"
+        " says, or for all.",
         shown_default=BY_RECIPE,
-    )
-    gate_floor: float | Literal["worst"] = key(
-        0.0,
-        "What a failed rollout gets in the gated objectives: a number, at most their worst value,"
-        ' or "worst", the worst of its group, which fits any unit.',
     )
     group_filter: Literal["vector", "accuracy", "off"] = key(
         None,
@@ -232,17 +251,35 @@ class ParetoPOConfig:
                 'paretopo.centre = "exact" is for the estimator "hypervolume", got it with '
                 f'"{ranks[0]}": take "mean", "none", "std" or "loo"'
             )
-        if isinstance(self.reference, tuple):
-            if len(self.reference) != len(self.weights):
+        for name, expected in (
+            ("floors", len(self.weights) - 1),
+            ("references", len(self.weights)),
+        ):
+            given = getattr(self, name)
+            if given is not None and len(given) != expected:
                 raise ConfigError(
-                    f"paretopo.reference must have one number per weight ({len(self.weights)}), "
-                    f"got {list(self.reference)}"
+                    f"paretopo.{name} must be {expected}, for {len(self.weights)} weights, got "
+                    f"{list(given)}"
                 )
-            if self.gain_unit == "box" and max(self.reference) >= 1.0:
-                raise ConfigError(
-                    "paretopo.reference must stay below 1 in every objective when "
-                    f'paretopo.gain_unit = "box", got {list(self.reference)}'
-                )
+        if self.gain_unit == "box" and any(
+            one != "initial" and one >= 1.0 for one in self.reference_point
+        ):
+            raise ConfigError(
+                "the reference must stay below 1 in every objective when "
+                f'paretopo.gain_unit = "box", got {list(self.reference_point)}'
+            )
+
+    @property
+    def reference_point(self) -> tuple[float | Literal["initial"], ...]:
+        """The reference point of the archive; "initial" where it is the first evaluation's."""
+        if self.references is not None:
+            return self.references
+        return (0.0 if self.reference == "zero" else "initial",) * len(self.weights)
+
+    @property
+    def gated_floors(self) -> tuple[float | Literal["worst", "keeps"], ...]:
+        """What a failed rollout gets in the objectives behind the first."""
+        return ("worst",) * (len(self.weights) - 1) if self.floors is None else self.floors
 
     @property
     def most_together(self) -> int:
@@ -267,14 +304,15 @@ class ParetoPOConfig:
         return stages
 
     def _check_hypervolume(self) -> None:
-        given = self.hypervolume_reference
-        if given == "weights" and min(self.weights[1:], default=1.0) == 0.0:
+        if self.hypervolume_reference == "archive":
+            if self.references is not None and "initial" in self.references:
+                raise ConfigError(
+                    'paretopo.hypervolume_reference = "archive" needs a reference that is known '
+                    'before training: give each objective one, or paretopo.reference = "zero"'
+                )
+        elif min(self.weights[1:], default=1.0) == 0.0:
             raise ConfigError(
                 'paretopo.hypervolume_reference = "weights" needs weights above 0 behind the '
-                f"first, got {list(self.weights)}: give the reference in numbers"
-            )
-        if given != "weights" and len(given) != len(self.weights):
-            raise ConfigError(
-                "paretopo.hypervolume_reference must have one number per weight "
-                f"({len(self.weights)}), got {list(given)}"
+                f"first, got {list(self.weights)}: give objectives a reference each and "
+                'hypervolume_reference = "archive"'
             )

@@ -20,6 +20,13 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from paretopo.config.keys import ConfigError, check_section, key, keys, nearest
+from paretopo.config.objectives import (
+    DEFAULT_OBJECTIVES,
+    Objective,
+    arrange_objectives,
+    check_key,
+    make_objectives,
+)
 from paretopo.config.paretopo import RECIPES, ParetoPOConfig
 from paretopo.config.sections import (
     NONE,
@@ -44,6 +51,7 @@ class RunConfig:
     )
     backend: Literal["trl", "openrlhf"] = key("trl", "The framework that performs the updates.")
     seed: int = key(0, "Seed of everything random.", low=0, high=2**32 - 1)
+    objectives: tuple[Objective, ...] = tuple(Objective(**one) for one in DEFAULT_OBJECTIVES)
     model: ModelConfig = dataclasses.field(default_factory=ModelConfig)
     task: TaskConfig = dataclasses.field(default_factory=TaskConfig)
     tool: ToolConfig = dataclasses.field(default_factory=ToolConfig)
@@ -77,27 +85,62 @@ class RunConfig:
                 'optimiser.learn_from = "answers" is for backend = "trl": fine-tune there, or with '
                 "OpenRLHF's own train_sft, and give the result as model.path"
             )
-        if self.rewards.economy == "otc" and self.rewards.max_calls == 0:
-            most = self.optimiser.max_tool_calls
-            object.__setattr__(self, "rewards", dataclasses.replace(self.rewards, max_calls=most))
+        self._settle_objectives()
         together = self.paretopo.most_together
         if together > self.optimiser.group_size:
             raise ConfigError(
                 f"paretopo.k must be at most optimiser.group_size, {self.optimiser.group_size}, "
                 f"got {together}"
             )
-        # Every task pays two rewards: correctness, 0 or 1, and tool economy, from 0 to 1.
-        if len(self.paretopo.weights) != 2:
-            raise ConfigError(
-                "paretopo.weights must be 2 numbers, for the task and for tool economy, got "
-                f"{list(self.paretopo.weights)}"
-            )
-        if self.paretopo.gate_floor != "worst" and self.paretopo.gate_floor > 0.0:
-            raise ConfigError(
-                "paretopo.gate_floor must be at most 0, the least economy, or a failed rollout "
-                f"could be paid more than a right one, got {self.paretopo.gate_floor:g}"
-            )
         self._check_task()
+
+    def _settle_objectives(self) -> None:
+        """Arrange them, and tell the controller."""
+        most = self.optimiser.max_tool_calls
+        objectives = arrange_objectives(
+            [
+                dataclasses.replace(one, most=most)
+                if one.economy == "otc" and not one.most
+                else one
+                for one in self.objectives
+            ]
+        )
+        object.__setattr__(self, "objectives", objectives)
+        names = ", ".join(one.name for one in objectives)
+        weighting, count = self.paretopo.weighting, len(objectives)
+        if weighting == "second alone" and count != 2:
+            raise ConfigError(
+                'paretopo.weighting = "second alone", which OTC is made of (correctness times one '
+                f"tool reward), is for two objectives, got {count}: {names}"
+            )
+        weights = {
+            "as given": tuple(one.weight for one in objectives),
+            "equal": (1.0 / count,) * count,
+            "first alone": (1.0,) + (0.0,) * (count - 1),
+            "second alone": (0.0, 1.0),
+        }[weighting]
+        if self.paretopo.gain_unit == "box":
+            for one in objectives:
+                if one.best != 1.0:
+                    raise ConfigError(
+                        'paretopo.gain_unit = "box" is for rewards that end at 1, and those of '
+                        f"{one.name!r} end {'nowhere' if one.best is None else f'at {one.best:g}'}"
+                    )
+        references = [one.reference_reward(self.paretopo.reference) for one in objectives]
+        derived = {
+            "weights": weights,
+            "floors": tuple(one.floor for one in objectives[1:]) or None,
+            "references": tuple("initial" if one is None else one for one in references),
+        }
+        object.__setattr__(self, "paretopo", dataclasses.replace(self.paretopo, **derived))
+
+    def objective(self, name: str) -> Objective:
+        """The objective of a name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {one.name: one for one in self.objectives}[name]
 
     def _check_task(self) -> None:
         """Refuse a task, tool, model and cluster that do not fit each other."""
@@ -137,6 +180,9 @@ SECTIONS: dict[str, type] = {
     "run": RunFolderConfig,
     "openrlhf": OpenRLHFConfig,
 }
+
+
+_OF_OBJECTIVES = "objectives."  # before the name of one, in the names of its keys
 
 
 def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> RunConfig:
@@ -185,6 +231,9 @@ def from_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = N
     for name, value in (overrides or {}).items():
         check_name(name)
         section, _, last = name.rpartition(".")
+        if section.startswith(_OF_OBJECTIVES):
+            merged.setdefault(section, {})[last] = value
+            continue
         target = merged.setdefault(section, {}) if section else merged
         if isinstance(target, dict):  # if not, building says so
             target[last] = value
@@ -234,9 +283,16 @@ optimiser.steps?
     if name in SECTIONS:
         raise ConfigError(f"{name} is a section: set one of its keys, as {name}.{_keys(name)[0]}")
     section, _, last = name.rpartition(".")
-    if section and section not in SECTIONS:
+    if name == "objectives" or section == "objectives":
+        raise ConfigError(
+            f"{name} is no key: set one of an objective's, as objectives.calls.weight"
+        )
+    if section.startswith(_OF_OBJECTIVES):
+        check_key(section.removeprefix(_OF_OBJECTIVES), last)
+    elif section and section not in SECTIONS:
         raise ConfigError(f"unknown section {section} of {name}; {nearest(section, SECTIONS)}")
-    _check_key(section, last)
+    else:
+        _check_key(section, last)
 
 
 def dumps(config: RunConfig) -> str:
@@ -248,18 +304,26 @@ def dumps(config: RunConfig) -> str:
     lines = []
     for name, about in keys(config).items():
         lines += [f"# {about.doc}", f"{name} = {_toml(getattr(config, name))}"]
-    for section in SECTIONS:
-        values = getattr(config, section)
-        lines += ["", f"[{section}]"]
+    tables = [("[[objectives]]", one) for one in config.objectives]
+    told = set[str]()  # what a key means is said once
+    for head, values in [*tables, *((f"[{name}]", getattr(config, name)) for name in SECTIONS)]:
+        lines += ["", head]
         for name, about in keys(values).items():
-            if about.in_file:
-                lines += [f"# {about.doc}", f"{name} = {_toml(getattr(values, name))}"]
+            if about.in_file and getattr(values, name) is not None:
+                lines += [] if about.doc in told else [f"# {about.doc}"]
+                lines += [f"{name} = {_toml(getattr(values, name))}"]
+                told.add(about.doc)
     return "\n".join(lines) + "\n"
 
 
 def _build(table: Mapping[str, Any]) -> RunConfig:
+    of_objectives = {
+        name.removeprefix(_OF_OBJECTIVES): table[name]
+        for name in table
+        if name.startswith(_OF_OBJECTIVES)
+    }
     for name in table:
-        if name not in SECTIONS:
+        if name not in SECTIONS and name != "objectives" and not name.startswith(_OF_OBJECTIVES):
             _check_key("", name)
     values: dict[str, Any] = {name: table[name] for name in keys(RunConfig) if name in table}
     recipe = values.get("recipe", "recommended")
@@ -273,21 +337,37 @@ def _build(table: Mapping[str, Any]) -> RunConfig:
             _check_key(section, name)
         extra = {"recipe": recipe} if section in RECIPES[recipe] else {}
         values[section] = kind(**given, **extra)
-    return RunConfig(**values)
+    objectives = make_objectives(table.get("objectives"), of_objectives)
+    return RunConfig(**values, objectives=objectives)
 
 
 def _check_key(section: str, name: str) -> None:
     """Refuse what is no key of a section, or, where ``section`` is empty, of the top of a file."""
     if not section:
         if name not in keys(RunConfig):
+            if name in keys(Objective):
+                raise ConfigError(f"unknown key {name}; did you mean objectives.NAME.{name}?")
             homes = [f"{home}.{name}" for home in SECTIONS if name in _keys(home)]
-            near = nearest(name, [*keys(RunConfig), *SECTIONS])
+            near = nearest(name, [*keys(RunConfig), *SECTIONS, "objectives"])
             meant = f"did you mean {' or '.join(homes)}?" if homes else near
             raise ConfigError(f"unknown key {name}; {meant}")
     elif name == "recipe" and section in RECIPES["paper"]:
         raise ConfigError("recipe belongs at the top of the file, above every section")
+    elif name not in _keys(section) and name in _MOVED:
+        raise ConfigError(f"unknown key {section}.{name}; {_MOVED[name]}")
     elif name not in _keys(section):
         raise ConfigError(f"unknown key {section}.{name}; {nearest(name, _keys(section))}")
+
+
+# Names that belong to an objective, as the other tables of a file would call them.
+_MOVED = {
+    "weights": "did you mean objectives.NAME.weight?",
+    "economy": "did you mean objectives.NAME.economy?",
+    "alpha": "did you mean objectives.NAME.alpha?",
+    "max_calls": "did you mean objectives.NAME.most?",
+    "gate_floor": "did you mean objectives.NAME.failure?",
+    "references": "did you mean objectives.NAME.reference?",
+}
 
 
 def _keys(section: str) -> list[str]:
@@ -297,7 +377,7 @@ def _keys(section: str) -> list[str]:
 
 def _takes_texts_alone(name: str) -> bool:
     section, _, last = name.rpartition(".")
-    kind = SECTIONS.get(section, RunConfig)
+    kind = Objective if section.startswith(_OF_OBJECTIVES) else SECTIONS.get(section, RunConfig)
     return typing.get_type_hints(kind).get(last) is str
 
 

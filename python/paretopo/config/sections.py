@@ -141,24 +141,10 @@ class WarmupConfig:
 class RewardsConfig:
     """How rollouts are scored."""
 
-    economy: Literal["paretopo", "otc"] = key(
-        "paretopo",
-        "What calls are worth beside the fewest of a success: exp(-alpha * d), or OTC's sine and"
-        " cosine.",
-    )
-    alpha: float = key(
-        0.7,
-        "Fall of the economy per call off the optimum: exp(-alpha * d).",
-        low=0.0,
-        open_low=True,
-    )
-    max_calls: int = key(
-        0, "OTC's most calls of a rollout; 0 takes optimiser.max_tool_calls.", low=0
-    )
     n_opt_scope: Literal["running", "group"] = key(
         "running",
-        "Fewest calls of a success so far, or within the group at hand; held-out questions go by"
-        " evaluation_n_opt.",
+        "Fewest calls (or another cost with such an economy) of a success so far, or within the"
+        " group at hand; held-out questions go by evaluation_n_opt.",
     )
     n_opt_min_support: int = key(
         1, "Successes with that few calls needed before they count; 1 is the paper.", low=1
@@ -169,6 +155,10 @@ class RewardsConfig:
         " running scores each once, as it is then; frozen keeps the first, which punishes leaner"
         " answers later.",
         shown_default=BY_RECIPE,
+    )
+    dollars_per_call: float = key(0.0, "Price of a tool call, in the measure dollars.", low=0.0)
+    dollars_per_1000_tokens: float = key(
+        0.0, "Price of 1,000 tokens that the policy writes, in the measure dollars.", low=0.0
     )
     recipe: Literal["recommended", "paper"] = key(
         "recommended", "Fills what is not given; written at the top of a file.", in_file=False

@@ -48,7 +48,7 @@ class HypervolumeGain:
     """The archive of held-out outcomes and what its growth says.
 
     Args:
-        config: ``weights`` (their number), ``gamma``, ``reference``, ``gain_unit``, ``gain_scale``.
+        config: its reference point, ``gamma``, ``gain_unit``, ``gain_scale``.
 
     >>> gain = HypervolumeGain(ParetoPOConfig(reference="zero"))
     >>> gain.observe([0.5, 0.5]).multiplier  # the policy as it starts
@@ -66,16 +66,18 @@ class HypervolumeGain:
         self.multiplier = 1.0
         self.archive: paretopo_core.ParetoArchive | None = None
         self._reference: NDArray[np.float64] | None = None
-        if config.reference == "zero":
-            self._start_from(np.zeros(self._objectives))
-        elif config.reference != "initial":
-            self._start_from(np.array(config.reference, np.float64))
+        # NaN where it is the first evaluation's.
+        self._given = np.array(
+            [np.nan if one == "initial" else one for one in config.reference_point], np.float64
+        )
+        if np.isfinite(self._given).all():
+            self._start_from(self._given)
 
     def observe(self, outcome: ArrayLike, *, earlier: ArrayLike | None = None) -> Signal:
         """Take in an outcome: gain before it enters, average, multiplier, archive.
 
-        The first one is the policy as it starts: it sets the reference point where that is
-        "initial", enters the archive, and leaves the average at 0 and the multiplier at 1.
+        The first one is the policy as it starts: it sets the coordinates of the reference point
+        that are "initial", enters the archive, and leaves the average at 0 and the multiplier at 1.
 
         Args:
             outcome: (objectives,) mean of the gated reward vectors over the held-out prompts.
@@ -90,7 +92,7 @@ class HypervolumeGain:
         if earlier is not None:
             shape = (self._observations, self._objectives)
             self._rebuild(self._check("earlier", earlier, shape))
-        archive = self._start_from(point) if self.archive is None else self.archive
+        archive = self._start_at(point) if self.archive is None else self.archive
         known = _contains(archive, point)
         gain = float(archive.add(point)) * self._unit()
         if self._observations > 0:
@@ -131,13 +133,19 @@ class HypervolumeGain:
             )
 
     def _rebuild(self, outcomes: NDArray[np.float64]) -> None:
-        reference = self._reference
-        if self._config.reference == "initial":
-            reference = outcomes[0] if len(outcomes) else None
-        if reference is not None:
-            archive = self._start_from(reference)
-            for point in outcomes:
-                archive.add(point)
+        if not len(outcomes):
+            return
+        archive = self._start_at(outcomes[0])
+        for point in outcomes:
+            archive.add(point)
+
+    def _start_at(self, first: NDArray[np.float64]) -> paretopo_core.ParetoArchive:
+        return self._start_from(np.where(np.isnan(self._given), first, self._given))
+
+    @property
+    def reference(self) -> NDArray[np.float64]:
+        """(objectives,) the reference point; NaN where it awaits the first evaluation."""
+        return self._given if self._reference is None else self._reference
 
     def _start_from(self, reference: NDArray[np.float64]) -> paretopo_core.ParetoArchive:
         self._reference = reference

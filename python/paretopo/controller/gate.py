@@ -1,7 +1,7 @@
 """The gate and the filter: what estimators do not get to see of the reward vectors.
 
 >>> vectors = np.array([[[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.5], [1.0, 0.5]]])
->>> apply_gate(vectors, "success", 0.0)[0].tolist()
+>>> apply_gate(vectors, "success", (0.0,))[0].tolist()
 [[1.0, 1.0], [0.0, 0.0]]
 >>> find_informative(vectors, None, "vector").tolist()
 [True, False]
@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -18,30 +19,36 @@ from numpy.typing import NDArray
 def apply_gate(
     vectors: NDArray[np.float64],
     gate: Literal["success", "none"],
-    floor: float | Literal["worst"],
+    floors: Sequence[float | Literal["worst", "keeps"]],
     inside: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
-    """The vectors with ``floor`` for all but the first objective of failed rollouts.
+    """The vectors with a floor in the objectives behind the first for rollouts that failed.
 
     Args:
-        vectors: (..., objectives), with the floor "worst" (..., points, objectives). A rollout
+        vectors: (..., objectives), with a floor "worst" (..., points, objectives). A rollout
             failed when objective 0 is not positive.
         gate: "none" leaves all as they are.
-        floor: a number, or "worst": the least of the group in each objective.
+        floors: one for each objective behind the first: a number; "worst", the least of the group;
+            or "keeps", which leaves it as it is.
         inside: (..., points), False where padded: that is no part of a group.
     """
     if gate == "none":
         return vectors
-    failed = ~(vectors[..., :1] > 0.0)
-    later = np.arange(vectors.shape[-1]) >= 1
-    least: NDArray[np.float64] | float
-    if floor == "worst":
-        among = True if inside is None else inside[..., None]
-        least = np.min(vectors, axis=-2, keepdims=True, where=among, initial=np.inf)
-        least = np.where(np.isfinite(least), least, 0.0)  # a group of padding has none
-    else:
-        least = floor
-    return np.where(failed & later, least, vectors)
+    failed = ~(vectors[..., 0] > 0.0)
+    gated = vectors.copy()
+    for objective, floor in enumerate(floors, start=1):
+        if floor == "keeps":
+            continue
+        values = vectors[..., objective]
+        least: NDArray[np.float64] | float
+        if floor == "worst":
+            among = True if inside is None else inside
+            least = np.min(values, axis=-1, keepdims=True, where=among, initial=np.inf)
+            least = np.where(np.isfinite(least), least, 0.0)  # a group of padding has none
+        else:
+            least = floor
+        gated[..., objective] = np.where(failed, least, values)
+    return gated
 
 
 def find_informative(

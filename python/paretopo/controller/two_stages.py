@@ -98,6 +98,15 @@ class ParetoPO:
             raise ValueError(
                 f"k = {list(config.k)} needs steps, those of the whole run, got {steps!r}"
             )
+        if (
+            config.hypervolume_reference == "archive"
+            and "hypervolume" in (config.stage1_estimator, config.stage2_estimator)
+            and "initial" in config.reference_point
+        ):
+            raise ValueError(
+                'hypervolume_reference = "archive" needs a reference that is known before '
+                f"training, got {config.reference_point}"
+            )
         self.config = config
         self._steps = steps
         self.objectives = len(config.weights)
@@ -146,11 +155,11 @@ class ParetoPO:
         return Step(np.where(kept, values, 0.0), gated, ranks, keep, stage, multiplier)
 
     def gate(self, rewards: ArrayLike) -> NDArray[np.float64]:
-        """The rewards with the economy of failed rollouts set to ``gate_floor``; pure.
+        """The rewards with the floors of failed rollouts in the objectives behind the first; pure.
 
         Args:
             rewards: (..., objectives); a rollout failed when objective 0 is not positive. With
-                ``gate_floor = "worst"``, the last axis but one is the group.
+                a floor "worst", the last axis but one is the group.
 
         Returns:
             A float64 copy; unchanged values with ``gate = "none"``.
@@ -228,6 +237,11 @@ class ParetoPO:
         return self._gain.multiplier if scales else 1.0
 
     @property
+    def reference(self) -> NDArray[np.float64]:
+        """(objectives,) the archive's reference point, NaN where the first evaluation sets it."""
+        return self._gain.reference
+
+    @property
     def archive(self) -> paretopo_core.ParetoArchive | None:
         """The archive of held-out outcomes; None before an "initial" reference is known."""
         return self._gain.archive
@@ -297,7 +311,11 @@ class ParetoPO:
 
     def _switches(self, estimator: Estimator) -> dict[str, Any]:
         switches = {name: getattr(self.config, name) for name in estimator.switches}
-        return switches | ({"k": self.k} if "k" in switches else {})
+        if "k" in switches:
+            switches["k"] = self.k
+        if switches.get("hypervolume_reference") == "archive":
+            switches["hypervolume_reference"] = tuple(self._gain.reference.tolist())
+        return switches
 
     def _check(
         self, rewards: ArrayLike, mask: ArrayLike | None
@@ -323,4 +341,4 @@ class ParetoPO:
     def _apply_gate(
         self, vectors: NDArray[np.float64], inside: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:
-        return apply_gate(vectors, self.config.gate, self.config.gate_floor, inside)
+        return apply_gate(vectors, self.config.gate, self.config.gated_floors, inside)

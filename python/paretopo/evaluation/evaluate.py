@@ -101,7 +101,7 @@ def evaluate(
             ):
                 folder.append(group)
                 solved += sum(one.solved for one in group.rollouts)
-                calls += sum(one.calls for one in group.rollouts)
+                calls += sum(int(one.reward_components["calls"] or 0) for one in group.rollouts)
                 responses += len(group.rollouts)
                 bar.update()
             bar.set_postfix_str(f"{solved / responses:.1%} right, {calls / responses:.2f} calls")
@@ -130,8 +130,8 @@ def _answer_questions(
         rollouts = tuple(
             Rollout(
                 prompt_id=row.id,
-                correct=float(right),
-                calls=one.calls,
+                reward_components={"correct": float(right), "calls": float(one.calls)},
+                solved=bool(right),
                 kind=row.datasource,
                 held_out=True,
                 tokens=one.tokens,

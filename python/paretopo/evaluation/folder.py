@@ -147,8 +147,8 @@ class EvaluationFolder(Folder):
                 yield AnsweredQuestion(
                     str(row["id"]),
                     str(row["kind"]),
-                    tuple(float(one["correct"]) > 0.0 for one in rollouts),
-                    tuple(int(one["calls"]) for one in rollouts),
+                    tuple(bool(one["solved"]) for one in rollouts),
+                    tuple(int(one["reward_components"]["calls"]) for one in rollouts),
                     tuple(int(one["tokens"]) for one in rollouts),
                     tuple(bool(one["truncated"]) for one in rollouts),
                 )

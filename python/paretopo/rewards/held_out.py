@@ -3,117 +3,197 @@
 The fewest calls that solve a question become known only as training finds them. Scored once and
 for all, the policy as it starts would set the optimum itself and pass for perfectly economical;
 here its calls are kept, and all evaluations are scored anew against the fewest calls of them all.
+Other costs with such an economy likewise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from paretopo.rewards.tool_calls import CallMinimum, tool_economy
+from paretopo.rewards.economy import CostMinimum, shorten
 
-Economy: TypeAlias = Callable[[ArrayLike, int | None], NDArray[np.float64]]
+Economy: TypeAlias = Callable[[ArrayLike, float | None], NDArray[np.float64]]
 
 
 class HeldOut:
-    """All evaluations on the same held-out questions, one answer per question.
+    """The costs of all evaluations on the same held-out questions, one answer per question.
 
     Args:
-        economy: ``f(calls, n_opt)``, the economy of answers to one question.
-        min_support: as for :class:`CallMinimum`.
+        economies: For each cost ``f(costs, n_opt)``, the economy of answers to one question.
+        min_support: As for :class:`CostMinimum`.
 
-    >>> held_out = HeldOut()
-    >>> held_out.add(["q"], calls=[3], solved=[True])
-    >>> held_out.vectors()[0].tolist()  # the only one that is known: the best there is
-    [[1.0, 1.0]]
-    >>> held_out.add(["q"], calls=[1], solved=[True])
-    >>> held_out.vectors().round(3).tolist()  # both evaluations, by what is known now
-    [[[1.0, 0.247]], [[1.0, 1.0]]]
+    >>> from paretopo.rewards.economy import tool_economy
+    >>> held_out = HeldOut({"calls": tool_economy})
+    >>> held_out.add(["q"], costs=[[3]], solved=[True])
+    False
+    >>> held_out.economies().tolist()  # the only one that is known: the best there is
+    [[[1.0]]]
+    >>> held_out.add(["q"], costs=[[1]], solved=[True])  # fewer than what was known
+    True
+    >>> held_out.economies().round(3).tolist()  # both evaluations, by what is known now
+    [[[0.247]], [[1.0]]]
     """
 
-    def __init__(self, *, economy: Economy = tool_economy, min_support: int = 1) -> None:
-        self._economy = economy
-        self._minimum = CallMinimum(min_support=min_support)
+    def __init__(self, economies: Mapping[str, Economy], *, min_support: int = 1) -> None:
+        self._economies = dict(economies)
+        self._support = min_support
+        self._minima = self._new_minima()
         self._prompts: list[str] = []
-        self._calls: list[list[int]] = []
-        self._solved: list[list[bool]] = []
+        # Of each evaluation (questions, costs), NaN where one does not apply, in the smallest
+        # type that holds them: they are all that grows with a run.
+        self._costs: list[NDArray[Any]] = []
+        self._solved: list[NDArray[np.bool_]] = []
 
-    def add(self, prompt_ids: Sequence[str], calls: ArrayLike, solved: ArrayLike) -> None:
+    def add(self, prompt_ids: Sequence[str], costs: ArrayLike, solved: ArrayLike) -> bool:
         """Take in an evaluation.
 
         Args:
             prompt_ids: (questions,) the same in every evaluation, in any order, no two alike.
-            calls: (questions,) tool calls of each answer, integers of at least 0.
+            costs: (questions, costs) of each answer, at least 0; NaN where one does not apply.
             solved: (questions,) was the answer right?
 
+        Returns:
+            Does it change what an earlier evaluation is worth?
+
         Raises:
-            ValueError: other questions than before, one twice, lengths that differ, or calls that
-                are not integers of at least 0.
+            ValueError: other questions than before, one twice, lengths that differ, or costs that
+                are negative.
         """
         prompts = list(prompt_ids)
-        counts, right = np.asarray(calls), np.asarray(solved)
-        if not counts.shape == right.shape == (len(prompts),):
+        values, right = np.asarray(costs, np.float64), np.asarray(solved, np.bool_)
+        shape = (len(prompts), len(self._economies))
+        if values.shape != shape or right.shape != shape[:1]:
             raise ValueError(
-                f"calls and solved must have one entry per question, ({len(prompts)},), got "
-                f"{counts.shape} and {right.shape}"
+                f"costs must have shape {shape} and solved one entry per question, got "
+                f"{values.shape} and {right.shape}"
             )
         if len(set(prompts)) != len(prompts):
             raise ValueError("held-out questions must differ, got one twice")
         if self._prompts and set(prompts) != set(self._prompts):
             strange = sorted(set(prompts) ^ set(self._prompts))[:3]
             raise ValueError(f"every evaluation needs the same questions; these differ: {strange}")
-        minimum = CallMinimum(min_support=self._minimum.min_support)
-        minimum.load_state_dict(self._minimum.state_dict())
-        for name, count, success in zip(prompts, counts, right, strict=True):
-            minimum.update(name, [count], [success])
-        self._minimum = minimum
-        self._prompts = self._prompts or prompts
         place = {name: at for at, name in enumerate(prompts)}
-        order = [place[name] for name in self._prompts]
-        self._calls.append([int(counts[at]) for at in order])
-        self._solved.append([bool(right[at]) for at in order])
+        order = [place[name] for name in self._prompts or prompts]
+        known, before = self._prompts or prompts, self._minima
+        after = self._new_minima()
+        for mine, theirs in zip(after, before, strict=True):
+            mine.load_state_dict(theirs.state_dict())
+        _learn(after, known, values[order], right[order])
+        changed = self._has_changed(known, before, after)
+        self._minima, self._prompts = after, known
+        self._costs.append(_compact(values[order]))
+        self._solved.append(right[order])
+        return changed
 
-    def vectors(self) -> NDArray[np.float64]:
-        """(evaluations, questions, 2): correctness and economy of every answer so far.
+    def economies(self, latest: int | None = None) -> NDArray[np.float64]:
+        """(evaluations, questions, costs): the economies of every answer, by what is known today.
 
-        Questions keep the order of the first evaluation.
+        Questions keep the order of the first evaluation; NaN where a cost does not apply.
+
+        Args:
+            latest: Of the last so many evaluations alone.
         """
-        shape = (len(self._calls), len(self._prompts))
-        calls = np.array(self._calls, np.int64).reshape(shape)
-        economy = np.empty(shape)
-        for at, name in enumerate(self._prompts):
-            economy[:, at] = self._economy(calls[:, at], self._minimum.n_opt(name))
-        return np.stack([np.array(self._solved, np.float64).reshape(shape), economy], axis=-1)
+        rows = self._costs if latest is None else self._costs[-latest:]
+        shape = (len(rows), len(self._prompts), len(self._economies))
+        costs = np.array([row.astype(np.float64) for row in rows]).reshape(shape)
+        values = np.empty(shape)
+        for kind, (economy, minimum) in enumerate(
+            zip(self._economies.values(), self._minima, strict=True)
+        ):
+            for at, name in enumerate(self._prompts):
+                values[:, at, kind] = _apply(economy, costs[:, at, kind], minimum.n_opt(name))
+        return values
+
+    def solved(self) -> NDArray[np.bool_]:
+        """(evaluations, questions): which answers were right."""
+        return np.array(self._solved, np.bool_).reshape(len(self._solved), len(self._prompts))
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """The questions, in the order of the first evaluation."""
+        return tuple(self._prompts)
 
     def __len__(self) -> int:
         """Number of evaluations."""
-        return len(self._calls)
+        return len(self._costs)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to continue, JSON-able: two or three characters per answer.
+        """Everything needed to continue, JSON-able: a few characters per answer.
 
         Nothing of it can be dropped: when the fewest calls of a question fall, an evaluation that
         others dominated can come to be dominated no longer.
         """
+        columns = range(len(self._economies))
         return {
             "prompts": list(self._prompts),
-            # The calls of a right answer; of a wrong one -1 less its calls.
-            "answers": [
-                [count if right else ~count for count, right in zip(*row, strict=True)]
-                for row in zip(self._calls, self._solved, strict=True)
-            ],
+            "solved": ["".join("01"[int(one)] for one in row) for row in self._solved],
+            "costs": {
+                name: [[_to_json(one) for one in row[:, at].tolist()] for row in self._costs]
+                for at, name in zip(columns, self._economies, strict=True)
+            },
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from :meth:`state_dict`."""
-        answers = [[int(answer) for answer in row] for row in state["answers"]]
         self._prompts = list(state["prompts"])
-        self._calls = [[max(answer, ~answer) for answer in row] for row in answers]
-        self._solved = [[answer >= 0 for answer in row] for row in answers]
-        self._minimum = CallMinimum(min_support=self._minimum.min_support)
-        for at, name in enumerate(self._prompts):
-            calls, solved = ([row[at] for row in rows] for rows in (self._calls, self._solved))
-            self._minimum.update(name, calls, solved)
+        self._solved = [np.array([one == "1" for one in row]) for row in state["solved"]]
+        self._minima, self._costs = self._new_minima(), []
+        for at, solved in enumerate(self._solved):
+            rows = [state["costs"][name][at] for name in self._economies]
+            values = np.array(rows, np.float64).reshape(len(rows), len(solved)).T  # None is NaN
+            self._costs.append(_compact(values))
+            _learn(self._minima, self._prompts, values, solved)
+
+    def _new_minima(self) -> list[CostMinimum]:
+        return [CostMinimum(min_support=self._support) for _ in self._economies]
+
+    def _has_changed(
+        self, prompts: Sequence[str], before: Sequence[CostMinimum], after: Sequence[CostMinimum]
+    ) -> bool:
+        for kind, economy in enumerate(self._economies.values()):
+            for at, name in enumerate(prompts):
+                old, new = before[kind].n_opt(name), after[kind].n_opt(name)
+                if old == new:
+                    continue
+                costs = np.array([row[at, kind] for row in self._costs], np.float64)
+                scored = (_apply(economy, costs, fewest) for fewest in (old, new))
+                if not np.array_equal(*scored, equal_nan=True):
+                    return True
+        return False
+
+
+def _learn(
+    minima: Sequence[CostMinimum],
+    prompts: Sequence[str],
+    costs: NDArray[np.float64],
+    solved: NDArray[np.bool_],
+) -> None:
+    for kind, minimum in enumerate(minima):
+        for name, cost, success in zip(prompts, costs[:, kind], solved, strict=True):
+            if not np.isnan(cost):
+                minimum.update(name, [cost], [success])
+
+
+def _apply(
+    economy: Economy, costs: NDArray[np.float64], fewest: float | None
+) -> NDArray[np.float64]:
+    """The economies, NaN where there is no cost."""
+    known = ~np.isnan(costs)
+    values = np.full(costs.shape, np.nan)
+    values[known] = economy(costs[known], fewest)
+    return values
+
+
+def _compact(costs: NDArray[np.float64]) -> NDArray[Any]:
+    whole = np.isfinite(costs).all() and (costs == np.floor(costs)).all()
+    if costs.size and whole and costs.max() < 2**32:
+        return costs.astype(np.min_scalar_type(int(costs.max())))
+    return costs.copy()
+
+
+def _to_json(cost: float) -> float | None:
+    return None if cost != cost else shorten(float(cost))

@@ -1,4 +1,4 @@
-"""The economy of rollouts, by the fewest calls known for their prompts.
+"""The rewards of rollouts, by what each objective says a measure is worth.
 
 Training and held-out rollouts have minima of their own: what is learnt from one side never moves
 the rewards of the other.
@@ -7,108 +7,217 @@ the rewards of the other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.config import RewardsConfig
+from paretopo.config import Objective, RewardsConfig
+from paretopo.rewards.economy import CostMinimum, otc_economy, tool_economy
 from paretopo.rewards.held_out import Economy, HeldOut
-from paretopo.rewards.tool_calls import CallMinimum, otc_economy, tool_economy
 from paretopo.rollout import Rollout
 
-
-def make_economy(config: RewardsConfig) -> Economy:
-    """The economy of calls of rollouts of one prompt, ``f(calls, n_opt)``."""
-    if config.economy == "otc":
-        return partial(otc_economy, max_calls=config.max_calls)
-    return partial(tool_economy, alpha=config.alpha)
+Outcome = NDArray[np.float64]
 
 
-class CallScores:
-    """The economy of rollouts, and of every held-out evaluation so far.
+def make_economy(objective: Objective) -> Economy | None:
+    """``f(costs, n_opt)`` of rollouts of one prompt; None for what does not go by the fewest."""
+    if objective.economy == "otc":
+        return partial(otc_economy, max_calls=objective.most)
+    if objective.economy == "paretopo":
+        return partial(tool_economy, alpha=objective.alpha)
+    return None
+
+
+def fill_missing(vectors: NDArray[np.float64], nowhere: NDArray[np.float64]) -> Outcome:
+    """The rewards, with the mean of its group where an objective does not apply to a rollout.
+
+    So it neither wins nor loses by it.
 
     Args:
-        config: Fall per call, scope and support of the minimum, what held-out minima do.
+        vectors: (..., points, objectives), NaN where one does not apply.
+        nowhere: (objectives,) what counts where it applies to none of a group.
 
-    >>> scores = CallScores(RewardsConfig())
-    >>> rollouts = [Rollout("q", correct=1.0, calls=calls) for calls in (1, 2)]
+    >>> fill_missing(np.array([[1.0, 3.0], [1.0, np.nan], [0.0, 5.0]]), np.zeros(2))[1].tolist()
+    [1.0, 4.0]
+    """
+    missing = np.isnan(vectors)
+    if not missing.any():
+        return vectors
+    count = (~missing).sum(axis=-2, keepdims=True)
+    mean = np.where(missing, 0.0, vectors).sum(axis=-2, keepdims=True) / count.clip(1)
+    # The mean of equal numbers can be off by a rounding, which would be no tie any more.
+    lowest = np.where(missing, np.inf, vectors).min(axis=-2, keepdims=True)
+    highest = np.where(missing, -np.inf, vectors).max(axis=-2, keepdims=True)
+    mean = np.where(count > 0, np.clip(mean, lowest, highest), nowhere)
+    filled: Outcome = np.where(missing, mean, vectors)
+    return filled
+
+
+class Scores:
+    """The rewards of rollouts, and of every held-out evaluation so far.
+
+    Args:
+        objectives: Those of the run.
+        config: Scope and support of the minima, what held-out minima do.
+
+    >>> from paretopo.config import RunConfig
+    >>> config = RunConfig()
+    >>> scores = Scores(config.objectives, config.rewards)
+    >>> rollouts = [Rollout("q", {"correct": 1.0, "calls": n}, solved=True) for n in (1, 2)]
     >>> scores.learn(rollouts)
-    >>> [round(scores.economy_of(one), 4) for one in rollouts]
-    [1.0, 0.4966]
+    >>> scores.rewards_of(rollouts).round(4).tolist()
+    [[1.0, 1.0], [1.0, 0.4966]]
     """
 
-    def __init__(self, config: RewardsConfig) -> None:
+    def __init__(self, objectives: Sequence[Objective], config: RewardsConfig) -> None:
+        self._objectives = tuple(objectives)
         self._config = config
+        made = {one.name: make_economy(one) for one in objectives}
+        self._economies = {name: economy for name, economy in made.items() if economy is not None}
+        self._columns = [
+            at for at, one in enumerate(self._objectives) if one.name in self._economies
+        ]
         support = config.n_opt_min_support
         # A held-out question has one answer per evaluation: by itself it would always be the best.
         self._minima = {
-            False: CallMinimum(scope=config.n_opt_scope, min_support=support),
-            True: CallMinimum(scope="running", min_support=support),
+            held_out: {
+                name: CostMinimum(
+                    scope="running" if held_out else config.n_opt_scope, min_support=support
+                )
+                for name in self._economies
+            }
+            for held_out in (False, True)
         }
-        self._economy = make_economy(config)
-        self._held_out = HeldOut(economy=self._economy, min_support=support)
+        self._held_out = HeldOut(self._economies, min_support=support)
+        self._outcomes: list[list[float]] = []  # of all evaluations, as they score today
         self._frozen = False
 
     def learn(self, rollouts: Sequence[Rollout]) -> None:
-        """Take the fewest calls of these rollouts in, all rollouts of a prompt at once."""
+        """Take the fewest of these rollouts in, all rollouts of a prompt at once."""
         by_prompt: dict[tuple[bool, str], list[Rollout]] = {}
         for rollout in rollouts:
             by_prompt.setdefault((rollout.held_out, rollout.prompt_id), []).append(rollout)
         for (held_out, name), group in by_prompt.items():
-            if not (held_out and self._frozen):
-                self._minima[held_out].update(
-                    name, [one.calls for one in group], [one.solved for one in group]
-                )
+            if held_out and self._frozen:
+                continue
+            for objective, minimum in self._minima[held_out].items():
+                costs = [(one.reward_components.get(objective), one.solved) for one in group]
+                known = [(cost, solved) for cost, solved in costs if cost is not None]
+                minimum.update(name, [cost for cost, _ in known], [solved for _, solved in known])
 
-    def economy_of(self, rollout: Rollout) -> float:
-        """The economy of its calls, 0 where nobody solved the prompt."""
-        fewest = self._minima[rollout.held_out].n_opt(rollout.prompt_id)
-        return float(self._economy(np.array([rollout.calls]), fewest)[0])
+    def rewards_of(self, rollouts: Sequence[Rollout]) -> NDArray[np.float64]:
+        """(rollouts, objectives) of a group, or of an evaluation; NaN where one does not apply.
 
-    def rescore(
-        self, rollouts: Sequence[Rollout], vectors: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        A held-out question has one answer: a share of its group would always be the best, so that
+        what is paid so counts as it is there.
+        """
+        columns = [self._column(one, rollouts) for one in self._objectives]
+        return np.array(columns, np.float64).reshape(len(columns), len(rollouts)).T.copy()
+
+    def evaluate(
+        self,
+        rollouts: Sequence[Rollout],
+        vectors: NDArray[np.float64],
+        score: Callable[[NDArray[np.float64]], Outcome],
+    ) -> tuple[NDArray[np.float64], Outcome, NDArray[np.float64] | None]:
         """Take a whole evaluation in, and score it as `evaluation_n_opt` says.
 
         Args:
             rollouts: One for each held-out question, in the same order of prompts every time.
-            vectors: (rollouts, 2) as they were scored when they came.
+            vectors: (rollouts, objectives) as they were scored when they came.
+            score: From such vectors to the (objectives,) of an outcome.
 
         Returns:
-            The vectors to go by, (rollouts, 2); with "recompute", where this evaluation changed
-            the score of earlier ones, also all of theirs, (evaluations, rollouts, 2), else None.
+            The vectors to go by; their outcome; and, with "recompute", where this evaluation
+            changed the outcomes of earlier ones, all of theirs, (evaluations, objectives).
         """
         self._frozen = self._config.evaluation_n_opt == "frozen"
-        if self._config.evaluation_n_opt != "recompute":
-            return vectors, None
-        before = self._held_out.vectors()
-        self._held_out.add(
+        if self._config.evaluation_n_opt != "recompute" or not self._columns:
+            outcome = score(vectors)
+            self._outcomes.append(outcome.tolist())
+            return vectors, outcome, None
+        costs = [[one.reward_components.get(name) for name in self._economies] for one in rollouts]
+        changed = self._held_out.add(
             _question_names(rollouts),
-            [one.calls for one in rollouts],
+            np.array(costs, np.float64),
             [one.solved for one in rollouts],
         )
-        *earlier, latest = self._held_out.vectors()
-        changed = not np.array_equal(before, np.reshape(earlier, before.shape))
-        return latest, np.array(earlier) if changed else None
+        vectors = vectors.copy()
+        vectors[:, self._columns] = self._held_out.economies(latest=1)[0]
+        outcome = score(vectors)
+        if changed:
+            self._score_again(score)
+        earlier = np.array(self._outcomes) if changed else None
+        self._outcomes.append(outcome.tolist())
+        return vectors, outcome, earlier
+
+    def outcomes(self) -> list[list[float]]:
+        """(evaluations, objectives) of all evaluations, as they score today."""
+        return self._outcomes
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue, JSON-able."""
         return {
-            "training": self._minima[False].state_dict(),
-            "held_out": self._minima[True].state_dict(),
+            "training": _states(self._minima[False]),
+            "held_out": _states(self._minima[True]),
             "evaluations": self._held_out.state_dict(),
+            "outcomes": [list(one) for one in self._outcomes],
             "frozen": self._frozen,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`."""
-        self._minima[False].load_state_dict(state["training"])
-        self._minima[True].load_state_dict(state["held_out"])
+        for held_out, saved in ((False, state["training"]), (True, state["held_out"])):
+            for name, minimum in self._minima[held_out].items():
+                minimum.load_state_dict(saved[name])
         self._held_out.load_state_dict(state["evaluations"])
+        self._outcomes = [list(one) for one in state["outcomes"]]
         self._frozen = bool(state["frozen"])
+
+    def _column(self, objective: Objective, rollouts: Sequence[Rollout]) -> list[float]:
+        values = [one.reward_components.get(objective.name) for one in rollouts]
+        if objective.name in self._economies:
+            economy, held_out = self._economies[objective.name], (False, True)
+            fewest = {side: self._minima[side][objective.name].n_opt for side in held_out}
+            return [
+                np.nan
+                if cost is None
+                else float(economy([cost], fewest[one.held_out](one.prompt_id))[0])
+                for cost, one in zip(values, rollouts, strict=True)
+            ]
+        rewards = [np.nan if value is None else objective.to_reward(value) for value in values]
+        if objective.economy == "share of the group" and not any(one.held_out for one in rollouts):
+            return _share(rewards)
+        return rewards
+
+    def _score_again(self, score: Callable[[NDArray[np.float64]], Outcome]) -> None:
+        """What does not go by the fewest stays: neither it nor the gate has changed."""
+        solved, economies = self._held_out.solved(), self._held_out.economies()
+        vectors = np.zeros((solved.shape[1], len(self._objectives)))
+        for number, outcome in enumerate(self._outcomes):
+            vectors[:, 0] = solved[number]
+            vectors[:, self._columns] = economies[number]
+            scored = score(vectors)
+            for column in self._columns:
+                outcome[column] = float(scored[column])
+
+
+def _states(minima: dict[str, CostMinimum]) -> dict[str, Any]:
+    return {name: minimum.state_dict() for name, minimum in minima.items()}
+
+
+def _share(rewards: Sequence[float]) -> list[float]:
+    """Places between the worst, 0, and the best, 1; where all are equal they are best."""
+    known = [one for one in rewards if one == one]
+    if not known:
+        return list(rewards)  # it applies to none
+    low, high = min(known), max(known)
+    if low == high:
+        return [1.0 if one == one else one for one in rewards]
+    return [(one - low) / (high - low) for one in rewards]
 
 
 def _question_names(rollouts: Sequence[Rollout]) -> list[str]:

@@ -6,6 +6,7 @@
     manifest.json       versions, seed, git commit, machine, command, start and end
     steps.jsonl         one row per training step
     evaluations.jsonl   one row per held-out evaluation
+    outcomes.json       the outcomes of all evaluations as they score today, where that has changed
     trajectories.jsonl  one row per prompt whose rollouts were kept
     checkpoints/        what a resumed run continues from
     claim               held by the process that trains here
@@ -186,6 +187,25 @@ class RunFolder(Folder):
     def append_trajectories(self, group: Group) -> None:
         """Add what the rollouts of a prompt wrote to ``trajectories.jsonl``, shortened."""
         append_group(self.path / "trajectories.jsonl", shorten(group))
+
+    def write_outcomes(
+        self, objectives: Sequence[str], outcomes: Sequence[Sequence[float]]
+    ) -> None:
+        """Replace ``outcomes.json``: those of all evaluations, as they score today."""
+        content = {"objectives": list(objectives), "outcomes": outcomes}
+        text = json.dumps(files.to_json(content), separators=(",", ":"))
+        files.write_bytes(self.path / "outcomes.json", text.encode())
+
+    def outcomes(self) -> list[dict[str, float]]:
+        """The outcome of each evaluation by objective, as they score at the end of the records."""
+        rows = [dict(row["outcome"]) for row in self.evaluations()]
+        path = self.path / "outcomes.json"
+        if path.exists():
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            # Evaluations behind the last change score as they did when they were made.
+            for row, outcome in zip(rows, kept["outcomes"], strict=False):
+                row |= dict(zip(kept["objectives"], outcome, strict=True))
+        return rows
 
     def steps(self) -> list[Row]:
         """The whole rows of ``steps.jsonl``; a broken one is a ConfigError."""

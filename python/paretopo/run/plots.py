@@ -72,8 +72,8 @@ def draw_front(runs: Mapping[str, RunFolder], path: Path) -> None:
     figure, (seen, rewarded) = canvas(1, 2, (11.0, 5.2))
     for (label, run), colour, marker in _styled(runs):
         rows = _trained(run)
-        calls, accuracy = _column(rows, "calls"), 100 * _column(rows, "accuracy")
-        outcomes = _outcomes(run.evaluations())[-len(rows) :]
+        calls, accuracy = _column(rows, "calls"), 100 * _column(rows, "correct")
+        outcomes = _outcomes(run)[-len(rows) :]
         # One run shows its progress by shade; several runs need their colour to be told apart.
         shade: Any = {"c": _column(rows, "step"), "cmap": "viridis"}
         if len(runs) > 1:
@@ -125,13 +125,13 @@ def draw_dynamics(runs: Mapping[str, RunFolder], path: Path) -> None:
         path: the PNG to write.
     """
     figure, panels = canvas(4, 1, (8.5, 9.5), share_x=True)
-    names = ("accuracy", "calls", "response_tokens")
+    names = ("correct", "calls", "response_tokens")
     labels = ("accuracy (%)", "tool calls\nper question", "response length\n(tokens)")
     for (label, run), colour, marker in _styled(runs):
         steps, rows = run.steps(), _trained(run)
         spaced = max(1, len(rows) // 12)
         for axes, name in zip(panels[:3], names, strict=True):
-            unit = 100.0 if name == "accuracy" else 1.0
+            unit = 100.0 if name == "correct" else 1.0
             axes.plot(
                 _column(steps, "step"),
                 unit * _column(steps, name),
@@ -195,18 +195,18 @@ def _trained(run: RunFolder) -> list[Row]:
 
 
 def _column(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
-    values = [row.get(name) for row in rows]
+    values = [measure(row, name) for row in rows]
     return np.array([np.nan if value is None else float(value) for value in values])
 
 
-def _outcomes(rows: Sequence[Row]) -> NDArray[np.float64]:
+def measure(row: Row, name: str) -> Any:
+    """A number of a row: the mean of an objective in its own unit, or an entry of the row."""
+    return (row.get("measured") or {}).get(name, row.get(name))
+
+
+def _outcomes(run: RunFolder) -> NDArray[np.float64]:
     """The first two objectives of each outcome by what is known at the end, (evaluations, 2)."""
-    outcomes: list[Any] = []
-    for row in rows:
-        rescored = row.get("rescored") or []
-        outcomes[len(outcomes) - len(rescored) :] = rescored
-        outcomes.append(row.get("outcome", []))
-    pairs = [[*outcome, np.nan, np.nan][:2] for outcome in outcomes]
+    pairs = [[*outcome.values(), np.nan, np.nan][:2] for outcome in run.outcomes()]
     return np.array(pairs, np.float64).reshape(-1, 2)
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder, find_start
-from paretopo.run.plots import draw_dynamics, draw_front
+from paretopo.run.plots import draw_dynamics, draw_front, measure
 
 # Measure, its key in a row, factor, decimals, and whether its change is told in percent. Economy is
 # not among them: the first evaluation is scored before leaner solutions are known.
 _MEASURES = (
-    ("accuracy (%)", "accuracy", 100.0, 1, False),
+    ("accuracy (%)", "correct", 100.0, 1, False),
     ("calls per question", "calls", 1.0, 2, True),
     ("response tokens", "response_tokens", 1.0, 1, True),
 )
@@ -101,9 +101,9 @@ def _before_after(run: RunFolder) -> list[str]:
 def _measured(prefix: str, before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
     lines = []
     for title, name, factor, decimals, relative in _MEASURES:
-        if name not in before and name not in after:
+        old, new = (_number(measure(row, name), factor) for row in (before, after))
+        if math.isnan(old) and math.isnan(new):
             continue
-        old, new = _number(before.get(name), factor), _number(after.get(name), factor)
         change = _change(old, new, decimals, relative=relative)
         lines.append(f"| {prefix}{title} | {old:.{decimals}f} | {new:.{decimals}f} | {change} |")
     return lines
@@ -125,8 +125,8 @@ def _comparison(runs: Mapping[str, RunFolder]) -> list[str]:
     table = []
     for label, run in runs.items():
         row = []
-        for name, factor in (("accuracy", 100.0), ("calls", 1.0), ("response_tokens", 1.0)):
-            row += [_number(end.get(name), factor) for end in before_and_after(run)]
+        for name, factor in (("correct", 100.0), ("calls", 1.0), ("response_tokens", 1.0)):
+            row += [_number(measure(end, name), factor) for end in before_and_after(run)]
         table.append(row)
         lines.append(_comparison_row(label, row))
     means = [sum(column) / len(table) for column in zip(*table, strict=True)]

@@ -31,7 +31,8 @@ class Group:
         objectives: Names of the rewards.
 
     >>> wrote = (Segment("call", "<search> Nile </search>"), Segment("tool", "a river"))
-    >>> group = Group((Rollout("q1", 0.0, 1, prompt="How long is it?", segments=wrote),), step=3)
+    >>> one = Rollout("q1", {"calls": 1.0}, prompt="How long is it?", segments=wrote)
+    >>> group = Group((one,), step=3, objectives=("calls",))
     >>> group.id, Group.from_row(group.to_row()) == group
     ('q1', True)
     """
@@ -39,7 +40,7 @@ class Group:
     rollouts: tuple[Rollout, ...]
     step: int = 0
     stage: int = 0
-    objectives: tuple[str, ...] = ("correct", "economy")
+    objectives: tuple[str, ...] = ("correct", "calls")
 
     @property
     def id(self) -> str:
@@ -162,8 +163,8 @@ def _cut(text: str, most: int) -> str:
 def _rollout_row(rollout: Rollout) -> files.Row:
     return {
         "segments": [dataclasses.asdict(segment) for segment in rollout.segments],
-        "correct": rollout.correct,
-        "calls": rollout.calls,
+        "reward_components": dict(rollout.reward_components),
+        "solved": rollout.solved,
         "tokens": rollout.tokens,
         "truncated": rollout.truncated,
         "rewards": rollout.rewards,
@@ -179,8 +180,8 @@ def _rollout(row: Any, shared: dict[str, Any]) -> Rollout:
     rank, advantage = row.get("rank"), row.get("advantage")
     return Rollout(
         **shared,
-        correct=_field(row, "correct", float),
-        calls=_field(row, "calls", int),
+        reward_components=_components(row),
+        solved=_field(row, "solved", bool),
         tokens=_field(row, "tokens", int),
         truncated=_field(row, "truncated", bool),
         segments=tuple(_segment(one) for one in _field(row, "segments", list)),
@@ -195,6 +196,14 @@ def _segment(row: Any) -> Segment:
     if not isinstance(row, dict) or row.get("kind") not in get_args(SegmentKind):
         raise ConfigError(f"a segment must have a kind of {get_args(SegmentKind)}, got {row!r:.80}")
     return Segment(row["kind"], _field(row, "text", str))
+
+
+def _components(row: files.Row) -> dict[str, float | None]:
+    given = _field(row, "reward_components", dict)
+    return {
+        name: None if value is None else _number(f"reward_components.{name}", value)
+        for name, value in given.items()
+    }
 
 
 def _numbers(row: files.Row, name: str) -> tuple[float, ...]:

@@ -100,12 +100,13 @@ def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> list[Row]:
     return [
         {
             "step": row["step"],
-            "accuracy": row["accuracy"],
-            "economy": 1.0 - row["calls"] / section.most_calls,
-            "calls": row["calls"],
-            "hypervolume": section.hypervolume(row["accuracy"], row["calls"]),
+            "accuracy": accuracy,
+            "economy": 1.0 - calls / section.most_calls,
+            "calls": calls,
+            "hypervolume": section.hypervolume(accuracy, calls),
         }
         for row in begun[-1].evaluations()
+        for accuracy, calls in [(row["solved"], row["measured"]["calls"])]
     ]
 
 

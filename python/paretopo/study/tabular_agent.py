@@ -14,15 +14,16 @@ rewards on, everything is what the other backends run.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.config import RECIPES, OptimiserConfig, ParetoPOConfig, RewardsConfig
+from paretopo.config import OptimiserConfig, RunConfig, from_table
 from paretopo.controller.two_stages import ParetoPO
+from paretopo.rewards.economy import CostMinimum
 from paretopo.rewards.scoring import make_economy
-from paretopo.rewards.tool_calls import CallMinimum
 from paretopo.study.tabular import TabularTask, Unit
 
 GROUP = 8  # answers per question, as in the paper
@@ -54,10 +55,10 @@ def train_tabular(
         A row per evaluation: step, accuracy, economy, calls, hypervolume (see `TabularTask`).
     """
     rng = np.random.default_rng([seed, *task.name.encode()])
-    settings = OptimiserConfig(**_section(overrides, "optimiser"))
-    rewards = _make_rewards(task, overrides, seed)
-    run = _Run(task, _make_controller(task, overrides, steps), rewards, settings, rng)
-    optimiser = _Ascent() if settings.method == "sgd" else _Adam(run.logits.shape)
+    config = from_table({}, {"objectives.calls.most": int(task.calls.max())} | dict(overrides))
+    rewards = _make_rewards(task, config, seed)
+    run = _Run(task, _make_controller(task, config, steps), rewards, config.optimiser, rng)
+    optimiser = _Ascent() if config.optimiser.method == "sgd" else _Adam(run.logits.shape)
     at = {round(step) for step in np.linspace(0, steps, evaluations + 1)}
     rows = [run.evaluate(0)]
     for step in range(1, steps + 1):
@@ -129,10 +130,12 @@ class _Run:
 class _Rewards:
     """Reward vectors of answers, economy in the task's unit."""
 
-    def __init__(self, task: TabularTask, config: RewardsConfig, unit: Unit, scale: float) -> None:
+    def __init__(self, task: TabularTask, config: RunConfig, unit: Unit, scale: float) -> None:
         self._task, self._unit, self._scale = task, unit, scale
-        self._economy = make_economy(config)
-        self._minima = CallMinimum(scope=config.n_opt_scope, min_support=config.n_opt_min_support)
+        economy, rewards = make_economy(config.objective("calls")), config.rewards
+        assert economy is not None  # of no method is calls raw
+        self._economy = economy
+        self._minima = CostMinimum(scope=rewards.n_opt_scope, min_support=rewards.n_opt_min_support)
 
     def draw(
         self,
@@ -190,34 +193,27 @@ def _per_token(lengths: NDArray[np.int64], loss: str) -> Floats:
     return weights
 
 
-def _make_rewards(task: TabularTask, overrides: Mapping[str, Any], seed: int) -> _Rewards:
-    section = {"max_calls": int(task.calls.max())} | _section(overrides, "rewards")
+def _make_rewards(task: TabularTask, config: RunConfig, seed: int) -> _Rewards:
     unit, scale = task.unit, 1.0
     if unit == "any":
         rng = np.random.default_rng([seed, 1])
         unit = ("seconds", "tokens", "dollars")[seed % 3]
         scale = float(10.0 ** rng.uniform(-3.0, 3.0))
-    return _Rewards(task, RewardsConfig(**section), unit, scale)
+    return _Rewards(task, config, unit, scale)
 
 
-def _make_controller(task: TabularTask, overrides: Mapping[str, Any], steps: int) -> ParetoPO:
-    section = _section(overrides, "paretopo")
-    weights = section.get("weights", ParetoPOConfig().weights)
+def _make_controller(task: TabularTask, config: RunConfig, steps: int) -> ParetoPO:
+    """Each of several economies has the floor and reference of calls, and a part of its weight."""
     economies = task.objectives - 1
-    section["weights"] = (weights[0], *[weights[1] / economies] * economies)
-    config = ParetoPOConfig(**section)
-    return ParetoPO(config, steps_per_epoch=PER_KIND // QUESTIONS, steps=steps)
-
-
-def _section(overrides: Mapping[str, Any], name: str) -> dict[str, Any]:
-    section = {
-        key.removeprefix(f"{name}."): tuple(value) if isinstance(value, list) else value
-        for key, value in overrides.items()
-        if key.startswith(f"{name}.")
-    }
-    if "recipe" in overrides and name in RECIPES[overrides["recipe"]]:
-        section["recipe"] = overrides["recipe"]
-    return section
+    told = config.paretopo
+    first, calls = told.weights
+    switches = replace(
+        told,
+        weights=(first, *[calls / economies] * economies),
+        floors=told.gated_floors * economies,
+        references=(told.reference_point[0], *[told.reference_point[1]] * economies),
+    )
+    return ParetoPO(switches, steps_per_epoch=PER_KIND // QUESTIONS, steps=steps)
 
 
 class _Adam:

@@ -118,12 +118,12 @@ def test_samples_become_text():
         action_mask=torch.tensor([[1, 0, 1], [1, 0, 0]]),
         truncated=torch.tensor([False, True]),
     )
-    rollout = Rollout("q", 1.0, 1)
+    rollout = Rollout("q", {"correct": 1.0})
     whole, short = (with_text(rollout, experience, row, tokenizer) for row in (0, 1))
     segments = (
         Segment("call", "<call>{}</call>"),
         Segment("tool", "<tool>1</tool>"),
         Segment("model", "so 42"),
     )
-    assert whole == Rollout("q", 1.0, 1, prompt="why?", answer="4 | 2", segments=segments)
-    assert short == Rollout("q", 1.0, 1, prompt="why?", answer="42", segments=segments[2:])
+    assert whole == Rollout("q", {"correct": 1.0}, prompt="why?", answer="4 | 2", segments=segments)
+    assert short == Rollout("q", {"correct": 1.0}, prompt="why?", answer="42", segments=segments[2:])

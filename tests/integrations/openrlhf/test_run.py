@@ -55,9 +55,9 @@ def check_trajectories(run: RunFolder) -> None:
         assert "<|user|>" in group.prompt
         for one in group.rollouts:
             kinds = [segment.kind for segment in one.segments]
-            assert one.calls <= kinds.count("tool")
+            assert one.reward_components["calls"] <= kinds.count("tool")
             assert not one.solved or one.segments[-1].text.endswith(group.answer)
-    assert any(one.calls for group in groups for one in group.rollouts)
+    assert any(one.reward_components["calls"] for group in groups for one in group.rollouts)
 
 
 @pytest.mark.openrlhf_short
@@ -73,13 +73,13 @@ def test_a_synchronous_run_crosses_both_stages(new_run):
     logged = tensorboard(run)
     for row in run.steps():
         step = row["step"]
-        assert logged["train/reward"][step] == pytest.approx(row["accuracy"], abs=1e-6)
+        assert logged["train/reward"][step] == pytest.approx(row["solved"], abs=1e-6)
         assert logged["train/paretopo/stage"][step] == row["stage"]
         assert logged["train/paretopo/multiplier"][step] == pytest.approx(row["multiplier"])
         assert row["generated_groups"] == 4
     check_trajectories(run)
     for row in run.evaluations():
-        assert logged["eval/accuracy"][row["step"]] == pytest.approx(row["accuracy"])
+        assert logged["eval/solved"][row["step"]] == pytest.approx(row["solved"])
 
 
 @pytest.mark.parametrize("partial", [False, True])
@@ -218,7 +218,7 @@ def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
     (folder,) = (tmp_path / "runs").iterdir()
     run = RunFolder.open(folder)
     assert run.config.model.path == f"small:{policy}"
-    assert all(1.0 <= row["calls"] <= 4.0 for row in run.steps())
+    assert all(1.0 <= row["measured"]["calls"] <= 4.0 for row in run.steps())
     assert (folder / "report" / "report.md").exists()
 
 
@@ -229,5 +229,5 @@ def test_forty_steps_of_the_example_raise_accuracy_while_calls_do_not_rise(tmp_p
     assert "40 steps and 11 evaluations" in told
     (folder,) = (tmp_path / "runs").iterdir()
     rows = RunFolder.open(folder).evaluations()
-    assert rows[-1]["accuracy"] - rows[0]["accuracy"] >= 0.20
-    assert rows[-1]["calls"] <= rows[0]["calls"]
+    assert rows[-1]["solved"] - rows[0]["solved"] >= 0.20
+    assert rows[-1]["measured"]["calls"] <= rows[0]["measured"]["calls"]

@@ -55,7 +55,7 @@ def sample(number):
         "reward": 1.0,
         "scores": 1.0,
         "truncated": number == 3,
-        "extra_logs": {"correct": 1.0, "calls": 1, "finished": 1.0},
+        "extra_logs": {"reward_components": {"correct": 1.0, "calls": 1}, "finished": 1.0},
     }
     from openrlhf.trainer.ppo_utils.samples_generator import SamplesGenerator
 

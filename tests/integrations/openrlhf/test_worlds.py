@@ -65,7 +65,7 @@ def test_the_agent_plays_a_written_rollout_as_it_was_written(name, tmp_path):
             assert [turn["environment_feedback"] for turn in turns] == [*seen, ""]
             assert [turn["done"] for turn in turns] == [False] * len(seen) + [True]
             assert turns[-1]["extra_logs"]["correct"] == 1.0
-            assert turns[-1]["extra_logs"]["calls"] == len(seen)
+            assert turns[-1]["extra_logs"]["reward_components"]["calls"] == len(seen)
         assert played == 6
 
 
@@ -95,8 +95,8 @@ def test_a_world_is_rehearsed_with_its_real_tool(name, tmp_path):
     run = RunFolder.open(folder)
     assert [row["stage"] for row in run.steps()] == [1, 1, 2, 2]
     assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
-    assert run.evaluations()[0]["accuracy"] > 0.5
-    assert any(row["calls"] > 0 for row in run.steps()), "no tool was called"
+    assert run.evaluations()[0]["solved"] > 0.5
+    assert any(row["measured"]["calls"] > 0 for row in run.steps()), "no tool was called"
 
 
 @pytest.mark.slow
@@ -109,5 +109,5 @@ def test_forty_steps_raise_accuracy_while_calls_fall(name, tmp_path):
     assert "40 steps" in told
     (folder,) = (tmp_path / "runs").iterdir()
     rows = RunFolder.open(folder).evaluations()
-    assert rows[-1]["accuracy"] > rows[0]["accuracy"]
-    assert rows[-1]["calls"] < rows[0]["calls"]
+    assert rows[-1]["solved"] > rows[0]["solved"]
+    assert rows[-1]["measured"]["calls"] < rows[0]["measured"]["calls"]

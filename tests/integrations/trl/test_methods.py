@@ -45,7 +45,7 @@ def test_a_method_trains(name, overrides, tmp_path):
     first_stage = 3 if config.paretopo.stage1_steps == "all" else config.paretopo.stage1_steps
     assert [row["stage"] for row in steps] == [1] * first_stage + [2] * (3 - first_stage)
     if name == "r1_base":
-        assert all(row["calls"] == 0 for row in [*steps, *run.evaluations()])
+        assert all(row["measured"]["calls"] == 0 for row in [*steps, *run.evaluations()])
 
 
 @pytest.mark.parametrize(("method", "theirs"), [("adamw", "adamw_torch_fused"), ("sgd", "sgd")])

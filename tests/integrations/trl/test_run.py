@@ -118,7 +118,7 @@ def test_records_say_what_happened(uninterrupted):
     assert all(row["by_kind"].keys() == {"fact"} for row in evaluations)
     for row in evaluations:
         # The gated economy cannot exceed the accuracy, nor the economy of all rollouts.
-        assert row["outcome"][1] <= min(row["outcome"][0], row["economy"]) + 1e-12
+        assert row["outcome"]["calls"] <= min(row["outcome"]["correct"], row["rewards"]["calls"]) + 1e-12
     # Whenever fewer calls turned out to suffice, all earlier evaluations were scored anew.
     assert any("rescored" in row for row in evaluations)
     for at, row in enumerate(evaluations):
@@ -129,7 +129,7 @@ def test_records_say_what_happened(uninterrupted):
             for after, then in zip(rescored, evaluations[:at], strict=False)
         )
     assert evaluations[0]["multiplier"] == 1.0
-    assert evaluations[0]["accuracy"] > 0.5, "the warm-up taught too little to test anything"
+    assert evaluations[0]["solved"] > 0.5, "the warm-up taught too little to test anything"
     assert any(row["informative"] > 0 for row in steps)
 
 
@@ -151,7 +151,7 @@ def test_trajectories_say_what_was_written_and_worth(uninterrupted):
         assert [one.rank for one in group.rollouts] == ranks.tolist()
         for one in group.rollouts:
             kinds = [segment.kind for segment in one.segments]
-            assert one.calls == kinds.count("tool") <= kinds.count("call")
+            assert one.reward_components["calls"] == kinds.count("tool") <= kinds.count("call")
             assert one.solved == (one.rewards[0] == 1.0)
             assert not one.solved or one.segments[-1] == Segment("model", group.answer)
     for group in held_out:
@@ -161,9 +161,11 @@ def test_trajectories_say_what_was_written_and_worth(uninterrupted):
         uninterrupted.steps(), zip(trained[::2], trained[1::2], strict=True), strict=True
     ):
         rollouts = [one for group in pair for one in group.rollouts]
-        assert row["accuracy"] == np.mean([one.solved for one in rollouts])
-        assert row["calls"] == np.mean([one.calls for one in rollouts])
-        assert row["economy"] == pytest.approx(np.mean([one.rewards[1] for one in rollouts]))
+        assert row["solved"] == np.mean([one.solved for one in rollouts])
+        assert row["measured"]["calls"] == np.mean(
+            [one.reward_components["calls"] for one in rollouts]
+        )
+        assert row["rewards"]["calls"] == pytest.approx(np.mean([one.rewards[1] for one in rollouts]))
         assert row["stage"] == pair[0].stage
 
 
@@ -233,8 +235,8 @@ def test_twenty_steps_learn(tmp_path):
     run = RunFolder.create(tmp_path, config)
     train(config, run)
     before, after = run.evaluations()
-    assert after["calls"] < 0.5 * before["calls"]
-    assert after["accuracy"] >= before["accuracy"]
+    assert after["measured"]["calls"] < 0.5 * before["measured"]["calls"]
+    assert after["solved"] >= before["solved"]
     assert after["hypervolume"] > before["hypervolume"]
 
 

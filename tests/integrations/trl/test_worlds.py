@@ -87,10 +87,10 @@ def test_a_world_trains_with_its_real_tool(name, tmp_path):
     train(run.config, run)
     assert [row["stage"] for row in run.steps()] == [1, 1, 2, 2, 2, 2, 2, 2]
     before, _, after = run.evaluations()
-    assert before["accuracy"] > 0.5, "the warm-up taught too little to test anything"
-    assert before["calls"] > 0.5, "the warm-up taught no needless calls"
-    assert after["calls"] < before["calls"] - 0.2
-    assert after["accuracy"] > 0.7
+    assert before["solved"] > 0.5, "the warm-up taught too little to test anything"
+    assert before["measured"]["calls"] > 0.5, "the warm-up taught no needless calls"
+    assert after["measured"]["calls"] < before["measured"]["calls"] - 0.2
+    assert after["solved"] > 0.7
     assert all(row["by_kind"].keys() == {"fact"} for row in run.evaluations())
     assert (run.model / "config.json").exists()
     report = write_report([run]).read_text(encoding="utf-8")
@@ -112,7 +112,7 @@ def test_a_world_trains_with_its_real_tool(name, tmp_path):
     further = RunFolder.create(tmp_path, loads(SMALL.format(name), settings))
     train(further.config, further)
     assert [row["phase"] for row in further.evaluations()] == ["pretrained", "final"]
-    assert further.evaluations()[0]["accuracy"] > 0.5
+    assert further.evaluations()[0]["solved"] > 0.5
     assert further.evaluations()[0]["by_kind"].keys() == {"made_up"}
 
 
@@ -139,5 +139,5 @@ def test_the_example_raises_accuracy_while_calls_fall(name, tmp_path):
     run = RunFolder.create(tmp_path, config)
     train(config, run)
     first, last = run.evaluations()[0], run.evaluations()[-1]
-    assert last["accuracy"] > first["accuracy"]
-    assert last["calls"] <= first["calls"] - 0.3
+    assert last["solved"] > first["solved"]
+    assert last["measured"]["calls"] <= first["measured"]["calls"] - 0.3

@@ -45,20 +45,20 @@ step 3 · stage 2 · one · 47*38 · 2 of 3 right
   asked  What is 47*38?
   right  1786
 
-#3 right · 1 call · correct 1 · economy 1 · rank 0 · advantage +1.250
+#3 right · correct 1 · calls 1 · rank 0 · advantage +1.250
   call   calculator {"expression": "47*38"}
   tool   1786
   model  1786
 
-#2 right · 2 calls · correct 1 · economy 0.5 · rank 1 · advantage +0.250
+#2 right · correct 1 · calls 2 → 0.5 · rank 1 · advantage +0.250
   call   calculator {"expression": "47*38"}
   tool   1786
   call   calculator {"expression": "47*38"}
   tool   1786
   model  1786
 
-#1 wrong · 0 calls · correct 0 · economy 0.4 (gated 0) · rank 2 · advantage
--0.750 · cut off
+#1 wrong · correct 0 · calls 0 → 0.4 (gated 0) · rank 2 · advantage -0.750 · cut
+off
   model  1700
 """
     )
@@ -67,7 +67,7 @@ step 3 · stage 2 · one · 47*38 · 2 of 3 right
 def test_a_held_out_question_has_neither_rank_nor_advantage():
     shown = list(render_lines([asked_again(4, solved=True)], Selection(), width=80, colours=False))
     assert shown[0] == "step 4 · held out · fact · fact-1 · 1 of 1 right"
-    assert shown[4:] == ["#1 right · 0 calls · correct 1 · economy 1", "  model  7", ""]
+    assert shown[4:] == ["#1 right · correct 1 · calls 0 → 1", "  model  7", ""]
 
 
 @pytest.mark.parametrize("width", [1, 24, 40, 80, 200])

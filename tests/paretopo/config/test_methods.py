@@ -39,7 +39,11 @@ def test_every_method_goes_on_every_example(example, name):
     config = with_method(example, name)
     for key, value in METHODS[name].items():
         section, _, last = key.rpartition(".")
-        seen = getattr(getattr(config, section) if section else config, last)
+        if section.startswith("objectives."):
+            of = config.objective(section.removeprefix("objectives."))
+        else:
+            of = getattr(config, section) if section else config
+        seen = getattr(of, last)
         assert seen == (tuple(value) if isinstance(value, list) else value), key
     assert loads(dumps(config)) == config
 
@@ -50,6 +54,8 @@ def test_a_method_changes_what_it_says_and_nothing_else(name):
     sections = {key.partition(".")[0] for key in METHODS[name]}
     if "recipe" in sections:
         sections |= {"paretopo", "rewards"}
+    if "objectives" in sections:
+        sections.add("paretopo")  # is told of their floors
     for section in vars(plain):
         if section not in sections:
             assert getattr(plain, section) == getattr(changed, section)

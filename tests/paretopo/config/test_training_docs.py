@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.sessions import group, new_session, score
 
-from paretopo.config import RECIPES, SECTIONS, RunConfig, loads
+from paretopo.config import RECIPES, SECTIONS, Objective, RunConfig, loads
 from paretopo.config.keys import Key, describe_values, keys
 from paretopo.rollout import Segment
 
@@ -40,10 +40,12 @@ def key_table(section: type) -> str:
     return "\n".join(rows)
 
 
-@pytest.mark.parametrize("name", ["top", *SECTIONS])
+@pytest.mark.parametrize("name", ["top", "objectives", *SECTIONS])
 def test_every_key_is_in_the_documentation(name):
-    section = RunConfig if name == "top" else SECTIONS[name]
-    heading = "### Top of the file" if name == "top" else f"### `[{name}]`"
+    section = {"top": RunConfig, "objectives": Objective, **SECTIONS}[name]
+    heading = {"top": "### Top of the file", "objectives": "### `[[objectives]]`"}.get(
+        name, f"### `[{name}]`"
+    )
     assert heading in TEXT
     after = TEXT.split(heading + "\n", 1)[1].split("\n#", 1)[0]
     assert key_table(section) in after, f"write under {heading}:\n\n{key_table(section)}"
@@ -84,7 +86,7 @@ def test_every_entry_of_a_row_is_in_the_documentation(tmp_path):
         session.record_step(step + 1, measured)
     run = session.run
     kept = next(run.trajectories()).to_row()
-    assert "rescored" in run.evaluations()[1]
+    assert [row["rescored"] for row in run.evaluations()] == [False, True]
     rows = [*run.steps(), *run.evaluations(), kept, *kept["rollouts"]]
     documented = TEXT.split("## The run folder", 1)[1].split("\n## ", 1)[0]
     assert {name for row in rows for name in row if f"`{name}`" not in documented} == set()

@@ -150,8 +150,11 @@ def test_a_single_success_has_the_best_economy_of_its_group():
         ("k = [4, 0]", r"paretopo.k must be .*, got \[4, 0\]"),
         ("k = [4.0]", r"paretopo.k must be .*, got \[4.0\]"),
         ("k = 9", r"paretopo.k must be at most optimiser.group_size, 8, got 9"),
-        ("weights = [1, 0]", r"needs weights above 0 behind the first, got \[1.0, 0.0\]"),
-        ("hypervolume_reference = [0]", r"one number per weight \(2\), got \[0.0\]"),
+        ("weighting = 'first alone'", r"needs weights above 0 behind the first, got \[1.0, 0.0\]"),
+        (
+            "hypervolume_reference = 'archive'\nreference = 'initial'",
+            "needs a reference that is known before training",
+        ),
     ],
 )
 def test_switches_that_cannot_be(text, message):
@@ -160,7 +163,7 @@ def test_switches_that_cannot_be(text, message):
 
 
 def test_the_switches_of_hypervolume_bind_it_alone():
-    loads('[paretopo]\nweights = [1, 0]\nk = 99\nstage2_estimator = "grpo"')
+    loads('[paretopo]\nweighting = "first alone"\nk = 99\nstage2_estimator = "grpo"')
     grpo = {"stage2_estimator": "grpo"}
     assert ParetoPOConfig(weights=(1.0, 0.0), **grpo).most_together == 0
     assert ParetoPOConfig(stage2_estimator="hypervolume", k=(2, 8, 1)).most_together == 8

@@ -47,8 +47,8 @@ def test_the_first_outcome_is_the_initial_reference():
 
 
 def test_explicit_reference_box_and_scale():
-    raw = controller(reference=(0.5, 0.0))
-    box = controller(reference=(0.5, 0.0), gain_unit="box", gain_scale=3.0)
+    raw = controller(references=(0.5, 0.0))
+    box = controller(references=(0.5, 0.0), gain_unit="box", gain_scale=3.0)
     for method in (raw, box):
         method.observe([0.5, 0.5])
     plain, unit = raw.observe([0.75, 0.5]), box.observe([0.75, 0.5])

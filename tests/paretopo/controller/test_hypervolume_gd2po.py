@@ -75,7 +75,7 @@ def test_it_is_gd2po_on_correctness_and_added_volume(objectives, k):
 
 def test_with_one_economy_it_is_gd2po_with_the_worst_of_the_group_for_failures():
     batch = some_batch(7, 2)
-    expected = ESTIMATORS["gd2po"](apply_gate(batch, "success", "worst"), WEIGHTS)
+    expected = ESTIMATORS["gd2po"](apply_gate(batch, "success", ["worst"]), WEIGHTS)
     np.testing.assert_allclose(ours(batch, WEIGHTS), expected, atol=1e-4)
 
 

@@ -76,12 +76,13 @@ def test_the_learning_rate_factor_is_the_multiplier_of_stage_1():
 def test_the_gate_takes_economy_from_failures_only_and_is_pure(rollouts):
     rewards = reward_vectors(rollouts)
     kept = rewards.copy()
-    gated = controller().gate(rewards)
+    method = controller(floors=(0.0,))
+    gated = method.gate(rewards)
     np.testing.assert_array_equal(rewards, kept)
     solved = rewards[..., 0] > 0
     np.testing.assert_array_equal(gated[solved], rewards[solved])
     np.testing.assert_array_equal(gated[~solved], 0.0)
-    np.testing.assert_array_equal(controller().gate(gated), gated)
+    np.testing.assert_array_equal(method.gate(gated), gated)
     np.testing.assert_array_equal(controller(gate="none").gate(rewards), rewards)
 
 
@@ -101,13 +102,13 @@ def test_ungated_a_lean_failure_outranks_a_lavish_success():
 
 
 def test_the_floor_is_a_number_of_choice():
-    gated = controller(gate_floor=-500.0).gate([[1.0, -80.0], [0.0, -10.0]])
+    gated = controller(floors=(-500.0,)).gate([[1.0, -80.0], [0.0, -10.0]])
     np.testing.assert_array_equal(gated, [[1.0, -80.0], [0.0, -500.0]])
 
 
 def test_the_worst_of_the_group_is_a_floor_in_any_unit():
     tokens = np.array([[[1.0, -80.0], [0.0, -10.0], [1.0, -300.0]], [[0.0, -9.0]] * 3])
-    method = controller(gate_floor="worst", stage1_steps=0)
+    method = controller(floors=("worst",), stage1_steps=0)
     np.testing.assert_array_equal(method.gate(tokens)[0, 1], [0.0, -300.0])
     in_thousands = tokens * [1.0, 1e-3]
     advantages = method.step(tokens).advantages
@@ -118,7 +119,7 @@ def test_the_worst_of_the_group_is_a_floor_in_any_unit():
 def test_masked_rollouts_are_no_floor():
     tokens = np.array([[[1.0, -80.0], [0.0, -10.0], [0.0, -5000.0]]])
     mask = np.array([[True, True, False]])
-    method = controller(gate_floor="worst", stage1_steps=0)
+    method = controller(floors=("worst",), stage1_steps=0)
     whole = method.step(tokens, mask=mask).advantages
     np.testing.assert_array_equal(whole[:, :2], method.step(tokens[:, :2]).advantages)
     assert not method.step(tokens, mask=np.zeros((1, 3), bool)).advantages.any()

@@ -8,27 +8,41 @@ import math
 import numpy as np
 import pytest
 
-from paretopo.config import RewardsConfig
-from paretopo.rewards.scoring import CallScores
+from paretopo.config import Objective, RewardsConfig, RunConfig
+from paretopo.rewards.scoring import Scores, fill_missing
 from paretopo.rollout import Rollout
 
 
 def rollouts_of(answers, *, held_out=False):
     """Of one prompt; answers are (calls, solved)."""
-    return [Rollout("q", float(solved), calls, held_out=held_out) for calls, solved in answers]
+    return [
+        Rollout(
+            "q",
+            {"correct": float(solved), "calls": float(calls)},
+            held_out=held_out,
+            solved=solved,
+        )
+        for calls, solved in answers
+    ]
+
+
+def scores_of(**settings):
+    return Scores(RunConfig().objectives, RewardsConfig(**settings))
 
 
 def score(scores, answers, *, held_out=False):
     rollouts = rollouts_of(answers, held_out=held_out)
     scores.learn(rollouts)
-    return [scores.economy_of(one) for one in rollouts]
+    return scores.rewards_of(rollouts)[:, 1].tolist()
 
 
 def evaluate(scores, answers):
-    economy = score(scores, answers, held_out=True)
     rollouts = rollouts_of(answers, held_out=True)
-    vectors = [[one.correct, value] for one, value in zip(rollouts, economy, strict=True)]
-    return scores.rescore(rollouts, np.array(vectors))
+    scores.learn(rollouts)
+    vectors, _, earlier = scores.evaluate(
+        rollouts, scores.rewards_of(rollouts), lambda rows: rows.mean(axis=0)
+    )
+    return vectors, earlier
 
 
 def far(calls):
@@ -36,8 +50,7 @@ def far(calls):
 
 
 def test_held_out_minima_are_their_own_and_can_be_frozen():
-    config = RewardsConfig(evaluation_n_opt="frozen")
-    scores, again = CallScores(config), CallScores(config)
+    scores, again = (scores_of(evaluation_n_opt="frozen") for _ in range(2))
     score(scores, [(0, True)])
     assert evaluate(scores, [(2, True)])[0].tolist() == [[1.0, 1.0]]
     again.load_state_dict(json.loads(json.dumps(scores.state_dict())))
@@ -48,26 +61,127 @@ def test_held_out_minima_are_their_own_and_can_be_frozen():
 
 
 def test_held_out_minima_run_on_whatever_the_scope_of_training():
-    scores = CallScores(RewardsConfig(evaluation_n_opt="running", n_opt_scope="group"))
+    scores = scores_of(evaluation_n_opt="running", n_opt_scope="group")
     assert evaluate(scores, [(1, True)])[0].tolist() == [[1.0, 1.0]]
     assert evaluate(scores, [(2, True)])[0][:, 1] == pytest.approx([far(1)])
 
 
 def test_earlier_evaluations_are_scored_anew_when_fewer_calls_suffice():
-    config = RewardsConfig(evaluation_n_opt="recompute")
-    scores, again = CallScores(config), CallScores(config)
+    scores, again = (scores_of(evaluation_n_opt="recompute") for _ in range(2))
     assert evaluate(scores, [(2, True), (1, True)])[1] is None
     assert evaluate(scores, [(2, True), (1, False)])[1] is None
     again.load_state_dict(json.loads(json.dumps(scores.state_dict())))
     vectors, earlier = evaluate(again, [(0, True), (1, True)])
     # Questions that share a prompt count each for itself, so the first one's optimum falls to 0.
     assert vectors.tolist() == [[1.0, 1.0], [1.0, 1.0]]
-    assert earlier[:, :, 0].tolist() == [[1.0, 1.0], [1.0, 0.0]]
-    np.testing.assert_allclose(earlier[:, :, 1], [[far(2), 1.0], [far(2), 1.0]])
+    np.testing.assert_allclose(earlier, [[1.0, (far(2) + 1) / 2], [0.5, (far(2) + 1) / 2]])
+    assert again.outcomes()[:2] == earlier.tolist()
 
 
 def test_running_minima_leave_earlier_evaluations_alone():
-    scores = CallScores(RewardsConfig(evaluation_n_opt="running"))
+    scores = scores_of(evaluation_n_opt="running")
     assert evaluate(scores, [(2, True)])[0].tolist() == [[1.0, 1.0]]
     assert evaluate(scores, [(0, True)])[1] is None
     assert evaluate(scores, [(2, True)])[0][:, 1] == pytest.approx([far(2)])
+
+
+# ---- several objectives ------------------------------------------------------------------------
+
+
+def scored(objectives, components, *, held_out=False):
+    rollouts = [Rollout("q", one, held_out=held_out, solved=True) for one in components]
+    scores = Scores(objectives, RewardsConfig())
+    scores.learn(rollouts)
+    return scores.rewards_of(rollouts)
+
+
+def test_each_economy_makes_a_measure_a_reward():
+    values = [{"correct": 1.0, "it": 3.0}, {"correct": 1.0, "it": 1.0}, {"correct": 0.5, "it": 2.0}]
+
+    def column(**settings):
+        objectives = [Objective("correct", gate=True), Objective("it", **settings)]
+        return scored(objectives, values)[:, 1]
+
+    assert column().tolist() == [3.0, 1.0, 2.0]
+    assert column(better="fewer").tolist() == [-3.0, -1.0, -2.0]
+    assert column(economy="share of the group").tolist() == [1.0, 0.0, 0.5]
+    assert column(better="fewer", economy="share of the group").tolist() == [0.0, 1.0, 0.5]
+    economy = column(better="fewer", economy="paretopo", alpha=0.5)
+    assert economy == pytest.approx([math.exp(-1.0), 1.0, math.exp(-0.5)])
+
+
+def test_costs_need_not_be_whole_numbers():
+    values = [{"correct": 1.0, "seconds": 0.25}, {"correct": 1.0, "seconds": 0.75}]
+    objectives = [Objective("correct", gate=True), Objective("seconds", economy="paretopo")]
+    assert scored(objectives, values)[:, 1] == pytest.approx([1.0, math.exp(-0.35)])
+
+
+def test_a_share_of_one_held_out_answer_would_say_nothing():
+    objectives = [
+        Objective("correct", gate=True),
+        Objective("words", better="fewer", economy="share of the group"),
+    ]
+    answers = [{"correct": 1.0, "words": 5.0}, {"correct": 1.0, "words": 9.0}]
+    assert scored(objectives, answers, held_out=True)[:, 1].tolist() == [-5.0, -9.0]
+    same = [{"correct": 1.0, "words": 5.0}] * 2 + [{"correct": 1.0}]
+    np.testing.assert_array_equal(scored(objectives, same)[:, 1], [1.0, 1.0, np.nan])
+
+
+def test_what_does_not_apply_is_no_minimum_and_counts_as_the_mean_of_the_others():
+    objectives = [Objective("correct", gate=True), Objective("calls", economy="paretopo")]
+    values = [
+        {"correct": 1.0, "calls": 2.0},
+        {"correct": 1.0, "calls": None},
+        {"correct": 1.0},
+        {"correct": 1.0, "calls": 3.0},
+    ]
+    rewards = scored(objectives, values)
+    np.testing.assert_array_equal(np.isnan(rewards[:, 1]), [False, True, True, False])
+    filled = fill_missing(rewards, np.zeros(2))[:, 1]
+    assert filled == pytest.approx([1.0, (1 + far(1)) / 2, (1 + far(1)) / 2, far(1)])
+
+
+def test_the_mean_of_equal_rewards_is_a_tie():
+    for value in (0.1, 1 / 3, -0.7):
+        column = np.array([[value]] * 7 + [[np.nan]])
+        assert (fill_missing(column, np.zeros(1)) == value).all()
+    nowhere = fill_missing(np.full((2, 3, 1), np.nan), np.array([-4.0]))
+    assert (nowhere == -4.0).all()
+
+
+def test_evaluations_are_scored_anew_in_the_objectives_that_go_by_the_fewest_alone():
+    objectives = [
+        Objective("correct", gate=True),
+        Objective("calls", economy="paretopo"),
+        Objective("polite"),
+        Objective("seconds", economy="paretopo", alpha=2.0),
+    ]
+    scores, again = (
+        Scores(objectives, RewardsConfig(evaluation_n_opt="recompute")) for _ in range(2)
+    )
+
+    def evaluate(scores, *answers):
+        rollouts = [
+            Rollout(
+                str(at),
+                dict(zip(("correct", "calls", "polite", "seconds"), answer, strict=True)),
+                held_out=True,
+                solved=answer[0] > 0,
+            )
+            for at, answer in enumerate(answers)
+        ]
+        scores.learn(rollouts)
+        return scores.evaluate(
+            rollouts,
+            scores.rewards_of(rollouts),
+            lambda rows: fill_missing(rows, np.zeros(4)).mean(axis=0),
+        )
+
+    _, first, _ = evaluate(scores, (1.0, 2.0, 7.0, 0.5), (0.5, 1.0, 9.0, None))
+    assert first == pytest.approx([0.75, 1.0, 8.0, 1.0])
+    again.load_state_dict(json.loads(json.dumps(scores.state_dict())))
+    vectors, latest, earlier = evaluate(again, (1.0, 1.0, 1.0, 1.0), (1.0, 3.0, 2.0, 4.0))
+    assert vectors[0] == pytest.approx([1.0, 1.0, 1.0, math.exp(-1.0)])
+    assert vectors[1] == pytest.approx([1.0, far(2), 2.0, 1.0])
+    assert earlier == pytest.approx(np.array([[0.75, (far(1) + 1) / 2, 8.0, 1.0]]))
+    assert again.outcomes() == [earlier[0].tolist(), latest.tolist()]

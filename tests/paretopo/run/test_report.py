@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.run_stories import evaluate, tell
 
+from paretopo.config import RunConfig
 from paretopo.run import plots
 from paretopo.run.folder import RunFolder
 from paretopo.run.report import before_and_after, labels, write_report
@@ -110,7 +111,7 @@ def test_an_interrupted_run_without_steps_still_reports(tmp_path):
 
 def test_missing_values_do_not_break_it(tmp_path):
     run = tell(tmp_path)
-    run.append_evaluation({"step": 7, "phase": "train", "accuracy": None, "calls": 0.0})
+    run.append_evaluation({"step": 7, "phase": "train", "measured": {"correct": None, "calls": 0.0}, "outcome": {}})
     text = write_report([run]).read_text(encoding="utf-8")
     assert "| accuracy (%) | 50.0 | nan |  |" in text
     assert "evaluation (step 7)" in text
@@ -140,7 +141,7 @@ def test_the_end_of_the_warmup_counts_where_it_was_evaluated_on_the_way(tmp_path
     evaluate(run, 0, "warmup", 0.2, 2.0, 60.0)
     evaluate(run, 0, "warmup", 0.5, 1.5, 50.0)
     evaluate(run, 1, "final", 0.6, 1.0, 40.0)
-    assert before_and_after(run)[0]["accuracy"] == 0.5
+    assert before_and_after(run)[0]["measured"]["correct"] == 0.5
 
 
 def test_nothing_to_report_is_told(tmp_path):
@@ -151,17 +152,13 @@ def test_nothing_to_report_is_told(tmp_path):
         write_report([run])
 
 
-def test_rescored_outcomes_replace_those_of_the_time():
-    rows = [
-        {"outcome": [0.0, 0.0]},  # not seen by the controller
-        {"outcome": [0.5, 0.5]},
-        {"outcome": [0.6, 0.6], "rescored": [[0.5, 0.2]]},
-        {"outcome": [0.7, 0.7]},
-        {"outcome": [0.8, 0.8], "rescored": [[0.5, 0.1], [0.6, 0.5], [0.7, 0.7]]},
-    ]
-    expected = [[0, 0], [0.5, 0.1], [0.6, 0.5], [0.7, 0.7], [0.8, 0.8]]
-    np.testing.assert_array_equal(plots._outcomes(rows), expected)
-    np.testing.assert_array_equal(plots._outcomes(rows[:3]), [[0, 0], [0.5, 0.2], [0.6, 0.6]])
+def test_rescored_outcomes_replace_those_of_the_time(tmp_path):
+    run = RunFolder.create(tmp_path, RunConfig())
+    for step, value in enumerate((0.5, 0.6, 0.7)):
+        run.append_evaluation({"step": step, "outcome": {"correct": value, "calls": value}})
+    np.testing.assert_array_equal(plots._outcomes(run), [[0.5, 0.5], [0.6, 0.6], [0.7, 0.7]])
+    run.write_outcomes(("correct", "calls"), [[0.5, 0.1], [0.6, 0.5]])
+    np.testing.assert_array_equal(plots._outcomes(run), [[0.5, 0.1], [0.6, 0.5], [0.7, 0.7]])
 
 
 @pytest.mark.parametrize("sense", [1.0, -1.0])

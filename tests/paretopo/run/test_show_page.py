@@ -190,9 +190,8 @@ def test_a_prompt_is_shown_with_its_rollouts(shown, dark):
     ]
     facts = texts(page, ".rollout:last-child .facts div")
     assert facts == [
-        "calls\n0",
         "correct\n0",
-        "economy\n0.4, gated 0",
+        "calls\n0 → 0.4, gated 0",
         "rank\n2",
         "advantage\n-0.750",
     ]

@@ -22,8 +22,8 @@ shared = {
     "kind": st.text(),
 }
 own = {
-    "correct": st.floats(0, 1),
-    "calls": st.integers(0, 9),
+    "reward_components": st.dictionaries(st.text(), st.none() | st.floats(0, 9), max_size=3),
+    "solved": st.booleans(),
     "tokens": st.integers(0, 9),
     "truncated": st.booleans(),
     "segments": st.lists(segments, max_size=4).map(tuple),
@@ -45,7 +45,7 @@ groups = st.builds(
 
 def of_text(*texts):
     wrote = tuple(Segment("model", text) for text in texts)
-    return Group((Rollout("q", 1.0, 0, prompt="why?", answer="42", segments=wrote),))
+    return Group((Rollout("q", {"correct": 1.0, "calls": 0.0}, prompt="why?", answer="42", segments=wrote),))
 
 
 @given(written=st.lists(groups, max_size=4))
@@ -83,7 +83,11 @@ def test_a_torn_last_line_is_left_out_and_written_over(tmp_path, cut):
             "a segment must have a kind of",
         ),
         ({"rollouts": []}, "rollouts must hold at least one"),
-        ({"rollouts": [{"segments": [], "calls": 1}]}, "correct is missing"),
+        ({"rollouts": [{"segments": [], "tokens": 1}]}, "reward_components is missing"),
+        (
+            {"rollouts": [of_text().to_row()["rollouts"][0] | {"reward_components": {"a": "b"}}]},
+            "reward_components.a must be of numbers, got 'b'",
+        ),
         (
             {"rollouts": [of_text().to_row()["rollouts"][0] | {"rewards": ["much"]}]},
             "rewards must be of numbers, got 'much'",

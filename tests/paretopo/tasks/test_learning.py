@@ -9,7 +9,7 @@ import pytest
 
 from paretopo.config import ParetoPOConfig
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.tool_calls import CallMinimum, tool_economy
+from paretopo.rewards.economy import CostMinimum, tool_economy
 
 NEEDED = np.array([0, 1, 2])  # calls each kind of question needs
 CALLS = np.arange(5)
@@ -24,7 +24,7 @@ class Toy:
         self.logits = np.tile(np.array([0.0, 0.5, 1.0, 1.0, 0.5]), (3, 1))
         self.rng = np.random.default_rng(seed)
         self.controller = ParetoPO(ParetoPOConfig(**({"stage1_steps": 40} | switches)))
-        self.calls, self.held_out = CallMinimum(), CallMinimum()
+        self.calls, self.held_out = CostMinimum(), CostMinimum()
         self.controller.observe(self.outcome())
 
     @property

@@ -28,7 +28,8 @@ class Selection:
             them.
         most: At most so many groups, the newest.
 
-    >>> right, wrong = Rollout("q", 1.0, calls=0), Rollout("q", 0.0, calls=2)
+    >>> right = Rollout("q", {"calls": 0.0}, solved=True)
+    >>> wrong = Rollout("q", {"calls": 2.0})
     >>> mixed = Group((wrong, right), step=3)
     >>> [group.step for group in Selection(only="right").select([mixed])[0]]
     [3]
@@ -60,7 +61,7 @@ class Selection:
             if self._wants_rollout(one)
         ]
         if self.sort == "calls":
-            numbered.sort(key=lambda pair: pair[1].calls)
+            numbered.sort(key=lambda pair: pair[1].reward_components.get("calls") or 0.0)
         elif self.sort == "advantage":
             numbered.sort(key=lambda pair: -_advantage(pair[1]))
         return numbered

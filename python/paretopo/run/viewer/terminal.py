@@ -95,8 +95,7 @@ class _Page:
 
     def _render_rollout(self, number: int, rollout: Rollout, group: Group) -> Iterator[str]:
         outcome = "right" if rollout.solved else "wrong"
-        facts = [f"#{number} {outcome}", f"{rollout.calls} call{'s' * (rollout.calls != 1)}"]
-        facts += describe_rewards(rollout, group.objectives)
+        facts = [f"#{number} {outcome}", *describe_rewards(rollout, group.objectives)]
         if rollout.rank is not None:
             facts.append(f"rank {rollout.rank}")
         if rollout.advantage is not None:
@@ -124,16 +123,23 @@ class _Page:
 
 
 def describe_rewards(rollout: Rollout, objectives: Sequence[str]) -> list[str]:
-    """Each reward with its name, and what the gate made of it where it changed it.
+    """What was measured by name, its reward where that is another number, and what the gate made.
 
-    >>> one = Rollout("q", 0.0, 0, rewards=(0.0, 0.5), gated=(0.0, 0.0))
-    >>> describe_rewards(one, ("correct", "economy"))
-    ['correct 0', 'economy 0.5 (gated 0)']
+    >>> measured = {"correct": 0.0, "calls": 2.0, "turns": 3.0}
+    >>> one = Rollout("q", measured, rewards=(0.0, 0.5), gated=(0.0, 0.0))
+    >>> describe_rewards(one, ("correct", "calls"))
+    ['correct 0', 'calls 2 → 0.5 (gated 0)', 'turns 3']
     """
-    facts = []
+    facts, components = [], dict(rollout.reward_components)
     gated = rollout.gated or rollout.rewards
     for name, reward, behind in zip(objectives, rollout.rewards, gated, strict=False):
-        facts.append(f"{name} {reward:.3g}" + (f" (gated {behind:.3g})" * (behind != reward)))
+        value = components.pop(name, None)
+        facts.append(
+            f"{name} {'does not apply' if value is None else format(value, '.3g')}"
+            + f" → {reward:.3g}" * (value != reward)
+            + f" (gated {behind:.3g})" * (behind != reward)
+        )
+    facts += [f"{name} {value:.3g}" for name, value in components.items() if value is not None]
     return facts
 
 

@@ -18,7 +18,7 @@ function wanted(at) {
   const group = data.groups[at];
   if (view.step !== null && group.step !== view.step) return false;
   if (view.source !== "all" && group.held_out !== (view.source === "held-out")) return false;
-  if (view.outcome !== "all" && !group.rollouts.some((one) => (one.correct > 0) === (view.outcome === "right"))) return false;
+  if (view.outcome !== "all" && !group.rollouts.some((one) => one.solved === (view.outcome === "right"))) return false;
   return texts[at].includes(view.sought);
 }
 
@@ -33,7 +33,7 @@ function refresh() {
 
 function entry(at) {
   const group = data.groups[at];
-  const solved = group.rollouts.filter((one) => one.correct > 0).length;
+  const solved = group.rollouts.filter((one) => one.solved).length;
   const button = element(
     "button",
     { type: "button", "data-at": at },

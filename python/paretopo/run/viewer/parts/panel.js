@@ -23,7 +23,7 @@ function panelOf(group, view, pinned, onPin) {
         { class: "asked" },
         element("dt", {}, "Prompt"), element("dd", { dir: "auto" }, ...marked(group.prompt, view.sought)),
         element("dt", {}, "Right answer"), element("dd", { dir: "auto" }, ...marked(group.answer, view.sought)),
-        element("dt", {}, "Solved"), element("dd", {}, `${group.rollouts.filter((one) => one.correct > 0).length} of ${group.rollouts.length}`),
+        element("dt", {}, "Solved"), element("dd", {}, `${group.rollouts.filter((one) => one.solved).length} of ${group.rollouts.length}`),
       ),
       ...plotOf(group),
     ),
@@ -37,21 +37,26 @@ function panelOf(group, view, pinned, onPin) {
 function chosenRollouts(group, { outcome, sort }) {
   const pairs = group.rollouts
     .map((one, at) => [at + 1, one])
-    .filter(([, one]) => outcome === "all" || (one.correct > 0) === (outcome === "right"));
+    .filter(([, one]) => outcome === "all" || one.solved === (outcome === "right"));
   const advantage = (one) => (one.advantage === null ? -Infinity : one.advantage);
-  if (sort === "calls") pairs.sort(([, a], [, b]) => a.calls - b.calls);
+  if (sort === "calls") pairs.sort(([, a], [, b]) => (a.reward_components.calls || 0) - (b.reward_components.calls || 0));
   if (sort === "advantage") pairs.sort(([, a], [, b]) => (advantage(a) === advantage(b) ? 0 : advantage(b) - advantage(a)));
   return pairs;
 }
 
 function rolloutCard(place, one, group, view) {
-  const outcome = one.correct > 0 ? "right" : "wrong";
-  const facts = [["calls", String(one.calls)]];
+  const outcome = one.solved ? "right" : "wrong";
+  const facts = [];
+  const measured = new Map(Object.entries(one.reward_components));
   group.objectives.slice(0, one.rewards.length).forEach((name, at) => {
-    const gated = one.gated.length ? one.gated[at] : one.rewards[at];
-    const note = gated === one.rewards[at] ? "" : `, gated ${number(gated)}`;
-    facts.push([name, number(one.rewards[at]) + note]);
+    const [value, reward] = [measured.get(name) ?? null, one.rewards[at]];
+    const gated = one.gated.length ? one.gated[at] : reward;
+    const worth = value === reward ? "" : ` → ${number(reward)}`;
+    const note = gated === reward ? "" : `, gated ${number(gated)}`;
+    facts.push([name, (value === null ? "does not apply" : number(value)) + worth + note]);
+    measured.delete(name);
   });
+  measured.forEach((value, name) => { if (value !== null) facts.push([name, number(value)]); });
   if (one.rank !== null) facts.push(["rank", String(one.rank)]);
   if (one.advantage !== null) facts.push(["advantage", `${one.advantage > 0 ? "+" : ""}${one.advantage.toFixed(3)}`]);
   return element(
@@ -61,7 +66,7 @@ function rolloutCard(place, one, group, view) {
       "h3",
       {},
       `#${place} `,
-      element("span", { class: `outcome ${outcome}` }, one.correct > 0 ? "✓ right" : "✗ wrong"),
+      element("span", { class: `outcome ${outcome}` }, one.solved ? "✓ right" : "✗ wrong"),
       ...(one.truncated ? [" ", element("span", { class: "badge" }, "cut off")] : []),
     ),
     element(

@@ -11,8 +11,8 @@ from support.rollout_groups import groups, reward_vectors
 
 from paretopo.config import dumps, loads, with_method
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.scoring import CallScores
-from paretopo.rewards.tool_calls import CallMinimum, otc_economy, tool_economy
+from paretopo.rewards.scoring import Scores
+from paretopo.rewards.economy import CostMinimum, otc_economy, tool_economy
 from paretopo.rollout import Rollout
 from paretopo_core import pareto_rank
 
@@ -54,7 +54,7 @@ def test_ranks_do_not_depend_on_alpha(rollouts, alpha, other):
 
 @given(st.lists(groups(), max_size=6))
 def test_the_minimum_never_rises_and_is_the_fewest_of_a_success(history):
-    tracker, seen = CallMinimum(), []
+    tracker, seen = CostMinimum(), []
     for rollouts in history:
         before = tracker.n_opt("q")
         tracker.update("q", *split(rollouts))
@@ -68,7 +68,7 @@ def test_the_minimum_never_rises_and_is_the_fewest_of_a_success(history):
 @given(groups(), st.randoms(), st.integers(1, 3))
 def test_the_order_within_a_group_does_not_matter(rollouts, random, support):
     shuffled = random.sample(rollouts, len(rollouts))
-    first, second = CallMinimum(min_support=support), CallMinimum(min_support=support)
+    first, second = CostMinimum(min_support=support), CostMinimum(min_support=support)
     first.update("q", *split(rollouts))
     second.update("q", *split(shuffled))
     assert first.state_dict() == second.state_dict()
@@ -76,7 +76,7 @@ def test_the_order_within_a_group_does_not_matter(rollouts, random, support):
 
 @given(groups(), st.sampled_from(["running", "group"]))
 def test_updating_twice_changes_nothing(rollouts, scope):
-    tracker = CallMinimum(scope=scope)
+    tracker = CostMinimum(scope=scope)
     tracker.update("q", *split(rollouts))
     once = tracker.state_dict()
     tracker.update("q", *split(rollouts))
@@ -85,7 +85,7 @@ def test_updating_twice_changes_nothing(rollouts, scope):
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), groups()), max_size=8))
 def test_prompts_do_not_touch_each_other(history):
-    together, alone = CallMinimum(), {name: CallMinimum() for name in "abc"}
+    together, alone = CostMinimum(), {name: CostMinimum() for name in "abc"}
     for name, rollouts in history:
         together.update(name, *split(rollouts))
         alone[name].update(name, *split(rollouts))
@@ -96,7 +96,7 @@ def test_prompts_do_not_touch_each_other(history):
 
 @given(groups(), groups())
 def test_group_scope_forgets(first, second):
-    tracker, fresh = CallMinimum(scope="group"), CallMinimum()
+    tracker, fresh = CostMinimum(scope="group"), CostMinimum()
     tracker.update("q", *split(first))
     tracker.update("q", *split(second))
     fresh.update("q", *split(second))
@@ -104,7 +104,7 @@ def test_group_scope_forgets(first, second):
 
 
 def test_support_waits_for_enough_successes():
-    tracker = CallMinimum(min_support=2)
+    tracker = CostMinimum(min_support=2)
     tracker.update("q", [0, 2, 2], [True, True, False])
     assert tracker.n_opt("q") == 2  # one lucky guess with 0 calls, one success with 2
     tracker.update("q", [1], [True])
@@ -114,7 +114,7 @@ def test_support_waits_for_enough_successes():
 
 
 def test_support_not_reached_is_unknown():
-    tracker = CallMinimum(min_support=2)
+    tracker = CostMinimum(min_support=2)
     tracker.update("q", [3, 4], [True, False])
     assert tracker.n_opt("q") is None
     assert len(tracker) == 0
@@ -122,11 +122,11 @@ def test_support_not_reached_is_unknown():
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), groups()), min_size=2, max_size=6))
 def test_state_goes_through_json(history):
-    whole, half = CallMinimum(min_support=2), CallMinimum(min_support=2)
+    whole, half = CostMinimum(min_support=2), CostMinimum(min_support=2)
     middle = len(history) // 2
     for name, rollouts in history[:middle]:
         half.update(name, *split(rollouts))
-    resumed = CallMinimum(min_support=2)
+    resumed = CostMinimum(min_support=2)
     resumed.load_state_dict(json.loads(json.dumps(half.state_dict())))
     for name, rollouts in history:
         whole.update(name, *split(rollouts))
@@ -136,13 +136,13 @@ def test_state_goes_through_json(history):
 
 
 def test_state_of_another_kind_is_refused():
-    state = CallMinimum(scope="group").state_dict()
-    with pytest.raises(ValueError, match=r"saved call minimum has scope = 'group', this one 'run"):
-        CallMinimum().load_state_dict(state)
+    state = CostMinimum(scope="group").state_dict()
+    with pytest.raises(ValueError, match=r"saved minimum has scope = 'group', this one 'run"):
+        CostMinimum().load_state_dict(state)
 
 
 def test_loading_does_not_share_memory_with_the_state():
-    tracker = CallMinimum()
+    tracker = CostMinimum()
     tracker.update("q", [2], [True])
     state = tracker.state_dict()
     tracker.update("q", [1], [True])
@@ -152,17 +152,17 @@ def test_loading_does_not_share_memory_with_the_state():
 @pytest.mark.parametrize(
     ("calls", "successes", "message"),
     [
-        ([1.5], [True], r"prompt 'q7': calls must be integers of at least 0, got \[1.5\]"),
-        ([-1], [True], r"prompt 'q7': calls must be integers of at least 0, got \[-1\]"),
-        ([float("nan")], [True], r"prompt 'q7': calls must be integers .*nan"),
-        (["a"], [True], r"prompt 'q7': calls must be integers"),
-        ([1, 2], [True], r"prompt 'q7': successes must have the shape of calls, \(2,\), got \(1,"),
+        ([float("inf")], [True], r"prompt 'q7': costs must be finite numbers of at least 0, got \[inf\]"),
+        ([-1], [True], r"prompt 'q7': costs must be finite numbers of at least 0, got \[-1\]"),
+        ([float("nan")], [True], r"prompt 'q7': costs must be finite numbers .*nan"),
+        (["a"], [True], r"prompt 'q7': costs must be finite numbers"),
+        ([1, 2], [True], r"prompt 'q7': successes must have the shape of costs, \(2,\), got \(1,"),
         ([1, 2], [1.0, float("nan")], r"prompt 'q7': successes must be yes or no, got nan"),
     ],
 )
 def test_bad_groups_name_the_prompt(calls, successes, message):
     with pytest.raises(ValueError, match=message):
-        CallMinimum().update("q7", calls, successes)
+        CostMinimum().update("q7", calls, successes)
 
 
 def test_a_great_many_calls_cost_no_memory():
@@ -172,9 +172,9 @@ def test_a_great_many_calls_cost_no_memory():
 
 def test_bad_settings_are_refused():
     with pytest.raises(ValueError, match=r'scope must be "running" or "group", got \'all\''):
-        CallMinimum(scope="all")
+        CostMinimum(scope="all")
     with pytest.raises(ValueError, match=r"min_support must be an integer of at least 1, got 0"):
-        CallMinimum(min_support=0)
+        CostMinimum(min_support=0)
     with pytest.raises(ValueError, match=r"alpha must be a positive number, got 0"):
         tool_economy([1], 1, 0)
 
@@ -211,25 +211,25 @@ def test_otc_is_the_formula_of_its_paper(m, n, c):
 def test_otc_without_a_success_or_without_calls():
     np.testing.assert_array_equal(otc_economy([0, 1], None, 3), [0, 0])
     np.testing.assert_array_equal(otc_economy([0, 0], 0, 0), [1, 1])
-    with pytest.raises(ValueError, match="calls must be integers of at least 0"):
+    with pytest.raises(ValueError, match="costs must be finite numbers of at least 0"):
         otc_economy([-1], 0, 3)
 
 
 def test_otc_is_chosen_by_the_configuration():
-    config = loads("[rewards]\neconomy = 'otc'\n[optimiser]\nmax_tool_calls = 3")
-    assert config.rewards.max_calls == 3
+    config = loads("[optimiser]\nmax_tool_calls = 3", {"objectives.calls.economy": "otc"})
+    assert config.objective("calls").most == 3
     assert loads(dumps(config)) == config
-    scores = CallScores(config.rewards)
+    scores = Scores(config.objectives, config.rewards)
     rollouts = [
-        Rollout("q", 1.0, row, kind="one", held_out=held_out)
+        Rollout("q", {"correct": 1.0, "calls": row}, held_out=held_out, solved=True)
         for row in range(3)
         for held_out in (True, False)
     ]
     scores.learn(rollouts)
-    economy = [scores.economy_of(one) for one in rollouts if not one.held_out]
+    economy = scores.rewards_of([one for one in rollouts if not one.held_out])[:, 1]
     np.testing.assert_allclose(economy, [1, 0.809017, 0.62349], atol=1e-6)
     held_out = [one for one in rollouts if one.held_out]
-    evaluated, _ = scores.rescore(held_out, np.zeros((3, 2)))
+    evaluated, *_ = scores.evaluate(held_out, np.zeros((3, 2)), lambda rows: rows.mean(axis=0))
     assert evaluated[:, 1].tolist() == [1.0, 1.0, 1.0]  # each question has its own optimum
 
 

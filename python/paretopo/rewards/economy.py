@@ -1,4 +1,4 @@
-"""Tool economy: how far a rollout's calls are from the fewest that solved its prompt."""
+"""Economy: how far a rollout's calls, or other costs, are from the fewest of a success."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
-class CallMinimum:
-    """The fewest tool calls with which each prompt was solved.
+class CostMinimum:
+    """The fewest tool calls, seconds, or what else is a cost, with which each prompt was solved.
 
     One step is ``update`` with a group of rollouts, then the reward of all of them with
     ``n_opt``: the group at hand counts already.
@@ -19,15 +19,15 @@ class CallMinimum:
     Args:
         scope: "running" keeps the minimum over all updates of a prompt, as the paper does;
             "group" knows the last update only, so that a lucky guess does not bind for ever.
-        min_support: how many successes with at most ``n`` calls make ``n`` count; 1 is the
+        min_support: how many successes that cost at most ``n`` make ``n`` count; 1 is the
             paper. With scope "running" they add up over updates.
 
     Source: arXiv 2606.16111, section 2.3 (``N_optimal``).
 
-    >>> calls = CallMinimum()
-    >>> calls.update("q1", calls=[3, 1, 0], successes=[True, True, False])
+    >>> calls = CostMinimum()
+    >>> calls.update("q1", costs=[3, 1, 0], successes=[True, True, False])
     >>> calls.n_opt("q1"), calls.n_opt("q2")
-    (1, None)
+    (1.0, None)
     """
 
     def __init__(
@@ -39,31 +39,31 @@ class CallMinimum:
             raise ValueError(f"min_support must be an integer of at least 1, got {min_support!r}")
         self.scope = scope
         self.min_support = min_support
-        # The `min_support` fewest call counts of each prompt's successes, ascending: the last of
-        # them is n_opt once there are that many.
-        self._fewest: dict[str, list[int]] = {}
+        # The `min_support` fewest costs of each prompt's successes, ascending: the last of them is
+        # n_opt once there are that many.
+        self._fewest: dict[str, list[float]] = {}
 
-    def update(self, prompt_id: str, calls: ArrayLike, successes: ArrayLike) -> None:
+    def update(self, prompt_id: str, costs: ArrayLike, successes: ArrayLike) -> None:
         """Take in the rollouts of one prompt.
 
         Args:
             prompt_id: the prompt.
-            calls: (points,) tool calls of each rollout, integers of at least 0.
+            costs: (points,) of each rollout, finite numbers of at least 0.
             successes: (points,) did the rollout solve its task?
 
         Raises:
-            ValueError: shapes differ, calls are not integers of at least 0, or a success is NaN;
-                names the prompt.
+            ValueError: shapes differ, costs are not finite numbers of at least 0, or a success is
+                NaN; names the prompt.
         """
-        counts, solved = _calls(calls, prompt_id), np.asarray(successes)
+        counts, solved = _costs(costs, prompt_id), np.asarray(successes)
         if solved.shape != counts.shape:
             raise ValueError(
-                f"prompt {prompt_id!r}: successes must have the shape of calls, {counts.shape}, "
+                f"prompt {prompt_id!r}: successes must have the shape of costs, {counts.shape}, "
                 f"got {solved.shape}"
             )
         if solved.dtype.kind == "f" and np.isnan(solved).any():
             raise ValueError(f"prompt {prompt_id!r}: successes must be yes or no, got nan")
-        new = [int(count) for count in counts[solved.astype(bool)]]
+        new = [float(count) for count in counts[solved.astype(bool)]]
         known = self._fewest.get(prompt_id, []) if self.scope == "running" else []
         fewest = sorted(known + new)[: self.min_support]
         if fewest:
@@ -71,8 +71,8 @@ class CallMinimum:
         else:
             self._fewest.pop(prompt_id, None)
 
-    def n_opt(self, prompt_id: str) -> int | None:
-        """The fewest calls of a success, None while too few successes are known."""
+    def n_opt(self, prompt_id: str) -> float | None:
+        """The fewest of a success, None while too few successes are known."""
         fewest = self._fewest.get(prompt_id, [])
         return fewest[-1] if len(fewest) == self.min_support else None
 
@@ -85,7 +85,9 @@ class CallMinimum:
         return {
             "scope": self.scope,
             "min_support": self.min_support,
-            "fewest": {prompt: list(counts) for prompt, counts in self._fewest.items()},
+            "fewest": {
+                prompt: [shorten(one) for one in few] for prompt, few in self._fewest.items()
+            },
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -97,20 +99,20 @@ class CallMinimum:
         for name in ("scope", "min_support"):
             if state[name] != getattr(self, name):
                 raise ValueError(
-                    f"the saved call minimum has {name} = {state[name]!r}, this one "
+                    f"the saved minimum has {name} = {state[name]!r}, this one "
                     f"{getattr(self, name)!r}: resume with the configuration of the run"
                 )
         self._fewest = {
-            str(prompt): [int(count) for count in counts]
+            str(prompt): [float(count) for count in counts]
             for prompt, counts in state["fewest"].items()
         }
 
 
-def tool_economy(calls: ArrayLike, n_opt: int | None, alpha: float = 0.7) -> NDArray[np.float64]:
+def tool_economy(calls: ArrayLike, n_opt: float | None, alpha: float = 0.7) -> NDArray[np.float64]:
     """``exp(-alpha * |calls - n_opt|)`` of every rollout of one prompt; 0 where nobody solved it.
 
     Args:
-        calls: (points,) or any shape, tool calls of each rollout, integers of at least 0.
+        calls: (points,) or any shape, tool calls of each rollout, or another cost of at least 0.
         n_opt: fewest calls of a success, None while no success is known.
         alpha: fall per call, positive.
 
@@ -124,13 +126,13 @@ def tool_economy(calls: ArrayLike, n_opt: int | None, alpha: float = 0.7) -> NDA
     """
     if not (math.isfinite(alpha) and alpha > 0):
         raise ValueError(f"alpha must be a positive number, got {alpha!r}")
-    counts = _calls(calls, None)
+    counts = _costs(calls, None)
     if n_opt is None:
         return np.zeros(counts.shape)
     return _by_table(np.abs(counts - n_opt), lambda distance: math.exp(-alpha * distance))
 
 
-def otc_economy(calls: ArrayLike, n_opt: int | None, max_calls: int) -> NDArray[np.float64]:
+def otc_economy(calls: ArrayLike, n_opt: float | None, max_calls: int) -> NDArray[np.float64]:
     """OTC's tool reward of every rollout of one prompt; 0 where nobody solved it.
 
     With m calls it is ``cos(m pi / (2 m + max_calls))`` for ``n_opt = 0``, else
@@ -138,7 +140,7 @@ def otc_economy(calls: ArrayLike, n_opt: int | None, max_calls: int) -> NDArray[
     OTC multiplies it with correctness; here that is gate "success" and all the weight on economy.
 
     Args:
-        calls: (points,) or any shape, tool calls of each rollout, integers of at least 0.
+        calls: (points,) or any shape, tool calls of each rollout, or another cost of at least 0.
         n_opt: fewest calls of a success, None while no success is known.
         max_calls: most calls of a rollout.
 
@@ -153,7 +155,7 @@ def otc_economy(calls: ArrayLike, n_opt: int | None, max_calls: int) -> NDArray[
     >>> otc_economy([0, 1, 2, 3], n_opt=1, max_calls=3).round(4)
     array([0.    , 1.    , 0.866 , 0.7071])
     """
-    counts = _calls(calls, None)
+    counts = _costs(calls, None)
     if n_opt is None:
         return np.zeros(counts.shape)
     if n_opt == 0:
@@ -162,7 +164,7 @@ def otc_economy(calls: ArrayLike, n_opt: int | None, max_calls: int) -> NDArray[
     return _by_table(counts, lambda m: math.sin(m * math.pi / (m + n_opt)))
 
 
-def _by_table(counts: NDArray[np.int64], value: Callable[[int], float]) -> NDArray[np.float64]:
+def _by_table(counts: NDArray[np.float64], value: Callable[[float], float]) -> NDArray[np.float64]:
     """The value of each count, worked out once per count.
 
     Rollouts with equal calls get bit-equal rewards on every machine, so that ranks see them as
@@ -174,17 +176,18 @@ def _by_table(counts: NDArray[np.int64], value: Callable[[int], float]) -> NDArr
     return values
 
 
-def _calls(calls: ArrayLike, prompt_id: str | None) -> NDArray[np.int64]:
-    counts = np.asarray(calls)
+def shorten(cost: float) -> float:
+    """A cost for JSON: whole ones as integers, two characters less."""
+    return int(cost) if cost.is_integer() else cost
+
+
+def _costs(costs: ArrayLike, prompt_id: str | None) -> NDArray[np.float64]:
+    given = np.asarray(costs)
     of = "" if prompt_id is None else f"prompt {prompt_id!r}: "
-    if counts.size == 0:
-        return np.zeros(counts.shape, np.int64)
-    exact = (
-        counts.astype(np.int64)
-        if counts.dtype.kind in "iuf" and np.isfinite(counts).all()
-        else None
-    )
-    if exact is None or (exact != counts).any() or (exact < 0).any():
-        seen: Sequence[object] = counts.ravel().tolist()[:8]
-        raise ValueError(f"{of}calls must be integers of at least 0, got {seen}")
+    if given.size == 0:
+        return np.zeros(given.shape)
+    exact = given.astype(np.float64) if given.dtype.kind in "iuf" else None
+    if exact is None or not np.isfinite(exact).all() or (exact < 0).any():
+        seen: Sequence[object] = given.ravel().tolist()[:8]
+        raise ValueError(f"{of}costs must be finite numbers of at least 0, got {seen}")
     return exact

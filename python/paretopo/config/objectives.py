@@ -1,0 +1,300 @@
+"""The objectives of a run: what is measured, which way is better, and what a measure is worth.
+
+A file names them in tables ``[[objectives]]``; one without any trains on ``correct`` and ``calls``,
+as the paper does.
+
+>>> Objective("seconds", weight=0.2).better
+'fewer'
+>>> [one.name for one in arrange_objectives([Objective("polite"), Objective("right", gate=True)])]
+['right', 'polite']
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from paretopo.config.keys import ConfigError, check_section, key, keys, nearest
+
+# Measured without code of the user's, each in its own unit.
+MEASURES = ("correct", "calls", "tokens", "turns", "seconds", "dollars")
+COUNTS = frozenset({"calls", "tokens", "turns"})  # integers
+_WORST, _KEEPS = "worst", "keeps"
+
+# What a failed rollout gets: a reward, the worst of its group, or what it has.
+Floor: TypeAlias = float | Literal["worst", "keeps"]
+
+# Economies that go by the fewest of a success, from 0 to 1.
+BY_FEWEST = frozenset({"paretopo", "otc"})
+
+
+@dataclass(frozen=True)
+class Objective:
+    """One objective; what is not given comes from its name and its economy.
+
+    Raises:
+        ConfigError: a value of the wrong type or outside its range, or values that do not fit each
+            other; names the objective and the key.
+    """
+
+    name: str = key(
+        "correct",
+        "Its name in rollouts and records: correct, calls, tokens (written by the policy), turns,"
+        " seconds, dollars, or what an agent, an environment or a reward of your own says.",
+        shown_default="none",
+    )
+    weight: float | None = key(
+        None,
+        "Its share of the preference, beside the other weights; given for all objectives, or for"
+        " none.",
+        low=0.0,
+        shown_default="all alike",
+    )
+    better: Literal["more", "fewer"] = key(
+        None,
+        "Which way is better.",
+        shown_default='"fewer" for calls, tokens, turns, seconds and dollars, else "more"',
+    )
+    economy: Literal["raw", "share of the group", "paretopo", "otc"] = key(
+        "raw",
+        "How it becomes a reward: as it is (a cost negated); its place between the worst and the"
+        " best of its group, from 0 to 1; or a cost by its distance d from the fewest of a success,"
+        " exp(-alpha * d), or OTC's sine and cosine.",
+    )
+    alpha: float = key(
+        0.7,
+        "paretopo: fall of the economy per unit off the optimum, exp(-alpha * d).",
+        low=0.0,
+        open_low=True,
+    )
+    most: int = key(0, "otc: the most calls of a rollout; 0 takes optimiser.max_tool_calls.", low=0)
+    gate: bool = key(
+        False,
+        "A rollout solved its prompt where this objective is above 0; without any such, the first.",
+    )
+    failure: float | Literal["worst", "keeps"] = key(
+        None,
+        "What a failed rollout gets where paretopo.gate says so: the worst reward of its group, a"
+        ' number that no rollout is worse than, or "keeps" what it has.',
+        shown_default='0 with an economy of "paretopo" or "otc", else "worst"',
+    )
+    low: float | None = key(
+        None, "Values below are refused.", shown_default="0 for what is measured here"
+    )
+    high: float | None = key(None, "Values above are refused.", shown_default="1 for correct")
+    reference: float | None = key(
+        None,
+        "Its coordinate of the hypervolume's reference point, in its own unit; with an economy of"
+        ' "paretopo" or "otc", a reward.',
+        shown_default="by paretopo.reference",
+    )
+
+    def __post_init__(self) -> None:
+        built_in = self.name in MEASURES
+        self._fill("better", "fewer" if built_in and self.name != "correct" else "more")
+        self._fill("low", 0.0 if built_in or self.economy in BY_FEWEST else None)
+        self._fill("high", 1.0 if self.name == "correct" else None)
+        if self.gate:
+            self._fill("failure", _KEEPS)
+        self._fill("failure", 0.0 if self.economy in BY_FEWEST else _WORST)
+        check_section(self, f"objectives.{self.name}")
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", self.name):
+            raise ConfigError(
+                "objectives: a name must be of letters, digits, - and _, and begin with no digit, "
+                f"got {self.name!r}"
+            )
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            self._refuse("low", f"must be below high, {self.high:g}, got {self.low:g}")
+        if self.economy in BY_FEWEST:
+            if self.better != "fewer":
+                self._refuse("economy", f'= "{self.economy}" is for costs: better = "fewer"')
+            if self.low is not None and self.low < 0.0:
+                self._refuse("low", f"must be at least 0 for a cost, got {self.low:g}")
+        if self.gate and (self.economy != "raw" or self.better != "more"):
+            self._refuse("gate", 'is for an objective with economy = "raw" and better = "more"')
+        if self.gate and self.failure != _KEEPS:
+            self._refuse("failure", "must not be given for the objective that says what solved is")
+        self._check_failure()
+        self._check_reference()
+
+    @property
+    def floor(self) -> Floor:
+        """What a failed rollout gets, as a reward."""
+        if isinstance(self.failure, float) and self.economy not in BY_FEWEST:
+            return self.to_reward(self.failure)
+        return self.failure
+
+    @property
+    def best(self) -> float | None:
+        """The reward that none exceeds; None where there is no such."""
+        if self.economy in BY_FEWEST:
+            return 1.0
+        bound = self.high if self.better == "more" else self.low
+        return None if bound is None else self.to_reward(bound)
+
+    @property
+    def worst(self) -> float | None:
+        """The reward that none stays below; None where there is no such."""
+        if self.economy in BY_FEWEST:
+            return 0.0
+        bound = self.low if self.better == "more" else self.high
+        return None if bound is None else self.to_reward(bound)
+
+    def to_reward(self, value: float) -> float:
+        """A value in its own unit as a reward, larger is better."""
+        return 0.0 - value if self.better == "fewer" else value
+
+    def reference_reward(self, otherwise: Literal["initial", "zero"]) -> float | None:
+        """Its coordinate of the reference point, as a reward; None for the first evaluation's.
+
+        Args:
+            otherwise: ``paretopo.reference``. "zero" is the worst reward there can be, and for a
+                cost without a bound the first evaluation's: no cost is ever better than 0.
+        """
+        if self.reference is not None:
+            by_fewest = self.economy in BY_FEWEST
+            return self.reference if by_fewest else self.to_reward(self.reference)
+        if otherwise == "initial":
+            return None
+        if self.worst is None and self.better == "more":
+            return 0.0
+        return self.worst
+
+    def _fill(self, name: str, value: Any) -> None:
+        if getattr(self, name) is None:
+            object.__setattr__(self, name, value)
+
+    def _refuse(self, name: str, why: str) -> None:
+        raise ConfigError(f"objectives.{self.name}.{name} {why}")
+
+    def _check_failure(self) -> None:
+        """A failure that is better off than it can be otherwise would be what is learnt."""
+        if not isinstance(self.failure, float):
+            return
+        if self.economy in BY_FEWEST:
+            if self.failure > 0.0:
+                self._refuse(
+                    "failure",
+                    "must be at most 0, the least economy, or a failed rollout could be paid more "
+                    f"than a right one, got {self.failure:g}",
+                )
+            return
+        bound = "low" if self.better == "more" else "high"
+        if self.economy != "raw" or self.worst is None:
+            way = f"needs {bound}" if self.economy == "raw" else "needs economy = raw"
+            self._refuse(
+                "failure",
+                f"= {self.failure:g} {way}, or a failed rollout could be paid more than a right "
+                'one: give it, or failure = "worst"',
+            )
+        elif self.to_reward(self.failure) > self.worst:
+            self._refuse(
+                "failure",
+                f"must not be better than {bound}, or a failed rollout could be paid more than a "
+                f"right one, got {self.failure:g}",
+            )
+
+    def _check_reference(self) -> None:
+        reference = self.reference_reward("initial")
+        if reference is not None and self.best is not None and reference >= self.best:
+            self._refuse(
+                "reference",
+                f"must be worse than the best value there can be, got {self.reference:g}: nothing "
+                "would ever gain hypervolume",
+            )
+
+
+DEFAULT_OBJECTIVES: tuple[Mapping[str, Any], ...] = (
+    {"name": "correct", "weight": 0.6},
+    {"name": "calls", "weight": 0.4, "economy": "paretopo"},
+)
+
+
+def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
+    """The objectives with weights that sum to 1; the one that says what solved means comes first.
+
+    Raises:
+        ConfigError: there are none, two of a name or two gates, or weights for some alone.
+    """
+    names = [one.name for one in objectives]
+    if not names or len(set(names)) != len(names):
+        raise ConfigError(f"objectives must be one or more, each of another name, got {names}")
+    gates = [one.name for one in objectives if one.gate]
+    if len(gates) > 1:
+        raise ConfigError(f"one objective alone says what solved means: gate is true for {gates}")
+    first = gates[0] if gates else names[0]
+    given = [one.weight for one in objectives]
+    if None in given and any(weight is not None for weight in given):
+        lacking = [one.name for one in objectives if one.weight is None]
+        raise ConfigError(
+            f"objectives need a weight each, or none of them one; there is none for {lacking}"
+        )
+    weights = [1.0 if weight is None else weight for weight in given]
+    total = sum(weights)
+    if total <= 0.0:
+        raise ConfigError(f"objectives need a weight above 0 among them, got {weights}")
+    if abs(total - 1.0) > 1e-6:
+        weights = [weight / total for weight in weights]
+    arranged = [
+        # The gate's own failure is filled anew.
+        dataclasses.replace(one, weight=weight, gate=True, failure=_own_failure(one))
+        if one.name == first
+        else dataclasses.replace(one, weight=weight)
+        for one, weight in zip(objectives, weights, strict=True)
+    ]
+    return tuple(sorted(arranged, key=lambda one: one.name != first))
+
+
+def make_objectives(
+    tables: Any, overrides: Mapping[str, Mapping[str, Any]]
+) -> tuple[Objective, ...]:
+    """The objectives of a file.
+
+    Args:
+        tables: what its ``[[objectives]]`` hold; None where it has none.
+        overrides: objective → key → value, which win over the file.
+
+    Raises:
+        ConfigError: no tables, an unknown key or objective (with the nearest known), or as
+            :class:`Objective` and :func:`arrange_objectives`.
+    """
+    if tables is None:
+        tables = DEFAULT_OBJECTIVES
+    if not isinstance(tables, list | tuple) or not all(isinstance(one, Mapping) for one in tables):
+        raise ConfigError(
+            f"objectives must be tables, [[objectives]], one for each, got {tables!r}"
+        )
+    by_name: dict[str, dict[str, Any]] = {}
+    for table in tables:
+        name = table.get("name")
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"each of [[objectives]] must have a name, a text, got {dict(table)}")
+        if name in by_name:
+            raise ConfigError(f"[[objectives]] has {name!r} twice: each needs a name of its own")
+        by_name[name] = dict(table)
+    for name, values in overrides.items():
+        if name not in by_name:
+            raise ConfigError(
+                f"there is no objective {name!r} to set; {nearest(name, by_name)}: name it in "
+                "[[objectives]]"
+            )
+        by_name[name] |= values
+    for name, table in by_name.items():
+        for given in table:
+            check_key(name, given)
+    return arrange_objectives([Objective(**table) for table in by_name.values()])
+
+
+def check_key(objective: str, name: str) -> None:
+    """Refuse what is no key of an objective."""
+    known = keys(Objective)
+    if name not in known:
+        raise ConfigError(f"unknown key objectives.{objective}.{name}; {nearest(name, known)}")
+
+
+def _own_failure(one: Objective) -> Any:
+    default = 0.0 if one.economy in BY_FEWEST else _WORST
+    return None if one.failure in (default, _KEEPS) else one.failure

@@ -1,0 +1,94 @@
+"""Rollouts in any order, in groups of any sizes: what every adapter to a framework calls.
+
+>>> vectors = [[1.0, 1.0], [1.0, 1.0], [1.0, 0.5], [0.0, 0.0], [0.0, 1.0]]
+>>> config = ParetoPOConfig(stage2_estimator="pareto")
+>>> advantages, state = advantages_by_group(vectors, ["a", "b", "a", "b", "a"], config)
+>>> advantages.round(3).tolist()
+[1.0, 0.5, 0.0, -0.5, -1.0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from paretopo.config import ParetoPOConfig
+from paretopo.controller.two_stages import ParetoPO, Step
+
+
+def advantages_by_group(
+    vectors: ArrayLike,
+    group_ids: Sequence[Hashable],
+    config: ParetoPOConfig,
+    state: Mapping[str, Any] | None = None,
+    *,
+    steps_per_epoch: int | None = None,
+    steps: int | None = None,
+) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """The advantages of one training step, and the controller's state after it; pure.
+
+    Args:
+        vectors: (rollouts, objectives) rewards, larger is better, finite, not gated.
+        group_ids: (rollouts,) of which prompt each is; in any order, groups of any sizes.
+        config: the switches.
+        state: what the step before returned, JSON-able; None before the first.
+        steps_per_epoch: as for :class:`ParetoPO`.
+        steps: as for :class:`ParetoPO`.
+
+    Returns:
+        (rollouts,) float64 in the order of ``vectors``, and the state.
+
+    Raises:
+        ValueError: as :func:`step_by_group` and :meth:`ParetoPO.load_state_dict`.
+    """
+    controller = ParetoPO(config, steps_per_epoch=steps_per_epoch, steps=steps)
+    if state is not None:
+        controller.load_state_dict(dict(state))
+    step = step_by_group(controller, vectors, group_ids)
+    return step.advantages, controller.state_dict()
+
+
+def step_by_group(controller: ParetoPO, vectors: ArrayLike, group_ids: Sequence[Hashable]) -> Step:
+    """The controller's step for rollouts in any order; what it gives has that order, too.
+
+    Args:
+        controller: takes one step.
+        vectors: (rollouts, objectives) rewards.
+        group_ids: (rollouts,) of which group each is.
+
+    Returns:
+        advantages (rollouts,), gated (rollouts, objectives), ranks (rollouts,), and informative
+        (groups,) in the order in which groups first appear.
+
+    Raises:
+        ValueError: other shapes, or as :meth:`ParetoPO.step`.
+    """
+    rows = np.array(vectors, np.float64)
+    if rows.ndim != 2 or len(rows) != len(group_ids):
+        raise ValueError(
+            "vectors must have shape (rollouts, objectives) with a group id for each, got "
+            f"{rows.shape} and {len(group_ids)} ids"
+        )
+    numbers: dict[Hashable, int] = {}
+    group = np.array([numbers.setdefault(name, len(numbers)) for name in group_ids], np.int64)
+    sizes = np.bincount(group, minlength=len(numbers))
+    # Places inside a group follow the order of the rollouts.
+    order = np.argsort(group, kind="stable")
+    place = np.empty(len(rows), np.int64)
+    place[order] = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    points = int(sizes.max(initial=0))
+    padded = np.zeros((len(sizes), points, rows.shape[1]))
+    padded[group, place] = rows
+    inside = np.arange(points) < sizes[:, None]
+    step = controller.step(padded, mask=None if inside.all() else inside)
+    return Step(
+        advantages=step.advantages[group, place],
+        gated=step.gated[group, place],
+        ranks=step.ranks[group, place],
+        informative=step.informative,
+        stage=step.stage,
+        multiplier=step.multiplier,
+    )

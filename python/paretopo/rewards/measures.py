@@ -1,0 +1,108 @@
+"""What a rollout measured, completed and checked before anything is made of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from paretopo.config import COUNTS, MEASURES, Objective, RewardsConfig
+from paretopo.config.keys import nearest
+from paretopo.rollout import BadRollout, Rollout
+
+
+def complete_rollouts(
+    rollouts: Sequence[Rollout], objectives: Sequence[Objective], config: RewardsConfig
+) -> list[Rollout]:
+    """The rollouts with every measure that follows from what is known, checked, and `solved`.
+
+    Tokens are those that the policy wrote. Dollars are what the environment spent, if it says so,
+    and the file's price for calls and tokens.
+
+    Args:
+        rollouts: Of one batch.
+        objectives: Those of the run, the one that says what solved means first.
+        config: Prices.
+
+    Raises:
+        BadRollout: A value is no finite number or outside its bounds, a name is no objective, the
+            first objective does not apply, or none of the rollouts says anything of an objective.
+
+    >>> one = Rollout("q", {"correct": 1, "calls": 2}, tokens=500)
+    >>> priced = RewardsConfig(dollars_per_call=0.01, dollars_per_1000_tokens=0.002)
+    >>> wanted = [Objective("correct", gate=True), Objective("dollars")]
+    >>> complete_rollouts([one], wanted, priced)[0].reward_components["dollars"]
+    0.021
+    """
+    completed = [_complete(one, objectives, config) for one in rollouts]
+    for objective in objectives:
+        if completed and all(objective.name not in one.reward_components for one in completed):
+            raise BadRollout(
+                f"no rollout says anything of the objective {objective.name!r}, the first of "
+                f"prompt {rollouts[0].prompt_id!r}: reward_components must have it (None where it "
+                f"does not apply), got {sorted(rollouts[0].reward_components)}"
+            )
+    return completed
+
+
+def _complete(rollout: Rollout, objectives: Sequence[Objective], config: RewardsConfig) -> Rollout:
+    given = rollout.reward_components
+    components: dict[str, float | None] = {
+        name: _number(rollout.prompt_id, name, value) for name, value in given.items()
+    }
+    known = dict.fromkeys([*(one.name for one in objectives), *MEASURES])
+    for name in components:
+        if name not in known:
+            raise BadRollout(
+                f"the rollout of prompt {rollout.prompt_id!r} has {name!r} = {given[name]!r} in "
+                f"its reward_components, which is no objective; {nearest(name, known)}"
+            )
+    wanted = {one.name for one in objectives}
+    if "tokens" in wanted:
+        components.setdefault("tokens", float(rollout.tokens))
+    if "dollars" in wanted:
+        components["dollars"] = (
+            (components.get("dollars") or 0.0)
+            + config.dollars_per_call * (components.get("calls") or 0.0)
+            + config.dollars_per_1000_tokens * rollout.tokens / 1000.0
+        )
+    for one in objectives:
+        _check_bounds(rollout.prompt_id, one, components.get(one.name))
+    first = objectives[0].name
+    decides = components.get(first)
+    if decides is None:
+        raise BadRollout(
+            f"the rollout of prompt {rollout.prompt_id!r} has {first!r} = None in its "
+            "reward_components: the objective that says what solved means applies to every rollout"
+        )
+    return replace(rollout, reward_components=components, solved=decides > 0.0)
+
+
+def _number(prompt: str, name: str, value: object) -> float | None:
+    if value is None:
+        return None
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    counts = name in COUNTS
+    if not math.isfinite(number) or (counts and not (number.is_integer() and number >= 0.0)):
+        kind = "an integer of at least 0" if counts else "a finite number"
+        raise BadRollout(
+            f"the rollout of prompt {prompt!r} has {name!r} = {value!r} in its reward_components, "
+            f"expected {kind}, or None where it does not apply"
+        )
+    return number
+
+
+def _check_bounds(prompt: str, objective: Objective, value: float | None) -> None:
+    if value is None:
+        return
+    low, high = objective.low, objective.high
+    if (low is not None and value < low) or (high is not None and value > high):
+        bounds = [f"at least {low:g}"] if low is not None else []
+        bounds += [f"at most {high:g}"] if high is not None else []
+        raise BadRollout(
+            f"the rollout of prompt {prompt!r} has {objective.name!r} = {value:g} in its "
+            f"reward_components, expected {' and '.join(bounds)}"
+        )
