@@ -62,8 +62,15 @@ def many_objectives(step: int) -> Group:
         rewards = (correct, -calls, math.nan if tokens is None else -tokens)
         components = dict(zip(names, values, strict=True))
         rollouts.append(
-            Rollout("q", components, solved=correct > 0, rewards=rewards, gated=rewards,
-                    rank=number, advantage=0.5 - number)  # fmt: skip
+            Rollout(
+                "q",
+                components,
+                solved=correct > 0,
+                rewards=rewards,
+                gated=rewards,
+                rank=number,
+                advantage=0.5 - number,
+            )  # fmt: skip
         )
     return Group(put("q", "why?", "so", *rollouts), step, 1, names)
 

@@ -27,7 +27,9 @@ GROUPS = [
 
 
 def test_the_same_elements_whatever_the_model_wrote():
-    calm, wild = (read(render_rollouts_page("run", groups, Selection())) for groups in ([trained()], GROUPS))
+    calm, wild = (
+        read(render_rollouts_page("run", groups, Selection())) for groups in ([trained()], GROUPS)
+    )
     named = read(render_rollouts_page(HOSTILE[0], [trained()], Selection()))
     assert [tag for tag, _ in calm.elements] == [tag for tag, _ in wild.elements]
     assert [tag for tag, _ in calm.elements] == [tag for tag, _ in named.elements]
@@ -107,7 +109,9 @@ def shown(started, tmp_path):
 
     def show(groups, selection=None, **settings):
         path = tmp_path / "page.html"
-        path.write_text(render_rollouts_page("a run", groups, selection or Selection()), encoding="utf-8")
+        path.write_text(
+            render_rollouts_page("a run", groups, selection or Selection()), encoding="utf-8"
+        )
         started.events.clear()
         started.open(path, **settings)
         return started
