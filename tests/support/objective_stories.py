@@ -35,11 +35,12 @@ def tell_objectives(out, names, *, seed=0, steps=6, every=2, written=()) -> RunF
     for step in range(steps + 1):
         measured = measure_at(step / steps, names, seed)
         rewards = {name: -value if name in _FEWER else value for name, value in measured.items()}
-        means = {"measured": measured, "rewards": rewards, "response_tokens": 100.0 - step}
+        means = {"measured": measured, "rewards": rewards}
+        length = {"response_tokens": 100.0 - step}
         if step:
             stage = 1 if 2 * step <= steps else 2
-            row = {"step": step, "stage": stage, "multiplier": 0.5 + 1 / step, **means}
-            run.append_step(row)
+            row = {"step": step, "stage": stage, "multiplier": 0.5 + 1 / step}
+            run.append_step(row | means | length)
         if step % every:
             continue
         phase = "pretrained" if step == 0 else "final" if step == steps else "train"
@@ -53,6 +54,7 @@ def tell_objectives(out, names, *, seed=0, steps=6, every=2, written=()) -> RunF
                 "archive_size": 3,
                 "by_kind": {"easy": means},
                 **means,
+                **length,
             }
         )
         answer = Rollout(

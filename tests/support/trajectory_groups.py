@@ -57,21 +57,11 @@ def many_objectives(step: int) -> Group:
     measured = ((0.0, 1.0, 300.0), (1.0, 3.0, None), (0.5, 2.0, 200.0))
     names = ("correct", "calls", "tokens")
     rollouts = []
-    for number, values in enumerate(measured):
-        correct, calls, tokens = values
+    for number, (correct, calls, tokens) in enumerate(measured):
         rewards = (correct, -calls, math.nan if tokens is None else -tokens)
-        components = dict(zip(names, values, strict=True))
-        rollouts.append(
-            Rollout(
-                "q",
-                components,
-                solved=correct > 0,
-                rewards=rewards,
-                gated=rewards,
-                rank=number,
-                advantage=0.5 - number,
-            )  # fmt: skip
-        )
+        components = {"correct": correct, "calls": calls, "tokens": tokens}
+        one = Rollout("q", components, solved=correct > 0, rewards=rewards, gated=rewards)
+        rollouts.append(replace(one, rank=number, advantage=0.5 - number))
     return Group(put("q", "why?", "so", *rollouts), step, 1, names)
 
 

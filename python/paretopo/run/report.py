@@ -100,7 +100,9 @@ def _tabulate_runs(histories: Mapping[str, History]) -> list[str]:
         label: {one.measure.key: one for one in compare_ends(history) if not one.kind}
         for label, history in histories.items()
     }
-    measures = {key: one.measure for row in compared.values() for key, one in row.items()}
+    found = {key: one.measure for row in compared.values() for key, one in row.items()}
+    objectives = {one.key: one for one in merge_objectives(histories.values()) if one.key in found}
+    measures = objectives | found
     lines = [
         f"| {' | '.join(['run', *(measure.label for measure in measures.values())])} |",
         f"|---|{'---:|' * len(measures)}",
@@ -110,11 +112,8 @@ def _tabulate_runs(histories: Mapping[str, History]) -> list[str]:
         lines.append(f"| {_escape_cell(label)} | {' | '.join(cells)} |")
     means = []
     for key, measure in measures.items():
-        found = [row[key] for row in compared.values() if key in row]
-        before, after = (
-            sum(column) / len(found)
-            for column in zip(*((one.before, one.after) for one in found), strict=True)
-        )
+        ends = [(row[key].before, row[key].after) for row in compared.values() if key in row]
+        before, after = (sum(column) / len(ends) for column in zip(*ends, strict=True))
         means.append(_write_change(Comparison(measure, "", before, after)))
     lines.append(f"| **mean** | {' | '.join(means)} |")
     return lines

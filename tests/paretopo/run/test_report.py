@@ -248,7 +248,7 @@ def test_runs_with_other_objectives_are_laid_over_each_other(tmp_path):
     path = write_report(runs)
     rows = [line for line in path.read_text(encoding="utf-8").splitlines() if "seed" in line]
     assert rows[0].count("→") == 3
-    assert rows[0].split(" | ")[3] == ""  # it never measured tokens
+    assert rows[0].split(" | ")[3] == ""  # this one never measured tokens
     history = read_history(runs[0])
     merged = merge_objectives([history, read_history(runs[1])])
     assert [one.key for one in merged] == ["correct", "calls", "tokens"]

@@ -251,7 +251,8 @@ def test_two_of_many_objectives_are_plotted_and_stay_chosen(shown):
     def pick(axis, name):
         page.value(
             f"(() => {{ const found = document.querySelector('.ranks .{axis}');"
-            f" found.value = [...found.options].findIndex((one) => one.text === {json.dumps(name)});"
+            f" const names = [...found.options].map((one) => one.text);"
+            f" found.value = names.indexOf({json.dumps(name)});"
             " found.dispatchEvent(new Event('change')); })()"
         )
 
