@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from paretopo.rollout import Rollout, Segment
@@ -49,6 +50,19 @@ def trained(step: int = 3, name: str = "47*38") -> Group:
     )
     rollouts = put(name, "What is 47*38?", "1786", guess, twice, once, kind="one")
     return Group(rollouts, step=step, stage=2)
+
+
+def many_objectives(step: int) -> Group:
+    """Three rollouts by three objectives; the tokens of one are not known."""
+    measured = ((0.0, 1.0, 300.0), (1.0, 3.0, None), (0.5, 2.0, 200.0))
+    names = ("correct", "calls", "tokens")
+    rollouts = []
+    for number, (correct, calls, tokens) in enumerate(measured):
+        rewards = (correct, -calls, math.nan if tokens is None else -tokens)
+        components = {"correct": correct, "calls": calls, "tokens": tokens}
+        one = Rollout("q", components, solved=correct > 0, rewards=rewards, gated=rewards)
+        rollouts.append(replace(one, rank=number, advantage=0.5 - number))
+    return Group(put("q", "why?", "so", *rollouts), step, 1, names)
 
 
 def asked_again(step: int, *, solved: bool) -> Group:

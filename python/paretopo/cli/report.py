@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 examples:
-  paretopo report runs/A                    writes runs/A/report/
+  paretopo report runs/A                    writes runs/A/report/: report.html, report.md, plots
   paretopo report runs/A runs/B runs/C      lays them over each other, in runs/comparison/
   paretopo report runs/A runs/B --out plots
   paretopo report evaluations/A             tables in the layout of the paper's tables 1 and 2
@@ -33,7 +33,8 @@ def add_report(subcommands: Subcommands) -> None:
         "report",
         _run,
         "tables and plots of runs and evaluations",
-        "Of trainings: before and after, front, dynamics. Of evaluations: tables beside the paper.",
+        "Of trainings: before and after, front, dynamics, as files and as a page for the browser. Of "
+        "evaluations: tables beside the paper.",
         _EXAMPLES,
     )
     parser.add_argument(

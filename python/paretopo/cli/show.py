@@ -20,6 +20,7 @@ _EXAMPLES = """\
 examples:
   paretopo show runs/RUN                            the newest prompts, on the terminal
   paretopo show runs/RUN --step 20 --only wrong     what went wrong in step 20
+  paretopo show runs/RUN --sort calls               those with the best reward for calls first
   paretopo show runs/RUN --color always | less -R   page by page
   paretopo show runs/RUN --html look.html --open    a page for the browser; no server, no network
   paretopo show trajectories.jsonl                  a file of trajectories from elsewhere
@@ -48,10 +49,10 @@ def add_show(subcommands: Subcommands) -> None:
     )
     parser.add_argument(
         "--sort",
-        choices=("advantage", "calls", "step"),
+        metavar="ORDER",
         default="advantage",
-        help="order of a prompt's rollouts: by advantage (default), fewest calls first, or as the "
-        "step sampled them",
+        help="order of a prompt's rollouts: by advantage (default); step, as it sampled them; or "
+        "the name of an objective, by the reward for it",
     )
     parser.add_argument(
         "--groups",
@@ -75,7 +76,7 @@ def add_show(subcommands: Subcommands) -> None:
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from paretopo.config import ConfigError
     from paretopo.run.trajectories import read_groups
-    from paretopo.run.viewer.page import render_page
+    from paretopo.run.viewer.rollouts_page import render_rollouts_page
     from paretopo.run.viewer.selection import Selection
 
     if arguments.groups is not None and arguments.groups < 1:
@@ -93,9 +94,11 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         groups, wanted = selection.select(read_groups(source))
         if not groups:
             refuse(f"no prompt of {source} is wanted by these options")
+        _check_order(arguments.sort, groups)
         if out is not None:
             out.write_text(
-                render_page(source.resolve().parent.name, groups, selection), encoding="utf-8"
+                render_rollouts_page(source.resolve().parent.name, groups, selection),
+                encoding="utf-8",
             )
     except (ConfigError, OSError) as error:
         refuse(str(error))
@@ -121,6 +124,12 @@ def _page_path(arguments: argparse.Namespace) -> Path | None:
     if not report.is_dir():
         refuse(f"--open writes into {report}, which is no folder: say where with --html FILE")
     return report / "trajectories.html"
+
+
+def _check_order(order: str, groups: Sequence[Group]) -> None:
+    known = ["advantage", "step", *dict.fromkeys(name for one in groups for name in one.objectives)]
+    if order not in known:
+        refuse(f"--sort must be one of {', '.join(known)}, got {order}")
 
 
 def _find_trajectories(path: Path) -> Path:

@@ -215,7 +215,8 @@ class RunFolder(Folder):
 
     def outcomes(self) -> list[dict[str, float]]:
         """The outcome of each evaluation by objective, as they score at the end of the records."""
-        rows = [dict(row["outcome"]) for row in self.evaluations()]
+        found = [row.get("outcome") for row in self.evaluations()]
+        rows = [dict(one) if isinstance(one, dict) else {} for one in found]
         path = self.path / "outcomes.json"
         if path.exists():
             kept = json.loads(path.read_text(encoding="utf-8"))

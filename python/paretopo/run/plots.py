@@ -1,4 +1,4 @@
-"""Plots of runs, drawn from their records: the front and the training dynamics.
+"""Plots of runs, drawn from their histories: the front and the training dynamics.
 
 Runs differ by colour and marker. The canvas and its style serve evaluations and studies, too;
 matplotlib is loaded when something is drawn.
@@ -6,15 +6,22 @@ matplotlib is loaded when something is drawn.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from paretopo.run.files import Row
-from paretopo.run.folder import RunFolder, find_start
+from paretopo.run.history import (
+    RESPONSE_LENGTH,
+    History,
+    Measure,
+    Series,
+    merge_objectives,
+    read_column,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 _MARKERS = "osD^vPX"
 # Okabe and Ito (2008): they stay apart for every kind of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
+_LINE = "#444444"
 _STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "axes.spines.right": False,
@@ -62,196 +70,306 @@ def save(figure: Figure, path: Path, *, dpi: int) -> None:
     figure.savefig(path, dpi=dpi)
 
 
-def draw_front(runs: Mapping[str, RunFolder], path: Path) -> None:
-    """Accuracy against calls, and the archive in reward space, over the evaluations of each run.
+def draw_front(histories: Mapping[str, History], path: Path) -> None:
+    """The evaluations of each run against each other, objective by objective.
+
+    Two objectives: in their own units, and beside it as rewards, as the archive sees them. From
+    three on: a plot for each pair, and below them every evaluation as a line across all objectives.
 
     Args:
-        runs: the runs by the label they get in the legend.
+        histories: by the label they get in the legend.
         path: the PNG to write.
+
+    Raises:
+        ValueError: the runs have fewer than two objectives among them, or disagree on a direction.
     """
-    figure, (seen, rewarded) = canvas(1, 2, (11.0, 5.2))
-    for (label, run), colour, marker in _styled(runs):
-        rows = _trained(run)
-        calls, accuracy = _column(rows, "calls"), 100 * _column(rows, "correct")
-        outcomes = _outcomes(run)[-len(rows) :]
-        # One run shows its progress by shade; several runs need their colour to be told apart.
-        shade: Any = {"c": _column(rows, "step"), "cmap": "viridis"}
-        if len(runs) > 1:
-            shade = {"color": colour}
-        line = "#444444" if len(runs) == 1 else colour
-        for axes, x, y, sense in (
-            (seen, calls, accuracy, -1.0),
-            (rewarded, outcomes[:, 1], outcomes[:, 0], 1.0),
-        ):
-            steps_x, steps_y = _staircase(x, y, sense)
-            axes.plot(steps_x, steps_y, color=line, linewidth=1.4, alpha=0.8, zorder=2)
-            if len(runs) == 1 and len(steps_y):
-                axes.fill_between(steps_x, steps_y, min(steps_y), color=line, alpha=0.06, lw=0)
-            dots = axes.scatter(
-                x, y, marker=marker, s=22, alpha=0.75, linewidths=0, zorder=3, **shade
-            )
-            first, last = (x[:1], y[:1]), (x[-1:], y[-1:])
-            axes.scatter(*first, marker="s", s=110, facecolors="none", edgecolors=line, zorder=4)
-            axes.scatter(*last, marker="*", s=260, color=line, edgecolors="white", zorder=5)
-        if len(runs) == 1:
-            figure.colorbar(dots, ax=rewarded, label="training step", shrink=0.8)
-        else:
-            seen.plot([], [], color=colour, marker=marker, label=label)
-    _name_ends(seen)
-    seen.set(
-        title="Held-out questions",
-        xlabel="tool calls per question (fewer is better)",
-        ylabel="held-out accuracy (%)",
-    )
-    rewarded.set(
-        title="The same in reward space, as the archive sees it",
-        xlabel="mean tool economy (reward, 0 to 1)",
-        ylabel="mean correctness (reward, 0 to 1)",
-    )
-    seen.margins(0.08)
-    rewarded.margins(0.08)
-    _legend(figure, seen)
-    save(figure, path, dpi=150)
+    objectives = merge_objectives(histories.values())
+    if len(objectives) < 2:
+        raise ValueError(f"a front needs two objectives, got {len(objectives)}")
+    draw = _draw_two if len(objectives) == 2 else _draw_pairs
+    save(draw(histories, objectives), path, dpi=150)
 
 
-def draw_dynamics(runs: Mapping[str, RunFolder], path: Path) -> None:
-    """Accuracy, calls, response length and multiplier over the training steps.
+def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
+    """Every objective, response length, hypervolume and multiplier over the training steps.
 
     Strong lines are held-out evaluations, faint ones the rollouts of the step. A dashed line
     marks where stage 2 begins.
 
     Args:
-        runs: the runs by the label they get in the legend.
+        histories: by the label they get in the legend.
         path: the PNG to write.
+
+    Raises:
+        ValueError: the runs disagree on a direction.
     """
-    figure, panels = canvas(4, 1, (8.5, 9.5), share_x=True)
-    names = ("correct", "calls", "response_tokens")
-    labels = ("accuracy (%)", "tool calls\nper question", "response length\n(tokens)")
-    for (label, run), colour, marker in _styled(runs):
-        steps, rows = run.steps(), _trained(run)
-        spaced = max(1, len(rows) // 12)
-        for axes, name in zip(panels[:3], names, strict=True):
-            unit = 100.0 if name == "correct" else 1.0
-            axes.plot(
-                _column(steps, "step"),
-                unit * _column(steps, name),
-                color=colour,
-                alpha=0.3,
-                linewidth=0.9,
-            )
-            axes.plot(
-                _column(rows, "step"),
-                unit * _column(rows, name),
-                color=colour,
-                marker=marker,
-                markersize=4,
-                markevery=spaced,
-                linewidth=1.8,
-                label=label,
-            )
-        acting = [row for row in steps if row.get("stage") == 1]
-        panels[3].plot(_column(acting, "step"), _column(acting, "multiplier"), color=colour)
-    boundaries = {_boundary(run) for run in runs.values()}
-    for boundary in sorted(at for at in boundaries if at is not None):
-        for axes in panels:
-            axes.axvline(boundary, color="#666666", linestyle="--", linewidth=1)
-        panels[0].annotate(
-            "stage 2",
-            (boundary, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(4, 2),
-            textcoords="offset points",
-            color="#444444",
-            fontsize=9,
-        )
-        panels[3].annotate(
-            "not used in stage 2",
-            (boundary, 0.5),
-            xycoords=("data", "axes fraction"),
-            xytext=(8, 0),
-            textcoords="offset points",
-            color="#666666",
-            fontsize=9,
-        )
-    for axes, text in zip(panels[:3], labels, strict=True):
-        axes.set_ylabel(text)
-        axes.set_ylim(bottom=0)
-    panels[0].set_ylim(0, 103)
-    panels[3].set_ylabel("stage-1\nmultiplier")
-    panels[3].set_xlabel("training step (strong: held-out evaluation, faint: rollouts of the step)")
+    measures = [*merge_objectives(histories.values())]
+    if all(measure.key != "tokens" for measure in measures):
+        measures.append(RESPONSE_LENGTH)
+    count = len(measures) + 2
+    columns = 1 if count <= 5 else 2
+    rows = math.ceil(count / columns)
+    figure, panels = canvas(rows, columns, (8.5 * columns**0.6, 2.2 * rows + 0.7), share_x=True)
+    for spare in panels[count:]:
+        spare.set_visible(False)
+    panels = panels[:count]
+    *measured, volume, multiplier = panels
+    for (label, history), style in _pair_with_styles(histories):
+        evaluated = read_column(history.evaluations, "step")
+        trained = read_column(history.steps, "step")
+        strong: dict[str, Any] = {
+            "color": style.colour,
+            "marker": style.marker,
+            "markersize": 4,
+            "markevery": max(1, len(evaluated) // 12),
+            "linewidth": 1.8,
+            "label": label,
+        }
+        for axes, measure in zip(measured, measures, strict=True):
+            faint: dict[str, Any] = {"color": style.colour, "alpha": 0.3, "linewidth": 0.9}
+            axes.plot(trained, measure.read(history.steps), **faint)
+            axes.plot(evaluated, measure.read(history.evaluations), **strong)
+        volume.plot(evaluated, read_column(history.evaluations, "hypervolume"), **strong)
+        acting = [row for row in history.steps if row.get("stage") == 1]
+        steps = read_column(acting, "step")
+        multiplier.plot(steps, read_column(acting, "multiplier"), color=style.colour)
+    _mark_boundaries(histories, panels)
+    for axes, measure in zip(measured, measures, strict=True):
+        direction = f"\n{measure.better} is better" if measure.better else ""
+        axes.set_ylabel(measure.title + direction)
+        if axes.dataLim.y0 >= 0.0:
+            axes.set_ylim(bottom=0)
+        if measure.unit == "%":
+            axes.set_ylim(0, 103)
+    volume.set_ylabel("hypervolume\nof the archive")
+    multiplier.set_ylabel("stage-1\nmultiplier")
+    for axes in panels[-columns:]:
+        axes.tick_params(labelbottom=True)
+        axes.set_xlabel("training step (strong: held out, faint: rollouts of the step)")
     figure.align_ylabels(panels)
-    if len(runs) > 1:
-        _legend(figure, panels[0])
+    if len(histories) > 1:
+        _add_legend(figure, panels[0])
     save(figure, path, dpi=150)
 
 
-# ---- records as arrays -----------------------------------------------------------------------
+# ---- fronts ----------------------------------------------------------------------------------
 
 
-def _trained(run: RunFolder) -> list[Row]:
-    """Evaluations from the end of the warm-up on; what was before would only stretch axes."""
-    rows = run.evaluations()
-    return rows[find_start(rows) :]
+class _Style(NamedTuple):
+    colour: str
+    marker: str
 
 
-def _column(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
-    values = [measure(row, name) for row in rows]
-    return np.array([np.nan if value is None else float(value) for value in values])
+def _draw_two(histories: Mapping[str, History], objectives: Sequence[Measure]) -> Figure:
+    figure, (seen, rewarded) = canvas(1, 2, (11.0, 5.2))
+    upwards, along = objectives
+    alone = len(histories) == 1
+    for (label, history), style in _pair_with_styles(histories):
+        dots = _draw_outcomes(
+            seen, history.measured(objectives)[:, ::-1], (along.sense, upwards.sense),
+            history, style, alone=alone,
+        )  # fmt: skip
+        _draw_outcomes(
+            rewarded, history.rewards(objectives)[:, ::-1], (1.0, 1.0), history, style, alone=alone
+        )
+        if alone:
+            figure.colorbar(dots, ax=rewarded, label="training step", shrink=0.8)
+        else:
+            seen.plot([], [], color=style.colour, marker=style.marker, label=label)
+    _explain_ends(seen)
+    seen.set(title="Held-out questions", xlabel=along.label, ylabel=upwards.label)
+    rewarded.set(
+        title="The same as rewards, as the archive sees it",
+        xlabel=f"{along.name} as a reward, more is better",
+        ylabel=f"{upwards.name} as a reward, more is better",
+    )
+    seen.margins(0.08)
+    rewarded.margins(0.08)
+    _add_legend(figure, seen)
+    return figure
 
 
-def measure(row: Mapping[str, Any], name: str) -> Any:
-    """A number of a row: the mean of an objective in its own unit, or an entry of the row."""
-    return (row.get("measured") or {}).get(name, row.get(name))
+def _draw_pairs(histories: Mapping[str, History], objectives: Sequence[Measure]) -> Figure:
+    pairs = list(combinations(range(len(objectives)), 2))
+    columns = math.ceil(math.sqrt(len(pairs))) if len(pairs) > 3 else 3
+    rows = math.ceil(len(pairs) / columns)
+    figure, panels = canvas(rows + 1, columns, (3.9 * columns, 3.5 * rows + 4.6))
+    for spare in panels[len(pairs) :]:
+        spare.remove()
+    grid: Any = panels[0].get_gridspec()
+    grid.set_height_ratios([1.0] * rows + [1.1])
+    across = figure.add_subplot(grid[rows, :])
+    alone = len(histories) == 1
+    for (label, history), style in _pair_with_styles(histories):
+        values = history.measured(objectives)
+        for axes, (above, beside) in zip(panels, pairs, strict=False):
+            senses = objectives[beside].sense, objectives[above].sense
+            dots = _draw_outcomes(
+                axes, values[:, [beside, above]], senses, history, style, alone=alone
+            )
+        if alone:
+            figure.colorbar(dots, ax=across, label="training step")
+        else:
+            panels[0].plot([], [], color=style.colour, marker=style.marker, label=label)
+    for axes, (above, beside) in zip(panels, pairs, strict=False):
+        axes.set_xlabel(objectives[beside].label, fontsize=9)
+        axes.set_ylabel(objectives[above].label, fontsize=9)
+        axes.margins(0.08)
+    _draw_across(across, histories, objectives)
+    _explain_ends(panels[0])
+    figure.suptitle("Held-out questions, each pair of objectives")
+    _add_legend(figure, panels[0])
+    return figure
 
 
-def _outcomes(run: RunFolder) -> NDArray[np.float64]:
-    """The first two objectives of each outcome by what is known at the end, (evaluations, 2)."""
-    pairs = [[*outcome.values(), np.nan, np.nan][:2] for outcome in run.outcomes()]
-    return np.array(pairs, np.float64).reshape(-1, 2)
+def _draw_outcomes(
+    axes: Axes,
+    points: Series,
+    senses: tuple[float, float],
+    history: History,
+    style: _Style,
+    *,
+    alone: bool,
+) -> Any:
+    """The (evaluations, 2) points of a run, their front, start and end; returns the points."""
+    x, y = points.T
+    # One run shows its progress by shade; several runs need their colour to be told apart.
+    shade: Any = {"color": style.colour}
+    if alone:
+        shade = {"c": read_column(history.evaluations, "step"), "cmap": "viridis"}
+    line = _LINE if alone else style.colour
+    edge_x, edge_y = trace_front(x, y, senses)
+    axes.plot(edge_x, edge_y, color=line, linewidth=1.4, alpha=0.8, zorder=2)
+    if alone and len(edge_y):
+        axes.fill_between(edge_x, edge_y, edge_y[0], color=line, alpha=0.06, lw=0)
+    dots = axes.scatter(
+        x, y, marker=style.marker, s=22, alpha=0.75, linewidths=0, zorder=3, **shade
+    )
+    first, last = (x[:1], y[:1]), (x[-1:], y[-1:])
+    axes.scatter(*first, marker="s", s=110, facecolors="none", edgecolors=line, zorder=4)
+    axes.scatter(*last, marker="*", s=260, color=line, edgecolors="white", zorder=5)
+    return dots
 
 
-def _boundary(run: RunFolder) -> float | None:
-    """Between the last step of stage 1 and the first of stage 2, None where one is missing."""
-    steps = run.steps()
-    first = [row["step"] for row in steps if row.get("stage") == 2]
-    if not first or len(first) == len(steps):
-        return None
-    return float(first[0]) - 0.5
+def _draw_across(
+    axes: Axes, histories: Mapping[str, History], objectives: Sequence[Measure]
+) -> None:
+    """Parallel coordinates: every axis is turned so that better is up, its ends are named."""
+    from matplotlib import colormaps
+
+    every = np.concatenate([history.measured(objectives) for history in histories.values()])
+    senses = np.array([measure.sense for measure in objectives])
+    worst, best = find_ends(every * senses)
+    span = np.where(best > worst, best - worst, 1.0)
+    places = np.arange(len(objectives))
+    for (_, history), style in _pair_with_styles(histories):
+        heights = (history.measured(objectives) * senses - worst) / span
+        shades = colormaps["viridis"](np.linspace(0.0, 1.0, len(heights)))
+        for number, height in enumerate(heights):
+            end = number in (0, len(heights) - 1)
+            axes.plot(
+                places,
+                height,
+                color=shades[number] if len(histories) == 1 else style.colour,
+                linewidth=2.4 if end else 0.8,
+                linestyle="--" if number == 0 else "-",
+                alpha=1.0 if end else 0.45,
+            )
+    for place, measure in enumerate(objectives):
+        axes.axvline(place, color=_LINE, linewidth=0.8)
+        for at, value, below in ((0.0, worst, True), (1.0, best, False)):
+            axes.annotate(
+                measure.format(float(senses[place] * value[place])),
+                (place, at),
+                xytext=(0, -4 if below else 4),
+                textcoords="offset points",
+                ha="center",
+                va="top" if below else "bottom",
+                fontsize=9,
+            )
+    axes.set(
+        title="All objectives at once, better is up (dashed: start, strong: end)",
+        xticks=places,
+        yticks=[],
+        xlim=(-0.4, len(objectives) - 0.6),
+        ylim=(-0.14, 1.14),
+    )
+    axes.set_xticklabels([measure.label.replace(", ", ",\n") for measure in objectives], fontsize=9)
+    axes.grid(visible=False)
+    for side in axes.spines.values():
+        side.set_visible(False)
 
 
-def _staircase(
-    x: NDArray[np.float64], y: NDArray[np.float64], sense: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Edge of what the outcomes dominate, within their range; x is minimised with sense -1."""
+def find_ends(values: Series) -> tuple[Series, Series]:
+    """Smallest and largest of each column of (rows, columns); 0 where there is no number."""
+    known = np.isfinite(values)
+    low = np.where(known, values, np.inf).min(axis=0, initial=np.inf)
+    high = np.where(known, values, -np.inf).max(axis=0, initial=-np.inf)
+    return np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
+
+
+def trace_front(x: Series, y: Series, senses: tuple[float, float]) -> tuple[Series, Series]:
+    """Edge of what the outcomes dominate, within their range, from the best x to the worst.
+
+    Args:
+        x: (outcomes,); NaN is left out.
+        y: (outcomes,), alike.
+        senses: of x and y, 1 where larger is better, -1 where smaller is.
+    """
     known = np.isfinite(x) & np.isfinite(y)
-    order = np.lexsort((-y[known], -sense * x[known]))  # best x first, best y first among equals
-    best_x, best_y = x[known][order], y[known][order]
-    if not len(best_x):
-        return best_x, best_y
+    x, y = senses[0] * x[known], senses[1] * y[known]
+    if not len(x):
+        return x, y
+    order = np.lexsort((-y, -x))  # best x first, best y first among equals
+    best_x, best_y = x[order], y[order]
     previous = np.concatenate([[-np.inf], np.maximum.accumulate(best_y)[:-1]])
     best_x, best_y = best_x[best_y > previous], best_y[best_y > previous]
-    worst_x, worst_y = sense * np.nanmin(sense * x[known]), np.nanmin(y[known])
-    corners_x = np.concatenate([np.repeat(best_x, 2), [worst_x]])
-    corners_y = np.concatenate([[worst_y], np.repeat(best_y, 2)])
-    return corners_x, corners_y
+    corners_x = np.concatenate([np.repeat(best_x, 2), [x.min()]])
+    corners_y = np.concatenate([[y.min()], np.repeat(best_y, 2)])
+    return senses[0] * corners_x, senses[1] * corners_y
+
+
+# ---- dynamics --------------------------------------------------------------------------------
+
+
+def _mark_boundaries(histories: Mapping[str, History], panels: Sequence[Axes]) -> None:
+    boundaries = {history.boundary() for history in histories.values()}
+    for boundary in sorted(at for at in boundaries if at is not None):
+        for axes in panels:
+            axes.axvline(boundary, color="#666666", linestyle="--", linewidth=1)
+        for axes, text, height in (
+            (panels[0], "stage 2", 1.0),
+            (panels[-1], "not used in stage 2", 0.5),
+        ):
+            axes.annotate(
+                text,
+                (boundary, height),
+                xycoords=("data", "axes fraction"),
+                xytext=(5, 2),
+                textcoords="offset points",
+                color=_LINE,
+                fontsize=9,
+            )
 
 
 # ---- legend ----------------------------------------------------------------------------------
 
 
-def _styled(runs: Mapping[str, RunFolder]) -> Iterator[tuple[tuple[str, RunFolder], str, str]]:
-    for number, item in enumerate(runs.items()):
-        yield item, COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
+def _pair_with_styles(
+    histories: Mapping[str, History],
+) -> Iterator[tuple[tuple[str, History], _Style]]:
+    for number, item in enumerate(histories.items()):
+        yield item, _Style(COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)])
 
 
-def _name_ends(axes: Axes) -> None:
-    style: dict[str, Any] = {"linestyle": "none", "color": "#444444"}
+def _explain_ends(axes: Axes) -> None:
+    style: dict[str, Any] = {"linestyle": "none", "color": _LINE}
     axes.plot([], [], marker="s", markersize=9, fillstyle="none", label="start", **style)
     axes.plot([], [], marker="*", markersize=13, label="end", **style)
-    axes.plot([], [], color="#444444", linewidth=1.4, label="Pareto front of the evaluations")
+    axes.plot([], [], color=_LINE, linewidth=1.4, label="Pareto front of the evaluations")
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
+def _add_legend(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     columns = 4 if max(map(len, labels)) < 35 else 2
     figure.legend(

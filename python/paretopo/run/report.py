@@ -1,29 +1,28 @@
-"""Tables and pictures of runs from their records alone: nothing is computed again."""
+"""Tables, pictures and a page of runs from their records alone: nothing is computed again."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from paretopo.run.files import Row
-from paretopo.run.folder import RunFolder, find_start
-from paretopo.run.plots import draw_dynamics, draw_front, measure
-
-# Measure, its key in a row, factor, decimals, and whether its change is told in percent. Economy is
-# not among them: the first evaluation is scored before leaner solutions are known.
-_MEASURES = (
-    ("accuracy (%)", "correct", 100.0, 1, False),
-    ("calls per question", "calls", 1.0, 2, True),
-    ("response tokens", "response_tokens", 1.0, 1, True),
+from paretopo.run.folder import RunFolder
+from paretopo.run.history import (
+    Comparison,
+    History,
+    compare_ends,
+    describe_moment,
+    merge_objectives,
+    read_history,
 )
+from paretopo.run.plots import draw_dynamics, draw_front
+from paretopo.run.viewer.report_page import render_report_page
 
 
 def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> Path:
-    """Write ``report.md``, ``front.png`` and ``dynamics.png``.
+    """Write ``report.md``, ``report.html``, ``front.png`` and ``dynamics.png``.
 
     Args:
-        runs: at least one; several are laid over each other.
+        runs: at least one; several are laid over each other. A single objective has no front.
         out: the folder to write to; by default ``report/`` of a single run, and ``comparison/``
             beside the first of several.
 
@@ -31,36 +30,37 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> Path:
         The path of ``report.md``.
 
     Raises:
-        ValueError: no runs, one twice, or a run without evaluations or with broken records.
+        ValueError: no runs, one twice, a run without evaluations or with broken records, or runs
+            that disagree on which way of an objective is better.
     """
     if not runs:
         raise ValueError("a report needs at least one run")
-    for run in runs:
-        if not run.evaluations():
-            raise ValueError(f"{run.path} has no evaluations yet: there is nothing to report")
+    labelled = label_runs(runs)
+    histories = {label: read_history(run) for label, run in labelled.items()}
+    objectives = merge_objectives(histories.values())
     if out is None:
         out = runs[0].report if len(runs) == 1 else runs[0].path.resolve().parent / "comparison"
-    labelled = labels(runs)
     out.mkdir(parents=True, exist_ok=True)
-    draw_front(labelled, out / "front.png")
-    draw_dynamics(labelled, out / "dynamics.png")
-    parts = ["# Training report", ""]
-    if len(runs) > 1:
-        parts += [*_comparison(labelled), ""]
-    for label, run in labelled.items():
-        parts += [f"## {label}", "", *_origin(run), "", *_before_after(run), ""]
-    parts += [
-        "![Front over the evaluations](front.png)",
-        "",
-        "![Training dynamics](dynamics.png)",
-        "",
-    ]
+    pictures = [("Training dynamics", "dynamics.png")]
+    draw_dynamics(histories, out / "dynamics.png")
+    if len(objectives) > 1:
+        pictures.insert(0, ("Front over the evaluations", "front.png"))
+        draw_front(histories, out / "front.png")
+    page = render_report_page(histories)
+    (out / "report.html").write_text(page, encoding="utf-8")
+    parts = ["# Training report", "", "[The same as a page](report.html)", ""]
+    if len(histories) > 1:
+        parts += [*_tabulate_runs(histories), ""]
+    for label, history in histories.items():
+        parts += [f"## {label}", "", *_describe_run(history), "", *_tabulate_ends(history), ""]
+    for title, name in pictures:
+        parts += [f"![{title}]({name})", ""]
     path = out / "report.md"
     path.write_text("\n".join(parts), encoding="utf-8")
     return path
 
 
-def labels(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
+def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
     """The runs by a short name: recipe and seed, where that is not unique the folder, or its path.
 
     Raises:
@@ -78,75 +78,59 @@ def labels(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
     return labelled
 
 
-def before_and_after(run: RunFolder) -> tuple[Row, Row]:
-    """The last evaluation before the first step (or the first there is) and the last of all."""
-    rows = run.evaluations()
-    return rows[find_start(rows)], rows[-1]
-
-
-def _before_after(run: RunFolder) -> list[str]:
-    before, after = before_and_after(run)
+def _tabulate_ends(history: History) -> list[str]:
+    """Every measure before and after, with direction and unit."""
+    before, after = (describe_moment(history.evaluations[at]) for at in (0, -1))
     lines = [
-        f"|  | {_moment(before)} | {_moment(after)} | change |",
-        "|---|---:|---:|---:|",
+        f"| objective | better | unit | {before} | {after} | change |",
+        "|---|---|---|---:|---:|---:|",
     ]
-    lines += _measured("", before, after)
-    kinds = after.get("by_kind") or {}
-    for kind, values in sorted(kinds.items()):
-        earlier = (before.get("by_kind") or {}).get(kind, {})
-        lines += _measured(f"{kind}: ", earlier, values)
+    for one in compare_ends(history):
+        measure, kind = one.measure, f"{one.kind}: " if one.kind else ""
+        lines.append(
+            f"| {_escape_cell(kind)}{measure.name} | {measure.better or ''} | {measure.unit} "
+            f"| {_write_number(one, one.before)} | {_write_number(one, one.after)} | {one.change} |"
+        )
     return lines
 
 
-def _measured(prefix: str, before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
-    lines = []
-    for title, name, factor, decimals, relative in _MEASURES:
-        old, new = (_number(measure(row, name), factor) for row in (before, after))
-        if math.isnan(old) and math.isnan(new):
-            continue
-        change = _change(old, new, decimals, relative=relative)
-        lines.append(f"| {prefix}{title} | {old:.{decimals}f} | {new:.{decimals}f} | {change} |")
-    return lines
-
-
-def _comparison(runs: Mapping[str, RunFolder]) -> list[str]:
-    columns = (
-        "run",
-        "accuracy before (%)",
-        "after (%)",
-        "calls before",
-        "after",
-        "change of calls",
-    )
+def _tabulate_runs(histories: Mapping[str, History]) -> list[str]:
+    """A row for each run, a column for each measure, and the means of all runs."""
+    compared = {
+        label: {one.measure.key: one for one in compare_ends(history) if not one.kind}
+        for label, history in histories.items()
+    }
+    found = {key: one.measure for row in compared.values() for key, one in row.items()}
+    objectives = {one.key: one for one in merge_objectives(histories.values()) if one.key in found}
+    measures = objectives | found
     lines = [
-        f"| {' | '.join((*columns, 'tokens before', 'after'))} |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        f"| {' | '.join(['run', *(measure.label for measure in measures.values())])} |",
+        f"|---|{'---:|' * len(measures)}",
     ]
-    table = []
-    for label, run in runs.items():
-        row = []
-        for name, factor in (("correct", 100.0), ("calls", 1.0), ("response_tokens", 1.0)):
-            row += [_number(measure(end, name), factor) for end in before_and_after(run)]
-        table.append(row)
-        lines.append(_comparison_row(label, row))
-    means = [sum(column) / len(table) for column in zip(*table, strict=True)]
-    lines.append(_comparison_row("**mean**", means))
+    for label, row in compared.items():
+        cells = [_write_change(row[key]) if key in row else "" for key in measures]
+        lines.append(f"| {_escape_cell(label)} | {' | '.join(cells)} |")
+    means = []
+    for key, measure in measures.items():
+        ends = [(row[key].before, row[key].after) for row in compared.values() if key in row]
+        before, after = (sum(column) / len(ends) for column in zip(*ends, strict=True))
+        means.append(_write_change(Comparison(measure, "", before, after)))
+    lines.append(f"| **mean** | {' | '.join(means)} |")
     return lines
 
 
-def _comparison_row(label: str, row: Sequence[float]) -> str:
-    accuracy, accuracy_after, calls, calls_after, tokens, tokens_after = row
-    change = _change(calls, calls_after, 2, relative=True)
-    return (
-        f"| {label} | {accuracy:.1f} | {accuracy_after:.1f} | {calls:.2f} | {calls_after:.2f} | "
-        f"{change} | {tokens:.1f} | {tokens_after:.1f} |"
-    )
+def _write_change(one: Comparison) -> str:
+    change = f" ({one.change})" if one.change else ""
+    return f"{_write_number(one, one.before)} → {_write_number(one, one.after)}{change}"
 
 
-def _origin(run: RunFolder) -> list[str]:
-    manifest = run.manifest
-    last = run.evaluations()[-1]
-    name, status = run.path.resolve().name, manifest.get("status", "unknown")
+def _write_number(one: Comparison, value: float) -> str:
+    return one.measure.format(value) or "unknown"
+
+
+def _describe_run(history: History) -> list[str]:
+    run, last = history.run, history.evaluations[-1]
+    name, status = run.path.resolve().name, run.manifest.get("status", "unknown")
     lines = [f"Run folder: `{name}`; status: {status}."]
     if last.get("hypervolume") is not None:
         size = last.get("archive_size")
@@ -157,19 +141,5 @@ def _origin(run: RunFolder) -> list[str]:
     return lines
 
 
-def _moment(row: Row) -> str:
-    named = {"pretrained": "before training", "warmup": "after warm-up", "final": "end"}
-    phase = str(row.get("phase"))
-    return f"{named.get(phase, 'evaluation')} (step {row['step']})"
-
-
-def _number(value: object, factor: float) -> float:
-    return factor * float(value) if isinstance(value, int | float) else math.nan
-
-
-def _change(old: float, new: float, decimals: int, *, relative: bool) -> str:
-    if math.isnan(old) or math.isnan(new):
-        return ""
-    if not relative:
-        return f"{new - old:+.{decimals}f}"
-    return f"{100 * (new - old) / old:+.0f} %" if old else f"{new - old:+.{decimals}f}"
+def _escape_cell(text: str) -> str:
+    return text.replace("|", r"\|").replace("\n", " ")

@@ -12,7 +12,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.trajectory_groups import asked_again, hostile, put, rollout, trained
+from support.trajectory_groups import asked_again, hostile, many_objectives, put, rollout, trained
 
 from paretopo import cli
 from paretopo.config import RunConfig
@@ -134,7 +134,7 @@ def test_groups_are_chosen(selection, steps, shown):
     ("selection", "numbers"),
     [
         (Selection(), [3, 2, 1]),
-        (Selection(sort="calls"), [1, 3, 2]),
+        (Selection(sort="calls"), [3, 2, 1]),
         (Selection(sort="step"), [1, 2, 3]),
         (Selection(only="right"), [3, 2]),
         (Selection(only="wrong", sort="calls"), [1]),
@@ -143,6 +143,22 @@ def test_groups_are_chosen(selection, steps, shown):
 )
 def test_rollouts_keep_their_numbers_in_any_order(selection, numbers):
     assert [number for number, _ in selection.select_rollouts(trained())] == numbers
+
+
+@pytest.mark.parametrize(
+    ("sort", "numbers"), [("correct", [2, 3, 1]), ("calls", [1, 3, 2]), ("tokens", [3, 1, 2])]
+)
+def test_rollouts_are_ordered_by_the_reward_for_any_objective(sort, numbers):
+    """One that an objective does not apply to is the last."""
+    chosen = Selection(sort=sort).select_rollouts(many_objectives(3))
+    assert [number for number, _ in chosen] == numbers
+
+
+def test_any_number_of_objectives_is_told_with_names_and_values():
+    shown = list(render_lines([many_objectives(3)], Selection(), width=120, colours=False))
+    told = "correct 0.5 · calls 2 → -2 · tokens 200 → -200"
+    assert f"#3 right · {told} · rank 2 · advantage -1.500" in shown
+    assert any("tokens does not apply" in line for line in shown)
 
 
 # ---- the command ---------------------------------------------------------------------------------
@@ -173,6 +189,7 @@ def test_a_file_from_elsewhere_is_shown_too(run, capsys):
     [
         (["--groups", "0"], "--groups must be at least 1, got 0"),
         (["--step", "77"], "no prompt of .*trajectories.jsonl is wanted by these options"),
+        (["--sort", "cals"], "--sort must be one of advantage, step, correct, calls, got cals"),
         (["--html", "/nowhere/at/all.html"], "No such file"),
     ],
 )

@@ -1,15 +1,24 @@
 from __future__ import annotations
 
+import math
 import shutil
 
 import numpy as np
 import pytest
+from support.objective_stories import names_of, tell_objectives
 from support.run_stories import evaluate, tell
 
-from paretopo.config import RunConfig
+from paretopo.config import RunConfig, loads
 from paretopo.run import plots
 from paretopo.run.folder import RunFolder
-from paretopo.run.report import before_and_after, labels, write_report
+from paretopo.run.history import (
+    Measure,
+    compare_ends,
+    find_front,
+    merge_objectives,
+    read_history,
+)
+from paretopo.run.report import label_runs, write_report
 
 
 def picture(path):
@@ -27,11 +36,12 @@ def test_a_run_is_told_in_a_table_and_two_pictures(tmp_path):
     path = write_report([run])
     assert path == run.report / "report.md"
     text = path.read_text(encoding="utf-8")
-    assert "|  | after warm-up (step 0) | end (step 6) | change |" in text
-    assert "| accuracy (%) | 50.0 | 90.0 | +40.0 |" in text
-    assert "| calls per question | 2.00 | 1.00 | -50 % |" in text
-    assert "| response tokens | 60.0 | 40.0 | -33 % |" in text
-    assert "| two calls: calls per question | 3.00 | 1.50 | -50 % |" in text
+    head = "| objective | better | unit | after warm-up (step 0) | end (step 6) | change |"
+    assert head in text
+    assert "| correct | more | % | 50.0 | 90.0 | +40.0 |" in text
+    assert "| calls | fewer | per question | 2.00 | 1.00 | -50 % |" in text
+    assert "| response length |  | tokens | 60.0 | 40.0 | -33 % |" in text
+    assert "| two calls: calls | fewer | per question | 3.00 | 1.50 | -50 % |" in text
     assert "status: finished" in text
     assert "Archive at the end: 2 outcomes, hypervolume 0.8100." in text
     for name in ("front.png", "dynamics.png"):
@@ -66,9 +76,12 @@ def test_several_runs_are_compared(tmp_path):
     assert path == tmp_path / "comparison" / "report.md"
     text = path.read_text(encoding="utf-8")
     for name in ("recommended, seed 0", "recommended, seed 1", "paper, seed 0"):
-        assert f"| {name} | 50.0 | 90.0 | 2.00 | 1.00 | -50 % | 60.0 | 40.0 |" in text
+        changes = "50.0 → 90.0 (+40.0) | 2.00 → 1.00 (-50 %) | 60.0 → 40.0 (-33 %)"
+        assert f"| {name} | {changes} |" in text
         assert f"## {name}" in text
-    assert "| **mean** | 50.0 | 90.0 |" in text
+    assert "| **mean** | 50.0 → 90.0 (+40.0) |" in text
+    columns = "correct (%), more is better | calls per question, fewer is better"
+    assert f"| run | {columns} | response length (tokens) |" in text
     picture(path.parent / "front.png")
     picture(path.parent / "dynamics.png")
     assert not (runs[0].report / "report.md").exists()
@@ -78,7 +91,7 @@ def test_several_runs_are_compared(tmp_path):
 
 def test_runs_of_one_name_are_told_apart_by_folder(tmp_path):
     runs = [tell(tmp_path), tell(tmp_path)]
-    assert list(labels(runs)) == [f"recommended, seed 0 ({run.path.name})" for run in runs]
+    assert list(label_runs(runs)) == [f"recommended, seed 0 ({run.path.name})" for run in runs]
 
 
 def test_runs_in_folders_of_one_name_are_told_apart_by_path(tmp_path):
@@ -86,7 +99,7 @@ def test_runs_in_folders_of_one_name_are_told_apart_by_path(tmp_path):
     copy = RunFolder.open(shutil.copytree(run.path, tmp_path / "copied" / run.path.name))
     runs = [run, copy, tell(tmp_path, seed=1)]
     names = [*(f"recommended, seed 0 ({run.path})" for run in (run, copy)), "recommended, seed 1"]
-    assert labels(runs) == dict(zip(names, runs, strict=True))
+    assert label_runs(runs) == dict(zip(names, runs, strict=True))
     with pytest.raises(ValueError, match=r"needs different runs, got .* twice"):
         write_report([run, RunFolder.open(run.path)], tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -105,7 +118,7 @@ def test_an_interrupted_run_without_steps_still_reports(tmp_path):
     evaluate(run, 0, "warmup", 0.5, 2.0, 60.0)
     run.finish("interrupted")
     text = write_report([run]).read_text(encoding="utf-8")
-    assert "| accuracy (%) | 50.0 | 50.0 | +0.0 |" in text
+    assert "| correct | more | % | 50.0 | 50.0 | +0.0 |" in text
     assert "status: interrupted" in text
 
 
@@ -115,14 +128,14 @@ def test_missing_values_do_not_break_it(tmp_path):
         {"step": 7, "phase": "train", "measured": {"correct": None, "calls": 0.0}, "outcome": {}}
     )
     text = write_report([run]).read_text(encoding="utf-8")
-    assert "| accuracy (%) | 50.0 | nan |  |" in text
+    assert "| correct | more | % | 50.0 | unknown |  |" in text
     assert "evaluation (step 7)" in text
 
 
 @pytest.mark.parametrize("stage_1", [0, 99])
 def test_a_run_of_one_stage_has_no_boundary(tmp_path, stage_1):
     run = tell(tmp_path, stage_1=stage_1)
-    assert plots._boundary(run) is None
+    assert read_history(run).boundary() is None
     write_report([run])
 
 
@@ -131,11 +144,9 @@ def test_without_warmup_the_policy_as_it_came_counts(tmp_path):
     evaluate(run, 0, "pretrained", 0.2, 2.0, 60.0)
     evaluate(run, 1, "train", 0.3, 1.5, 50.0)
     evaluate(run, 2, "final", 0.4, 1.0, 40.0)
-    before, after = before_and_after(run)
-    assert (before["step"], after["step"]) == (0, 2)
-    assert len(plots._trained(run)) == 3
+    assert [row["step"] for row in read_history(run).evaluations] == [0, 1, 2]
     text = write_report([run]).read_text(encoding="utf-8")
-    assert "|  | before training (step 0) | end (step 2) | change |" in text
+    assert "| before training (step 0) | end (step 2) | change |" in text
 
 
 def test_the_end_of_the_warmup_counts_where_it_was_evaluated_on_the_way(tmp_path):
@@ -143,7 +154,7 @@ def test_the_end_of_the_warmup_counts_where_it_was_evaluated_on_the_way(tmp_path
     evaluate(run, 0, "warmup", 0.2, 2.0, 60.0)
     evaluate(run, 0, "warmup", 0.5, 1.5, 50.0)
     evaluate(run, 1, "final", 0.6, 1.0, 40.0)
-    assert before_and_after(run)[0]["measured"]["correct"] == 0.5
+    assert compare_ends(read_history(run))[0].before == 50.0
 
 
 def test_nothing_to_report_is_told(tmp_path):
@@ -158,20 +169,145 @@ def test_rescored_outcomes_replace_those_of_the_time(tmp_path):
     run = RunFolder.create(tmp_path, RunConfig())
     for step, value in enumerate((0.5, 0.6, 0.7)):
         run.append_evaluation({"step": step, "outcome": {"correct": value, "calls": value}})
-    np.testing.assert_array_equal(plots._outcomes(run), [[0.5, 0.5], [0.6, 0.6], [0.7, 0.7]])
+    assert rewards_of(run) == [[0.5, 0.5], [0.6, 0.6], [0.7, 0.7]]
     run.write_outcomes(("correct", "calls"), [[0.5, 0.1], [0.6, 0.5]])
-    np.testing.assert_array_equal(plots._outcomes(run), [[0.5, 0.1], [0.6, 0.5], [0.7, 0.7]])
+    assert rewards_of(run) == [[0.5, 0.1], [0.6, 0.5], [0.7, 0.7]]
 
 
-@pytest.mark.parametrize("sense", [1.0, -1.0])
-def test_the_staircase_is_the_edge_of_what_is_dominated(sense):
+def rewards_of(run):
+    history = read_history(run)
+    return history.rewards(history.objectives).tolist()
+
+
+@pytest.mark.parametrize("senses", [(1, 1), (-1, 1), (1, -1), (-1, -1)])
+def test_the_staircase_is_the_edge_of_what_is_dominated(senses):
     rng = np.random.default_rng(0)
-    x, y = rng.integers(0, 8, 20) / 8, rng.integers(0, 8, 20) / 8
-    edge_x, edge_y = plots._staircase(x, y, sense)
+    points = rng.integers(0, 8, (20, 2)) / 8
+    x, y = points.T
+    edge_x, edge_y = plots.trace_front(x, y, senses)
+    best = find_front(points, senses)
     for i in range(len(x)):
-        beaten = ((sense * x >= sense * x[i]) & (y >= y[i])).sum() > (
-            (x == x[i]) & (y == y[i])
-        ).sum()
-        assert ((edge_x == x[i]) & (edge_y == y[i])).any() or beaten
-    assert (np.diff(edge_y) >= 0).all()
-    assert (np.diff(sense * edge_x) <= 0).all()
+        on_a_corner = ((edge_x == x[i]) & (edge_y == y[i])).any()
+        assert on_a_corner or not best[i]
+    assert (np.diff(senses[1] * edge_y) >= 0).all()
+    assert (np.diff(senses[0] * edge_x) <= 0).all()
+
+
+def test_no_outcome_no_staircase():
+    nothing = np.array([np.nan])
+    edge_x, edge_y = plots.trace_front(nothing, nothing, (1, 1))
+    assert len(edge_x) == len(edge_y) == 0
+
+
+# ---- any number of objectives --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8])
+def test_a_report_has_every_objective_with_direction_and_unit(tmp_path, count):
+    path = write_report([tell_objectives(tmp_path, names_of(count))])
+    lines = path.read_text(encoding="utf-8").splitlines()
+    expected = [
+        "| correct | more | % | 50.0 | 90.0 | +40.0 |",
+        "| calls | fewer | per question | 3.00 | 1.00 | -67 % |",
+        "| tokens | fewer | per question | 400.0 | 200.0 | -50 % |",
+        "| polite | more |  | 0.75 | 0.25 | -0.5 |",
+        "| seconds | fewer | per question | 6.00 | 2.00 | -67 % |",
+        "| grounded | more |  | -1 | 2 | +3 |",
+        "| dollars | fewer | per question | 0.01200 | 0.00400 | -67 % |",
+        "| turns | fewer | per question | 4.00 | 2.00 | -50 % |",
+    ]
+    assert [line for line in lines if line in expected] == expected[:count]
+    assert ("| response length |  | tokens | 100.0 | 94.0 | -6 % |" in lines) == (count < 3)
+    assert "| easy: correct | more | % | 50.0 | 90.0 | +40.0 |" in lines
+    picture(path.with_name("dynamics.png"))
+    assert path.with_name("front.png").exists() == (count > 1)
+    if count > 1:
+        picture(path.with_name("front.png"))
+
+
+def test_axes_name_the_direction(tmp_path):
+    [one] = merge_objectives([read_history(tell_objectives(tmp_path, ["correct"]))])
+    assert one.label == "correct (%), more is better"
+    history = read_history(tell_objectives(tmp_path, ["polite", "calls"]))
+    labels = [measure.label for measure in history.objectives]
+    assert labels == ["polite, more is better", "calls per question, fewer is better"]
+
+
+def test_a_correct_of_another_range_is_no_percentage(tmp_path):
+    table = '[[objectives]]\nname = "correct"\nlow = 0.0\nhigh = 10.0\n'
+    run = RunFolder.create(tmp_path, loads(table))
+    run.append_evaluation({"step": 0, "measured": {"correct": 7.5}})
+    assert "| correct | more |  | 7.5 | 7.5 | +0 |" in write_report([run]).read_text()
+
+
+def test_runs_with_other_objectives_are_laid_over_each_other(tmp_path):
+    runs = [
+        tell_objectives(tmp_path, ["correct", "calls"], seed=1),
+        tell_objectives(tmp_path, ["correct", "tokens"], seed=2),
+    ]
+    path = write_report(runs)
+    rows = [line for line in path.read_text(encoding="utf-8").splitlines() if "seed" in line]
+    assert rows[0].count("→") == 3
+    assert rows[0].split(" | ")[3] == ""  # this one never measured tokens
+    history = read_history(runs[0])
+    merged = merge_objectives([history, read_history(runs[1])])
+    assert [one.key for one in merged] == ["correct", "calls", "tokens"]
+    assert np.isnan(history.measured(merged)[:, 2]).all()
+    picture(path.with_name("front.png"))
+
+
+def test_runs_that_disagree_on_a_direction_are_refused(tmp_path):
+    runs = [tell_objectives(tmp_path, ["correct", "polite"])]
+    table = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "polite"\nbetter = "fewer"\n'
+    runs.append(RunFolder.create(tmp_path, loads(f"seed = 1\n{table}")))
+    runs[1].append_evaluation({"step": 0, "measured": {"correct": 1.0, "polite": 1.0}})
+    with pytest.raises(ValueError, match=r"disagree on 'polite', of which fewer is better in"):
+        write_report(runs, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_old_records_without_objectives_are_unknown_not_an_error(tmp_path):
+    """Neither means by objective, nor an outcome by name, nor rollouts of this shape."""
+    run = RunFolder.create(tmp_path, RunConfig())
+    run.append_step({"step": 1, "stage": 1, "accuracy": 0.5, "calls": 2.0})
+    for step in (0, 1):
+        row = {"step": step, "accuracy": 0.5, "calls": 2.0, "outcome": [0.5, 0.5]}
+        run.append_evaluation(row | {"response_tokens": 50.0 - step, "seconds": 3.0})
+    (run.path / "trajectories.jsonl").write_text('{"step": 0}\n')
+    text = write_report([run]).read_text(encoding="utf-8")
+    assert "| response length |  | tokens | 50.0 | 49.0 | -2 % |" in text
+    assert "calls" not in text.split("| objective")[1]
+    picture(run.report / "front.png")
+
+
+def test_the_seconds_of_an_evaluation_are_not_those_of_its_rollouts(tmp_path):
+    run = RunFolder.create(tmp_path, tell_objectives(tmp_path, ["correct", "seconds"]).config)
+    run.append_evaluation({"step": 0, "seconds": 3.0, "measured": {"correct": 1.0}})
+    history = read_history(run)
+    assert np.isnan(history.measured(history.objectives)[0, 1])
+
+
+def test_the_share_solved_is_told_where_no_objective_is_it(tmp_path):
+    run = tell_objectives(tmp_path, ["correct", "calls"])
+    assert [one.key for one in read_history(run).beside()] == ["response_tokens"]
+    graded = RunFolder.create(tmp_path, run.config)
+    graded.append_evaluation({"step": 0, "solved": 0.75, "measured": {"correct": 0.5}})
+    assert "| solved | more | % | 75.0 | 75.0 | +0.0 |" in write_report([graded]).read_text()
+
+
+@pytest.mark.parametrize(
+    ("better", "before", "after", "change", "verdict"),
+    [
+        ("fewer", 2.0, 1.0, "-50 %", "better"),
+        ("fewer", 0.0, 1.0, "+1.00", "worse"),
+        ("fewer", -2.0, -1.0, "+1.00", "worse"),
+        ("more", 2.0, 1.0, "-1.00", "worse"),
+        ("more", 1.0, 1.0, "+0.00", ""),
+        (None, 2.0, 1.0, "-50 %", ""),
+        ("more", math.nan, 1.0, "", ""),
+    ],
+)
+def test_changes_are_told_and_judged(better, before, after, change, verdict):
+    measure = Measure("x", "x", better=better, decimals=2)
+    assert measure.describe_change(before, after) == change
+    assert measure.judge(before, after) == verdict

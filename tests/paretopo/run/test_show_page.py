@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html.parser
 import json
 import re
-from pathlib import Path
 
 import pytest
 from support.browsers import browser
-from support.trajectory_groups import HOSTILE, asked_again, hostile, trained
+from support.pages import PARTS, check_self_contained, choose, read, read_data, texts
+from support.trajectory_groups import HOSTILE, asked_again, hostile, many_objectives, trained
 
-import paretopo.run.viewer
 from paretopo import cli
 from paretopo.run.trajectories import append_group
-from paretopo.run.viewer.page import render_page
+from paretopo.run.viewer.rollouts_page import render_rollouts_page
 from paretopo.run.viewer.selection import Selection
 
 GROUPS = [
@@ -26,78 +22,32 @@ GROUPS = [
     asked_again(4, solved=True),
     hostile(),
 ]
-PARTS = Path(paretopo.run.viewer.__file__).parent / "parts"
-
-
-class Reader(html.parser.HTMLParser):
-    """Elements with their attributes, and the texts of scripts and styles."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self._open: str | None = None
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        self.texts.append("")
-        self._open = tag
-
-    def handle_endtag(self, tag):
-        self._open = None
-
-    def handle_data(self, data):
-        if self._open:
-            self.texts[-1] += data
-
-    def of(self, name):
-        pairs = zip(self.elements, self.texts, strict=True)
-        return [(given, text) for (tag, given), text in pairs if tag == name]
-
-
-def read(text: str) -> Reader:
-    reader = Reader()
-    reader.feed(text)
-    return reader
-
 
 # ---- the file ------------------------------------------------------------------------------------
 
 
 def test_the_same_elements_whatever_the_model_wrote():
-    calm, wild = (read(render_page("run", groups, Selection())) for groups in ([trained()], GROUPS))
-    named = read(render_page(HOSTILE[0], [trained()], Selection()))
+    calm, wild = (
+        read(render_rollouts_page("run", groups, Selection())) for groups in ([trained()], GROUPS)
+    )
+    named = read(render_rollouts_page(HOSTILE[0], [trained()], Selection()))
     assert [tag for tag, _ in calm.elements] == [tag for tag, _ in wild.elements]
     assert [tag for tag, _ in calm.elements] == [tag for tag, _ in named.elements]
-    assert HOSTILE[0] in named.of("title")[0][1] + named.of("h1")[0][1]
+    assert HOSTILE[0] in named.of("title")[0][1]
 
 
 def test_all_that_was_written_is_in_the_data():
-    page = read(render_page("run", GROUPS, Selection(sort="calls", only="wrong")))
-    data, script = page.of("script")
-    assert data[0] == {"type": "application/json", "id": "data"}
-    assert not re.search("[<>&]", data[1])
-    shown = json.loads(data[1])
+    text = render_rollouts_page("run", GROUPS, Selection(sort="calls", only="wrong"))
+    shown = read_data(text)
     assert shown["groups"] == json.loads(json.dumps([group.to_row() for group in GROUPS]))
-    assert (shown["sort"], shown["only"]) == ("calls", "wrong")
-    assert script[0] == {}
+    assert (shown["name"], shown["sort"], shown["only"]) == ("run", "calls", "wrong")
 
 
 def test_nothing_is_loaded_and_only_our_own_script_may_run():
-    reader = read(render_page("run", GROUPS, Selection()))
-    for _, attributes in reader.elements:
-        assert not {"src", "href", "style", "onclick", "srcset", "action"} & attributes.keys()
-    policy = next(
-        given["content"]
-        for given, _ in reader.of("meta")
-        if given.get("http-equiv") == "Content-Security-Policy"
-    )
-    assert policy.startswith("default-src 'none'; ")
-    assert "unsafe" not in policy
-    for kind, (_, text) in (("style", reader.of("style")[0]), ("script", reader.of("script")[1])):
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        assert f"{kind}-src 'sha256-{digest}'" in policy
-    for part in PARTS.glob("*.js"):
+    check_self_contained(render_rollouts_page("run", GROUPS, Selection()))
+    scripts = list(PARTS.rglob("*.js"))
+    assert len(scripts) > 8
+    for part in scripts:
         for unsafe in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval("):
             assert unsafe not in part.read_text(encoding="utf-8")
 
@@ -113,7 +63,7 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize("scheme", [0, 1])
 def test_texts_stand_out_from_their_ground(scheme):
     """At least 4.5 : 1, as the Web Content Accessibility Guidelines 2.2 ask (1.4.3, AA)."""
-    schemes = re.findall(r":root \{(.*?)\}", (PARTS / "style.css").read_text(), re.DOTALL)
+    schemes = re.findall(r":root \{(.*?)\}", (PARTS / "base.css").read_text(), re.DOTALL)
     colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", schemes[scheme]))
     pairs = [
         (text, ground)
@@ -121,6 +71,7 @@ def test_texts_stand_out_from_their_ground(scheme):
         for ground in ("ground", "raised")
     ]
     pairs += [(text, f"{name}-ground") for name in ("call", "tool") for text in (name, "text")]
+    pairs += [(f"run-{number}", "ground") for number in range(7)]
     pairs += [("on-mark", "mark"), *(("on-rank", f"rank-{rank}") for rank in range(4))]
     for text, ground in pairs:
         low, high = sorted((luminance(colours[text]), luminance(colours[ground])))
@@ -139,7 +90,7 @@ def test_the_command_writes_the_page_and_opens_it(tmp_path, capsys, monkeypatch)
     assert cli.main(["show", str(tmp_path), "--open", "--groups", "3"]) == 0
     path = tmp_path / "report" / "trajectories.html"
     assert opened == [path.as_uri()]
-    shown = json.loads(read(path.read_text(encoding="utf-8")).of("script")[0][1])
+    shown = read_data(path.read_text(encoding="utf-8"))
     assert [group["step"] for group in shown["groups"]] == [4, 4, 9]
 
 
@@ -158,7 +109,9 @@ def shown(started, tmp_path):
 
     def show(groups, selection=None, **settings):
         path = tmp_path / "page.html"
-        path.write_text(render_page("a run", groups, selection or Selection()), encoding="utf-8")
+        path.write_text(
+            render_rollouts_page("a run", groups, selection or Selection()), encoding="utf-8"
+        )
         started.events.clear()
         started.open(path, **settings)
         return started
@@ -166,11 +119,6 @@ def shown(started, tmp_path):
     yield show
     assert started.complaints() == []
     assert all(address.startswith("file://") for address in started.requests())
-
-
-def texts(browser, selector):
-    found = f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.innerText)"
-    return browser.value(found)
 
 
 def current(browser):
@@ -195,8 +143,8 @@ def test_a_prompt_is_shown_with_its_rollouts(shown, dark):
         "rank\n2",
         "advantage\n-0.750",
     ]
-    assert page.value("document.querySelectorAll('.plot .dot').length") == 3
-    described = page.value("document.querySelector('.plot').getAttribute('aria-label')")
+    assert page.value("document.querySelectorAll('.ranks .dot').length") == 3
+    described = page.value("document.querySelector('.ranks svg').getAttribute('aria-label')")
     assert "1 rollout at 1, 0.5, rank 1" in described
     ground = page.value("getComputedStyle(document.body).backgroundColor")
     assert ground == ("rgb(20, 23, 28)" if dark else "rgb(255, 255, 255)")
@@ -257,12 +205,6 @@ def test_prompts_are_searched_and_filtered(shown):
     page.press("Escape")
     page.press("j")
     assert current(page) == "step 0 held out"
-    choose = (
-        "for (const [name, value] of Object.entries({CHANGES})) {"
-        " document.getElementById(name).value = value;"
-        " document.getElementById(name).dispatchEvent(new Event(name === 'search' ? 'input' :"
-        " 'change')); }"
-    )
     for changes, count in (
         ({"search": ""}, 5),
         ({"outcome": "wrong"}, 3),
@@ -270,11 +212,11 @@ def test_prompts_are_searched_and_filtered(shown):
         ({"source": "training"}, 2),
         ({"search": "no such text"}, 0),
     ):
-        page.value(choose.replace("{CHANGES}", json.dumps(changes)))
+        choose(page, **changes)
         assert texts(page, "#count") == [f"{count} of 5 prompts"]
     assert texts(page, "#panels") == ["No prompt fits the filters."]
-    page.value(choose.replace("{CHANGES}", json.dumps({"search": "", "outcome": "right"})))
-    page.value(choose.replace("{CHANGES}", json.dumps({"sort": "step"})))
+    choose(page, search="", outcome="right")
+    choose(page, sort="step")
     assert texts(page, ".rollout h3") == ["#2 ✓ right", "#3 ✓ right"]
 
 
@@ -295,3 +237,47 @@ def test_nothing_is_wider_than_the_window(shown, width):
         main = "document.getElementById('panels')"
         assert page.value(f"{main}.scrollWidth <= {main}.clientWidth")
         page.press("j")
+
+
+@pytest.mark.browser
+def test_two_of_many_objectives_are_plotted_and_stay_chosen(shown):
+    page = shown([many_objectives(4), many_objectives(5), trained(3)])
+    facts = texts(page, ".rollout:last-child .facts dt")
+    assert facts == ["correct", "calls", "tokens", "rank", "advantage"]
+
+    def described():
+        return page.value("document.querySelector('.ranks svg').getAttribute('aria-label')")
+
+    def pick(axis, name):
+        page.value(
+            f"(() => {{ const found = document.querySelector('.ranks .{axis}');"
+            f" const names = [...found.options].map((one) => one.text);"
+            f" found.value = names.indexOf({json.dumps(name)});"
+            " found.dispatchEvent(new Event('change')); })()"
+        )
+
+    assert described().startswith("correct against calls: ")
+    assert page.value("document.querySelectorAll('.ranks .front').length") == 0
+    pick("along", "tokens")
+    pick("up", "calls")
+    assert described().startswith("calls against tokens: 1 rollout at ")
+    assert "-300" in described()
+    assert page.value("document.activeElement.matches('.up')")
+    page.value("document.activeElement.blur()")
+    page.press("j")
+    assert described().startswith("calls against tokens: ")
+    page.press("j")  # two objectives: nothing to choose, and fronts are lines
+    assert described().startswith("correct against calls: ")
+    assert texts(page, ".ranks select") == []
+    assert page.value("document.querySelectorAll('.ranks .front').length") == 3
+
+
+@pytest.mark.browser
+def test_rollouts_are_ordered_by_any_objective(shown):
+    page = shown([many_objectives(4)])
+    orders = ["advantage", "as sampled", "best correct", "best calls", "best tokens"]
+    assert texts(page, "#sort option") == orders
+    choose(page, sort="tokens")
+    assert [one[:2] for one in texts(page, ".rollout h3")] == ["#3", "#1", "#2"]
+    choose(page, sort="correct")
+    assert [one[:2] for one in texts(page, ".rollout h3")] == ["#2", "#3", "#1"]

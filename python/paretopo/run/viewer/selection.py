@@ -12,7 +12,7 @@ from paretopo.rollout import Rollout
 from paretopo.run.trajectories import Group
 
 Only: TypeAlias = Literal["wrong", "right", "held-out", "training"]
-Sort: TypeAlias = Literal["advantage", "calls", "step"]
+ADVANTAGE, STEP = "advantage", "step"
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Selection:
         group: The groups of this prompt, by its id; None for all.
         only: Groups with a wrong or a right rollout, and those rollouts of them; or held-out
             questions, or training prompts. None for all.
-        sort: Rollouts by advantage, largest first; by calls, fewest first; or as the step sampled
-            them.
+        sort: Rollouts by "advantage", largest first; as the "step" sampled them; or by the reward
+            for an objective, named, largest first.
         most: At most so many groups, the newest.
 
-    >>> right = Rollout("q", {"calls": 0.0}, solved=True)
-    >>> wrong = Rollout("q", {"calls": 2.0})
-    >>> mixed = Group((wrong, right), step=3)
+    >>> right = Rollout("q", {"calls": 0.0}, solved=True, rewards=(1.0, 1.0))
+    >>> wrong = Rollout("q", {"calls": 2.0}, rewards=(0.0, 0.2))
+    >>> mixed = Group((wrong, right), step=3, objectives=("correct", "calls"))
     >>> [group.step for group in Selection(only="right").select([mixed])[0]]
     [3]
     >>> [number for number, _ in Selection(sort="calls").select_rollouts(mixed)]
@@ -40,7 +40,7 @@ class Selection:
     step: int | None = None
     group: str | None = None
     only: Only | None = None
-    sort: Sort = "advantage"
+    sort: str = ADVANTAGE
     most: int = 200
 
     def select(self, groups: Iterable[Group]) -> tuple[list[Group], int]:
@@ -60,10 +60,8 @@ class Selection:
             for number, one in enumerate(group.rollouts, start=1)
             if self._wants_rollout(one)
         ]
-        if self.sort == "calls":
-            numbered.sort(key=lambda pair: pair[1].reward_components.get("calls") or 0.0)
-        elif self.sort == "advantage":
-            numbered.sort(key=lambda pair: -_advantage(pair[1]))
+        if self.sort != STEP:
+            numbered.sort(key=lambda pair: -self._worth(pair[1], group))
         return numbered
 
     def _wants(self, group: Group) -> bool:
@@ -80,6 +78,10 @@ class Selection:
             return rollout.solved == (self.only == "right")
         return True
 
-
-def _advantage(rollout: Rollout) -> float:
-    return -math.inf if rollout.advantage is None else rollout.advantage
+    def _worth(self, rollout: Rollout, group: Group) -> float:
+        """What the rollouts are sorted by; the last are those that do not have it."""
+        if self.sort == ADVANTAGE:
+            worth = rollout.advantage
+        else:
+            worth = dict(zip(group.objectives, rollout.rewards, strict=False)).get(self.sort)
+        return -math.inf if worth is None or math.isnan(worth) else worth

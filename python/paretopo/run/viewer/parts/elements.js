@@ -38,11 +38,23 @@ function marked(text, sought) {
   return nodes;
 }
 
-function number(value) {
+function number(value, digits = 3) {
   if (value === null) return "none";
-  return String(Number(value.toPrecision(3)));
+  return String(Number(value.toPrecision(digits)));
 }
 
 function plural(count, word) {
   return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
+const SEGMENT_NAMES = { model: "model", call: "tool call", tool: "observation" };
+
+// A piece of a rollout; what was searched for is marked.
+function segmentOf({ kind, text }, sought = "") {
+  return element(
+    "div",
+    { class: `segment ${kind}` },
+    element("span", { class: "label" }, SEGMENT_NAMES[kind]),
+    element("pre", { dir: "auto" }, ...marked(text.replace(/^\n+|\n+$/g, ""), sought)),
+  );
 }

@@ -4,7 +4,7 @@
 const data = JSON.parse(byId("data").textContent);
 const steps = [...new Set(data.groups.map((group) => group.step))].sort((a, b) => a - b);
 const texts = data.groups.map(searchable);
-const view = { sought: "", source: "all", outcome: "all", sort: data.sort, step: null };
+const view = { sought: "", source: "all", outcome: "all", sort: data.sort, step: null, axes: [] };
 let listed = []; // numbers of the groups that the filters leave
 let current = null; // the one that is shown
 let pinned = null; // the one that stays beside it
@@ -140,6 +140,10 @@ for (const name of ["source", "outcome", "sort"]) {
 byId("step").addEventListener("input", () => toStep(Number(byId("step").value)));
 byId("help").addEventListener("click", () => byId("keys").showModal());
 
+byId("name").textContent = data.name;
+for (const name of new Set(data.groups.flatMap((group) => group.objectives))) {
+  byId("sort").append(element("option", { value: name }, `best ${name}`));
+}
 if (data.only === "right" || data.only === "wrong") view.outcome = data.only;
 for (const name of ["source", "outcome", "sort"]) byId(name).value = view[name];
 byId("step").max = steps.length;

@@ -25,7 +25,7 @@ function panelOf(group, view, pinned, onPin) {
         element("dt", {}, "Right answer"), element("dd", { dir: "auto" }, ...marked(group.answer, view.sought)),
         element("dt", {}, "Solved"), element("dd", {}, `${group.rollouts.filter((one) => one.solved).length} of ${group.rollouts.length}`),
       ),
-      ...plotOf(group),
+      ...plotOf(group, view.axes),
     ),
     rollouts.length
       ? element("div", { class: "rollouts" }, ...rollouts.map(([place, one]) => rolloutCard(place, one, group, view)))
@@ -39,9 +39,13 @@ function chosenRollouts(group, { outcome, sort }) {
     .map((one, at) => [at + 1, one])
     .filter(([, one]) => outcome === "all" || one.solved === (outcome === "right"));
   const advantage = (one) => (one.advantage === null ? -Infinity : one.advantage);
-  if (sort === "calls") pairs.sort(([, a], [, b]) => (a.reward_components.calls || 0) - (b.reward_components.calls || 0));
-  if (sort === "advantage") pairs.sort(([, a], [, b]) => (advantage(a) === advantage(b) ? 0 : advantage(b) - advantage(a)));
+  const worth = sort === "advantage" ? advantage : rewardFor(group.objectives.indexOf(sort));
+  if (sort !== "step") pairs.sort(([, a], [, b]) => (worth(a) === worth(b) ? 0 : worth(b) - worth(a)));
   return pairs;
+}
+
+function rewardFor(at) {
+  return (one) => one.rewards[at] ?? -Infinity;
 }
 
 function rolloutCard(place, one, group, view) {
@@ -77,16 +81,5 @@ function rolloutCard(place, one, group, view) {
     ...(one.segments.length
       ? one.segments.map((segment) => segmentOf(segment, view.sought))
       : [element("p", { class: "nothing" }, "nothing written")]),
-  );
-}
-
-const SEGMENT_NAMES = { model: "model", call: "tool call", tool: "observation" };
-
-function segmentOf({ kind, text }, sought) {
-  return element(
-    "div",
-    { class: `segment ${kind}` },
-    element("span", { class: "label" }, SEGMENT_NAMES[kind]),
-    element("pre", { dir: "auto" }, ...marked(text.replace(/^\n+|\n+$/g, ""), sought)),
   );
 }

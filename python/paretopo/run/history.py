@@ -1,0 +1,288 @@
+"""A run's training as its records tell it: each objective by name, in its own unit, over the steps.
+
+Report, plots and page draw from this alone; nothing is computed again but which evaluations are on
+the front.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+import paretopo_core
+from paretopo.config import Objective
+from paretopo.run.files import Row
+from paretopo.run.folder import RunFolder, find_start
+
+Series = NDArray[np.float64]
+
+_PER_QUESTION = "per question"
+_DECIMALS = {"calls": 2, "tokens": 1, "turns": 2, "seconds": 2, "dollars": 5}
+_DIGITS = 4  # of a reward whose size nobody said
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of records: how it is read, written and judged.
+
+    Attributes:
+        key: Its name in the rows.
+        name: What it is called.
+        unit: Of the numbers as they are shown; "" where only the user knows it.
+        better: Which way is better; None where neither is.
+        scale: From the rows' unit to the shown one.
+        decimals: As it is written; None for four significant digits.
+        of_objective: Is it the mean of an objective, not an entry of the row itself? The seconds of
+            a rollout are not those of the evaluation.
+
+    >>> calls = Measure("calls", "calls", "per question", "fewer", decimals=2)
+    >>> calls.label, calls.describe_change(2.0, 1.0), calls.judge(2.0, 1.0)
+    ('calls per question, fewer is better', '-50 %', 'better')
+    """
+
+    key: str
+    name: str
+    unit: str = ""
+    better: Literal["more", "fewer"] | None = None
+    scale: float = 1.0
+    decimals: int | None = None
+    of_objective: bool = True
+
+    @property
+    def title(self) -> str:
+        """Name and unit."""
+        if not self.unit:
+            return self.name
+        per = self.unit.startswith("per ")
+        return f"{self.name} {self.unit}" if per else f"{self.name} ({self.unit})"
+
+    @property
+    def label(self) -> str:
+        """Name, unit and direction, for an axis."""
+        return f"{self.title}, {self.better} is better" if self.better else self.title
+
+    @property
+    def sense(self) -> float:
+        """1 where larger is better, -1 where smaller is."""
+        return -1.0 if self.better == "fewer" else 1.0
+
+    def format(self, value: float, *, sign: bool = False) -> str:
+        """The number as it is written; "" where there is none."""
+        if math.isnan(value):
+            return ""
+        style = f".{_DIGITS}g" if self.decimals is None else f".{self.decimals}f"
+        return format(value, f"{'+' if sign else ''}{style}")
+
+    def describe_change(self, before: float, after: float) -> str:
+        """Of what shall be fewer in percent, of the rest the difference; "" where one is missing.
+
+        >>> Measure("polite", "polite", better="more").describe_change(0.25, 0.75)
+        '+0.5'
+        """
+        if math.isnan(before) or math.isnan(after):
+            return ""
+        if self.better != "more" and before > 0.0:
+            return f"{100.0 * (after - before) / before:+.0f} %"
+        return self.format(after - before, sign=True)
+
+    def judge(self, before: float, after: float) -> Literal["better", "worse", ""]:
+        """Whether the change is for the better; "" for none, and where neither way is."""
+        gained = self.sense * (after - before)
+        if self.better is None or not gained or math.isnan(gained):
+            return ""
+        return "better" if gained > 0.0 else "worse"
+
+    def read(self, rows: Iterable[Row]) -> Series:
+        """(rows,) float64 in the shown unit, NaN where a row does not have it."""
+        found = [(row.get("measured") or {}) if self.of_objective else row for row in rows]
+        return read_column(found, self.key) * self.scale
+
+
+RESPONSE_LENGTH = Measure(
+    "response_tokens", "response length", "tokens", decimals=1, of_objective=False
+)
+SOLVED = Measure("solved", "solved", "%", "more", 100.0, 1, of_objective=False)
+
+
+@dataclass(frozen=True)
+class History:
+    """The records of one run.
+
+    Attributes:
+        run: Its folder.
+        objectives: In the run's order.
+        steps: The rows of its training steps.
+        evaluations: The rows of its evaluations from the end of the warm-up on: what was before
+            would only stretch axes.
+        outcomes: Of these evaluations, as rewards by objective, by what is known at the end.
+    """
+
+    run: RunFolder
+    objectives: tuple[Measure, ...]
+    steps: tuple[Row, ...]
+    evaluations: tuple[Row, ...]
+    outcomes: tuple[Mapping[str, float | None], ...]
+
+    def measured(self, measures: Sequence[Measure]) -> Series:
+        """(evaluations, measures), each in its unit; NaN where the records do not have it."""
+        columns = [measure.read(self.evaluations) for measure in measures]
+        return np.array(columns).reshape(len(columns), len(self.evaluations)).T
+
+    def rewards(self, measures: Sequence[Measure]) -> Series:
+        """(evaluations, measures): the outcomes as the archive sees them, larger is better."""
+        return np.array(
+            [[_to_number(one.get(measure.key)) for measure in measures] for one in self.outcomes]
+        ).reshape(len(self.outcomes), len(measures))
+
+    def boundary(self) -> float | None:
+        """Between the last step of stage 1 and the first of stage 2; None where one is missing."""
+        later = [row["step"] for row in self.steps if row.get("stage") == 2]
+        if not later or len(later) == len(self.steps):
+            return None
+        return float(later[0]) - 0.5
+
+    def beside(self) -> tuple[Measure, ...]:
+        """What else the evaluations measure: the share solved, and the length of responses.
+
+        Each only where no objective is the same number.
+        """
+        first = self.objectives[0]
+        solved, graded = SOLVED.read(self.evaluations), first.read(self.evaluations)
+        same = not (np.abs(solved - graded) > 1e-9).any()  # NaN is no difference
+        tokens = any(one.key == "tokens" for one in self.objectives)
+        return (*(() if same else (SOLVED,)), *(() if tokens else (RESPONSE_LENGTH,)))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A measure before and after training.
+
+    Attributes:
+        measure: Which.
+        kind: The kind of question, "" for all.
+        before: Its mean then; NaN where it is not known.
+        after: And at the end.
+    """
+
+    measure: Measure
+    kind: str
+    before: float
+    after: float
+
+    @property
+    def change(self) -> str:
+        """As :meth:`Measure.describe_change`."""
+        return self.measure.describe_change(self.before, self.after)
+
+    @property
+    def verdict(self) -> str:
+        """As :meth:`Measure.judge`."""
+        return self.measure.judge(self.before, self.after)
+
+
+def read_history(run: RunFolder) -> History:
+    """The history of a run with at least one evaluation.
+
+    Raises:
+        ConfigError: A record is broken.
+        ValueError: There is no evaluation.
+    """
+    rows = run.evaluations()
+    if not rows:
+        raise ValueError(f"{run.path} has no evaluations yet: there is nothing to report")
+    start = find_start(rows)
+    return History(
+        run,
+        tuple(map(_measure_objective, run.config.objectives)),
+        tuple(run.steps()),
+        tuple(rows[start:]),
+        tuple(run.outcomes()[start:]),
+    )
+
+
+def compare_ends(history: History) -> list[Comparison]:
+    """Each measure before and after training, for all questions and then for each kind.
+
+    What was measured at neither end is left out.
+    """
+    ends = history.evaluations[0], history.evaluations[-1]
+    measures = (*history.objectives, *history.beside())
+    kinds = sorted(ends[1].get("by_kind") or {})
+    by_kind = [
+        (kind, [(row.get("by_kind") or {}).get(kind) or {} for row in ends]) for kind in kinds
+    ]
+    compared = [
+        Comparison(measure, kind, *measure.read(rows).tolist())
+        for kind, rows in [("", list(ends)), *by_kind]
+        for measure in measures
+    ]
+    return [one for one in compared if not (math.isnan(one.before) and math.isnan(one.after))]
+
+
+def describe_moment(row: Row) -> str:
+    """When an evaluation was made.
+
+    >>> describe_moment({"step": 0, "phase": "warmup"})
+    'after warm-up (step 0)'
+    """
+    named = {"pretrained": "before training", "warmup": "after warm-up", "final": "end"}
+    return f"{named.get(str(row.get('phase')), 'evaluation')} (step {row['step']})"
+
+
+def merge_objectives(histories: Iterable[History]) -> tuple[Measure, ...]:
+    """The objectives of several runs, each once.
+
+    Raises:
+        ValueError: The runs disagree on which way of one is better.
+    """
+    merged: dict[str, Measure] = {}
+    for history in histories:
+        for one in history.objectives:
+            if merged.setdefault(one.key, one).better != one.better:
+                raise ValueError(
+                    f"the runs disagree on {one.name!r}, of which {one.better} is better in "
+                    f"{history.run.path} and {merged[one.key].better} in one before it: report on "
+                    "them apart"
+                )
+    return tuple(merged.values())
+
+
+def find_front(values: Series, senses: Sequence[float]) -> NDArray[np.bool_]:
+    """Which outcomes no other dominates.
+
+    Args:
+        values: (outcomes, objectives); one with a NaN is never on the front.
+        senses: 1 where larger is better, -1 where smaller is.
+
+    >>> find_front(np.array([[1.0, 2.0], [1.0, 1.0], [0.5, np.nan]]), [1.0, -1.0]).tolist()
+    [False, True, False]
+    """
+    front = np.zeros(len(values), bool)
+    known = np.flatnonzero(np.isfinite(values).all(axis=1))
+    if len(known):
+        maximise = [sense > 0.0 for sense in senses]
+        front[known] = paretopo_core.is_nondominated(values[known], maximise=maximise)
+    return front
+
+
+def read_column(rows: Iterable[Mapping[str, Any]], key: str) -> Series:
+    """(rows,) float64 of an entry; NaN where a row does not have it."""
+    return np.array([_to_number(row.get(key)) for row in rows], np.float64)
+
+
+def _to_number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _measure_objective(objective: Objective) -> Measure:
+    name, better = objective.name, objective.better
+    if name == "correct" and (objective.low, objective.high) == (0.0, 1.0):
+        return Measure(name, name, "%", better, scale=100.0, decimals=1)
+    if name in _DECIMALS:
+        return Measure(name, name, _PER_QUESTION, better, decimals=_DECIMALS[name])
+    return Measure(name, name, better=better)

@@ -1,0 +1,75 @@
+"""A page in one file: no server, no network, nothing to install.
+
+What it shows is not trusted: models wrote parts of it. It travels as JSON that holds no `<`, the
+scripts put it on the page as text only, and the page's own policy lets no script run but those
+written here: their digests are in it.
+
+The parts that every page has lie beside each other in ``parts``, those of one page in a folder
+there.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from paretopo.run.files import to_json
+
+_PARTS = Path(__file__).parent / "parts"
+_SHARED = ("elements.js", "chart.js")
+
+
+def render_document(folder: str, scripts: Sequence[str], title: str, data: Any) -> str:
+    """A page, as HTML.
+
+    Args:
+        folder: Of the page's own parts: ``page.html``, its body, and ``style.css``.
+        scripts: Files there, in the order in which they run, behind those of every page.
+        title: What the page is called.
+        data: What it shows, as JSON takes it; NaN becomes null.
+    """
+    own = _PARTS / folder
+    style = _read_parts(_PARTS / "base.css", own / "style.css")
+    script = _read_parts(*(_PARTS / name for name in _SHARED), *(own / name for name in scripts))
+    parts = {
+        "policy": _content_policy(style, script),
+        "title": html.escape(title),
+        "style": style,
+        "data": _escape_markup(json.dumps(to_json(data), separators=(",", ":"))),
+        "script": script,
+    }
+    template = _read_parts(_PARTS / "document.html")
+    template = template.replace("{{body}}", _read_parts(own / "page.html"))
+    # In one pass: what is put in is not looked through for further marks.
+    return re.sub(r"\{\{(\w+)\}\}", lambda part: parts[part[1]], template)
+
+
+def _read_parts(*paths: Path) -> str:
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+
+
+def _content_policy(style: str, script: str) -> str:
+    return (
+        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
+        "base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _escape_markup(text: str) -> str:
+    r"""JSON that nothing in an HTML page takes for markup.
+
+    >>> _escape_markup('"</script>"')
+    '"\\u003c/script\\u003e"'
+    """
+    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")

@@ -1,0 +1,187 @@
+"""The report on runs as a page: front, curves and table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paretopo.config import ConfigError
+from paretopo.run.files import Row
+from paretopo.run.history import (
+    Comparison,
+    History,
+    Measure,
+    Series,
+    compare_ends,
+    describe_moment,
+    find_front,
+    merge_objectives,
+    read_column,
+)
+from paretopo.run.trajectories import Group, shorten
+from paretopo.run.viewer.document import render_document
+from paretopo.run.viewer.terminal import describe_rewards
+
+_SCRIPTS = ("runs.js", "front.js", "curves.js", "table.js", "report.js")
+_MOST_EVALUATIONS = 400  # of a run: more can neither be told apart nor drawn at once
+_MOST_POINTS = 1000  # of a curve
+_MOST_CHARACTERS = 1500  # of a rollout
+
+
+def render_report_page(histories: Mapping[str, History]) -> str:
+    """The page, as HTML.
+
+    Long runs are thinned: of evaluations some hundreds stay, the first, the last and where they are
+    not too many those on the front among them; a curve of steps has the means of so many at a time.
+
+    Args:
+        histories: At least one, by the label they get in the legend.
+
+    Raises:
+        ValueError: The runs disagree on which way of an objective is better.
+    """
+    objectives = merge_objectives(histories.values())
+    beside = dict.fromkeys(one for history in histories.values() for one in history.beside())
+    measures = [*objectives, *beside]
+    shown = {
+        "measures": [_describe_measure(one) for one in measures],
+        "objectives": len(objectives),
+        "runs": [
+            _describe_run(label, history, objectives, measures)
+            for label, history in histories.items()
+        ],
+    }
+    return render_document("report", _SCRIPTS, f"{', '.join(histories)} · report", shown)
+
+
+def thin_evaluations(front: NDArray[np.bool_], most: int = _MOST_EVALUATIONS) -> NDArray[np.int_]:
+    """Numbers of the evaluations to show: evenly spread ones, and the front unless it is too large.
+
+    >>> thin_evaluations(np.arange(9) == 3, most=5).tolist()
+    [0, 2, 3, 4, 6, 8]
+    """
+    spread = np.linspace(0, len(front) - 1, min(len(front), most)).round().astype(int)
+    best = np.flatnonzero(front)
+    return np.union1d(spread, best if len(best) <= most else best[:0])
+
+
+def thin_curve(columns: Series, most: int = _MOST_POINTS) -> Series:
+    """(points, columns) as at most so many means of points in a row; NaN does not count.
+
+    >>> thin_curve(np.arange(10.0).reshape(5, 2), most=2).tolist()
+    [[2.0, 3.0], [7.0, 8.0]]
+    """
+    if len(columns) <= most:
+        return columns
+    together = -(-len(columns) // most)
+    starts = np.arange(0, len(columns), together)
+    known = np.isfinite(columns)
+    count = np.add.reduceat(known, starts, dtype=float)
+    total = np.add.reduceat(np.where(known, columns, 0.0), starts)
+    means: Series = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return means
+
+
+def _describe_measure(measure: Measure) -> Row:
+    return {
+        "name": measure.name,
+        "title": measure.title,
+        "label": measure.label,
+        "better": measure.better,
+        "decimals": measure.decimals,
+    }
+
+
+def _describe_run(
+    label: str, history: History, objectives: Sequence[Measure], measures: Sequence[Measure]
+) -> Row:
+    measured, rewards = history.measured(measures), history.rewards(objectives)
+    # A run can have fewer objectives than all runs together.
+    named = {one.key for one in history.objectives}
+    own = [at for at, one in enumerate(objectives) if one.key in named]
+    senses = [objectives[at].sense for at in own]
+    fronts = {
+        "measured": find_front(measured[:, own], senses),
+        "rewards": find_front(rewards[:, own], [1.0] * len(own)),
+    }
+    kept = thin_evaluations(fronts["measured"] | fronts["rewards"])
+    rows = [history.evaluations[at] for at in kept]
+    rollouts, trouble = _find_rollouts(history, {row["step"] for row in rows})
+    steps = [read_column(history.steps, "step"), *(one.read(history.steps) for one in measures)]
+    curves = thin_curve(np.array([*steps, _read_multiplier(history)]).T).T.tolist()
+    return {
+        "label": label,
+        "folder": history.run.path.resolve().name,
+        "status": history.run.manifest.get("status", "unknown"),
+        "boundary": history.boundary(),
+        "evaluated": len(history.evaluations),
+        "trouble": trouble,
+        "evaluations": [
+            {
+                "step": row["step"],
+                "moment": describe_moment(row),
+                "hypervolume": row.get("hypervolume"),
+                "measured": measured[at].tolist(),
+                "rewards": rewards[at].tolist(),
+                "front": {space: bool(found[at]) for space, found in fronts.items()},
+                "rollout": rollouts.get(row["step"]),
+            }
+            for at, row in zip(kept, rows, strict=True)
+        ],
+        "steps": curves[0],
+        "trained": curves[1:-1],
+        "multiplier": curves[-1],
+        "moments": [describe_moment(history.evaluations[at]) for at in (0, -1)],
+        "table": [_describe_comparison(one) for one in compare_ends(history)],
+    }
+
+
+def _describe_comparison(one: Comparison) -> Row:
+    measure = one.measure
+    return {
+        "name": measure.name,
+        "kind": one.kind,
+        "better": measure.better or "",
+        "unit": measure.unit,
+        "before": measure.format(one.before) or "unknown",
+        "after": measure.format(one.after) or "unknown",
+        "change": one.change,
+        "verdict": one.verdict,
+    }
+
+
+def _read_multiplier(history: History) -> Series:
+    """It acts in stage 1 alone."""
+    acting = [row if row.get("stage") == 1 else {} for row in history.steps]
+    return read_column(acting, "multiplier")
+
+
+def _find_rollouts(history: History, steps: set[int]) -> tuple[dict[int, Any], str]:
+    """By step the answer to one held-out question, the same every time; and what went wrong."""
+    found: dict[int, Any] = {}
+    question = None
+    try:
+        for group in history.run.trajectories():
+            if not group.held_out or group.step not in steps:
+                continue
+            question = group.id if question is None else question
+            if group.id == question:  # before the first step, the last evaluation is the one shown
+                found[group.step] = _describe_rollout(group)
+    except ConfigError as error:
+        return {}, f"Its rollouts cannot be shown: {error}"
+    return found, ""
+
+
+def _describe_rollout(group: Group) -> Row:
+    group = shorten(group, _MOST_CHARACTERS)
+    rollout = group.rollouts[0]
+    return {
+        "prompt": group.prompt,
+        "answer": group.answer,
+        "solved": rollout.solved,
+        "facts": describe_rewards(rollout, group.objectives),
+        "segments": [{"kind": one.kind, "text": one.text} for one in rollout.segments],
+    }

@@ -1,0 +1,28 @@
+"""Groups of rollouts as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paretopo.run.trajectories import Group
+from paretopo.run.viewer.document import render_document
+from paretopo.run.viewer.selection import Selection
+
+_SCRIPTS = ("plot.js", "panel.js", "app.js")
+
+
+def render_rollouts_page(name: str, groups: Sequence[Group], selection: Selection) -> str:
+    """The page, as HTML.
+
+    Args:
+        name: What the run is called.
+        groups: Oldest first.
+        selection: How the page shows them when it opens.
+    """
+    shown = {
+        "name": name,
+        "sort": selection.sort,
+        "only": selection.only,
+        "groups": [group.to_row() for group in groups],
+    }
+    return render_document("rollouts", _SCRIPTS, f"{name} · trajectories", shown)

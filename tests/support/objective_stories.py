@@ -1,0 +1,94 @@
+"""Made-up trainings on any number of objectives, as their records tell them."""
+
+from __future__ import annotations
+
+import math
+
+from support.trajectory_groups import HOSTILE
+
+from paretopo.config import loads
+from paretopo.rollout import Rollout, Segment
+from paretopo.run.folder import RunFolder
+from paretopo.run.trajectories import Group
+
+# Name, value at the start, value at the end; what is not one of ours is better when it is more.
+OBJECTIVES = (
+    ("correct", 0.5, 0.9),
+    ("calls", 3.0, 1.0),
+    ("tokens", 400.0, 200.0),
+    ("polite", 0.75, 0.25),
+    ("seconds", 6.0, 2.0),
+    ("grounded", -1.0, 2.0),
+    ("dollars", 0.012, 0.004),
+    ("turns", 4.0, 2.0),
+)
+_FEWER = {"calls", "tokens", "seconds", "dollars", "turns"}
+
+
+def tell_objectives(out, names, *, seed=0, steps=6, every=2, written=()) -> RunFolder:
+    """A run whose objectives go straight from start to end, but for a wave in all but the first.
+
+    `written` are the texts of the held-out answer at each evaluation.
+    """
+    tables = "".join(f'[[objectives]]\nname = "{name}"\n' for name in names)
+    run = RunFolder.create(out, loads(f"seed = {seed}\n{tables}"), command=["paretopo", "train"])
+    for step in range(steps + 1):
+        measured = measure_at(step / steps, names, seed)
+        rewards = {name: -value if name in _FEWER else value for name, value in measured.items()}
+        means = {"measured": measured, "rewards": rewards}
+        length = {"response_tokens": 100.0 - step}
+        if step:
+            stage = 1 if 2 * step <= steps else 2
+            row = {"step": step, "stage": stage, "multiplier": 0.5 + 1 / step}
+            run.append_step(row | means | length)
+        if step % every:
+            continue
+        phase = "pretrained" if step == 0 else "final" if step == steps else "train"
+        run.append_evaluation(
+            {
+                "step": step,
+                "phase": phase,
+                "solved": measured.get("correct"),
+                "outcome": rewards,
+                "hypervolume": step / steps,
+                "archive_size": 3,
+                "by_kind": {"easy": means},
+                **means,
+                **length,
+            }
+        )
+        answer = Rollout(
+            "held-1",
+            measured,
+            held_out=True,
+            solved=2 * step > steps,
+            prompt="\n".join(written) or "How long is the Nile?",
+            answer=written[0] if written else "6,650 km",
+            segments=tuple(Segment("model", text) for text in written or (f"after {step} steps",)),
+            rewards=tuple(rewards.values()),
+            gated=tuple(rewards.values()),
+        )
+        run.append_trajectories(Group((answer,), step, 1, tuple(names)))
+    run.finish()
+    return run
+
+
+def tell_hostile(out) -> RunFolder:
+    """Three objectives, and answers that no page may obey."""
+    return tell_objectives(out, names_of(3), written=HOSTILE)
+
+
+def names_of(count):
+    """The first so many objectives."""
+    return [name for name, _, _ in OBJECTIVES[:count]]
+
+
+def measure_at(done, names, seed=0):
+    """The measures when a share of the training is done."""
+    ends = {name: (start, end) for name, start, end in OBJECTIVES}
+    measured = {}
+    for number, name in enumerate(names):
+        start, end = ends[name]
+        wave = 0.2 * number * math.sin(math.pi * done * (number + 1))
+        measured[name] = start + (end - start) * (done * (1 + 0.01 * seed) + wave)
+    return measured
