@@ -59,7 +59,7 @@ class SessionRewards:
             response = completion if written is None else written[at]
             components: dict[str, float | None] = {
                 "correct": float(self._grade(response, answer[at])),
-                **_count(completion),
+                **count_turns(completion),
                 **{name: columns[name][at] for name in _HANDED_OVER if columns.get(name)},
                 **(reward_components[at] if reward_components else {}),
             }
@@ -76,12 +76,12 @@ class SessionRewards:
         return bool(self._is_correct(response[-1]["content"], answer))
 
 
-def _count(completion: Completion) -> dict[str, float]:
+def count_turns(completion: Completion) -> dict[str, float]:
     """Tool executions, of which each leaves one message of role "tool", and turns of the policy.
 
     A text tells neither.
 
-    >>> _count([{"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}])
+    >>> count_turns([{"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}])
     {'calls': 1.0, 'turns': 2.0}
     """
     if isinstance(completion, str):
