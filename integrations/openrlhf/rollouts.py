@@ -158,6 +158,7 @@ def read_rollouts(experience: Any) -> list[Rollout]:
             kind=str(label_fields(label).get("kind", "all")),
             tokens=int(tokens),
             truncated=bool(cut),
+            solved=bool(paid) and paid[0][row] > 0.0,  # the first objective says so
             rewards=tuple(column[row] for column in paid),
         )
         for row, (prompt, label, tokens, cut) in enumerate(rows)

@@ -87,6 +87,7 @@ class ParetoSamplesGenerator(SamplesGenerator):
             )
         [scored] = ray.get(self._session.score.remote([rollouts]))
         low, high = self.args.algo.dynamic_filtering_range
-        for experience, rewards in zip(group, scored.rewards.tolist(), strict=True):
-            put_rewards(experience, rewards)
+        for experience, one in zip(group, scored.rollouts, strict=True):
+            put_components(experience, one.reward_components, self.args.paretopo.objectives)
+            put_rewards(experience, one.rewards)
             experience.scores = torch.tensor([(low + high) / 2 if scored.informative else high])

@@ -125,7 +125,6 @@ class Session:
         self._pending_groups: list[Group] = []
         self._recorded = 0
         self._latest = "not evaluated yet"
-        self._warned = False
 
     # ---- training ------------------------------------------------------------------------------
 
@@ -150,18 +149,17 @@ class Session:
         return scored
 
     def advantages(self, groups: Sequence[Sequence[Rollout]]) -> list[NDArray[np.float64]]:
-        """Advantages of a step, from rollouts that carry their ``rewards``.
+        """Advantages of a step, from rollouts as :meth:`score` gave them.
 
         Args:
-            groups: One for each prompt of the step. Those that come with their text are kept in
-                the records.
+            groups: Of any sizes, one for each prompt of the step. Those that come with their text
+                are kept in the records.
 
         Returns:
             (points,) float64 for each group, the punishment of overlong responses taken off.
         """
-        completed = [self._complete(group) for group in groups]
-        rollouts = [one for group in completed for one in group]
-        ids = [at for at, group in enumerate(completed) for _ in group]
+        rollouts = [one for group in groups for one in group]
+        ids = [at for at, group in enumerate(groups) for _ in group]
         step = step_by_group(self.controller, [one.rewards for one in rollouts], ids)
         punished = self._punish_overlong(rollouts)
         advantages = step.advantages - punished
@@ -175,11 +173,11 @@ class Session:
             "overlong": float(punished.mean()),
             "rank_histogram": step.rank_histogram,
         }
-        bounds = np.cumsum([0, *map(len, completed)])
+        bounds = np.cumsum([0, *map(len, groups)])
         places = [slice(first, last) for first, last in pairwise(bounds)]
         self._pending_groups = [
             self._group_of_step(group, step, place, advantages[place])
-            for group, place in zip(completed, places, strict=True)
+            for group, place in zip(groups, places, strict=True)
             if group[0].has_text
         ]
         return [advantages[place] for place in places]
@@ -366,7 +364,8 @@ class Session:
             values = [one.reward_components.get(name) for one in rollouts]
             known = [value for value in values if value is not None]
             measured[name] = float(np.mean(known)) if known else None
-        means = np.mean([one.rewards for one in rollouts], axis=0).tolist()
+        columns = zip(*(one.rewards for one in rollouts), strict=True)
+        means = [float(np.mean(column)) for column in columns]
         return {
             "solved": float(np.mean([one.solved for one in rollouts])),
             "measured": measured,
@@ -374,11 +373,10 @@ class Session:
         }
 
     def _warn_of_reference(self, outcome: NDArray[np.float64]) -> None:
-        """Once: below the reference nothing gains hypervolume, and nothing else would say so."""
+        """At the start: below it nothing gains hypervolume, and nothing else would say so."""
         behind = np.flatnonzero(outcome < self.controller.reference)
-        if self._warned or not len(behind):
+        if len(self._scores.outcomes()) > 1 or not len(behind):
             return
-        self._warned = True
         told = ", ".join(
             f"{self.objectives[at]!r} ({outcome[at]:g} against {self.controller.reference[at]:g})"
             for at in behind

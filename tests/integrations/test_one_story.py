@@ -7,7 +7,7 @@ completions with a mask of what the policy wrote, to OpenRLHF's as rows of an ex
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,8 +19,10 @@ pytest.importorskip("trl")
 from support.sessions import new_session  # noqa: E402
 
 from paretopo.integrations.openrlhf.rollouts import (  # noqa: E402
-    ECONOMY,
+    components_of,
     measured,
+    put_components,
+    put_rewards,
     read_rollouts,
     with_text,
 )
@@ -43,7 +45,19 @@ every = 1
 trajectories = 1
 [rewards]
 evaluation_n_opt = "recompute"
+dollars_per_call = 0.001
+dollars_per_1000_tokens = 0.03
 """
+OBJECTIVES = [
+    'name = "correct"',
+    'name = "calls"\neconomy = "paretopo"',
+    'name = "tokens"\nhigh = 40\nreference = 40',
+    'name = "seconds"\neconomy = "paretopo"\nalpha = 2.0',
+    'name = "polite"\nlow = -1\nhigh = 1\nfailure = "keeps"',
+    'name = "dollars"',
+    'name = "words"\nbetter = "fewer"\neconomy = "share of the group"',
+    'name = "turns"',
+]
 TOKENIZER = SimpleNamespace(
     eos_token="<end>",
     eos_token_id=END,
@@ -60,6 +74,18 @@ class Told:
     calls: int
     solved: bool
     ends: bool = True
+    extra: bool = False  # does the environment measure more than every one does?
+
+    @property
+    def components(self) -> dict[str, float | None]:
+        """What the environment measured; of some rollouts nobody can say how polite they are."""
+        polite = None if self.calls == 1 else 0.3 * self.calls - 0.5
+        return {
+            "correct": float(self.solved),
+            "calls": self.calls,
+            "turns": self.calls + 1,
+            "seconds": 0.1 + 0.7 * self.calls + 0.05 * len(self.pieces[-1]),
+        } | ({"polite": polite, "words": float(len(self.written.split("<")))} if self.extra else {})
 
     @property
     def prompt(self) -> str:
@@ -118,7 +144,7 @@ class OnTRL:
         grade = lambda text, answer: text.rstrip("?").endswith(answer)  # noqa: E731
         trainer = object.__new__(ParetoGRPOTrainer)
         trainer.session = session
-        trainer.session_rewards = SessionRewards(session, grade)
+        trainer.session_rewards = SessionRewards(grade)
         trainer.processing_class = TOKENIZER
         trainer.max_completion_length = MOST
         trainer.accelerator = SimpleNamespace(process_index=0, gather=lambda values: values)
@@ -136,11 +162,16 @@ class OnTRL:
             "row": list(range(first_row, first_row + len(story))),
         }
         completions = ["".join(one.pieces) for one in story]
-        written, calls = [one.written for one in story], [one.calls for one in story]
+        written = [one.written for one in story]
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         inputs = [row | {"prompt": one.prompt} for row, one in zip(rows, story, strict=True)]
-        correct = trainer.session_rewards.correct(completions, columns.pop("answer"), written)
-        economy = trainer.session_rewards.economy(completions, **columns, calls=calls)
+        components = [one.components for one in story]
+        handed_over = {
+            name: [one.pop(name) for one in components] for name in ("calls", "turns", "seconds")
+        }
+        trainer.session_rewards.measure(
+            completions, **columns, **handed_over, written=written, reward_components=components
+        )
         trainer.generated = Generated(
             inputs,
             completions,
@@ -151,13 +182,13 @@ class OnTRL:
         out = {"completion_mask": trainer.generated.mask, "tool_mask": trainer.generated.written}
         trainer.response_tokens = trainer._count_written(out)
         trainer.truncated = trainer._find_truncated()
-        return np.stack([correct, economy], axis=-1)
+        return np.zeros((len(story), 1))
 
     def train(self, step, story):
         state = SimpleNamespace(global_step=step, max_steps=STEPS)
         self.callback.on_step_begin(None, None, None)
         rewards = self.generate(story, held_out=False)
-        advantages = self.trainer.compute_advantages(rewards.reshape(-1, POINTS, 2))
+        advantages = self.trainer.compute_advantages(rewards.reshape(-1, POINTS, 1))
         rate = {"lr": MEASURED["learning_rate"]}
         self.callback.on_optimizer_step(
             None, None, None, optimizer=SimpleNamespace(param_groups=[rate])
@@ -180,7 +211,7 @@ class OnOpenRLHF:
     def __init__(self, session):
         self.session = session
 
-    def experience(self, story):
+    def batch(self, story):
         prompts = [[ord(letter) for letter in one.prompt] for one in story]
         tokens = [one.tokens for one in story]
         sequences = [prompt + own for prompt, (own, _) in zip(prompts, tokens, strict=True)]
@@ -199,11 +230,21 @@ class OnOpenRLHF:
                 ]
             ),
             truncated=torch.tensor([not one.ends for one in story]),
-            info={
-                "correct": torch.tensor([float(one.solved) for one in story]),
-                "calls": torch.tensor([float(one.calls) for one in story]),
-            },
+            info={},
         )
+
+    def experience(self, story):
+        """As OpenRLHF puts the experiences of single rollouts together."""
+        whole = self.batch(story)
+        rows = []
+        for one in story:
+            row = self.batch([one])
+            logs = {"reward_components": one.components}
+            components = components_of(row.prompts[0], row.labels[0], logs)
+            put_components(row, components, self.session.objectives)
+            rows.append(row.info)
+        whole.info = {name: torch.cat([row[name] for row in rows]) for name in rows[0]}
+        return whole
 
     def train(self, step, story):
         groups = [story[first : first + POINTS] for first in range(0, len(story), POINTS)]
@@ -212,7 +253,13 @@ class OnOpenRLHF:
         scored = self.session.score([read_rollouts(one) for one in experiences])
         rollouts = []
         for experience, group in zip(experiences, scored, strict=True):
-            experience.info[ECONOMY] = torch.tensor(group.rewards[:, 1])
+            rows = [SimpleNamespace(info={}) for _ in group.rollouts]
+            for row, one in zip(rows, group.rollouts, strict=True):
+                put_components(row, one.reward_components, self.session.objectives)
+                put_rewards(row, one.rewards)
+            experience.info = {
+                name: torch.cat([row.info[name] for row in rows]) for name in rows[0].info
+            }
             rollouts.append(read_rollouts(experience))
         rollouts[0] = [
             with_text(one, experiences[0], row, TOKENIZER) for row, one in enumerate(rollouts[0])
@@ -237,12 +284,16 @@ class OnOpenRLHF:
         )
 
 
-def play(adapter):
-    adapter.evaluate(0, HELD_OUT[0])
+def play(adapter, *, extra=False):
+    training, held_out = (
+        [[replace(one, extra=extra) for one in story] for story in stories]
+        for stories in (TRAINING, HELD_OUT)
+    )
+    adapter.evaluate(0, held_out[0])
     advantages = []
     for step in range(1, STEPS + 1):
-        advantages.append(adapter.train(step, TRAINING[step - 1]))
-        adapter.evaluate(step, HELD_OUT[step])
+        advantages.append(adapter.train(step, training[step - 1]))
+        adapter.evaluate(step, held_out[step])
     adapter.session.finish()
     return np.array(advantages)
 
@@ -275,8 +326,38 @@ def test_both_adapters_tell_the_same_story(tmp_path, recipe):
     assert [row["stage"] for row in steps] == [1, 2]
     assert steps[0]["truncated"] == pytest.approx(1 / 6)
     assert [row["kept"] for row in steps][1] < 1
-    assert any("rescored" in row for row in evaluations)
+    assert any(row["rescored"] for row in evaluations)
     assert {group["held_out"] for group in groups} == {True, False}
     rollouts = [one for group in groups for one in group["rollouts"]]
     pieces = [piece["kind"] for one in rollouts for piece in one["segments"]]
     assert set(pieces) == {"model", "call", "tool"}
+
+
+@pytest.mark.parametrize("recipe", ["recommended", "paper"])
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_both_adapters_tell_the_same_story_of_any_objectives(tmp_path, count, recipe):
+    tables = "".join(f"[[objectives]]\n{one}\n" for one in OBJECTIVES[:count])
+    adapters = [
+        kind(new_session(tmp_path / kind.__name__, SETTINGS + tables, recipe=recipe))
+        for kind in (OnTRL, OnOpenRLHF)
+    ]
+    theirs, ours = (play(adapter, extra=count == 8) for adapter in adapters)
+    np.testing.assert_array_equal(theirs, ours)
+    assert (ours != 0).any()
+    trl, openrlhf = (records(adapter.session.run) for adapter in adapters)
+    assert trl == openrlhf
+    assert adapters[0].session.state() == adapters[1].session.state()
+    names = [line.split('"')[1] for line in OBJECTIVES[:count]]
+    for row in [*trl["steps"], *trl["evaluations"]]:
+        assert list(row["measured"]) == list(row["rewards"]) == names
+    for group in trl["trajectories"]:
+        assert group["objectives"] == names
+        assert all(len(one["rewards"]) == count for one in group["rollouts"])
+        assert all(set(names) <= set(one["reward_components"]) for one in group["rollouts"])
+    if count == 8:
+        # Politeness: of calls 2, 1, 0 nobody can tell of the second; the mean leaves it out.
+        first = trl["trajectories"][1]["rollouts"]
+        assert [one["reward_components"]["polite"] for one in first] == [0.6 - 0.5, None, -0.5]
+        assert first[1]["rewards"][4] == pytest.approx((0.1 - 0.5) / 2)
+        told = [one for one in (0.1, None, -0.5, None, 0.1, -0.5) if one is not None]
+        assert trl["steps"][0]["measured"]["polite"] == pytest.approx(np.mean(told))

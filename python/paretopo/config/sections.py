@@ -259,6 +259,12 @@ class RunFolderConfig:
         " none.",
         low=0,
     )
+    trajectories_mb: int = key(
+        100,
+        "Megabytes of such text; where it is more, every second step that was kept is dropped, and"
+        " so on.",
+        low=1,
+    )
 
     def __post_init__(self) -> None:
         check_section(self, "run")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -46,13 +46,13 @@ def read_rows(path: Path) -> Iterator[Row]:
         yield row
 
 
-def truncate_rows_after(path: Path, step: int) -> None:
-    """Drop the rows after a step; the file is replaced whole, never half written."""
+def keep_rows(path: Path, wanted: Callable[[int], bool]) -> None:
+    """Keep the rows of wanted steps alone; the file is replaced whole, never half written."""
     if not path.exists():
         return
     beside = path.with_name(path.name + ".new")
     with beside.open("wb") as kept:
-        kept.writelines(line for line, row in _read_lines(path) if row["step"] <= step)
+        kept.writelines(line for line, row in _read_lines(path) if wanted(row["step"]))
     beside.replace(path)
 
 

@@ -27,6 +27,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -201,8 +202,24 @@ class RunFolder(Folder):
         files.append_row(self.path / "evaluations.jsonl", row)
 
     def append_trajectories(self, group: Group) -> None:
-        """Add what the rollouts of a prompt wrote to ``trajectories.jsonl``, shorten."""
-        append_group(self.path / "trajectories.jsonl", shorten(group))
+        """Add what the rollouts of a prompt wrote to ``trajectories.jsonl``, shortened.
+
+        Where the file becomes larger than ``run.trajectories_mb``, every second step of those kept
+        is dropped; from then on as many are left out. The first and the last step stay.
+        """
+        every = int(self.manifest.get("trajectories_every", 1))
+        if not self._is_kept(group.step, every):
+            return
+        path = self.path / "trajectories.jsonl"
+        append_group(path, shorten(group))
+        most, steps = self.config.run.trajectories_mb * 10**6, self.config.optimiser.steps
+        while path.stat().st_size > most and every <= steps:
+            every *= 2
+            files.keep_rows(path, partial(self._is_kept, every=every))
+            self.update_manifest(trajectories_every=every)
+
+    def _is_kept(self, step: int, every: int) -> bool:
+        return step % every == 0 or step >= self.config.optimiser.steps
 
     def write_outcomes(
         self, objectives: Sequence[str], outcomes: Sequence[Sequence[float]]
@@ -238,7 +255,7 @@ class RunFolder(Folder):
     def truncate_after(self, step: int) -> None:
         """Drop what was recorded after ``step``: a resumed run does those steps again."""
         for name in ("steps.jsonl", "evaluations.jsonl", "trajectories.jsonl"):
-            files.truncate_rows_after(self.path / name, step)
+            files.keep_rows(self.path / name, lambda kept: kept <= step)
 
     def resumed(self, step: int) -> None:
         """Note that the run goes on from ``step``."""

@@ -63,8 +63,22 @@ class AgentExecutor(ToolAgentExecutor):
     ("turn", "step", "complaint"),
     [
         ("raise ZeroDivisionError('my tool broke')", "pass", "ZeroDivisionError: my tool broke"),
-        ("return Turn(done=True, correct=float('nan'))", "pass", "'correct' = nan"),
-        ("return Turn(done=True)", "del result['extra_logs']['calls']", "no 'calls'"),
+        (
+            "return Turn(done=True, reward_components={'correct': float('nan')})",
+            "pass",
+            "'correct' = nan",
+        ),
+        (
+            "return Turn(done=True, reward_components={'correct': 1.0})",
+            "del result['extra_logs']['reward_components']['calls']",
+            "says anything of the objective 'calls'",
+        ),
+        ("return Turn(done=True)", "pass", "says anything of the objective 'correct'"),
+        (
+            "return Turn(done=True, reward_components={'correct': 1.0, 'polit': 2.0})",
+            "pass",
+            "has 'polit' = 2.0",
+        ),
     ],
 )
 def test_a_bad_agent_is_told_with_its_prompt(new_run, tmp_path, turn, step, complaint):

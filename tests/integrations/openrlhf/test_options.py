@@ -183,7 +183,8 @@ def test_the_papers_trainings_have_its_settings(name):
     optimiser, cluster = config.optimiser, config.openrlhf
     assert config.recipe == "paper"
     assert config.paretopo.weights == (0.6, 0.4)
-    assert (config.rewards.alpha, config.paretopo.beta, config.paretopo.gamma) == (0.7, 0.5, 0.5)
+    assert (config.paretopo.beta, config.paretopo.gamma) == (0.5, 0.5)
+    assert config.objective("calls").alpha == 0.7
     assert optimiser.learning_rate == 1e-6
     assert optimiser.prompts_per_step * optimiser.group_size == 1024
     assert (optimiser.clip_low, optimiser.clip_high, optimiser.kl) == (0.2, 0.28, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,12 +11,14 @@ from paretopo.config import ConfigError, loads
 from paretopo.integrations.openrlhf.chat_tools import find_calls, result_frame
 from paretopo.integrations.openrlhf.prepare import _rows
 from paretopo.integrations.openrlhf.rollouts import (
-    BadRollout,
-    check_logs,
+    components_of,
     prompt_id,
+    put_components,
+    put_rewards,
+    read_rollouts,
     with_text,
 )
-from paretopo.rollout import Rollout, Segment
+from paretopo.rollout import BadRollout, Rollout, Segment
 
 # ---- prompts of a file ---------------------------------------------------------------------------
 
@@ -67,19 +70,37 @@ def test_prompts_are_called_by_their_label_or_a_digest():
 @pytest.mark.parametrize(
     ("logs", "complaint"),
     [
-        ({"calls": 1}, "'q' has no 'correct'"),
-        ({"correct": 1.0}, "'q' has no 'calls'"),
-        ({"correct": float("nan"), "calls": 1}, "'correct' = nan"),
-        ({"correct": 2.0, "calls": 1}, "'correct' = 2.0"),
-        ({"correct": None, "calls": 1}, "'correct' = None"),
-        ({"correct": 1.0, "calls": -1}, "'calls' = -1"),
-        ({"correct": 1.0, "calls": 0.5}, "'calls' = 0.5"),
-        ({"correct": 1.0, "calls": float("inf")}, "'calls' = inf"),
+        ({"calls": 1}, r"'q' has no 'reward_components' .* got None and keys \['calls'\]"),
+        ({"reward_components": 1.0}, "'q' has no 'reward_components' .* got 1.0"),
+        ({"reward_components": {"correct": float("nan")}}, "'q' has 'correct' = nan"),
+        ({"reward_components": {"correct": "yes"}}, "'q' has 'correct' = 'yes'"),
+        ({"reward_components": {"calls": float("inf")}}, "'q' has 'calls' = inf"),
+        ({"reward_components": {3: 1.0}}, "'q' has 3 = 1.0"),
     ],
 )
 def test_bad_logs_name_prompt_and_key(logs, complaint):
     with pytest.raises(BadRollout, match=complaint):
-        check_logs("text", '{"id": "q"}', logs)
+        components_of("text", '{"id": "q"}', logs)
+
+
+def test_components_travel_in_an_experience():
+    torch = pytest.importorskip("torch")
+    given = {"correct": 1.0, "polite": None, "seconds": 0.1}
+    experience = SimpleNamespace(
+        prompts=["why?"],
+        labels=['{"id": "q"}'],
+        action_mask=torch.ones(1, 3),
+        truncated=torch.tensor([False]),
+        info={},
+    )
+    objectives = ("correct", "polite", "kind")
+    components = components_of("why?", '{"id": "q"}', {"reward_components": given})
+    put_components(experience, components, objectives)
+    put_rewards(experience, (1.0, 1 / 3, 0.0))
+    [rollout] = read_rollouts(experience)
+    assert rollout == Rollout("q", given, tokens=3, solved=True, rewards=(1.0, 1 / 3, 0.0))
+    with pytest.raises(BadRollout, match=r"'q' has 'polit' = 1.0 .* did you mean 'polite'"):
+        put_components(experience, {"polit": 1.0}, objectives)
 
 
 def test_calls_are_found_and_broken_ones_are_not():
@@ -125,5 +146,5 @@ def test_samples_become_text():
         Segment("tool", "<tool>1</tool>"),
         Segment("model", "so 42"),
     )
-    assert whole == Rollout("q", {"correct": 1.0}, prompt="why?", answer="4 | 2", segments=segments)
-    assert short == Rollout("q", {"correct": 1.0}, prompt="why?", answer="42", segments=segments[2:])
+    assert whole == replace(rollout, prompt="why?", answer="4 | 2", segments=segments)
+    assert short == replace(rollout, prompt="why?", answer="42", segments=segments[2:])

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("openrlhf", exc_type=ImportError)
 
-from paretopo.integrations.openrlhf.rollouts import ECONOMY
+from paretopo.integrations.openrlhf.rollouts import put_components, put_rewards
 from paretopo.rollout import Segment
 
 torch = pytest.importorskip("torch")
@@ -55,12 +55,13 @@ def sample(number):
         "reward": 1.0,
         "scores": 1.0,
         "truncated": number == 3,
-        "extra_logs": {"reward_components": {"correct": 1.0, "calls": 1}, "finished": 1.0},
+        "extra_logs": {"finished": 1.0},
     }
     from openrlhf.trainer.ppo_utils.samples_generator import SamplesGenerator
 
     made = SamplesGenerator._process_response_into_experience(None, response, max_len=200)
-    made.info[ECONOMY] = torch.tensor([0.5], dtype=torch.float64)
+    put_components(made, {"correct": 1.0, "calls": 1.0}, ("correct", "calls"))
+    put_rewards(made, (1.0, 0.5))
     made.index = [number]
     return made
 

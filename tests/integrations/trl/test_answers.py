@@ -59,7 +59,7 @@ def test_the_loss_falls_and_the_run_is_recorded_like_any_other(whole):
     assert [row["step"] for row in rows] == [0, 2, 4]
     assert [row["phase"] for row in rows] == ["pretrained", "train", "final"]
     for row in rows:
-        assert {"solved", "measured", "rewards", "outcome", "response_tokens", "by_kind"} <= set(row)
+        assert {"solved", "measured", "rewards", "outcome", "response_tokens"} <= set(row)
     kept = {(group.step, group.held_out) for group in whole.trajectories()}
     assert kept == {(0, True), (2, True), (4, True)}
     assert "# Training report" in write_report([whole]).read_text()

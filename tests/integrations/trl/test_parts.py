@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from support.sessions import new_session  # noqa: E402
 from trl.chat_template_utils import (  # noqa: E402
     is_chat_template_prefix_preserving,
     parse_response,
@@ -26,7 +24,7 @@ from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
 from paretopo.integrations.huggingface.warmup import collate, encode, warm_up  # noqa: E402
 from paretopo.integrations.trl.callbacks import LearningRateFactor  # noqa: E402
 from paretopo.integrations.trl.checkpoints import Checkpoints  # noqa: E402
-from paretopo.integrations.trl.rewards import SessionRewards, count_calls  # noqa: E402
+from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402
 from paretopo.run.files import write_bytes  # noqa: E402
 from paretopo.run.interrupt import Interrupt  # noqa: E402
 from paretopo.tasks.calculator import (  # noqa: E402
@@ -166,12 +164,7 @@ def completion(calls, answer):
     ]
 
 
-def rewards_of(tmp_path, group_size=2):
-    session = new_session(tmp_path, f"[optimiser]\ngroup_size = {group_size}")
-    return SessionRewards(session, is_correct)
-
-
-def score(rewards, rollouts, *, held_out=False, name="q"):
+def measure(rewards, rollouts, *, held_out=False, name="q", **more):
     completions = [completion(calls, answer) for calls, answer in rollouts]
     n = len(completions)
     columns = {
@@ -182,40 +175,40 @@ def score(rewards, rollouts, *, held_out=False, name="q"):
         "kind": ["one"] * n,
         "held_out": [held_out] * n,
     }
-    return rewards.correct(**columns), rewards.economy(**columns)
+    return rewards.measure(**columns | more)
 
 
-def test_the_fewest_calls_are_learnt_before_they_are_used(tmp_path):
-    rewards = rewards_of(tmp_path, group_size=4)
-    correct, economy = score(rewards, [(2, "6"), (1, "6"), (0, "7"), (4, "6")])
-    assert correct == [1.0, 1.0, 0.0, 1.0]
-    far = [math.exp(-0.7 * calls) for calls in (1, 0, 1, 3)]
-    assert economy == pytest.approx(far)
-    assert [one.calls for one in rewards.rollouts] == [2, 1, 0, 4]
-    assert [one.rewards for one in rewards.rollouts] == list(zip(correct, economy, strict=True))
+def test_rollouts_are_measured_and_left_to_the_session():
+    rewards = SessionRewards(is_correct)
+    given = measure(rewards, [(2, "6"), (1, "6"), (0, "7")], held_out=True)
+    assert given == [0.0] * 3  # what TRL takes for rewards
+    assert [one.reward_components for one in rewards.rollouts] == [
+        {"correct": 1.0, "calls": 2.0, "turns": 3.0},
+        {"correct": 1.0, "calls": 1.0, "turns": 2.0},
+        {"correct": 0.0, "calls": 0.0, "turns": 1.0},
+    ]
+    assert {(one.held_out, one.rewards) for one in rewards.rollouts} == {(True, ())}
+    assert rewards.rows == [0, 1, 2]
 
 
-def test_unsolved_prompts_pay_nothing(tmp_path):
-    rewards = rewards_of(tmp_path)
-    assert score(rewards, [(0, "7"), (1, "7")]) == ([0.0, 0.0], [0.0, 0.0])
+def test_what_an_environment_measured_wins_over_what_is_seen():
+    rewards = SessionRewards(is_correct)
+    own = [{"polite": 0.5, "calls": 7.0}, {"polite": None}]
+    measure(rewards, [(1, "6"), (1, "6")], reward_components=own, seconds=[0.25, 0.5])
+    assert [one.reward_components for one in rewards.rollouts] == [
+        {"correct": 1.0, "calls": 7.0, "turns": 2.0, "seconds": 0.25, "polite": 0.5},
+        {"correct": 1.0, "calls": 1.0, "turns": 2.0, "seconds": 0.5, "polite": None},
+    ]
 
 
-def test_an_evaluation_is_left_to_the_session_as_a_whole(tmp_path):
-    rewards = rewards_of(tmp_path)
-    assert score(rewards, [(2, "6"), (1, "6")], held_out=True) == ([1.0, 1.0], [0.0, 0.0])
-    assert [(one.held_out, one.rewards) for one in rewards.rollouts] == [(True, ()), (True, ())]
-    assert rewards.rows == [0, 1]
-    # It teaches nothing about the training prompts.
-    assert score(rewards, [(3, "6"), (4, "6")])[1] == pytest.approx([1.0, math.exp(-0.7)])
-
-
-def test_a_response_that_ends_in_a_call_has_no_answer(tmp_path):
-    rewards = rewards_of(tmp_path)
+def test_a_response_that_ends_in_a_call_has_no_answer():
+    rewards = SessionRewards(is_correct)
     unfinished = completion(1, "")[:-1]
     pending = [{"role": "assistant", "content": "6", "tool_calls": [{}]}]
-    assert rewards.correct(completions=[unfinished, pending, []], answer=["6"] * 3) == [0.0] * 3
-    assert count_calls(unfinished) == 1
-    assert count_calls(pending) == 0
+    measure(rewards, [(0, "")] * 3, completions=[unfinished, pending, []])
+    seen = [one.reward_components for one in rewards.rollouts]
+    assert [one["correct"] for one in seen] == [0.0] * 3
+    assert [one["calls"] for one in seen] == [1.0, 0.0, 0.0]
 
 
 # ---- checkpoints, Ctrl-C, learning rate ------------------------------------------------------

@@ -29,7 +29,7 @@ from paretopo.integrations.trl.trainer import ParetoGRPOTrainer  # noqa: E402
 from paretopo.integrations.trl.tools import make_python_tool, make_search_tool  # noqa: E402
 from paretopo.protocols.search_r1 import INVALID, SearchR1Episode  # noqa: E402
 from paretopo.protocols.torl import STOP, TorlEpisode  # noqa: E402
-from paretopo.rollout import Segment  # noqa: E402
+from paretopo.rollout import BadRollout, Segment  # noqa: E402
 from paretopo.tools.python_interpreter import (  # noqa: E402
     ProgramResult,
     PythonInterpreter,
@@ -225,18 +225,16 @@ def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
         optimiser.zero_grad()
 
     session = new_session(tmp_path, "[optimiser]\ngroup_size = 16")
-    rewards = SessionRewards(
-        session, lambda text, answer: text.rpartition(STOP)[2].strip() == answer
-    )
+    rewards = SessionRewards(lambda text, answer: text.rpartition(STOP)[2].strip() == answer)
     told = []
 
-    grade = rewards.correct
+    measure = rewards.measure
 
-    def correct(**columns):
+    def watched_measure(**columns):
         told.append(columns["calls"])
-        return grade(**columns)
+        return measure(**columns)
 
-    rewards.correct = correct
+    rewards.measure = watched_measure
 
     with PythonInterpreter(workers=4, preload=()) as python:
         rows = [
@@ -278,7 +276,9 @@ def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
         trainer.train()
     calls = [count for batch in told for count in batch]
     assert set(calls) == {0, 1}
-    assert {scored.calls for scored in scored_in_all if scored.solved} == {0, 1}
+    components = [one.reward_components for one in scored_in_all]
+    assert {one["calls"] for one in components if one["correct"]} == {0, 1}
+    assert all(one["turns"] >= max(one["calls"], 1) and one["seconds"] > 0 for one in components)
     for out, counts in zip(seen, told, strict=True):
         for ids, mask, count in zip(out["completion_ids"], out["tool_mask"], counts, strict=True):
             hidden = tokenizer.decode(ids[mask == 0], skip_special_tokens=True)
@@ -286,9 +286,9 @@ def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
     for one in trainer.rollouts(with_text=range(16)):
         assert (one.prompt, one.answer) == (prompt, "42")
         kinds = [segment.kind for segment in one.segments]
-        assert kinds.count("tool") == kinds.count("call") == one.calls
-        assert not one.calls or Segment("tool", "\n42\n```\n") in one.segments
-        if one.solved:
+        assert kinds.count("tool") == kinds.count("call") == one.reward_components["calls"]
+        assert "tool" not in kinds or Segment("tool", "\n42\n```\n") in one.segments
+        if one.reward_components["correct"]:
             assert kinds[-1] == "model"
             assert one.segments[-1].text.split("```\n")[-1].strip() == "42"
             assert not one.truncated
@@ -309,10 +309,11 @@ def test_tools_describe_themselves():
 
 
 def test_calls_of_texts_must_be_handed_over(tmp_path):
-    rewards = SessionRewards(new_session(tmp_path), lambda text, answer: answer in text)
-    columns = {"row": [0], "id": ["q"], "kind": ["k"], "held_out": [False]}
-    assert rewards.correct(["it is 4"], ["4"]) == [1.0]
-    assert rewards.economy(["it is 4"], **columns, calls=[3]) == [1.0]
-    assert rewards.rollouts[0].calls == 3
-    with pytest.raises(ValueError, match="must hand over `calls`"):
-        rewards.economy(["it is 4"], **columns)
+    session = new_session(tmp_path)
+    rewards = SessionRewards(lambda text, answer: answer in text)
+    columns = {"answer": ["4"], "row": [0], "id": ["q"], "kind": ["k"], "held_out": [False]}
+    rewards.measure(["it is 4"], **columns, calls=[3])
+    assert rewards.rollouts[0].reward_components == {"correct": 1.0, "calls": 3}
+    rewards.measure(["it is 4"], **columns)
+    with pytest.raises(BadRollout, match=r"anything of the objective 'calls', .* prompt 'q'"):
+        session.score([rewards.rollouts])

@@ -64,7 +64,10 @@ def test_the_defaults_are_the_papers_constants():
         ("'optimiser.steps' = 3", r"unknown key optimiser.steps; did you mean 'optimiser'\?"),
         ("[optimiser]\nstep = 3", r"unknown key optimiser.step; did you mean 'steps'\?"),
         ("[paretopo]\nrefrence = 'zero'", r"did you mean 'reference'\?"),
-        ("[rewards]\nzzz = 1", r"unknown key rewards.zzz; known: dollars_per_1000_tokens, dollars_per_call"),
+        (
+            "[rewards]\nzzz = 1",
+            r"unknown key rewards.zzz; known: dollars_per_1000_tokens, dollars_per_call",
+        ),
         ("[paretopo]\nrecipe = 'paper'", r"recipe belongs at the top of the file"),
         ("[rewards]\nrecipe = 'paper'", r"recipe belongs at the top of the file"),
         ("recipe = 'papper'", r'^recipe must be "recommended" or "paper", got \'papper\''),

@@ -11,8 +11,8 @@ from support.rollout_groups import groups, reward_vectors
 
 from paretopo.config import dumps, loads, with_method
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.scoring import Scores
 from paretopo.rewards.economy import CostMinimum, otc_economy, tool_economy
+from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
 from paretopo_core import pareto_rank
 
@@ -152,7 +152,11 @@ def test_loading_does_not_share_memory_with_the_state():
 @pytest.mark.parametrize(
     ("calls", "successes", "message"),
     [
-        ([float("inf")], [True], r"prompt 'q7': costs must be finite numbers of at least 0, got \[inf\]"),
+        (
+            [float("inf")],
+            [True],
+            r"prompt 'q7': costs must be finite numbers of at least 0, got \[inf\]",
+        ),
         ([-1], [True], r"prompt 'q7': costs must be finite numbers of at least 0, got \[-1\]"),
         ([float("nan")], [True], r"prompt 'q7': costs must be finite numbers .*nan"),
         (["a"], [True], r"prompt 'q7': costs must be finite numbers"),

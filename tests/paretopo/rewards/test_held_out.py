@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rollout_groups import rollout
 
-from paretopo.rewards.held_out import HeldOut
 from paretopo.rewards.economy import tool_economy
+from paretopo.rewards.held_out import HeldOut
 
 NAMES = ["a", "b", "c"]
 evaluation = st.lists(rollout, min_size=3, max_size=3)

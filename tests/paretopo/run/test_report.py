@@ -111,7 +111,9 @@ def test_an_interrupted_run_without_steps_still_reports(tmp_path):
 
 def test_missing_values_do_not_break_it(tmp_path):
     run = tell(tmp_path)
-    run.append_evaluation({"step": 7, "phase": "train", "measured": {"correct": None, "calls": 0.0}, "outcome": {}})
+    run.append_evaluation(
+        {"step": 7, "phase": "train", "measured": {"correct": None, "calls": 0.0}, "outcome": {}}
+    )
     text = write_report([run]).read_text(encoding="utf-8")
     assert "| accuracy (%) | 50.0 | nan |  |" in text
     assert "evaluation (step 7)" in text

@@ -45,7 +45,9 @@ groups = st.builds(
 
 def of_text(*texts):
     wrote = tuple(Segment("model", text) for text in texts)
-    return Group((Rollout("q", {"correct": 1.0, "calls": 0.0}, prompt="why?", answer="42", segments=wrote),))
+    return Group(
+        (Rollout("q", {"correct": 1.0, "calls": 0.0}, prompt="why?", answer="42", segments=wrote),)
+    )
 
 
 @given(written=st.lists(groups, max_size=4))

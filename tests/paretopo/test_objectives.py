@@ -1,0 +1,412 @@
+"""Any number of named objectives through session, controller and records."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.sessions import new_session
+
+from paretopo.config import METHODS, ConfigError, RunFolderConfig, loads, with_method
+from paretopo.rollout import BadRollout, Rollout, Segment
+from paretopo.run.folder import RunFolder
+from paretopo.session import Session
+
+GOLDEN = json.loads(Path(__file__).with_name("two_objectives.json").read_text(encoding="utf-8"))
+THREE = {
+    "objectives": [
+        {"name": "correct", "weight": 0.6},
+        {"name": "calls", "weight": 0.2, "economy": "paretopo"},
+        {"name": "tokens", "weight": 0.2},
+    ]
+}
+
+
+def told(rng, prompt_id, count):
+    """Random rollouts of a prompt; the draws are those of the recorded numbers."""
+    return [
+        Rollout(
+            prompt_id,
+            {"correct": float(rng.random() < 0.6), "calls": int(rng.integers(0, 4))},
+            kind=prompt_id[:1],
+            tokens=int(rng.integers(1, 99)),
+        )
+        for _ in range(count)
+    ]
+
+
+def play(session, steps=6):
+    rng = np.random.default_rng(5)
+    advantages = []
+
+    def held_out():
+        return [one for at in range(8) for one in told(rng, f"h{at // 2}", 1)]
+
+    session.observe(0, held_out(), 1.0)
+    for step in range(1, steps + 1):
+        groups = [told(rng, f"q{rng.integers(0, 6)}", 5) for _ in range(4)]
+        scored = session.score(groups)
+        advantages += session.advantages([group.rollouts for group in scored])
+        session.record_step(step, {})
+        session.observe(step, held_out(), 1.0)
+    return np.concatenate(advantages)
+
+
+# ---- two objectives are what they were -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", GOLDEN)
+def test_correct_and_calls_give_the_numbers_that_they_always_gave(tmp_path, method):
+    """Recorded when the package knew these two alone; to the last digits that libm leaves open."""
+    config = with_method({"optimiser": {"steps": 6, "group_size": 5}}, method)
+    session = Session(RunFolder.create(tmp_path, config), prompts=12, steps_per_epoch=3)
+    wanted = GOLDEN[method]
+    np.testing.assert_allclose(play(session), wanted["advantages"], rtol=1e-12, atol=1e-15)
+    names = ("gain", "smoothed_gain", "multiplier", "archived", "archive_size", "hypervolume")
+    for row, numbers in zip(session.run.evaluations(), wanted["evaluations"], strict=True):
+        seen = [*row["measured"].values(), row["rewards"]["calls"], *row["outcome"].values()]
+        seen += [row[name] for name in (*names, "response_tokens", "rescored")]
+        assert seen == pytest.approx(numbers, rel=1e-12)
+    for row, numbers in zip(session.run.steps(), wanted["steps"], strict=True):
+        seen = [*row["measured"].values(), row["rewards"]["calls"]]
+        seen += [row["multiplier"], row["informative"]]
+        assert seen == pytest.approx(numbers[:5], rel=1e-12)
+        assert [row[name] for name in ("rank_histogram", "stage", "kept")] == numbers[5:]
+
+
+# ---- one to eight --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_trains_with_three_objectives_or_refuses_by_name(tmp_path, name):
+    table = THREE | {"optimiser": {"steps": 6, "group_size": 5}}
+    if name == "otc_grpo":
+        with pytest.raises(ConfigError, match=r"OTC .* two objectives, got 3: correct, calls, tok"):
+            with_method(table, name)
+        return
+    config = with_method(table, name)
+    if config.optimiser.learn_from == "answers":
+        assert config.paretopo.weights == (0.6, 0.2, 0.2)
+        return
+    session = Session(RunFolder.create(tmp_path, config), prompts=12, steps_per_epoch=3)
+    advantages = play(session)
+    assert np.isfinite(advantages).all()
+    assert (advantages != 0).any()
+    rows = [*session.run.steps(), *session.run.evaluations()]
+    for row in rows:
+        assert list(row["measured"]) == list(row["rewards"]) == ["correct", "calls", "tokens"]
+        assert row["rewards"]["tokens"] == -row["measured"]["tokens"] == -row["response_tokens"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("recipe", ["recommended", "paper"])
+def test_a_session_goes_on_from_its_state_with_any_objectives(tmp_path, count, recipe):
+    names = ["correct", "calls", "tokens", "turns", "seconds", "dollars", "polite", "words"][:count]
+    text = "".join(
+        f'[[objectives]]\nname = "{name}"\n'
+        + 'economy = "paretopo"\n' * (name in ("calls", "seconds"))
+        for name in names
+    )
+    session = new_session(tmp_path, text, recipe=recipe)
+    rng = np.random.default_rng(count)
+
+    def rollouts(prompt, number):
+        return [
+            replace(
+                one,
+                reward_components={
+                    **one.reward_components,
+                    "turns": 2,
+                    "seconds": float(rng.random()),
+                    **{name: float(rng.normal()) for name in names[6:]},
+                },
+            )
+            for one in told(rng, prompt, number)
+        ]
+
+    def step(session, number, groups, asked):
+        scored = session.score(groups)
+        given = session.advantages([group.rollouts for group in scored])
+        session.record_step(number, {})
+        session.observe(number, asked)
+        return given
+
+    session.observe(0, rollouts("h", 3))
+    stories = [([rollouts("q", 4), rollouts("p", 4)], rollouts("h", 3)) for _ in range(4)]
+    for number, (groups, asked) in enumerate(stories[:2], start=1):
+        step(session, number, groups, asked)
+    state = json.loads(json.dumps(session.state()))
+    again = Session(RunFolder(session.run.path, session.config), prompts=64, steps_per_epoch=8)
+    wanted = [step(session, at, *story) for at, story in enumerate(stories[2:], start=3)]
+    ends = session.state(), session.run.evaluations(), session.run.outcomes()
+    again.restore(state)
+    assert again.state() == state
+    given = [step(again, at, *story) for at, story in enumerate(stories[2:], start=3)]
+    np.testing.assert_array_equal(given, wanted)
+    assert (again.state(), again.run.evaluations(), again.run.outcomes()) == ends
+
+
+def test_groups_may_be_of_any_size(tmp_path):
+    session = new_session(tmp_path, paretopo__stage1_steps=0)
+    rng = np.random.default_rng(0)
+    groups = [told(rng, name, size) for name, size in (("a", 2), ("b", 5), ("c", 3))]
+    given = session.advantages([one.rollouts for one in session.score(groups)])
+    assert [len(own) for own in given] == [2, 5, 3]
+
+
+# ---- what does not apply -------------------------------------------------------------------------
+
+POLITE = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "polite"\nfailure = "keeps"\n'
+
+
+def test_what_does_not_apply_neither_wins_nor_loses(tmp_path):
+    session = new_session(tmp_path, POLITE, paretopo__stage1_steps=0)
+    components = [{"polite": 2.0}, {"polite": None}, {}, {"polite": 4.0}]
+    group = [Rollout("q", {"correct": 1.0} | one) for one in components]
+    [scored] = session.score([group])
+    assert scored.rewards[:, 1].tolist() == [2.0, 3.0, 3.0, 4.0]
+    [advantages] = session.advantages([scored.rollouts])
+    assert advantages[1] == advantages[2]
+    assert advantages[0] < advantages[1] < advantages[3]
+    session.record_step(1, {})
+    [row] = session.run.steps()
+    assert row["measured"]["polite"] == 3.0
+    held_out = [
+        Rollout(name, {"correct": 1.0} | one) for name, one in zip("abcd", components, strict=True)
+    ]
+    session.observe(1, held_out)
+    [row] = session.run.evaluations()
+    assert (row["measured"]["polite"], row["outcome"]["polite"]) == (3.0, 3.0)
+
+
+def test_what_applies_to_nobody_teaches_and_gains_nothing(tmp_path):
+    session = new_session(tmp_path, POLITE)
+    nobody = [Rollout(name, {"correct": 1.0, "polite": None}) for name in "aabb"]
+    [scored] = session.score([nobody])
+    assert not scored.informative
+    session.observe(0, nobody)
+    [row] = session.run.evaluations()
+    assert (row["measured"]["polite"], row["outcome"]["polite"]) == (None, 0.0)
+    assert (row["gain"], row["hypervolume"]) == (0.0, 0.0)
+    assert session.progress()[1].startswith("correct 1, stage")
+
+
+@pytest.mark.parametrize(
+    ("components", "message"),
+    [
+        ({"correct": None, "polite": 1.0}, "'q' has 'correct' = None .* applies to every rollout"),
+        ({"correct": float("nan"), "polite": 1.0}, "'q' has 'correct' = nan .* a finite number"),
+        ({"correct": 1.5, "polite": 1.0}, "'q' has 'correct' = 1.5 .* at least 0 and at most 1"),
+        ({"correct": 1.0, "polite": "very"}, "'q' has 'polite' = 'very'"),
+        ({"correct": 1.0, "polite": float("inf")}, "'q' has 'polite' = inf"),
+        ({"correct": 1.0, "polit": 1.0}, "'q' has 'polit' = 1.0 .* did you mean 'polite'"),
+        ({"correct": 1.0, "polite": 1.0, "calls": 0.5}, "'q' has 'calls' = 0.5 .* an integer"),
+        ({"correct": 1.0}, "no rollout says anything of the objective 'polite', .* prompt 'q'"),
+    ],
+)
+def test_a_measure_that_cannot_be_used_names_prompt_objective_and_value(
+    tmp_path, components, message
+):
+    session = new_session(tmp_path, POLITE)
+    session.observe(0, [Rollout("h", {"correct": 1.0, "polite": 0.0})])
+    for use in (lambda one: session.score([[one, one]]), lambda one: session.observe(1, [one])):
+        with pytest.raises(BadRollout, match=message):
+            use(Rollout("q", components))
+    assert len(session.run.evaluations()) == 1
+
+
+def test_built_in_measures_follow_from_what_is_known(tmp_path):
+    text = "".join(
+        f'[[objectives]]\nname = "{name}"\n' for name in ("correct", "tokens", "dollars")
+    )
+    prices = "[rewards]\ndollars_per_call = 0.5\ndollars_per_1000_tokens = 2.0\n"
+    session = new_session(tmp_path, text + prices)
+    one = Rollout("q", {"correct": 1.0, "calls": 3}, tokens=250)
+    spent = replace(one, reward_components={"correct": 1.0, "calls": 1, "dollars": 10.0})
+    [scored] = session.score([[one, spent]])
+    assert scored.rewards.tolist() == [[1.0, -250.0, -2.0], [1.0, -250.0, -11.0]]
+
+
+# ---- gate and reference in raw units -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["recommended", "gated_ranks", "paper", "hypervolume", "gdpo"])
+def test_no_failure_is_paid_more_than_a_success_for_what_it_saves(tmp_path, method):
+    """Raw negative rewards with a floor of 0 would make failures the best of all."""
+    table = {
+        "objectives": [{"name": "correct"}, {"name": "tokens"}],
+        "optimiser": {"steps": 1},
+    }
+    config = with_method(
+        table,
+        method,
+        # By the weights a reference would lie at one token.
+        {
+            "paretopo.gate": "success",
+            "paretopo.stage1_steps": 0,
+            "paretopo.hypervolume_unit": "range",
+        },
+    )
+    session = Session(RunFolder.create(tmp_path, config), prompts=8, steps_per_epoch=8)
+    group = [
+        Rollout("q", {"correct": float(right)}, tokens=tokens)
+        for right, tokens in ((1, 50), (1, 90), (0, 1), (0, 200))
+    ]
+    [scored] = session.score([group])
+    [advantages] = session.advantages([scored.rollouts])
+    assert advantages[:2].min() > advantages[2:].max()
+    assert advantages[0] >= advantages[1]
+
+
+def test_a_reference_that_nothing_reaches_is_told(tmp_path):
+    text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\nreference = 20\n'
+    session = new_session(tmp_path, text)
+    with pytest.warns(UserWarning, match=r"does not reach .* 'tokens' \(-50 against -20\)"):
+        session.observe(0, [Rollout("h", {"correct": 1.0}, tokens=50)])
+    session.observe(1, [Rollout("h", {"correct": 1.0}, tokens=15)])
+    assert session.run.evaluations()[1]["gain"] == pytest.approx(5.0)
+
+
+# ---- the file ------------------------------------------------------------------------------------
+
+
+def test_the_objective_with_the_gate_comes_first_and_weights_are_shares():
+    config = loads(
+        '[[objectives]]\nname = "polite"\nweight = 1\n'
+        '[[objectives]]\nname = "right"\nweight = 3\ngate = true\n'
+    )
+    assert [one.name for one in config.objectives] == ["right", "polite"]
+    assert config.paretopo.weights == (0.75, 0.25)
+    assert config.paretopo.floors == ("worst",)
+    assert config.paretopo.references == (0.0, 0.0)
+
+
+def test_each_objective_says_its_floor_and_reference_in_its_own_unit():
+    config = loads(
+        '[[objectives]]\nname = "correct"\n'
+        '[[objectives]]\nname = "seconds"\nhigh = 60\nfailure = 60\nreference = 30\n'
+        '[[objectives]]\nname = "polite"\nfailure = "keeps"\n'
+        '[[objectives]]\nname = "words"\nbetter = "fewer"\n'
+    )
+    assert config.paretopo.floors == (-60.0, "keeps", "worst")
+    assert config.paretopo.references == (0.0, -30.0, 0.0, "initial")
+    assert config.paretopo.weights == (0.25,) * 4
+
+
+def test_one_key_of_one_objective_is_set():
+    assert loads("", {"objectives.calls.weight": 0.4}).paretopo.weights == (0.6, 0.4)
+    config = loads("", {"objectives.calls.weight": 0.3, "objectives.calls.alpha": 1.0})
+    assert config.paretopo.weights == pytest.approx((2 / 3, 1 / 3))
+    assert config.objective("calls").alpha == 1.0
+
+
+TOKENS = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("objectives = 3", r"objectives must be tables, \[\[objectives\]\]"),
+        ("[objectives.calls]\nweight = 1", r"objectives must be tables, \[\[objectives\]\]"),
+        ("[[objectives]]\nweight = 1", "each of .* must have a name"),
+        ('[[objectives]]\nname = "a b"', "a name must be of letters"),
+        ('[[objectives]]\nname = "a"\n' * 2, "has 'a' twice"),
+        (
+            '[[objectives]]\nname = "a"\nweigth = 1',
+            r"unknown key objectives.a.weigth; did you mean",
+        ),
+        ('[[objectives]]\nname = "a"\nbetter = "less"', 'objectives.a.better must be "more" or'),
+        (
+            '[[objectives]]\nname = "a"\nweight = -1',
+            "objectives.a.weight must be a number at least",
+        ),
+        ('[[objectives]]\nname = "a"\nweight = 0', "need a weight above 0"),
+        (TOKENS + "weight = 1", r"a weight each, .* none for \['correct'\]"),
+        (TOKENS + 'gate = true\nbetter = "more"\n[[objectives]]\nname = "b"\ngate = true', "alone"),
+        (TOKENS + "gate = true", r"objectives.tokens.gate is for .* better = \"more\""),
+        (TOKENS + "failure = 0", "objectives.tokens.failure = 0 needs high"),
+        (TOKENS + "failure = 10\nhigh = 50", "failure must not be better than high, .* got 10"),
+        (TOKENS + 'economy = "paretopo"\nfailure = 0.5', "failure must be at most 0"),
+        (TOKENS + 'economy = "share of the group"\nfailure = 0.0', "needs economy = raw"),
+        (
+            TOKENS + "reference = 0",
+            "reference must be worse than the best value there can be, got 0",
+        ),
+        (TOKENS + "low = 5\nhigh = 5", "objectives.tokens.low must be below high"),
+        (TOKENS.replace("tokens", "b") + 'economy = "otc"', 'economy = "otc" is for costs'),
+        (TOKENS + '[paretopo]\ngain_unit = "box"', r"those of 'tokens' end at 0"),
+        ('[[objectives]]\nname = "a"\nlow = 0\nfailure = 0', "failure must not be given for the"),
+        ("weight = 1", r"unknown key weight; did you mean objectives.NAME.weight\?"),
+        ("[paretopo]\ngate_floor = 1", r"did you mean objectives.NAME.failure\?"),
+        ("objectiv = 1", r"unknown key objectiv; did you mean 'objectives'\?"),
+    ],
+)
+def test_objectives_that_cannot_be_are_refused(text, message):
+    with pytest.raises(ConfigError, match=message):
+        loads(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("objectives.tokens.weight", "no objective 'tokens' to set; known: calls, correct"),
+        ("objectives.call.weight", "no objective 'call' to set; did you mean 'calls'"),
+        (
+            "objectives.calls.weigth",
+            r"unknown key objectives.calls.weigth; did you mean 'weight'\?",
+        ),
+        ("objectives.calls", "objectives.calls is no key: set one of an objective's"),
+        ("objectives", "objectives is no key"),
+    ],
+)
+def test_an_override_of_no_objectives_key_is_refused(name, message):
+    with pytest.raises(ConfigError, match=message):
+        loads("", {name: 1})
+
+
+# ---- a long run ----------------------------------------------------------------------------------
+
+
+def test_memory_and_records_of_a_long_run_are_bounded(tmp_path):
+    """2,000 steps: what grows is a few bytes for each held-out answer, and rows of fixed size."""
+    steps, every, questions = 2000, 5, 8
+    table = THREE | {"optimiser": {"steps": steps}, "run": {"trajectories_mb": 5}}
+    config = with_method(table, "recommended")
+    session = Session(RunFolder.create(tmp_path, config), prompts=64, steps_per_epoch=8)
+    rng = np.random.default_rng(0)
+    wrote = {"prompt": "why?", "segments": (Segment("model", "x" * 2000),)}
+    taken = {}
+    tracemalloc.start()
+    try:
+        for step in range(1, steps + 1):
+            group = [replace(one, **wrote) for one in told(rng, f"q{step % 64}", 4)]
+            [scored] = session.score([group])
+            session.advantages([scored.rollouts])
+            session.record_step(step, {"loss": 0.5})
+            if step % every == 0:
+                session.observe(step, [told(rng, f"h{at}", 1)[0] for at in range(questions)])
+            if step in (200, steps):
+                taken[step] = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    growth = (taken[steps] - taken[200]) / ((steps - 200) / every)
+    assert growth < 400 + 20 * questions, f"{growth:.0f} bytes an evaluation"
+    # By rows of this size, 10,000 steps of 1,024 rollouts: their number is in no row.
+    per_row = {
+        name: (session.run.path / name).stat().st_size / (steps // apart)
+        for name, apart in (
+            ("steps.jsonl", 1),
+            ("evaluations.jsonl", every),
+            ("outcomes.json", every),
+        )
+    }
+    assert 10_000 * sum(per_row.values()) < 50e6, per_row
+    assert (session.run.path / "trajectories.jsonl").stat().st_size <= 5e6
+    kept = [group.step for group in session.run.trajectories()]
+    [apart] = set(np.diff(kept))  # evenly, from the first to the last
+    assert (kept[0], kept[-1]) == (apart, steps)
+    assert 10_000 * sum(per_row.values()) + RunFolderConfig().trajectories_mb * 1e6 <= 200e6
