@@ -75,8 +75,8 @@ def polite(completions, **_):
 def main(folder):
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    training = make_questions(["who knows about the {} ?", "the {} is wrong", "help with my {}"])
-    held_out = make_questions(["a word about the {} ?", "my {} is wrong"])
+    training = make_questions(["who knows about the {}", "where is my {}", "help with this {}"])
+    held_out = make_questions(["a word about my {}", "who helps with the {}"])
     model, tokenizer = make_policy(
         [*training["prompt"], *held_out["prompt"], *TOPICS, *POLITE, *FILLERS]
     )
@@ -97,6 +97,7 @@ def main(folder):
             output_dir=folder,
             max_steps=100,
             learning_rate=2e-3,
+            lr_scheduler_type="constant",
             per_device_train_batch_size=64,
             per_device_eval_batch_size=64,
             num_generations=8,

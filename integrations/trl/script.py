@@ -73,6 +73,7 @@ class ScriptSession:
         self._method = method
         self._overrides = ({} if method is None else expand_method(method)) | dict(overrides or {})
         self._trainer: Any = None
+        self.updates_per_generation = 1
         self._rewards: ScriptRewards
         self._config: RunConfig
         self._resumed: tuple[int, Path] | None = None
@@ -106,7 +107,7 @@ class ScriptSession:
                 "multiplier of stage 1 stays 1",
                 stacklevel=4,
             )
-        self._updates = _updates_per_generation(trainer.args)
+        self.updates_per_generation = _updates_per_generation(trainer.args)
         self._config = self._make_config(steps=max(trainer.args.max_steps, 1))
         self._check_names()
         trainer.reward_funcs = [
@@ -168,7 +169,7 @@ class ScriptSession:
             run,
             prompts=prompts,
             steps_per_epoch=math.ceil(prompts / self._config.optimiser.prompts_per_step),
-            updates_per_step=self._updates,
+            updates_per_step=self.updates_per_generation,
             writes=writes,
         )
         if self._resumed is not None:
@@ -324,6 +325,7 @@ class _ScriptCallback(SessionCallback):
         super().__init__(trainer, names)
         self._script = script
         self._observed: int | None = None
+        self._save_due = False
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """The number of steps is known."""
@@ -333,6 +335,7 @@ class _ScriptCallback(SessionCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Order an evaluation, where the script's own schedule is none."""
         theirs = control.should_evaluate
+        self._postpone_save(state, control)
         super().on_step_end(args, state, control, **kwargs)
         if self._trainer.eval_dataset is None:
             control.should_evaluate = theirs
@@ -358,16 +361,26 @@ class _ScriptCallback(SessionCallback):
         self._await_evaluation()
 
     def on_save(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
-        """The trainer's files are written: add ours."""
+        """The trainer's files are written: add ours, where it can go on from them."""
         self._record_left()
         self._trainer.accelerator.wait_for_everyone()
-        if state.is_world_process_zero:
+        if state.is_world_process_zero and self._is_between_generations(state):
             checkpoints = Checkpoints(Path(args.output_dir), kept=None)
             checkpoints.complete(state.global_step, self.session.state())
 
     def on_train_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """Record the last step."""
         self._record_left()
+
+    def _postpone_save(self, state: Any, control: Any) -> None:
+        """To the end of a generation: TRL keeps no rollouts for a resumed run to go on with."""
+        self._save_due |= control.should_save
+        last = state.global_step >= state.max_steps
+        control.should_save = self._save_due and (last or self._is_between_generations(state))
+        self._save_due &= not control.should_save
+
+    def _is_between_generations(self, state: Any) -> bool:
+        return bool(state.global_step % self._script.updates_per_generation == 0)
 
     def _tell(self, seen: dict[str, float], metrics: dict[str, float] | None) -> None:
         """To the script's trackers, and to its `metric_for_best_model`."""
