@@ -27,6 +27,7 @@ from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.integrations.trl.rollouts import ProtocolRollouts
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.rewards.own import load_own_rewards
 from paretopo.run.folder import RunFolder
 from paretopo.run.interrupt import Interrupt
 from paretopo.session import Session
@@ -141,7 +142,7 @@ def _trainer(
         tools=list(task.functions) or None,
         rollout_func=_rollouts(environment),
         session=session,
-        rewards=SessionRewards(environment.grade),
+        rewards=SessionRewards(environment.grade, load_own_rewards(config)),
         evaluation_temperature=config.evaluation.temperature,
     )
     sampler.remove_callback(PrinterCallback)
