@@ -1,13 +1,15 @@
 """A training script of one's own on TRL, and the lines that give it several objectives.
 
 A help desk sends a question to the department that can help. It shall name the right one, in few
-tokens, and be polite. The model is small and made on the spot, so that nothing is downloaded:
-about a minute on one CPU core. Lines that end in "# paretopo" are what was added to a script that
-ran before; docs/objectives.md goes through them.
+tokens, and be polite. The model is small and made on the spot, and first imitates what the old desk
+wrote: at length, sometimes rude, to the wrong department in three of ten cases. Nothing is
+downloaded; a minute or two on one CPU core. Lines that end in "# paretopo" are what was added to a
+script that ran before; docs/objectives.md goes through them.
 
     python examples/own_script.py [output folder]
 """
 
+import random
 import sys
 
 import torch
@@ -23,19 +25,36 @@ TOPICS = {
     "delivery": ("parcel", "courier", "address", "tracking"),
     "repairs": ("screen", "battery", "keyboard", "noise"),
 }
-POLITE = ("please", "thanks", "sorry")
-FILLERS = ("we", "you", "ask", "the", "desk", "now", "there", "again")
+FORMS = (
+    "who knows about the {}",
+    "where is my {}",
+    "help with this {}",
+    "a word about my {}",
+    "who helps with the {}",
+    "please look at the {}",
+    "what about the {}",
+    "i wonder about my {}",
+)
+POLITE = ("please", "thanks")
+ANSWERS = (
+    "please ask the {} desk about this",
+    "thanks the {} desk knows all about this",
+    "ask the {} desk",
+    "this is for the {} desk they know all about this",
+)
 
 
-def make_questions(forms):
-    return Dataset.from_list(
-        [
-            {"prompt": form.format(word), "department": department}
-            for form in forms
-            for department, words in TOPICS.items()
-            for word in words
-        ]
-    )
+def make_questions():
+    """Every form with every topic; a quarter of them is held out."""
+    rows = [
+        {"prompt": form.format(topic), "department": department}
+        for form in FORMS
+        for department, topics in TOPICS.items()
+        for topic in topics
+    ]
+    random.Random(0).shuffle(rows)
+    held_out = len(rows) // 4
+    return Dataset.from_list(rows[held_out:]), Dataset.from_list(rows[:held_out])
 
 
 def make_policy(texts):
@@ -61,6 +80,25 @@ def make_policy(texts):
     return Qwen3ForCausalLM(config), fast
 
 
+def imitate(model, tokenizer, questions, steps=150):
+    """Learn to write as the old desk did."""
+    rng = random.Random(0)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    for _ in range(steps):
+        rows = []
+        for question in rng.choices(list(questions), k=32):
+            named = question["department"] if rng.random() < 0.7 else rng.choice([*TOPICS])
+            answer = rng.choice(ANSWERS).format(named) + " <end>"
+            prompt, written = tokenizer([question["prompt"], answer])["input_ids"]
+            rows.append((prompt + written, [-100] * len(prompt) + written))
+        longest = max(len(tokens) for tokens, _ in rows)
+        padded = [(t + [0] * (longest - len(t)), w + [-100] * (longest - len(w))) for t, w in rows]
+        tokens, labels = (torch.tensor(column) for column in zip(*padded, strict=True))
+        model(input_ids=tokens, attention_mask=(tokens > 0).long(), labels=labels).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
 def correct(completions, department, **_):
     """1 where the only department that the answer names is the right one."""
     named = [{word for word in text.split() if word in TOPICS} for text in completions]
@@ -75,15 +113,13 @@ def polite(completions, **_):
 def main(folder):
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    training = make_questions(["who knows about the {}", "where is my {}", "help with this {}"])
-    held_out = make_questions(["a word about my {}", "who helps with the {}"])
-    model, tokenizer = make_policy(
-        [*training["prompt"], *held_out["prompt"], *TOPICS, *POLITE, *FILLERS]
-    )
+    training, held_out = make_questions()
+    model, tokenizer = make_policy([*training["prompt"], *held_out["prompt"], *ANSWERS, *TOPICS])
+    imitate(model, tokenizer, training)
     objectives = [  # paretopo
         {"name": "correct", "weight": 0.5},  # paretopo
         {"name": "polite", "weight": 0.2, "low": 0, "high": 1},  # paretopo
-        {"name": "tokens", "weight": 0.3, "economy": "share of the group", "high": 8},  # paretopo
+        {"name": "tokens", "weight": 0.3, "economy": "share of the group", "high": 12},  # paretopo
     ]  # paretopo
     session = ScriptSession({"objectives": objectives})  # paretopo
     trainer = ParetoGRPOTrainer(
@@ -95,13 +131,13 @@ def main(folder):
         eval_dataset=held_out,
         args=GRPOConfig(
             output_dir=folder,
-            max_steps=100,
-            learning_rate=2e-3,
+            max_steps=60,
+            learning_rate=5e-4,
             lr_scheduler_type="constant",
             per_device_train_batch_size=64,
             per_device_eval_batch_size=64,
             num_generations=8,
-            max_completion_length=8,
+            max_completion_length=12,
             eval_strategy="steps",
             eval_steps=10,
             save_steps=50,

@@ -403,7 +403,9 @@ class _NamesOf:
     def __iter__(self) -> Iterator[str]:
         rows = self._dataset
         if hasattr(rows, "select_columns"):
-            rows = rows.select_columns([one for one in ("id", "prompt") if one in rows.column_names])
+            rows = rows.select_columns(
+                [one for one in ("id", "prompt") if one in rows.column_names]
+            )
         return map(name_prompt, rows)
 
 
