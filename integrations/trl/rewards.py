@@ -67,7 +67,7 @@ class SessionRewards:
             right = self._grade(responses[at], answer[at])
             components: dict[str, float | None] = {
                 **({} if right is None else {"correct": right}),
-                **_count(completion),
+                **count_turns(completion),
                 **{name: columns[name][at] for name in _HANDED_OVER if columns.get(name)},
                 **(reward_components[at] if reward_components else {}),
                 **own[at],
@@ -111,12 +111,12 @@ def _join(messages: Sequence[Message]) -> str:
     return "\n".join(own)
 
 
-def _count(completion: Completion) -> dict[str, float]:
+def count_turns(completion: Completion) -> dict[str, float]:
     """Tool executions, of which each leaves one message of role "tool", and turns of the policy.
 
     A text tells neither.
 
-    >>> _count([{"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}])
+    >>> count_turns([{"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}])
     {'calls': 1.0, 'turns': 2.0}
     """
     if isinstance(completion, str):
