@@ -140,7 +140,7 @@ class ScriptSession:
         with ExitStack() as claims:
             if trainer.is_world_process_zero():
                 folder.mkdir(parents=True, exist_ok=True)
-                claims.enter_context(self.run.claimed())
+                claims.enter_context(self.run.claim())
             try:
                 yield None if self._resumed is None else str(self._resumed[1])
             except KeyboardInterrupt:
