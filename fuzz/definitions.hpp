@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "reading.hpp"
@@ -110,7 +112,7 @@ inline double box_of(const Row& row) {
     return box;
 }
 
-double volume_of(const Rows& rows);
+double volume_of(Rows rows);
 
 // What a box adds to others: what it holds, less what they share with it.
 inline double gain_of(const Row& row, const Rows& others) {
@@ -124,10 +126,13 @@ inline double gain_of(const Row& row, const Rows& others) {
         std::erase_if(shared, [&](const Row& each) { return covers(corner, each); });
         shared.push_back(corner);
     }
-    return box_of(row) - volume_of(shared);
+    return box_of(row) - volume_of(std::move(shared));
 }
 
-inline double volume_of(const Rows& rows) {
+// The highest first: what a row shares with those before it is as high as the row itself, so that
+// the next sides decide.
+inline double volume_of(Rows rows) {
+    std::sort(rows.begin(), rows.end(), std::greater<>());
     double volume = 0.0;
     Rows before;
     for (const Row& row : rows) {

@@ -179,7 +179,7 @@ class Checked {
 template <typename Scalar>
 void run(Bytes& bytes) {
     const bool is_wild = bytes.next() % 4 == 0;
-    const bool is_large = bytes.next() % 8 == 0;
+    const bool is_large = bytes.next() % 16 == 0;
     const Input<Scalar> in(
         bytes, is_large ? Sizes{{1, 1}, {33, 300}, {2, 6}} : Sizes{{1, 1}, {0, 33}, {1, 7}},
         !is_wild);

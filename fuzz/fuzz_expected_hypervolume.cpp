@@ -22,9 +22,9 @@ Sizes choose_grids(Bytes& bytes) {
                                 {{1, 2}, {33, 80}, {4, 4}},
                                 {{1, 2}, {33, 45}, {5, 5}},
                                 {{1, 2}, {33, 33}, {6, 6}}};
-    const int chosen = bytes.next() % 8;
+    const int chosen = bytes.next() % 16;
     if (chosen == 0) return kLarge[bytes.next() % 5];
-    if (chosen <= 2) return {{4, 40}, {1, 33}, {1, 3}};
+    if (chosen <= 3) return {{4, 40}, {1, 33}, {1, 3}};
     return {{0, 3}, {0, kFew}, {1, 5}};
 }
 

@@ -86,9 +86,9 @@ struct Sizes {
 
 // Most often `few`, a few groups; else so many that each lane of a vector has one, or large sets.
 inline Sizes choose_sizes(Bytes& bytes, const Sizes& few) {
-    const int chosen = bytes.next() % 8;
+    const int chosen = bytes.next() % 16;
     if (chosen == 0) return {{1, 2}, {33, 300}, {2, 6}};
-    if (chosen <= 2) return {{4, 40}, {1, 33}, {1, 5}};
+    if (chosen <= 3) return {{4, 40}, {1, 33}, {1, 5}};
     return few;
 }
 
