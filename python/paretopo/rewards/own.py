@@ -26,6 +26,7 @@ from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig
 from paretopo.config.keys import nearest
+from paretopo.rewards.measures import check_number
 from paretopo.rollout import BadRollout
 
 Reward = Callable[..., Any]
@@ -85,9 +86,8 @@ class OwnRewards:
                     f"{len(completions)} rollouts of {of}: one for each is expected, None where "
                     "it does not apply"
                 )
-            # What is no finite number is refused with its prompt where rollouts are completed.
-            for one, value in zip(measured, listed, strict=True):
-                one[name] = value
+            for one, prompt, value in zip(measured, columns["id"], listed, strict=True):
+                one[name] = check_number(str(prompt), name, value)
         return measured
 
     def _call(self, name: str, function: Reward, given: Mapping[str, Any], of: str) -> Any:
