@@ -33,8 +33,8 @@ def add_report(subcommands: Subcommands) -> None:
         "report",
         _run,
         "tables and plots of runs and evaluations",
-        "Of trainings: before and after, front, dynamics, as files and as a page for the browser. Of "
-        "evaluations: tables beside the paper.",
+        "Of trainings: before and after, front, dynamics, as files and as a page. "
+        "Of evaluations: tables beside the paper.",
         _EXAMPLES,
     )
     parser.add_argument(

@@ -256,6 +256,7 @@ def _draw_across(
 ) -> None:
     """Parallel coordinates: every axis is turned so that better is up, its ends are named."""
     from matplotlib import colormaps
+    from matplotlib.collections import LineCollection
 
     every = np.concatenate([history.measured(objectives) for history in histories.values()])
     senses = np.array([measure.sense for measure in objectives])
@@ -264,17 +265,14 @@ def _draw_across(
     places = np.arange(len(objectives))
     for (_, history), style in _pair_with_styles(histories):
         heights = (history.measured(objectives) * senses - worst) / span
-        shades = colormaps["viridis"](np.linspace(0.0, 1.0, len(heights)))
-        for number, height in enumerate(heights):
-            end = number in (0, len(heights) - 1)
-            axes.plot(
-                places,
-                height,
-                color=shades[number] if len(histories) == 1 else style.colour,
-                linewidth=2.4 if end else 0.8,
-                linestyle="--" if number == 0 else "-",
-                alpha=1.0 if end else 0.45,
-            )
+        lines = np.stack([np.broadcast_to(places, heights.shape), heights], axis=-1)
+        shades: Any = style.colour
+        if len(histories) == 1:
+            shades = colormaps["viridis"](np.linspace(0.0, 1.0, len(heights)))
+        axes.add_collection(LineCollection(list(lines), colors=shades, linewidths=0.8, alpha=0.45))
+        for end, dashes in ((0, "--"), (-1, "-")):
+            colour = style.colour if len(histories) > 1 else shades[end]
+            axes.plot(places, heights[end], color=colour, linewidth=2.4, linestyle=dashes)
     for place, measure in enumerate(objectives):
         axes.axvline(place, color=_LINE, linewidth=0.8)
         for at, value, below in ((0.0, worst, True), (1.0, best, False)):

@@ -1,1 +1,1 @@
-"""`paretopo show`: what rollouts wrote, on a terminal and as a page of its own."""
+"""What rollouts wrote, on a terminal and as a page; the report on runs as a page."""
