@@ -127,7 +127,7 @@ class RunConfig:
                         f"{one.name!r} end {'nowhere' if one.best is None else f'at {one.best:g}'}"
                     )
         references = [one.reference_reward(self.paretopo.reference) for one in objectives]
-        derived = {
+        derived: dict[str, Any] = {
             "weights": weights,
             "floors": tuple(one.floor for one in objectives[1:]) or None,
             "references": tuple("initial" if one is None else one for one in references),

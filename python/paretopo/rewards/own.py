@@ -20,12 +20,13 @@ import asyncio
 import importlib.util
 import inspect
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig
 from paretopo.config.keys import nearest
+from paretopo.rewards.measures import check_number
 from paretopo.rollout import BadRollout
 
 Reward = Callable[..., Any]
@@ -85,9 +86,8 @@ class OwnRewards:
                     f"{len(completions)} rollouts of {of}: one for each is expected, None where "
                     "it does not apply"
                 )
-            # What is no finite number is refused with its prompt where rollouts are completed.
-            for one, value in zip(measured, listed, strict=True):
-                one[name] = value
+            for one, prompt, value in zip(measured, columns["id"], listed, strict=True):
+                one[name] = check_number(str(prompt), name, value)
         return measured
 
     def _call(self, name: str, function: Reward, given: Mapping[str, Any], of: str) -> Any:
@@ -97,7 +97,9 @@ class OwnRewards:
         def run() -> None:
             try:
                 result = function(**_wanted(function, given))
-                outcome["values"] = asyncio.run(result) if inspect.isawaitable(result) else result
+                outcome["values"] = (
+                    asyncio.run(_await(result)) if inspect.isawaitable(result) else result
+                )
             except BaseException as error:
                 outcome["error"] = error
 
@@ -136,7 +138,7 @@ def _load(path: Path) -> dict[str, Reward]:
         spec.loader.exec_module(module)
     except Exception as error:
         raise ConfigError(f"rewards.file: {path} fails: {type(error).__name__}: {error}") from error
-    functions = {
+    functions: dict[str, Reward] = {
         name: value
         for name, value in vars(module).items()
         if inspect.isfunction(value)
@@ -146,6 +148,10 @@ def _load(path: Path) -> dict[str, Reward]:
     if not functions:
         raise ConfigError(f"rewards.file: {path} has no function")
     return functions
+
+
+async def _await(result: Awaitable[Any]) -> Any:
+    return await result
 
 
 def _wanted(function: Reward, given: Mapping[str, Any]) -> dict[str, Any]:

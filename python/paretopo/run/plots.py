@@ -199,7 +199,7 @@ def _column(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
     return np.array([np.nan if value is None else float(value) for value in values])
 
 
-def measure(row: Row, name: str) -> Any:
+def measure(row: Mapping[str, Any], name: str) -> Any:
     """A number of a row: the mean of an objective in its own unit, or an entry of the row."""
     return (row.get("measured") or {}).get(name, row.get(name))
 

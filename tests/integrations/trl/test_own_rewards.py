@@ -56,6 +56,7 @@ max_completion_tokens = 12
 prompts = 4
 [run]
 device = "cpu"
+trajectories = 4
 """
 REWARDS = """
 from pathlib import Path

@@ -55,6 +55,8 @@ def test_functions_are_called_as_trl_calls_them(tmp_path):
     [
         ("raise ZeroDivisionError('oh')", "'it' failed on prompt 'a' and 1 more: ZeroDiv.*: oh"),
         ("return [1.0]", "'it' returned 1 values for the 2 rollouts of prompt 'a'"),
+        ("return [1.0, float('nan')]", "prompt 'b' has 'it' = nan .* a finite number"),
+        ("return [1.0, 'much']", "prompt 'b' has 'it' = 'much' .* a finite number"),
         ("return None", "'it' must return a list, got None for prompt 'a'"),
         ("time.sleep(30)", "'it' hung on prompt 'a' and 1 more: .* rewards.timeout = 0.2 seconds"),
         ("while True: pass", "'it' hung on prompt 'a' and 1 more"),
