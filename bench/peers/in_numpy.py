@@ -268,6 +268,8 @@ class Paretoset:
 
     def __init__(self) -> None:
         self._library: Any = importlib.import_module("paretoset")
+        few = np.random.default_rng(0).random((8, 2))
+        self._library.paretorank(few, distinct=False)  # numba compiles, which takes seconds
 
     def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
         """One filter per front; its ranks start at 1."""
