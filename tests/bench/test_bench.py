@@ -465,6 +465,20 @@ def test_promises_hold_our_own_times_against_each_other():
         assert promise_of(what, tiny)[0] == f"{us} us (pareto_rank)"
 
 
+def test_other_calls_of_ours_are_no_peers_unless_named():
+    front = a_row(
+        operation="filter", task="is_nondominated", workload="concave", points=1_000
+    )  # 2 ms
+    others = [
+        replace(front, peer="paretopo ranks", cpu_median_ms=1.0),
+        replace(front, peer="numpy", cpu_median_ms=6.0),
+    ]
+    what = "filter 1,000 and more concave, 2 objectives, "
+    measured = [front, *others]
+    assert promise_of(what + "every peer", measured)[0] == "3 x (concave 1000 x 2, numpy)"
+    assert promise_of(what + "against our own ranks", measured)[0].startswith("0.5 x")
+
+
 def test_every_promise_can_be_measured_by_the_full_cases():
     """What no case measures would stay "not measured" for ever."""
     measured = [
