@@ -8,7 +8,12 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from bench.runner import Build
+
+_SLOWER = 1
 _WRONG_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 _HELP = """\
@@ -17,6 +22,9 @@ operations:
   filter                find the non-dominated points of one set
   hypervolume           one front of five shapes, 2 to 10 objectives
   contributions         by how much each point of a front raises its hypervolume
+  gradient              how the hypervolume of a front grows with each value
+  crowding              how far the neighbours of each point lie apart
+  bounds                groups just below and above the sizes where another way is taken
   batches               many groups in one call: ranks, filter, ragged hypervolumes
   advantage             reward vectors to advantages, up to a million groups
   expected_hypervolume  reward vectors to the advantages of HV@4
@@ -27,22 +35,26 @@ operations:
 examples, from the root of a checkout:
   pip install ".[bench]"                    the package, and every peer
   python -m bench --quick                   small sizes in 2 minutes, to see that all works
-  python -m bench                           everything, in about 25 minutes
+  python -m bench                           everything, in about 30 minutes
   python -m bench fronts hypervolume        two operations
   python -m bench --resume                  go on where an interrupted run stopped
   python -m bench --plots-only              draw the plots again, from the CSV files
   python -m bench --promises                hold the CSV files against what is promised
   python -m bench --device cuda             on a GPU, beside peers that run there
+  python -m bench --beside OLD/bin/python=main   this build and another one, in turns
   PARETOPO_ISA=avx2 python -m bench         another instruction set than the best
 
 Every answer is checked before it is timed; a peer that is wrong, crashes or takes too long gets a
 row that says so, one that is not installed is left out. Results go to bench/results/MACHINE, named
-after the processor, and those of --quick beside it. bench/README.md says how to read them.
+after the processor, those of --quick and --beside next to it. bench/README.md tells how to read
+them.
+
+exit status: 0; 1 when --beside finds a case that got slower; 2 for wrong input; 130 after Ctrl-C.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, 2 for wrong input, 130 after Ctrl-C.
+    """Run the command and return its exit code, as the help tells.
 
     Args:
         arguments: the words after ``python -m bench``; those of the process by default.
@@ -51,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _make_parser().parse_args(words)
     try:
         _require("numpy", "paretopo_core", "matplotlib", "moocore")
-        _run(parsed)
+        return _run(parsed)
     except (OSError, ValueError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return _WRONG_INPUT
@@ -62,7 +74,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return _INTERRUPTED
-    return 0
 
 
 def _make_parser() -> argparse.ArgumentParser:
@@ -84,6 +95,19 @@ def _make_parser() -> argparse.ArgumentParser:
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--plots-only", action="store_true", help="measure nothing, only draw")
     only.add_argument("--promises", action="store_true", help="measure nothing, print the table")
+    only.add_argument(
+        "--beside",
+        metavar="PYTHON[=LABEL]",
+        help="measure the build of paretopo_core that another interpreter has, and this one, in "
+        "turns; print the ratios",
+    )
+    add(
+        "--tolerance",
+        type=float,
+        default=5.0,
+        metavar="PERCENT",
+        help="how much more time than the other build a case may take, 5 by default",
+    )
     return parser
 
 
@@ -97,24 +121,42 @@ def _require(*packages: str) -> None:
         )
 
 
-def _run(parsed: argparse.Namespace) -> None:
+def _run(parsed: argparse.Namespace) -> int:
     from bench import command  # only where everything it takes is installed
 
     if parsed.promises and parsed.device != "cpu":
         raise ValueError("--promises are about CPUs: drop --device")
     description = command.describe(parsed.device)
-    folder = Path(parsed.out or command.choose_folder(description, quick=parsed.quick))
+    kinds = (("quick", parsed.quick), ("beside", parsed.beside))
+    kind = "-".join(name for name, is_chosen in kinds if is_chosen)
+    folder = Path(parsed.out or command.choose_folder(description, kind))
     if parsed.promises:
         print(command.write_promises(folder), end="")
-        return
+        return 0
+    how = {"quick": parsed.quick, "resume": parsed.resume}
+    if parsed.beside:
+        build = _read_build(parsed.beside)
+        tolerance = parsed.tolerance / 100
+        if not tolerance >= 0:
+            raise ValueError(f"--tolerance must be 0 or more, got {parsed.tolerance:g}")
+        operations = parsed.operations
+        is_kept = command.measure_beside(build, operations, folder, description, tolerance, **how)
+        return 0 if is_kept else _SLOWER
     if not parsed.plots_only:
-        command.measure(
-            parsed.operations, folder, description, quick=parsed.quick, resume=parsed.resume
-        )
+        command.measure(parsed.operations, folder, description, **how)
         if parsed.device == "cpu" and not parsed.quick:  # promises are about full sizes
             print(f"\n{command.write_promises(folder)}")
     for path in command.draw(parsed.operations, folder):
         print(path)
+    return 0
+
+
+def _read_build(text: str) -> Build:
+    """Take ``PYTHON[=LABEL]`` apart."""
+    from bench.runner import Build
+
+    python, _, label = text.partition("=")
+    return Build(label or "other", python)
 
 
 if __name__ == "__main__":

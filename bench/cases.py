@@ -18,18 +18,31 @@ from bench.workloads import FRONTS, Array
 NEWCOMERS = 50  # points that one run adds to an archive
 ON_GPU = 0  # threads of a case that runs on a GPU
 DRAWN = 4  # k of hypervolume_advantage
+VALID = 4  # points of a padded group that count
 BETA = 0.5  # how much the weights count beside the ranks, in pareto_advantage
 TASKS = (
     "pareto_rank",
     "is_nondominated",
     "hypervolume",
+    "hypervolume_gradient",
     "hv_contributions",
+    "crowding_distance",
     "pareto_advantage",
     "hypervolume_advantage",
     "archive_add",
 )
 HARD = ("concave", "chain", "parallel", "equal", "discrete")  # one front, many fronts, ties
 FILTERED = ("uniform", "concave")  # mostly dominated; a front
+FEW = (33, 50, 64)  # points of a set that is handled as a group is
+# Sizes just below and above each bound at which another way is taken, by objectives: a power of
+# two of points, or 256 values in a group.
+BOUNDS: dict[int, tuple[int, ...]] = {
+    2: (8, 32, 64),
+    3: (16, 64),
+    5: (51, 64),
+    6: (42,),
+    10: (25, 64),
+}
 
 
 @dataclass(frozen=True)
@@ -40,7 +53,8 @@ class Case:
         operation: the CSV the row belongs to.
         task: what is computed, a name of ``TASKS``.
         workload: the shape of the data, a name of ``workloads.SHAPES``; batches are "uniform", or
-            "ragged" where the groups differ in size.
+            "ragged" where the groups differ in size, or "padded" where only the first ``VALID``
+            points of each count.
         points: points of the set, or of the largest group.
         objectives: values of each point.
         groups: groups of a batch; 0 for one set.
@@ -90,7 +104,9 @@ class Case:
 
     @cached_property
     def mask(self) -> Array | None:
-        """Which points of ragged groups count, shape (groups, points); None: all of them."""
+        """Which points of the groups count, shape (groups, points); None: all of them."""
+        if self.workload == "padded":
+            return np.tile(np.arange(self.points) < VALID, (self.groups, 1))
         return workloads.make_mask(self.groups, self.points) if self.workload == "ragged" else None
 
     @cached_property
@@ -118,7 +134,8 @@ class Case:
 def fronts(*, quick: bool = False) -> Sequence[Case]:
     """Sort one set: uniform points of many sizes, and inputs with one front, many, and ties."""
     case = partial(Case, "fronts", "pareto_rank")
-    sizes, many = ((100, 1_000), 1_000) if quick else ((100, 1_000, 10_000, 100_000), 20_000)
+    many = 1_000 if quick else 20_000
+    sizes = (64, 100, 1_000) if quick else (*FEW, 100, 1_000, 10_000, 100_000)
     objectives = (2, 3, 5) if quick else (2, 3, 5, 8)
     return [
         *(case("uniform", points, m) for m in objectives for points in sizes),
@@ -127,12 +144,21 @@ def fronts(*, quick: bool = False) -> Sequence[Case]:
 
 
 def filters(*, quick: bool = False) -> Sequence[Case]:
-    """Find the non-dominated points of one set, from 2 to 10 objectives."""
+    """Find the non-dominated points of one set, from 2 to 10 objectives; up to 10 million."""
     case = partial(Case, "filter", "is_nondominated")
-    sizes = (300, 1_000) if quick else (1_000, 10_000, 100_000)
+    sizes = (64, 300, 1_000) if quick else (1_000, 10_000, 100_000)
     objectives = (2, 3, 6) if quick else (2, 3, 4, 6, 8, 10)
-    return [
+    cases = [
         case(workload, points, m) for workload in FILTERED for m in objectives for points in sizes
+    ]
+    if quick:
+        return cases
+    return [
+        *(case("uniform", points, m) for m in (2, 3, 5, 10) for points in FEW),
+        *cases,
+        *(case(workload, 1_000_000, m) for workload in FILTERED for m in (2, 3)),
+        case("concave", 10_000_000, 2),
+        *(case("equal", 100_000, m) for m in (2, 3)),
     ]
 
 
@@ -143,8 +169,8 @@ def hypervolume(*, quick: bool = False) -> Sequence[Case]:
     sizes: dict[int, tuple[int, ...]] = {
         2: (100, 10_000),
         3: (100, 1_000, 10_000, 100_000),
-        4: (30, 100, 300, 1_000, 3_000),
-        5: (30, 100, 300, 1_000),
+        4: (33, 50, 100, 200, 300, 1_000, 3_000),
+        5: (33, 50, 100, 200, 300, 1_000),
         6: (50, 100, 200, 400),
         7: (50, 100, 200),
         8: (50, 80, 120),
@@ -161,8 +187,8 @@ def contributions(*, quick: bool = False) -> Sequence[Case]:
     """Find by how much each point of one front raises its hypervolume."""
     case = partial(Case, "contributions", "hv_contributions")
     sizes: dict[int, tuple[int, ...]] = {
-        2: (100, 1_000, 10_000, 100_000),
-        3: (100, 1_000, 10_000, 100_000),
+        2: (100, 200, 1_000, 10_000, 100_000),
+        3: (100, 200, 1_000, 10_000, 100_000),
         4: (100, 300, 1_000),
         5: (50, 100, 200),
     }
@@ -174,8 +200,40 @@ def contributions(*, quick: bool = False) -> Sequence[Case]:
     ]
 
 
+def gradient(*, quick: bool = False) -> Sequence[Case]:
+    """Find how the hypervolume of one front grows with each value."""
+    case = partial(Case, "gradient", "hypervolume_gradient", "concave")
+    sizes = (100,) if quick else (100, 1_000, 10_000)
+    return [case(points, m) for m in (2, 3) for points in sizes if points * m < 30_000]
+
+
+def crowding(*, quick: bool = False) -> Sequence[Case]:
+    """Measure how far neighbours lie apart: on one front, and in groups."""
+    case = partial(Case, "crowding", "crowding_distance")
+    sizes = (64, 100) if quick else (64, 200, 1_000, 10_000)
+    return [
+        *(case("concave", points, m) for m in (2, 3) for points in sizes),
+        *(case("uniform", points, 2, 20 if quick else 1_000) for points in (8, 64, 65)),
+    ]
+
+
+def bounds(*, quick: bool = False) -> Sequence[Case]:
+    """Rank, filter and reward groups just below and above each bound: no cliff between them."""
+    groups = 10 if quick else 200
+    return [
+        Case("bounds", task, "uniform", points, m, groups)
+        for task in ("pareto_rank", "is_nondominated", "pareto_advantage")
+        for m, below in BOUNDS.items()
+        for bound in (below[-1:] if quick else below)
+        for points in (bound, bound + 1)
+    ]
+
+
 def batches(*, quick: bool = False) -> Sequence[Case]:
-    """Rank, filter and measure many small groups in one call; ragged ones have 8 to 32 points."""
+    """Rank, filter and measure many small groups in one call.
+
+    Ragged groups have 8 to 32 points. Padded ones stand before groups of as many as count there.
+    """
     large, small = (100, 11) if quick else (1, 1)  # how many times fewer groups
     rank = partial(Case, "batches", "pareto_rank", "uniform")
     ranked = ((100_000 // large, 8, 2), (4_096 // small, 16, 3), (4_096 // small, 64, 2))
@@ -187,6 +245,11 @@ def batches(*, quick: bool = False) -> Sequence[Case]:
         ),
         Case("batches", "is_nondominated", "uniform", 16, 3, 4_096 // small),
         *(Case("batches", "hypervolume", "ragged", 32, m, 10_000 // large) for m in (2, 3, 4)),
+        *(
+            Case("batches", task, workload, points, 3, 10_000 // large)
+            for task in ("pareto_rank", "hypervolume")
+            for workload, points in (("padded", 64), ("uniform", VALID))
+        ),
     ]
 
 
@@ -211,10 +274,11 @@ def expected_hypervolume(*, quick: bool = False) -> Sequence[Case]:
 
 
 def archive(*, quick: bool = False) -> Sequence[Case]:
-    """Add 50 points of one front to an archive of up to 1,000, each with its exact gain."""
+    """Add 50 points of one front to an archive of up to 100,000, each with its exact gain."""
     case = partial(Case, "archive", "archive_add", "concave")
     sizes = (100,) if quick else (100, 300, 1_000)
-    return [case(points, m) for m in (2, 3, 4) for points in sizes]
+    cases = [case(points, m) for m in (2, 3, 4) for points in sizes]
+    return cases if quick else [*cases, case(100_000, 2)]
 
 
 def overhead(*, quick: bool = False) -> Sequence[Case]:
@@ -233,7 +297,7 @@ def overhead(*, quick: bool = False) -> Sequence[Case]:
 
 
 def threads(*, quick: bool = False) -> Sequence[Case]:
-    """Run batches on one thread and on two, by the wall clock; peers have no threads to compare."""
+    """Run batches and one large set on one thread and on two, by the wall clock."""
     smaller = 50 if quick else 1
     return [
         Case("threads", task, workload, points, m, groups // smaller, dtype, count)
@@ -241,6 +305,7 @@ def threads(*, quick: bool = False) -> Sequence[Case]:
             ("pareto_rank", "uniform", 100_000, 16, 3, "float32"),
             ("pareto_advantage", "uniform", 200_000, 16, 3, "float32"),
             ("hypervolume", "ragged", 10_000, 32, 3, "float64"),
+            ("is_nondominated", "concave", 0, 10_000_000 // smaller, 2, "float64"),
         )
         for count in (1, 2)
     ]
@@ -282,6 +347,9 @@ OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
     "filter": filters,
     "hypervolume": hypervolume,
     "contributions": contributions,
+    "gradient": gradient,
+    "crowding": crowding,
+    "bounds": bounds,
     "batches": batches,
     "advantage": advantage,
     "expected_hypervolume": expected_hypervolume,

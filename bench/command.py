@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from bench import machine, peers, rows
+from bench import beside, machine, peers, rows
 from bench.cases import GPU_OPERATIONS, OPERATIONS
 from bench.promises import check_promises, render
 from bench.rows import Measurement
-from bench.runner import Plan, Runner
+from bench.runner import Build, Plan, Runner
 from bench.timing import Effort
 
 RESULTS = Path(__file__).parent / "results"
 QUICK = Plan(Effort(budget_s=0.03, least=3, most=7), limit_s=5.0)
+BESIDE = Plan(Effort(budget_s=0.05, least=1, most=25), limit_s=60.0, names=(peers.OURS,), rounds=7)
 
 
 def describe(device: str = "cpu") -> dict[str, object]:
@@ -34,10 +36,9 @@ def describe(device: str = "cpu") -> dict[str, object]:
     return {**machine.describe_host(), **machine.describe_gpu()}
 
 
-def choose_folder(description: dict[str, object], *, quick: bool = False) -> Path:
-    """Choose where results go: ``bench/results/<machine>``, apart where sizes are small."""
-    name = machine.name_machine(description)
-    return RESULTS / (f"{name}-quick" if quick else name)
+def choose_folder(description: dict[str, object], kind: str = "") -> Path:
+    """Choose where results go: ``bench/results/<machine>``, apart where a run is of a ``kind``."""
+    return RESULTS / "-".join(filter(None, (machine.name_machine(description), kind)))
 
 
 def measure(
@@ -81,6 +82,52 @@ def measure(
             runner.run(operations[name](quick=quick), folder / f"{name}.csv", resume=resume)
     if on_gpu:
         _write(folder, {**here, "copy GB/s at the end": machine.measure_copy()})
+
+
+def measure_beside(
+    build: Build,
+    names: Sequence[str],
+    folder: Path,
+    description: dict[str, object],
+    tolerance: float,
+    *,
+    quick: bool = False,
+    resume: bool = False,
+    plan: Plan | None = None,
+) -> bool:
+    """Measure another build of this package and this one in turns; print the ratios.
+
+    Args:
+        build: the other one.
+        names: of operations; all of them if empty.
+        folder: where the CSV files and ``beside.md`` go.
+        description: of the machine, by ``describe``.
+        tolerance: by which part of its time a case may be slower.
+        quick: small sizes.
+        resume: keep what a run before has finished.
+        plan: how hard to measure, instead of the usual.
+
+    Returns:
+        Whether no case is slower than the tolerance allows.
+
+    Raises:
+        ValueError: an unknown operation, or an interpreter without the package.
+    """
+    operations = GPU_OPERATIONS if "gpu" in description else OPERATIONS
+    chosen = _check(names, operations)
+    compared = []
+    with Runner(replace(plan or BESIDE, beside=build)) as runner:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder, {**description, "versions": runner.versions})
+        for name in chosen:
+            print(f"\n{name}", flush=True)
+            path = folder / f"{name}.csv"
+            cases = operations[name](quick=quick)
+            compared += beside.run(runner, cases, path, build.label, tolerance, resume=resume)
+    text = beside.render(compared, build.label, tolerance)
+    (folder / "beside.md").write_text(text, encoding="utf-8")
+    print(f"\n{text}", end="")
+    return not any(found.is_slower(tolerance) for found in compared)
 
 
 def draw(names: Sequence[str], folder: Path) -> list[Path]:

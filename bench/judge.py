@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from bench.cases import BETA, DRAWN, NEWCOMERS, Case
-from bench.workloads import Array
+from bench.workloads import FRONTS, Array
 from paretopo_core import reference
 
 _SMALL = 300  # points whose pairs the definition may compare
 _CHUNK = 20_000  # groups compared at a time
 _MOST_AT_ONCE = 30_000_000  # booleans: who attains which cell
+_SWEPT = 3  # objectives up to which contributions are no differences
 
 
 class NoJudge(Exception):
@@ -41,9 +42,10 @@ def solve(case: Case) -> Array:
 def find_error(case: Case, answer: Any, right: Array) -> str | None:
     """Compare an answer with the right one; return how they differ, or None.
 
-    Ranks and filters must agree exactly, hypervolumes to 1e-9 of their size. Contributions may be
-    off by 1e-6 of their own and 2e-8 of the largest possible one, as several peers take them as
-    differences or cut them off there; advantages by what float32 rounding allows.
+    Ranks and filters must agree exactly, hypervolumes to 1e-9 of their size, gradients and
+    crowding distances to as much of what they can be. Contributions may be off by 1e-6 of their own
+    and 2e-8 of the largest possible one, as several peers take them as differences or cut them off
+    there, gains of an archive by 1e-12 of it; advantages by what float32 rounding allows.
     """
     got = np.asarray(answer)
     if got.shape != right.shape:
@@ -52,11 +54,16 @@ def find_error(case: Case, answer: Any, right: Array) -> str | None:
         differs = got != right
     elif case.task == "hypervolume":
         differs = ~(np.abs(got - right) <= 1e-9 * np.abs(right))
+    elif case.task in ("hypervolume_gradient", "crowding_distance"):
+        with np.errstate(invalid="ignore"):  # the ends of a front are infinitely far apart
+            is_close = np.abs(got - right) <= 1e-9 * (1 + np.abs(right))
+        differs = ~((got == right) | is_close)
     elif case.task == "pareto_advantage":
         differs = ~(np.abs(got - right) <= 2e-4)
     else:
+        part = 1e-12 if case.task == "archive_add" else 2e-8
         scale = float(np.prod(case.ref))
-        differs = ~(np.abs(got - right) <= 1e-6 * np.abs(right) + 2e-8 * scale)
+        differs = ~(np.abs(got - right) <= 1e-6 * np.abs(right) + part * scale)
     if not differs.any():
         return None
     at = tuple(int(i) for i in np.argwhere(differs)[0])
@@ -146,7 +153,12 @@ def _solve_ranks(case: Case) -> Any:
         return rank_groups(case.doubles)
     if not case.groups and case.points <= _SMALL:
         return reference.pareto_rank(case.doubles, maximise=False)
-    return _solve_each(case, _import_first("moocore").pareto_rank)
+    found = _solve_each(case, _import_first("moocore").pareto_rank)
+    if case.mask is None:
+        return found
+    ranks = np.full(case.mask.shape, -1)
+    ranks[case.mask] = np.concatenate(list(found))
+    return ranks
 
 
 def _solve_filter(case: Case) -> Any:
@@ -193,14 +205,59 @@ def _solve_hypervolume_advantage(case: Case) -> Any:
     return found
 
 
+def _solve_gradient(case: Case) -> Any:
+    """Leave out one objective: there a point adds its slope to those that come before it.
+
+    No two points may have the same value.
+    """
+    contribute = _import_first("moocore").hv_contributions
+    slopes = np.empty(case.data.shape)
+    for m in range(case.objectives):
+        order = np.argsort(case.doubles[:, m])
+        rest, ref = np.delete(case.doubles[order], m, axis=1), np.delete(case.ref, m)
+        if case.objectives == 2:
+            least = np.minimum.accumulate(np.concatenate([ref, rest[:, 0]]))
+            slopes[order, m] = np.diff(least)
+        else:
+            slopes[order, m] = [
+                -contribute(rest[:count], ref=ref, ignore_dominated=False)[-1]
+                for count in range(1, len(rest) + 1)
+            ]
+    return slopes
+
+
+def _solve_crowding(case: Case) -> Any:
+    rank = _import_first("moocore").pareto_rank
+    return _solve_each(case, lambda points: crowd(points, rank(points)))
+
+
+def crowd(points: Array, ranks: Array) -> Array:
+    """Measure on each front, objective by objective, how far the neighbours lie apart.
+
+    No two points may have the same value.
+    """
+    distances = np.zeros(len(points))
+    for front in range(int(ranks.max()) + 1):
+        members = np.flatnonzero(ranks == front)
+        for m in range(points.shape[1]):
+            order = members[np.argsort(points[members, m])]
+            values = points[order, m]
+            distances[order[1:-1]] += (values[2:] - values[:-2]) / (values[-1] - values[0])
+            distances[order[[0, -1]]] = np.inf
+    return distances
+
+
 def _solve_archive(case: Case) -> Any:
-    """Each newcomer's gain, as a difference of two hypervolumes."""
+    """Each newcomer's gain: on a front what it contributes, being the last.
+
+    From 4 objectives as a difference of two hypervolumes, of which many members leave few digits.
+    """
     moocore = _import_first("moocore")
-    volumes = [
-        moocore.hypervolume(case.doubles[: case.points + i], ref=case.ref)
-        for i in range(NEWCOMERS + 1)
-    ]
-    return np.diff(volumes)
+    counts = range(case.points, case.points + NEWCOMERS + 1)
+    sets = [case.doubles[:count] for count in counts]
+    if case.objectives <= _SWEPT and case.workload in FRONTS:
+        return [moocore.hv_contributions(points, ref=case.ref)[-1] for points in sets[1:]]
+    return np.diff([moocore.hypervolume(points, ref=case.ref) for points in sets])
 
 
 def _solve_each(case: Case, solve_one: Callable[[Array], Any]) -> Any:
@@ -220,7 +277,9 @@ _SOLVERS: dict[str, Callable[[Case], Any]] = {
     "pareto_rank": _solve_ranks,
     "is_nondominated": _solve_filter,
     "hypervolume": _solve_hypervolume,
+    "hypervolume_gradient": _solve_gradient,
     "hv_contributions": _solve_contributions,
+    "crowding_distance": _solve_crowding,
     "pareto_advantage": _solve_advantage,
     "hypervolume_advantage": _solve_hypervolume_advantage,
     "archive_add": _solve_archive,

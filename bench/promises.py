@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from bench.cases import FILTERED, HARD, Case
+from bench.cases import BOUNDS, FEW, FILTERED, HARD, VALID, Case
 from bench.peers import OURS
 from bench.rows import Measurement
 from bench.workloads import FRONTS
@@ -72,7 +72,18 @@ def check_promises(rows: Sequence[Measurement], isa: str) -> list[Promise]:
         *_check_filters(table),
         *_check_hypervolumes(table),
         *_check_contributions(table),
-        Promise("one call on one tiny array, the slowest of five tasks", table.overhead(), 4, "us"),
+        *_check_gradients(table),
+        *_check_crowding(table),
+        *_check_archives(table),
+        *(
+            Promise(f"one call on one tiny {form}, the slowest of five tasks", time, target, "us")
+            for form, peer, target in (
+                ("array", OURS, 1),
+                ("list", "paretopo list", 4),
+                ("tensor", "paretopo tensor", 4),
+            )
+            for time in [table.overhead(peer)]
+        ),
         *_check_threads(table),
     ]
 
@@ -110,26 +121,30 @@ class _Table:
         row = self._cases.get(case, {}).get(OURS)
         return row.wall_median_ms if row is not None and row.is_timed else None
 
-    def speedups(self, cases: Iterable[Case], *peers: str) -> list[tuple[float, str]]:
+    def speedups(
+        self, cases: Iterable[Case], *peers: str, ours: str = OURS
+    ) -> list[tuple[float, str]]:
         """Best peer over ours, case by case; against all peers if none is named.
 
         A case that we did not do counts as 0; one that no peer did says nothing.
         """
         found = []
         for case in cases:
-            ours = self.time(case)
-            names = peers or tuple(name for name in self._cases[case] if name != OURS)
+            mine = self.time(case, ours)
+            names = peers or tuple(name for name in self._cases[case] if name != ours)
             theirs = {name: self.time(case, name) for name in names}
             timed = {name: time for name, time in theirs.items() if time is not None}
             if not timed:
                 continue
             name = min(timed, key=timed.__getitem__)
             where = f"{case.workload} {case.points} x {case.objectives}, {name}"
-            found.append((0.0 if ours is None else timed[name] / ours, where))
+            found.append((0.0 if mine is None else timed[name] / mine, where))
         return found
 
-    def worst(self, cases: Iterable[Case], *peers: str) -> tuple[float, str] | None:
-        return min(self.speedups(cases, *peers), default=None)
+    def worst(
+        self, cases: Iterable[Case], *peers: str, ours: str = OURS
+    ) -> tuple[float, str] | None:
+        return min(self.speedups(cases, *peers, ours=ours), default=None)
 
     def mean(self, cases: Iterable[Case], *peers: str) -> tuple[float, str] | None:
         """The geometric mean."""
@@ -139,13 +154,34 @@ class _Table:
         mean = math.exp(math.fsum(map(math.log, ratios)) / len(ratios))
         return mean, f"mean of {len(ratios)}"
 
-    def overhead(self) -> tuple[float, str] | None:
+    def overhead(self, peer: str) -> tuple[float, str] | None:
         times = [
             (time * 1e3, case.task)
             for case in self.cases("overhead", lambda case: case.points == 8)
-            if (time := self.time(case)) is not None
+            if (time := self.time(case, peer)) is not None
         ]
         return max(times, default=None)
+
+    def cliff(self, cases: Iterable[Case]) -> tuple[float, str] | None:
+        """How far two neighbouring sizes are from the trend, the number of pairs; 1 if they aren't.
+
+        A jump down counts as one up: the smaller size is the slow one then.
+        """
+        found = []
+        for small in cases:
+            large = replace(small, points=small.points + 1)
+            before, after = self.time(small), self.time(large)
+            if before is None or after is None:
+                continue
+            ratio = after / before * (small.points / large.points) ** 2
+            where = f"{small.points} to {large.points} x {small.objectives}"
+            found.append((max(ratio, 1 / ratio), where))
+        return max(found, default=None)
+
+    def over(self, case: Case, other: Case) -> tuple[float, str] | None:
+        """Our time on a case over our time on another one."""
+        mine, base = self.time(case), self.time(other)
+        return None if mine is None or base is None else (mine / base, "")
 
 
 def _check_batches(table: _Table, has_avx512: bool) -> list[Promise]:
@@ -180,6 +216,28 @@ def _check_batches(table: _Table, has_avx512: bool) -> list[Promise]:
         cases = [case for case in table.cases("batches") if _shape(case) == shape]
         what = f"10,000 ragged hypervolumes of 8 to 32 points, {m} objectives, against moocore's C"
         found.append(Promise(what, table.worst(cases, "moocore C"), 10))
+    padded = table.cases("batches", lambda case: case.workload == "padded")
+    found += [
+        Promise(
+            f"{case.task} of {case.groups} groups with {VALID} of {case.points} points, against "
+            "these points alone",
+            table.over(case, replace(case, workload="uniform", points=VALID)),
+            1.5,
+            "x the time",
+        )
+        for case in padded
+    ]
+    for task in ("pareto_rank", "is_nondominated", "pareto_advantage"):
+        cases = table.cases("bounds", _with(task=task))
+        lower = [case for case in cases if case.points in BOUNDS[case.objectives]]
+        what = f"{task} of groups, both sides of a bound, against the trend"
+        found.append(Promise(what, table.cliff(lower), 1.5, "x the time"))
+    for task in ("pareto_rank", "is_nondominated"):
+        cases = [
+            case for case in table.cases("bounds", _with(task=task)) if case.points in range(33, 65)
+        ]
+        what = f"{task} of 200 groups of 33 to 64 points, against a loop over moocore"
+        found.append(Promise(what, table.worst(cases, "moocore"), 8))
     return found
 
 
@@ -213,7 +271,23 @@ def _check_fronts(table: _Table) -> list[Promise]:
     found.append(
         Promise("sort a chain of 20,000, 3 and 5 objectives", max(times, default=None), 20, "ms")
     )
-    return found
+    few = table.cases("fronts", lambda case: case.points in FEW)
+    thousand = [
+        case
+        for case in table.cases("fronts", _with(workload="uniform", points=1_000))
+        if case.objectives <= 3
+    ]
+    ties = [
+        case
+        for case in table.cases("fronts", _with(points=20_000))
+        if case.workload in ("equal", "parallel", "discrete")
+    ]
+    return [
+        *found,
+        Promise("sort 33 to 64 uniform, 2 to 8 objectives, every peer", table.worst(few), 2),
+        Promise("sort 1,000 uniform, 2 and 3 objectives, every peer", table.worst(thousand), 2.5),
+        Promise("sort 20,000 equal, parallel and integers, every peer", table.worst(ties), 2.5),
+    ]
 
 
 def _check_filters(table: _Table) -> list[Promise]:
@@ -222,10 +296,29 @@ def _check_filters(table: _Table) -> list[Promise]:
         cases = [
             case
             for case in table.cases("filter")
-            if case.workload == workload and case.points >= 1_000
+            if case.workload == workload and 1_000 <= case.points <= 100_000
         ]
         what = f"filter 1,000 to 100,000 {workload}, 2 to 10 objectives, against every peer"
         found.append(Promise(what, table.worst(cases), 1))
+    few = table.cases("filter", lambda case: case.points in FEW)
+    found.append(
+        Promise("filter 33 to 64 uniform, 2 to 10 objectives, every peer", table.worst(few), 2)
+    )
+    for workload, m, least, target in (
+        ("uniform", 2, 1_000, 4),
+        ("concave", 2, 1_000, 2),
+        ("uniform", 3, 10_000, 3),
+        ("concave", 3, 10_000, 3),
+        ("equal", 2, 1_000, 2),
+        ("equal", 3, 1_000, 2),
+    ):
+        cases = [
+            case
+            for case in table.cases("filter", _with(workload=workload, objectives=m))
+            if case.points >= least
+        ]
+        what = f"filter {least:,} and more {workload}, {m} objectives, every peer and our ranks"
+        found.append(Promise(what, table.worst(cases), target))
     return found
 
 
@@ -250,6 +343,22 @@ def _check_hypervolumes(table: _Table) -> list[Promise]:
             Promise(f"{what} from 1,000 points, against every peer", table.worst(many), 1.5),
             Promise(f"{what} below, against every peer", table.worst(few), _ABOUT_EQUAL),
         ]
+    small = fronts_of(4, 5, lambda case: case.points <= 200)
+    found += [
+        Promise(
+            f"{shapes} 4 and 5 objectives, 33 to 200 points, every peer", table.worst(small), 2
+        ),
+        Promise(
+            f"{shapes} 3 objectives, 1,000 points, every peer",
+            table.worst(fronts_of(3, 3, lambda case: case.points == 1_000)),
+            2,
+        ),
+        Promise(
+            "hypervolume, degenerate, 3 to 5 objectives, every peer",
+            table.worst(fronts_of(3, 5, lambda case: case.workload == "degenerate")),
+            2,
+        ),
+    ]
     high = fronts_of(6, 99, lambda _: True)
     what = f"{shapes} from 6 objectives,"
     return [
@@ -263,7 +372,15 @@ def _check_hypervolumes(table: _Table) -> list[Promise]:
 def _check_contributions(table: _Table) -> list[Promise]:
     sweeps = table.cases("contributions", lambda case: case.objectives <= 3)
     four = table.cases("contributions", lambda case: (case.points, case.objectives) == (1_000, 4))
+    two = [case for case in sweeps if case.objectives == 2 and 200 <= case.points <= 1_000]
+    three = [case for case in sweeps if case.objectives == 3 and 200 <= case.points <= 10_000]
     return [
+        Promise(
+            "contributions, 2 objectives, 200 to 1,000 points, every peer", table.worst(two), 3
+        ),
+        Promise(
+            "contributions, 3 objectives, 200 to 10,000 points, every peer", table.worst(three), 3
+        ),
         Promise(
             "contributions, 2 and 3 objectives, 100 to 100,000 points, against moocore",
             table.worst(sweeps, "moocore"),
@@ -282,16 +399,71 @@ def _check_contributions(table: _Table) -> list[Promise]:
     ]
 
 
+def _check_gradients(table: _Table) -> list[Promise]:
+    two = table.cases("gradient", _with(objectives=2))
+    three = table.cases("gradient", _with(objectives=3, points=1_000))
+    return [
+        Promise("gradient, 2 objectives, against NumPy", table.worst(two, "numpy"), 5),
+        Promise(
+            "gradient, 3 objectives, 1,000 points, against our contributions",
+            table.over(
+                three[0],
+                replace(three[0], operation="contributions", task="hv_contributions"),
+            )
+            if three
+            else None,
+            3,
+            "x the time",
+        ),
+    ]
+
+
+def _check_crowding(table: _Table) -> list[Promise]:
+    one = table.cases("crowding", _with(groups=0))
+    groups = table.cases("crowding", lambda case: case.groups > 0 and case.points == 64)
+    return [
+        Promise(
+            "crowding of one front, against pygmo and NumPy, which take it to be one",
+            table.worst(one, "pygmo", "numpy"),
+            _ABOUT_EQUAL,
+        ),
+        Promise(
+            "crowding of one front, known to be one, against pygmo and NumPy",
+            table.worst(one, "pygmo", "numpy", ours="paretopo ranks"),
+            5,
+        ),
+        Promise("crowding of groups of 64 points, against pygmo", table.worst(groups, "pygmo"), 5),
+        Promise(
+            "crowding of groups, both sides of a bound, against the trend",
+            table.cliff(groups),
+            1.5,
+            "x the time",
+        ),
+    ]
+
+
+def _check_archives(table: _Table) -> list[Promise]:
+    large = table.cases("archive", _with(points=100_000))
+    return [
+        Promise("points added to an archive of 100,000, 2 objectives", table.worst(large), 2),
+    ]
+
+
 def _check_threads(table: _Table) -> list[Promise]:
     found = []
     for one in table.cases("threads", lambda case: case.threads == 1):
         two = Case(**{**one.as_dict(), "threads": 2})
         before, after = table.wall(one), table.wall(two)
         measured = None if before is None or after is None else (before / after, "")
-        found.append(
-            Promise(f"{one.task} of {one.groups} groups on 2 threads against 1", measured, 1.7)
-        )
+        size = f"{one.groups} groups" if one.groups else f"{one.points} points"
+        target = 1.7 if one.groups else 1.3  # of one set both threads share the memory
+        found.append(Promise(f"{one.task} of {size} on 2 threads against 1", measured, target))
     return found
+
+
+def _with(**fields: object) -> Callable[[Case], bool]:
+    """Tell which cases have these fields."""
+    return lambda case: all(getattr(case, name) == value for name, value in fields.items())
 
 
 def _shape(case: Case) -> tuple[object, ...]:

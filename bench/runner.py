@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,18 +27,57 @@ _START_S = 120.0  # importing a package on a busy machine
 
 
 @dataclass(frozen=True)
+class Build:
+    """Another build of paretopo_core, which is one more peer.
+
+    Attributes:
+        label: the peer's name in tables and files.
+        python: the interpreter that has it.
+    """
+
+    label: str
+    python: str
+
+    def find_version(self) -> str:
+        """Ask the interpreter for the version of its paretopo_core.
+
+        Raises:
+            ValueError: the label is a peer's name, or the interpreter has no paretopo_core.
+        """
+        if self.label in peers.PEERS:
+            raise ValueError(f"another build needs a label of its own: {self.label!r} is a peer")
+        program = "import paretopo_core; print(paretopo_core.__version__)"
+        try:
+            done = subprocess.run(
+                [self.python, "-c", program], capture_output=True, text=True, timeout=_START_S
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ValueError(f"{self.python} does not start: {error}") from None
+        if done.returncode != 0:
+            why = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+            raise ValueError(f"{self.python} cannot import paretopo_core: {why}")
+        return done.stdout.strip()
+
+
+@dataclass(frozen=True)
 class Plan:
     """How hard to measure.
 
     Attributes:
-        effort: per peer and case.
+        effort: per peer and case, in each round.
         limit_s: a peer that takes longer for a case is stopped: "too slow".
         names: of the peers.
+        beside: another build of this package, asked as the peers are.
+        rounds: how often the peers take turns on a case; each round has rows of its own.
+        rounds_s: no round begins later than that after the first.
     """
 
     effort: Effort = field(default_factory=Effort)
     limit_s: float = 10.0
     names: Sequence[str] = peers.ON_CPU
+    beside: Build | None = None
+    rounds: int = 1
+    rounds_s: float = 15.0
 
 
 @dataclass
@@ -47,10 +87,12 @@ class Process:
     Attributes:
         name: of the peer, or the judge.
         program: the arguments of Python; the worker of that name by default.
+        python: the interpreter; this one by default.
     """
 
     name: str
     program: Sequence[str] = ()
+    python: str = sys.executable
     _process: subprocess.Popen[str] | None = None
     _replies: queue.Queue[str] = field(default_factory=queue.Queue)
     _reader: threading.Thread | None = None
@@ -104,7 +146,7 @@ class Process:
         environment = {**os.environ, "PYTHONPATH": path}
         environment.update({f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD})
         self._process = subprocess.Popen(
-            [sys.executable, *(self.program or ("-m", worker.__name__, self.name))],
+            [self.python, *(self.program or ("-m", worker.__name__, self.name))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -141,6 +183,10 @@ class Runner:
         self.versions = {name: version for name, version in found.items() if version is not None}
         self.missing = [name for name, version in found.items() if version is None]
         self._processes = {name: Process(name) for name in (worker.JUDGE, *self.versions)}
+        if plan.beside is not None:
+            label = plan.beside.label
+            self.versions[label] = plan.beside.find_version()
+            self._processes[label] = Process(peers.OURS, python=plan.beside.python)
         self._too_slow: dict[tuple[object, ...], int] = {}
 
     def __enter__(self) -> Runner:
@@ -168,11 +214,22 @@ class Runner:
         for case in cases:
             if case in done:
                 continue
-            start = time.perf_counter()
-            measured = list(self._measure(case))
-            rows.write(part, measured, append=True)
-            self._log(_summarise(case, measured, time.perf_counter() - start))
+            self._add(case, part)
         part.replace(path)
+
+    def repeat(self, cases: Sequence[Case], path: Path) -> None:
+        """Measure cases again, in new processes, and add their rows to a finished file."""
+        for process in self._processes.values():
+            process.stop()
+        for case in cases:
+            self._add(case, path)
+
+    def _add(self, case: Case, path: Path) -> None:
+        """Measure a case; add its rows to a file."""
+        start = time.perf_counter()
+        measured = list(self._measure(case))
+        rows.write(path, measured, append=True)
+        self._log(_summarise(case, measured, time.perf_counter() - start))
 
     def _measure(self, case: Case) -> Iterator[Measurement]:
         with tempfile.TemporaryDirectory() as folder:
@@ -185,13 +242,22 @@ class Runner:
             if judged["status"] != "ok":
                 self._log(f"{case}: no right answer, {judged.get('note', judged['status'])}")
                 return
-            for name, version in self.versions.items():
-                if case.operation == "threads" and name != peers.OURS:
-                    continue  # the others have none
-                reply = self._ask(name, case, request)
-                if reply["status"] == "not offered":
-                    continue
-                yield Measurement(**case.as_dict(), peer=name, version=version, **reply)
+            names = [
+                name
+                for name in self.versions
+                if peers.is_asked(self._processes[name].name, case.operation)
+            ]
+            begun = time.perf_counter()
+            for count in range(self._plan.rounds):
+                if count and time.perf_counter() - begun > self._plan.rounds_s:
+                    break
+                for name in names:
+                    reply = self._ask(name, case, request)
+                    if reply["status"] == "not offered":
+                        continue
+                    version = self.versions[name]
+                    yield Measurement(**case.as_dict(), peer=name, version=version, **reply)
+                names.reverse()  # nobody is always first
 
     def _ask(self, name: str, case: Case, request: dict[str, Any]) -> dict[str, Any]:
         """Ask a peer, unless it was too slow on a smaller case of the same kind."""
@@ -207,7 +273,11 @@ class Runner:
 
 def _summarise(case: Case, measured: Sequence[Measurement], seconds: float) -> str:
     """In one line: our time, the best other one, and who failed."""
-    timed = {row.peer: row.milliseconds for row in measured if row.is_timed}
+    rounds: dict[str, list[float]] = {}
+    for row in measured:
+        if row.is_timed:
+            rounds.setdefault(row.peer, []).append(row.milliseconds)
+    timed = {peer: statistics.median(times) for peer, times in rounds.items()}
     ours = timed.pop(peers.OURS, None)
     text = [f"{case!s:<58}"]
     text.append(f"{peers.OURS} {ours:10.4g} ms" if ours is not None else "")
@@ -215,6 +285,6 @@ def _summarise(case: Case, measured: Sequence[Measurement], seconds: float) -> s
         best = min(timed, key=timed.__getitem__)
         ratio = "" if ours is None else f" ({timed[best] / ours:.3g}x)"
         text.append(f"best peer {best} {timed[best]:.4g} ms{ratio}")
-    text += [f"{row.peer} {row.status}" for row in measured if not row.is_timed]
+    text += dict.fromkeys(f"{row.peer} {row.status}" for row in measured if not row.is_timed)
     text.append(f"[{seconds:.1f} s]")
     return "  ".join(filter(None, text))

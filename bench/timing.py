@@ -36,7 +36,7 @@ class Work:
 class Effort:
     """How long to measure one peer on one case: seconds in all, and samples."""
 
-    budget_s: float = 0.4
+    budget_s: float = 0.3
     least: int = 3
     most: int = 25
 

@@ -1,9 +1,12 @@
 // The definitions of python/paretopo_core/reference.py in plain C++, for the fuzzers.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "reading.hpp"
@@ -51,19 +54,90 @@ std::vector<int> ranks_of(const Input<Scalar>& in, std::int64_t g) {
     return ranks;
 }
 
-// Inclusion and exclusion over all subsets: only for a handful of points.
-inline double volume_of(const std::vector<std::vector<double>>& sides) {
-    double volume = 0.0;
-    for (unsigned chosen = 1; chosen < 1u << sides.size(); ++chosen) {
-        double box = __builtin_popcount(chosen) % 2 == 1 ? 1.0 : -1.0;
-        for (std::size_t m = 0; m < sides[0].size(); ++m) {
-            double shared = HUGE_VAL;
-            for (std::size_t i = 0; i < sides.size(); ++i) {
-                if ((chosen >> i & 1) != 0) shared = std::fmin(shared, sides[i][m]);
-            }
-            box *= shared;
+// Front by front, whatever numbers stand for them; `ranks` is -1 for padding.
+template <typename Scalar>
+std::vector<double> crowding_of(const Input<Scalar>& in, std::int64_t g,
+                                const std::int32_t* ranks) {
+    const auto points = static_cast<std::size_t>(in.batch.points);
+    std::vector<double> distances(points, 0.0);
+    for (int m = 0; m < in.batch.objectives; ++m) {
+        const auto value = [&](std::size_t i) {
+            return in.sign(m) * static_cast<double>(in.point(g, static_cast<int>(i))[m]);
+        };
+        // Front after front, each from its worst point on; of equal ones the earlier comes first.
+        std::vector<std::size_t> order;
+        for (std::size_t i = 0; i < points; ++i) {
+            if (ranks[i] != kUnranked) order.push_back(i);
         }
-        volume += box;
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            return ranks[a] != ranks[b] ? ranks[a] < ranks[b] : better(value(b), value(a), false);
+        });
+        for (std::size_t first = 0, end = 0; first < order.size(); first = end) {
+            while (end < order.size() && ranks[order[end]] == ranks[order[first]]) ++end;
+            const double span = value(order[end - 1]) - value(order[first]);
+            for (std::size_t k = first; k < end; ++k) {
+                if (k == first || k + 1 == end) {
+                    distances[order[k]] = HUGE_VAL;
+                } else if (std::isfinite(span) && span > 0.0) {
+                    distances[order[k]] += (value(order[k + 1]) - value(order[k - 1])) / span;
+                }
+            }
+        }
+    }
+    return distances;
+}
+
+// The sides of boxes, from the reference to a point.
+using Row = std::vector<double>;
+using Rows = std::vector<Row>;
+
+// Empty for a point that is not better than the reference in every objective.
+template <typename Scalar>
+Row sides_of(const Input<Scalar>& in, const double* ref, std::int64_t g, int i) {
+    Row row;
+    for (int m = 0; m < in.batch.objectives; ++m) {
+        row.push_back(in.sign(m) * (static_cast<double>(in.point(g, i)[m]) - ref[m]));
+        if (!(row.back() > 0.0)) return {};
+    }
+    return row;
+}
+
+inline bool covers(const Row& a, const Row& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) { return x >= y; });
+}
+
+inline double box_of(const Row& row) {
+    double box = 1.0;
+    for (const double side : row) box *= side;
+    return box;
+}
+
+double volume_of(Rows rows);
+
+// What a box adds to others: what it holds, less what they share with it.
+inline double gain_of(const Row& row, const Rows& others) {
+    Rows shared;
+    for (const Row& other : others) {
+        Row corner(row.size());
+        std::transform(row.begin(), row.end(), other.begin(), corner.begin(),
+                       [](double x, double y) { return std::fmin(x, y); });
+        const auto covers_corner = [&](const Row& each) { return covers(each, corner); };
+        if (std::any_of(shared.begin(), shared.end(), covers_corner)) continue;
+        std::erase_if(shared, [&](const Row& each) { return covers(corner, each); });
+        shared.push_back(corner);
+    }
+    return box_of(row) - volume_of(std::move(shared));
+}
+
+// The highest first: what a row shares with those before it is as high as the row itself, so that
+// the next sides decide.
+inline double volume_of(Rows rows) {
+    std::sort(rows.begin(), rows.end(), std::greater<>());
+    double volume = 0.0;
+    Rows before;
+    for (const Row& row : rows) {
+        volume += gain_of(row, before);
+        before.push_back(row);
     }
     return volume;
 }
@@ -97,7 +171,7 @@ template <typename Scalar>
 }
 
 inline bool near(double a, double b, double scale) {
-    return std::fabs(a - b) <= 1e-10 * (std::fabs(b) + scale);
+    return a == b || std::fabs(a - b) <= 1e-10 * (std::fabs(b) + scale);
 }
 
 }  // namespace paretopo::fuzz

@@ -1,5 +1,5 @@
-// pareto_advantage and crowding_distance: equal to what a GPU does bit for bit, and advantages
-// follow the definition; whatever the rewards, they are numbers.
+// pareto_advantage: equal to what a GPU does bit for bit, and advantages follow the definition;
+// whatever the rewards, they are numbers.
 #include <algorithm>
 
 #include "definitions.hpp"
@@ -10,7 +10,7 @@ namespace paretopo::fuzz {
 
 template <typename Scalar>
 void run(Bytes& bytes) {
-    Input<Scalar> in(bytes, bytes.next() % 2 ? 16 : 100, 20, false);
+    Input<Scalar> in(bytes, choose_sizes(bytes, {{0, 3}, {0, 100}, {1, 20}}), false);
     in.batch.minimised = 0;
     std::vector<double> weights;
     for (int m = 0; m < in.batch.objectives; ++m) weights.push_back(bytes.next() / 255.0);
@@ -22,15 +22,11 @@ void run(Bytes& bytes) {
     const auto rows = static_cast<std::size_t>(in.batch.groups) * points;
     std::vector<Scalar> ours(rows), theirs(rows);
     std::vector<std::int32_t> ranks(rows), gpu_ranks(rows);
-    std::vector<double> distances(rows), gpu_distances(rows);
     cpu::pareto_advantage(in.batch, weights.data(), largest, beta, centre, ours.data(),
                           ranks.data());
-    cpu::crowding_distance(in.batch, nullptr, distances.data());
     OnGpu<Scalar> device(in.batch, bytes);
     gpu::pareto_advantage(device.place(gpu::pareto_advantage_scratch), in.batch, weights.data(),
                           largest, beta, centre, theirs.data(), gpu_ranks.data());
-    gpu::crowding_distance(device.place(gpu::crowding_distance_scratch), in.batch, nullptr,
-                           gpu_distances.data());
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
         const std::vector<int> expected = ranks_of(in, g);
         const int fronts = points ? 1 + *std::max_element(expected.begin(), expected.end()) : 0;
@@ -43,13 +39,9 @@ void run(Bytes& bytes) {
             if (!(ours[at] == theirs[at]) || !std::isfinite(ours[at])) {
                 mismatch(in, "advantage", g, i, ours[at], theirs[at]);
             }
-            if (!(distances[at] == gpu_distances[at])) {
-                mismatch(in, "crowding on a GPU", g, i, gpu_distances[at], distances[at]);
-            }
-            if (!(distances[at] >= 0.0)) mismatch(in, "crowding", g, i, distances[at], 0.0);
             if (centre != Centre::kNone) continue;
             const double base = rank < 0 ? 0.0 : fronts - rank;
-            if (std::fabs(ours[at] - base) > 0.5 * beta + 1e-6) {
+            if (std::fabs(ours[at] - base) > 0.5 * beta + 1e-6 * (1.0 + base)) {
                 mismatch(in, "uncentred advantage", g, i, ours[at], base);
             }
         }

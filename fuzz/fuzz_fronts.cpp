@@ -1,13 +1,38 @@
-// pareto_rank and is_nondominated, on the CPU and as a GPU does them, against their definitions.
+// pareto_rank, is_nondominated and crowding_distance, on the CPU and as a GPU does them, against
+// their definitions.
 #include "definitions.hpp"
 #include "emulated.hpp"
 #include "target.hpp"
 
 namespace paretopo::fuzz {
 
+// `given` may be null; `fronts` are those that the distances are defined by.
+template <typename Scalar>
+void check_crowding(const Input<Scalar>& in, OnGpu<Scalar>& device, const std::int32_t* given,
+                    const std::vector<std::int32_t>& fronts) {
+    std::vector<double> distances(fronts.size()), gpu_distances(fronts.size());
+    cpu::crowding_distance(in.batch, given, distances.data());
+    gpu::crowding_distance(device.place(gpu::crowding_distance_scratch), in.batch, given,
+                           gpu_distances.data());
+    for (std::int64_t g = 0; g < in.batch.groups; ++g) {
+        const std::int64_t first = g * in.batch.points;
+        const std::vector<double> expected = crowding_of(in, g, fronts.data() + first);
+        for (int i = 0; i < in.batch.points; ++i) {
+            const auto at = static_cast<std::size_t>(first + i);
+            const double defined = expected[static_cast<std::size_t>(i)];
+            if (!near(distances[at], defined, 1.0)) {
+                mismatch(in, "crowding", g, i, distances[at], defined);
+            }
+            if (distances[at] != gpu_distances[at]) {
+                mismatch(in, "crowding on a GPU", g, i, gpu_distances[at], distances[at]);
+            }
+        }
+    }
+}
+
 template <typename Scalar>
 void run(Bytes& bytes) {
-    const Input<Scalar> in(bytes, bytes.next() % 2 ? 20 : 150, 20, false);
+    const Input<Scalar> in(bytes, choose_sizes(bytes, {{0, 3}, {0, 150}, {1, 20}}), false);
     const auto points = static_cast<std::size_t>(in.batch.points);
     const auto rows = static_cast<std::size_t>(in.batch.groups) * points;
     std::vector<std::int32_t> ranks(rows);
@@ -23,6 +48,14 @@ void run(Bytes& bytes) {
                          gpu_weakly.data());
     gpu::is_nondominated(device.place(gpu::is_nondominated_scratch), in.batch, false,
                          gpu_strictly.data());
+    // As the fronts are found, the same given, and fronts that are none.
+    std::vector<std::int32_t> arbitrary(ranks);
+    for (std::int32_t& rank : arbitrary) {
+        if (rank != kUnranked) rank = bytes.next(0, 9) * 1'000'000;
+    }
+    check_crowding(in, device, nullptr, ranks);
+    check_crowding(in, device, ranks.data(), ranks);
+    check_crowding(in, device, arbitrary.data(), arbitrary);
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
         const std::vector<int> expected = ranks_of(in, g);
         for (int i = 0; i < in.batch.points; ++i) {

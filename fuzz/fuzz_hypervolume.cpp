@@ -1,5 +1,5 @@
-// hypervolume, hv_contributions (both meanings) and hypervolume_gain against inclusion and
-// exclusion; wild values and larger sets for crashes and contradictions only.
+// hypervolume, hypervolume_gradient, hv_contributions (both meanings) and hypervolume_gain against
+// their definitions, on the CPU and as a GPU does them; wild values for crashes only.
 #include <algorithm>
 
 #include "definitions.hpp"
@@ -8,93 +8,143 @@
 
 namespace paretopo::fuzz {
 
-using Rows = std::vector<std::vector<double>>;
+constexpr int kMostOnGpu = 240;  // points; a GPU refuses larger sets of 6 objectives
 
+// One set, and what its points are worth by definition.
 template <typename Scalar>
-Rows sides_of(const Input<Scalar>& in, const std::vector<double>& ref, std::int64_t g,
-              const std::vector<bool>& counted) {
-    Rows rows;
-    for (int i = 0; i < in.batch.points; ++i) {
-        if (!counted[static_cast<std::size_t>(i)]) continue;
-        std::vector<double> row;
-        for (int m = 0; m < in.batch.objectives; ++m) {
-            const double sign = in.batch.is_minimised(m) ? -1.0 : 1.0;
-            row.push_back(
-                sign * (static_cast<double>(in.point(g, i)[m]) - ref[static_cast<std::size_t>(m)]));
+class Defined {
+  public:
+    Defined(const Input<Scalar>& in, const double* ref, std::int64_t g) : in_(in) {
+        for (int i = 0; i < in.batch.points; ++i) {
+            sides_.push_back(in.is_present(g, i) ? sides_of(in, ref, g, i) : Row{});
+            is_dominated_.push_back(false);
+            for (int j = 0; j < in.batch.points && !is_dominated_.back(); ++j) {
+                is_dominated_.back() = in.is_present(g, j) && dominates(in, g, j, i);
+            }
         }
-        if (*std::min_element(row.begin(), row.end()) > 0.0) rows.push_back(row);
     }
-    return rows;
-}
 
-double volume(const Rows& rows) { return rows.empty() ? 0.0 : volume_of(rows); }
+    double volume() const {
+        return volume_of(sides_where([](int) { return true; }));
+    }
+
+    double contribution(int i, bool ignore_dominated) const {
+        if (sides_at(i).empty() || (ignore_dominated && is_dominated(i))) return 0.0;
+        return gain_of(sides_at(i), sides_where([&](int j) {
+                           return j != i && !(ignore_dominated && is_dominated(j));
+                       }));
+    }
+
+    // What the point adds, in the other objectives, to those that are before it in objective m.
+    double slope(int i, int m) const {
+        const Row& own = sides_at(i);
+        if (own.empty()) return 0.0;
+        const auto at = static_cast<std::size_t>(m);
+        Rows before = sides_where([&](int j) {
+            const double other = sides_at(j).empty() ? 0.0 : sides_at(j)[at];
+            return j != i && (other > own[at] || (other == own[at] && j < i));
+        });
+        const auto leave_out = [m](Row row) {
+            row.erase(row.begin() + m);
+            return row;
+        };
+        std::transform(before.begin(), before.end(), before.begin(), leave_out);
+        return in_.sign(m) * gain_of(leave_out(own), before);
+    }
+
+  private:
+    const Row& sides_at(int i) const { return sides_[static_cast<std::size_t>(i)]; }
+
+    bool is_dominated(int i) const { return is_dominated_[static_cast<std::size_t>(i)]; }
+
+    template <typename Chosen>
+    Rows sides_where(Chosen chosen) const {
+        Rows rows;
+        for (int i = 0; i < in_.batch.points; ++i) {
+            if (!sides_at(i).empty() && chosen(i)) rows.push_back(sides_at(i));
+        }
+        return rows;
+    }
+
+    const Input<Scalar>& in_;
+    Rows sides_;
+    std::vector<bool> is_dominated_;
+};
 
 template <typename Scalar>
 void run(Bytes& bytes) {
     const bool is_wild = bytes.next() % 4 == 0;
-    const bool is_large = bytes.next() % 4 == 0;
-    const Input<Scalar> in(bytes, is_large ? 60 : 7, is_large ? 7 : 6, !is_wild);
+    const Input<Scalar> in(bytes, choose_sizes(bytes, {{0, 3}, {0, 9}, {1, 7}}), !is_wild);
     std::vector<double> ref;
-    for (int m = 0; m < in.batch.objectives; ++m) ref.push_back(bytes.next(-2, 1));
+    append_reference(bytes, in, ref);
     const auto groups = static_cast<std::size_t>(in.batch.groups);
     const auto points = static_cast<std::size_t>(in.batch.points);
+    const auto objectives = static_cast<std::size_t>(in.batch.objectives);
+    std::vector<std::uint8_t> is_wanted(groups * points, 1);
+    const bool are_chosen = bytes.next() % 2 == 0;
+    if (are_chosen) {
+        const int of = bytes.next(1, 20);
+        for (std::uint8_t& each : is_wanted) each = bytes.next() % of == 0;
+    }
+    const std::uint8_t* wanted = are_chosen ? is_wanted.data() : nullptr;
+
     std::vector<double> volumes(groups), gains(groups), parts(groups * points),
-        shadowed(groups * points);
+        shadowed(groups * points), slopes(groups * points * objectives);
     const std::int64_t refused = cpu::hypervolume(in.batch, ref.data(), volumes.data());
     cpu::hv_contributions(in.batch, ref.data(), true, parts.data());
     cpu::hv_contributions(in.batch, ref.data(), false, shadowed.data());
     cpu::hypervolume_gain(in.batch, ref.data(), gains.data());
-    OnGpu<Scalar> device(in.batch, bytes);
+    cpu::hypervolume_gradient(in.batch, ref.data(), wanted, slopes.data());
+    const bool fits_gpu = in.batch.points <= kMostOnGpu;
     std::vector<double> gpu_volumes(groups), gpu_parts(groups * points),
-        gpu_shadowed(groups * points);
-    gpu::hypervolume(device.place(gpu::hypervolume_scratch), in.batch, ref.data(),
-                     gpu_volumes.data());
-    gpu::hv_contributions(device.place(), in.batch, ref.data(), true, gpu_parts.data());
-    gpu::hv_contributions(device.place(), in.batch, ref.data(), false, gpu_shadowed.data());
-    if (refused != kNoneRefused || is_wild || is_large) return;
+        gpu_shadowed(groups * points), gpu_slopes(groups * points * objectives);
+    if (fits_gpu) {
+        OnGpu<Scalar> device(in.batch, bytes);
+        gpu::hypervolume(device.place(gpu::hypervolume_scratch), in.batch, ref.data(),
+                         gpu_volumes.data());
+        gpu::hv_contributions(device.place(gpu::hv_contributions_scratch), in.batch, ref.data(),
+                              true, gpu_parts.data());
+        gpu::hv_contributions(device.place(gpu::hv_contributions_scratch), in.batch, ref.data(),
+                              false, gpu_shadowed.data());
+        gpu::hypervolume_gradient(device.place(gpu::hypervolume_gradient_scratch), in.batch,
+                                  ref.data(), wanted, gpu_slopes.data());
+    }
+    if (refused != kNoneRefused || is_wild) return;
 
+    // Of many points a few that the input chooses stand for all.
+    const std::size_t step = 1 + groups * points / 32;
+    const std::size_t first = bytes.next() % step;
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
-        std::vector<bool> present(points);
+        const Defined<Scalar> defined(in, ref.data(), g);
+        const double whole = defined.volume();
+        const auto expect = [&](const char* what, int i, double ours, double expected) {
+            if (!near(ours, expected, 1.0 + whole)) mismatch(in, what, g, i, ours, expected);
+        };
+        expect("hypervolume", -1, volumes[static_cast<std::size_t>(g)], whole);
+        const auto expect_on_gpu = [&](const char* what, int i, double theirs, double ours) {
+            if (fits_gpu) expect(what, i, theirs, ours);
+        };
+        expect_on_gpu("hypervolume on a GPU", -1, gpu_volumes[static_cast<std::size_t>(g)], whole);
+        const int last = in.batch.points - 1;
+        if (last >= 0) {
+            const double gain = in.is_present(g, last) ? defined.contribution(last, false) : 0.0;
+            expect("gain", last, gains[static_cast<std::size_t>(g)], gain);
+        }
         for (int i = 0; i < in.batch.points; ++i) {
-            present[static_cast<std::size_t>(i)] = in.is_present(g, i);
-        }
-        const std::vector<int> ranks = ranks_of(in, g);
-        std::vector<bool> best = present;
-        for (std::size_t i = 0; i < points; ++i) best[i] = ranks[i] == 0;
-        const double whole = volume(sides_of(in, ref, g, present));
-        if (!near(volumes[static_cast<std::size_t>(g)], whole, 1.0)) {
-            mismatch(in, "hypervolume", g, -1, volumes[static_cast<std::size_t>(g)], whole);
-        }
-        if (!near(gpu_volumes[static_cast<std::size_t>(g)], whole, 1.0)) {
-            mismatch(in, "hypervolume on a GPU", g, -1, gpu_volumes[static_cast<std::size_t>(g)],
-                     whole);
-        }
-        for (std::size_t i = 0; i < points; ++i) {
-            const std::size_t at = static_cast<std::size_t>(g) * points + i;
-            if (!near(gpu_shadowed[at], shadowed[at], 1.0 + whole) ||
-                !near(gpu_parts[at], parts[at], 1.0 + whole)) {
-                mismatch(in, "contributions on a GPU", g, static_cast<int>(i), gpu_shadowed[at],
-                         gpu_parts[at]);
+            const auto at = static_cast<std::size_t>(g * in.batch.points + i);
+            expect_on_gpu("contribution on a GPU", i, gpu_shadowed[at], shadowed[at]);
+            expect_on_gpu("contribution among the best on a GPU", i, gpu_parts[at], parts[at]);
+            const bool is_checked = at % step == first;
+            if (is_checked) {
+                expect("contribution", i, shadowed[at], defined.contribution(i, false));
+                expect("contribution among the best", i, parts[at], defined.contribution(i, true));
             }
-            std::vector<bool> others = present;
-            others[i] = false;
-            const double lost = whole - volume(sides_of(in, ref, g, others));
-            if (!near(shadowed[at], lost, 1.0 + whole)) {
-                mismatch(in, "contribution", g, static_cast<int>(i), shadowed[at], lost);
-            }
-            if (i + 1 == points &&
-                !near(gains[static_cast<std::size_t>(g)], present[i] ? lost : 0.0, 1.0 + whole)) {
-                mismatch(in, "gain", g, static_cast<int>(i), gains[static_cast<std::size_t>(g)],
-                         lost);
-            }
-            others = best;
-            others[i] = false;
-            const double among_best =
-                best[i] ? volume(sides_of(in, ref, g, best)) - volume(sides_of(in, ref, g, others))
-                        : 0.0;
-            if (!near(parts[at], among_best, 1.0 + whole)) {
-                mismatch(in, "contribution among the best", g, static_cast<int>(i), parts[at],
-                         among_best);
+            for (int m = 0; m < in.batch.objectives; ++m) {
+                const std::size_t of = at * objectives + static_cast<std::size_t>(m);
+                expect_on_gpu("slope on a GPU", i, gpu_slopes[of], slopes[of]);
+                if (is_checked) {
+                    expect("slope", i, slopes[of], is_wanted[at] ? defined.slope(i, m) : 0.0);
+                }
             }
         }
     }

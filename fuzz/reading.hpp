@@ -12,12 +12,26 @@
 
 namespace paretopo::fuzz {
 
+// Behind the last byte a generator goes on that all of them seed: a few bytes make a large set.
 class Bytes {
   public:
-    Bytes(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
+    Bytes(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {
+        for (std::size_t i = 0; i < size; ++i) state_ = (state_ ^ data[i]) * 0x100000001b3;
+        state_ |= 1;
+    }
 
-    std::uint8_t next() { return at_ < size_ ? data_[at_++] : std::uint8_t{0}; }
-    int next(int low, int high) { return low + next() % (high - low + 1); }
+    std::uint8_t next() {
+        if (at_ < size_) return data_[at_++];
+        state_ ^= state_ << 13;
+        state_ ^= state_ >> 7;
+        state_ ^= state_ << 17;
+        return static_cast<std::uint8_t>(state_ >> 32);
+    }
+    int next(int low, int high) {
+        const int range = high - low + 1;
+        const int byte = next();
+        return low + (range <= 256 ? byte : 256 * byte + next()) % range;
+    }
 
     // A byte is a small integer, a special value, or the first of a float taken as it is.
     template <typename Scalar>
@@ -49,11 +63,34 @@ class Bytes {
         }
     }
 
+    // From -2 to below 2, in steps so small that few values tie.
+    template <typename Scalar>
+    Scalar spread_value() {
+        return static_cast<Scalar>(next(0, 65535)) / 16384 - 2;
+    }
+
   private:
     const std::uint8_t* data_;
     std::size_t size_;
     std::size_t at_ = 0;
+    std::uint64_t state_ = 0xcbf29ce484222325;
 };
+
+// Both ends are included.
+struct Range {
+    int least, most;
+};
+struct Sizes {
+    Range groups, points, objectives;
+};
+
+// Most often `few`, a few groups; else so many that each lane of a vector has one, or large sets.
+inline Sizes choose_sizes(Bytes& bytes, const Sizes& few) {
+    const int chosen = bytes.next() % 16;
+    if (chosen == 0) return {{1, 2}, {33, 300}, {2, 6}};
+    if (chosen <= 3) return {{4, 40}, {1, 33}, {1, 5}};
+    return few;
+}
 
 // Owns what a batch points to.
 template <typename Scalar>
@@ -62,10 +99,10 @@ struct Input {
     std::vector<std::uint8_t> mask;
     Batch<Scalar> batch{};
 
-    Input(Bytes& bytes, int most_points, int most_objectives, bool finite) {
-        batch.groups = bytes.next(0, 3);
-        batch.points = bytes.next(0, most_points);
-        batch.objectives = bytes.next(1, most_objectives);
+    Input(Bytes& bytes, const Sizes& sizes, bool finite) {
+        batch.groups = bytes.next(sizes.groups.least, sizes.groups.most);
+        batch.points = bytes.next(sizes.points.least, sizes.points.most);
+        batch.objectives = bytes.next(sizes.objectives.least, sizes.objectives.most);
         for (int byte = 0; byte < 3; ++byte) batch.minimised = batch.minimised << 8 | bytes.next();
         batch.minimised &= (std::uint64_t{1} << batch.objectives) - 1;
         const bool is_masked = bytes.next() % 2 == 0;
@@ -73,7 +110,7 @@ struct Input {
         cpu::set_isa(static_cast<cpu::Isa>(bytes.next() % (static_cast<int>(cpu::best_isa()) + 1)));
         const std::size_t rows = static_cast<std::size_t>(batch.groups * batch.points);
         values.resize(rows * static_cast<std::size_t>(batch.objectives));
-        for (Scalar& value : values) value = bytes.value<Scalar>(finite);
+        fill(bytes, finite);
         mask.resize(rows, 1);
         if (is_masked) {
             for (std::uint8_t& each : mask) each = bytes.next() % 4 != 0;
@@ -88,6 +125,34 @@ struct Input {
     const Scalar* point(std::int64_t g, int i) const {
         return batch.group(g) + std::int64_t{i} * batch.objectives;
     }
+    double sign(int objective) const { return batch.is_minimised(objective) ? -1.0 : 1.0; }
+
+  private:
+    // Values that tie; values that hardly do; or these with one sum for all points, so that most
+    // points do not dominate one another.
+    void fill(Bytes& bytes, bool finite) {
+        const int kind = bytes.next() % 3;
+        const int last = batch.objectives - 1;
+        Scalar rest = 0;
+        int m = 0;
+        for (Scalar& value : values) {
+            const bool may_tie = kind == 0 || bytes.next() % 16 == 0;
+            value = may_tie ? bytes.value<Scalar>(finite) : bytes.spread_value<Scalar>();
+            const auto direction = static_cast<Scalar>(sign(m));
+            if (kind == 2 && m == last && !may_tie) value = -rest * direction;
+            rest += value * direction;
+            m = m == last ? 0 : m + 1;
+            if (m == 0) rest = 0;
+        }
+    }
 };
+
+// One number for each objective, which most of the values above are better than.
+template <typename Scalar>
+void append_reference(Bytes& bytes, const Input<Scalar>& in, std::vector<double>& ref) {
+    for (int m = 0; m < in.batch.objectives; ++m) {
+        ref.push_back(in.sign(m) * (bytes.next() % 4 == 0 ? bytes.next(-2, 1) : -2));
+    }
+}
 
 }  // namespace paretopo::fuzz

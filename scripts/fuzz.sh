@@ -18,7 +18,7 @@ cmake --build "$build" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" --ta
 for target in "${targets[@]}"; do
   mkdir -p "$build/corpus/$target"
   echo "fuzzing $target for $seconds s"
-  "$build/fuzz_$target" -max_total_time="$seconds" -max_len=4096 -timeout=60 \
+  "$build/fuzz_$target" -max_total_time="$seconds" -max_len=4096 -timeout=300 \
     -artifact_prefix="$build/$target-" -print_final_stats=1 "$build/corpus/$target"
 done
 echo "${#targets[@]} targets without a finding"

@@ -36,9 +36,19 @@ PEERS: dict[str, tuple[tuple[str, ...], str]] = {
     "numpy": (("numpy",), "in_numpy:Numpy"),
     "torch": (("torch",), "in_torch:Torch"),
     "torch compiled": (("torch",), "in_torch:TorchCompiled"),
+    "paretopo ranks": (("paretopo",), "ours:ParetopoRanks"),
+    "paretopo list": (("paretopo",), "ours:ParetopoList"),
+    "paretopo tensor": (("paretopo", "torch"), "ours:ParetopoTensor"),
     "paretopo graph": (("paretopo", "torch"), "ours:ParetopoGraph"),
 }
 _GPU_ONLY = ("torch compiled", "paretopo graph")
+# Operations of a few peers, and peers of a few operations.
+_PEERS_OF = {"threads": (OURS,), "bounds": (OURS, "moocore", "moocore C")}
+_OPERATIONS_OF = {
+    "paretopo ranks": ("filter", "crowding"),
+    "paretopo list": ("overhead",),
+    "paretopo tensor": ("overhead",),
+}
 ON_CPU = tuple(name for name in PEERS if name not in _GPU_ONLY)
 ON_GPU = (OURS, "botorch", "evotorch", "evox", "torch", *_GPU_ONLY)
 
@@ -51,6 +61,12 @@ def find_version(name: str) -> str | None:
     except metadata.PackageNotFoundError:
         return None
     return first
+
+
+def is_asked(name: str, operation: str) -> bool:
+    """Whether a peer is asked for the cases of an operation."""
+    peers, operations = _PEERS_OF.get(operation, (name,)), _OPERATIONS_OF.get(name, (operation,))
+    return name in peers and operation in operations
 
 
 def make(name: str) -> Any:

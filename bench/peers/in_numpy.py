@@ -13,17 +13,20 @@ import numpy as np
 from bench import judge
 from bench.cases import DRAWN, Case
 from bench.timing import Work
-from bench.workloads import Array
+from bench.workloads import FRONTS, Array
 
 _MOST_SETS = 10_000  # sets of a batch that a loop in Python may go through
 _DENSE = 10_000  # points whose pairs fit in memory as a list
 
 
 def answer_each(case: Case, answer: Callable[[Array], Any]) -> Callable[[], Any] | None:
-    """Call a function for the one set, or for set after set of a batch that is not too large."""
+    """Call a function for the one set, or for set after set of a batch that is not too large.
+
+    Of sets with points that do not count only one number each is asked.
+    """
     if not case.groups:
         return partial(answer, case.doubles)
-    if case.groups > _MOST_SETS:
+    if case.groups > _MOST_SETS or (case.mask is not None and case.task != "hypervolume"):
         return None
     sets = case.sets
     return lambda: np.array([answer(points) for points in sets])
@@ -196,6 +199,19 @@ class Pygmo:
             case, lambda points: self._library.hypervolume(points).contributions(case.ref)
         )
 
+    def crowding_distance(self, case: Case) -> Callable[[], Any] | None:
+        """C++, of one front; groups are sorted into fronts first."""
+        if not case.groups:
+            return partial(self._library.crowding_distance, case.doubles)
+        return answer_each(case, self._crowd_fronts)
+
+    def _crowd_fronts(self, points: Array) -> Array:
+        distances = np.full(len(points), np.inf)
+        for front in self._library.fast_non_dominated_sorting(points)[0]:
+            if len(front) > 1:  # what it takes
+                distances[front] = self._library.crowding_distance(points[front])
+        return distances
+
 
 class Hvwfg:
     """https://pypi.org/project/hvwfg/, the WFG authors' C; wants mutually nondominated points."""
@@ -325,10 +341,90 @@ class Moarchiving:
 
 
 class Numpy:
-    """The formulas in NumPy, whole batches at once in chunks that fit memory."""
+    """The lines that one writes in NumPy: a sweep along one sorted front, formulas of batches."""
+
+    def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
+        """Two objectives, no ties: in the order of the first, the second is the least so far."""
+        if case.objectives != 2 or case.groups:
+            return None
+        points = case.doubles
+
+        def run() -> Array:
+            order = np.argsort(points[:, 0])
+            second = points[order, 1]
+            chosen = np.empty(len(points), dtype=bool)
+            chosen[order] = second <= np.minimum.accumulate(second)
+            return chosen
+
+        return run
+
+    def hypervolume(self, case: Case) -> Callable[[], Any] | None:
+        """Two objectives, a front: stripes along the first."""
+        if not _is_sweep(case):
+            return None
+        points, ref = case.doubles, case.ref
+
+        def run() -> Any:
+            front = points[np.argsort(points[:, 0])]
+            return -(ref[0] - front[:, 0]) @ np.diff(front[:, 1], prepend=ref[1])
+
+        return run
+
+    def hv_contributions(self, case: Case) -> Callable[[], Any] | None:
+        """Two objectives, a front: the rectangles between neighbours."""
+        if not _is_sweep(case):
+            return None
+        points, ref = case.doubles, case.ref
+
+        def run() -> Array:
+            order = np.argsort(points[:, 0])
+            front = points[order]
+            widths = np.diff(front[:, 0], append=ref[0])
+            contributions = np.empty(len(points))
+            contributions[order] = -widths * np.diff(front[:, 1], prepend=ref[1])
+            return contributions
+
+        return run
+
+    def hypervolume_gradient(self, case: Case) -> Callable[[], Any] | None:
+        """Two objectives, a front: the distances to the neighbours."""
+        if not _is_sweep(case):
+            return None
+        points, ref = case.doubles, case.ref
+
+        def run() -> Array:
+            order = np.argsort(points[:, 0])
+            front = points[order]
+            slopes = np.empty_like(points)
+            slopes[order, 0] = np.diff(front[:, 1], prepend=ref[1])
+            slopes[order, 1] = -np.diff(front[:, 0], append=ref[0])
+            return slopes
+
+        return run
+
+    def crowding_distance(self, case: Case) -> Callable[[], Any] | None:
+        """One front: the neighbours in the order of each objective."""
+        if case.groups:
+            return None
+        points = case.doubles
+
+        def run() -> Array:
+            distances = np.zeros(len(points))
+            for column in points.T:
+                order = np.argsort(column)
+                column = column[order]
+                distances[order[1:-1]] += (column[2:] - column[:-2]) / (column[-1] - column[0])
+                distances[order[[0, -1]]] = np.inf
+            return distances
+
+        return run
 
     def hypervolume_advantage(self, case: Case) -> Callable[[], Any] | None:
         """Every cell of every grid against every point."""
         if case.mask is not None or not case.groups:
             return None
         return partial(judge.compute_hypervolume_advantages, case.ref - case.doubles, DRAWN)
+
+
+def _is_sweep(case: Case) -> bool:
+    return case.objectives == 2 and not case.groups and case.workload in FRONTS

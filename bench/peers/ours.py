@@ -1,4 +1,4 @@
-"""This package: as a user calls it, and on a GPU captured in a CUDA graph."""
+"""This package: as a user calls it, by ranks, from lists and tensors, and in a CUDA graph."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 import paretopo_core as pp
 from bench.cases import BETA, DRAWN, Case
 from bench.peers.in_torch import to_tensor
 from bench.timing import Work
+from bench.workloads import FRONTS
 
 
 class Paretopo:
@@ -18,33 +21,41 @@ class Paretopo:
 
     def pareto_rank(self, case: Case) -> Callable[[], Any]:
         """Batches and masks in one call."""
-        points = _place(case)
+        points = self._place(case)
         return partial(pp.pareto_rank, points, maximise=False, mask=case.mask)
 
     def is_nondominated(self, case: Case) -> Callable[[], Any]:
         """All of several equal points are kept, as the peers are told to."""
-        points = _place(case)
+        points = self._place(case)
         return partial(pp.is_nondominated, points, maximise=False, mask=case.mask)
 
     def hypervolume(self, case: Case) -> Callable[[], Any]:
         """Batches and masks in one call."""
-        points = _place(case)
+        points = self._place(case)
         return partial(pp.hypervolume, points, case.ref, maximise=False, mask=case.mask)
 
     def hv_contributions(self, case: Case) -> Callable[[], Any]:
         """Batches and masks in one call."""
-        points = _place(case)
+        points = self._place(case)
         return partial(pp.hv_contributions, points, case.ref, maximise=False, mask=case.mask)
+
+    def hypervolume_gradient(self, case: Case) -> Callable[[], Any]:
+        """Batches and masks in one call."""
+        points = self._place(case)
+        return partial(pp.hypervolume_gradient, points, case.ref, maximise=False, mask=case.mask)
+
+    def crowding_distance(self, case: Case) -> Callable[[], Any]:
+        """Finds the fronts first; they are those of maximisation: the data with the sign turned."""
+        return partial(pp.crowding_distance, self._place(case, sign=-1), mask=case.mask)
 
     def pareto_advantage(self, case: Case) -> Callable[[], Any]:
         """Rewards are maximised: the data with the sign turned."""
-        points = _place(case)
-        return partial(pp.pareto_advantage, -points, case.weights, beta=BETA)
+        return partial(pp.pareto_advantage, self._place(case, sign=-1), case.weights, beta=BETA)
 
     def hypervolume_advantage(self, case: Case) -> Callable[[], Any]:
         """Rewards are maximised: the data with the sign turned."""
-        points = _place(case)
-        return partial(pp.hypervolume_advantage, -points, -case.ref, k=DRAWN, mask=case.mask)
+        points = self._place(case, sign=-1)
+        return partial(pp.hypervolume_advantage, points, -case.ref, k=DRAWN, mask=case.mask)
 
     def archive_add(self, case: Case) -> Work:
         """The archive with its members is restored before every run."""
@@ -59,6 +70,47 @@ class Paretopo:
             run=lambda: [archive.add(point) for point in newcomers],
             fresh=lambda: archive.load_state_dict(state),
         )
+
+    def _place(self, case: Case, sign: int = 1) -> Any:
+        """Put the data, or their negative, where they are to be used."""
+        if case.is_on_gpu:
+            return sign * to_tensor(case)
+        pp.set_num_threads(case.threads)
+        return case.data if sign == 1 else sign * case.data
+
+
+class ParetopoRanks:
+    """What can be had by ranks, or where they are known."""
+
+    def __init__(self) -> None:
+        self._ours = Paretopo()
+
+    def is_nondominated(self, case: Case) -> Callable[[], Any]:
+        """All ranks, and one comparison: as users filter who know only ranks."""
+        rank = self._ours.pareto_rank(case)
+        return lambda: rank() == 0
+
+    def crowding_distance(self, case: Case) -> Callable[[], Any] | None:
+        """One front, told to be one, which other peers take for granted."""
+        if case.groups or case.workload not in FRONTS:
+            return None
+        crowd: Callable[..., Any] = self._ours.crowding_distance(case)
+        return partial(crowd, ranks=np.zeros(case.points, np.int32))
+
+
+class ParetopoList(Paretopo):
+    """The public functions, called with lists of lists."""
+
+    def _place(self, case: Case, sign: int = 1) -> Any:
+        return super()._place(case, sign).tolist()
+
+
+class ParetopoTensor(Paretopo):
+    """The public functions, called with tensors on the CPU."""
+
+    def _place(self, case: Case, sign: int = 1) -> Any:
+        pp.set_num_threads(case.threads)
+        return sign * to_tensor(case)
 
 
 class ParetopoGraph:
@@ -90,10 +142,3 @@ class ParetopoGraph:
             return answer
 
         return replay
-
-
-def _place(case: Case) -> Any:
-    if case.is_on_gpu:
-        return to_tensor(case)
-    pp.set_num_threads(case.threads)
-    return case.data

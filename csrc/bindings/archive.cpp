@@ -1,25 +1,16 @@
-// The archive as Python has it: the non-dominated points, and the record of how they came in.
-#include "cpu/archive.hpp"
-
+// The archive as Python has it.
 #include <pybind11/numpy.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
-#include <mutex>
-#include <new>
-#include <string>
-#include <tuple>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "bindings/bind.hpp"
 #include "bindings/plain_calls.hpp"
 #include "bindings/points.hpp"
 #include "bindings/unlocked.hpp"
-#include "ops.hpp"
+#include "cpu/recorded_archive.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -27,188 +18,7 @@ using namespace py::literals;
 namespace paretopo::bindings {
 namespace {
 
-// Every call is done as a whole or not at all, whoever else calls, and wherever Ctrl-C meets it.
-class RecordedArchive {
-  public:
-    struct State {
-        std::vector<double> members;        // (members, objectives), in the order of their arrival
-        std::vector<std::int64_t> indices;  // of the members: how many points came before
-        std::int64_t additions = 0;
-        double volume = 0.0;
-        std::vector<double> history;  // (additions, objectives), if it is kept
-    };
-
-    RecordedArchive(int objectives, const double* signs, const double* ref, bool keeps_history)
-        : width_(static_cast<std::size_t>(objectives)),
-          signs_(signs, signs + objectives),
-          ref_(ref, ref + objectives),
-          keeps_history_(keeps_history),
-          archive_(new_archive()) {}
-
-    cpu::Archive::Addition add(const double* row) {
-        const std::lock_guard<cpu::Turns> hold(turns_);
-        // What may fail comes first.
-        const auto [at, is_new] = index_of_.try_emplace(key_of(row), 0);
-        if (keeps_history_) make_room(row, at, is_new);
-        cpu::Archive::Addition added{};
-        try {
-            added = archive_->add(row);
-        } catch (...) {
-            if (is_new) index_of_.erase(at);
-            throw;
-        }
-        if (added.has_joined) {
-            at->second = additions_;
-        } else if (is_new) {
-            index_of_.erase(at);
-        }
-        volume_ += added.gain;
-        ++additions_;
-        if (keeps_history_) history_.insert(history_.end(), row, row + width_);
-        forget_who_left();
-        return added;
-    }
-
-    double gain(const double* row) {
-        const std::lock_guard<cpu::Turns> hold(turns_);
-        return archive_->gain(row);
-    }
-
-    // False: no member equals it.
-    bool remove(const double* row) {
-        const std::lock_guard<cpu::Turns> hold(turns_);
-        const std::string key = key_of(row);
-        const std::vector<double> members = archive_->members();
-        std::vector<double> rest;
-        for (std::size_t i = 0; i < members.size(); i += width_) {
-            if (key_of(&members[i]) == key) continue;
-            rest.insert(rest.end(), &members[i], &members[i] + width_);
-        }
-        if (rest.size() == members.size()) return false;
-        auto archive = new_archive();
-        archive->load(rest.data(), rest.size() / width_);
-        const double volume = volume_of(rest);
-        archive_ = std::move(archive);
-        volume_ = volume;
-        index_of_.erase(key);
-        return true;
-    }
-
-    State state() {
-        const std::lock_guard<cpu::Turns> hold(turns_);
-        State state{archive_->members(), {}, additions_, volume_, history_};
-        for (std::size_t i = 0; i < state.members.size(); i += width_) {
-            state.indices.push_back(index_of_.at(key_of(&state.members[i])));
-        }
-        return state;
-    }
-
-    void load(const State& state) {
-        auto archive = new_archive();
-        archive->load(state.members.data(), state.indices.size());
-        std::unordered_map<std::string, std::int64_t> index_of;
-        for (std::size_t i = 0; i < state.indices.size(); ++i) {
-            index_of[key_of(&state.members[i * width_])] = state.indices[i];
-        }
-        std::vector<double> history = state.history;
-        const std::lock_guard<cpu::Turns> hold(turns_);
-        archive_ = std::move(archive);
-        index_of_ = std::move(index_of);
-        history_ = std::move(history);
-        additions_ = state.additions;
-        volume_ = state.volume;
-    }
-
-    std::size_t size() {
-        const std::lock_guard<cpu::Turns> hold(turns_);
-        return archive_->size();
-    }
-
-    std::vector<double> members() {
-        const std::lock_guard<cpu::Turns> hold(turns_);
-        return archive_->members();
-    }
-
-    double volume() {
-        const std::lock_guard<cpu::Turns> hold(turns_);
-        return volume_;
-    }
-
-    std::int64_t additions() {
-        const std::lock_guard<cpu::Turns> hold(turns_);
-        return additions_;
-    }
-
-    std::size_t width() const { return width_; }
-    bool keeps_history() const { return keeps_history_; }
-
-  private:
-    using Indices = std::unordered_map<std::string, std::int64_t>;
-
-    std::unique_ptr<cpu::Archive> new_archive() const {
-        return std::make_unique<cpu::Archive>(static_cast<int>(width_), signs_.data(), ref_.data());
-    }
-
-    // Equal points have equal keys: -0 is 0.
-    std::string key_of(const double* row) const {
-        std::string key(width_ * sizeof(double), '\0');
-        for (std::size_t m = 0; m < width_; ++m) {
-            const double value = row[m] + 0.0;
-            std::memcpy(&key[m * sizeof value], &value, sizeof value);
-        }
-        return key;
-    }
-
-    void make_room(const double* row, Indices::iterator at, bool is_new) {
-        try {
-            history_.insert(history_.end(), row, row + width_);
-        } catch (...) {
-            if (is_new) index_of_.erase(at);
-            throw;
-        }
-        history_.resize(history_.size() - width_);  // keeps the memory
-    }
-
-    // Of those that a later member covers, a few stay listed, so that this costs little.
-    void forget_who_left() {
-        const std::size_t size = archive_->size();
-        if (index_of_.size() <= 2 * size + 64) return;
-        try {
-            Indices kept;
-            const std::vector<double> members = archive_->members();
-            for (std::size_t i = 0; i < members.size(); i += width_) {
-                const std::string key = key_of(&members[i]);
-                kept[key] = index_of_.at(key);
-            }
-            index_of_ = std::move(kept);
-        } catch (const std::bad_alloc&) {
-            // Another time.
-        }
-    }
-
-    double volume_of(const std::vector<double>& rows) const {
-        std::vector<double> turned(rows);
-        std::vector<double> corner(ref_);
-        for (std::size_t i = 0; i < turned.size(); ++i) turned[i] *= signs_[i % width_];
-        for (std::size_t m = 0; m < width_; ++m) corner[m] *= signs_[m];
-        double volume = 0.0;
-        cpu::hypervolume(Batch<double>{turned.data(), nullptr, 1,
-                                       static_cast<std::int32_t>(rows.size() / width_),
-                                       static_cast<std::int32_t>(width_), 0},
-                         corner.data(), &volume);
-        return volume;
-    }
-
-    std::size_t width_;
-    std::vector<double> signs_, ref_;
-    bool keeps_history_;
-    std::unique_ptr<cpu::Archive> archive_;
-    Indices index_of_;  // of the members, and of some that have left
-    std::vector<double> history_;
-    std::int64_t additions_ = 0;
-    double volume_ = 0.0;
-    cpu::Turns turns_;
-};
+using cpu::RecordedArchive;
 
 // Flat: one value of each objective after the other, point by point.
 template <typename Number>
@@ -286,15 +96,14 @@ py::tuple state_of(RecordedArchive& archive) {
     const RecordedArchive::State state = unlocked_call(&RecordedArchive::state)(archive);
     py::object history = py::none();
     if (archive.keeps_history()) history = flat(state.history);
-    return py::make_tuple(flat(state.members), flat(state.indices), state.additions, state.volume,
-                          history);
+    return py::make_tuple(flat(state.members.rows), flat(state.members.arrivals), state.additions,
+                          state.volume, history);
 }
 
 void load(RecordedArchive& archive, const py::array& members, const py::array& indices,
           std::int64_t additions, double volume, const py::array& history) {
     const auto* numbers = static_cast<const std::int64_t*>(indices.data());
-    const RecordedArchive::State state{vector_of(members),
-                                       {numbers, numbers + indices.size()},
+    const RecordedArchive::State state{{vector_of(members), {numbers, numbers + indices.size()}},
                                        additions,
                                        volume,
                                        vector_of(history)};

@@ -81,7 +81,19 @@ class Plain {
   public:
     // False: something is not plain.
     bool take(PyObject* values, PyObject* maximise, PyObject* mask) {
-        return take_points(values) && take_senses(maximise) && take_mask(mask);
+        return take_points(values) && take_senses(maximise) && take_bools(mask, points.mask);
+    }
+
+    // One byte per point; 0 for None.
+    bool take_bools(PyObject* given, std::uintptr_t& address) const {
+        address = 0;
+        if (given == Py_None) return true;
+        if (!is_plain_array(given, NumPy::NPY_BOOL_)) return false;
+        const auto* array = py::detail::array_proxy(given);
+        const Shape expected = per_point();
+        if (Shape(array->dimensions, array->dimensions + array->nd) != expected) return false;
+        address = reinterpret_cast<std::uintptr_t>(array->data);
+        return true;
     }
 
     bool take_vector(PyObject* given, bool is_scalar_allowed, std::vector<double>& vector) const {
@@ -155,16 +167,6 @@ class Plain {
         return true;
     }
 
-    bool take_mask(PyObject* given) {
-        if (given == Py_None) return true;
-        if (!is_plain_array(given, NumPy::NPY_BOOL_)) return false;
-        const auto* array = py::detail::array_proxy(given);
-        const Shape expected = per_point();
-        if (Shape(array->dimensions, array->dimensions + array->nd) != expected) return false;
-        points.mask = reinterpret_cast<std::uintptr_t>(array->data);
-        return true;
-    }
-
     Shape shape_;
     std::vector<double> numbers_;
 };
@@ -224,15 +226,18 @@ py::object hypervolume(py::handle values, py::handle ref, py::handle maximise, p
 }
 
 py::object hypervolume_gradient(py::handle values, py::handle ref, py::handle maximise,
-                                py::handle mask) {
+                                py::handle mask, py::handle wanted) {
     Plain plain;
     std::vector<double> corner;
+    std::uintptr_t chosen = 0;
     if (!plain.take(values.ptr(), maximise.ptr(), mask.ptr())) return py::none();
+    if (!plain.take_bools(wanted.ptr(), chosen)) return py::none();
     if (!plain.take_vector(ref.ptr(), true, corner)) return py::none();
     py::array_t<double> slopes(plain.per_value());
     auto* to = slopes.mutable_data();
+    const auto* of_these = reinterpret_cast<const std::uint8_t*>(chosen);
     const auto refused = plain.run(
-        [&](auto batch) { return cpu::hypervolume_gradient(batch, corner.data(), nullptr, to); });
+        [&](auto batch) { return cpu::hypervolume_gradient(batch, corner.data(), of_these, to); });
     if (refused != kNoneRefused) return py::none();
     return slopes;
 }
@@ -366,7 +371,7 @@ void bind_plain_calls(py::module_& m) {
           "mask"_a);
     m.def("plain_hypervolume", &hypervolume, "points"_a, "ref"_a, "maximise"_a, "mask"_a);
     m.def("plain_hypervolume_gradient", &hypervolume_gradient, "points"_a, "ref"_a, "maximise"_a,
-          "mask"_a);
+          "mask"_a, "wanted"_a);
     m.def("plain_hv_contributions", &hv_contributions, "points"_a, "ref"_a, "maximise"_a,
           "ignore_dominated"_a, "mask"_a);
     m.def("plain_expected_hypervolume", &expected_hypervolume, "points"_a, "ref"_a, "k"_a,

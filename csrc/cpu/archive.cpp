@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cpu/archive_staircase.hpp"
 #include "cpu/floating_point.hpp"
 #include "cpu/lanes/interrupt.hpp"
 #include "formulas/sides.hpp"
@@ -18,9 +19,9 @@ Archive::Archive(int objectives, const double* signs, const double* ref)
       least_(std::ldexp(1.0, -safe_power(objectives))),
       signs_(signs, signs + objectives),
       ref_(width_),
-      side_(width_),
-      kernel_(kernels().new_archive(objectives)) {
+      side_(width_) {
     for (std::size_t m = 0; m < width_; ++m) ref_[m] = signs_[m] * ref[m];
+    members_ = new_members();
 }
 
 Archive::Archive(Archive&& other) noexcept
@@ -31,28 +32,35 @@ Archive::Archive(Archive&& other) noexcept
       signs_(std::move(other.signs_)),
       ref_(std::move(other.ref_)),
       side_(std::move(other.side_)),
-      kernel_(std::move(other.kernel_)) {}
+      members_(std::move(other.members_)) {}
 
-Archive::Addition Archive::add(const double* given) {
+std::unique_ptr<ArchiveMembers> Archive::new_members() const {
+    if (width_ == 2) return std::make_unique<ArchiveStaircase>(ref_.data());
+    return std::unique_ptr<ArchiveMembers>(kernels().new_archive(static_cast<int>(width_)));
+}
+
+Archive::Addition Archive::add(const double* given, std::int64_t arrival) {
     const std::lock_guard<Turns> hold(turns_);
     const IeeeArithmetic scope;
     const std::vector<double> point = turned(given);
-    if (kernel_->is_covered(point.data())) return {0.0, false};
+    if (members_->covers(point.data())) return {0.0, false};
     const bool is_inside = measure(point.data());
     const double gain = gain_of(point.data(), is_inside);
-    kernel_->add_member(point.data());
-    if (is_inside) {
-        for (const double side : side_) is_wide_ = is_wide_ || side > most_;
-        kernel_->add_side(side_.data());
-    }
+    take(point.data(), is_inside, arrival);
     return {gain, true};
+}
+
+void Archive::take(const double* point, bool is_inside, std::int64_t arrival) {
+    members_->add(point, is_inside ? side_.data() : nullptr, arrival);
+    if (!is_inside) return;
+    for (const double side : side_) is_wide_ = is_wide_ || side > most_;
 }
 
 double Archive::gain(const double* given) {
     const std::lock_guard<Turns> hold(turns_);
     const IeeeArithmetic scope;
     const std::vector<double> point = turned(given);
-    if (kernel_->is_covered(point.data())) return 0.0;
+    if (members_->covers(point.data())) return 0.0;
     return gain_of(point.data(), measure(point.data()));
 }
 
@@ -66,39 +74,34 @@ double Archive::gain_of(const double* point, bool is_inside) {
     if (!is_inside) return 0.0;
     const auto fits = [this](double side) { return side <= most_ && side >= least_; };
     const bool needs_no_scale = !is_wide_ && std::all_of(side_.begin(), side_.end(), fits);
-    return needs_no_scale ? kernel_->gain(side_.data()) : scaled_gain(point);
+    return needs_no_scale ? members_->gain(point, side_.data()) : scaled_gain(point);
 }
 
 std::size_t Archive::size() {
     const std::lock_guard<Turns> hold(turns_);
-    return kernel_->members();
+    return members_->size();
 }
 
-std::vector<double> Archive::members() {
+Archive::Members Archive::members() {
     const std::lock_guard<Turns> hold(turns_);
-    std::vector<double> rows(kernel_->members() * width_);
-    for (std::size_t m = 0; m < width_; ++m) {
-        const double* column = kernel_->member_column(static_cast<int>(m));
-        for (std::size_t i = 0; i < kernel_->members(); ++i) {
-            rows[i * width_ + m] = signs_[m] * column[i];
-        }
+    Members members{std::vector<double>(members_->size() * width_),
+                    std::vector<std::int64_t>(members_->size())};
+    members_->copy(members.rows.data(), members.arrivals.data());
+    for (std::size_t i = 0; i < members.rows.size(); i += width_) {
+        for (std::size_t m = 0; m < width_; ++m) members.rows[i + m] *= signs_[m];
     }
-    return rows;
+    return members;
 }
 
-void Archive::load(const double* rows, std::size_t count) {
+void Archive::load(const Members& members) {
     const std::lock_guard<Turns> hold(turns_);
     const IeeeArithmetic scope;
     is_wide_ = false;
-    kernel_->clear();
-    std::vector<double> member(width_);
-    for (std::size_t i = 0; i < count; ++i) {
+    members_ = new_members();
+    for (std::size_t i = 0; i < members.arrivals.size(); ++i) {
         check_interrupt();
-        for (std::size_t m = 0; m < width_; ++m) member[m] = signs_[m] * rows[i * width_ + m];
-        kernel_->add_member(member.data());
-        if (!measure(member.data())) continue;
-        for (const double side : side_) is_wide_ = is_wide_ || side > most_;
-        kernel_->add_side(side_.data());
+        const std::vector<double> point = turned(&members.rows[i * width_]);
+        take(point.data(), measure(point.data()), members.arrivals[i]);
     }
 }
 
@@ -117,12 +120,9 @@ bool Archive::measure(const double* point) {
 
 // Sides whose products leave the range of doubles: measured and scaled from scratch.
 double Archive::scaled_gain(const double* point) {
-    std::vector<double> rows;
-    for (std::size_t i = 0; i < kernel_->members(); ++i) {
-        for (std::size_t m = 0; m < width_; ++m) {
-            rows.push_back(kernel_->member_column(static_cast<int>(m))[i]);
-        }
-    }
+    std::vector<double> rows(members_->size() * width_);
+    std::vector<std::int64_t> arrivals(members_->size());
+    members_->copy(rows.data(), arrivals.data());
     rows.insert(rows.end(), point, point + width_);
     const auto points = static_cast<std::int32_t>(rows.size() / width_);
     const Batch<double> batch{

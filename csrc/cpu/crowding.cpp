@@ -97,6 +97,7 @@ class GroupCrowding {
             const auto given = static_cast<double>(value(order_[k], m));
             sorted_[k] = batch_.is_minimised(m) ? -given : given;
         }
+        check_interrupt();
         for (std::size_t f = 0; f + 1 < starts_.size(); ++f) {
             add_front(static_cast<std::size_t>(starts_[f]),
                       static_cast<std::size_t>(starts_[f + 1]));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 #include "cpu/lanes/interrupt.hpp"
 
@@ -19,6 +20,7 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
     distinct = 0;
     if (points == 0) return;
 
+    std::int32_t values_of_first = 0;        // different ones
     for (std::size_t m = width; m-- > 0;) {  // objective 0 last: its order is the one to start from
         const bool flip = m < 64 && (minimised >> m & 1) != 0;
         const ObjectiveOrder order(values, points, objectives, static_cast<std::int32_t>(m),
@@ -31,7 +33,11 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
             code += order.repeats(k) ? 0 : 1;
             unsorted_[m][static_cast<std::size_t>(order_[k])] = code;
         }
+        values_of_first = code + 1;
     }
+
+    const std::vector<std::int32_t>& best = unsorted_[0];
+    if (values_of_first < points / 2) sort_by_codes();
 
     const auto compare_from = [&](std::size_t m, std::int32_t a, std::int32_t b) {
         for (; m < width; ++m) {
@@ -41,7 +47,6 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
         }
         return 0;
     };
-    const std::vector<std::int32_t>& best = unsorted_[0];
     Pace pace;
     for (std::size_t first = 0, end = 0; first < size; first = end) {
         pace.step();
@@ -58,6 +63,7 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
     }
 
     for (std::size_t k = 0; k < size; ++k) {
+        pace.step();
         if (k == 0 || compare_from(0, order_[k - 1], order_[k]) != 0) {
             first_of[static_cast<std::size_t>(distinct++)] = order_[k];
         }
@@ -69,6 +75,25 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
         for (std::size_t d = 0; d < codes[m].size(); ++d) {
             codes[m][d] = unsorted_[m][static_cast<std::size_t>(first_of[d])];
         }
+    }
+}
+
+// Lexicographically: by the last objective first, and where the next has equal codes, they stay as
+// they are.
+void SortedCodes::sort_by_codes() {
+    const std::size_t size = order_.size();
+    std::iota(order_.begin(), order_.end(), 0);
+    std::vector<std::int32_t> before(size);
+    for (std::size_t m = unsorted_.size(); m-- > 0;) {
+        check_interrupt();
+        before.swap(order_);
+        scratch_.keys.resize(size);
+        for (std::size_t k = 0; k < size; ++k) {
+            scratch_.keys[k] =
+                static_cast<std::uint64_t>(unsorted_[m][static_cast<std::size_t>(before[k])]);
+        }
+        scratch_.sort();
+        for (std::size_t k = 0; k < size; ++k) order_[k] = before[scratch_.at(k)];
     }
 }
 

@@ -11,7 +11,9 @@ void DimensionSweep::take(const double* sides, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) order_.keys[i] = descending_key(sides[3 * i + 2]);
     order_.sort();
     boxes_.resize(count);
+    Pace pace;
     for (std::size_t k = 0; k < count; ++k) {
+        pace.step();
         const std::uint32_t i = order_.at(k);
         const double* side = sides + 3 * std::size_t{i};
         boxes_[k] = {side[0], side[1], side[2], i};
@@ -39,7 +41,9 @@ double DimensionSweep::volume_2d(const double* sides, std::size_t count) {
     order_.sort();
     double area = 0.0;
     double height = 0.0;
+    Pace pace;
     for (std::size_t k = 0; k < count; ++k) {
+        pace.step();
         const double* side = sides + 2 * std::size_t{order_.at(k)};
         if (!(side[1] > height)) continue;
         area += side[0] * (side[1] - height);

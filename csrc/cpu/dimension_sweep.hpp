@@ -31,6 +31,10 @@ class DimensionSweep {
     bool contributions_3d(const double* sides, std::size_t count, const Ignorable& ignorable,
                           double* own);
 
+    std::size_t bytes() const {
+        return boxes_.capacity() * sizeof(IndexedBox) + order_.bytes() + staircase_.bytes();
+    }
+
   private:
     struct IndexedBox {
         double x, y, z;

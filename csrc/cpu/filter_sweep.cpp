@@ -6,6 +6,7 @@
 
 #include "cpu/for_each_group.hpp"
 #include "cpu/isa.hpp"
+#include "cpu/lanes/interrupt.hpp"
 
 namespace paretopo::cpu {
 
@@ -18,8 +19,10 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
     const std::int32_t objectives = all.objectives;
     const std::uint64_t minimised = all.minimised;
     constexpr std::int32_t kMostSampled = 256;
-    constexpr std::int32_t kTried = 1024;
-    const std::int32_t wanted = std::min(kMostSampled, points / 4);
+    constexpr std::int32_t kTried = 256;
+    constexpr std::int32_t kFewSampled = 32;
+    const std::int32_t wanted =
+        std::clamp(points / 16, std::min(kFewSampled, points / 4), kMostSampled);
     std::array<Scalar, kMostSampled * 3> sample;
     std::int32_t sampled = 0;
     for (std::int32_t k = 0; k < wanted; ++k) {
@@ -69,6 +72,13 @@ void FilterSweep::find_nondominated(const Batch<Scalar>& batch, std::int64_t g, 
     const Points<Scalar> all{batch.group(g),  nullptr,     batch.points,     batch.objectives,
                              batch.minimised, keep_weakly, batch.groups == 1};
     const std::uint8_t* mask = batch.group_mask(g);
+    // Points that are all equal end this soon, others at once.
+    const Scalar* end = all.values + std::int64_t{all.count} * all.objectives;
+    if (!mask && std::equal(all.values + all.objectives, end, all.values)) {
+        std::fill_n(nondominated, batch.points, static_cast<std::uint8_t>(keep_weakly));
+        nondominated[0] = 1;
+        return;
+    }
     if (find_promising(all, mask)) return sweep(all.of(promising_), nondominated);
     if (!mask) return sweep(all, nondominated);
     promising_.clear();
@@ -107,7 +117,9 @@ template <typename Scalar, typename Enters>
 void FilterSweep::enter_in_order(const Points<Scalar>& set, std::uint8_t* nondominated,
                                  const Enters& enters) {
     const std::size_t size = order_.size();
+    Pace pace;
     for (std::size_t first = 0, end = 0; first < size; first = end) {
+        pace.step();
         constexpr std::size_t kAhead = 32;  // points, whose values lie anywhere
         if (first + kAhead < size) set.prefetch(order_.at(first + kAhead));
         for (++end; end < size && order_.repeats(end);) ++end;

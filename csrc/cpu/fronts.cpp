@@ -27,6 +27,13 @@ std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
         return kernels().of<Scalar>().rank_set(set.values.data(), set.count, objectives, minimised,
                                                ranks);
     }
+    // Points that are all equal end this soon, others at once.
+    const auto& values = set.values;
+    const auto end = values.begin() + std::ptrdiff_t{set.count} * objectives;
+    if (std::equal(values.begin() + objectives, end, values.begin())) {
+        std::fill_n(ranks, set.count, 0);
+        return 1;
+    }
     if (objectives == 2) {
         return planar_.rank(set.values.data(), set.count, minimised, ranks);
     }

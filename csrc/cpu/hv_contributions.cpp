@@ -9,6 +9,7 @@
 #include "cpu/fronts.hpp"
 #include "cpu/hypervolume_of_sides.hpp"
 #include "cpu/sides.hpp"
+#include "cpu/warm.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -51,9 +52,9 @@ class GroupContributions {
         own_.resize(sides_.count);
         const double* sides = sides_.values.data();
         if (batch_.objectives == 3) {
-            return sweep_.contributions_3d(sides, sides_.count, ignorable, own_.data());
+            return sweep_->contributions_3d(sides, sides_.count, ignorable, own_.data());
         }
-        return sweep_.contributions_2d(sides, sides_.count, ignorable, own_.data());
+        return sweep_->contributions_2d(sides, sides_.count, ignorable, own_.data());
     }
 
     // Row a is nowhere smaller than row b. Is point a nowhere worse than point b, as given? Far
@@ -165,7 +166,7 @@ class GroupContributions {
     Sides sides_;
     Present<Scalar> given_;
     Ranker ranker_;
-    DimensionSweep sweep_;
+    Warm<DimensionSweep> sweep_;
     HypervolumeOfSides volume_;
     std::vector<std::uint8_t> kept_;
     std::vector<std::size_t> row_of_;

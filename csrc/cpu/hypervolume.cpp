@@ -10,6 +10,7 @@
 #include "cpu/hypervolume_of_sides.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/sides.hpp"
+#include "cpu/warm.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -60,14 +61,14 @@ std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes
         return refused == kNoneRefused ? refused : few.origin(refused);
     }
     FirstRefused refused;
-    const auto work = [=, &refused, sides = Sides(), sweep = DimensionSweep(),
+    const auto work = [=, &refused, sides = Sides(), sweep = Warm<DimensionSweep>(),
                        volume = HypervolumeOfSides(batch.objectives)](std::int64_t g) mutable {
         if (refused.note(batch, g, sides.measure(batch, g, ref))) return;
         double own = 0.0;
         if (batch.objectives == 2 && sides.count > kFew) {
-            own = sweep.volume_2d(sides.values.data(), sides.count);
+            own = sweep->volume_2d(sides.values.data(), sides.count);
         } else if (batch.objectives == 3 && sides.count > kFew) {
-            own = sweep.volume_3d(sides.values.data(), sides.count);
+            own = sweep->volume_3d(sides.values.data(), sides.count);
         } else {
             own = volume.of(sides.values.data(), sides.count);
         }

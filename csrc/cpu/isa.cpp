@@ -38,6 +38,6 @@ const Kernels& kernels([[maybe_unused]] Isa isa) {
 }
 
 HypervolumeKernel::~HypervolumeKernel() = default;
-ArchiveKernel::~ArchiveKernel() = default;
+ArchiveMembers::~ArchiveMembers() = default;
 
 }  // namespace paretopo::cpu

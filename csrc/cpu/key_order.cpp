@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "cpu/lanes/interrupt.hpp"
+
 namespace paretopo::cpu {
 namespace {
 
@@ -56,20 +58,21 @@ void KeyOrder::sort() {
     std::uint64_t most = keys[0];
     std::uint64_t differing = 0;
     bool is_sorted = true;
-    for (std::size_t i = 1; i < size; ++i) {
-        const std::uint64_t own = keys[i];
+    for_each_item(size - 1, [&](std::size_t i) {
+        const std::uint64_t own = keys[i + 1];
         least = std::min(least, own);
         most = std::max(most, own);
         differing |= own ^ keys[0];
-        is_sorted &= keys[i - 1] <= own;
-    }
+        is_sorted &= keys[i] <= own;
+    });
     // Enough bits that among random keys hardly any agree in all of them.
     const int worth = std::min(32, static_cast<int>(std::bit_width(size)) + 10);
     const int alike = differing == 0 ? 0 : std::countr_zero(differing);
     const int range = static_cast<int>(std::bit_width(most - least));
     const int dropped = std::max(alike, range - worth);
     is_exact_ = dropped == alike;
-    for (std::size_t i = 0; i < size; ++i) packed_[i] = (keys[i] - least) >> dropped << 32 | i;
+    for_each_item(size,
+                  [&](std::size_t i) { packed_[i] = (keys[i] - least) >> dropped << 32 | i; });
     if (is_sorted) return;
     if (size < kRadixFrom) {
         std::sort(packed_.begin(), packed_.end());
@@ -94,12 +97,13 @@ void KeyOrder::sort_by_bits(int bits) {
     }
     const int shift = 32 + bits - dealt;
     std::array<std::uint32_t, (std::size_t{1} << kMostDealt) + 1> starts{};
-    for (const std::uint64_t item : packed_) ++starts[(item >> shift) + 1];
+    for_each_item(size, [&](std::size_t i) { ++starts[(packed_[i] >> shift) + 1]; });
     for (std::size_t p = 1; p < starts.size(); ++p) starts[p] += starts[p - 1];
     auto next = starts;
-    for (const std::uint64_t item : packed_) spare_[next[item >> shift]++] = item;
+    for_each_item(size, [&](std::size_t i) { spare_[next[packed_[i] >> shift]++] = packed_[i]; });
     const auto parts = std::size_t{1} << dealt;
     for (std::size_t p = 0; p < parts; ++p) {
+        check_interrupt();
         std::uint64_t* part = spare_.data() + starts[p];
         std::uint64_t* room = packed_.data() + starts[p];
         const std::size_t count = starts[p + 1] - starts[p];
@@ -118,7 +122,9 @@ void KeyOrder::sort_within_equal_bits() {
         const std::uint64_t key_b = keys[static_cast<std::uint32_t>(b)];
         return key_a != key_b ? key_a < key_b : a < b;
     };
+    Pace pace;
     for (std::size_t first = 0, end = 0; first < packed_.size(); first = end) {
+        pace.step();
         for (++end; end < packed_.size() && packed_[end] >> 32 == packed_[first] >> 32;) ++end;
         if (end - first == 1) continue;
         const auto begin = packed_.begin() + static_cast<std::ptrdiff_t>(first);

@@ -18,6 +18,9 @@ class KeyOrder {
     void sort();
 
     std::size_t size() const { return packed_.size(); }
+    std::size_t bytes() const {
+        return (keys.capacity() + packed_.capacity() + spare_.capacity()) * sizeof keys[0];
+    }
     std::uint32_t at(std::size_t k) const { return static_cast<std::uint32_t>(packed_[k]); }
     // Has the k-th index the same key as the one before it?
     bool repeats(std::size_t k) const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "cpu/count_leading.hpp"
 #include "cpu/isa.hpp"
 #include "cpu/lanes/interrupt.hpp"
 #include "cpu/staircase_of_minima.hpp"
@@ -27,19 +28,12 @@ std::size_t first_front_free(std::size_t fronts, const Dominates& dominates) {
     return low;
 }
 
-// How many of the ascending numbers are at most y. Without branches, so that the searches of
-// neighbouring points overlap.
+// How many of the ascending numbers are at most y.
 std::size_t count_up_to(const std::vector<std::uint64_t>& ascending, std::uint64_t y) {
-    const std::uint64_t* base = ascending.data();
-    std::size_t size = ascending.size();
-    if (size == 0 || y < base[0]) return 0;  // points of one front
-    if (base[size - 1] <= y) return size;    // a chain
-    while (size > 1) {
-        const std::size_t half = size / 2;
-        base += half & -static_cast<std::size_t>(base[half - 1] <= y);
-        size -= half;
-    }
-    return static_cast<std::size_t>(base - ascending.data()) + (*base <= y ? 1 : 0);
+    const std::size_t size = ascending.size();
+    if (size == 0 || y < ascending.front()) return 0;  // points of one front
+    if (ascending.back() <= y) return size;            // a chain
+    return count_leading(size, [&](std::size_t i) { return ascending[i] <= y; });
 }
 
 // Calls work with the codes as the vector kernels take them.

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "cpu/key_order.hpp"
+#include "cpu/lanes/interrupt.hpp"
 
 namespace paretopo::cpu {
 
@@ -33,12 +34,12 @@ class ObjectiveOrder {
         : order_(memory) {
         using Key = decltype(best_first(Scalar(0), false));
         const Key flip = from == From::kBest ? Key{0} : static_cast<Key>(~Key{0});
-        order_.keys.resize(static_cast<std::size_t>(points));
-        const Scalar* value = values + m;
-        for (std::uint64_t& key : order_.keys) {
-            key = static_cast<Key>(best_first(*value, minimised) ^ flip);
-            value += objectives;
-        }
+        const auto size = static_cast<std::size_t>(points);
+        order_.keys.resize(size);
+        for_each_item(size, [&](std::size_t i) {
+            const Scalar value = values[static_cast<std::int64_t>(i) * objectives + m];
+            order_.keys[i] = static_cast<Key>(best_first(value, minimised) ^ flip);
+        });
         order_.sort();
     }
 

@@ -11,17 +11,34 @@ namespace paretopo::cpu {
 
 template <typename Scalar>
 std::int64_t Sides::measure(const Batch<Scalar>& batch, std::int64_t g, const double* ref) {
+    switch (batch.objectives) {
+        case 2:
+            return measure_in<2>(batch, g, ref);
+        case 3:
+            return measure_in<3>(batch, g, ref);
+        case 4:
+            return measure_in<4>(batch, g, ref);
+        case 5:
+            return measure_in<5>(batch, g, ref);
+        default:
+            return measure_in<0>(batch, g, ref);
+    }
+}
+
+template <int kObjectives, typename Scalar>
+std::int64_t Sides::measure_in(const Batch<Scalar>& batch, std::int64_t g, const double* ref) {
     const Scalar* group = batch.group(g);
     const std::uint8_t* mask = batch.group_mask(g);
-    const auto width = static_cast<std::size_t>(batch.objectives);
+    const std::int32_t objectives = kObjectives > 0 ? kObjectives : batch.objectives;
+    const auto width = static_cast<std::size_t>(objectives);
     values.resize(static_cast<std::size_t>(batch.points) * width);
     index.resize(static_cast<std::size_t>(batch.points));
     count = 0;
     for (std::int32_t i = 0; i < batch.points; ++i) {
         if (mask && mask[i] == 0) continue;
         bool is_inside = true;
-        for (std::int32_t m = 0; m < batch.objectives; ++m) {
-            const std::int64_t at = std::int64_t{i} * batch.objectives + m;
+        for (std::int32_t m = 0; m < objectives; ++m) {
+            const std::int64_t at = std::int64_t{i} * objectives + m;
             const double sign = batch.is_minimised(m) ? -1.0 : 1.0;  // no branch, unlike oriented
             const double value = sign * static_cast<double>(group[at]);
             const double corner = sign * ref[m];
@@ -76,6 +93,7 @@ void Sides::scale(std::int32_t objectives) {
         }
         return excess_power(largest, objectives);
     };
+    if (is_plainly_safe(objectives)) return;
     bool is_safe = true;
     for (std::size_t m = 0; m < width; ++m) is_safe = is_safe && excess_of(m) == 0;
     if (is_safe || has_safe_boxes(width)) return;
@@ -88,6 +106,17 @@ void Sides::scale(std::int32_t objectives) {
             side = std::ldexp(side, -power);
         }
     }
+}
+
+// Most often no side is too large, and no objective of the first point too small.
+bool Sides::is_plainly_safe(std::int32_t objectives) const {
+    const double most = std::ldexp(1.0, safe_power(objectives));
+    const double least = std::ldexp(1.0, -safe_power(objectives));
+    const auto width = static_cast<std::size_t>(objectives);
+    bool is_safe = true;
+    for (std::size_t i = 0; i < count * width; ++i) is_safe &= values[i] <= most;
+    for (std::size_t m = 0; count > 0 && m < width; ++m) is_safe &= values[m] >= least;
+    return is_safe;
 }
 
 // Does every product of sides of one point stay in the range of doubles? Then so does what is

@@ -25,9 +25,12 @@ struct Sides {
     std::int64_t measure(const Batch<Scalar>& batch, std::int64_t g, const double* ref);
 
   private:
+    template <int kObjectives, typename Scalar>  // 0: any number
+    std::int64_t measure_in(const Batch<Scalar>& batch, std::int64_t g, const double* ref);
     template <typename Scalar>
     std::int64_t measure_in_halves(const Batch<Scalar>& batch, std::int64_t g, const double* ref);
     void scale(std::int32_t objectives);
+    bool is_plainly_safe(std::int32_t objectives) const;
     bool has_safe_boxes(std::size_t width) const;
 };
 

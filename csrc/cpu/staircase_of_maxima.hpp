@@ -31,6 +31,8 @@ class StaircaseOfMaxima {
         used_ = 0;
     }
 
+    std::size_t bytes() const { return chunks_.capacity() * sizeof(Chunk); }
+
     // Makes room, so that the next insertion cannot fail.
     void reserve_one() {
         const std::size_t chunks = order_.size() + 2;
@@ -64,6 +66,16 @@ class StaircaseOfMaxima {
             return at({place.chunk, place.step + 1});
         }
         return at({place.chunk + 1, 0});
+    }
+
+    // The step left of a place, which becomes its place; null if there is none.
+    const Step* before(Place& place) const {
+        if (place.step == 0) {
+            if (place.chunk == 0) return nullptr;
+            place.step = chunks_[order_[--place.chunk]].size;
+        }
+        --place.step;
+        return at(place);
     }
 
     // Adds a step that none covers; `place` is first_not_left_of(step.x). Calls `removed` for the
@@ -118,7 +130,7 @@ class StaircaseOfMaxima {
     }
 
     template <typename Visit>
-    void for_each(Visit visit) const {
+    void for_each(Visit visit) {
         for (const std::size_t c : order_) {
             for (std::size_t i = 0; i < chunks_[c].size; ++i) visit(chunks_[c].steps[i]);
         }

@@ -4,12 +4,13 @@
 // Source of the idea: Kung, Luccio, Preparata, 1975, "On finding the maxima of a set of vectors".
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "cpu/count_leading.hpp"
 
 namespace paretopo::cpu {
 
@@ -36,7 +37,9 @@ class StaircaseOfMinima {
             return std::nullopt;
         }
         std::size_t c = chunk_of(x);
-        auto at = std::lower_bound(chunks_[c].begin(), chunks_[c].end(), x, is_left_of);
+        const std::vector<Step>& steps = chunks_[c];
+        auto at = chunks_[c].begin() +
+                  offset(count_leading(steps.size(), [&](auto i) { return steps[i].x < x; }));
 
         // Covered steps are a run that starts here and may reach into later chunks.
         auto end = at;
@@ -63,9 +66,10 @@ class StaircaseOfMinima {
     // The last step that is not right of x, or null.
     const Step* step_at_or_left(Number x) const {
         if (chunks_.empty()) return nullptr;
-        const auto& chunk = chunks_[chunk_of(x)];
-        const auto right = std::upper_bound(chunk.begin(), chunk.end(), x, is_right_of);
-        return right == chunk.begin() ? nullptr : &*std::prev(right);
+        const std::vector<Step>& steps = chunks_[chunk_of(x)];
+        const std::size_t right =
+            count_leading(steps.size(), [&](std::size_t i) { return steps[i].x <= x; });
+        return right == 0 ? nullptr : &steps[right - 1];
     }
 
     void clear() { chunks_.clear(); }
@@ -73,15 +77,12 @@ class StaircaseOfMinima {
   private:
     static constexpr std::size_t kChunk = 256;
 
-    static bool is_left_of(const Step& step, Number x) { return step.x < x; }
-    static bool is_right_of(Number x, const Step& step) { return x < step.x; }
+    static std::ptrdiff_t offset(std::size_t i) { return static_cast<std::ptrdiff_t>(i); }
 
     // The last chunk that begins at or left of x, or the first chunk.
     std::size_t chunk_of(Number x) const {
-        const auto after = std::upper_bound(
-            std::next(chunks_.begin()), chunks_.end(), x,
-            [](Number value, const std::vector<Step>& chunk) { return value < chunk.front().x; });
-        return static_cast<std::size_t>(std::distance(chunks_.begin(), after)) - 1;
+        return count_leading(chunks_.size() - 1,
+                             [&](std::size_t c) { return chunks_[c + 1].front().x <= x; });
     }
 
     template <typename Removed>
@@ -97,15 +98,14 @@ class StaircaseOfMinima {
             }
             ++next;
         }
-        chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(c + 1),
-                      chunks_.begin() + static_cast<std::ptrdiff_t>(next));
+        chunks_.erase(chunks_.begin() + offset(c + 1), chunks_.begin() + offset(next));
     }
 
     void split(std::size_t c) {
-        const auto half = static_cast<std::ptrdiff_t>(chunks_[c].size() / 2);
+        const std::ptrdiff_t half = offset(chunks_[c].size() / 2);
         std::vector<Step> right(chunks_[c].begin() + half, chunks_[c].end());
         chunks_[c].erase(chunks_[c].begin() + half, chunks_[c].end());
-        chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(c + 1), std::move(right));
+        chunks_.insert(chunks_.begin() + offset(c + 1), std::move(right));
     }
 
     std::vector<std::vector<Step>> chunks_;  // none is empty

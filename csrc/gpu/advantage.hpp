@@ -71,14 +71,14 @@ struct AdvantageByWarp {
 
     std::int64_t shared_bytes() const {
         Arena arena(nullptr);
-        GroupOfWarp<Scalar, kObjectives>(arena, batch, nullptr);
+        GroupOfWarp<Scalar, kObjectives>(arena, batch, nullptr, 0);
         AdvantageSteps<Scalar>(arena, batch.points);
         return arena.end();
     }
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t g, char* memory) const {
         Arena arena(memory);
-        GroupOfWarp<Scalar, kObjectives> group(arena, batch, keys_elsewhere(scratch, batch, g));
+        GroupOfWarp<Scalar, kObjectives> group(arena, batch, scratch, g);
         const AdvantageSteps<Scalar> steps(arena, batch.points);
         group.read(warp, batch, g);
         const std::int32_t fronts = group.rank(warp);

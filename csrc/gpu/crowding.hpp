@@ -63,7 +63,7 @@ struct CrowdingByWarp {
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t g, char* memory) const {
         Arena arena(memory);
-        GroupOfWarp<Scalar, kObjectives> group(arena, batch, keys_elsewhere(scratch, batch, g));
+        GroupOfWarp<Scalar, kObjectives> group(arena, batch, scratch, g);
         group.read(warp, batch, g);
         group.rank(warp);
         for_each(warp, batch.points, [&](std::int64_t i) {

@@ -35,7 +35,7 @@ struct RankByWarp {
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t g, char* memory) const {
         Arena arena(memory);
-        GroupOfWarp<Scalar, kObjectives> group(arena, batch, keys_elsewhere(scratch, batch, g));
+        GroupOfWarp<Scalar, kObjectives> group(arena, batch, scratch, g);
         group.read(warp, batch, g);
         group.rank(warp);
         for_each(warp, batch.points,
@@ -96,7 +96,7 @@ struct NondominatedByWarp {
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t g, char* memory) const {
         Arena arena(memory);
-        GroupOfWarp<Scalar, kObjectives> group(arena, batch, keys_elsewhere(scratch, batch, g));
+        GroupOfWarp<Scalar, kObjectives> group(arena, batch, scratch, g);
         group.read(warp, batch, g);
         for_each(warp, batch.points, [&](std::int64_t i) {
             nondominated[g * batch.points + i] = group.is_nondominated(i, keep_weakly);

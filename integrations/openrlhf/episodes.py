@@ -31,8 +31,8 @@ class EpisodeAgent(ToolAgent):
         """A fresh episode."""
         raise TypeError(f"{type(self).__name__} does not define episode()")
 
-    def grade(self, response: str) -> float:
-        """Task reward from 0 to 1 of the policy's turns, observations left out."""
+    def grade(self, response: str) -> float | None:
+        """Task reward from 0 to 1 of the policy's turns, observations left out; None for none."""
         raise TypeError(f"{type(self).__name__} does not define grade(), but got {response!r}")
 
     @property
@@ -54,8 +54,9 @@ class EpisodeAgent(ToolAgent):
         calls = self._episode.calls - before
         if answer.done:
             # In a thread: a grader may think for seconds, and other rollouts must not wait for it.
-            correct = float(await asyncio.to_thread(self.grade, "".join(self._written)))
-            return Turn(done=True, reward_components={"correct": correct}, calls=calls)
+            right = await asyncio.to_thread(self.grade, "".join(self._written))
+            components = {} if right is None else {"correct": float(right)}
+            return Turn(done=True, reward_components=components, calls=calls)
         return Turn(feedback=self._cut(answer.feedback), calls=calls)
 
     def _cut(self, feedback: str) -> str:

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from tqdm import tqdm
 from paretopo.config import RunConfig
 from paretopo.integrations.openrlhf.policy import starts_warmed_up
 from paretopo.integrations.openrlhf.rehearsal_checks import RehearsedSession
+from paretopo.rewards.own import load_own_rewards
 from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
@@ -66,6 +68,7 @@ def run_command(
     ppo_trainer.PPOTrainer = ray.remote(ParetoPPOTrainer)
     ppo_trainer_async.PPOTrainerAsync = ray.remote(ParetoPPOTrainerAsync)
     ppo_actor.PolicyModelActor = ray.remote(num_gpus=1)(policy)
+    own = load_own_rewards(config)  # its errors belong here, before anything starts
     settings = SimpleNamespace(
         session=name_session(run),
         steps=config.optimiser.steps,
@@ -73,6 +76,8 @@ def run_command(
         scales_learning_rate=config.paretopo.multiplier_on == "learning_rate",
         trajectories=config.run.trajectories,
         objectives=[one.name for one in config.objectives],
+        rewards_file=str(Path(config.rewards.file).resolve()) if own is not None else "",
+        rewards_timeout=config.rewards.timeout,
         resuming=resuming,
         rehearsal=str(run.path.resolve() / "rehearsal") if rehearsal else "",
     )

@@ -87,7 +87,9 @@ def _write_rows(run: RunFolder, name: str, rows: Sequence[dict[str, Any]]) -> tu
 
 
 def _row_of(tokenizer: Any, task: Task, question: Question) -> dict[str, Any]:
-    label = {"id": question.id, "kind": question.kind, "answer": question.answer}
+    label: dict[str, Any] = {"id": question.id, "kind": question.kind, "answer": question.answer}
+    if question.columns:
+        label["columns"] = dict(question.columns)
     return {
         "prompt": prompt_text(tokenizer, task.prompt(question), task.functions),
         "label": json.dumps(label),

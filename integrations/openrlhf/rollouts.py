@@ -11,6 +11,7 @@ from typing import Any
 
 from paretopo.config import MEASURES
 from paretopo.config.keys import nearest
+from paretopo.rewards.own import OwnRewards
 from paretopo.rollout import BadRollout, Rollout, format_answer, split_tokens
 
 # Every agent gives it in the extra_logs of its last turn: a number for each objective, by name.
@@ -116,6 +117,41 @@ def put_components(
     for name in known:
         value = components.get(name, _NOT_TOLD)
         _put(experience, _MEASURED + name, _NOT_APPLICABLE if value is None else value)
+
+
+def measure_own(
+    own: OwnRewards, experiences: Sequence[Any], tokenizer: Any, objectives: Sequence[str]
+) -> None:
+    """Add what the user's rewards say to the `Experience`s of one rollout each.
+
+    Args:
+        own: The rewards.
+        experiences: What they see together.
+        tokenizer: Reads what the policy wrote.
+        objectives: Those of the run.
+
+    Raises:
+        BadRollout: as :meth:`~paretopo.rewards.own.OwnRewards.measure`.
+    """
+    labels = [label_fields(one.labels[0]) for one in experiences]
+    asked = [label.get("columns") or {} for label in labels]
+    columns = {name: [one.get(name) for one in asked] for one in asked for name in one}
+    prompts = columns.pop("prompt", [one.prompts[0] for one in experiences])
+    columns["answer"] = [label.get("answer", "") for label in labels]
+    columns["id"] = [prompt_id(one.prompts[0], one.labels[0]) for one in experiences]
+    columns["kind"] = [str(label.get("kind", "all")) for label in labels]
+    texts = [_written(one, tokenizer) for one in experiences]
+    for one, components in zip(experiences, own.measure(prompts, texts, columns), strict=True):
+        [rollout] = read_rollouts(one)
+        put_components(one, {**rollout.reward_components, **components}, objectives)
+
+
+def _written(experience: Any, tokenizer: Any) -> str:
+    own = experience.action_mask[0].bool().tolist()  # of every token but the first
+    tokens = experience.sequences[0].tolist()[1:]
+    mine = [token for token, written in zip(tokens, own, strict=False) if written]
+    text: str = tokenizer.decode(mine, skip_special_tokens=True)
+    return text
 
 
 def put_rewards(experience: Any, rewards: Sequence[float]) -> None:

@@ -18,10 +18,12 @@ from paretopo.integrations.openrlhf.rollouts import (
     REWARD_COMPONENTS,
     UnexpectedOpenRLHF,
     components_of,
+    measure_own,
     put_components,
     put_rewards,
     read_rollouts,
 )
+from paretopo.rewards.own import OwnRewards
 
 logger = init_logger(__name__)
 
@@ -36,6 +38,7 @@ class ParetoSamplesGenerator(SamplesGenerator):
         self._batches: int | None = None
         self._group: list[Any] = []
         self._evaluating = False
+        self._own: OwnRewards | None = None
 
     def generate_samples(self, **kwargs: Any) -> Any:
         """One full training batch, or none."""
@@ -57,9 +60,11 @@ class ParetoSamplesGenerator(SamplesGenerator):
         """All held-out rollouts; these are scored when all are there."""
         self._evaluating = True
         try:
-            return super().generate_eval_samples(**kwargs)
+            samples = super().generate_eval_samples(**kwargs)
         finally:
             self._evaluating = False
+        self._measure_own(samples)
+        return samples
 
     def _process_response_into_experience(self, response: Any, **kwargs: Any) -> Any:
         logs = dict(response.get("extra_logs") or {})
@@ -78,7 +83,19 @@ class ParetoSamplesGenerator(SamplesGenerator):
                 self._score(group)
         return experience
 
+    def _measure_own(self, experiences: list[Any]) -> None:
+        """Add what the user's rewards say of experiences of one rollout each."""
+        settings = self.args.paretopo
+        if not settings.rewards_file:
+            return
+        if self._own is None:
+            self._own = OwnRewards(
+                settings.rewards_file, settings.objectives, settings.rewards_timeout
+            )
+        measure_own(self._own, experiences, self.tokenizer, settings.objectives)
+
     def _score(self, group: list[Any]) -> None:
+        self._measure_own(group)
         rollouts = [read_rollouts(one)[0] for one in group]
         if len({one.prompt_id for one in rollouts}) != 1:
             raise UnexpectedOpenRLHF(

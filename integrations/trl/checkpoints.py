@@ -26,6 +26,7 @@ class Checkpoints:
 
     Args:
         folder: Where the trainer writes its `checkpoint-<step>` folders.
+        kept: How many whole ones are kept; None leaves that to the trainer.
 
     Example:
         >>> import tempfile
@@ -39,8 +40,9 @@ class Checkpoints:
         ([2, 3], {'answer': 3})
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kept: int | None = _KEPT) -> None:
         self.folder = folder
+        self._kept = kept
 
     def path(self, step: int) -> Path:
         """The folder of a step's checkpoint, whether it exists or not."""
@@ -58,7 +60,7 @@ class Checkpoints:
         """Add our state to a checkpoint, mark it as whole, and remove what is too old."""
         write_bytes(self.path(step) / _STATE, json.dumps(state, separators=(",", ":")).encode())
         write_bytes(self.path(step) / _MARKER, b"")
-        for old in self.steps()[:-_KEPT]:
+        for old in [] if self._kept is None else self.steps()[: -self._kept]:
             self._remove(old)
 
     def state(self, step: int) -> dict[str, Any]:

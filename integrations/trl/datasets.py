@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -37,6 +38,8 @@ def make_question_dataset(
                 "answer": question.answer,
                 "row": row,
                 "held_out": held_out,
+                # As text: Arrow wants one type for a column, and these are the user's.
+                "columns": json.dumps(dict(question.columns)),
             }
             for row, question in enumerate(questions)
         ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from accelerate.utils import gather_object
 
+from paretopo.rewards.own import OwnRewards
 from paretopo.rollout import Rollout
 
 Message = dict[str, Any]
@@ -29,15 +31,19 @@ class SessionRewards:
     measured itself.
 
     Args:
-        is_correct: (response, answer) -> does the response give the answer?
+        is_correct: (response, answer) -> does the response give the answer? None without one.
+        own: The user's rewards, which read the column `columns`.
 
     Attributes:
         rollouts: Those of the latest batch, of all processes, in TRL's order, not scored.
         rows: For each of them, its row in the data set.
     """
 
-    def __init__(self, is_correct: Callable[[str, Any], float]) -> None:
+    def __init__(
+        self, is_correct: Callable[[str, Any], float | None], own: OwnRewards | None = None
+    ) -> None:
         self._is_correct = is_correct
+        self._own = own
         self.rollouts: list[Rollout] = []
         self.rows: list[int] = []
 
@@ -55,33 +61,62 @@ class SessionRewards:
     ) -> list[float]:
         """Take a batch in; TRL gets a zero for each, as the session gives the advantages."""
         local = []
+        responses = completions if written is None else written
+        own = self._measure_own(responses, answer, id, kind, columns.get("columns"))
         for at, completion in enumerate(completions):
-            response = completion if written is None else written[at]
+            right = self._grade(responses[at], answer[at])
             components: dict[str, float | None] = {
-                "correct": float(self._grade(response, answer[at])),
-                **_count(completion),
+                **({} if right is None else {"correct": right}),
+                **count_turns(completion),
                 **{name: columns[name][at] for name in _HANDED_OVER if columns.get(name)},
                 **(reward_components[at] if reward_components else {}),
+                **own[at],
             }
             local.append(Rollout(id[at], components, kind=kind[at], held_out=bool(held_out[at])))
         self.rollouts, self.rows = gather_object(local), gather_object(list(row))
         return [0.0] * len(local)
 
-    def _grade(self, response: Completion, answer: Any) -> bool:
+    def _grade(self, response: Completion, answer: Any) -> float | None:
         """A response that ends in a tool call or its result gave no answer."""
         if isinstance(response, str):
-            return bool(self._is_correct(response, answer))
-        if not response or response[-1]["role"] != "assistant" or response[-1].get("tool_calls"):
-            return False
-        return bool(self._is_correct(response[-1]["content"], answer))
+            right = self._is_correct(response, answer)
+        elif not response or response[-1]["role"] != "assistant" or response[-1].get("tool_calls"):
+            right = 0.0
+        else:
+            right = self._is_correct(response[-1]["content"], answer)
+        return None if right is None else float(right)
+
+    def _measure_own(
+        self,
+        responses: Sequence[Completion],
+        answer: Sequence[Any],
+        id: Sequence[str],
+        kind: Sequence[str],
+        columns: Sequence[str] | None,
+    ) -> list[dict[str, float | None]]:
+        if self._own is None:
+            return [{} for _ in responses]
+        asked = [json.loads(one) for one in columns or ["{}"] * len(responses)]
+        further = {name: [one.get(name) for one in asked] for one in asked for name in one}
+        return self._own.measure(
+            further.pop("prompt", id),
+            [one if isinstance(one, str) else _join(one) for one in responses],
+            {**further, "answer": list(answer), "id": list(id), "kind": list(kind)},
+        )
 
 
-def _count(completion: Completion) -> dict[str, float]:
+def _join(messages: Sequence[Message]) -> str:
+    """What the policy wrote in them."""
+    own = (one.get("content") or "" for one in messages if one["role"] == "assistant")
+    return "\n".join(own)
+
+
+def count_turns(completion: Completion) -> dict[str, float]:
     """Tool executions, of which each leaves one message of role "tool", and turns of the policy.
 
     A text tells neither.
 
-    >>> _count([{"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}])
+    >>> count_turns([{"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}])
     {'calls': 1.0, 'turns': 2.0}
     """
     if isinstance(completion, str):

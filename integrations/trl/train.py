@@ -25,7 +25,9 @@ from paretopo.integrations.trl.datasets import make_answer_dataset, make_questio
 from paretopo.integrations.trl.policy import load_policy
 from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.integrations.trl.rollouts import ProtocolRollouts
-from paretopo.integrations.trl.session import SessionCallback, SessionGRPOTrainer
+from paretopo.integrations.trl.session import SessionCallback
+from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.rewards.own import load_own_rewards
 from paretopo.run.folder import RunFolder
 from paretopo.run.interrupt import Interrupt
 from paretopo.session import Session
@@ -127,11 +129,11 @@ def _trainer(
     device: str,
     *,
     evaluate_first: bool,
-) -> SessionGRPOTrainer | AnswerTrainer:
+) -> ParetoGRPOTrainer | AnswerTrainer:
     """With all its callbacks but the one for checkpoints."""
     config, run = session.config, session.run
     asked = list(task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step))
-    sampler = SessionGRPOTrainer(
+    sampler = ParetoGRPOTrainer(
         model=model,
         args=make_rollout_arguments(config, run, device, evaluate_first=evaluate_first),
         train_dataset=make_question_dataset(task, asked, tokenizer, held_out=False),
@@ -140,7 +142,7 @@ def _trainer(
         tools=list(task.functions) or None,
         rollout_func=_rollouts(environment),
         session=session,
-        rewards=SessionRewards(environment.grade),
+        rewards=SessionRewards(environment.grade, load_own_rewards(config)),
         evaluation_temperature=config.evaluation.temperature,
     )
     sampler.remove_callback(PrinterCallback)

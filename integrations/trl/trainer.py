@@ -9,10 +9,12 @@ a change in TRL stops the run with `UnexpectedTRL` instead of training on someth
 from __future__ import annotations
 
 import copy
+import hashlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -22,6 +24,14 @@ from trl import GRPOTrainer
 
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl.generated import Generated
+from paretopo.rollout import Rollout, format_prompt
+from paretopo.session import Session
+
+if TYPE_CHECKING:
+    from paretopo.integrations.trl.rewards import SessionRewards
+    from paretopo.integrations.trl.script import ScriptRewards, ScriptSession
+
+_LONGEST_NAME = 200  # characters of a prompt that has no other name
 
 
 class UnexpectedTRL(RuntimeError):
@@ -71,7 +81,7 @@ class ParetoAdvantages:
             inputs, prompts, completions, *args, **kwargs
         )
         self.generated = Generated(list(inputs), list(completions))
-        self.prompt_names = gather_object([_name(row) for row in inputs])
+        self.prompt_names = gather_object([name_prompt(row) for row in inputs])
         self.rewards = self._check_rewards(matrix, len(inputs))
         return matrix
 
@@ -131,6 +141,11 @@ class ParetoAdvantages:
                 f"expected {rows} prompts with {rows} rewards, got {len(self.prompt_names)}"
             )
         rewards: NDArray[np.float64] = matrix.detach().cpu().double().numpy()
+        self._refuse_broken(rewards)
+        return rewards
+
+    def _refuse_broken(self, rewards: NDArray[np.float64]) -> None:
+        names = self.reward_func_names  # type: ignore[attr-defined]
         broken = np.argwhere(~np.isfinite(rewards))
         if len(broken):
             row, column = (int(index) for index in broken[0])
@@ -139,7 +154,6 @@ class ParetoAdvantages:
                 f"{rewards[row, column]}, expected a finite number for every rollout (a reward "
                 f"function that returns None gives nan); {len(broken)} such values in this batch"
             )
-        return rewards
 
     def _group_rewards(self, points: int) -> NDArray[np.float64]:
         """(groups, points, objectives); refuses a batch whose groups are not contiguous."""
@@ -191,36 +205,63 @@ class ParetoAdvantages:
 
 
 class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
-    """TRL's `GRPOTrainer` with the advantages of a controller.
+    """TRL's `GRPOTrainer` with several objectives, in its place.
+
+    With a `ScriptSession` it takes over advantages, held-out evaluations, archive, records and
+    resumption of the script's run; reward functions, data, model and arguments stay the script's.
+    With a controller it takes over the advantages alone.
 
     Args:
         *args: As for `GRPOTrainer`.
+        session: The script's `ScriptSession`; or a session of `paretopo train`, with its `rewards`.
         controller: Gives the advantages; its objectives are the trainer's reward functions.
+        rewards: Measures the rollouts of a session of `paretopo train`, without `reward_funcs`.
         evaluation_temperature: Sampling temperature of evaluations, 0 decodes greedily; None
             samples as in training. Generation with transformers only, not with vLLM.
         **kwargs: As for `GRPOTrainer`.
 
     Raises:
-        ValueError: `evaluation_temperature` is negative, or given together with vLLM.
+        ValueError: Neither or both of `session` and `controller` are given, or
+            `evaluation_temperature` is negative, or given together with vLLM.
+        ConfigError: The session's objectives do not fit the reward functions, or its methods the
+            arguments; names them.
 
     Example:
-        >>> from paretopo.config import ParetoPOConfig
-        >>> controller = ParetoPO(ParetoPOConfig(stage1_steps=100))
-        >>> ParetoGRPOTrainer(controller=controller, model=…, reward_funcs=[correct, economy], …)
-        ... # doctest: +SKIP
+        >>> session = ScriptSession("objectives.toml", method="recommended")  # doctest: +SKIP
+        >>> trainer = ParetoGRPOTrainer(session=session, model=…, …)  # doctest: +SKIP
+        >>> trainer.train(resume_from_checkpoint=True)  # doctest: +SKIP
     """
 
     generation_config: Any  # GRPOTrainer's own; exchanged while evaluating
     generation_kwargs: Any
+    session: Session | None = None
+    session_rewards: SessionRewards | ScriptRewards
+    script: ScriptSession | None = None
 
     def __init__(
         self,
         *args: Any,
-        controller: ParetoPO,
+        session: Session | ScriptSession | None = None,
+        controller: ParetoPO | None = None,
+        rewards: SessionRewards | None = None,
         evaluation_temperature: float | None = None,
         **kwargs: Any,
     ) -> None:
-        self.controller = controller
+        if (session is None) == (controller is None):
+            raise ValueError(
+                "ParetoGRPOTrainer needs a session, or a controller for advantages alone, got "
+                + ("neither" if session is None else "both")
+            )
+        if controller is not None:
+            self.controller = controller
+        elif isinstance(session, Session):
+            assert rewards is not None, "a session of paretopo train comes with what measures"
+            self.session, self.controller, self.session_rewards = (
+                session,
+                session.controller,
+                rewards,
+            )
+            kwargs["reward_funcs"] = [rewards.measure]
         super().__init__(*args, **kwargs)
         if evaluation_temperature is not None:
             if evaluation_temperature < 0:
@@ -230,6 +271,79 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
             if self.use_vllm:
                 raise ValueError("evaluation_temperature has no effect on vLLM: leave it None")
         self._evaluation_temperature = evaluation_temperature
+        if session is not None and not isinstance(session, Session):
+            self.script = session
+            self.session_rewards = session.attach(self)
+
+    def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
+        """Train as `GRPOTrainer` does; a script's records end in the state that they are in.
+
+        Args:
+            resume_from_checkpoint: As for `GRPOTrainer`; with a `ScriptSession` True goes on from
+                the last whole checkpoint of `output_dir`, and begins anew where there is none.
+            **kwargs: As for `GRPOTrainer`.
+        """
+        if self.script is None:
+            return super().train(resume_from_checkpoint, **kwargs)
+        with self.script.training(resume_from_checkpoint) as checkpoint:
+            return super().train(checkpoint, **kwargs)
+
+    @property
+    def rewards_per_rollout(self) -> int:
+        """How many reward functions the trainer must have; a session sees to its own."""
+        if self.session is not None or self.script is not None:
+            return len(self.reward_func_names)
+        return super().rewards_per_rollout
+
+    def compute_advantages(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The session's, for the rollouts as they were measured; else the controller's."""
+        if self.session is None:
+            return super().compute_advantages(rewards)
+        groups, points, _ = rewards.shape
+        kept = min(self.session.config.run.trajectories, groups)
+        rollouts = self.rollouts(with_text=range(kept * points))
+        scored = self.session.score(
+            [rollouts[first : first + points] for first in range(0, groups * points, points)]
+        )
+        advantages = self.session.advantages([group.rollouts for group in scored])
+        if self.script is not None:
+            self.script.track(self.session.tracked())
+        return np.array(advantages)
+
+    def rollouts(self, with_text: Iterable[int]) -> list[Rollout]:
+        """The latest batch of all processes; to be called in every process.
+
+        Args:
+            with_text: Numbers of the rollouts that come with their text.
+        """
+        texts = self.texts(with_text)
+        measured = zip(
+            self.session_rewards.rollouts, self.response_tokens, self.truncated, strict=True
+        )
+        return [
+            replace(
+                one,
+                # Of rollouts that TRL makes itself, no more is known than what all of them took.
+                reward_components={"seconds": self.generation_seconds, **one.reward_components},
+                tokens=int(tokens),
+                truncated=bool(cut),
+                **texts.get(number, {}),
+            )
+            for number, (one, tokens, cut) in enumerate(measured)
+        ]
+
+    def _calculate_rewards(
+        self, inputs: Any, prompts: Any, completions: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        matrix = super()._calculate_rewards(inputs, prompts, completions, *args, **kwargs)
+        if self.script is not None:
+            self.script.measure(self.rewards)
+        return matrix
+
+    def _refuse_broken(self, rewards: NDArray[np.float64]) -> None:
+        """A session refuses what is broken itself: a missing reward does not apply."""
+        if self.session is None and self.script is None:
+            super()._refuse_broken(rewards)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Evaluate as `GRPOTrainer` does, at the evaluation temperature."""
@@ -258,8 +372,16 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
             self.generation_config, self.generation_kwargs = training
 
 
-def _name(row: Any) -> str:
-    """The prompt's name in errors: its column "id", or the end of its text."""
-    if "id" in row:
+def name_prompt(row: Mapping[str, Any]) -> str:
+    """The prompt's name in errors and records: its column "id", or its text, shortened.
+
+    >>> name_prompt({"prompt": "why?"}), name_prompt({"prompt": "why?", "id": 17})
+    ('why?', '17')
+    """
+    if row.get("id") is not None:
         return str(row["id"])
-    return str(row["prompt"])[-200:]
+    text = format_prompt(row["prompt"])
+    if len(text) <= _LONGEST_NAME:
+        return text
+    digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+    return f"{text[:_LONGEST_NAME]}… ({digest})"

@@ -18,6 +18,7 @@ rollouts::
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -71,6 +72,8 @@ class Session:
         steps_per_epoch: Steps in which every training prompt is seen once, as the framework
             batches them.
         warmed_up: Was the policy warmed up before its first evaluation?
+        updates_per_step: Updates that the framework makes with the rollouts of one step. Steps are
+            counted and recorded as updates, and every so many of them ask for advantages.
         writes: False in all but one of several processes that make the same calls: they compute
             alike, one records.
 
@@ -100,6 +103,7 @@ class Session:
         prompts: int,
         steps_per_epoch: int,
         warmed_up: bool = False,
+        updates_per_step: int = 1,
         writes: bool = True,
     ) -> None:
         self.run = run
@@ -107,12 +111,13 @@ class Session:
         self.controller = ParetoPO(
             self.config.paretopo,
             steps_per_epoch=steps_per_epoch,
-            steps=self.config.optimiser.steps,
+            steps=math.ceil(self.config.optimiser.steps / updates_per_step),
         )
         self.objectives = tuple(one.name for one in self.config.objectives)
         self._scores = Scores(self.config.objectives, self.config.rewards)
         self._prompts = prompts
         self._warmed_up = warmed_up
+        self._updates = updates_per_step
         self._writes = writes
         self._consumed = 0  # groups scored since the start, filtered ones included
         self._groups = Counter[str]()  # scored since the last recorded step, and informative ones
@@ -159,7 +164,6 @@ class Session:
         punished = self._punish_overlong(rollouts)
         advantages = step.advantages - punished
         self._pending = {
-            "step": self.controller.steps_taken,
             "stage": step.stage,
             **self._averages(rollouts),
             "multiplier": step.multiplier,
@@ -197,16 +201,18 @@ class Session:
             RuntimeError: The framework counts another step than the controller.
         """
         taken = self.controller.steps_taken
-        if self.config.optimiser.learn_from == "rewards" and step != taken:
+        if (
+            self.config.optimiser.learn_from == "rewards"
+            and math.ceil(step / self._updates) != taken
+        ):
             raise RuntimeError(
                 f"the trainer is at step {step}, ParetoPO at {taken}: advantages must be asked for "
-                "once in each step"
+                + ("once in each step" if self._updates == 1 else f"every {self._updates} steps")
             )
         row: Row = {"step": step}
         if self._pending:
-            scored, self._groups = self._groups, Counter()
-            kept = scored["informative"] / scored["scored"] if scored["scored"] else 1.0
-            row = self._pending | {"generated_groups": scored["scored"], "kept": kept}
+            row |= self._pending | self._count_groups()
+            self._groups = Counter()
         row |= measured
         if self._writes:
             self.run.append_step(row)
@@ -217,6 +223,10 @@ class Session:
         if self.config.paretopo.stage1_steps == "epoch" and self._consumed >= self._prompts:
             self.controller.finish_stage1()  # filtered groups use prompts up
         return self._tracked(row)
+
+    def tracked(self) -> dict[str, float]:
+        """Numbers for the framework's trackers on the step whose advantages were given last."""
+        return self._tracked(self._pending | self._count_groups())
 
     # ---- evaluation ----------------------------------------------------------------------------
 
@@ -398,7 +408,8 @@ class Session:
                 strict=True,
             )
         ]
-        return Group(tuple(rollouts), self.controller.steps_taken, step.stage, self.objectives)
+        number = (self.controller.steps_taken - 1) * self._updates + 1
+        return Group(tuple(rollouts), number, step.stage, self.objectives)
 
     def _record_held_out(self, step: int, ordered: Sequence[Rollout]) -> None:
         """Keep the prompts whose rollouts come with their text, a group for each prompt."""
@@ -421,6 +432,12 @@ class Session:
     def _archive_size(self) -> int:
         archive = self.controller.archive
         return 0 if archive is None else len(archive.points)
+
+    def _count_groups(self) -> Row:
+        """Of the groups scored since the last recorded step."""
+        scored = self._groups["scored"]
+        kept = self._groups["informative"] / scored if scored else 1.0
+        return {"generated_groups": scored, "kept": kept}
 
     def _tracked(self, row: Row) -> dict[str, float]:
         if "rank_histogram" not in row:

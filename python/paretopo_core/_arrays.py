@@ -65,7 +65,7 @@ class Batch:
             values = library.apply_signs(values, signs)
             minimised = 0
         if mask is not None:
-            mask = library.mask_of(mask, values)
+            mask = library.bools_of(mask, values, "mask")
         device, stream = library.place_of(values)
         return Batch(values, mask, minimised, device, stream, library, signs)
 
@@ -164,6 +164,10 @@ class Batch:
         if mask is not None:
             fronts = self.library.unrank_masked(fronts, self.mask)
         return fronts
+
+    def bools(self, numbers: Any, name: str) -> Any:
+        """One byte per point, beside the points; None for None."""
+        return None if numbers is None else self.library.bools_of(numbers, self.values, name)
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
         """Uninitialised output beside the points: same library, same device."""

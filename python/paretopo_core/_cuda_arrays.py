@@ -62,15 +62,15 @@ def place_of(values: Any) -> tuple[int, int]:
     return device, _LEGACY_STREAM if stream is None else int(stream)
 
 
-def mask_of(mask: Any, values: Any) -> Any:
+def bools_of(numbers: Any, values: Any, name: str) -> Any:
     """One byte per point, beside the points, broadcast over leading dimensions."""
     library = _library(values)
     with values.device:
-        array = library.asarray(mask)
+        array = library.asarray(numbers)
         if array.dtype.name != "bool":
-            raise TypeError(f"mask must be of dtype bool, got {array.dtype.name}")
+            raise TypeError(f"{name} must be of dtype bool, got {array.dtype.name}")
         expected = tuple(values.shape[:-1])
-        check_per_point(tuple(array.shape), expected, "mask", "bool")
+        check_per_point(tuple(array.shape), expected, name, "bool")
         return library.ascontiguousarray(library.broadcast_to(array, expected))
 
 

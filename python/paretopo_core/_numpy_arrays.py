@@ -24,16 +24,16 @@ def place_of(_values: np.ndarray) -> tuple[int, int]:
     return _core.CPU, 0
 
 
-def mask_of(mask: Any, values: np.ndarray) -> np.ndarray:
+def bools_of(numbers: Any, values: np.ndarray, name: str) -> np.ndarray:
     """One byte per point, broadcast over leading dimensions."""
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(mask, (torch.Tensor, list, tuple)):
-        mask = _torch_arrays.without_tensors(mask, "mask")
-    array = np.asarray(mask)
+    if torch is not None and isinstance(numbers, (torch.Tensor, list, tuple)):
+        numbers = _torch_arrays.without_tensors(numbers, name)
+    array = np.asarray(numbers)
     if array.dtype != np.bool_:
-        raise TypeError(f"mask must be of dtype bool, got {array.dtype.name}")
+        raise TypeError(f"{name} must be of dtype bool, got {array.dtype.name}")
     expected = values.shape[:-1]
-    check_per_point(array.shape, expected, "mask", "bool")
+    check_per_point(array.shape, expected, name, "bool")
     return np.ascontiguousarray(np.broadcast_to(array, expected)).view(np.uint8)
 
 

@@ -145,17 +145,17 @@ def place_of(values: Any) -> tuple[int, int]:
     return values.device.index, _torch().cuda.current_stream(values.device).cuda_stream
 
 
-def mask_of(mask: Any, values: Any) -> Any:
+def bools_of(numbers: Any, values: Any, name: str) -> Any:
     """One byte per point, beside the points, broadcast over leading dimensions."""
     torch = _torch()
-    if not isinstance(mask, torch.Tensor):
-        mask = torch.as_tensor(np.asarray(without_tensors(mask, "mask")))
-    check_memory(mask, "mask")
-    if mask.dtype != torch.bool:
-        raise TypeError(f"mask must be of dtype bool, got {mask.dtype}")
+    if not isinstance(numbers, torch.Tensor):
+        numbers = torch.as_tensor(np.asarray(without_tensors(numbers, name)))
+    check_memory(numbers, name)
+    if numbers.dtype != torch.bool:
+        raise TypeError(f"{name} must be of dtype bool, got {numbers.dtype}")
     expected = tuple(values.shape[:-1])
-    check_per_point(tuple(mask.shape), expected, "mask", "bool")
-    return mask.detach().to(values.device).expand(expected).contiguous().view(torch.uint8)
+    check_per_point(tuple(numbers.shape), expected, name, "bool")
+    return numbers.detach().to(values.device).expand(expected).contiguous().view(torch.uint8)
 
 
 def empty(shape: tuple[int, ...], dtype: str, beside: Any) -> Any:

@@ -78,14 +78,16 @@ def hypervolume(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> Any:
     )
 
 
-def hypervolume_gradient(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> Any:
+def hypervolume_gradient(
+    points: Tensor, ref: Any, maximise: Maximise, mask: Any, wanted: Any
+) -> Any:
     """See :func:`paretopo_core.hypervolume_gradient`."""
-    corner = _vector(ref, points, "ref")
     return call(
         _hypervolume_gradient,
         points,
-        corner,
+        _vector(ref, points, "ref"),
         _per_point(mask, points, "mask"),
+        _per_point(wanted, points, "wanted"),
         _senses(maximise, points),
     )
 
@@ -249,13 +251,17 @@ def _(points: Tensor, ref: Tensor, mask: Tensor | None, senses: str) -> Tensor:
 
 
 @torch.library.custom_op("paretopo::hypervolume_gradient", mutates_args=())
-def _hypervolume_gradient(points: Tensor, ref: Tensor, mask: Tensor | None, senses: str) -> Tensor:
-    slopes: Tensor = compute_gradient(points, ref, _bools(senses), mask)
+def _hypervolume_gradient(
+    points: Tensor, ref: Tensor, mask: Tensor | None, wanted: Tensor | None, senses: str
+) -> Tensor:
+    slopes: Tensor = compute_gradient(points, ref, _bools(senses), mask, wanted)
     return slopes
 
 
 @_hypervolume_gradient.register_fake
-def _(points: Tensor, ref: Tensor, mask: Tensor | None, senses: str) -> Tensor:
+def _(
+    points: Tensor, ref: Tensor, mask: Tensor | None, wanted: Tensor | None, senses: str
+) -> Tensor:
     return points.new_empty(points.shape, dtype=torch.float64)
 
 
@@ -327,11 +333,13 @@ def _slopes_of_contributions(
         kept = call(_is_nondominated, points, mask, senses, True)
     elif mask is not None:
         kept = kept & mask.to(points.device)
-    whole = call(_hypervolume_gradient, points, ref, kept, senses)
+    whole = call(_hypervolume_gradient, points, ref, kept, None, senses)
     others = ~torch.eye(count, dtype=torch.bool, device=points.device)
     repeated = points[..., None, :, :].expand(*points.shape[:-1], count, points.shape[-1])
     corners = ref[..., None, :] if ref.dim() > 1 else ref
-    without = call(_hypervolume_gradient, repeated, corners, kept[..., None, :] & others, senses)
+    without = call(
+        _hypervolume_gradient, repeated, corners, kept[..., None, :] & others, None, senses
+    )
     slopes: Tensor = whole[..., None, :, :] - without
     return slopes
 
@@ -366,7 +374,10 @@ def _slopes_of_expected(
     return torch.where(is_inside, facets * drawn * signs, 0.0)
 
 
-add_slopes(_hypervolume, lambda *inputs: call(_hypervolume_gradient, *inputs))
+add_slopes(
+    _hypervolume,
+    lambda points, ref, mask, senses: call(_hypervolume_gradient, points, ref, mask, None, senses),
+)
 add_slopes(_hv_contributions, _slopes_of_contributions)
 add_slopes(_expected_hypervolume, _slopes_of_expected)
 refuse_slopes(_pareto_rank)

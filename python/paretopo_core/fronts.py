@@ -32,10 +32,11 @@ def pareto_rank(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
         ValueError: wrong shape of an argument, or no objectives.
         TypeError: ``points`` are not real numbers, ``mask`` or ``maximise`` not bool.
 
-    Cost: up to 64 points, and on a GPU always, O(points² · objectives) per set; larger sets on the
-    CPU O(n log n) with 2 objectives, O(n log² n) typically with 3, and
-    O(n · fronts-searched · objectives) from 4, at worst O(n² · objectives). On a GPU the work is
-    queued on the current stream, and nothing waits for it.
+    Cost: O(points² · objectives) per set, a row of bits for each point, up to 64 points with 2
+    objectives, 128 with 3 and 256 with more, and on a GPU always; larger sets on the CPU O(n log n)
+    with 2 objectives, O(n log² n) typically with 3, and O(n · fronts-searched · objectives) from 4,
+    at worst O(n² · objectives). On a GPU the work is queued on the current stream, and nothing
+    waits for it.
 
     Source: Deb, Pratap, Agarwal and Meyarivan (2002), "A fast and elitist multiobjective
     genetic algorithm: NSGA-II", IEEE Trans. Evol. Comput. 6(2), section III-A; for large sets
@@ -78,7 +79,8 @@ def is_nondominated(
         ValueError: wrong shape of an argument, or no objectives.
         TypeError: ``points`` are not real numbers, ``mask`` or ``maximise`` not bool.
 
-    Cost: O(n log n) up to 3 objectives; from 4 O(n · front · objectives); on a GPU O(n²) at worst.
+    Cost: O(n log n) up to 3 objectives, O(n) where few points are left once a few good ones have
+    been compared with all; from 4 O(n · front · objectives); on a GPU O(n²) at worst.
 
     Source: Kung, Luccio and Preparata (1975), "On finding the maxima of a set of vectors",
     Journal of the ACM 22(4).

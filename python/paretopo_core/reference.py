@@ -95,11 +95,16 @@ def hv_contributions(
 
 
 def hypervolume_gradient(
-    points: Array, ref: Array, *, maximise: Maximise = True, mask: Array | None = None
+    points: Array,
+    ref: Array,
+    *,
+    maximise: Maximise = True,
+    mask: Array | None = None,
+    wanted: Array | None = None,
 ) -> Array:
     """Leave out one objective: there a point pushes what it adds to those before it in that one.
 
-    Of equal values the earlier point is before.
+    Of equal values the earlier point is before. Points that are not wanted get 0.
     """
     signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), 1.0, -1.0)
 
@@ -123,7 +128,7 @@ def hypervolume_gradient(
         sides = group[keep].astype(np.float64) * signs - np.asarray(ref, dtype=np.float64) * signs
         for row, i in enumerate(np.flatnonzero(keep)):
             out[i] = [signs[m] * facet(sides, row, m) for m in range(points.shape[-1])]
-    return gradient
+    return gradient if wanted is None else np.where(np.asarray(wanted)[..., None], gradient, 0.0)
 
 
 def expected_hypervolume(

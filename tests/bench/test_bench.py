@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from bench import __main__ as cli
-from bench import command, defects, judge, machine, peers, plots, rows, timing, worker
-from bench.cases import DRAWN, GPU_OPERATIONS, OPERATIONS, TASKS, Case
+from bench import beside, command, defects, judge, machine, peers, plots, rows, timing, worker
+from bench.cases import DRAWN, GPU_OPERATIONS, NEWCOMERS, OPERATIONS, TASKS, VALID, Case
 from bench.defects import Defect
 from bench.promises import check_promises, render
 from bench.runner import Plan, Process, Runner
@@ -77,6 +77,90 @@ def test_the_judge_of_advantages_agrees_with_their_definition(points):
     np.testing.assert_allclose(judge.solve(case), expected, rtol=1e-10, atol=1e-13)
 
 
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_the_judge_of_gradients_agrees_with_their_definition(objectives):
+    case = Case("any", "hypervolume_gradient", "uniform", 9, objectives)
+    expected = reference.hypervolume_gradient(case.doubles, case.ref, maximise=False)
+    np.testing.assert_allclose(judge.solve(case), expected, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("workload", ["uniform", "concave"])
+def test_the_judge_of_crowding_agrees_with_its_definition(workload):
+    case = Case("any", "crowding_distance", workload, 20, 3)
+    np.testing.assert_allclose(judge.solve(case), reference.crowding_distance(-case.doubles))
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+def test_the_judge_of_archives_agrees_with_hypervolumes(objectives):
+    case = Case("any", "archive_add", "concave", 20, objectives)
+    sets = [case.doubles[: 20 + i] for i in range(NEWCOMERS + 1)]
+    moocore = pytest.importorskip("moocore")
+    gains = np.diff([moocore.hypervolume(points, ref=case.ref) for points in sets])
+    np.testing.assert_allclose(judge.solve(case), gains, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "objectives"),
+    [
+        *(
+            ("numpy", task, 2)
+            for task in (
+                "is_nondominated",
+                "hypervolume",
+                "hv_contributions",
+                "hypervolume_gradient",
+                "crowding_distance",
+            )
+        ),
+        ("numpy", "crowding_distance", 3),
+        *(("paretopo ranks", task, 3) for task in ("is_nondominated", "crowding_distance")),
+        *(
+            (f"paretopo {form}", task, 2)
+            for form in ("list", "tensor")
+            for task in ("pareto_rank", "hv_contributions", "pareto_advantage")
+        ),
+    ],
+)
+def test_what_users_write_is_right_on_a_front(name, task, objectives):
+    case = Case("any", task, "concave", 40, objectives)
+    answer = peers.prepare(peers.make(name), case).run()
+    assert judge.find_error(case, answer, judge.solve(case)) is None
+
+
+def test_what_holds_on_a_front_alone_is_not_asked_elsewhere():
+    for task in ("hypervolume", "hv_contributions", "hypervolume_gradient"):
+        case = Case("any", task, "uniform", 40, 2)
+        assert peers.prepare(peers.make("numpy"), case) is None
+    case = Case("any", "crowding_distance", "uniform", 40, 2)
+    assert peers.prepare(peers.make("paretopo ranks"), case) is None
+
+
+@pytest.mark.parametrize("task", ["pareto_rank", "hypervolume"])
+def test_of_a_padded_group_the_first_points_count(task):
+    case = Case("any", task, "padded", 9, 3, groups=20)
+    alone = judge.solve(Case("any", task, "uniform", 9, 3, groups=20))
+    right = judge.solve(case)
+    assert case.mask.sum(axis=1).tolist() == [VALID] * 20
+    assert right.shape == alone.shape
+    assert (right != alone).any()
+    answer = peers.prepare(peers.make("paretopo"), case).run()
+    assert judge.find_error(case, answer, right) is None
+    loop = peers.prepare(peers.make("moocore"), case)
+    assert loop is None or judge.find_error(case, loop.run(), right) is None
+
+
+def test_peers_are_asked_where_they_say_something():
+    asked = {
+        operation: {name for name in peers.ON_CPU if peers.is_asked(name, operation)}
+        for operation in OPERATIONS
+    }
+    assert asked["threads"] == {"paretopo"}
+    assert asked["bounds"] == {"paretopo", "moocore", "moocore C"}
+    assert "paretopo ranks" in asked["filter"] & asked["crowding"]
+    assert {"paretopo list", "paretopo tensor"} <= asked["overhead"]
+    assert not any(name.startswith("paretopo ") for name in asked["hypervolume"])
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_every_operation_has_cases_of_known_workloads(operation):
     small, large = (OPERATIONS[operation](quick=quick) for quick in (True, False))
@@ -84,7 +168,7 @@ def test_every_operation_has_cases_of_known_workloads(operation):
         assert len(set(cases)) == len(cases)
         assert {case.operation for case in cases} == {operation}
         assert {case.task for case in cases} <= set(TASKS)
-        assert {case.workload for case in cases} <= {*SHAPES, "ragged"}
+        assert {case.workload for case in cases} <= {*SHAPES, "ragged", "padded"}
     sizes = [sum(case.points * max(case.groups, 1) for case in cases) for cases in (small, large)]
     assert sizes[0] <= sizes[1]
 
@@ -144,7 +228,7 @@ def test_a_machine_gets_a_plain_name():
     for (processor, isa), name in names.items():
         here = {"processor": processor, "instruction set": isa}
         assert machine.name_machine(here) == name
-        assert command.choose_folder(here, quick=True) == CHECKOUT / f"bench/results/{name}-quick"
+        assert command.choose_folder(here, "quick") == CHECKOUT / f"bench/results/{name}-quick"
 
 
 def test_a_run_measures_checks_and_resumes(tmp_path):
@@ -161,6 +245,97 @@ def test_a_run_measures_checks_and_resumes(tmp_path):
     ]
     assert all(row.wall_min_ms <= row.wall_median_ms for row in measured)
     assert [line.split()[1] for line in told] == ["uniform", "equal", "is"]
+
+
+def test_of_two_builds_the_median_round_counts():
+    def rounds(case, ours, theirs):
+        rows_of = {"paretopo": ours, "old": theirs}
+        return [
+            replace(a_row(**case, peer=peer), cpu_min_ms=time)
+            for peer, times in rows_of.items()
+            for time in times
+        ]
+
+    measured = [
+        *rounds({"points": 10}, (2.0, 20.0, 2.0), (2.0, 19.0, 9.0)),  # the machine was busy once
+        *rounds({"points": 20}, (1.1, 1.1), (1.0, 1.0)),
+        a_row(points=30, cpu_min_ms=1.0),
+        a_row(points=30, peer="old", status="error", note="no such operation"),
+        a_row(points=40, status="wrong", note="1 of 40 differ"),
+        a_row(points=40, peer="old", cpu_min_ms=1.0),
+    ]
+    equal, slower, new, broken = found = beside.compare(measured, "old")
+    assert (equal.speed, equal.rounds) == (1.0, 3)
+    assert slower.speed == pytest.approx(1 / 1.1)
+    assert (new.speed, new.rounds) == (math.inf, 0)
+    assert broken.speed == 0
+    assert "paretopo: wrong, 1 of 40 differ" in broken.note
+    assert [one.is_slower(0.05) for one in found] == [False, True, False, True]
+    assert [one.is_slower(0.2) for one in found] == [False, False, False, True]
+    table = beside.render(found, "old", 0.05)
+    mean = math.sqrt(1 / 1.1)
+    assert f"| fronts | 2 | {mean:.3f} | 0.909 (pareto_rank uniform 20 x 2) | 2 | 1 |" in table
+    assert "| pareto_rank uniform 40 x 2 | 0.000 | 0 | paretopo: wrong" in table
+
+
+def test_a_build_is_compared_with_itself(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(OPERATIONS, "fronts", lambda *, quick: [TINY])
+    monkeypatch.setattr(command, "BESIDE", replace(command.BESIDE, effort=EFFORT, rounds=3))
+    words = ["fronts", "--out", str(tmp_path), "--tolerance", "1e9"]
+    assert cli.main([*words, "--beside", f"{sys.executable}=same"]) == 0
+    measured = rows.read(tmp_path / "fronts.csv")
+    assert [row.peer for row in measured] == [
+        "paretopo", "same", "same", "paretopo", "paretopo", "same",
+    ]  # fmt: skip
+    assert {row.status for row in measured} == {"ok"}
+    assert "| fronts | 1 |" in capsys.readouterr().out
+    assert "| fronts | 1 |" in (tmp_path / "beside.md").read_text(encoding="utf-8")
+
+
+def test_what_is_slower_than_another_build_is_measured_again_and_told(tmp_path, monkeypatch):
+    """The other build answers at once, from a file."""
+    case = Case("fronts", "pareto_rank", "uniform", 300, 5)
+    np.save(tmp_path / "right.npy", judge.solve(case))
+    (tmp_path / "worker.py").write_text(
+        "import sys\n"
+        "import numpy as np\n"
+        "from bench import peers, worker\n"
+        "class Known:\n"
+        "    def pareto_rank(self, case):\n"
+        f"        right = np.load({str(tmp_path / 'right.npy')!r})\n"
+        "        return lambda: right\n"
+        "peers.make = lambda name: Known()\n"
+        "worker.main('known')\n",
+        encoding="utf-8",
+    )
+    python = tmp_path / "python"
+    python.write_text(
+        f"#!/bin/sh\n"
+        f'if [ "$1" = -c ]; then exec {sys.executable} "$@"; fi\n'
+        f"exec {sys.executable} {tmp_path / 'worker.py'}\n",
+        encoding="utf-8",
+    )
+    python.chmod(0o755)
+    monkeypatch.setitem(OPERATIONS, "fronts", lambda *, quick: [case])
+    monkeypatch.setattr(command, "BESIDE", replace(command.BESIDE, effort=EFFORT, rounds=1))
+    assert cli.main(["fronts", "--out", str(tmp_path), "--beside", f"{python}=known"]) == 1
+    assert len(rows.read(tmp_path / "fronts.csv")) == 2 * (1 + beside.REPEATS)
+    assert "| 0.0" in (tmp_path / "beside.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--beside", "/no/such/python"], "/no/such/python does not start"),
+        (["--beside", "/bin/false"], "/bin/false cannot import paretopo_core: exit code 1"),
+        (["--beside", f"{sys.executable}=moocore"], "'moocore' is a peer"),
+        (["--beside", sys.executable, "--tolerance", "-1"], "--tolerance must be 0 or more"),
+    ],
+)
+def test_another_build_that_cannot_be_asked_is_refused(words, reason, tmp_path, capsys):
+    assert cli.main(["fronts", "--out", str(tmp_path / "out"), *words]) == 2
+    assert reason in one_line(capsys)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_first_call_that_compiles_does_not_count(monkeypatch):
@@ -250,6 +425,60 @@ def test_promises_are_held_against_the_rows():
     assert table.count("not measured") == len(table.splitlines()) - 3
 
 
+def promise_of(what, measured):
+    (line,) = (line for line in check_promises(measured, "avx512") if line.what == what)
+    return line.cells[1:]
+
+
+def test_a_cliff_counts_upwards_and_downwards():
+    what = "pareto_rank of groups, both sides of a bound, against the trend"
+    case = {"operation": "bounds", "groups": 200, "objectives": 2}
+    pairs = (65 / 64) ** 2
+    for factor, is_met in ((1.0, "yes"), (1.6, "NO"), (1 / 1.6, "NO")):
+        sides = [
+            a_row(**case, points=64, cpu_median_ms=3.0),
+            a_row(**case, points=65, cpu_median_ms=3.0 * pairs * factor),
+        ]
+        measured, target, _, met = promise_of(what, sides)
+        assert measured == f"{max(factor, 1 / factor):.3g} x the time (64 to 65 x 2)"
+        assert (target, met) == ("at most 1.5 x the time", is_met)
+
+
+def test_promises_hold_our_own_times_against_each_other():
+    padded = a_row(operation="batches", workload="padded", points=64, groups=100, objectives=3)
+    alone = replace(padded, workload="uniform", points=VALID, cpu_median_ms=1.0)
+    what = f"pareto_rank of 100 groups with {VALID} of 64 points, against these points alone"
+    assert promise_of(what, [padded, alone])[0] == "2 x the time"
+    front = a_row(operation="crowding", task="crowding_distance", workload="concave")
+    others = [
+        replace(front, peer="paretopo ranks", cpu_median_ms=0.5),
+        replace(front, peer="numpy", cpu_median_ms=3.0),
+    ]
+    what = "crowding of one front, known to be one, against pygmo and NumPy"
+    assert promise_of(what, [front, *others])[0].startswith("6 x (concave 30 x 2, numpy)")
+    tiny = [
+        a_row(operation="overhead", points=8, peer=name, cpu_median_ms=us * 1e-3)
+        for name, us in (("paretopo", 1), ("paretopo list", 2), ("paretopo tensor", 3))
+    ]
+    for form, us in (("array", 1), ("list", 2), ("tensor", 3)):
+        what = f"one call on one tiny {form}, the slowest of five tasks"
+        assert promise_of(what, tiny)[0] == f"{us} us (pareto_rank)"
+
+
+def test_every_promise_can_be_measured_by_the_full_cases():
+    """What no case measures would stay "not measured" for ever."""
+    measured = [
+        rows.Measurement(**case.as_dict(), peer=peer, version="1", status="ok", cpu_median_ms=1.0,
+                         wall_median_ms=1.0)
+        for make_cases in OPERATIONS.values()
+        for case in make_cases()
+        for peer in peers.ON_CPU
+    ]  # fmt: skip
+    promised = check_promises(measured, "avx512")
+    assert [promise.what for promise in promised if promise.measured is None] == []
+    assert len({promise.what for promise in promised}) == len(promised)
+
+
 def test_the_command_line_measures_draws_and_promises(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "QUICK", PLAN)
     monkeypatch.setitem(OPERATIONS, "fronts", lambda *, quick: [TINY])
@@ -337,7 +566,9 @@ def test_a_peer_is_left_out_where_it_is_not_installed(monkeypatch):
     assert {name: plots._style(name)["color"] for name in peers.PEERS}
 
 
-def test_a_gpu_is_waited_for_within_the_clock():
+def test_a_gpu_is_waited_for_within_the_clock(monkeypatch):
+    monkeypatch.setattr(timing, "_LEAST_SAMPLE_S", 60.0)  # quick, however busy the machine is
+    monkeypatch.setattr(timing, "_MOST_CALLS", 2)
     events = []
     work = Work(lambda: events.append("run"), finish=lambda: events.append("wait"))
     timing.measure(work, lambda _: None, Effort(budget_s=0.0, least=1, most=1))

@@ -28,7 +28,8 @@ from paretopo.integrations.openrlhf.rollouts import (  # noqa: E402
 )
 from paretopo.integrations.trl.generated import Generated  # noqa: E402
 from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402
-from paretopo.integrations.trl.session import SessionCallback, SessionGRPOTrainer  # noqa: E402
+from paretopo.integrations.trl.session import SessionCallback  # noqa: E402
+from paretopo.integrations.trl.trainer import ParetoGRPOTrainer  # noqa: E402
 from paretopo.session import choose_recorded  # noqa: E402
 
 MOST, POINTS, STEPS, END = 40, 3, 2, 1
@@ -141,7 +142,7 @@ class OnTRL:
     def __init__(self, session):
         self.session = session
         grade = lambda text, answer: text.rstrip("?").endswith(answer)  # noqa: E731
-        trainer = object.__new__(SessionGRPOTrainer)
+        trainer = object.__new__(ParetoGRPOTrainer)
         trainer.session = session
         trainer.session_rewards = SessionRewards(grade)
         trainer.processing_class = TOKENIZER

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -208,6 +209,47 @@ def test_members_can_be_removed_and_archives_merged(points, data):
     union.extend(everything)
     assert archive == union
     assert before + gain == pytest.approx(archive.hypervolume, rel=1e-12)
+
+
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_members_of_a_long_sequence(objectives):
+    random = np.random.default_rng(0)
+    points = np.abs(random.normal(size=(3_000, objectives)))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    points *= np.linspace(0.9, 1.0, len(points))[:, None]  # most leave again
+    points[1::7] = points[::7][: len(points[1::7])]
+    points[2::9, 0] -= 0.5  # some beyond the reference
+    archive = pp.ParetoArchive(np.zeros(objectives))
+    for first in range(0, len(points), 500):
+        some = points[: first + 500]
+        archive.extend(some[first:])
+        kept = pp.is_nondominated(some, keep_weakly=False)
+        np.testing.assert_array_equal(archive.points, some[kept])
+        np.testing.assert_array_equal(archive.indices, np.flatnonzero(kept))
+        assert archive.hypervolume == pytest.approx(pp.hypervolume(some, 0.0), rel=1e-12)
+        twin = pp.ParetoArchive(np.zeros(objectives))
+        twin.load_state_dict(archive.state_dict())
+        asked = random.random((100, objectives)) * 1.2 - 0.1
+        assert twin.gain(asked).tolist() == archive.gain(asked).tolist()
+        for row, gain in zip(asked, archive.gain(asked).tolist(), strict=True):
+            more = pp.hypervolume(np.vstack([archive.points, row]), 0.0)
+            assert gain == pytest.approx(more - archive.recomputed_hypervolume(), abs=1e-12)
+
+
+def test_many_members_of_two_objectives_cost_hardly_more_than_few():
+    def seconds(members):
+        angle = np.random.default_rng(0).random(members) * np.pi / 2
+        archive = pp.ParetoArchive([0.0, 0.0])
+        archive.extend(np.column_stack([np.cos(angle), np.sin(angle)]))
+        asked = np.column_stack([np.cos(angle[:100]), np.sin(angle[:100])]) * (1 + 1e-9)
+        times = []
+        for _ in range(5):
+            start = time.thread_time()
+            archive.gain(asked)
+            times.append(time.thread_time() - start)
+        return min(times)
+
+    assert seconds(100_000) < 30 * seconds(100)  # 1,000 times as many
 
 
 def test_equality_and_text():

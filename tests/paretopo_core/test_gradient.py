@@ -66,6 +66,28 @@ def test_every_backend_agrees(backend, points):
     np.testing.assert_allclose(slopes, expected, rtol=1e-12, atol=scale)
 
 
+@given(batch=masked_batches(elements=few_values, max_points=6, max_objectives=4))
+def test_every_backend_agrees_on_chosen_points(backend, batch):
+    points, mask = batch
+    wanted = np.arange(points.shape[-2]) % 3 == 1
+    slopes = pp.hypervolume_gradient(
+        backend.send(points), -1.0, mask=backend.send(mask), wanted=wanted
+    )
+    defined = reference.hypervolume_gradient(points, -1.0, mask=mask, wanted=wanted)
+    np.testing.assert_allclose(backend.fetch(slopes), defined, rtol=1e-9, atol=1e-9)
+
+
+def test_chosen_points_are_bools():
+    points = np.ones((4, 3))
+    with pytest.raises(TypeError, match="wanted must be of dtype bool, got int64"):
+        pp.hypervolume_gradient(points, 0, wanted=[1, 0, 1, 0])
+    with pytest.raises(ValueError, match=r"wanted must have shape \(4,\), one bool per point"):
+        pp.hypervolume_gradient(points, 0, wanted=[True, False])
+    tensor = torch.from_numpy(points)
+    chosen = pp.hypervolume_gradient(tensor, 0, wanted=torch.tensor([False, False, False, True]))
+    assert (chosen == 0).all()  # of equal points the first has the slopes
+
+
 def test_golden_values():
     assert pp.hypervolume_gradient([[1, 3], [2, 2], [3, 1]], 0).tolist() == [[1, 1]] * 3
     dominated = pp.hypervolume_gradient([[2.0, 2.0], [1.0, 1.0], [9.0, -1.0]], 0)

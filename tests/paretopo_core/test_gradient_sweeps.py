@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from support.strategies import few_values, finite, large_set, point_batches
 
 import paretopo_core as pp
-from paretopo_core import _core
-from paretopo_core._arrays import Batch, host_address
 
 
 def facets(points, ref):
@@ -32,18 +30,6 @@ def facets(points, ref):
                 continue
             grown = pp.hypervolume(points[[*before, i]][:, others], ref)
             slopes[i, m] = grown - pp.hypervolume(points[before][:, others], ref)
-    return slopes
-
-
-def slopes_of(points, ref, wanted=None):
-    """The compiled operation, for chosen points only if some are named."""
-    batch = Batch.of(points, maximise=True, mask=None)
-    slopes = np.full(points.shape, np.nan)
-    corner = np.full(points.shape[-1], float(ref))
-    chosen = None if wanted is None else np.ascontiguousarray(wanted, dtype=np.uint8)
-    address = 0 if chosen is None else chosen.ctypes.data
-    view = batch.view("hypervolume_gradient")
-    _core.hypervolume_gradient(view, host_address(corner), address, slopes.ctypes.data)
     return slopes
 
 
@@ -73,11 +59,11 @@ def test_large_sets(kind, objectives):
 def test_chosen_points_have_the_same_slopes(points, seed):
     points = points.astype(np.float64)
     wanted = np.random.default_rng(seed).random(points.shape[:-1]) < 0.1
-    whole = slopes_of(points, -1.5)
+    whole = pp.hypervolume_gradient(points, -1.5)
     np.testing.assert_array_equal(
-        slopes_of(points, -1.5, wanted), np.where(wanted[..., None], whole, 0.0)
+        pp.hypervolume_gradient(points, -1.5, wanted=wanted),
+        np.where(wanted[..., None], whole, 0.0),
     )
-    np.testing.assert_array_equal(whole, pp.hypervolume_gradient(points, -1.5))
 
 
 @pytest.mark.parametrize("kind", ["uniform", "sphere", "grid", "equal"])
@@ -86,9 +72,11 @@ def test_a_few_points_before_a_fixed_front(kind, objectives):
     points = large_set(kind, 100, objectives)
     wanted = np.zeros(100, dtype=bool)
     wanted[-3:] = True
-    whole = slopes_of(points, -0.5)
-    np.testing.assert_array_equal(slopes_of(points, -0.5, wanted)[-3:], whole[-3:])
-    assert not slopes_of(points, -0.5, wanted)[:-3].any()
+    whole = pp.hypervolume_gradient(points, -0.5)
+    np.testing.assert_array_equal(
+        pp.hypervolume_gradient(points, -0.5, wanted=wanted)[-3:], whole[-3:]
+    )
+    assert not pp.hypervolume_gradient(points, -0.5, wanted=wanted)[:-3].any()
 
 
 @pytest.mark.parametrize("objectives", [2, 3])

@@ -108,7 +108,7 @@ def test_the_operators_keep_torchs_rules(dtype):
         operators._crowding_distance: (x, mask(), None, senses),
         operators._pareto_advantage: (x, vector, mask(), 0.5, 1),
         operators._hypervolume: (x, vector, mask(), senses),
-        operators._hypervolume_gradient: (x, vector, None, senses),
+        operators._hypervolume_gradient: (x, vector, None, mask(), senses),
         operators._hv_contributions: (x, vector, None, senses, True),
         operators._expected_hypervolume: (x, vector, mask(), senses, 2),
         operators._hypervolume_advantage: (x, vector.expand(4, 3), mask(), 2, 4),

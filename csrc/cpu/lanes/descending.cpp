@@ -7,7 +7,7 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
-constexpr std::size_t kCounted = 256;  // keys
+constexpr std::size_t kCounted = 64;  // keys
 constexpr std::size_t kFewInBucket = 16;
 
 // As many buckets as keys, by linear interpolation (Dobosiewicz, 1978); then bucket by bucket.
@@ -26,7 +26,7 @@ void distribute(const double* keys, std::size_t count, std::uint32_t* order,
     const double scale = last / (most - least);
     if (!(scale > 0.0 && scale < 1e300)) {
         for (std::size_t i = 0; i < count; ++i) order[i] = static_cast<std::uint32_t>(i);
-        std::sort(order, order + count, is_before);
+        if (most > least) std::sort(order, order + count, is_before);
         return;
     }
     // Rounding is monotone: a larger key never falls into a later bucket.
@@ -45,7 +45,10 @@ void distribute(const double* keys, std::size_t count, std::uint32_t* order,
     for (std::size_t b = 0; b < count && first < count; ++b) {
         const std::size_t end = start[b];  // moved there by the items
         if (end > first + kFewInBucket) {
-            std::sort(order + first, order + end, is_before);
+            // Limited rows share their largest value.
+            if (!std::is_sorted(order + first, order + end, is_before)) {
+                std::sort(order + first, order + end, is_before);
+            }
         } else {
             for (std::size_t i = first + 1; i < end; ++i) {
                 const std::uint32_t item = order[i];

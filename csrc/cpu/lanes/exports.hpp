@@ -49,7 +49,7 @@ double hypervolume_of_few(const double* sides, std::size_t count, int objectives
 void rank_distinct(CodeColumns set, std::int32_t* ranks);
 void find_distinct_nondominated(CodeColumns set, std::uint8_t* nondominated);
 HypervolumeKernel* new_hypervolume(int objectives);
-ArchiveKernel* new_archive(int objectives);
+ArchiveMembers* new_archive(int objectives);
 
 }  // namespace paretopo::cpu::PARETOPO_LANES
 

@@ -5,6 +5,8 @@
 // each leaves by an exception, so that all memory is given back.
 #pragma once
 
+#include <cstddef>
+
 namespace paretopo::cpu {
 
 // Thrown out of the operation; what its output holds then means nothing.
@@ -34,5 +36,16 @@ class Pace {
     static constexpr unsigned kTurns = 64;
     unsigned left_ = kTurns;
 };
+
+// work(i) for all i below size, asking now and then: for passes over millions of items.
+template <typename Work>
+inline __attribute__((always_inline)) void for_each_item(std::size_t size, const Work& work) {
+    constexpr std::size_t kUnasked = std::size_t{1} << 18;
+    for (std::size_t first = 0; first < size; first += kUnasked) {
+        if (first > 0) check_interrupt();
+        const std::size_t end = size - first < kUnasked ? size : first + kUnasked;
+        for (std::size_t i = first; i < end; ++i) work(i);
+    }
+}
 
 }  // namespace paretopo::cpu

@@ -141,19 +141,20 @@ class HypervolumeKernel {
                               std::uint8_t* kept) = 0;
 };
 
-// The members of an archive, any finite numbers in the order of their arrival, and the sides of
-// those better than the reference.
-class ArchiveKernel {
+// The members of an archive: any finite points, larger is better, of which none covers another.
+// `side`: the distances of a point from the reference, all positive; null where some are not.
+class ArchiveMembers {
   public:
-    virtual ~ArchiveKernel();
-    virtual bool is_covered(const double* point) = 0;
-    // Members that it covers leave. If memory runs out, nothing has changed.
-    virtual void add_member(const double* point) = 0;
-    virtual std::size_t members() = 0;
-    virtual const double* member_column(int objective) = 0;
-    virtual double gain(const double* side) = 0;    // what a row would add to the volume of all
-    virtual void add_side(const double* side) = 0;  // after add_member; rows that it covers leave
-    virtual void clear() = 0;
+    virtual ~ArchiveMembers();
+    virtual std::size_t size() const = 0;
+    virtual bool covers(const double* point) const = 0;
+    // What a point that no member covers would add to the volume.
+    virtual double gain(const double* point, const double* side) = 0;
+    // Such a point comes in, and those leave that it covers. `arrival` is larger than those before
+    // and below 2^53. If memory runs out, nothing has changed.
+    virtual void add(const double* point, const double* side, std::int64_t arrival) = 0;
+    // rows: (size, objectives), arrivals: (size,), in the order of arrival.
+    virtual void copy(double* rows, std::int64_t* arrivals) const = 0;
 };
 
 // ---- The table ----
@@ -165,7 +166,7 @@ struct Kernels {
     void (*rank_distinct)(CodeColumns set, std::int32_t* ranks);
     void (*find_distinct_nondominated)(CodeColumns set, std::uint8_t* nondominated);
     HypervolumeKernel* (*new_hypervolume)(int objectives);
-    ArchiveKernel* (*new_archive)(int objectives);
+    ArchiveMembers* (*new_archive)(int objectives);
 
     template <typename Scalar>
     const KernelsOf<Scalar>& of() const {

@@ -12,7 +12,7 @@
 namespace paretopo::gpu {
 
 // Memory of one warp. Keys of any number of objectives (kObjectives 0) may be too large for what is
-// shared, and lie elsewhere.
+// shared, and lie in scratch; nobody else needs any, so that it may be null.
 template <typename Scalar, int kObjectives>
 struct GroupOfWarp {
     Key<Scalar>* keys;          // (points, objectives)
@@ -22,8 +22,10 @@ struct GroupOfWarp {
     std::int32_t objectives;
     std::uint64_t present = 0;
 
-    PARETOPO_HD GroupOfWarp(Arena& arena, const Batch<Scalar>& batch, Key<Scalar>* elsewhere)
-        : keys(kObjectives > 0 ? arena.array<Key<Scalar>>(batch.points * kObjectives) : elsewhere),
+    PARETOPO_HD GroupOfWarp(Arena& arena, const Batch<Scalar>& batch, char* scratch, std::int64_t g)
+        : keys(kObjectives > 0
+                   ? arena.array<Key<Scalar>>(batch.points * kObjectives)
+                   : reinterpret_cast<Key<Scalar>*>(scratch) + g * batch.points * batch.objectives),
           dominators(arena.array<std::uint64_t>(batch.points)),
           ranks(arena.array<std::int32_t>(batch.points)),
           points(batch.points),
@@ -82,17 +84,11 @@ struct GroupOfWarp {
     }
 };
 
-// Where the keys of a group lie that have no place in the shared memory of a warp.
-template <typename Scalar>
-PARETOPO_HD Key<Scalar>* keys_elsewhere(char* scratch, const Batch<Scalar>& batch, std::int64_t g) {
-    return reinterpret_cast<Key<Scalar>*>(scratch) + g * batch.points * batch.objectives;
-}
-
 // Shared memory of one group.
 template <typename Scalar, int kObjectives>
 std::int64_t group_bytes(const Batch<Scalar>& batch) {
     Arena arena(nullptr);
-    GroupOfWarp<Scalar, kObjectives>(arena, batch, nullptr);
+    GroupOfWarp<Scalar, kObjectives>(arena, batch, nullptr, 0);
     return arena.end();
 }
 

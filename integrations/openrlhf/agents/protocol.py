@@ -30,8 +30,8 @@ class ProtocolAgent(EpisodeAgent):
         assert new_episode is not None
         return new_episode()
 
-    def grade(self, response: str) -> float:
-        """1 where the answer is right."""
+    def grade(self, response: str) -> float | None:
+        """1 where the answer is right, None where there is none."""
         return _environment(self.config).grade(response, self.label["answer"])
 
 

@@ -279,7 +279,8 @@ class ParetoPOConfig:
     @property
     def gated_floors(self) -> tuple[float | Literal["worst", "keeps"], ...]:
         """What a failed rollout gets in the objectives behind the first."""
-        return ("worst",) * (len(self.weights) - 1) if self.floors is None else self.floors
+        worst: tuple[float | Literal["worst", "keeps"], ...] = ("worst",)
+        return worst * (len(self.weights) - 1) if self.floors is None else self.floors
 
     @property
     def most_together(self) -> int:

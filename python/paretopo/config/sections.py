@@ -49,14 +49,15 @@ class ModelConfig:
 class TaskConfig:
     """The questions."""
 
-    name: Literal["calculator", "math", "multihop"] = key(
+    name: Literal["calculator", "math", "multihop", "questions"] = key(
         "calculator",
-        "Sums with a calculator, mathematics with a Python interpreter, or questions of several"
-        " hops with a search engine.",
+        "Sums with a calculator, mathematics with a Python interpreter, questions of several hops"
+        " with a search engine, or questions of your own, answered at once.",
     )
     train: str = key(
         MADE_UP,
-        'Training questions: "made up", or a JSONL file of `paretopo prepare` (math, multihop).',
+        'Training questions: "made up", a JSONL file of `paretopo prepare` (math, multihop), or'
+        " one of your own (questions).",
     )
     held_out: str = key(MADE_UP, "Held-out questions, likewise.")
     prompts: int = key(512, "Training questions to make up; of a file, all are taken.", low=1)
@@ -76,6 +77,11 @@ class TaskConfig:
             raise ConfigError(
                 'task.train and task.held_out must both be files, or both be "made up", got '
                 f"{self.train!r} and {self.held_out!r}"
+            )
+        if self.name == "questions" and self.is_made_up:
+            raise ConfigError(
+                'task.name = "questions" needs task.train and task.held_out, JSONL files with a '
+                "prompt a line"
             )
         if self.name == "calculator" and not self.is_made_up:
             raise ConfigError(
@@ -141,6 +147,13 @@ class WarmupConfig:
 class RewardsConfig:
     """How rollouts are scored."""
 
+    file: str = key(
+        NONE,
+        'A Python file of functions as TRL takes them, each named as its objective; "none".',
+    )
+    timeout: float = key(
+        60.0, "Seconds that a call of such a function may take.", low=0.0, open_low=True
+    )
     n_opt_scope: Literal["running", "group"] = key(
         "running",
         "Fewest calls (or another cost with such an economy) of a success so far, or within the"

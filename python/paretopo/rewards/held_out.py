@@ -160,8 +160,8 @@ class HeldOut:
                 if old == new:
                     continue
                 costs = np.array([row[at, kind] for row in self._costs], np.float64)
-                scored = (_apply(economy, costs, fewest) for fewest in (old, new))
-                if not np.array_equal(*scored, equal_nan=True):
+                before_it, after_it = (_apply(economy, costs, fewest) for fewest in (old, new))
+                if not np.array_equal(before_it, after_it, equal_nan=True):
                     return True
         return False
 

@@ -48,7 +48,7 @@ def complete_rollouts(
 def _complete(rollout: Rollout, objectives: Sequence[Objective], config: RewardsConfig) -> Rollout:
     given = rollout.reward_components
     components: dict[str, float | None] = {
-        name: _number(rollout.prompt_id, name, value) for name, value in given.items()
+        name: check_number(rollout.prompt_id, name, value) for name, value in given.items()
     }
     known = dict.fromkeys([*(one.name for one in objectives), *MEASURES])
     for name in components:
@@ -78,7 +78,12 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
     return replace(rollout, reward_components=components, solved=decides > 0.0)
 
 
-def _number(prompt: str, name: str, value: object) -> float | None:
+def check_number(prompt: str, name: str, value: object) -> float | None:
+    """A measure as a float, or None.
+
+    Raises:
+        BadRollout: It is no finite number, or for what is counted no integer of at least 0.
+    """
     if value is None:
         return None
     try:

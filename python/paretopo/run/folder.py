@@ -123,23 +123,39 @@ class RunFolder(Folder):
         """
         stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
         name = f"{config.task.name}-{method or config.recipe}-seed{config.seed}-{stamp}"
-        path = _fresh(Path(out), name)
+        run = cls(_fresh(Path(out), name), config)
         for folder in ("checkpoints", "model", "report"):
-            (path / folder).mkdir()
-        (path / "config.toml").write_text(dumps(config), encoding="utf-8")
-        run = cls(path, config)
-        run.update_manifest(
+            (run.path / folder).mkdir()
+        run.begin(command=command, method=method)
+        return run
+
+    def begin(
+        self, *, command: list[str] | None = None, method: str | None = None, **entries: Any
+    ) -> None:
+        """Write ``config.toml`` and ``manifest.json``, as :meth:`create` does.
+
+        Args:
+            command: as for :meth:`create`.
+            method: as for :meth:`create`.
+            **entries: more of the manifest.
+        """
+        self.write_config()
+        self.update_manifest(
             started=now(),
             ended=None,
             status="running",
-            seed=config.seed,
-            method=method or config.recipe,
+            seed=self.config.seed,
+            method=method or self.config.recipe,
             command=shlex.join(sys.argv if command is None else command),
             versions=versions(),
             machine=machine(),
             git=git_commit(),
+            **entries,
         )
-        return run
+
+    def write_config(self) -> None:
+        """Replace ``config.toml``."""
+        write_text(self.path / "config.toml", dumps(self.config))
 
     @classmethod
     def open(cls, path: str | Path) -> RunFolder:

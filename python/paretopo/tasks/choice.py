@@ -15,6 +15,7 @@ from paretopo.tasks.encyclopedia import Encyclopedia
 from paretopo.tasks.files import FileTask
 from paretopo.tasks.made_up_math import MadeUpMath
 from paretopo.tasks.made_up_multihop import MadeUpMultihop
+from paretopo.tasks.questions import OwnQuestions
 from paretopo.tasks.task import Task
 
 
@@ -25,6 +26,8 @@ def make_task(config: RunConfig) -> Task:
         ConfigError: There are not so many, or a file cannot be used.
     """
     task, held_out = config.task, config.evaluation.prompts
+    if task.name == "questions":
+        return OwnQuestions(task.train, task.held_out, held_out, config.seed)
     if not task.is_made_up:
         # As published: ToRL's prompt is a text to go on with, Search-R1's a user's message.
         is_chat = task.name == "multihop"

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig, ToolConfig
-from paretopo.protocols.episode import Episode
+from paretopo.protocols.episode import Episode, SingleTurn
 from paretopo.protocols.search_r1 import SearchR1Episode
 from paretopo.protocols.torl import TorlEpisode
 from paretopo.rewards.correctness import exact_answer
 from paretopo.rewards.mathematics import MathGrader
 from paretopo.tasks.calculator import is_correct
+from paretopo.tasks.questions import grade_answer
 from paretopo.tasks.task import Answer
 from paretopo.tools.python_interpreter import PythonInterpreter, SandboxError
 from paretopo.tools.sandbox_fusion import SandboxFusion
@@ -25,12 +26,12 @@ class Environment:
     """The policy's environment: who grades, and who answers its calls.
 
     Attributes:
-        grade: (what the policy wrote, right answer or answers) → 1 or 0.
+        grade: (what the policy wrote, right answer or answers) → 1 or 0; None without an answer.
         new_episode: Begins a rollout in which text and tool take turns by a protocol; None where
             the chat template presents functions.
     """
 
-    grade: Callable[[str, Any], float]
+    grade: Callable[[str, Any], float | None]
     new_episode: Callable[[], Episode] | None = None
 
 
@@ -45,6 +46,8 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
     with ExitStack() as opened:
         if config.task.name == "calculator":
             yield Environment(is_correct)
+        elif config.task.name == "questions":
+            yield Environment(grade_answer, SingleTurn)
         elif config.task.name == "math":
             try:
                 grader = opened.enter_context(MathGrader(isolation=config.tool.isolation))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from paretopo.protocols.episode import Episode, StepResult
@@ -28,6 +28,7 @@ class Question:
         text: What the policy reads.
         answer: The right answer, or several.
         steps: What a tool has to be asked, in order, where that is known.
+        columns: What the rewards of the user's own read.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Question:
     text: str
     answer: Answer
     steps: tuple[str, ...] = ()
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

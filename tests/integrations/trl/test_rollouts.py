@@ -25,8 +25,8 @@ from paretopo.integrations.huggingface.tiny_model import make_model  # noqa: E40
 from paretopo.integrations.trl import rollouts as module  # noqa: E402
 from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402
 from paretopo.integrations.trl.rollouts import ProtocolRollouts  # noqa: E402
-from paretopo.integrations.trl.session import SessionGRPOTrainer  # noqa: E402
 from paretopo.integrations.trl.tools import make_python_tool, make_search_tool  # noqa: E402
+from paretopo.integrations.trl.trainer import ParetoGRPOTrainer  # noqa: E402
 from paretopo.protocols.search_r1 import INVALID, SearchR1Episode  # noqa: E402
 from paretopo.protocols.torl import STOP, TorlEpisode  # noqa: E402
 from paretopo.rollout import BadRollout, Segment  # noqa: E402
@@ -241,7 +241,7 @@ def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
             {"prompt": prompt, "id": "q", "row": i, "kind": "k", "answer": "42", "held_out": False}
             for i in range(4)
         ]
-        trainer = SessionGRPOTrainer(
+        trainer = ParetoGRPOTrainer(
             model=model,
             args=GRPOConfig(
                 output_dir=str(tmp_path),

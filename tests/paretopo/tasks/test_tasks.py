@@ -31,7 +31,7 @@ FILES = (
     [
         (
             "name = 'maths'",
-            r'task.name must be "calculator" or "math" or "multihop", got \'maths\'',
+            r'task.name must be "calculator" or "math" or "multihop" or "que.*, got \'maths\'',
         ),
         ("name = 'math'\ntrain = 'a.jsonl'", r"must both be files, or both be \"made up\", got"),
         ("train = 'a'\nheld_out = 'b'", r"questions of the calculator are made up, got 'a'"),

@@ -1,0 +1,502 @@
+"""The session of a training script of one's own: what `ParetoGRPOTrainer` is given there.
+
+The script keeps its model, data, reward functions and `GRPOConfig`. Its `output_dir` becomes a run
+folder, beside the checkpoints that the trainer writes there: `paretopo report` and `paretopo show`
+take it as any other.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import tomllib
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate.utils import gather_object
+from numpy.typing import NDArray
+from transformers import Trainer
+
+from paretopo.config import MEASURES, ConfigError, RunConfig, expand_method, from_table
+from paretopo.config.keys import nearest
+from paretopo.integrations.trl.callbacks import LearningRateFactor
+from paretopo.integrations.trl.checkpoints import Checkpoints
+from paretopo.integrations.trl.rewards import count_turns
+from paretopo.integrations.trl.session import SessionCallback
+from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, name_prompt
+from paretopo.rollout import BadRollout, Rollout
+from paretopo.run.folder import RunFolder
+from paretopo.session import Session
+
+_UNASKED = frozenset(MEASURES) - {"correct"}  # measured without a reward function
+_HANDED_OVER = ("calls", "turns", "seconds")  # by a `rollout_func`, a number for each rollout
+
+
+class ScriptSession:
+    """Objectives and method of a script; pass it to `ParetoGRPOTrainer`.
+
+    Each objective is a reward function of the trainer with its name, or one of calls, tokens,
+    turns, seconds and dollars, which are measured without one. The first means that a rollout
+    solved its prompt. A reward of None does not apply to its rollout.
+
+    Args:
+        config: A TOML file, or the table that one would hold: docs/training.md has the keys. Those
+            of `GRPOConfig` (steps, seed, group size, batch) come from there. Without objectives
+            every reward function is one, the more the better, with `GRPOConfig.reward_weights`.
+        method: A method on top of it, as `paretopo train --method` takes it.
+        overrides: Values that win over both, by dotted name.
+
+    Raises:
+        ConfigError: The file cannot be read, or there is no such method.
+
+    Example:
+        >>> session = ScriptSession(
+        ...     {"objectives": [{"name": "correct"}, {"name": "tokens"}, {"name": "polite"}]},
+        ...     method="gdpo",
+        ... )
+    """
+
+    def __init__(
+        self,
+        config: str | Path | Mapping[str, Any] | None = None,
+        *,
+        method: str | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._table = _read(config)
+        self._method = method
+        self._overrides = ({} if method is None else expand_method(method)) | dict(overrides or {})
+        self._trainer: Any = None
+        self.updates_per_generation = 1
+        self._rewards: ScriptRewards
+        self._config: RunConfig
+        self._resumed: tuple[int, Path] | None = None
+
+    @property
+    def run(self) -> RunFolder:
+        """The run folder, which is the trainer's `output_dir`."""
+        return RunFolder(Path(self._trainer.args.output_dir), self._config)
+
+    def write_report(self) -> Path:
+        """`report.md` and its pictures, from the records; in one of several processes."""
+        from paretopo.run.report import write_report
+
+        return write_report([RunFolder.open(self.run.path)])
+
+    # ---- for the trainer -----------------------------------------------------------------------
+
+    def attach(self, trainer: ParetoGRPOTrainer) -> ScriptRewards:
+        """Check that everything fits the trainer, and hook into it."""
+        if self._trainer is not None:
+            raise ValueError("a ScriptSession is for one trainer: make another for this one")
+        self._trainer = trainer
+        if isinstance(trainer.eval_dataset, Mapping) or not _has_length(trainer.eval_dataset):
+            raise ConfigError(
+                "eval_dataset must be one data set with a length, the same questions at every "
+                f"evaluation, got {type(trainer.eval_dataset).__name__}"
+            )
+        if trainer.eval_dataset is None:
+            warnings.warn(
+                "there is no eval_dataset: nothing is evaluated, the archive stays empty, and the "
+                "multiplier of stage 1 stays 1",
+                stacklevel=4,
+            )
+        self.updates_per_generation = _updates_per_generation(trainer.args)
+        self._config = self._make_config(steps=max(trainer.args.max_steps, 1))
+        self._check_names()
+        trainer.reward_funcs = [
+            function if isinstance(function, torch.nn.Module) else _checked(function, name)
+            for function, name in zip(trainer.reward_funcs, trainer.reward_func_names, strict=True)
+        ]
+        self._rewards = ScriptRewards(trainer, [one.name for one in self._config.objectives])
+        trainer.add_callback(LearningRateFactor(trainer))
+        trainer.add_callback(_ScriptCallback(trainer, self, self._rewards))
+        return self._rewards
+
+    @contextmanager
+    def training(self, resume: str | bool | None) -> Iterator[str | None]:
+        """While the trainer trains; gives the checkpoint that it goes on from.
+
+        Raises:
+            ConfigError: `output_dir` holds a run and `resume` is not given, or the checkpoint has
+                no state of a session.
+        """
+        trainer, folder = self._trainer, self.run.path
+        self._resumed = _find_checkpoint(folder, resume)
+        if self._resumed is None and any(
+            (folder / name).exists() for name in ("steps.jsonl", "evaluations.jsonl")
+        ):
+            raise ConfigError(
+                f"{folder} holds the records of a run: go on with it, trainer.train("
+                "resume_from_checkpoint=True), or give GRPOConfig another output_dir"
+            )
+        trainer.args.eval_on_start = self._resumed is None and trainer.eval_dataset is not None
+        with ExitStack() as claims:
+            if trainer.is_world_process_zero():
+                folder.mkdir(parents=True, exist_ok=True)
+                claims.enter_context(self.run.claim())
+            try:
+                yield None if self._resumed is None else str(self._resumed[1])
+            except KeyboardInterrupt:
+                self._finish("interrupted")
+                raise
+            except BaseException:
+                self._finish("failed")
+                raise
+            done = trainer.state.global_step >= trainer.state.max_steps
+            self._finish("finished" if done else "stopped")
+
+    def open(self, steps: int) -> None:
+        """Begin or continue the records, once the number of steps is known."""
+        trainer = self._trainer
+        self._config = self._make_config(steps)
+        run, writes = self.run, trainer.is_world_process_zero()
+        if self._resumed is not None:
+            _check_same(RunFolder.open(run.path).config, self._config)
+        trainer.accelerator.wait_for_everyone()
+        if writes and self._resumed is None:
+            run.begin(method=self._method, script=True)
+        elif writes:
+            run.write_config()  # a longer run
+        prompts = len(trainer.train_dataset) if _has_length(trainer.train_dataset) else 0
+        session = Session(
+            run,
+            prompts=prompts,
+            steps_per_epoch=math.ceil(prompts / self._config.optimiser.prompts_per_step),
+            updates_per_step=self.updates_per_generation,
+            writes=writes,
+        )
+        if self._resumed is not None:
+            step, folder = self._resumed
+            session.restore(Checkpoints(folder.parent, kept=None).state(step))
+        trainer.session, trainer.controller = session, session.controller
+
+    def measure(self, rewards: NDArray[np.float64]) -> None:
+        """Take in the rewards of a batch, of all processes."""
+        self._rewards.take(rewards)
+
+    def track(self, numbers: Mapping[str, float]) -> None:
+        """Numbers of a step, to be logged with TRL's own."""
+        for name, value in numbers.items():
+            self._trainer._metrics["train"][name].append(value)
+
+    # ---- parts ---------------------------------------------------------------------------------
+
+    def _finish(self, status: str) -> None:
+        if self._trainer.session is not None and self._trainer.is_world_process_zero():
+            self.run.finish(status)
+
+    def _make_config(self, steps: int) -> RunConfig:
+        """The table with what the trainer's arguments say."""
+        trainer = self._trainer
+        args, table = trainer.args, dict(self._table)
+        if "objectives" not in table:
+            table["objectives"] = [
+                {"name": name, "weight": weight}
+                for name, weight in self._weights_of_functions().items()
+                if weight > 0.0
+            ]
+        known = {
+            "backend": "trl",
+            "seed": args.seed,
+            "model.path": trainer.model.config._name_or_path or type(trainer.model).__name__,
+            "warmup.steps": 0,
+            "optimiser.steps": steps,
+            "optimiser.prompts_per_step": args.generation_batch_size // args.num_generations,
+            "optimiser.group_size": args.num_generations,
+            "run.out": args.output_dir,
+        }
+        if args.learning_rate > 0.0:
+            known["optimiser.learning_rate"] = args.learning_rate
+        if args.max_completion_length:
+            known["optimiser.max_completion_tokens"] = args.max_completion_length
+        if trainer.eval_dataset is not None and len(trainer.eval_dataset):
+            known["evaluation.prompts"] = len(trainer.eval_dataset)
+        if args.eval_strategy == "steps":
+            known["evaluation.every"] = int(args.eval_steps)
+        return from_table(table, self._overrides | known)
+
+    def _weights_of_functions(self) -> dict[str, float]:
+        names, given = self._trainer.reward_func_names, self._trainer.args.reward_weights
+        return dict(zip(names, given or [1.0] * len(names), strict=True))
+
+    def _check_names(self) -> None:
+        """Objectives and reward functions belong together by their names."""
+        functions = list(self._trainer.reward_func_names)
+        objectives = [one.name for one in self._config.objectives]
+        twice = sorted({name for name in functions if functions.count(name) > 1})
+        if twice:
+            raise ConfigError(f"reward functions need names of their own, got {twice} twice")
+        for name in objectives:
+            if name not in functions and name not in _UNASKED:
+                raise ConfigError(
+                    f"the objective {name!r} has no reward function; {nearest(name, functions)} "
+                    "An objective is a function of reward_funcs with that name, or one of "
+                    f"{', '.join(sorted(_UNASKED))}"
+                )
+        for name, weight in self._weights_of_functions().items():
+            if name not in objectives and weight != 0.0:
+                raise ConfigError(
+                    f"the reward function {name!r} is no objective, so that nothing would be "
+                    f"learnt from it; {nearest(name, objectives)} Name it in objectives, or give "
+                    "it a weight of 0 in GRPOConfig.reward_weights to watch it alone"
+                )
+
+
+class ScriptRewards:
+    """The rollouts of a script's trainer, with what its reward functions say.
+
+    Args:
+        trainer: Its latest batch is taken.
+        objectives: Names of the rewards that are taken; others are watched alone.
+
+    Attributes:
+        rollouts: Those of the latest batch, of all processes, in TRL's order, not scored.
+        rows: For each of them, its number in the evaluation at hand.
+    """
+
+    def __init__(self, trainer: ParetoGRPOTrainer, objectives: Sequence[str]) -> None:
+        self._trainer = trainer
+        self._columns = {
+            name: at for at, name in enumerate(trainer.reward_func_names) if name in objectives
+        }
+        self.rollouts: list[Rollout] = []
+        self.rows: list[int] = []
+        self._arrived = 0
+
+    def take(self, rewards: NDArray[np.float64]) -> None:
+        """Take a batch in.
+
+        Args:
+            rewards: (rollouts of all processes, reward functions), NaN where one does not apply.
+        """
+        trainer, inputs = self._trainer, self._trainer.generated.inputs
+        held_out = not trainer.model.training
+        start = trainer.accelerator.process_index * len(inputs)
+        local = []
+        for at, (row, completion) in enumerate(
+            zip(inputs, trainer.generated.completions, strict=True)
+        ):
+            given = rewards[start + at].tolist()
+            components: dict[str, float | None] = {
+                **count_turns(completion),
+                **{name: row[name] for name in _HANDED_OVER if row.get(name) is not None},
+                **{
+                    name: None if math.isnan(given[column]) else given[column]
+                    for name, column in self._columns.items()
+                },
+            }
+            kind = row.get("kind")
+            local.append(
+                Rollout(
+                    name_prompt(row),
+                    components,
+                    kind=kind if isinstance(kind, str) else "all",
+                    held_out=held_out,
+                )
+            )
+        self.rollouts = gather_object(local)
+        self.rows = list(range(self._arrived, self._arrived + len(self.rollouts)))
+        if held_out:
+            self._arrived += len(self.rollouts)
+            # The last batch of several processes is filled with rollouts of the first rows.
+            most = len(trainer.eval_dataset) * trainer.num_generations_eval
+            self.rows = [row if row < most else row - most for row in self.rows]
+
+    def await_evaluation(self) -> None:
+        """The next batch that is held out begins an evaluation."""
+        self._arrived = 0
+
+
+class _ScriptCallback(SessionCallback):
+    """Hands a script's steps, evaluations and checkpoints to its session."""
+
+    def __init__(
+        self, trainer: ParetoGRPOTrainer, script: ScriptSession, rewards: ScriptRewards
+    ) -> None:
+        names = () if trainer.eval_dataset is None else _NamesOf(trainer.eval_dataset)
+        self._rewards = rewards
+        super().__init__(trainer, names)
+        self._script = script
+        self._observed: int | None = None
+        self._save_due = False
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """The number of steps is known."""
+        self._script.open(state.max_steps)
+        super().on_train_begin(args, state, control, **kwargs)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Order an evaluation, where the script's own schedule is none."""
+        theirs = control.should_evaluate
+        self._postpone_save(state, control)
+        super().on_step_end(args, state, control, **kwargs)
+        if self._trainer.eval_dataset is None:
+            control.should_evaluate = theirs
+        elif args.eval_strategy != "no":
+            control.should_evaluate = theirs or state.global_step >= state.max_steps
+
+    def on_epoch_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
+        """What was evaluated at the end of the step is not evaluated again."""
+        if self._observed == state.global_step:
+            control.should_evaluate = False
+        self._await_evaluation()
+
+    def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """An evaluation outside of training is the script's own."""
+        if self._trainer.session is not None:
+            super().on_prediction_step(args, state, control, **kwargs)
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Hand over an evaluation, once for each step."""
+        if self._trainer.session is not None and self._observed != state.global_step:
+            super().on_evaluate(args, state, control, **kwargs)
+            self._observed = state.global_step
+        self._await_evaluation()
+
+    def on_save(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
+        """The trainer's files are written: add ours, where it can go on from them."""
+        self._record_left()
+        self._trainer.accelerator.wait_for_everyone()
+        if state.is_world_process_zero and self._is_between_generations(state):
+            checkpoints = Checkpoints(Path(args.output_dir), kept=None)
+            checkpoints.complete(state.global_step, self.session.state())
+
+    def on_train_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """Record the last step."""
+        self._record_left()
+
+    def _postpone_save(self, state: Any, control: Any) -> None:
+        """To the end of a generation: TRL keeps no rollouts for a resumed run to go on with."""
+        self._save_due |= control.should_save
+        last = state.global_step >= state.max_steps
+        control.should_save = self._save_due and (last or self._is_between_generations(state))
+        self._save_due &= not control.should_save
+
+    def _is_between_generations(self, state: Any) -> bool:
+        return bool(state.global_step % self._script.updates_per_generation == 0)
+
+    def _tell(self, seen: dict[str, float], metrics: dict[str, float] | None) -> None:
+        """To the script's trackers, and to its `metric_for_best_model`."""
+        numbers = {f"eval_paretopo/{name}": value for name, value in seen.items()}
+        if metrics is not None:
+            metrics.update(numbers)
+        Trainer.log(self._trainer, dict(numbers))
+
+    def _await_evaluation(self) -> None:
+        super()._await_evaluation()
+        self._rewards.await_evaluation()
+
+
+class _NamesOf:
+    """Names of the prompts of a data set, read when they are needed."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+
+    def __iter__(self) -> Iterator[str]:
+        rows = self._dataset
+        if hasattr(rows, "select_columns"):
+            rows = rows.select_columns(
+                [one for one in ("id", "prompt") if one in rows.column_names]
+            )
+        return map(name_prompt, rows)
+
+
+def _read(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if config is None or isinstance(config, Mapping):
+        return dict(config or {})
+    try:
+        return tomllib.loads(Path(config).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read the configuration file {config}: {error}") from None
+
+
+def _has_length(dataset: Any) -> bool:
+    return dataset is None or hasattr(dataset, "__len__")
+
+
+def _updates_per_generation(args: Any) -> int:
+    uses, each = args.steps_per_generation * args.num_iterations, args.gradient_accumulation_steps
+    if uses % each:
+        raise ConfigError(
+            "GRPOConfig.steps_per_generation * num_iterations must be a multiple of "
+            f"gradient_accumulation_steps, got {args.steps_per_generation} * "
+            f"{args.num_iterations} and {each}: an update would mix rollouts of two generations"
+        )
+    updates: int = uses // each
+    return updates
+
+
+def _find_checkpoint(folder: Path, resume: str | bool | None) -> tuple[int, Path] | None:
+    """Step and folder of the checkpoint to go on from."""
+    if not resume:
+        return None
+    if resume is True:
+        checkpoints = Checkpoints(folder, kept=None)
+        checkpoints.remove_unfinished()
+        latest = checkpoints.latest()
+        return None if latest is None else (latest, checkpoints.path(latest))
+    path = Path(resume)
+    step = path.name.rpartition("-")[2]
+    if not step.isdecimal() or int(step) not in Checkpoints(path.parent, kept=None).steps():
+        raise ConfigError(
+            f"resume_from_checkpoint: {path} is no whole checkpoint of a ScriptSession; those of "
+            f"{path.parent} are of steps {Checkpoints(path.parent, kept=None).steps()}"
+        )
+    return int(step), path
+
+
+def _check_same(kept: RunConfig, new: RunConfig) -> None:
+    """A run goes on as it began; it may become longer."""
+    for section in ("recipe", "seed", "objectives", "rewards", "paretopo"):
+        if getattr(kept, section) != getattr(new, section):
+            raise ConfigError(
+                f"the run was begun with other values of {section}, see config.toml in its folder: "
+                "go on with those, or give GRPOConfig another output_dir"
+            )
+
+
+def _checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A reward function whose numbers are checked before they become a tensor.
+
+    Afterwards NaN and None are the same.
+    """
+
+    def check(values: Any, prompts: Sequence[Any]) -> Any:
+        for prompt, value in zip(prompts, values, strict=False):  # TRL checks the length
+            if value is None:
+                continue
+            try:
+                finite = math.isfinite(value)
+            except TypeError:
+                finite = False
+            if not finite:
+                raise BadRollout(
+                    f"the reward function {name!r} returned {value!r} for the prompt "
+                    f"{name_prompt({'prompt': prompt})!r}, expected a finite number, or None where "
+                    "it does not apply"
+                )
+        return values
+
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004
+    ):
+
+        @functools.wraps(function)
+        async def waited(*, prompts: Any, **kwargs: Any) -> Any:
+            return check(await function(prompts=prompts, **kwargs), prompts)
+
+        return waited
+
+    @functools.wraps(function)
+    def called(*, prompts: Any, **kwargs: Any) -> Any:
+        return check(function(prompts=prompts, **kwargs), prompts)
+
+    return called

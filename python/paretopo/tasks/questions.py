@@ -1,0 +1,142 @@
+"""Questions of the user's own: a JSONL file of prompts, with whatever else the rewards read.
+
+A line is an object with a ``prompt``, a text or chat messages; it can have an ``id``, a ``kind``
+that it is reported under, an ``answer``, one or several of which each alone is right, and further
+columns, which the functions of ``rewards.file`` get by their names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from paretopo.config import ConfigError
+from paretopo.rewards.correctness import exact_answer, normalised_match
+from paretopo.tasks.task import Prompt, Question, Task, Trace
+
+_KNOWN = ("id", "kind", "prompt", "answer")
+
+
+class OwnQuestions(Task):
+    """Questions as they stand in two files; a warm-up imitates their answers.
+
+    Args:
+        train: Questions to train on, all of them.
+        held_out: Questions to be held out.
+        most_held_out: How many of those, drawn at random.
+        seed: Fixes order and draw.
+
+    Raises:
+        ConfigError: A file cannot be read, has a bad row, or both have a prompt in common; names
+            file and line.
+    """
+
+    is_chat = True
+
+    def __init__(self, train: str, held_out: str, most_held_out: int, seed: int) -> None:
+        self.seed = seed
+        self.training = _read_questions("train", train)
+        whole = _read_questions("held_out", held_out)
+        drawn = random.Random(f"held out {seed}").sample(
+            range(len(whole)), min(most_held_out, len(whole))
+        )
+        self.held_out = [whole[at] for at in sorted(drawn)]
+        shared = {one.text for one in self.training} & {one.text for one in whole}
+        if shared:
+            raise ConfigError(
+                f"task.held_out: {len(shared)} of its prompts are trained on in {train}, the first "
+                f"ends in {min(shared)[-80:]!r}"
+            )
+
+    def prompt(self, question: Question) -> Prompt:
+        """A user's message, or the messages of the file."""
+        given = question.columns["prompt"]
+        return list(given) if isinstance(given, list) else super().prompt(question)
+
+    def traces(self, step: int, count: int, *_: Any) -> Sequence[Trace]:
+        """Right answers to training questions, at random."""
+        rng = random.Random(f"trace {step} {self.seed}")
+        return [self.solution(rng.choice(self.training)) for _ in range(count)]
+
+    def solution(self, question: Question) -> Trace:
+        """The first of its answers."""
+        answer = question.answer if isinstance(question.answer, str) else question.answer[:1]
+        if not answer:
+            raise ConfigError(
+                f"the question {question.id!r} has no answer to imitate: set warmup.steps = 0 and "
+                'optimiser.learn_from = "rewards"'
+            )
+        prompt = self.prompt(question)
+        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+        return [*messages, {"role": "assistant", "content": "".join(answer)}]
+
+    def words(self) -> list[str]:
+        """Prompts and answers: all that a tiny model has to know."""
+        return [
+            text
+            for one in [*self.training, *self.held_out]
+            for text in (one.text, *([one.answer] if isinstance(one.answer, str) else one.answer))
+        ]
+
+    def phrases(self) -> list[str]:
+        """None."""
+        return []
+
+
+def grade_answer(response: str, answer: Any) -> float | None:
+    """1 where the response, or what it has in answer tags, is one of the answers; None without any.
+
+    >>> grade_answer("The Nile.", "nile"), grade_answer("<answer>Oslo</answer>", ["Rome"])
+    (1.0, 0.0)
+    """
+    if not answer:
+        return None
+    return max(normalised_match(response, answer), exact_answer(response, answer))
+
+
+def _read_questions(key: str, path: str) -> list[Question]:
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"task.{key}: cannot read {path}: {error}") from None
+    questions = [
+        _question(f"task.{key}: line {number} of {path}", line)
+        for number, line in enumerate(lines, start=1)
+        if line.strip()
+    ]
+    if not questions:
+        raise ConfigError(f"task.{key}: {path} holds no questions")
+    return questions
+
+
+def _question(where: str, line: str) -> Question:
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise ConfigError(f"{where} is no JSON: {error}") from None
+    if not isinstance(row, dict) or not row.get("prompt"):
+        raise ConfigError(f"{where} must be an object with a prompt, got {line[:80]!r}")
+    prompt, answer = row["prompt"], row.get("answer", "")
+    messages = isinstance(prompt, list) and all(
+        isinstance(one, dict) and isinstance(one.get("content"), str) and "role" in one
+        for one in prompt
+    )
+    if not isinstance(prompt, str) and not messages:
+        raise ConfigError(f"{where}: prompt must be a text or chat messages, got {prompt!r:.80}")
+    answers = answer if isinstance(answer, list) else [answer]
+    if not all(isinstance(one, str | int | float) for one in answers):
+        raise ConfigError(f"{where}: answer must be a text or a list of texts, got {answer!r:.80}")
+    texts = [str(one) for one in answers]
+    text = prompt if isinstance(prompt, str) else prompt[-1]["content"]
+    name = row.get("id", hashlib.sha1(json.dumps(prompt).encode()).hexdigest()[:12])
+    return Question(
+        str(name),
+        str(row.get("kind", "all")),
+        text,
+        texts if isinstance(answer, list) else texts[0],
+        columns={"prompt": prompt} | {key: row[key] for key in row if key not in _KNOWN},
+    )

@@ -1,0 +1,153 @@
+"""A user's own questions and rewards, trained on TRL by the command's own path."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from paretopo.config import ConfigError, load  # noqa: E402
+from paretopo.integrations.trl.train import train  # noqa: E402
+from paretopo.rollout import BadRollout  # noqa: E402
+from paretopo.run.folder import RunFolder  # noqa: E402
+from paretopo.run.report import write_report  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:You are using 'rollout_func'")
+
+CONFIG = """
+[[objectives]]
+name = "correct"
+weight = 0.6
+[[objectives]]
+name = "words"
+better = "fewer"
+weight = 0.2
+[[objectives]]
+name = "polite"
+low = 0
+high = 1
+failure = "keeps"
+weight = 0.2
+[rewards]
+file = "{folder}/my_rewards.py"
+timeout = 20
+[task]
+name = "questions"
+train = "{folder}/train.jsonl"
+held_out = "{folder}/held_out.jsonl"
+[model]
+layers = 1
+width = 32
+heads = 2
+mlp_width = 32
+[warmup]
+steps = 120
+batch_size = 16
+learning_rate = 1e-2
+[optimiser]
+steps = 3
+prompts_per_step = 2
+group_size = 4
+max_completion_tokens = 12
+[evaluation]
+prompts = 4
+[run]
+device = "cpu"
+trajectories = 4
+"""
+REWARDS = """
+from pathlib import Path
+
+def words(prompts, completions, **columns):
+    assert all(prompt.startswith("Say") for prompt in prompts)
+    return [len(text.split()) for text in completions]
+
+async def polite(completions, asked_kindly):
+    trouble = Path(__file__).with_name("trouble")
+    if trouble.exists() and any(asked_kindly) and len(completions) == 8:
+        return eval(trouble.read_text())
+    return [
+        float("please" in text) if kindly else None
+        for text, kindly in zip(completions, asked_kindly)
+    ]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    colours = ("red", "blue", "green", "pink", "white", "black", "brown", "grey")
+    for name, chosen in (("train", colours[:4]), ("held_out", colours[4:])):
+        rows = [
+            {
+                "prompt": f"Say {colour}",
+                "id": colour,
+                "answer": [f"{colour} please", colour],
+                "asked_kindly": at % 2 == 0,
+            }
+            for at, colour in enumerate(chosen)
+        ]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    (tmp_path / "my_rewards.py").write_text(REWARDS, encoding="utf-8")
+    (tmp_path / "config.toml").write_text(CONFIG.format(folder=tmp_path), encoding="utf-8")
+    return tmp_path
+
+
+def test_three_rewards_of_ones_own_are_trained_on_and_recorded(folder):
+    config = load(folder / "config.toml")
+    run = RunFolder.create(folder / "runs", config)
+    train(config, run)
+    assert run.manifest["status"] == "finished"
+    steps, evaluations = run.steps(), run.evaluations()
+    assert [len(steps), len(evaluations)] == [3, 4]
+    for row in [*steps, *evaluations]:
+        assert list(row["measured"]) == ["correct", "words", "polite"]
+        assert row["rewards"]["words"] == -row["measured"]["words"]
+    # Two of four held-out questions were asked kindly: of the others nobody tells.
+    held_out = [one for group in run.trajectories() if group.held_out for one in group.rollouts]
+    assert {one.reward_components["polite"] is None for one in held_out} == {True, False}
+    assert any(row["solved"] > 0 for row in evaluations), "the warm-up taught nothing"
+    assert "# Training report" in write_report([run]).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "message"),
+    [
+        ("[float('nan')] * 8", r"prompt '\w+' has 'polite' = nan .* a finite number"),
+        ("[2.0] * 8", r"prompt '\w+' has 'polite' = 2 .* at least 0 and at most 1"),
+        ("[1.0]", r"'polite' returned 1 values for the 8 rollouts of prompt '\w+'"),
+        ("1 / 0", r"'polite' failed on prompt '\w+' and 1 more: ZeroDivisionError"),
+    ],
+)
+def test_a_reward_that_breaks_stops_the_run_and_loses_nothing(folder, trouble, message):
+    config = load(folder / "config.toml")
+    run = RunFolder.create(folder / "runs", config)
+    appended = run.append_step
+
+    def break_after_the_first(row):
+        appended(row)
+        (folder / "trouble").write_text(trouble, encoding="utf-8")
+
+    run.append_step = break_after_the_first
+    with pytest.raises(BadRollout, match=message):
+        train(config, run)
+    kept = run.steps(), run.evaluations()
+    assert [row["step"] for row in kept[0]] in ([1], [1, 2])  # a step may ask nobody kindly
+    (folder / "trouble").unlink()
+    del run.append_step
+    train(config, run, resume=True)
+    assert [row["step"] for row in run.steps()] == [1, 2, 3]
+    done = len(kept[0])
+    assert run.steps()[: done - 1] == kept[0][: done - 1]
+    assert run.manifest["status"] == "finished"
+
+
+def test_a_function_that_is_no_objective_is_refused_before_training(folder):
+    with (folder / "my_rewards.py").open("a", encoding="utf-8") as file:
+        file.write("\ndef polit(completions):\n    return []\n")
+    config = load(folder / "config.toml")
+    with pytest.raises(ConfigError, match="'polit', which is no objective; did you mean 'polite'"):
+        train(config, RunFolder.create(folder / "runs", config))

@@ -1,0 +1,527 @@
+"""A script of one's own on TRL: its session records, evaluates, resumes, and says what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from datasets import Dataset, IterableDataset  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
+from trl import GRPOConfig  # noqa: E402
+
+from paretopo.config import ConfigError, ParetoPOConfig  # noqa: E402
+from paretopo.controller.two_stages import ParetoPO  # noqa: E402
+from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
+    make_model,
+    make_tokenizer,
+)
+from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession  # noqa: E402
+from paretopo.rollout import BadRollout  # noqa: E402
+from paretopo.run.folder import RunFolder  # noqa: E402
+from paretopo.run.report import write_report  # noqa: E402
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "own_script.py"
+OURS = re.compile(r"  # paretopo$", re.MULTILINE)
+TABLE = {
+    "objectives": [
+        {"name": "digits", "weight": 0.6},
+        {"name": "tokens", "weight": 0.2, "high": 6},
+        {"name": "even", "weight": 0.2, "low": 0, "high": 1},
+    ]
+}
+
+
+def digits(completions, **_):
+    return [float(any(letter.isdigit() for letter in text)) for text in completions]
+
+
+def even(completions, **_):
+    """Does not apply to an answer without a number."""
+    return [
+        None
+        if not any(c.isdigit() for c in text)
+        else float(int(re.findall("[0-9]", text)[-1]) % 2)
+        for text in completions
+    ]
+
+
+def watched(completions, **_):
+    return [float(len(text)) for text in completions]
+
+
+def questions(count, start=0):
+    return [{"prompt": f"{start + i}+1=", "kind": "odd" if i % 2 else "even"} for i in range(count)]
+
+
+def make_trainer(folder, table=TABLE, functions=(digits, even), *, session=None, **settings):
+    held_out = settings.pop("held_out", Dataset.from_list(questions(5, start=20)))
+    method = settings.pop("method", None)
+    tokenizer = make_tokenizer(["a b"])
+    model = make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0)
+    defaults = {
+        "output_dir": str(folder),
+        "per_device_train_batch_size": 8,
+        "per_device_eval_batch_size": 8,
+        "num_generations": 4,
+        "num_generations_eval": 2,
+        "max_completion_length": 6,
+        "max_steps": 4,
+        "learning_rate": 1e-2,
+        "use_cpu": True,
+        "bf16": False,
+        "gradient_checkpointing": False,
+        "logging_steps": 1,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "save_strategy": "no",
+        "eval_strategy": "steps",
+        "eval_steps": 2,
+        "dataloader_pin_memory": False,
+    }
+    return ParetoGRPOTrainer(
+        session=session or ScriptSession(table, method=method),
+        model=model,
+        args=GRPOConfig(**defaults | settings),
+        reward_funcs=list(functions),
+        train_dataset=Dataset.from_list(questions(6)),
+        eval_dataset=held_out,
+        processing_class=tokenizer,
+    )
+
+
+# ---- the example -----------------------------------------------------------------------------
+
+
+def shorten(text, steps):
+    """The example at a few steps."""
+    for old, new in (
+        ("max_steps=", f"max_steps={steps}"),
+        ("eval_steps=", "eval_steps=2"),
+        ("save_steps=", "save_steps=2"),
+    ):
+        text, count = re.subn(rf"{old}\d+", new, text)
+        assert count == 1
+    return text
+
+
+def run_script(path, folder):
+    return subprocess.Popen(
+        [sys.executable, str(path), str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+
+
+def finish(process):
+    out, errors = process.communicate()
+    assert process.returncode == 0, errors[-3000:]
+    return out
+
+
+def test_the_example_adds_ten_lines_to_a_script_that_runs_without_them(tmp_path):
+    text = shorten(EXAMPLE.read_text(encoding="utf-8"), steps=2)
+    assert len(OURS.findall(text)) <= 10
+    theirs = "".join(line for line in text.splitlines(True) if not OURS.search(line.rstrip("\n")))
+    theirs = theirs.replace("import GRPOConfig", "import GRPOConfig, GRPOTrainer")
+    theirs = theirs.replace("ParetoGRPOTrainer(", "GRPOTrainer(")
+    theirs = theirs.replace("train(resume_from_checkpoint=True)", "train()")
+    body = theirs.partition('"""\n')[2].partition('"""\n')[2]
+    assert "pareto" not in body.lower()
+    script = tmp_path / "theirs.py"
+    script.write_text(theirs, encoding="utf-8")
+    finish(run_script(script, tmp_path / "out"))
+
+
+def test_the_example_goes_on_after_a_kill_as_if_nothing_had_been(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(shorten(EXAMPLE.read_text(encoding="utf-8"), steps=6), encoding="utf-8")
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    printed = finish(run_script(script, whole))
+    assert f"report: {whole / 'report' / 'report.md'}" in printed
+
+    process = run_script(script, killed)
+    deadline = time.monotonic() + 300
+    while not (killed / "checkpoint-2" / "complete").exists():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    finish(run_script(script, killed))
+
+    mine, theirs = RunFolder.open(killed), RunFolder.open(whole)
+    assert mine.manifest["resumed"][0]["from_step"] >= 2
+    assert mine.manifest["status"] == theirs.manifest["status"] == "finished"
+    without_time = lambda rows: [  # noqa: E731
+        {name: value for name, value in row.items() if name != "seconds"} for row in rows
+    ]
+    assert len(theirs.steps()) == 6
+    assert without_time(mine.evaluations()) == without_time(theirs.evaluations())
+    seconds = {"measured", "rewards"}
+    assert [
+        {name: value for name, value in row.items() if name not in seconds}
+        for row in without_time(mine.steps())
+    ] == [
+        {name: value for name, value in row.items() if name not in seconds}
+        for row in without_time(theirs.steps())
+    ]
+    tensors = [load_file(path / "checkpoint-6" / "model.safetensors") for path in (killed, whole)]
+    for name, tensor in tensors[0].items():
+        assert torch.equal(tensor, tensors[1][name]), name
+
+
+# ---- records ---------------------------------------------------------------------------------
+
+
+def test_the_records_are_those_of_any_run(tmp_path):
+    trainer = make_trainer(tmp_path, method="gdpo", save_strategy="steps", save_steps=2)
+    trainer.train()
+    run = RunFolder.open(tmp_path)
+    steps, evaluations = run.steps(), run.evaluations()
+    assert [row["step"] for row in steps] == [1, 2, 3, 4]
+    assert [row["step"] for row in evaluations] == [0, 2, 4]
+    assert [row["phase"] for row in evaluations] == ["pretrained", "train", "final"]
+    names = ["digits", "tokens", "even"]
+    for row in [*steps, *evaluations]:
+        assert list(row["measured"]) == list(row["rewards"]) == names
+        assert row["measured"]["tokens"] == pytest.approx(row["response_tokens"])
+    assert all(row["loss"] is not None and row["learning_rate"] > 0 for row in steps)
+    for row in evaluations:
+        assert list(row["by_kind"]) == ["even", "odd"]
+    assert run.config.paretopo.stage2_estimator == "gdpo"
+    assert run.config.optimiser.steps == 4
+    assert (run.config.optimiser.prompts_per_step, run.config.optimiser.group_size) == (2, 4)
+    assert run.manifest["script"] is True
+    assert run.manifest["status"] == "finished"
+    groups = list(run.trajectories())
+    assert {len(group.rollouts) for group in groups if not group.held_out} == {4}
+    assert all(one.prompt for group in groups for one in group.rollouts)
+    report = write_report([run])
+    assert "report.md" in str(report)
+    assert sorted(path.name for path in tmp_path.glob("checkpoint-*")) == [
+        "checkpoint-2",
+        "checkpoint-4",
+    ]
+
+
+def test_each_question_is_evaluated_as_often_as_trl_samples_it(tmp_path):
+    trainer = make_trainer(tmp_path)
+    seen = []
+    trainer.train = trainer.train
+    observe = None
+
+    class Watch(ScriptSession):
+        def open(self, steps):
+            nonlocal observe
+            super().open(steps)
+            observe = trainer.session.observe
+
+            def watch(step, rollouts, seconds=None):
+                seen.append(rollouts)
+                return observe(step, rollouts, seconds)
+
+            trainer.session.observe = watch
+
+    trainer = make_trainer(tmp_path, session=Watch(TABLE))
+    trainer.train()
+    assert len(seen) == 3
+    for rollouts in seen:
+        names = [one.prompt_id for one in rollouts]
+        assert sorted(set(names)) == [f"{20 + i}+1=" for i in range(5)]
+        assert len(names) == 10
+        assert all(one.held_out for one in rollouts)
+
+
+def test_a_reward_that_does_not_apply_is_missing_not_zero(tmp_path):
+    trainer = make_trainer(tmp_path)
+    trainer.train()
+    rollouts = [one for group in RunFolder.open(tmp_path).trajectories() for one in group.rollouts]
+    values = {one.reward_components["even"] for one in rollouts}
+    assert None in values
+    for one in rollouts:
+        assert (one.reward_components["even"] is None) == (one.reward_components["digits"] == 0.0)
+
+
+def test_without_objectives_every_function_is_one_with_trls_weights(tmp_path):
+    trainer = make_trainer(
+        tmp_path, None, (digits, watched, even), reward_weights=[3.0, 0.0, 1.0], max_steps=1
+    )
+    trainer.train()
+    config = RunFolder.open(tmp_path).config
+    assert [(one.name, one.weight) for one in config.objectives] == [
+        ("digits", 0.75),
+        ("even", 0.25),
+    ]
+    assert trainer.reward_func_names == ["digits", "watched", "even"]
+
+
+def test_what_trl_does_not_log_is_recorded_without_its_loss(tmp_path):
+    with pytest.warns(UserWarning, match="there is no eval_dataset: nothing is evaluated"):
+        trainer = make_trainer(tmp_path, logging_steps=3, eval_strategy="no", held_out=None)
+    trainer.train()
+    rows = RunFolder.open(tmp_path).steps()
+    assert [row["step"] for row in rows] == [1, 2, 3, 4]
+    assert ["loss" in row for row in rows] == [False, False, True, False]
+    assert all(row["seconds"] > 0 for row in rows)
+
+
+def test_several_updates_of_one_generation_are_steps_of_one(tmp_path):
+    trainer = make_trainer(
+        tmp_path,
+        num_iterations=2,
+        max_steps=6,
+        eval_steps=3,
+        save_strategy="steps",
+        save_steps=3,
+        method="paper",
+    )
+    trainer.train()
+    run = RunFolder.open(tmp_path)
+    rows = run.steps()
+    assert [row["step"] for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert ["rank_histogram" in row for row in rows] == [True, False] * 3
+    assert trainer.controller.steps_taken == 3
+    assert {group.step for group in run.trajectories() if not group.held_out} == {1, 3, 5}
+    # A checkpoint in the middle of a generation could not be gone on from.
+    assert sorted(path.parent.name for path in tmp_path.glob("*/complete")) == [
+        "checkpoint-4",
+        "checkpoint-6",
+    ]
+
+
+def test_evaluations_reach_the_trackers_and_choose_the_best_model(tmp_path):
+    trainer = make_trainer(
+        tmp_path,
+        save_strategy="best",
+        metric_for_best_model="eval_paretopo/hypervolume",
+        greater_is_better=True,
+    )
+    trainer.train()
+    logged = [row for row in trainer.state.log_history if "eval_paretopo/hypervolume" in row]
+    assert [row["step"] for row in logged] == [0, 2, 4]
+    assert trainer.state.best_metric == max(row["eval_paretopo/hypervolume"] for row in logged[1:])
+    steps = [row for row in trainer.state.log_history if "paretopo/measured/even" in row]
+    assert [row["step"] for row in steps] == [1, 2, 3, 4]
+    recorded = RunFolder.open(tmp_path).steps()
+    for told, row in zip(steps, recorded, strict=True):
+        assert told["paretopo/measured/digits"] == pytest.approx(row["measured"]["digits"])
+
+
+def test_epochs_and_asynchronous_rewards(tmp_path):
+    async def slow(completions, **_):
+        await asyncio.sleep(0)
+        return [float(len(text) % 3) for text in completions]
+
+    table = {"objectives": [{"name": "digits"}, {"name": "slow"}]}
+    trainer = make_trainer(
+        tmp_path,
+        table,
+        (digits, slow),
+        max_steps=-1,
+        num_train_epochs=2,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+    )
+    trainer.train()
+    run = RunFolder.open(tmp_path)
+    assert run.config.optimiser.steps == 6  # three of two prompts in each
+    assert [row["step"] for row in run.evaluations()] == [0, 3, 6]
+    assert len(list(tmp_path.glob("*/complete"))) == 2
+
+
+# ---- resumption ------------------------------------------------------------------------------
+
+
+def test_a_run_can_be_made_longer(tmp_path):
+    make_trainer(tmp_path, save_strategy="steps", save_steps=2).train()
+    make_trainer(tmp_path, save_strategy="steps", save_steps=2, max_steps=6).train(
+        resume_from_checkpoint=True
+    )
+    run = RunFolder.open(tmp_path)
+    assert [row["step"] for row in run.steps()] == [1, 2, 3, 4, 5, 6]
+    assert [row["step"] for row in run.evaluations()] == [0, 2, 4, 6]
+    assert run.config.optimiser.steps == 6
+
+
+def test_records_are_never_written_over(tmp_path):
+    make_trainer(tmp_path, max_steps=1).train()
+    before = RunFolder.open(tmp_path).steps()
+    with pytest.raises(ConfigError, match="holds the records of a run: go on with it"):
+        make_trainer(tmp_path, max_steps=1).train()
+    assert RunFolder.open(tmp_path).steps() == before
+
+
+def test_only_the_same_run_goes_on(tmp_path):
+    make_trainer(tmp_path, save_strategy="steps", save_steps=2).train()
+    other = make_trainer(tmp_path, method="gdpo", save_strategy="steps", save_steps=2, max_steps=6)
+    with pytest.raises(ConfigError, match="begun with other values of paretopo"):
+        other.train(resume_from_checkpoint=True)
+    foreign = tmp_path / "elsewhere" / "checkpoint-7"
+    foreign.mkdir(parents=True)
+    with pytest.raises(ConfigError, match=r"checkpoint-7 is no whole checkpoint .* steps \[\]"):
+        make_trainer(tmp_path).train(resume_from_checkpoint=str(foreign))
+
+
+# ---- what is refused -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "functions", "settings", "message"),
+    [
+        (
+            {"objectives": [{"name": "digit"}, {"name": "even"}]},
+            (digits, even),
+            {},
+            r"objective 'digit' has no reward function; did you mean 'digits'\?",
+        ),
+        (
+            {"objectives": [{"name": "digits"}]},
+            (digits, even),
+            {},
+            "function 'even' is no objective, so that nothing would be learnt from it",
+        ),
+        (TABLE, (digits, even, even), {}, r"names of their own, got \['even'\] twice"),
+        (
+            TABLE,
+            (digits, even),
+            {"gradient_accumulation_steps": 4, "steps_per_generation": 2},
+            "must be a multiple of gradient_accumulation_steps, got 2 \\* 1 and 4",
+        ),
+        (
+            TABLE,
+            (digits, even),
+            {"method": "gdpoo"},
+            r"unknown method 'gdpoo'; did you mean 'gdpo'",
+        ),
+        (TABLE, (digits, even), {"method": "otc_grpo"}, "second alone"),
+        ("nowhere.toml", (digits, even), {}, "cannot read the configuration file nowhere.toml"),
+        (
+            TABLE | {"optimizer": {}},
+            (digits, even),
+            {},
+            "unknown key optimizer; did you mean 'optimiser'",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_training(
+    tmp_path, table, functions, settings, message
+):
+    with pytest.raises(ConfigError, match=message):
+        make_trainer(tmp_path, table, functions, **settings)
+    assert not (tmp_path / "config.toml").exists()
+
+
+def test_held_out_questions_are_one_data_set(tmp_path):
+    for held_out in (
+        {"a": Dataset.from_list(questions(2))},
+        IterableDataset.from_generator(lambda: iter(questions(2))),
+    ):
+        with pytest.raises(ConfigError, match="eval_dataset must be one data set with a length"):
+            make_trainer(tmp_path, held_out=held_out)
+    with pytest.warns(UserWarning, match="there is no eval_dataset: nothing is evaluated"):
+        make_trainer(tmp_path, held_out=None, eval_strategy="no")
+
+
+def test_a_session_or_a_controller(tmp_path):
+    with pytest.raises(ValueError, match="for advantages alone, got neither"):
+        ParetoGRPOTrainer(model="none", reward_funcs=[digits])
+    controller = ParetoPO(ParetoPOConfig())
+    with pytest.raises(ValueError, match="got both"):
+        ParetoGRPOTrainer(controller=controller, session=ScriptSession(TABLE))
+    session = ScriptSession(TABLE)
+    make_trainer(tmp_path, session=session)
+    with pytest.raises(ValueError, match="a ScriptSession is for one trainer"):
+        make_trainer(tmp_path, session=session)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(math.nan, "nan"), (math.inf, "inf"), ("much", "'much'")]
+)
+def test_a_broken_reward_names_function_prompt_and_value(tmp_path, value, shown):
+    def even(completions, prompts, **_):
+        broken = prompts[0].startswith("20")
+        return [value if broken else 1.0 for _ in completions]
+
+    # A held-out question: the records up to then are kept.
+    trainer = make_trainer(tmp_path, functions=(digits, even))
+    message = rf"'even' returned {shown} for the prompt '20\+1=', expected a finite number, or None"
+    with pytest.raises(BadRollout, match=message):
+        trainer.train()
+    assert RunFolder.open(tmp_path).manifest["status"] == "failed"
+
+
+def test_a_value_out_of_bounds_names_objective_prompt_and_bounds(tmp_path):
+    trainer = make_trainer(tmp_path, functions=(digits, rename(watched, "even")))
+    with pytest.raises(
+        BadRollout, match=r"of prompt '.*' has 'even' = .* at least 0 and at most 1"
+    ):
+        trainer.train()
+
+
+def rename(function, name):
+    def renamed(**columns):
+        return function(**columns)
+
+    renamed.__name__ = name
+    return renamed
+
+
+def test_a_wrong_number_of_rewards_names_the_function(tmp_path):
+    short = rename(lambda completions, **_: [1.0] * (len(completions) - 1), "even")
+    with pytest.raises(ValueError, match="'even' returned 7 rewards, but 8 were expected"):
+        make_trainer(tmp_path, functions=(digits, short)).train()
+
+
+# ---- several processes -----------------------------------------------------------------------
+
+TWO = """
+import sys
+sys.path[:0] = sys.argv[2:]
+from test_script import make_trainer
+trainer = make_trainer(sys.argv[1], per_device_train_batch_size=4, per_device_eval_batch_size=4)
+trainer.train()
+"""
+
+
+def test_two_processes_record_once_and_each_question_once(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    script = tmp_path / "two.py"
+    script.write_text(TWO, encoding="utf-8")
+    here = Path(__file__)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"),
+            *(f"--master-port={port}", str(script), str(tmp_path / "out")),
+            *(str(here.parent), str(here.parents[2])),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    run = RunFolder.open(tmp_path / "out")
+    assert [row["step"] for row in run.steps()] == [1, 2, 3, 4]
+    assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
+    assert run.config.optimiser.prompts_per_step == 2
+    assert json.loads((run.path / "config.toml").read_text().count("steps = 4").__str__()) >= 1
+    assert np.isfinite([row["loss"] for row in run.steps()]).all()

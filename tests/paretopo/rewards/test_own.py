@@ -1,0 +1,147 @@
+"""Rewards of the user's own, and questions of the user's own."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from paretopo.config import ConfigError, loads
+from paretopo.rewards.own import OwnRewards, load_own_rewards
+from paretopo.rollout import BadRollout
+from paretopo.tasks.choice import make_task
+
+REWARDS = """
+import asyncio
+from math import sqrt
+
+def words(completions, **columns):
+    return [len(text.split()) for text in completions]
+
+async def cites(completions, source):
+    await asyncio.sleep(0)
+    return [None if not one else float(one in text) for text, one in zip(completions, source)]
+
+def _helper():
+    return 1
+"""
+COLUMNS = {"id": ["a", "b"], "source": ["X", None], "answer": ["1", "2"], "kind": ["k", "k"]}
+
+
+def own(tmp_path, text, names=("words", "cites", "it"), timeout=5.0):
+    path = tmp_path / "my_rewards.py"
+    path.write_text(text, encoding="utf-8")
+    return OwnRewards(str(path), names, timeout)
+
+
+def test_functions_get_the_columns_that_they_ask_for(tmp_path):
+    measured = own(tmp_path, REWARDS).measure(["p", "q"], ["as X says", "so"], COLUMNS)
+    assert measured == [{"words": 3, "cites": 1.0}, {"words": 1, "cites": None}]
+
+
+def test_functions_are_called_as_trl_calls_them(tmp_path):
+    text = (
+        "def it(prompts, completions, **columns):\n"
+        "    assert sorted(columns) == ['answer', 'id', 'kind', 'source']\n"
+        "    return [len(p) + len(c) for p, c in zip(prompts, completions)]\n"
+    )
+    measured = own(tmp_path, text).measure(["p", "qq"], ["c", "c"], COLUMNS)
+    assert measured == [{"it": 2}, {"it": 3}]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("raise ZeroDivisionError('oh')", "'it' failed on prompt 'a' and 1 more: ZeroDiv.*: oh"),
+        ("return [1.0]", "'it' returned 1 values for the 2 rollouts of prompt 'a'"),
+        ("return [1.0, float('nan')]", "prompt 'b' has 'it' = nan .* a finite number"),
+        ("return [1.0, 'much']", "prompt 'b' has 'it' = 'much' .* a finite number"),
+        ("return None", "'it' must return a list, got None for prompt 'a'"),
+        ("time.sleep(30)", "'it' hung on prompt 'a' and 1 more: .* rewards.timeout = 0.2 seconds"),
+        ("while True: pass", "'it' hung on prompt 'a' and 1 more"),
+    ],
+)
+def test_a_reward_that_fails_names_itself_and_the_prompt(tmp_path, body, message):
+    text = (
+        f"import time\ndone = False\ndef it(completions):\n    {body.replace('True', 'not done')}\n"
+    )
+    rewards = own(tmp_path, text, timeout=0.2)
+    try:
+        began = time.monotonic()
+        with pytest.raises(BadRollout, match=message):
+            rewards.measure(["p", "q"], ["c", "c"], COLUMNS)
+        assert time.monotonic() - began < 20
+    finally:
+        rewards._functions["it"].__globals__["done"] = True
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def polit(completions): return []", "'polit', which is no objective; "),
+        ("x = 1", "has no function"),
+        ("def f(:", "fails: SyntaxError"),
+        ("import no_such_module", "fails: ModuleNotFoundError"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused(tmp_path, text, message):
+    with pytest.raises(ConfigError, match=message):
+        own(tmp_path, text)
+
+
+def test_the_file_is_a_key_and_none_is_none(tmp_path):
+    assert load_own_rewards(loads("")) is None
+    with pytest.raises(ConfigError, match=r"rewards.file: there is no file nowhere\.py"):
+        load_own_rewards(loads("", {"rewards.file": "nowhere.py"}))
+
+
+# ---- questions -----------------------------------------------------------------------------------
+
+
+def task_of(tmp_path, train, held_out='{"prompt": "other?"}'):
+    for name, text in (("train", train), ("held_out", held_out)):
+        (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    files = {f"task.{name}": str(tmp_path / f"{name}.jsonl") for name in ("train", "held_out")}
+    return make_task(loads("", {"task.name": "questions", "warmup.steps": 0} | files))
+
+
+def test_questions_keep_their_columns(tmp_path):
+    chat = [{"role": "system", "content": "be kind"}, {"role": "user", "content": "and?"}]
+    rows = [
+        {"prompt": "why?", "id": 7, "kind": "hard", "answer": ["a", "b"], "source": "X"},
+        {"prompt": chat, "answer": 3},
+    ]
+    task = task_of(tmp_path, "\n".join(map(json.dumps, rows)) + "\n\n")
+    first, second = task.training
+    assert (first.id, first.kind, first.text, first.answer) == ("7", "hard", "why?", ["a", "b"])
+    assert first.columns == {"prompt": "why?", "source": "X"}
+    assert task.prompt(first) == [{"role": "user", "content": "why?"}]
+    assert (second.text, second.answer, second.kind) == ("and?", "3", "all")
+    assert task.prompt(second) == chat
+    assert task.solution(second) == [*chat, {"role": "assistant", "content": "3"}]
+    assert task.held_out[0].answer == ""
+    with pytest.raises(ConfigError, match="has no answer to imitate"):
+        task.solution(task.held_out[0])
+
+
+@pytest.mark.parametrize(
+    ("train", "message"),
+    [
+        ("", "holds no questions"),
+        ('{"prompt": "a"}\n{', r"task.train: line 2 of .*train.jsonl is no JSON"),
+        ("[1]", "line 1 of .* must be an object with a prompt"),
+        ('{"question": "a"}', "must be an object with a prompt"),
+        ('{"prompt": [1]}', "prompt must be a text or chat messages"),
+        ('{"prompt": "a", "answer": {"x": 1}}', "answer must be a text or a list of texts"),
+        ('{"prompt": "other?"}', "1 of its prompts are trained on"),
+    ],
+)
+def test_wrong_questions_are_refused_with_their_place(tmp_path, train, message):
+    with pytest.raises(ConfigError, match=message):
+        task_of(tmp_path, train)
+
+
+def test_questions_need_files():
+    with pytest.raises(ConfigError, match=r'"questions" needs task.train and task.held_out'):
+        loads("[task]\nname = 'questions'")
