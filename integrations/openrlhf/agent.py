@@ -210,7 +210,7 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
                 REWARD_COMPONENTS: {**_unfinished(self._config), "calls": 0, "turns": 0},
                 FINISHED: 0.0,
             }
-        components = response["extra_logs"][REWARD_COMPONENTS]
+        components = response["extra_logs"].setdefault(REWARD_COMPONENTS, {})
         components.setdefault("seconds", time.perf_counter() - began)
         finished = response["extra_logs"].get(FINISHED, 0.0)
         response["truncated"] = turns.cut or not finished
