@@ -3,6 +3,8 @@
 As TRL takes them: lists in, a value for each rollout, with the columns of the questions by name.
 """
 
+import re
+
 DEPARTMENTS = {"billing", "delivery", "repairs"}
 
 
@@ -17,13 +19,13 @@ def polite(completions, **_):
     return [float(bool({"please", "thank"} & _words(text))) for text in completions]
 
 
-def quoted(completions, order, **_):
-    """1 where the answer quotes the order; does not apply to questions without one."""
+def greets(completions, greeting, **_):
+    """1 where the answer greets back; does not apply to questions without a greeting."""
     return [
-        None if number is None else float(str(number) in _words(text))
-        for text, number in zip(completions, order, strict=True)
+        float("hello" in _words(text)) if greeted else None
+        for text, greeted in zip(completions, greeting, strict=True)
     ]
 
 
 def _words(text):  # begins with _: no objective
-    return set(text.lower().replace(",", " ").replace(".", " ").split())
+    return set(re.findall("[a-z]+", text.lower()))

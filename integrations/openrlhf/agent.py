@@ -99,6 +99,8 @@ class ToolAgent(AgentInstanceBase):
             self.turn(state_dict["action_text"].removesuffix(self.tokenizer.eos_token)),
             self.config.openrlhf.turn_timeout,
         )
+        if not isinstance(turn, Turn):
+            raise TypeError(f"turn() must return a Turn, got {turn!r:.80}")
         self.calls += turn.calls
         self._turns += 1
         self._components |= turn.reward_components

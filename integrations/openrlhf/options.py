@@ -25,6 +25,7 @@ _VARIABLES = {
     "NCCL_DEBUG": "WARN",
     "RAY_ENABLE_ZERO_COPY_TORCH_TENSORS": "1",
 }
+_HANDED_ON = ("WANDB_", "HF_", "NCCL_")
 
 
 @dataclass(frozen=True)
@@ -220,6 +221,11 @@ def _policy_gpus(config: RunConfig) -> int:
 
 
 def worker_variables(config: RunConfig) -> dict[str, str]:
-    """Environment variables that every worker process of a run gets; those set already win."""
+    """Environment variables that every worker process of a run gets; those set already win.
+
+    A cluster that runs already has those of its own start: what trackers, the Hub and NCCL read
+    here goes along.
+    """
     defaults = {name: os.environ.get(name, value) for name, value in _VARIABLES.items()}
-    return defaults | {CONFIG_VARIABLE: dumps(config)}
+    here = {name: value for name, value in os.environ.items() if name.startswith(_HANDED_ON)}
+    return defaults | here | {CONFIG_VARIABLE: dumps(config)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, ConfigError, RunConfig
+from paretopo.config import FROM_TASK, ConfigError, OpenRLHFConfig, RunConfig
 from paretopo.integrations.huggingface.prompts import prompt_text
 from paretopo.integrations.openrlhf.options import Files
 from paretopo.integrations.openrlhf.policy import (
@@ -43,10 +45,14 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
         agent = Path(__file__).parent / "agents" / f"{name}.py"
     if not agent.is_file():
         raise ConfigError(f"openrlhf.agent: there is no file {agent}")
+    if cluster.agent != FROM_TASK:
+        check_agent(agent)
     task = make_task(config)
     model = config.model.path
     if model == TINY or model.startswith(SMALL):
         model = str(make_policy(config, run, task, interrupted))
+    elif Path(model).is_dir():
+        model = str(Path(model).resolve())  # Ray's workers run elsewhere
     tokenizer = load_tokenizer(model)
     given = {"prompts": cluster.prompts, "held_out": cluster.held_out}
     asked = {"prompts": task.training, "held_out": task.held_out}
@@ -54,7 +60,44 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
         _write_rows(run, name, _rows(config, tokenizer, name, source, task, asked[name]))
         for name, source in given.items()
     )
+    _check_apart(prompts, held_out, cluster)
     return Files(model, agent.resolve(), prompts, count, held_out, held_out_count)
+
+
+def check_agent(path: Path) -> None:
+    """Import an agent's file: in a worker, an error at the start would hang for ever.
+
+    Raises:
+        ConfigError: It fails, or has no class AgentExecutor.
+    """
+    spec = importlib.util.spec_from_file_location(f"paretopo_agent_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ConfigError(f"openrlhf.agent must be a Python file, got {path}")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ConfigError(
+            f"openrlhf.agent: {path} fails: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(getattr(module, "AgentExecutor", None), type):
+        raise ConfigError(f"openrlhf.agent: {path} has no class AgentExecutor")
+
+
+def _check_apart(prompts: Path, held_out: Path, cluster: OpenRLHFConfig) -> None:
+    """Files of the user's own must not share a prompt; a task has seen to its own."""
+    if FROM_TASK in (cluster.prompts, cluster.held_out):
+        return
+    trained, asked = (
+        {json.loads(line)["prompt"] for line in path.read_text(encoding="utf-8").splitlines()}
+        for path in (prompts, held_out)
+    )
+    shared = trained & asked
+    if shared:
+        raise ConfigError(
+            f"openrlhf.held_out: {len(shared)} of its prompts are trained on in {cluster.prompts}, "
+            f"the first ends in {min(shared)[-80:]!r}"
+        )
 
 
 def _rows(
@@ -75,6 +118,11 @@ def _rows(
         ]
     if not rows:
         raise ConfigError(f"openrlhf.{name}: {source} holds no prompts")
+    if name == "held_out" and source != FROM_TASK:
+        drawn = random.Random(f"held out {config.seed}").sample(
+            range(len(rows)), min(config.evaluation.prompts, len(rows))
+        )
+        rows = [rows[at] for at in sorted(drawn)]
     from_file = source != FROM_TASK or not config.task.is_made_up
     return rows[:_MOST_SMALL_ROWS] if config.model.path.startswith(SMALL) and from_file else rows
 

@@ -39,6 +39,8 @@ def train(
         BadRollout: The agent failed, hung, or returned no finite reward; names the prompt.
         RuntimeError: Training ended before its last step.
     """
+    # Ray's workers run where Ray was started: to them a relative path is another folder.
+    run = RunFolder(run.path.resolve(), run.config)
     version = openrlhf_version()
     rehearsal = bool(run.manifest.get("rehearsal"))
     if rehearsal:
@@ -51,6 +53,10 @@ def train(
         if rehearsal:
             words = plan_options(words)
         _run([*words, *options], served, run, files.prompt_count, resume, rehearsal)
+    if not any(run.model.iterdir()):
+        raise RuntimeError(
+            f"OpenRLHF ended without a model in {run.model}: do all machines see that folder?"
+        )
     if rehearsal:
         print(format_proofs(check(run), run.manifest["rehearsal"]))
 

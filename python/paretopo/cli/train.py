@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paretopo.cli.subcommands import Subcommands, need, refuse
@@ -95,6 +96,13 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
     try:
         if arguments.resume is not None:
             run = RunFolder.open(arguments.resume)
+            if run.manifest.get("script"):
+                refuse(
+                    f"{run.path} is the run of a script: start that again, with "
+                    "trainer.train(resume_from_checkpoint=True)"
+                )
+            # Those that the run was begun with, unless others are given.
+            options = options or run.manifest.get("options", ())
         else:
             overrides = _parse_overrides(arguments.overrides)
             if arguments.method is None:
@@ -106,6 +114,8 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
                 config, left = _plan_rehearsal(config, overrides.get("optimiser.steps"))
             _check_backend(config.backend, options)
             run = RunFolder.create(config.run.out, config, method=arguments.method)
+            if options:
+                run.update_manifest(options=list(options))
             if arguments.rehearse:
                 run.update_manifest(rehearsal=left)
         _check_backend(run.config.backend, options)
@@ -138,22 +148,25 @@ def _list_methods() -> str:
 
 def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
     try:
+        from paretopo.run.interrupt import terminate_as_interrupt
         from paretopo.run.report import write_report
 
-        if run.config.backend == "trl":
-            from paretopo.integrations.trl.train import train as train_on_trl
+        with terminate_as_interrupt():
+            if run.config.backend == "trl":
+                from paretopo.integrations.trl.train import train as train_on_trl
 
-            train_on_trl(run.config, run, resume=resume)
-        else:
-            from paretopo.integrations.openrlhf.train import train as train_on_openrlhf
+                train_on_trl(run.config, run, resume=resume)
+            else:
+                from paretopo.integrations.openrlhf.train import train as train_on_openrlhf
 
-            train_on_openrlhf(run.config, run, resume=resume, options=options)
+                train_on_openrlhf(run.config, run, resume=resume, options=options)
     except KeyboardInterrupt:
         run.finish("interrupted")
         print(f"\nparetopo: go on with: paretopo train --resume {run.path}", file=sys.stderr)
         raise
-    except Exception:
-        run.finish("failed")
+    except Exception as error:
+        with suppress(OSError):  # of a full disk one traceback is enough
+            run.finish("failed", error)
         raise
     print(f"report: {write_report([run])}")
 

@@ -29,6 +29,7 @@ from paretopo.config.objectives import (
 )
 from paretopo.config.paretopo import RECIPES, ParetoPOConfig
 from paretopo.config.sections import (
+    FROM_TASK,
     NONE,
     EvaluationConfig,
     ModelConfig,
@@ -50,7 +51,13 @@ class RunConfig:
         "recommended", "Algorithm 1 to the letter (paper), or what the study supports."
     )
     backend: Literal["trl", "openrlhf"] = key("trl", "The framework that performs the updates.")
-    seed: int = key(0, "Seed of everything random.", low=0, high=2**32 - 1)
+    seed: int = key(
+        0,
+        "Seed of everything random; on OpenRLHF, whose engines answer in no fixed order, two runs"
+        " of one seed differ all the same.",
+        low=0,
+        high=2**32 - 1,
+    )
     objectives: tuple[Objective, ...] = tuple(Objective(**one) for one in DEFAULT_OBJECTIVES)
     model: ModelConfig = dataclasses.field(default_factory=ModelConfig)
     task: TaskConfig = dataclasses.field(default_factory=TaskConfig)
@@ -84,6 +91,13 @@ class RunConfig:
             raise ConfigError(
                 'optimiser.learn_from = "answers" is for backend = "trl": fine-tune there, or with '
                 "OpenRLHF's own train_sft, and give the result as model.path"
+            )
+        few = self.backend == "openrlhf" and self.openrlhf.prompts == FROM_TASK
+        if few and self.task.is_made_up and self.task.prompts < self.optimiser.prompts_per_step:
+            raise ConfigError(
+                "task.prompts must be at least optimiser.prompts_per_step, "
+                f"{self.optimiser.prompts_per_step}, for a whole step on OpenRLHF, got "
+                f"{self.task.prompts}"
             )
         self._settle_objectives()
         together = self.paretopo.most_together
@@ -346,6 +360,11 @@ def _check_key(section: str, name: str) -> None:
     """Refuse what is no key of a section, or, where ``section`` is empty, of the top of a file."""
     if not section:
         if name not in keys(RunConfig):
+            if name == "method":
+                raise ConfigError(
+                    "unknown key method: a method is put on top of a file, paretopo train CONFIG "
+                    "--method NAME; optimiser.method is AdamW or SGD"
+                )
             if name in keys(Objective):
                 raise ConfigError(f"unknown key {name}; did you mean objectives.NAME.{name}?")
             homes = [f"{home}.{name}" for home in SECTIONS if name in _keys(home)]

@@ -262,7 +262,7 @@ class RunFolderConfig:
 
     out: str = key("runs", "Folder under which the run gets a folder of its own.")
     checkpoint_every: int = key(
-        1, "Steps between checkpoints, of which the last is kept; 0 writes none.", low=0
+        1, "Steps between checkpoints, of which the last two are kept; 0 writes none.", low=0
     )
     threads: int = key(1, "CPU threads for torch; 0 leaves torch's choice.", low=0)
     device: Literal["auto", "cpu", "cuda"] = key("auto", "Where the policy lives.")

@@ -31,7 +31,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import ConfigError, RunConfig, dumps, load
+from paretopo.config import FROM_TASK, ConfigError, RunConfig, dumps, load
 from paretopo.run import files
 from paretopo.run.files import Row, write_text
 from paretopo.run.provenance import git_commit, machine, versions
@@ -82,9 +82,10 @@ class Folder:
         merged = self.manifest | entries
         write_text(self.path / "manifest.json", json.dumps(files.to_json(merged), indent=2) + "\n")
 
-    def finish(self, status: str = "finished") -> None:
-        """Note the end of the work and how it came: "finished", "interrupted", "failed"."""
-        self.update_manifest(ended=now(), status=status)
+    def finish(self, status: str = "finished", error: BaseException | None = None) -> None:
+        """Note the end of the work: "finished", "interrupted", or "failed" and why."""
+        told = None if error is None else f"{type(error).__name__}: {error}"
+        self.update_manifest(ended=now(), status=status, error=told)
 
 
 class RunFolder(Folder):
@@ -122,7 +123,7 @@ class RunFolder(Folder):
                 the recipe by default.
         """
         stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        name = f"{config.task.name}-{method or config.recipe}-seed{config.seed}-{stamp}"
+        name = f"{_asked(config)}-{method or config.recipe}-seed{config.seed}-{stamp}"
         run = cls(_fresh(Path(out), name), config)
         for folder in ("checkpoints", "model", "report"):
             (run.path / folder).mkdir()
@@ -269,6 +270,12 @@ def find_start(evaluations: Sequence[Row]) -> int:
     """Which evaluation a run is measured from: the last before the first step, else the first."""
     before = [at for at, row in enumerate(evaluations) if row["step"] == 0]
     return before[-1] if before else 0
+
+
+def _asked(config: RunConfig) -> str:
+    """What a run is called after: its task, or the agent of the user's own."""
+    own = config.backend == "openrlhf" and config.openrlhf.agent != FROM_TASK
+    return Path(config.openrlhf.agent).stem if own else config.task.name
 
 
 def _fresh(out: Path, name: str) -> Path:

@@ -1,10 +1,15 @@
-"""Ctrl-C as a clean stop: the step at hand is finished and kept; a second Ctrl-C stops at once."""
+"""Ctrl-C, or a scheduler's SIGTERM, as a clean stop: the step at hand is finished and kept.
+
+A second one stops at once.
+"""
 
 from __future__ import annotations
 
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -12,7 +17,7 @@ from tqdm import tqdm
 
 
 class Interrupt:
-    """While entered, the first SIGINT is remembered instead of raising.
+    """While entered, the first SIGINT or SIGTERM is remembered instead of raising.
 
     Example:
         >>> with Interrupt() as interrupt:
@@ -23,11 +28,12 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.came = False
-        self._before: Any = None
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():  # elsewhere Python forbids it
-            self._before = signal.signal(signal.SIGINT, self._remember)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._remember)
         return self
 
     def __exit__(
@@ -36,12 +42,31 @@ class Interrupt:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-            self._before = None
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        self._before = {}
 
     def _remember(self, _number: int, _frame: FrameType | None) -> None:
         if self.came:
             raise KeyboardInterrupt
         self.came = True
         tqdm.write("stopping after this step; Ctrl-C again stops at once", file=sys.stderr)
+
+
+@contextmanager
+def terminate_as_interrupt() -> Iterator[None]:
+    """While entered, SIGTERM raises KeyboardInterrupt, as Ctrl-C does.
+
+    >>> with terminate_as_interrupt():
+    ...     signal.raise_signal(signal.SIGTERM)
+    Traceback (most recent call last):
+    KeyboardInterrupt
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -22,6 +22,7 @@ from paretopo.integrations.openrlhf.options import (
     micro_batch,
     openrlhf_options,
     steps_per_epoch,
+    worker_variables,
 )
 from paretopo.integrations.openrlhf.rehearsal_plan import (
     plan_rehearsal,
@@ -223,3 +224,22 @@ def test_the_documentation_has_examples_that_are_valid():
         assert (EXAMPLES.parent / path).exists()
     unknown = set(re.findall(r"openrlhf\.(\w+)`", text)) - {*keys(SECTIONS["openrlhf"]), "md"}
     assert not unknown
+
+
+def test_workers_of_a_running_cluster_get_what_trackers_and_hub_read_here(monkeypatch):
+    for name in ("WANDB_API_KEY", "HF_HOME", "NCCL_SOCKET_IFNAME", "SECRET_OF_OTHERS"):
+        monkeypatch.setenv(name, "here")
+    monkeypatch.setenv("NCCL_DEBUG", "INFO")
+    variables = worker_variables(loads(""))
+    assert {variables[name] for name in ("WANDB_API_KEY", "HF_HOME", "NCCL_SOCKET_IFNAME")} == {
+        "here"
+    }
+    assert variables["NCCL_DEBUG"] == "INFO"
+    assert "SECRET_OF_OTHERS" not in variables
+
+
+def test_a_whole_step_needs_as_many_prompts():
+    text = 'backend = "openrlhf"\n[task]\nprompts = 64\n[optimiser]\nprompts_per_step = 80'
+    with pytest.raises(ConfigError, match=r"task.prompts must be at least .* 80, .* got 64"):
+        loads(text)
+    loads(text.replace("openrlhf", "trl"))  # where a pass ends, the next begins

@@ -10,7 +10,7 @@ import pytest
 
 from paretopo.config import ConfigError, loads
 from paretopo.integrations.openrlhf.chat_tools import find_calls, result_frame
-from paretopo.integrations.openrlhf.prepare import _rows
+from paretopo.integrations.openrlhf.prepare import _check_apart, _rows, check_agent
 from paretopo.integrations.openrlhf.rollouts import (
     components_of,
     measure_own,
@@ -34,6 +34,51 @@ def rows_of(tmp_path, text, suffix=".jsonl", settings=""):
     )
     config = loads(f"[openrlhf]\n{settings}")
     return _rows(config, tokenizer, "prompts", str(source), None, [])
+
+
+def test_of_held_out_prompts_as_many_are_asked_as_the_file_says(tmp_path):
+    source = tmp_path / "held_out.jsonl"
+    source.write_text(
+        "".join(f'{{"prompt": "{i}", "label": "{i}"}}\n' for i in range(64)), encoding="utf-8"
+    )
+    text = "[openrlhf]\nchat_template = false\n[evaluation]\nprompts = 8"
+    drawn = [
+        _rows(loads(text, {"seed": seed}), None, "held_out", str(source), None, [])
+        for seed in (1, 1, 2)
+    ]
+    assert [len(rows) for rows in drawn] == [8, 8, 8]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert len(_rows(loads(text), None, "prompts", str(source), None, [])) == 64
+
+
+def test_prompts_that_are_trained_on_are_not_held_out(tmp_path):
+    paths = [tmp_path / "prompts.jsonl", tmp_path / "held_out.jsonl"]
+    for path, prompts in zip(paths, (["a", "b"], ["b", "c"]), strict=True):
+        path.write_text("".join(f'{{"prompt": "{one}"}}\n' for one in prompts), encoding="utf-8")
+    own = loads("[openrlhf]\nprompts = 'p.jsonl'\nheld_out = 'h.jsonl'").openrlhf
+    with pytest.raises(ConfigError, match=r"held_out: 1 of its prompts are trained on in p.jsonl"):
+        _check_apart(*paths, own)
+    _check_apart(*paths, loads("").openrlhf)  # a task sees to its own
+    paths[1].write_text('{"prompt": "c"}\n', encoding="utf-8")
+    _check_apart(*paths, own)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("class AgentExecutor(:", "agent.py fails: SyntaxError"),
+        ("import no_such_thing", "agent.py fails: ModuleNotFoundError: No module named"),
+        ("class Executor: pass", "agent.py has no class AgentExecutor"),
+        ("AgentExecutor = None", "agent.py has no class AgentExecutor"),
+    ],
+)
+def test_a_broken_agent_is_refused_before_anything_starts(tmp_path, text, complaint):
+    path = tmp_path / "agent.py"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=complaint):
+        check_agent(path)
+    path.write_text("class AgentExecutor: pass", encoding="utf-8")
+    check_agent(path)
 
 
 def test_prompts_of_a_file_pass_through_the_template_or_do_not(tmp_path):

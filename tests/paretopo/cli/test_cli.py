@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import types
@@ -205,6 +206,79 @@ def test_a_failure_is_noted_and_not_hidden(trainer, toml):
     with pytest.raises(RuntimeError, match="boom"):
         cli.main(["train", str(toml)])
     assert RunFolder.open(trainer.calls[0][1]).manifest["status"] == "failed"
+
+
+def test_the_manifest_says_why_a_run_failed(trainer, toml, monkeypatch):
+    trainer.fails = ConfigError("model.path: nothing at /x")
+    assert cli.main(["train", str(toml)]) == 2
+    kept = RunFolder.open(trainer.calls[0][1])
+    assert kept.manifest["status"] == "failed"
+    assert kept.manifest["error"] == "ConfigError: model.path: nothing at /x"
+    # A run that goes on is not one that failed.
+    trainer.fails = None
+    assert cli.main(["train", "--resume", str(kept.path)]) == 0
+    assert kept.manifest["error"] is None
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    trainer.fails = OSError(28, "No space left on device")
+    monkeypatch.setattr(RunFolder, "finish", full)
+    with pytest.raises(OSError, match="No space left") as told:
+        cli.main(["train", str(toml)])
+    assert told.value.__context__ is None  # one traceback
+
+
+def test_a_schedulers_sigterm_is_a_ctrl_c(trainer, toml, capsys):
+    class Terminated:
+        def __bool__(self):
+            signal.raise_signal(signal.SIGTERM)
+            raise AssertionError("the signal was ignored")
+
+    trainer.fails = None
+    before = signal.getsignal(signal.SIGTERM)
+    module = sys.modules["paretopo.integrations.trl.train"]
+    train = module.train
+    module.train = lambda *args, **kwargs: (train(*args, **kwargs), bool(Terminated()))
+    assert cli.main(["train", str(toml)]) == 130
+    path = trainer.calls[0][1]
+    assert RunFolder.open(path).manifest["status"] == "interrupted"
+    assert "go on with: paretopo train --resume" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_resumed_run_keeps_the_options_behind_the_dashes(tmp_path, monkeypatch):
+    seen = []
+
+    def train(config, run, *, resume, options):
+        seen.append((resume, list(options)))
+        raise KeyboardInterrupt
+
+    module = types.ModuleType("train")
+    module.train = train
+    monkeypatch.setitem(sys.modules, "paretopo.integrations.openrlhf", types.ModuleType("o"))
+    monkeypatch.setitem(sys.modules, "paretopo.integrations.openrlhf.train", module)
+    monkeypatch.setattr("paretopo.cli.train.need", lambda *_, **__: None)
+    toml = tmp_path / "x.toml"
+    agent = "[openrlhf]\nagent = 'desk/lookup.py'"
+    toml.write_text(f"backend = 'openrlhf'\n{agent}\n[run]\nout = '{tmp_path / 'runs'}'")
+    assert cli.main(["train", str(toml), "--", "--actor.adam.lr", "1e-7"]) == 130
+    [path] = (tmp_path / "runs").iterdir()
+    assert path.name.startswith("lookup-recommended-seed0-")  # what is asked, by its agent
+    assert cli.main(["train", "--resume", str(path)]) == 130
+    assert cli.main(["train", "--resume", str(path), "--", "--vllm.num_engines", "2"]) == 130
+    assert seen == [
+        (False, ["--actor.adam.lr", "1e-7"]),
+        (True, ["--actor.adam.lr", "1e-7"]),
+        (True, ["--vllm.num_engines", "2"]),
+    ]
+
+
+def test_the_run_of_a_script_is_resumed_by_the_script(trainer, tmp_path, capsys):
+    run = tell(tmp_path, status="interrupted")
+    run.update_manifest(script=True)
+    assert cli.main(["train", "--resume", str(run.path)]) == 2
+    assert "is the run of a script: start that again" in capsys.readouterr().err
 
 
 def test_report_writes_where_it_says(tmp_path, capsys):

@@ -58,6 +58,10 @@ def test_the_defaults_are_the_papers_constants():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            "method = 'gdpo'",
+            "unknown key method: a method is put on top of a file, .* --method NAME",
+        ),
         ("sed = 1", r"unknown key sed; did you mean 'seed'\?"),
         ("[optimizer]\nsteps = 3", r"unknown key optimizer; did you mean 'optimiser'\?"),
         ("steps = 3", r"unknown key steps; did you mean warmup.steps or optimiser.steps\?"),
