@@ -33,7 +33,7 @@ def add_report(subcommands: Subcommands) -> None:
         "report",
         _run,
         "tables and plots of runs and evaluations",
-        "Of trainings: before and after, front, dynamics, as files and as a page. "
+        "Of trainings: before and after, front, dynamics, a page. "
         "Of evaluations: tables beside the paper.",
         _EXAMPLES,
     )

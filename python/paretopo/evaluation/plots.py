@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paretopo.evaluation.fronts import Panel, Point
-from paretopo.run.plots import COLOURS, canvas, save
+from paretopo.run.plots import COLOURS, make_panels, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ def draw_panels(panels: Sequence[Panel], path: Path) -> None:
     """
     columns = min(3, len(panels))
     rows = math.ceil(len(panels) / columns)
-    figure, axes = canvas(rows, columns, (4.4 * columns, 3.6 * rows + 1.2))
+    figure, axes = make_panels(rows, columns, (4.4 * columns, 3.6 * rows + 1.2))
     printed = dict.fromkeys(point.name for panel in panels for point in panel.printed)
     ours = dict.fromkeys(point.name for panel in panels for point in panel.ours)
     looks = {
@@ -59,7 +59,7 @@ def draw_panels(panels: Sequence[Panel], path: Path) -> None:
     figure.legend(
         handles, labels, loc="outside lower center", ncols=min(4, 2 * columns), frameon=False
     )
-    save(figure, path, dpi=150)
+    save_figure(figure, path, dpi=150)
 
 
 def _draw_point(axes: Axes, point: Point, colour: str, marker: str, size: float) -> None:

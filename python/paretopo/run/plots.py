@@ -1,6 +1,6 @@
 """Plots of runs, drawn from their histories: the front and the training dynamics.
 
-Runs differ by colour and marker. The canvas and its style serve evaluations and studies, too;
+Runs differ by colour and marker. The panels and their style serve evaluations and studies, too;
 matplotlib is loaded when something is drawn.
 """
 
@@ -42,7 +42,7 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-def canvas(
+def make_panels(
     rows: int, columns: int, size: tuple[float, float], *, share_x: bool = False
 ) -> tuple[Figure, list[Axes]]:
     """An empty figure and its panels, row by row.
@@ -64,7 +64,7 @@ def canvas(
         return figure, list(figure.subplots(rows, columns, squeeze=False, sharex=share_x).flat)
 
 
-def save(figure: Figure, path: Path, *, dpi: int) -> None:
+def save_figure(figure: Figure, path: Path, *, dpi: int) -> None:
     """Write a figure as PNG; the folder is made where it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=dpi)
@@ -87,7 +87,7 @@ def draw_front(histories: Mapping[str, History], path: Path) -> None:
     if len(objectives) < 2:
         raise ValueError(f"a front needs two objectives, got {len(objectives)}")
     draw = _draw_two if len(objectives) == 2 else _draw_pairs
-    save(draw(histories, objectives), path, dpi=150)
+    save_figure(draw(histories, objectives), path, dpi=150)
 
 
 def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
@@ -109,7 +109,9 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
     count = len(measures) + 2
     columns = 1 if count <= 5 else 2
     rows = math.ceil(count / columns)
-    figure, panels = canvas(rows, columns, (8.5 * columns**0.6, 2.2 * rows + 0.7), share_x=True)
+    figure, panels = make_panels(
+        rows, columns, (8.5 * columns**0.6, 2.2 * rows + 0.7), share_x=True
+    )
     for spare in panels[count:]:
         spare.set_visible(False)
     panels = panels[:count]
@@ -149,7 +151,7 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
     figure.align_ylabels(panels)
     if len(histories) > 1:
         _add_legend(figure, panels[0])
-    save(figure, path, dpi=150)
+    save_figure(figure, path, dpi=150)
 
 
 # ---- fronts ----------------------------------------------------------------------------------
@@ -161,7 +163,7 @@ class _Style(NamedTuple):
 
 
 def _draw_two(histories: Mapping[str, History], objectives: Sequence[Measure]) -> Figure:
-    figure, (seen, rewarded) = canvas(1, 2, (11.0, 5.2))
+    figure, (seen, rewarded) = make_panels(1, 2, (11.0, 5.2))
     upwards, along = objectives
     alone = len(histories) == 1
     for (label, history), style in _pair_with_styles(histories):
@@ -193,7 +195,7 @@ def _draw_pairs(histories: Mapping[str, History], objectives: Sequence[Measure])
     pairs = list(combinations(range(len(objectives)), 2))
     columns = math.ceil(math.sqrt(len(pairs))) if len(pairs) > 3 else 3
     rows = math.ceil(len(pairs) / columns)
-    figure, panels = canvas(rows + 1, columns, (3.9 * columns, 3.5 * rows + 4.6))
+    figure, panels = make_panels(rows + 1, columns, (3.9 * columns, 3.5 * rows + 4.6))
     for spare in panels[len(pairs) :]:
         spare.remove()
     grid: Any = panels[0].get_gridspec()

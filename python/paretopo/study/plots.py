@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretopo.run.plots import COLOURS, canvas, save
+from paretopo.run.plots import COLOURS, make_panels, save_figure
 from paretopo.study.analysis import Results
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def draw_overview(results: Results, path: Path) -> None:
             if method in results.methods(task):
                 share[row, column] = 100 * results.at_end(task, method, "hypervolume").mean()
         share[row, -1] = 100 * results.worst(method).mean()
-    figure, (axes,) = canvas(1, 1, (2.6 + 0.85 * len(columns), 1.4 + 0.27 * len(methods)))
+    figure, (axes,) = make_panels(1, 1, (2.6 + 0.85 * len(columns), 1.4 + 0.27 * len(methods)))
     axes.imshow(share, cmap="viridis", vmin=0, vmax=100, aspect="auto")
     axes.grid(visible=False)
     for (row, column), value in np.ndenumerate(share):
@@ -59,7 +59,7 @@ def draw_overview(results: Results, path: Path) -> None:
     axes.set_title(
         f"Hypervolume at the end, % of the best policy (mean of {seeds} seeds)", loc="left"
     )
-    save(figure, path, dpi=110)
+    save_figure(figure, path, dpi=110)
 
 
 def draw_ends(results: Results, path: Path) -> None:
@@ -115,7 +115,7 @@ def _style(index: int) -> dict[str, Any]:
 def _panels(results: Results, height: float) -> tuple[Figure, list[tuple[Axes, str]]]:
     columns = min(3, len(results.tasks))
     rows = -(-len(results.tasks) // columns)
-    figure, axes = canvas(rows, columns, (4.0 * columns, height * rows + 0.5))
+    figure, axes = make_panels(rows, columns, (4.0 * columns, height * rows + 0.5))
     for empty in axes[len(results.tasks) :]:
         empty.set_axis_off()
     return figure, list(zip(axes, results.tasks, strict=False))
@@ -130,4 +130,4 @@ def _save_with_legend(
     plotted = sorted({pair for task in results.tasks for pair in _plotted_methods(results, task)})
     handles = [Line2D([], [], label=name, **_style(index)) for index, name in plotted]
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
-    save(figure, path, dpi=100)
+    save_figure(figure, path, dpi=100)

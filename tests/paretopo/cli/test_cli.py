@@ -112,6 +112,7 @@ def test_train_makes_a_run_and_a_report(trainer, toml, tmp_path, capsys):
     assert run.config == config
     assert run.manifest["status"] == "finished"
     assert (path / "report" / "front.png").exists()
+    assert (path / "report" / "report.html").exists()
     assert f"report: {path / 'report' / 'report.md'}" in capsys.readouterr().out
 
 
