@@ -327,40 +327,47 @@ class _ScriptCallback(SessionCallback):
         self._observed: int | None = None
         self._save_due = False
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, /, **kwargs: Any) -> None:
+    def on_train_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """The number of steps is known."""
-        self._script.open(state.max_steps)
-        super().on_train_begin(args, state, control, **kwargs)
+        self._script.open(_state.max_steps)
+        super().on_train_begin(_args, _state, _control)
 
-    def on_step_end(self, args: Any, state: Any, control: Any, /, **kwargs: Any) -> None:
+    def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
         """Order an evaluation, where the script's own schedule is none."""
         theirs = control.should_evaluate
         self._postpone_save(state, control)
-        super().on_step_end(args, state, control, **kwargs)
+        super().on_step_end(_args, state, control)
         if self._trainer.eval_dataset is None:
             control.should_evaluate = theirs
-        elif args.eval_strategy != "no":
+        elif self._trainer.args.eval_strategy != "no":
             control.should_evaluate = theirs or state.global_step >= state.max_steps
 
-    def on_epoch_end(self, _args: Any, state: Any, control: Any, /, **_: Any) -> None:
+    def on_epoch_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
         """What was evaluated at the end of the step is not evaluated again."""
         if self._observed == state.global_step:
             control.should_evaluate = False
         self._await_evaluation()
 
-    def on_prediction_step(self, args: Any, state: Any, control: Any, /, **kwargs: Any) -> None:
+    def on_prediction_step(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """An evaluation outside of training is the script's own."""
         if self._trainer.session is not None:
-            super().on_prediction_step(args, state, control, **kwargs)
+            super().on_prediction_step(_args, _state, _control)
 
-    def on_evaluate(self, args: Any, state: Any, control: Any, /, **kwargs: Any) -> None:
+    def on_evaluate(
+        self,
+        _args: Any,
+        state: Any,
+        _control: Any,
+        metrics: dict[str, float] | None = None,
+        **_: Any,
+    ) -> None:
         """Hand over an evaluation, once for each step."""
         if self._trainer.session is not None and self._observed != state.global_step:
-            super().on_evaluate(args, state, control, **kwargs)
+            super().on_evaluate(_args, state, _control, metrics)
             self._observed = state.global_step
         self._await_evaluation()
 
-    def on_save(self, args: Any, state: Any, _control: Any, /, **_: Any) -> None:
+    def on_save(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
         """The trainer's files are written: add ours, where it can go on from them."""
         self._record_left()
         self._trainer.accelerator.wait_for_everyone()
@@ -368,7 +375,7 @@ class _ScriptCallback(SessionCallback):
             checkpoints = Checkpoints(Path(args.output_dir), kept=None)
             checkpoints.complete(state.global_step, self.session.state())
 
-    def on_train_end(self, _args: Any, _state: Any, _control: Any, /, **_: Any) -> None:
+    def on_train_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """Record the last step."""
         self._record_left()
 

@@ -36,20 +36,20 @@ class SessionCallback(TrainerCallback):
         assert self._trainer.session is not None
         return self._trainer.session
 
-    def on_train_begin(self, _args: Any, _state: Any, _control: Any, /, **_: Any) -> None:
+    def on_train_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """The evaluation before the first step comes next."""
         self._await_evaluation()
 
-    def on_step_begin(self, _args: Any, _state: Any, _control: Any, /, **_: Any) -> None:
+    def on_step_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """Start the clock."""
         self._record_left()
         self._step_started = time.perf_counter()
 
-    def on_optimizer_step(self, _args: Any, _state: Any, _control: Any, /, **kwargs: Any) -> None:
+    def on_optimizer_step(self, _args: Any, _state: Any, _control: Any, **kwargs: Any) -> None:
         """Note the learning rate that was used, the controller's factor included."""
         self._learning_rate = float(kwargs["optimizer"].param_groups[0]["lr"])
 
-    def on_step_end(self, _args: Any, state: Any, control: Any, /, **_: Any) -> None:
+    def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
         """Order an evaluation when one is due."""
         self._left = state.global_step, time.perf_counter() - self._step_started
         last = state.global_step >= state.max_steps
@@ -72,7 +72,7 @@ class SessionCallback(TrainerCallback):
         }
         self.session.record_step(state.global_step, measured)
 
-    def on_prediction_step(self, _args: Any, _state: Any, _control: Any, /, **_: Any) -> None:
+    def on_prediction_step(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """Collect a batch; a row repeated to fill the last batch of all processes counts once."""
         if self._with_text is None:
             count = self.session.config.run.trajectories
@@ -88,8 +88,6 @@ class SessionCallback(TrainerCallback):
         _args: Any,
         state: Any,
         _control: Any,
-        /,
-        *,
         metrics: dict[str, float] | None = None,
         **_: Any,
     ) -> None:

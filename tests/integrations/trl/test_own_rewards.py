@@ -151,3 +151,13 @@ def test_a_function_that_is_no_objective_is_refused_before_training(folder):
     config = load(folder / "config.toml")
     with pytest.raises(ConfigError, match="'polit', which is no objective; did you mean 'polite'"):
         train(config, RunFolder.create(folder / "runs", config))
+
+
+def test_an_empty_answer_is_an_answer(folder):
+    """TRL cannot parse a response without a token; one that calls nothing needs no parsing."""
+    from paretopo.integrations.trl.policy import load_policy
+    from paretopo.tasks.choice import make_task
+
+    config = load(folder / "config.toml")
+    _, tokenizer = load_policy(config.model, make_task(config), seed=0)
+    assert tokenizer.response_template is None

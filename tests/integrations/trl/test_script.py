@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import os
 import re
@@ -222,9 +221,7 @@ def test_the_records_are_those_of_any_run(tmp_path):
 
 
 def test_each_question_is_evaluated_as_often_as_trl_samples_it(tmp_path):
-    trainer = make_trainer(tmp_path)
     seen = []
-    trainer.train = trainer.train
     observe = None
 
     class Watch(ScriptSession):
@@ -410,7 +407,7 @@ def test_only_the_same_run_goes_on(tmp_path):
             {"method": "gdpoo"},
             r"unknown method 'gdpoo'; did you mean 'gdpo'",
         ),
-        (TABLE, (digits, even), {"method": "otc_grpo"}, "second alone"),
+        (TABLE, (digits, even), {"method": "otc_grpo"}, "there is no objective 'calls' to set"),
         ("nowhere.toml", (digits, even), {}, "cannot read the configuration file nowhere.toml"),
         (
             TABLE | {"optimizer": {}},
@@ -456,12 +453,12 @@ def test_a_session_or_a_controller(tmp_path):
 )
 def test_a_broken_reward_names_function_prompt_and_value(tmp_path, value, shown):
     def even(completions, prompts, **_):
-        broken = prompts[0].startswith("20")
+        broken = any(prompt.startswith("20") for prompt in prompts)
         return [value if broken else 1.0 for _ in completions]
 
     # A held-out question: the records up to then are kept.
     trainer = make_trainer(tmp_path, functions=(digits, even))
-    message = rf"'even' returned {shown} for the prompt '20\+1=', expected a finite number, or None"
+    message = rf"'even' returned {shown} for the prompt '2.\+1=', expected a finite number, or None"
     with pytest.raises(BadRollout, match=message):
         trainer.train()
     assert RunFolder.open(tmp_path).manifest["status"] == "failed"
@@ -523,5 +520,5 @@ def test_two_processes_record_once_and_each_question_once(tmp_path):
     assert [row["step"] for row in run.steps()] == [1, 2, 3, 4]
     assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
     assert run.config.optimiser.prompts_per_step == 2
-    assert json.loads((run.path / "config.toml").read_text().count("steps = 4").__str__()) >= 1
+    assert run.config.optimiser.steps == 4
     assert np.isfinite([row["loss"] for row in run.steps()]).all()

@@ -36,6 +36,10 @@ def test_every_method_goes_on_every_example(example, name):
         with pytest.raises(ConfigError, match='learn_from = "answers" is for backend = "trl"'):
             with_method(example, name)
         return
+    if name == "otc_grpo" and len(load(example).objectives) != 2:
+        with pytest.raises(ConfigError, match=r"OTC is made of .* is for two objectives, got 3"):
+            with_method(example, name)
+        return
     config = with_method(example, name)
     for key, value in METHODS[name].items():
         section, _, last = key.rpartition(".")
