@@ -123,7 +123,7 @@ def train(tmp_path, monkeypatch):
     from paretopo.cli import train
 
     runs = []
-    monkeypatch.setattr(train, "_carry_out", lambda run, **_: runs.append(run))
+    monkeypatch.setattr(train, "_train", lambda run, **_: runs.append(run))
 
     def command(*words):
         words = ["train", CALCULATOR, "--out", str(tmp_path), *words]
