@@ -226,7 +226,7 @@ def test_rewards_of_ones_own_read_what_the_policy_wrote(tmp_path):
         return one
 
     samples = [sample("X"), sample("")]
-    own = OwnRewards(str(path), ("correct", "words"), 5.0)
+    own = OwnRewards(str(path), ("correct", "words"), 600.0)
     measure_own(own, samples, tokenizer, ("correct", "words"))
     seen = [read_rollouts(one)[0].reward_components for one in samples]
     assert seen == [

@@ -33,7 +33,7 @@ failure = "keeps"
 weight = 0.2
 [rewards]
 file = "{folder}/my_rewards.py"
-timeout = 20
+timeout = 600
 [task]
 name = "questions"
 train = "{folder}/train.jsonl"
@@ -109,7 +109,7 @@ def test_three_rewards_of_ones_own_are_trained_on_and_recorded(folder):
     # Two of four held-out questions were asked kindly: of the others nobody tells.
     held_out = [one for group in run.trajectories() if group.held_out for one in group.rollouts]
     assert {one.reward_components["polite"] is None for one in held_out} == {True, False}
-    assert any(row["solved"] > 0 for row in evaluations), "the warm-up taught nothing"
+    assert any(row["solved"] > 0 for row in steps), "the warm-up taught nothing"
     assert "# Training report" in write_report([run]).read_text(encoding="utf-8")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 
@@ -29,7 +28,7 @@ def _helper():
 COLUMNS = {"id": ["a", "b"], "source": ["X", None], "answer": ["1", "2"], "kind": ["k", "k"]}
 
 
-def own(tmp_path, text, names=("words", "cites", "it"), timeout=5.0):
+def own(tmp_path, text, names=("words", "cites", "it"), timeout=60.0):
     path = tmp_path / "my_rewards.py"
     path.write_text(text, encoding="utf-8")
     return OwnRewards(str(path), names, timeout)
@@ -58,7 +57,10 @@ def test_functions_are_called_as_trl_calls_them(tmp_path):
         ("return [1.0, float('nan')]", "prompt 'b' has 'it' = nan .* a finite number"),
         ("return [1.0, 'much']", "prompt 'b' has 'it' = 'much' .* a finite number"),
         ("return None", "'it' must return a list, got None for prompt 'a'"),
-        ("time.sleep(30)", "'it' hung on prompt 'a' and 1 more: .* rewards.timeout = 0.2 seconds"),
+        (
+            "time.sleep(3600)",
+            "'it' hung on prompt 'a' and 1 more: .* rewards.timeout = 0.2 seconds",
+        ),
         ("while True: pass", "'it' hung on prompt 'a' and 1 more"),
     ],
 )
@@ -66,12 +68,11 @@ def test_a_reward_that_fails_names_itself_and_the_prompt(tmp_path, body, message
     text = (
         f"import time\ndone = False\ndef it(completions):\n    {body.replace('True', 'not done')}\n"
     )
-    rewards = own(tmp_path, text, timeout=0.2)
+    # A limit that nothing but a call that hangs meets, however busy the machine is.
+    rewards = own(tmp_path, text, timeout=0.2 if "hung" in message else 60.0)
     try:
-        began = time.monotonic()
         with pytest.raises(BadRollout, match=message):
             rewards.measure(["p", "q"], ["c", "c"], COLUMNS)
-        assert time.monotonic() - began < 20
     finally:
         rewards._functions["it"].__globals__["done"] = True
 
