@@ -95,4 +95,5 @@ def _trim_piece(
         return Piece(before, "stop")  # the padding behind it can look like an end of text
     if last < len(row) and row[last] in ends:
         return Piece(row[: last + 1], "end")
-    return Piece(before, "length")
+    # Padding that the model itself wrote at once is a token of it: TRL takes no empty response.
+    return Piece(before or row[:1], "length")

@@ -35,7 +35,7 @@ def load_policy(config: ModelConfig, task: Task, seed: int) -> tuple[Any, Any]:
             not render tool calls, or TRL does not know how to read them out of a response.
     """
     if config.path == TINY:
-        tokenizer = _for_responses(make_task_tokenizer(task), task)
+        tokenizer = make_task_tokenizer(task)
         model = make_model(
             tokenizer,
             layers=config.layers,
@@ -49,20 +49,13 @@ def load_policy(config: ModelConfig, task: Task, seed: int) -> tuple[Any, Any]:
         tokenizer = AutoTokenizer.from_pretrained(config.path, padding_side="left")
     except (OSError, ValueError) as error:
         raise ConfigError(f"model.path: cannot load {config.path!r}: {error}") from error
-    tokenizer = _for_responses(tokenizer, task, config.path)
+    if task.functions:
+        tokenizer = _enable_tool_calls(tokenizer, config.path)
     try:
         model = AutoModelForCausalLM.from_pretrained(config.path, dtype=torch.float32)
     except (OSError, ValueError) as error:
         raise ConfigError(f"model.path: cannot load {config.path!r}: {error}") from error
     return model, tokenizer
-
-
-def _for_responses(tokenizer: Any, task: Task, path: str = TINY) -> Any:
-    """Where no calls are to be read out, responses are texts: TRL cannot parse an empty one."""
-    if task.functions:
-        return tokenizer if path == TINY else _enable_tool_calls(tokenizer, path)
-    tokenizer.response_template = None
-    return tokenizer
 
 
 def _enable_tool_calls(tokenizer: Any, path: str) -> Any:

@@ -84,10 +84,11 @@ class ScriptSession:
         return RunFolder(Path(self._trainer.args.output_dir), self._config)
 
     def write_report(self) -> Path:
-        """`report.md` and its pictures, from the records; in one of several processes."""
+        """Write `report.md` and its pictures, from the records; of several processes one does."""
         from paretopo.run.report import write_report
 
-        return write_report([RunFolder.open(self.run.path)])
+        run = RunFolder.open(self.run.path)
+        return write_report([run]) if self._trainer.is_world_process_zero() else run.report
 
     # ---- for the trainer -----------------------------------------------------------------------
 

@@ -153,11 +153,17 @@ def test_a_function_that_is_no_objective_is_refused_before_training(folder):
         train(config, RunFolder.create(folder / "runs", config))
 
 
-def test_an_empty_answer_is_an_answer(folder):
-    """TRL cannot parse a response without a token; one that calls nothing needs no parsing."""
-    from paretopo.integrations.trl.policy import load_policy
-    from paretopo.tasks.choice import make_task
+def test_a_response_has_a_token_even_if_the_model_writes_padding_at_once():
+    from types import SimpleNamespace
 
-    config = load(folder / "config.toml")
-    _, tokenizer = load_policy(config.model, make_task(config), seed=0)
-    assert tokenizer.response_template is None
+    from paretopo.integrations.huggingface.generation import _trim_piece
+
+    tokenizer = SimpleNamespace(pad_token_id=0, decode=lambda ids, **_: "".join(map(str, ids)))
+    for row, tokens, finish in (
+        ([0, 5, 0], [0], "length"),
+        ([5, 6, 0], [5, 6], "length"),
+        ([9, 0, 0], [9], "end"),
+        ([5, 9, 0], [5, 9], "end"),
+    ):
+        piece = _trim_piece(row, tokenizer, [9], ())
+        assert (piece.tokens, piece.finish) == (tokens, finish)
