@@ -28,7 +28,7 @@ class Checked {
             expect_error(i, [&] { archive_->add(row.data()); });
             return;
         }
-        const double gain = defined_gain(i);
+        const double gain = is_new ? defined_gain(i) : 0.0;
         const cpu::Archive::Addition added = archive_->add(row.data());
         if (added.has_joined != is_new) {
             mismatch(in_, "joining", 0, i, added.has_joined, is_new);
@@ -53,7 +53,7 @@ class Checked {
 
     void remove(int i) {
         const auto at = std::find_if(members_.begin(), members_.end(), [&](const Member& member) {
-            return row_of(member.point) == row_of(i);
+            return are_equal(member.point, i);
         });
         const bool is_member = at != members_.end();
         if (is_member) members_.erase(at);
@@ -77,32 +77,19 @@ class Checked {
     }
 
     void check_state() {
-        const RecordedArchive::State state = archive_->state();
-        const std::size_t width = archive_->width();
-        if (archive_->size() != members_.size() || state.indices.size() != members_.size()) {
-            mismatch(in_, "size", 0, -1, static_cast<double>(archive_->size()),
-                     static_cast<double>(members_.size()));
-        }
+        RecordedArchive::State expected{{}, {}, additions_, 0.0, keeps_history_ ? history_ : Row{}};
         Rows sides;
-        for (std::size_t k = 0; k < members_.size(); ++k) {
-            const Member& member = members_[k];
+        for (const Member& member : members_) {
             const Row row = row_of(member.point);
-            if (!std::equal(row.begin(), row.end(), state.members.begin() + k * width)) {
-                mismatch(in_, "member", 0, member.point, static_cast<double>(k), member.point);
-            }
-            if (state.indices[k] != member.index) {
-                mismatch(in_, "index", 0, member.point, static_cast<double>(state.indices[k]),
-                         static_cast<double>(member.index));
-            }
+            expected.members.insert(expected.members.end(), row.begin(), row.end());
+            expected.indices.push_back(member.index);
             sides.push_back(sides_of(in_, ref_.data(), 0, member.point));
         }
-        if (state.additions != additions_) {
-            mismatch(in_, "additions", 0, -1, static_cast<double>(state.additions),
-                     static_cast<double>(additions_));
-        }
-        if (state.history != (keeps_history_ ? history_ : Row{})) {
-            mismatch(in_, "history", 0, -1, static_cast<double>(state.history.size()),
-                     static_cast<double>(history_.size()));
+        const RecordedArchive::State state = archive_->state();
+        if (state.members != expected.members || state.indices != expected.indices ||
+            state.additions != expected.additions || state.history != expected.history) {
+            mismatch(in_, "the state, by its members,", 0, -1,
+                     static_cast<double>(archive_->size()), static_cast<double>(members_.size()));
         }
         std::erase(sides, Row{});
         expect("hypervolume", -1, state.volume, is_wild_ ? 0.0 : volume_of(sides));
@@ -127,8 +114,8 @@ class Checked {
     }
 
     Row row_of(int i) const { return Row(in_.point(0, i), in_.point(0, i) + in_.batch.objectives); }
-    // Is point a nowhere worse than point b?
-    bool covers(int a, int b) const { return row_of(a) == row_of(b) || dominates(in_, 0, a, b); }
+    bool are_equal(int a, int b) const { return row_of(a) == row_of(b); }
+    bool covers(int a, int b) const { return dominates(in_, 0, a, b) || are_equal(a, b); }
     bool is_covered(int i) const {
         return std::any_of(members_.begin(), members_.end(),
                            [&](const Member& member) { return covers(member.point, i); });
