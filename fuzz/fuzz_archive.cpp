@@ -77,16 +77,18 @@ class Checked {
     }
 
     void check_state() {
-        RecordedArchive::State expected{{}, {}, additions_, 0.0, keeps_history_ ? history_ : Row{}};
+        RecordedArchive::State expected{{}, additions_, 0.0, keeps_history_ ? history_ : Row{}};
         Rows sides;
         for (const Member& member : members_) {
             const Row row = row_of(member.point);
-            expected.members.insert(expected.members.end(), row.begin(), row.end());
-            expected.indices.push_back(member.index);
+            std::vector<double>& rows = expected.members.rows;
+            rows.insert(rows.end(), row.begin(), row.end());
+            expected.members.arrivals.push_back(member.arrival);
             sides.push_back(sides_of(in_, ref_.data(), 0, member.point));
         }
         const RecordedArchive::State state = archive_->state();
-        if (state.members != expected.members || state.indices != expected.indices ||
+        if (state.members.rows != expected.members.rows ||
+            state.members.arrivals != expected.members.arrivals ||
             state.additions != expected.additions || state.history != expected.history) {
             mismatch(in_, "the state, by its members,", 0, -1,
                      static_cast<double>(archive_->size()), static_cast<double>(members_.size()));
@@ -103,7 +105,7 @@ class Checked {
   private:
     struct Member {
         int point;
-        std::int64_t index;
+        std::int64_t arrival;
     };
 
     std::unique_ptr<RecordedArchive> make() const {
