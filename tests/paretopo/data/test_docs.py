@@ -38,11 +38,3 @@ def test_the_options_are_there_and_so_are_their_defaults(capsys):
     assert options <= set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
     assert len(options) >= 6
     assert f"`--held-out SHARE` ({Options().held_out})" in TEXT
-
-
-def test_every_command_is_understood():
-    parser = cli._parser()
-    commands = re.findall(r"^paretopo (prepare .*?)(?: +#.*)?$", TEXT, re.MULTILINE)
-    assert len(commands) >= 5
-    for command in commands:
-        assert parser.parse_args(command.split()).name in SOURCES

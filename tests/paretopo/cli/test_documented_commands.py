@@ -1,0 +1,92 @@
+"""Every command of README, docs/ and the help is one that the command line takes."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import _make_parser as make_bench_parser
+from paretopo import cli
+from paretopo.cli.train import _parse_overrides
+from paretopo.config import load, with_method
+
+ROOT = Path(__file__).parents[3]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "bench/README.md")),
+    *sorted(ROOT.glob("docs/**/*.md")),
+]
+HELP = [*sorted((ROOT / "python/paretopo/cli").glob("*.py")), ROOT / "bench/__main__.py"]
+OWN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?(paretopo|python|scripts/\S+\.sh)(?: (.+))?")
+STAND_INS = {"S": "0", "NAME": "math500"}  # for words that a reader replaces
+
+
+def find_commands() -> dict[str, str]:
+    """Page by command: those of code blocks, inline code and examples of the help."""
+    found = {}
+    for path in PAGES + HELP:
+        text = re.sub(r" *\\{1,2}\n *", " ", path.read_text(encoding="utf-8"))
+        if path.suffix == ".md":
+            blocks = re.findall(r"^```(?:|sh|bash)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+            lines = "\n".join(blocks).splitlines() + re.findall(r"`([^`\n]+)`", text)
+        else:
+            lines = re.findall(r"^  (\S.*)$", text, re.MULTILINE)
+        for line in lines:
+            command = re.split(r"  | # | \| | && ", line.strip())[0].rstrip(".")
+            if OWN.fullmatch(command):
+                found.setdefault(command, path.relative_to(ROOT).as_posix())
+    return found
+
+
+COMMANDS = find_commands()
+
+
+def words_of(command: str) -> tuple[str, list[str]]:
+    """The program, and its words with one of the choices where several are offered."""
+    program, words = OWN.fullmatch(command).groups(default="")
+    words = re.sub(r"\[[^\]]*\]|\.\.\.", "", words)
+    words = re.sub(r"(\w+)(?:\|\w+)+", r"\1", words)  # none|python|search
+    words = re.sub(r"\{(\w+),[^}]*\}", r"\1", words)  # {nq,hotpotqa}
+    return program, [STAND_INS.get(word, word) for word in shlex.split(words)]
+
+
+def test_commands_are_found_on_every_kind_of_page():
+    assert len(COMMANDS) > 80
+    assert {"README.md", "docs/training.md", "python/paretopo/cli/train.py"} < set(
+        COMMANDS.values()
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_documented_command_is_understood(command):
+    program, words = words_of(command)
+    if program.startswith("scripts/"):
+        assert (ROOT / program).is_file(), COMMANDS[command]
+    elif program == "paretopo":
+        check_paretopo(words)
+    elif words[:2] == ["-m", "bench"]:
+        make_bench_parser().parse_args(words[2:])
+    elif words[:1] == ["-m"]:
+        assert importlib.util.find_spec(words[1]) is not None, COMMANDS[command]
+    elif words and words[0].endswith(".py"):
+        assert (ROOT / words[0]).is_file(), COMMANDS[command]
+
+
+def check_paretopo(words: list[str]) -> None:
+    own = words[: words.index("--")] if "--" in words else words
+    if len(own) <= 1 or "--help" in own:  # the command is named, not called
+        with pytest.raises(SystemExit) as end:
+            cli._parser().parse_args([*own, "--help"])
+        assert end.value.code == 0
+        return
+    parsed = cli._parser().parse_args(own)
+    config = getattr(parsed, "config", None)
+    if own[0] == "train" and config is not None and config.startswith("examples/"):
+        overrides = _parse_overrides(parsed.overrides)
+        if parsed.method is None:
+            load(ROOT / config, overrides)
+        else:
+            with_method(ROOT / config, parsed.method, overrides)
