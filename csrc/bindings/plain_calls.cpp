@@ -39,6 +39,40 @@ bool is_plain_array(PyObject* given, int type_number) {
            (type->byteorder == '=' || type->byteorder == '|');
 }
 
+// How DLPack lays a tensor out (its unversioned DLTensor): torch fills one in a third of the time
+// that a NumPy view takes.
+struct DlTensor {
+    void* data;
+    std::int32_t device_type;
+    std::int32_t device;
+    std::int32_t dimensions;
+    std::uint8_t type_code;
+    std::uint8_t type_bits;
+    std::uint16_t type_lanes;
+    const std::int64_t* shape;
+    const std::int64_t* strides;  // in elements; null: as C would have it
+    std::uint64_t byte_offset;
+};
+
+// A tensor of floats or doubles that lies in host memory as C would have it; null for all else.
+const DlTensor* plain_tensor(PyObject* given) {
+    constexpr const char* kName = "dltensor";
+    constexpr std::int32_t kHost = 1;
+    constexpr std::uint8_t kFloat = 2;
+    if (!PyCapsule_IsValid(given, kName)) return nullptr;
+    const auto* tensor = static_cast<const DlTensor*>(PyCapsule_GetPointer(given, kName));
+    if (!tensor->data || tensor->device_type != kHost || tensor->type_code != kFloat ||
+        tensor->type_lanes != 1 || (tensor->type_bits != 32 && tensor->type_bits != 64)) {
+        return nullptr;
+    }
+    std::int64_t step = 1;
+    for (std::int32_t d = tensor->dimensions; tensor->strides && d-- > 0;) {
+        if (tensor->shape[d] != 1 && tensor->strides[d] != step) return nullptr;
+        step *= tensor->shape[d];
+    }
+    return tensor;
+}
+
 // A Python float or int; what else is a number goes through NumPy.
 bool take_number(PyObject* given, double& number) {
     if (PyFloat_CheckExact(given)) {
@@ -128,6 +162,10 @@ class Plain {
             shape_.assign(array->dimensions, array->dimensions + array->nd);
             points.address = reinterpret_cast<std::uintptr_t>(array->data);
             points.itemsize = is_float ? 4 : 8;
+        } else if (const DlTensor* tensor = plain_tensor(given)) {
+            shape_.assign(tensor->shape, tensor->shape + tensor->dimensions);
+            points.address = reinterpret_cast<std::uintptr_t>(tensor->data) + tensor->byte_offset;
+            points.itemsize = tensor->type_bits / 8;
         } else {
             for (PyObject* at = given; is_sequence(at); at = PySequence_Fast_GET_ITEM(at, 0)) {
                 shape_.push_back(PySequence_Fast_GET_SIZE(at));

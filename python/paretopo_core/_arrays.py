@@ -228,9 +228,9 @@ def answer(operation: str, compute: Callable[..., Any], points: Any, *others: An
         from paretopo_core import _torch_operators
 
         return getattr(_torch_operators, operation)(points, *others)
-    view = _torch_arrays.plain_view(points)
-    if view is not None:
-        result = _PLAIN_CALLS[operation](view, *others)
+    capsule = _torch_arrays.plain_capsule(points)
+    if capsule is not None:
+        result = _PLAIN_CALLS[operation](capsule, *others)
         if result is not None:
             return _torch_arrays.tensors_of(result)
     return compute(points, *others)

@@ -26,18 +26,20 @@ def want_operator(*arguments: Any) -> bool:
     """
     if is_tracing():
         return True
-    torch = _torch()
-    tensor, differentiates = torch.Tensor, torch.is_grad_enabled()
     for argument in arguments:
-        kind = type(argument)
-        if kind in _NO_TENSORS:
-            continue
-        if kind is tensor or kind is torch.nn.Parameter:
-            if (differentiates and argument.requires_grad) or torch._is_functional_tensor(argument):
-                return True
-        elif isinstance(argument, tensor):
+        if type(argument) not in _NO_TENSORS and _wants_operator(argument):
             return True
     return False
+
+
+def _wants_operator(argument: Any) -> bool:
+    torch = _torch()
+    kind = type(argument)
+    if kind is not torch.Tensor and kind is not torch.nn.Parameter:
+        return isinstance(argument, torch.Tensor)
+    if argument.requires_grad and torch.is_grad_enabled():
+        return True
+    return bool(torch._is_functional_tensor(argument))
 
 
 _NO_TENSORS = frozenset({bool, float, int, list, tuple, np.ndarray, type(None)})
@@ -45,36 +47,32 @@ _NO_TENSORS = frozenset({bool, float, int, list, tuple, np.ndarray, type(None)})
 
 def is_tracing() -> bool:
     """Whether torch compiles, traces or transforms: no value may be looked at."""
-    if _torch().compiler.is_compiling():
-        return True
-    torch = _internals()
+    torch = _torch()
+    internals = torch._C
     return (
-        torch._len_torch_dispatch_stack() > 0  # make_fx, FakeTensorMode, counters
-        or torch._get_tracing_state() is not None  # torch.jit.trace
+        torch.compiler.is_compiling()
+        or internals._len_torch_dispatch_stack() > 0  # make_fx, FakeTensorMode, counters
+        or internals._get_tracing_state() is not None  # torch.jit.trace
         or is_transforming()
     )
 
 
 def is_transforming() -> bool:
     """Whether a transformation of torch.func, or forward mode, is at work."""
+    internals = _torch()._C
     level = sys.modules["torch.autograd.forward_ad"]._current_level
-    return level >= 0 or _internals()._functorch.maybe_current_level() is not None
+    return level >= 0 or internals._functorch.maybe_current_level() is not None
 
 
-def _internals() -> Any:
-    return sys.modules["torch._C"]
-
-
-def plain_view(tensor: Any) -> np.ndarray | None:
-    """A tensor as the NumPy array that it is no more than; None if it is more, or elsewhere."""
+def plain_capsule(tensor: Any) -> Any:
+    """A tensor as the DLPack capsule that it is no more than; None if it is more."""
     try:
         end = (tensor.storage_offset() + tensor.numel()) * tensor.itemsize
-        if tensor.untyped_storage().nbytes() < end:  # freed, or no array in one piece
+        if tensor.untyped_storage().nbytes() < end or tensor.is_neg():  # freed; not yet negated
             return None
-        view: np.ndarray = tensor.numpy()
-    except (RuntimeError, TypeError):  # on a GPU, sparse, negated, bfloat16, with a gradient ...
+        return _torch().to_dlpack(tensor)
+    except (RuntimeError, TypeError, BufferError):  # sparse, of a transformation that is over ...
         return None
-    return view
 
 
 def tensors_of(result: Any) -> Any:

@@ -152,3 +152,30 @@ def test_tensors_take_it_too():
     assert alone.dtype == torch.float64
     turned = torch._neg_view(tensor)
     torch.testing.assert_close(pp.pareto_rank(turned), pp.pareto_rank(-tensor))
+
+
+def test_tensors_of_any_layout():
+    torch = pytest.importorskip("torch")
+    numbers = torch.from_numpy(np.random.default_rng(1).random((4, 6, 3)))
+    layouts = {
+        "later in its memory": numbers[1:],
+        "float": numbers.float(),
+        "columns": numbers.transpose(1, 2).contiguous().transpose(1, 2),
+        "every other": numbers[:, ::2],
+        "the same rows": numbers[:1].expand(3, 6, 3),
+        "one set, other steps": numbers.as_strided((1, 6, 3), (7, 3, 1)),
+        "one point, other steps": numbers.as_strided((4, 1, 3), (3, 5, 1)),
+        "half": numbers.half(),
+        "integers": (numbers * 9).long(),
+        "no points": numbers[:, :0],
+        "no sets": numbers[:0],
+    }
+    for layout, tensor in layouts.items():
+        for name in ("pareto_rank", "hypervolume", "hv_contributions"):
+            ours = CALLS[name](tensor, 0.1, maximise=True, mask=None)
+            plain = np.array(tensor.tolist(), dtype="f4" if layout == "float" else "f8")
+            expected = CALLS[name](plain.reshape(tensor.shape), 0.1, maximise=True, mask=None)
+            np.testing.assert_array_equal(ours.numpy(), expected, err_msg=f"{layout}, {name}")
+    for short in ("later in its memory", "float", "one set, other steps", "one point, other steps"):
+        capsule = torch.to_dlpack(layouts[short])
+        assert _core.plain_pareto_rank(capsule, True, None) is not None, short
