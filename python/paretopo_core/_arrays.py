@@ -222,18 +222,17 @@ def answer(operation: str, compute: Callable[..., Any], points: Any, *others: An
     if type(points) in _PLAIN:
         result = _PLAIN_CALLS[operation](points, *others)
         return compute(points, *others) if result is None else result
-    if not is_tensor(points) or points.dim() < 2:
-        return compute(points, *others)
-    if _torch_arrays.want_operator(points, *others):
-        from paretopo_core import _torch_operators
-
-        return getattr(_torch_operators, operation)(points, *others)
-    capsule = _torch_arrays.plain_capsule(points)
-    if capsule is not None:
-        result = _PLAIN_CALLS[operation](capsule, *others)
-        if result is not None:
-            return _torch_arrays.tensors_of(result)
+    if is_tensor(points) and points.dim() >= 2:
+        # An import statement takes longer than the call.
+        calls = sys.modules.get("paretopo_core._torch_calls") or _import_torch_calls()
+        return calls.answer_tensor(operation, compute, _PLAIN_CALLS[operation], points, *others)
     return compute(points, *others)
+
+
+def _import_torch_calls() -> ModuleType:
+    from paretopo_core import _torch_calls
+
+    return _torch_calls
 
 
 _PLAIN = (np.ndarray, list, tuple)

@@ -1,6 +1,6 @@
 """The operations as torch operators: one node of a graph each, under every transformation.
 
-Imported where torch has to see an operator (``_arrays.operators``); a direct call does without,
+Imported where torch has to see an operator (``_torch_calls``); a direct call does without,
 which is quicker. Reference points and weights are tensors here.
 
 An operator has a fake (what torch.compile, torch.export and FakeTensorMode ask for a shape), a rule

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from paretopo_core import _torch_arrays
+from paretopo_core._torch_calls import is_transforming
 
 # The autograd function of every operator, for the transformations that see through no operator.
 FUNCTIONS: dict[Any, type[torch.autograd.Function]] = {}
@@ -26,7 +26,7 @@ def call(operator: Any, *arguments: Any) -> Any:
     """
     if torch.compiler.is_compiling():
         return operator(*arguments)
-    if _torch_arrays.is_transforming() and not _is_functionalising():
+    if is_transforming() and not _is_functionalising():
         function: Any = FUNCTIONS[operator]
         return function.apply(*arguments)
     plain = (Tensor, torch.nn.Parameter)

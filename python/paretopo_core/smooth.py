@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from paretopo_core import _torch_arrays
-
 
 def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
     """Give the probability that each point dominates each other one under noise.
@@ -113,7 +111,9 @@ def _forces_wait(values: Any, library: Any) -> bool:
     """Whether asking for a value makes the host wait for a GPU, or cannot be traced."""
     if library is np:
         return False
-    return values.device.type != "cpu" or _torch_arrays.is_tracing()
+    from paretopo_core._torch_calls import is_tracing
+
+    return values.device.type != "cpu" or is_tracing()
 
 
 def _sigmoid(x: Any, library: Any) -> Any:
