@@ -199,6 +199,7 @@ def test_what_applies_to_nobody_teaches_and_gains_nothing(tmp_path):
     ("components", "message"),
     [
         ({"correct": None, "polite": 1.0}, "'q' has 'correct' = None .* applies to every rollout"),
+        ({"polite": 1.0}, "'q' has no 'correct' in its reward_components"),
         ({"correct": float("nan"), "polite": 1.0}, "'q' has 'correct' = nan .* a finite number"),
         ({"correct": 1.5, "polite": 1.0}, "'q' has 'correct' = 1.5 .* at least 0 and at most 1"),
         ({"correct": 1.0, "polite": "very"}, "'q' has 'polite' = 'very'"),

@@ -19,7 +19,8 @@ class CalculatorAgent(ToolAgent):
             right = is_correct(text, str(self.label["answer"]))
             return Turn(done=True, reward_components={"correct": float(right)})
         if self.calls + len(calls) > self.config.optimiser.max_tool_calls:
-            return Turn(done=True)  # it asked instead of answering
+            # It asked instead of answering.
+            return Turn(done=True, reward_components={"correct": 0.0})
         before, after = result_frame(self.tokenizer)
         results = [_result(name, arguments) for name, arguments in calls]
         return Turn(feedback=before + "\n".join(results) + after, calls=len(calls))

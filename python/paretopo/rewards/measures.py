@@ -73,9 +73,10 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
     first = objectives[0].name
     decides = components.get(first)
     if decides is None:
+        told = f"{first!r} = None" if first in components else f"no {first!r}"
         raise BadRollout(
-            f"the rollout of prompt {rollout.prompt_id!r} has {first!r} = None in its "
-            "reward_components: the objective that says what solved means applies to every rollout"
+            f"the rollout of prompt {rollout.prompt_id!r} has {told} in its reward_components: the "
+            "objective that says what solved means applies to every rollout"
         )
     return replace(rollout, reward_components=components, solved=decides > 0.0)
 

@@ -73,7 +73,7 @@ class AgentExecutor(ToolAgentExecutor):
             "del result['extra_logs']['reward_components']['calls']",
             "says anything of the objective 'calls'",
         ),
-        ("return Turn(done=True)", "pass", "says anything of the objective 'correct'"),
+        ("return Turn(done=True)", "pass", "has no 'correct' in its reward_components"),
         (
             "return Turn(done=True, reward_components={'correct': 1.0, 'polit': 2.0})",
             "pass",
