@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import threading
 from contextlib import ExitStack
 
 from paretopo.config import RunConfig
@@ -12,10 +13,17 @@ from paretopo.integrations.openrlhf.episodes import EpisodeAgent
 from paretopo.protocols.episode import Episode
 from paretopo.tasks.environment import Environment, open_environment
 
+_opening = threading.Lock()
 
-@functools.cache
+
 def _environment(config: RunConfig) -> Environment:
     """One for all rollouts of an engine: they share sandboxes, and waiting queries go together."""
+    with _opening:  # each rollout has a thread of its own
+        return _open(config)
+
+
+@functools.cache
+def _open(config: RunConfig) -> Environment:
     opened = ExitStack()
     atexit.register(opened.close)
     return opened.enter_context(open_environment(config))
