@@ -30,13 +30,26 @@ def explain_failure(error: BaseException, run: str) -> Exception:
         told = re.findall(rf"{kind.__name__}: (.*)", text)
         if told:
             return kind(told[-1].strip())
+    born_dead = re.search(r"raised in its creation task, .*?ray::(\w+)\.__init__", text, re.DOTALL)
+    if born_dead:
+        return RuntimeError(
+            f"{_name(born_dead.group(1))} could not start: {_last_line(text, error)} (its own "
+            "output is above)"
+        )
     dead = re.search(r"class_name: (\w+)", text)
     if "ActorDiedError" in text or "ActorUnavailableError" in text:
-        name = dead.group(1) if dead else "an unnamed process"
+        name = _name(dead.group(1)) if dead else "an unnamed process"
         return RuntimeError(
-            f"{_NAMES.get(name, f'the process {name}')} died in the middle of a step: killed, out "
-            "of memory, or crashed (its own output is above); go on from the last checkpoint with: "
-            f"paretopo train --resume {run}"
+            f"{name} died: killed, out of memory, or crashed (its own output is above); go on from "
+            f"the last checkpoint with: paretopo train --resume {run}"
         )
+    return RuntimeError(f"OpenRLHF failed: {_last_line(text, error)}")
+
+
+def _name(kind: str) -> str:
+    return _NAMES.get(kind, f"the process {kind}")
+
+
+def _last_line(text: str, error: BaseException) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return RuntimeError(f"OpenRLHF failed: {lines[-1] if lines else type(error).__name__}")
+    return lines[-1] if lines else type(error).__name__

@@ -47,13 +47,13 @@ class Files:
     held_out_count: int
 
 
-def steps_per_epoch(config: RunConfig, files: Files) -> int:
-    """Whole training steps in one pass over the prompts."""
-    steps = files.prompt_count // config.optimiser.prompts_per_step
+def steps_per_epoch(config: RunConfig, prompts: int) -> int:
+    """Whole training steps in one pass over so many prompts."""
+    steps = prompts // config.optimiser.prompts_per_step
     if steps == 0:
         raise ConfigError(
             "optimiser.prompts_per_step must be at most the number of training prompts, "
-            f"{files.prompt_count}, got {config.optimiser.prompts_per_step}"
+            f"{prompts}, got {config.optimiser.prompts_per_step}"
         )
     return steps
 
@@ -158,7 +158,7 @@ def _model_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]
 def _data_options(config: RunConfig, files: Files) -> list[str]:
     optimiser, cluster = config.optimiser, config.openrlhf
     rollouts, size = optimiser.prompts_per_step * optimiser.group_size, micro_batch(config)
-    passes = -(-optimiser.steps // steps_per_epoch(config, files)) + 1
+    passes = -(-optimiser.steps // steps_per_epoch(config, files.prompt_count)) + 1
     # Dropped groups eat prompts: enough passes for 19 dropped of 20, after which the run fails.
     passes *= 20 if cluster.dynamic_sampling else 1
     longest = longest_sequence(config)

@@ -11,7 +11,7 @@ from typing import Any
 
 from paretopo.config import FROM_TASK, ConfigError, OpenRLHFConfig, RunConfig
 from paretopo.integrations.huggingface.prompts import prompt_text
-from paretopo.integrations.openrlhf.options import Files
+from paretopo.integrations.openrlhf.options import Files, micro_batch, steps_per_epoch
 from paretopo.integrations.openrlhf.policy import (
     SMALL,
     TINY,
@@ -62,6 +62,19 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     )
     _check_apart(prompts, held_out, cluster)
     return Files(model, agent.resolve(), prompts, count, held_out, held_out_count)
+
+
+def check_step(config: RunConfig) -> None:
+    """Refuse a step that prompts or GPUs do not fit, before a rehearsal makes it a small one.
+
+    Raises:
+        ConfigError: There are not as many prompts, GPUs or micro-batches do not divide the
+            rollouts, or the prompts cannot be read.
+    """
+    source = config.openrlhf.prompts
+    prompts = make_task(config).training if source == FROM_TASK else _read("prompts", source)
+    steps_per_epoch(config, len(prompts))
+    micro_batch(config)
 
 
 def check_agent(path: Path) -> None:

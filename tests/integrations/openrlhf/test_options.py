@@ -174,7 +174,7 @@ def test_gpus_are_counted_as_openrlhf_asks_for_them():
 
 
 def test_a_step_is_whole():
-    assert steps_per_epoch(loads("[optimiser]\nprompts_per_step = 24"), FILES) == 13
+    assert steps_per_epoch(loads("[optimiser]\nprompts_per_step = 24"), 320) == 13
     assert micro_batch(loads("[optimiser]\nmicro_batch = 4")) == 4
 
 

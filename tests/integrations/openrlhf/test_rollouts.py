@@ -10,7 +10,7 @@ import pytest
 
 from paretopo.config import ConfigError, loads
 from paretopo.integrations.openrlhf.chat_tools import find_calls, result_frame
-from paretopo.integrations.openrlhf.prepare import _check_apart, _rows, check_agent
+from paretopo.integrations.openrlhf.prepare import _check_apart, _rows, check_agent, check_step
 from paretopo.integrations.openrlhf.rollouts import (
     components_of,
     measure_own,
@@ -79,6 +79,30 @@ def test_a_broken_agent_is_refused_before_anything_starts(tmp_path, text, compla
         check_agent(path)
     path.write_text("class AgentExecutor: pass", encoding="utf-8")
     check_agent(path)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "settings", "complaint"),
+    [
+        (64, "[optimiser]\nprompts_per_step = 80", r"number of training prompts, 64, got 80"),
+        (
+            64,
+            "[optimiser]\nprompts_per_step = 3\ngroup_size = 3",
+            r"9 rollouts .* multiple of the 8",
+        ),
+        (0, "", "there is no file"),
+    ],
+)
+def test_a_step_that_is_too_large_passes_no_rehearsal(tmp_path, prompts, settings, complaint):
+    source = tmp_path / "prompts.jsonl"
+    if prompts:
+        source.write_text('{"prompt": "a", "label": "b"}\n' * prompts, encoding="utf-8")
+    text = f"backend = 'openrlhf'\n[openrlhf]\nprompts = '{source}'\n"
+    with pytest.raises(ConfigError, match=complaint):
+        check_step(loads(text + settings))
+    if prompts:
+        check_step(loads(text))
+    check_step(loads("backend = 'openrlhf'"))  # made-up questions
 
 
 def test_prompts_of_a_file_pass_through_the_template_or_do_not(tmp_path):
