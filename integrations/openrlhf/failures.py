@@ -25,7 +25,7 @@ def explain_failure(error: BaseException, run: str) -> Exception:
         error: What `ray.get` raised, with the tracebacks of all processes on the way.
         run: The run folder.
     """
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    text = re.sub(r"\x1b\[[0-9;]*m", "", f"{type(error).__name__}: {error}")
     for kind in _OURS:
         told = re.findall(rf"{kind.__name__}: (.*)", text)
         if told:
@@ -36,7 +36,7 @@ def explain_failure(error: BaseException, run: str) -> Exception:
             f"{_name(born_dead.group(1))} could not start: {_last_line(text, error)} (its own "
             "output is above)"
         )
-    dead = re.search(r"class_name: (\w+)", text)
+    dead = re.search(r"class_name: (?:\S*\.)?(\w+)", text)
     if "ActorDiedError" in text or "ActorUnavailableError" in text:
         name = _name(dead.group(1)) if dead else "an unnamed process"
         return RuntimeError(

@@ -7,6 +7,7 @@
     steps.jsonl         one row per training step
     evaluations.jsonl   one row per held-out evaluation
     outcomes.json       the outcomes of all evaluations as they score today, where that has changed
+    answers.jsonl       costs and success of all held-out answers, where they may be scored again
     trajectories.jsonl  one row per prompt whose rollouts were kept
     checkpoints/        what a resumed run continues from
     claim               held by the process that trains here
@@ -241,6 +242,19 @@ class RunFolder(Folder):
             for row, outcome in zip(rows, kept["outcomes"], strict=False):
                 row |= dict(zip(kept["objectives"], outcome, strict=True))
         return rows
+
+    def append_answers(self, row: Mapping[str, Any]) -> None:
+        """Add a row to ``answers.jsonl``; it must say its ``step``."""
+        files.append_row(self.path / "answers.jsonl", row)
+
+    def answers(self) -> list[Row]:
+        """The whole rows of ``answers.jsonl``; a broken one is a ConfigError."""
+        return list(files.read_rows(self.path / "answers.jsonl"))
+
+    def truncate_answers(self, count: int) -> None:
+        """Keep the first rows of ``answers.jsonl``: what came behind a checkpoint goes."""
+        left = iter(range(count))
+        files.keep_rows(self.path / "answers.jsonl", lambda _: next(left, None) is not None)
 
     def steps(self) -> list[Row]:
         """The whole rows of ``steps.jsonl``; a broken one is a ConfigError."""

@@ -15,22 +15,16 @@ from paretopo.integrations.openrlhf.watch import Watch  # noqa: E402
 pytestmark = [pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
 
 
-class RolloutRayActor:
-    def __init__(self, fails):
-        if fails:
-            raise ModuleNotFoundError("No module named 'my_index'")
+def start_engine(fails):
+    class RolloutRayActor:  # here, so that workers need not import this file
+        def __init__(self):
+            if fails:
+                raise ModuleNotFoundError("No module named 'my_index'")
 
-    def pid(self):
-        return os.getpid()
+        def pid(self):
+            return os.getpid()
 
-
-class ParetoPolicyActor:
-    """Waits for an engine, as a policy does that forms a group with it."""
-
-    async def form_group(self):
-        import asyncio
-
-        await asyncio.Event().wait()
+    return ray.remote(num_cpus=0)(RolloutRayActor).remote()
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +36,14 @@ def cluster():
 
 @pytest.fixture
 def policy(cluster):
+    class ParetoPolicyActor:
+        async def form_group(self):
+            """Waits for an engine that never comes."""
+            import asyncio
+
+            await asyncio.Event().wait()
+
     return ray.remote(num_cpus=0)(ParetoPolicyActor).remote()
-
-
-def start_engine(fails):
-    return ray.remote(num_cpus=0)(RolloutRayActor).remote(fails)
 
 
 def test_an_engine_that_cannot_start_ends_the_wait_of_others(policy):
