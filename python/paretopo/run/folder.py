@@ -125,7 +125,7 @@ class RunFolder(Folder):
         """
         stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
         name = f"{_asked(config)}-{method or config.recipe}-seed{config.seed}-{stamp}"
-        run = cls(_fresh(Path(out), name), config)
+        run = cls(fresh_folder(Path(out), name), config)
         for folder in ("checkpoints", "model", "report"):
             (run.path / folder).mkdir()
         run.begin(command=command, method=method)
@@ -292,7 +292,8 @@ def _asked(config: RunConfig) -> str:
     return Path(config.openrlhf.agent).stem if own else config.task.name
 
 
-def _fresh(out: Path, name: str) -> Path:
+def fresh_folder(out: Path, name: str) -> Path:
+    """Make a folder of that name, or of one like it, where there is none yet."""
     name = re.sub(r"[^A-Za-z0-9._-]", "-", name)
     out.mkdir(parents=True, exist_ok=True)
     for attempt in range(1, 1000):
