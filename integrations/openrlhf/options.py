@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paretopo.config import ConfigError, RunConfig, dumps
+from paretopo.config import NONE, ConfigError, RunConfig, dumps
 from paretopo.integrations.openrlhf.version import loss_options
 from paretopo.run.folder import RunFolder
 
@@ -228,4 +228,11 @@ def worker_variables(config: RunConfig) -> dict[str, str]:
     """
     defaults = {name: os.environ.get(name, value) for name, value in _VARIABLES.items()}
     here = {name: value for name, value in os.environ.items() if name.startswith(_HANDED_ON)}
-    return defaults | here | {CONFIG_VARIABLE: dumps(config)}
+    return defaults | here | {CONFIG_VARIABLE: dumps(_with_absolute_paths(config))}
+
+
+def _with_absolute_paths(config: RunConfig) -> RunConfig:
+    """Workers run elsewhere: to them a relative path is another file."""
+    if config.task.tools == NONE:
+        return config
+    return replace(config, task=replace(config.task, tools=str(Path(config.task.tools).resolve())))

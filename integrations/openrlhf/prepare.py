@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.config import FROM_TASK, ConfigError, OpenRLHFConfig, RunConfig
+from paretopo.config.python_files import load_module
 from paretopo.integrations.huggingface.prompts import prompt_text
 from paretopo.integrations.openrlhf.options import Files, micro_batch, steps_per_epoch
 from paretopo.integrations.openrlhf.policy import (
@@ -19,7 +19,7 @@ from paretopo.integrations.openrlhf.policy import (
     make_policy,
 )
 from paretopo.run.folder import RunFolder
-from paretopo.tasks.choice import make_task
+from paretopo.tasks.choice import load_task_functions, make_task
 from paretopo.tasks.task import Question, Task
 
 _MOST_SMALL_ROWS = 64  # of a data file, where the model is a small one
@@ -41,11 +41,9 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     cluster = config.openrlhf
     agent = Path(cluster.agent)
     if cluster.agent == FROM_TASK:
-        name = "protocol" if config.task.name != "calculator" else "calculator"
+        name = "functions" if load_task_functions(config) else "protocol"
         agent = Path(__file__).parent / "agents" / f"{name}.py"
-    if not agent.is_file():
-        raise ConfigError(f"openrlhf.agent: there is no file {agent}")
-    if cluster.agent != FROM_TASK:
+    else:
         check_agent(agent)
     task = make_task(config)
     model = config.model.path
@@ -83,16 +81,7 @@ def check_agent(path: Path) -> None:
     Raises:
         ConfigError: It fails, or has no class AgentExecutor.
     """
-    spec = importlib.util.spec_from_file_location(f"paretopo_agent_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ConfigError(f"openrlhf.agent must be a Python file, got {path}")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise ConfigError(
-            f"openrlhf.agent: {path} fails: {type(error).__name__}: {error}"
-        ) from error
+    module = load_module("openrlhf.agent", path)
     if not isinstance(getattr(module, "AgentExecutor", None), type):
         raise ConfigError(f"openrlhf.agent: {path} has no class AgentExecutor")
 

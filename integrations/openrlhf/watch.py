@@ -7,7 +7,7 @@ it for ever: a policy for an engine that died while it started, to form a group 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -58,23 +58,38 @@ class Watch:
                     continue  # it may come back
                 except ray.exceptions.RayActorError as error:
                     self.death = error
-                    self._end_all()
+                    end_at_once(self._actors)
                     return
 
-    def _end_all(self) -> None:
-        for actor in self._actors:
-            with suppress(ray.exceptions.RayError, ValueError):
-                ray.kill(actor)
+
+class _Noted:
+    """A remote class whose actors are told of."""
+
+    def __init__(self, remote: Any, note: Callable[[Any], None]) -> None:
+        self._remote, self._note = remote, note
+
+    def remote(self, *args: Any, **kwargs: Any) -> Any:
+        """Make the actor."""
+        actor = self._remote.remote(*args, **kwargs)
+        self._note(actor)
+        return actor
 
 
 @contextmanager
 def watch_openrlhf() -> Iterator[Watch]:
-    """A watch over the engines and models that OpenRLHF's command starts meanwhile."""
+    """A watch over what OpenRLHF's command starts meanwhile: engines, models, the trainer."""
+    from openrlhf.trainer import ppo_trainer, ppo_trainer_async
     from openrlhf.trainer import ray as starting
     from openrlhf.trainer.ray.launcher import RayActorGroup
 
     create_engines, start_group = starting.create_vllm_engines, RayActorGroup._initiate_actors
+    trainer, trainer_async = ppo_trainer.PPOTrainer, ppo_trainer_async.PPOTrainerAsync
     watch = Watch()
+    ended_at_once: list[Any] = []
+
+    def note(actor: Any) -> None:
+        ended_at_once.append(actor)
+        watch.add([actor])
 
     def create(*args: Any, **kwargs: Any) -> Any:
         engines = create_engines(*args, **kwargs)
@@ -83,11 +98,25 @@ def watch_openrlhf() -> Iterator[Watch]:
 
     def start(group: Any, *args: Any, **kwargs: Any) -> None:
         start_group(group, *args, **kwargs)
-        watch.add(group._actor_handlers)
+        for actor in group._actor_handlers:
+            note(actor)
 
     starting.create_vllm_engines, RayActorGroup._initiate_actors = create, start
+    ppo_trainer.PPOTrainer = _Noted(trainer, note)
+    ppo_trainer_async.PPOTrainerAsync = _Noted(trainer_async, note)
     try:
         with watch:
             yield watch
     finally:
         starting.create_vllm_engines, RayActorGroup._initiate_actors = create_engines, start_group
+        ppo_trainer.PPOTrainer, ppo_trainer_async.PPOTrainerAsync = trainer, trainer_async
+        # When Ray ends them they are about to let their own handles go, and print that they could
+        # not. Engines have processes of their own to end.
+        end_at_once(ended_at_once)
+
+
+def end_at_once(actors: Sequence[Any]) -> None:
+    """Kill actors, those that are dead already included."""
+    for actor in actors:
+        with suppress(ray.exceptions.RayError, ValueError):
+            ray.kill(actor)

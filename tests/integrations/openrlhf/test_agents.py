@@ -200,3 +200,68 @@ def test_threads_end_with_their_rollouts(execute):
     while any(thread.name == "agent" for thread in threading.enumerate()):
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+# ---- functions that the chat template presents ---------------------------------------------------
+
+
+class Template(Numbers):
+    """Frames results as chat templates do."""
+
+    def apply_chat_template(self, messages, **_):
+        return "".join(f"<{one['role']}>{one['content']}<end>" for one in messages)
+
+
+@pytest.fixture
+def function_turns(tmp_path):
+    """``f(*texts)``: what an agent with a tool of the user's own says to these turns."""
+    tools = tmp_path / "tools.py"
+    tools.write_text(
+        "def half(number: int) -> str:\n    return str(number // 2)\n"
+        "async def later(word: str) -> str:\n    return word.upper()\n",
+        encoding="utf-8",
+    )
+    text = (
+        f"[task]\nname = 'questions'\ntrain = 'a'\nheld_out = 'b'\ntools = '{tools}'\n"
+        "[optimiser]\nmax_tool_calls = 2"
+    )
+
+    def say(*texts, answer="21"):
+        from paretopo.integrations.openrlhf.agents.functions import AgentExecutor
+
+        async def rollout():
+            agent = AgentExecutor.agent(loads(text), Template())
+            await agent.reset({"observation": "half of 42?", "label": {"answer": answer}})
+            return [await agent.step({"action_text": one}) for one in texts]
+
+        return asyncio.run(rollout())
+
+    return say
+
+
+def call(name, **arguments):
+    import json
+
+    return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
+
+
+def test_functions_are_called_and_their_errors_are_the_policys_to_read(function_turns):
+    first, second = function_turns(
+        call("half", number=42), call("later", word="x") + call("double", number=1)
+    )
+    assert "<tool>21<end>" in first["environment_feedback"]
+    assert second["done"]  # three calls are too many
+    wrong, *_ = function_turns(call("half", number="many"))
+    assert "error: unsupported operand" in wrong["environment_feedback"]
+    both, *_ = function_turns(call("later", word="x") + call("double", number=1))
+    assert "<tool>X\nerror: there is no tool double<end>" in both["environment_feedback"]
+
+
+def test_answers_are_graded_and_what_asks_too_often_has_none(function_turns):
+    [right] = function_turns("21")
+    assert right["extra_logs"]["reward_components"] == {"correct": 1.0, "calls": 0, "turns": 1}
+    *_, over = function_turns(*[call("half", number=1)] * 3)
+    assert over["done"]
+    assert over["extra_logs"]["reward_components"] == {"correct": 0.0, "calls": 2, "turns": 3}
+    [ungraded] = function_turns("21", answer="")
+    assert "correct" not in ungraded["extra_logs"]["reward_components"]
