@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, ConfigError, OpenRLHFConfig, RunConfig
+from paretopo.config import FROM_TASK, NONE, ConfigError, OpenRLHFConfig, RunConfig
 from paretopo.config.python_files import load_module
 from paretopo.integrations.huggingface.prompts import prompt_text
 from paretopo.integrations.openrlhf.options import Files, micro_batch, steps_per_epoch
@@ -19,7 +19,7 @@ from paretopo.integrations.openrlhf.policy import (
     make_policy,
 )
 from paretopo.run.folder import RunFolder
-from paretopo.tasks.choice import load_task_functions, make_task
+from paretopo.tasks.choice import make_task
 from paretopo.tasks.task import Question, Task
 
 _MOST_SMALL_ROWS = 64  # of a data file, where the model is a small one
@@ -41,7 +41,8 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     cluster = config.openrlhf
     agent = Path(cluster.agent)
     if cluster.agent == FROM_TASK:
-        name = "functions" if load_task_functions(config) else "protocol"
+        name = "protocol" if config.task.name != "calculator" else "calculator"
+        name = "functions" if config.task.tools != NONE else name
         agent = Path(__file__).parent / "agents" / f"{name}.py"
     else:
         check_agent(agent)

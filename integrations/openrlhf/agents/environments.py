@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from paretopo.config import RunConfig
-from paretopo.tasks.choice import load_task_functions
+from paretopo.tasks.choice import load_own_tools
 from paretopo.tasks.environment import Environment, open_environment
 
 _opening = threading.Lock()  # each rollout has a thread of its own
@@ -23,7 +23,7 @@ def environment_of(config: RunConfig) -> Environment:
 
 
 def functions_of(config: RunConfig) -> Mapping[str, Callable[..., Any]]:
-    """The task's functions by name; what they share must bear threads."""
+    """The functions of `task.tools` by name; what they share must bear threads."""
     with _opening:
         return _load(config)
 
@@ -37,4 +37,4 @@ def _open(config: RunConfig) -> Environment:
 
 @functools.cache
 def _load(config: RunConfig) -> Mapping[str, Callable[..., Any]]:
-    return {one.__name__: one for one in load_task_functions(config)}
+    return {one.__name__: one for one in load_own_tools(config)}

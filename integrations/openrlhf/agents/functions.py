@@ -1,4 +1,4 @@
-"""Tasks whose functions the chat template presents, as OpenRLHF environments."""
+"""Questions of the user's own with tools of his own, as an OpenRLHF environment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paretopo.integrations.openrlhf.chat_tools import find_calls, result_frame
 
 
 class FunctionAgent(ToolAgent):
-    """Executes calls of the task's functions; a turn without a call is the answer."""
+    """Executes calls of the user's functions; a turn without a call is the answer."""
 
     async def turn(self, text: str) -> Turn:
         """Call, or grade."""

@@ -30,7 +30,7 @@ def make_task(config: RunConfig) -> Task:
     task, held_out = config.task, config.evaluation.prompts
     if task.name == "questions":
         return OwnQuestions(
-            task.train, task.held_out, held_out, config.seed, load_task_functions(config)
+            task.train, task.held_out, held_out, config.seed, load_own_tools(config)
         )
     if not task.is_made_up:
         # As published: ToRL's prompt is a text to go on with, Search-R1's a user's message.
@@ -52,14 +52,12 @@ def make_task(config: RunConfig) -> Task:
     return MadeUpMultihop(*settings, search_url=config.tool.search_url, topk=config.tool.topk)
 
 
-def load_task_functions(config: RunConfig) -> tuple[Callable[..., Any], ...]:
-    """What the chat template presents as tools; nothing where text and tool take turns.
+def load_own_tools(config: RunConfig) -> tuple[Callable[..., Any], ...]:
+    """The functions of `task.tools`; none where there is no such file.
 
     Raises:
-        ConfigError: The file of `task.tools` cannot be used.
+        ConfigError: The file cannot be used.
     """
-    if config.task.name == "calculator":
-        return CalculatorTask.functions
     if config.task.tools == NONE:
         return ()
     return tuple(load_functions("task.tools", Path(config.task.tools)).values())
