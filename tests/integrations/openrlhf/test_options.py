@@ -102,6 +102,14 @@ def test_the_options_say_what_the_configuration_says():
     assert {"--train.colocate_all", "--vllm.enable_sleep", "--ds.enable_sleep"} <= set(words)
     assert "--algo.dynamic_filtering_enable" not in words
     assert "--ckpt.load_enable" not in words
+    assert value(words, "--ckpt.max_num") == "2"  # as docs/training.md says of checkpoint_every
+
+
+def test_the_seed_fixes_what_it_can_and_the_pages_say_what_it_cannot():
+    assert value(words_of("seed = 7"), "--train.seed") == "7"
+    assert "two runs of one seed differ" in keys(type(loads("")))["seed"].doc
+    page = (EXAMPLES.parent / "docs" / "openrlhf.md").read_text(encoding="utf-8")
+    assert "two runs of one seed are alike, not equal" in page
 
 
 def test_advantages_are_never_clipped():
