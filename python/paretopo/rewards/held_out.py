@@ -82,7 +82,7 @@ class HeldOut:
         after = self._new_minima()
         for mine, theirs in zip(after, before, strict=True):
             mine.load_state_dict(theirs.state_dict())
-        _learn(after, known, values[order], right[order])
+        _learn(after, known, values[None, order], right[None, order])
         changed = self._has_changed(known, before, after)
         self._minima, self._prompts = after, known
         self._costs.append(_compact(values[order]))
@@ -170,7 +170,9 @@ class HeldOut:
             values = np.array(rows, np.float64).reshape(len(rows), len(solved)).T  # None is NaN
             self._costs.append(_compact(values))
             self._solved.append(solved)
-            _learn(self._minima, self._prompts, values, solved)
+        if count:
+            costs = np.array([row.astype(np.float64) for row in self._costs])
+            _learn(self._minima, self._prompts, costs, self.solved())
 
     def _new_minima(self) -> list[CostMinimum]:
         return [CostMinimum(min_support=self._support) for _ in self._economies]
@@ -196,10 +198,12 @@ def _learn(
     costs: NDArray[np.float64],
     solved: NDArray[np.bool_],
 ) -> None:
+    """From (evaluations, questions, costs) and (evaluations, questions)."""
     for kind, minimum in enumerate(minima):
-        for name, cost, success in zip(prompts, costs[:, kind], solved, strict=True):
-            if not np.isnan(cost):
-                minimum.update(name, [cost], [success])
+        for at, name in enumerate(prompts):
+            known = ~np.isnan(costs[:, at, kind])
+            if known.any():
+                minimum.update(name, costs[known, at, kind], solved[known, at])
 
 
 def _apply(
