@@ -47,7 +47,7 @@ def load_functions(key: str, path: Path) -> dict[str, Callable[..., Any]]:
         ConfigError: As for :func:`load_module`, or there is no function.
     """
     module = load_module(key, path)
-    functions = {
+    functions: dict[str, Callable[..., Any]] = {
         name: value
         for name, value in vars(module).items()
         if inspect.isfunction(value)

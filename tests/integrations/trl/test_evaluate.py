@@ -125,6 +125,7 @@ def test_the_runs_own_task_is_asked_as_in_the_training(name, request, tmp_path, 
     assert folder.manifest["evaluated"] == str(run.path.resolve())
     assert len(list(folder.trajectories())) == run.config.evaluation.prompts  # all of them
     assert main(["show", str(out)]) == 0
+    assert main(["report", str(out)]) == 0
 
 
 def test_other_questions_are_scored_by_the_runs_rewards(own, tmp_path, capsys):
