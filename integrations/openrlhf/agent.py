@@ -174,7 +174,10 @@ class _Aside(AgentInstanceBase):
 
     async def step(self, state_dict: dict[str, Any], **more: Any) -> dict[str, Any]:
         """A turn."""
-        return await self._thread.run(self._agent.step(state_dict, **more), self._timeout)
+        result = await self._thread.run(self._agent.step(state_dict, **more), self._timeout)
+        if not isinstance(result, Mapping):
+            raise TypeError(f"step() must return what ToolAgent.step returned, got {result!r:.80}")
+        return dict(result)
 
 
 class _Turns:

@@ -13,6 +13,9 @@ _NAMES = {
     "CpuEngine": "a rollout engine",
     "ParetoPolicyActor": "a process of the policy",
     "RehearsedPolicyActor": "a process of the policy",
+    "ReferenceModelActor": "a process of the reference model",
+    "ParetoPPOTrainer": "the trainer",
+    "ParetoPPOTrainerAsync": "the trainer",
     "Session": "the process with controller and records",
     "RehearsedSession": "the process with controller and records",
 }

@@ -162,6 +162,17 @@ def test_a_turn_that_returns_something_else_is_told_what_to_return(execute, retu
     assert complaint in str(told.value)
 
 
+def test_a_step_that_returns_something_else_is_told(execute, monkeypatch):
+    from paretopo.integrations.openrlhf.agent import ToolAgent
+
+    async def step(self, states, **_):
+        return None
+
+    monkeypatch.setattr(ToolAgent, "step", step)
+    with pytest.raises(BadRollout, match=r"step\(\) must return what ToolAgent.step returned, got"):
+        asyncio.run(execute(lambda self, text: None))
+
+
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [

@@ -12,6 +12,7 @@ from paretopo.config import ConfigError, loads
 from paretopo.integrations.openrlhf.chat_tools import find_calls, result_frame
 from paretopo.integrations.openrlhf.prepare import _check_apart, _rows, check_agent, check_step
 from paretopo.integrations.openrlhf.rollouts import (
+    check_response,
     components_of,
     measure_own,
     prompt_id,
@@ -153,6 +154,12 @@ def test_prompts_are_called_by_their_label_or_a_digest():
 def test_bad_logs_name_prompt_and_key(logs, complaint):
     with pytest.raises(BadRollout, match=complaint):
         components_of("text", '{"id": "q"}', logs)
+
+
+@pytest.mark.parametrize("response", [None, "it is 42", {"prompt": "a", "reward": 1.0}])
+def test_an_executor_of_ones_own_is_told_what_to_return(response):
+    with pytest.raises(BadRollout, match=r"execute\(\) must return .* observation_tokens.* got "):
+        check_response(response)
 
 
 def test_components_travel_in_an_experience():
