@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import copy
 import os
+import resource
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -214,6 +215,9 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
     def __init__(self) -> None:
         super().__init__(self.agent)
         self._config = loads(os.environ[CONFIG_VARIABLE])
+        # Each rollout's event loop takes three open files, and there can be a thousand at a time.
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
     async def execute(
         self,

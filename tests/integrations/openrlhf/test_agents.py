@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import threading
 import time
 import types
@@ -198,6 +199,26 @@ def test_a_limit_of_the_agents_own_is_no_hanging_turn(execute):
 
     with pytest.raises(BadRollout, match=r"failed on prompt .* TimeoutError: the index does not"):
         asyncio.run(execute(turn))
+
+
+def test_many_rollouts_at_a_time_do_not_run_out_of_open_files(execute):
+    from paretopo.integrations.openrlhf.agent import Turn
+
+    together = threading.Barrier(200)
+
+    async def turn(self, text):
+        together.wait(timeout=600.0)
+        return Turn(done=True, reward_components={"correct": 1.0})
+
+    async def rollouts():
+        return await asyncio.gather(*(execute(turn) for _ in range(200)))
+
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, most))  # as if it were little
+    try:
+        assert len(asyncio.run(rollouts())) == 200
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
 
 
 def test_threads_end_with_their_rollouts(execute):
