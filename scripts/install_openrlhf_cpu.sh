@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the environment in which trainings on OpenRLHF are rehearsed on a CPU, from nothing.
 # Usage: scripts/install_openrlhf_cpu.sh [FOLDER]      (default .venv-openrlhf, about 3 GB)
-# Needs Linux on x86-64, Python 3.11, g++ and 6 minutes of CPU time. No GPU, no CUDA.
+# Needs Linux on x86-64, Python 3.11, g++ and 9 minutes of CPU time. No GPU, no CUDA.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${1:-.venv-openrlhf}

@@ -74,7 +74,7 @@ def make_tokenizer(texts: Iterable[str], phrases: Sequence[str] = ()) -> PreTrai
     """
     words = {word for text in texts for word in re.findall(_PIECES, text)}
     pieces = [_PAD, _UNKNOWN, _END, *_ROLES.values(), *phrases]
-    pieces += sorted(words | set(_CHARACTERS))
+    pieces += sorted((words | set(_CHARACTERS)) - set(phrases))
     vocabulary = {piece: i for i, piece in enumerate(pieces)}
     tokenizer = Tokenizer(WordLevel(vocabulary, unk_token=_UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_PIECES), "isolated")

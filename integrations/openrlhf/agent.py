@@ -20,18 +20,20 @@ An agent file (`--train.agent_func_path`, `openrlhf.agent`) looks like this::
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import os
+import resource
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, ClassVar
 
 import torch
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
 from paretopo.config import MEASURES, RunConfig, loads
+from paretopo.integrations.openrlhf.agent_thread import AgentThread, Overdue
 from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
 from paretopo.integrations.openrlhf.rollouts import (
     FINISHED,
@@ -53,6 +55,9 @@ class Turn:
         reward_components: What the environment measured, by name and in its own unit: the
             objectives of the run but for what is counted here (calls, turns, seconds, tokens); None
             where one does not apply. What a later turn says of a name wins.
+
+    Raises:
+        TypeError: A field is of another type.
     """
 
     feedback: str = ""
@@ -60,9 +65,25 @@ class Turn:
     done: bool = False
     reward_components: Mapping[str, float | None] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name, kind, told in _TURN_FIELDS:
+            if not isinstance(getattr(self, name), kind):
+                raise TypeError(f"Turn.{name} must be {told}, got {getattr(self, name)!r:.80}")
+
+
+_TURN_FIELDS: tuple[tuple[str, type, str], ...] = (
+    ("feedback", str, "a text"),
+    ("calls", Integral, "a whole number"),
+    ("reward_components", Mapping, "a mapping of names to numbers"),
+)
+
 
 class ToolAgent(AgentInstanceBase):
     """The environment of one rollout; subclasses say what a turn does.
+
+    All of it, `__init__` included, runs in a thread and an event loop of this rollout alone. A turn
+    may block, then; what belongs to an event loop, such as an asynchronous client, belongs to the
+    agent, and what agents share must bear threads.
 
     Attributes:
         stop: The next turn ends after any of these texts, which belong to it; () for none.
@@ -95,12 +116,14 @@ class ToolAgent(AgentInstanceBase):
 
     async def step(self, state_dict: dict[str, Any], **_: Any) -> dict[str, Any]:
         """OpenRLHF hands over a turn."""
-        turn = await asyncio.wait_for(
-            self.turn(state_dict["action_text"].removesuffix(self.tokenizer.eos_token)),
-            self.config.openrlhf.turn_timeout,
-        )
+        text = state_dict["action_text"].removesuffix(self.tokenizer.eos_token)
+        turn = await self.turn(text)
         if not isinstance(turn, Turn):
-            raise TypeError(f"turn() must return a Turn, got {turn!r:.80}")
+            raise TypeError(
+                'turn() must return a Turn, as Turn(feedback="...", calls=1) where the rollout '
+                "goes on and Turn(done=True, reward_components={...}) at its end, got "
+                f"{turn!r:.80}"
+            )
         self.calls += turn.calls
         self._turns += 1
         self._components |= turn.reward_components
@@ -132,6 +155,30 @@ _NOTHING = torch.tensor(0.0)  # what OpenRLHF takes for the reward: the session'
 
 class _EngineFailed(Exception):
     """Not the agent's fault."""
+
+
+class _Aside(AgentInstanceBase):
+    """An agent as OpenRLHF sees it: what it does happens in its thread, within the time of a turn.
+
+    Args:
+        agent: The agent.
+        thread: Its thread.
+        timeout: Seconds for each call.
+    """
+
+    def __init__(self, agent: ToolAgent, thread: AgentThread, timeout: float) -> None:
+        self._agent, self._thread, self._timeout = agent, thread, timeout
+
+    async def reset(self, states: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """A rollout begins."""
+        return await self._thread.run(self._agent.reset(states, **more), self._timeout)
+
+    async def step(self, state_dict: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """A turn."""
+        result = await self._thread.run(self._agent.step(state_dict, **more), self._timeout)
+        if not isinstance(result, Mapping):
+            raise TypeError(f"step() must return what ToolAgent.step returned, got {result!r:.80}")
+        return dict(result)
 
 
 class _Turns:
@@ -168,6 +215,9 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
     def __init__(self) -> None:
         super().__init__(self.agent)
         self._config = loads(os.environ[CONFIG_VARIABLE])
+        # Each rollout's event loop takes three open files, and there can be a thousand at a time.
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
     async def execute(
         self,
@@ -182,22 +232,25 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         """One rollout, as OpenRLHF asks for it."""
         # The rollouts of a group share one object, and OpenRLHF writes into it.
         params = copy.deepcopy(sampling_params)
-        agent = self.agent(self._config, hf_tokenizer)
-        self.agent_instance_cls = lambda: agent  # asked for before the first await
-        turns = _Turns(llm_engine, agent)
         length = len(hf_tokenizer(text=prompt, add_special_tokens=False)["input_ids"])
         budget = min(max_length, length + self._config.optimiser.max_completion_tokens)
-        began = time.perf_counter()
+        began, timeout = time.perf_counter(), self._config.openrlhf.turn_timeout
+        thread = AgentThread()
         try:
+            agent = await thread.run(self._make_agent(hf_tokenizer), timeout)
+            turns = _Turns(llm_engine, agent)
+            aside = _Aside(agent, thread, timeout)
+            self.agent_instance_cls = lambda: aside  # asked for before the next await
             response: dict[str, Any] = await super().execute(
                 prompt, label, params, budget, hf_tokenizer, turns, images
             )
         except _EngineFailed as failed:
             raise RuntimeError(f"the engine failed: {failed.__cause__}") from failed.__cause__
-        except TimeoutError as error:
+        except Overdue as error:
             raise BadRollout(
                 f"the agent hung on prompt {prompt_id(prompt, label)!r}: a turn took more than "
-                f"openrlhf.turn_timeout = {self._config.openrlhf.turn_timeout:g} seconds"
+                f"openrlhf.turn_timeout = {timeout:g} seconds; give what it waits for a limit of "
+                "its own, or raise turn_timeout"
             ) from error
         except Exception as error:
             # Not the error itself: Ray could not send one whose class only the agent file knows.
@@ -205,6 +258,8 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
                 f"the agent failed on prompt {prompt_id(prompt, label)!r}: "
                 f"{type(error).__name__}: {error}"
             ) from error
+        finally:
+            thread.end()
         if not response["action_ranges"]:  # the prompt left no room: the agent had no turn
             response["extra_logs"] = {
                 REWARD_COMPONENTS: {**_unfinished(self._config), "calls": 0, "turns": 0},
@@ -218,3 +273,6 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         solved = components.get(self._config.objectives[0].name)
         response["reward"] = response["scores"] = float(solved or 0.0)
         return response
+
+    async def _make_agent(self, tokenizer: Any) -> ToolAgent:
+        return self.agent(self._config, tokenizer)

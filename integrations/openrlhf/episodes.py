@@ -13,7 +13,6 @@ returns something with `feedback` and `done`. An agent file then is::
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from paretopo.integrations.openrlhf.agent import ToolAgent, Turn
@@ -53,8 +52,7 @@ class EpisodeAgent(ToolAgent):
         answer = await self._episode.step(text)
         calls = self._episode.calls - before
         if answer.done:
-            # In a thread: a grader may think for seconds, and other rollouts must not wait for it.
-            right = await asyncio.to_thread(self.grade, "".join(self._written))
+            right = self.grade("".join(self._written))
             components = {} if right is None else {"correct": float(right)}
             return Turn(done=True, reward_components=components, calls=calls)
         return Turn(feedback=self._cut(answer.feedback), calls=calls)

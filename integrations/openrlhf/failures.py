@@ -13,6 +13,9 @@ _NAMES = {
     "CpuEngine": "a rollout engine",
     "ParetoPolicyActor": "a process of the policy",
     "RehearsedPolicyActor": "a process of the policy",
+    "ReferenceModelActor": "a process of the reference model",
+    "ParetoPPOTrainer": "the trainer",
+    "ParetoPPOTrainerAsync": "the trainer",
     "Session": "the process with controller and records",
     "RehearsedSession": "the process with controller and records",
 }
@@ -25,18 +28,31 @@ def explain_failure(error: BaseException, run: str) -> Exception:
         error: What `ray.get` raised, with the tracebacks of all processes on the way.
         run: The run folder.
     """
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    text = re.sub(r"\x1b\[[0-9;]*m", "", f"{type(error).__name__}: {error}")
     for kind in _OURS:
         told = re.findall(rf"{kind.__name__}: (.*)", text)
         if told:
             return kind(told[-1].strip())
-    dead = re.search(r"class_name: (\w+)", text)
-    if "ActorDiedError" in text or "ActorUnavailableError" in text:
-        name = dead.group(1) if dead else "an unnamed process"
+    born_dead = re.search(r"raised in its creation task, .*?ray::(\w+)\.__init__", text, re.DOTALL)
+    if born_dead:
         return RuntimeError(
-            f"{_NAMES.get(name, f'the process {name}')} died in the middle of a step: killed, out "
-            "of memory, or crashed (its own output is above); go on from the last checkpoint with: "
-            f"paretopo train --resume {run}"
+            f"{_name(born_dead.group(1))} could not start: {_last_line(text, error)} (its own "
+            "output is above)"
         )
+    dead = re.search(r"class_name: (?:\S*\.)?(\w+)", text)
+    if "ActorDiedError" in text or "ActorUnavailableError" in text:
+        name = _name(dead.group(1)) if dead else "an unnamed process"
+        return RuntimeError(
+            f"{name} died: killed, out of memory, or crashed (its own output is above); go on from "
+            f"the last checkpoint with: paretopo train --resume {run}"
+        )
+    return RuntimeError(f"OpenRLHF failed: {_last_line(text, error)}")
+
+
+def _name(kind: str) -> str:
+    return _NAMES.get(kind, f"the process {kind}")
+
+
+def _last_line(text: str, error: BaseException) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return RuntimeError(f"OpenRLHF failed: {lines[-1] if lines else type(error).__name__}")
+    return lines[-1] if lines else type(error).__name__

@@ -17,6 +17,7 @@ from tqdm import tqdm
 from paretopo.config import RunConfig
 from paretopo.integrations.openrlhf.policy import starts_warmed_up
 from paretopo.integrations.openrlhf.rehearsal_checks import RehearsedSession
+from paretopo.integrations.openrlhf.watch import watch_openrlhf
 from paretopo.rewards.own import load_own_rewards
 from paretopo.run.folder import RunFolder
 from paretopo.session import Session
@@ -58,7 +59,11 @@ def run_command(
     resuming: bool,
     rehearsal: bool,
 ) -> None:
-    """Train: OpenRLHF's own command, with our trainer, estimator and `policy` process."""
+    """Train: OpenRLHF's own command, with our trainer, estimator and `policy` process.
+
+    Raises:
+        RayError: Something failed or died; of several that died, what Ray says of the first.
+    """
     from openrlhf.trainer import ppo_trainer, ppo_trainer_async
     from openrlhf.trainer.ray import ppo_actor
 
@@ -85,8 +90,12 @@ def run_command(
         _use_arguments(words),
         _join_settings(settings),
         _show_progress(config.optimiser.steps, session),
+        watch_openrlhf() as watch,
     ):
-        runpy.run_module(_COMMAND, run_name="__main__", alter_sys=False)
+        try:
+            runpy.run_module(_COMMAND, run_name="__main__", alter_sys=False)
+        except ray.exceptions.RayError as error:
+            raise watch.death or error from None
 
 
 @contextmanager

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paretopo.config import ConfigError, RunConfig, dumps
+from paretopo.config import NONE, ConfigError, RunConfig, dumps
 from paretopo.integrations.openrlhf.version import loss_options
 from paretopo.run.folder import RunFolder
 
@@ -47,13 +47,13 @@ class Files:
     held_out_count: int
 
 
-def steps_per_epoch(config: RunConfig, files: Files) -> int:
-    """Whole training steps in one pass over the prompts."""
-    steps = files.prompt_count // config.optimiser.prompts_per_step
+def steps_per_epoch(config: RunConfig, prompts: int) -> int:
+    """Whole training steps in one pass over so many prompts."""
+    steps = prompts // config.optimiser.prompts_per_step
     if steps == 0:
         raise ConfigError(
             "optimiser.prompts_per_step must be at most the number of training prompts, "
-            f"{files.prompt_count}, got {config.optimiser.prompts_per_step}"
+            f"{prompts}, got {config.optimiser.prompts_per_step}"
         )
     return steps
 
@@ -158,7 +158,7 @@ def _model_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]
 def _data_options(config: RunConfig, files: Files) -> list[str]:
     optimiser, cluster = config.optimiser, config.openrlhf
     rollouts, size = optimiser.prompts_per_step * optimiser.group_size, micro_batch(config)
-    passes = -(-optimiser.steps // steps_per_epoch(config, files)) + 1
+    passes = -(-optimiser.steps // steps_per_epoch(config, files.prompt_count)) + 1
     # Dropped groups eat prompts: enough passes for 19 dropped of 20, after which the run fails.
     passes *= 20 if cluster.dynamic_sampling else 1
     longest = longest_sequence(config)
@@ -228,4 +228,11 @@ def worker_variables(config: RunConfig) -> dict[str, str]:
     """
     defaults = {name: os.environ.get(name, value) for name, value in _VARIABLES.items()}
     here = {name: value for name, value in os.environ.items() if name.startswith(_HANDED_ON)}
-    return defaults | here | {CONFIG_VARIABLE: dumps(config)}
+    return defaults | here | {CONFIG_VARIABLE: dumps(_with_absolute_paths(config))}
+
+
+def _with_absolute_paths(config: RunConfig) -> RunConfig:
+    """Workers run elsewhere: to them a relative path is another file."""
+    if config.task.tools == NONE:
+        return config
+    return replace(config, task=replace(config.task, tools=str(Path(config.task.tools).resolve())))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, ConfigError, OpenRLHFConfig, RunConfig
+from paretopo.config import FROM_TASK, NONE, ConfigError, OpenRLHFConfig, RunConfig
+from paretopo.config.python_files import load_module
 from paretopo.integrations.huggingface.prompts import prompt_text
-from paretopo.integrations.openrlhf.options import Files
+from paretopo.integrations.openrlhf.options import Files, micro_batch, steps_per_epoch
 from paretopo.integrations.openrlhf.policy import (
     SMALL,
     TINY,
@@ -42,10 +42,9 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     agent = Path(cluster.agent)
     if cluster.agent == FROM_TASK:
         name = "protocol" if config.task.name != "calculator" else "calculator"
+        name = "functions" if config.task.tools != NONE else name
         agent = Path(__file__).parent / "agents" / f"{name}.py"
-    if not agent.is_file():
-        raise ConfigError(f"openrlhf.agent: there is no file {agent}")
-    if cluster.agent != FROM_TASK:
+    else:
         check_agent(agent)
     task = make_task(config)
     model = config.model.path
@@ -64,22 +63,26 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     return Files(model, agent.resolve(), prompts, count, held_out, held_out_count)
 
 
+def check_step(config: RunConfig) -> None:
+    """Refuse a step that prompts or GPUs do not fit, before a rehearsal makes it a small one.
+
+    Raises:
+        ConfigError: There are not as many prompts, GPUs or micro-batches do not divide the
+            rollouts, or the prompts cannot be read.
+    """
+    source = config.openrlhf.prompts
+    prompts = make_task(config).training if source == FROM_TASK else _read("prompts", source)
+    steps_per_epoch(config, len(prompts))
+    micro_batch(config)
+
+
 def check_agent(path: Path) -> None:
     """Import an agent's file: in a worker, an error at the start would hang for ever.
 
     Raises:
         ConfigError: It fails, or has no class AgentExecutor.
     """
-    spec = importlib.util.spec_from_file_location(f"paretopo_agent_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ConfigError(f"openrlhf.agent must be a Python file, got {path}")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise ConfigError(
-            f"openrlhf.agent: {path} fails: {type(error).__name__}: {error}"
-        ) from error
+    module = load_module("openrlhf.agent", path)
     if not isinstance(getattr(module, "AgentExecutor", None), type):
         raise ConfigError(f"openrlhf.agent: {path} has no class AgentExecutor")
 

@@ -62,6 +62,23 @@ def prompt_id(prompt: str, label: Any) -> str:
     return str(name) if name is not None else hashlib.sha1(prompt.encode()).hexdigest()[:12]
 
 
+_OF_A_RESPONSE = ("prompt", "label", "observation_tokens", "action_ranges")
+
+
+def check_response(response: Any) -> None:
+    """Refuse what is no rollout, from an executor that is not derived from ours.
+
+    Raises:
+        BadRollout: it is no mapping, or lacks what a rollout has.
+    """
+    there = response if isinstance(response, Mapping) else {}
+    if any(name not in there for name in _OF_A_RESPONSE):
+        raise BadRollout(
+            "the agent's execute() must return a mapping as OpenRLHF's executors do, with "
+            f"{', '.join(_OF_A_RESPONSE)}, got {response!r:.200}"
+        )
+
+
 def components_of(prompt: str, label: Any, logs: Mapping[str, Any]) -> dict[str, float | None]:
     """The ``reward_components`` in a rollout's extra_logs.
 

@@ -17,6 +17,7 @@ from openrlhf.utils.logging_utils import init_logger
 from paretopo.integrations.openrlhf.rollouts import (
     REWARD_COMPONENTS,
     UnexpectedOpenRLHF,
+    check_response,
     components_of,
     measure_own,
     put_components,
@@ -67,6 +68,7 @@ class ParetoSamplesGenerator(SamplesGenerator):
         return samples
 
     def _process_response_into_experience(self, response: Any, **kwargs: Any) -> Any:
+        check_response(response)
         logs = dict(response.get("extra_logs") or {})
         components = components_of(response["prompt"], response["label"], logs)
         # OpenRLHF takes numbers alone.

@@ -18,7 +18,7 @@ from paretopo.integrations.openrlhf.rehearsal_checks import check, format_proofs
 from paretopo.integrations.openrlhf.rehearsal_plan import plan_options
 from paretopo.integrations.openrlhf.version import openrlhf_version
 from paretopo.run.folder import RunFolder
-from paretopo.run.interrupt import Interrupt
+from paretopo.run.interrupt import Interrupt, terminate_as_interrupt
 from paretopo.tasks.choice import ensure_search_server
 
 
@@ -95,11 +95,12 @@ def _run(
     from paretopo.integrations.openrlhf.launch import run_command, start_session
 
     try:
-        session = start_session(run, prompts, rehearsal=rehearsal)
-        run_command(words, config, run, policy, session, resuming=resume, rehearsal=rehearsal)
-        done = ray.get(session.steps_done.remote())
-        if done >= config.optimiser.steps:
-            ray.get(session.finish.remote())
+        with terminate_as_interrupt():  # ray.init has put a handler of its own in the place of ours
+            session = start_session(run, prompts, rehearsal=rehearsal)
+            run_command(words, config, run, policy, session, resuming=resume, rehearsal=rehearsal)
+            done = ray.get(session.steps_done.remote())
+            if done >= config.optimiser.steps:
+                ray.get(session.finish.remote())
     except ray.exceptions.RayError as error:
         raise explain_failure(error, str(run.path)) from error
     finally:

@@ -13,6 +13,8 @@ from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
 from paretopo.run.interrupt import Interrupt
 from paretopo.session import Session
 
+_LOGS_KEPT = 100  # rows of the trainer's own log
+
 
 class LearningRateFactor(TrainerCallback):
     """Multiplies the scheduled learning rate by the controller's factor, step by step.
@@ -45,8 +47,10 @@ class WholeCheckpoints(TrainerCallback):
         self._session = session
         self._interrupt = interrupt
 
-    def on_step_end(self, _args: Any, _state: Any, control: Any, **_: Any) -> None:
+    def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
         """After Ctrl-C: keep this step and stop, whatever the schedule of checkpoints says."""
+        # Each checkpoint would hold the whole log once more; the session's records have it.
+        del state.log_history[:-_LOGS_KEPT]
         if self._interrupt.came:
             control.should_save = True
             control.should_training_stop = True

@@ -28,6 +28,7 @@ from paretopo.integrations.trl.rollouts import ProtocolRollouts
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
 from paretopo.rewards.own import load_own_rewards
+from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
 from paretopo.run.interrupt import Interrupt
 from paretopo.session import Session
@@ -66,6 +67,36 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
             _train(served, task, environment, run, device, resume=resume)
 
 
+def evaluate(config: RunConfig, run: RunFolder) -> Row:
+    """Ask the held-out questions of a task once, as a training would between two steps.
+
+    Args:
+        config: Model, task and rewards.
+        run: Where the evaluation is recorded.
+
+    Returns:
+        Its row of ``evaluations.jsonl``.
+
+    Raises:
+        ConfigError: As for :func:`train`.
+    """
+    device = _device(config)
+    transformers_logging.disable_progress_bar()
+    if config.run.threads > 0:
+        torch.set_num_threads(config.run.threads)
+    with ensure_search_server(config, run.data) as served:
+        task = make_task(served)
+        with open_environment(served) as environment:
+            model, tokenizer = load_policy(config.model, task, config.seed)
+            model.to(device)
+            session = _session(config, task, run)
+            trainer = _trainer(
+                session, task, environment, model, tokenizer, device, evaluate_first=False
+            )
+            trainer.evaluate()
+    return run.evaluations()[-1]
+
+
 def _train(
     config: RunConfig,
     task: Task,
@@ -85,12 +116,7 @@ def _train(
     with Interrupt() as interrupt:
         if done is None and config.warmup.steps > 0:
             _warm_up(config, task, model, tokenizer, run.checkpoints / "warmup.pt", interrupt)
-        session = Session(
-            run,
-            prompts=len(task.training),
-            steps_per_epoch=math.ceil(len(task.training) / config.optimiser.prompts_per_step),
-            warmed_up=config.warmup.steps > 0,
-        )
+        session = _session(config, task, run)
         if resume:
             session.restore(None if done is None else checkpoints.state(done))
         if config.optimiser.kl > 0:
@@ -104,6 +130,16 @@ def _train(
             raise KeyboardInterrupt
     trainer.save_model(str(run.model))
     session.finish()
+
+
+def _session(config: RunConfig, task: Task, run: RunFolder) -> Session:
+    prompts = len(task.training)
+    return Session(
+        run,
+        prompts=prompts,
+        steps_per_epoch=math.ceil(prompts / config.optimiser.prompts_per_step),
+        warmed_up=config.warmup.steps > 0,
+    )
 
 
 def _warm_up(

@@ -284,6 +284,9 @@ class Session:
             row["seconds"] = seconds
         if self._writes:
             self.run.append_evaluation(row)
+            answers = self._scores.latest_answers()
+            if answers is not None:
+                self.run.append_answers({"step": step} | answers)
             if earlier is not None:
                 self.run.write_outcomes(self.objectives, self._scores.outcomes())
             self._record_held_out(step, rewarded)
@@ -302,7 +305,10 @@ class Session:
         return self._recorded, f"{self._latest}, stage {stage}, archive {size}"
 
     def state(self) -> dict[str, Any]:
-        """Everything that a checkpoint must keep, JSON-able."""
+        """What a checkpoint must keep beside the run folder, JSON-able.
+
+        It does not grow with the answers that were evaluated: those are in the run folder.
+        """
         return {
             "controller": self.controller.state_dict(),
             "scores": self._scores.state_dict(),
@@ -311,16 +317,21 @@ class Session:
         }
 
     def restore(self, state: Mapping[str, Any] | None) -> None:
-        """Resume from a checkpoint's state, or from None begin anew; later records are dropped."""
+        """Resume from a checkpoint's state, or from None begin anew; later records are dropped.
+
+        Raises:
+            ValueError: the run folder is not the one that the state belongs to.
+        """
         done = _NO_STEP
         if state is not None:
             self.controller.load_state_dict(state["controller"])
-            self._scores.load_state_dict(state["scores"])
+            self._scores.load_state_dict(state["scores"], self.run.answers())
             self._consumed = int(state["consumed"])
             done = int(state["recorded"])
         self._recorded = max(done, 0)
         if self._writes:
             self.run.truncate_after(done)
+            self.run.truncate_answers(self._scores.answers_needed)
             self.run.write_outcomes(self.objectives, self._scores.outcomes())
             self.run.resumed(self._recorded)
         for row in self.run.evaluations()[-1:]:

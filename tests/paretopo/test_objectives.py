@@ -394,6 +394,7 @@ def test_memory_and_records_of_a_long_run_are_bounded(tmp_path):
                 taken[step] = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
+    assert len(json.dumps(session.state())) < 60 * (steps / every) + 10_000  # an outcome each
     growth = (taken[steps] - taken[200]) / ((steps - 200) / every)
     assert growth < 1500, f"{growth:.0f} bytes an evaluation"
     # By rows of this size, 10,000 steps of 1,024 rollouts: their number is in no row.
@@ -403,6 +404,7 @@ def test_memory_and_records_of_a_long_run_are_bounded(tmp_path):
             ("steps.jsonl", 1),
             ("evaluations.jsonl", every),
             ("outcomes.json", every),
+            ("answers.jsonl", every),
         )
     }
     assert 10_000 * sum(per_row.values()) < 50e6, per_row

@@ -113,6 +113,21 @@ def test_a_session_goes_on_from_its_state(tmp_path):
     assert run.evaluations() == []
 
 
+def test_a_state_goes_on_with_the_answers_that_it_knows(tmp_path):
+    session = new_session(tmp_path)
+    for step in (0, 1):
+        session.observe(step, group([2 - step, 1], [1, 1]))
+    state = json.loads(json.dumps(session.state()))
+    session.observe(1, group([0, 1], [1, 1]))  # once more, behind the checkpoint
+    again = Session(session.run, prompts=64, steps_per_epoch=8)
+    again.restore(state | {"recorded": 1})
+    assert [row["step"] for row in session.run.answers()] == [0, 1]
+    assert again.state()["scores"] == state["scores"]
+    (session.run.path / "answers.jsonl").unlink()
+    with pytest.raises(ValueError, match=r"knows 2 evaluations, and the answers of 0 are kept"):
+        Session(session.run, prompts=64, steps_per_epoch=8).restore(state)
+
+
 def test_stage_1_is_one_pass_over_the_prompts_filtered_groups_included(tmp_path):
     text = "[optimiser]\nprompts_per_step = 1\n"
     session = new_session(tmp_path, text, prompts=4, paretopo__stage1_steps="epoch")

@@ -100,6 +100,7 @@ def finish(run: RunFolder, *options: str, resume: bool = False) -> str:
     told = output(run)
     assert "weights of " in told
     assert "replay buffers got the controller's advantages" in told
+    assert "Exception ignored" not in told
     return told
 
 

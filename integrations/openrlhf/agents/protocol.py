@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
-from contextlib import ExitStack
-
-from paretopo.config import RunConfig
 from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
+from paretopo.integrations.openrlhf.agents.environments import environment_of
 from paretopo.integrations.openrlhf.episodes import EpisodeAgent
 from paretopo.protocols.episode import Episode
-from paretopo.tasks.environment import Environment, open_environment
-
-
-@functools.cache
-def _environment(config: RunConfig) -> Environment:
-    """One for all rollouts of an engine: they share sandboxes, and waiting queries go together."""
-    opened = ExitStack()
-    atexit.register(opened.close)
-    return opened.enter_context(open_environment(config))
 
 
 class ProtocolAgent(EpisodeAgent):
@@ -26,13 +13,13 @@ class ProtocolAgent(EpisodeAgent):
 
     def episode(self) -> Episode:
         """A fresh one."""
-        new_episode = _environment(self.config).new_episode
+        new_episode = environment_of(self.config).new_episode
         assert new_episode is not None
         return new_episode()
 
     def grade(self, response: str) -> float | None:
         """1 where the answer is right, None where there is none."""
-        return _environment(self.config).grade(response, self.label["answer"])
+        return environment_of(self.config).grade(response, self.label["answer"])
 
 
 class AgentExecutor(ToolAgentExecutor):

@@ -32,7 +32,7 @@ examples:
   paretopo prepare math500                        make a data set ready
   paretopo train examples/calculator.toml         train; a run folder appears under runs/
   paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
-  paretopo evaluate runs/RUN --data FILE          put questions to the trained model
+  paretopo evaluate runs/RUN                      put questions to the trained model
   paretopo report runs/RUN                        write table and plots again
   paretopo study docs/study/main.toml --quick     compare methods, seeds and tasks
   paretopo show runs/RUN                          read what the policy wrote, in a browser too

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 examples:
+  paretopo evaluate runs/RUN
+  paretopo evaluate runs/RUN --tool task --data my_test.jsonl --temperature 1
   paretopo evaluate runs/RUN --tool python --data data/math500/test.jsonl data/aime24/test.jsonl
   paretopo evaluate Qwen/Qwen2.5-Math-1.5B-Instruct --data data/math500/test.jsonl
   paretopo evaluate runs/RUN --tool search --search-url http://127.0.0.1:8000 \\
@@ -26,14 +29,16 @@ examples:
   paretopo report evaluations/A evaluations/B      tables beside the paper's, tests, a plot
 
 tools:
+  task      whatever the run was trained with, and without --data its held-out questions: its tool,
+            its grader, its objectives, your own rewards; a data file is one like task.held_out
   none      no tool: a chain of thought, then the answer
   python    programs in the text, in ToRL's protocol; each runs in a sandbox (needs bubblewrap)
   search    queries in the text, in Search-R1's protocol, to a search server
             (paretopo serve-search CORPUS)
   rag       what one search for the question finds stands before it: the paper's RAG row
 
-The data are files of paretopo prepare. Mathematics (a prompt that asks for \\boxed{}) is graded by
-math-verify, other questions by exact match between <answer> tags. Every trajectory is kept; the
+Other data are files of paretopo prepare. Mathematics (a prompt that asks for \\boxed{}) is graded
+by math-verify, other questions by exact match between <answer> tags. Every trajectory is kept; the
 same command goes on after Ctrl-C, a crash or a kill, and does nothing where all is answered.
 docs/evaluation.md tells what the numbers and tests mean.
 """
@@ -49,14 +54,18 @@ def add_evaluate(subcommands: Subcommands) -> None:
         _EXAMPLES,
     )
     parser.add_argument("model", metavar="MODEL", help="a run folder, a model folder or a Hub name")
-    parser.add_argument("--data", nargs="+", required=True, metavar="FILE", help="JSONL questions")
-    parser.add_argument("--tool", choices=("none", "python", "search", "rag"), default="none")
+    parser.add_argument("--data", nargs="+", metavar="FILE", help="JSONL questions")
+    parser.add_argument(
+        "--tool",
+        choices=("task", "none", "python", "search", "rag"),
+        help="none; without --data task",
+    )
     parser.add_argument("--max-calls", type=int, metavar="N", help="3 for python, 4 for search")
     parser.add_argument(
         "--max-tokens", type=int, metavar="N", help="longest response; 4096 for search, else 3072"
     )
     parser.add_argument(
-        "--temperature", type=float, default=0.0, metavar="T", help="0, the default, is greedy"
+        "--temperature", type=float, metavar="T", help="0, the default, is greedy; task: the run's"
     )
     parser.add_argument("--top-p", type=float, default=1.0, metavar="P", help="%(default)s")
     parser.add_argument(
@@ -72,6 +81,7 @@ def add_evaluate(subcommands: Subcommands) -> None:
         "--out", metavar="DIR", help="the result folder; evaluations/NAME-TOOL-DIGEST"
     )
     _add_runtime_options(parser.add_argument_group("on what it runs"))
+    parser.set_defaults(default_of=parser.get_default)
 
 
 def _add_runtime_options(group: Any) -> None:
@@ -110,6 +120,8 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
     if arguments.batch is not None and arguments.batch < 1:
         refuse(f"--batch must be at least 1, got {arguments.batch}")
+    if arguments.tool == "task" or arguments.data is None:
+        return _run_task(arguments)
     model, name = find_model(arguments.model)
     name = arguments.name or name
     try:
@@ -126,6 +138,66 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
             _evaluate(folder, rows, settings, arguments)
     except (ConfigError, DataError, OSError, SandboxError, ServerError) as error:
         refuse(str(error))
+    return 0
+
+
+_OF_OTHER_TOOLS = (
+    *("max_calls", "max_tokens", "top_p", "samples", "seed", "plain", "engine", "batch", "gpus"),
+    *("memory", "search_url", "topk", "sandbox_url", "isolation", "workers"),
+)
+
+
+def _run_task(arguments: argparse.Namespace) -> int:
+    """The run's own task."""
+    from paretopo.config import ConfigError
+    from paretopo.evaluation.own_task import format_evaluation, plan_evaluation
+    from paretopo.run.folder import RunFolder, fresh_folder
+    from paretopo.run.interrupt import terminate_as_interrupt
+
+    need("trl", "accelerate")
+    if arguments.tool not in (None, "task"):
+        refuse(f"--tool {arguments.tool} needs questions: --data FILE")
+    for option in _OF_OTHER_TOOLS:
+        if getattr(arguments, option) != arguments.default_of(option):
+            refuse(f"--{option.replace('_', '-')} is not for --tool task: the run says it")
+    if len(arguments.data or ()) > 1:
+        refuse(f"--tool task takes one data file, got {len(arguments.data)}")
+    model, name = find_model(arguments.model)
+    if not (Path(arguments.model) / "config.toml").is_file():
+        refuse(f"{arguments.model} is no run folder, whose own task could be asked: --data FILE")
+    try:
+        run = RunFolder.open(arguments.model)
+        if run.manifest.get("script"):
+            refuse(f"{run.path} is the run of a script: its questions and rewards are there")
+        config = plan_evaluation(
+            run.config,
+            model,
+            questions=arguments.data[0] if arguments.data else None,
+            limit=arguments.limit,
+            temperature=arguments.temperature,
+        )
+        device = arguments.device or config.run.device
+        threads = arguments.threads or config.run.threads
+        config = replace(config, run=replace(config.run, device=device, threads=threads))
+        out = Path(arguments.out or Path("evaluations") / f"{arguments.name or name}-task")
+        folder = RunFolder(fresh_folder(out.parent, out.name), config)
+        folder.begin(method=run.manifest.get("method"), evaluated=str(run.path.resolve()))
+        from paretopo.integrations.trl.train import evaluate
+
+        try:
+            with folder.claim(), terminate_as_interrupt():
+                row = evaluate(config, folder)
+        except KeyboardInterrupt:
+            folder.finish("interrupted")
+            raise
+        except Exception as error:
+            folder.finish("failed", error)
+            raise
+    except (ConfigError, OSError) as error:
+        refuse(str(error))
+    folder.finish()
+    print(format_evaluation(row))
+    print(f"\n{folder.path}: paretopo show has the texts, evaluations.jsonl all numbers")
     return 0
 
 
@@ -177,11 +249,11 @@ def _make_settings(arguments: argparse.Namespace, model: str) -> EvaluationSetti
 
     return EvaluationSettings(
         model=model,
-        tool=arguments.tool,
+        tool=arguments.tool or "none",
         engine=arguments.engine,
         max_calls=arguments.max_calls,
         max_tokens=arguments.max_tokens,
-        temperature=arguments.temperature,
+        temperature=arguments.temperature or 0.0,
         top_p=arguments.top_p,
         samples=arguments.samples,
         topk=arguments.topk,

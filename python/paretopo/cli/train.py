@@ -110,9 +110,9 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
             else:
                 config = with_method(arguments.config, arguments.method, overrides)
             left: list[str] = []
+            _check_backend(config.backend, options)
             if arguments.rehearse:
                 config, left = _plan_rehearsal(config, overrides.get("optimiser.steps"))
-            _check_backend(config.backend, options)
             run = RunFolder.create(config.run.out, config, method=arguments.method)
             if options:
                 run.update_manifest(options=list(options))
@@ -175,8 +175,10 @@ def _plan_rehearsal(config: RunConfig, steps: int | None) -> tuple[RunConfig, li
     """The configuration at a small size, and what that leaves to a GPU."""
     if config.backend != "openrlhf":
         refuse(f'--rehearse is for backend = "openrlhf", this file has "{config.backend}"')
+    from paretopo.integrations.openrlhf.prepare import check_step
     from paretopo.integrations.openrlhf.rehearsal_plan import describe_gaps, plan_rehearsal
 
+    check_step(config)
     return plan_rehearsal(config, steps=steps), describe_gaps(config)
 
 

@@ -52,7 +52,7 @@ class TaskConfig:
     name: Literal["calculator", "math", "multihop", "questions"] = key(
         "calculator",
         "Sums with a calculator, mathematics with a Python interpreter, questions of several hops"
-        " with a search engine, or questions of your own, answered at once.",
+        " with a search engine, or questions of your own, with tools of your own or none.",
     )
     train: str = key(
         MADE_UP,
@@ -60,6 +60,10 @@ class TaskConfig:
         " one of your own (questions).",
     )
     held_out: str = key(MADE_UP, "Held-out questions, likewise.")
+    tools: str = key(
+        NONE,
+        'questions: a Python file of functions for the policy to call, as TRL takes them; "none".',
+    )
     prompts: int = key(512, "Training questions to make up; of a file, all are taken.", low=1)
     facts: int = key(24, "Memorised facts behind made-up questions that need no call.", low=1)
     kinds: tuple[float, ...] = key(
@@ -82,6 +86,11 @@ class TaskConfig:
             raise ConfigError(
                 'task.name = "questions" needs task.train and task.held_out, JSONL files with a '
                 "prompt a line"
+            )
+        if self.tools != NONE and self.name != "questions":
+            raise ConfigError(
+                f'task.tools is for task.name = "questions", got {self.name!r}: other tasks bring '
+                "their tool along"
             )
         if self.name == "calculator" and not self.is_made_up:
             raise ConfigError(

@@ -82,7 +82,7 @@ class HeldOut:
         after = self._new_minima()
         for mine, theirs in zip(after, before, strict=True):
             mine.load_state_dict(theirs.state_dict())
-        _learn(after, known, values[order], right[order])
+        _learn(after, known, values[None, order], right[None, order])
         changed = self._has_changed(known, before, after)
         self._minima, self._prompts = after, known
         self._costs.append(_compact(values[order]))
@@ -121,32 +121,58 @@ class HeldOut:
         """Number of evaluations."""
         return len(self._costs)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Everything needed to continue, JSON-able: a few characters per answer.
+    def latest(self) -> dict[str, Any]:
+        """The answers of the last evaluation, JSON-able: a few characters each.
 
-        Nothing of it can be dropped: when the fewest calls of a question fall, an evaluation that
-        others dominated can come to be dominated no longer.
+        They are for a file that grows with the run, so that its checkpoints need not.
         """
-        columns = range(len(self._economies))
+        columns = enumerate(self._economies)
         return {
-            "prompts": list(self._prompts),
-            "solved": ["".join("01"[int(one)] for one in row) for row in self._solved],
+            "solved": "".join("01"[int(one)] for one in self._solved[-1]),
             "costs": {
-                name: [[_to_json(one) for one in row[:, at].tolist()] for row in self._costs]
-                for at, name in zip(columns, self._economies, strict=True)
+                name: [_to_json(one) for one in self._costs[-1][:, at].tolist()]
+                for at, name in columns
             },
         }
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from :meth:`state_dict`."""
+    def state_dict(self) -> dict[str, Any]:
+        """What it takes to continue, beside :meth:`latest` of every evaluation; JSON-able.
+
+        None of these can be dropped: when the fewest calls of a question fall, an evaluation that
+        others dominated can come to be dominated no longer.
+        """
+        return {"prompts": list(self._prompts), "evaluations": len(self)}
+
+    def load_state_dict(
+        self, state: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Continue from :meth:`state_dict`.
+
+        Args:
+            state: What it gave.
+            answers: What :meth:`latest` gave after each evaluation, those behind the state
+                included.
+
+        Raises:
+            ValueError: there are fewer than the state knows of.
+        """
+        count = int(state["evaluations"])
+        if len(answers) < count:
+            raise ValueError(
+                f"the saved state knows {count} evaluations, and the answers of {len(answers)} are "
+                "kept: resume in the folder of the run, with its answers.jsonl"
+            )
         self._prompts = list(state["prompts"])
-        self._solved = [np.array([one == "1" for one in row]) for row in state["solved"]]
-        self._minima, self._costs = self._new_minima(), []
-        for at, solved in enumerate(self._solved):
-            rows = [state["costs"][name][at] for name in self._economies]
+        self._minima, self._costs, self._solved = self._new_minima(), [], []
+        for one in answers[:count]:
+            solved = np.array([mark == "1" for mark in one["solved"]], np.bool_)
+            rows = [one["costs"][name] for name in self._economies]
             values = np.array(rows, np.float64).reshape(len(rows), len(solved)).T  # None is NaN
             self._costs.append(_compact(values))
-            _learn(self._minima, self._prompts, values, solved)
+            self._solved.append(solved)
+        if count:
+            costs = np.array([row.astype(np.float64) for row in self._costs])
+            _learn(self._minima, self._prompts, costs, self.solved())
 
     def _new_minima(self) -> list[CostMinimum]:
         return [CostMinimum(min_support=self._support) for _ in self._economies]
@@ -172,10 +198,12 @@ def _learn(
     costs: NDArray[np.float64],
     solved: NDArray[np.bool_],
 ) -> None:
+    """From (evaluations, questions, costs) and (evaluations, questions)."""
     for kind, minimum in enumerate(minima):
-        for name, cost, success in zip(prompts, costs[:, kind], solved, strict=True):
-            if not np.isnan(cost):
-                minimum.update(name, [cost], [success])
+        for at, name in enumerate(prompts):
+            known = ~np.isnan(costs[:, at, kind])
+            if known.any():
+                minimum.update(name, costs[known, at, kind], solved[known, at])
 
 
 def _apply(

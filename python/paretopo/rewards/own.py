@@ -17,7 +17,6 @@ each, in the objective's own unit, or None where the objective does not apply.
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -26,6 +25,7 @@ from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig
 from paretopo.config.keys import nearest
+from paretopo.config.python_files import load_functions
 from paretopo.rewards.measures import check_number
 from paretopo.rollout import BadRollout
 
@@ -46,7 +46,7 @@ class OwnRewards:
 
     def __init__(self, path: str, names: Sequence[str], timeout: float) -> None:
         self._timeout = timeout
-        self._functions = _load(Path(path))
+        self._functions: dict[str, Reward] = load_functions("rewards.file", Path(path))
         for name in self._functions:
             if name not in names:
                 raise ConfigError(
@@ -125,29 +125,6 @@ def load_own_rewards(config: RunConfig) -> OwnRewards | None:
     if settings.file == NONE:
         return None
     return OwnRewards(settings.file, [one.name for one in config.objectives], settings.timeout)
-
-
-def _load(path: Path) -> dict[str, Reward]:
-    if not path.is_file():
-        raise ConfigError(f"rewards.file: there is no file {path}")
-    spec = importlib.util.spec_from_file_location(f"paretopo_rewards_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ConfigError(f"rewards.file must be a Python file, got {path}")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise ConfigError(f"rewards.file: {path} fails: {type(error).__name__}: {error}") from error
-    functions: dict[str, Reward] = {
-        name: value
-        for name, value in vars(module).items()
-        if inspect.isfunction(value)
-        and value.__module__ == module.__name__
-        and not name.startswith("_")
-    }
-    if not functions:
-        raise ConfigError(f"rewards.file: {path} has no function")
-    return functions
 
 
 async def _await(result: Awaitable[Any]) -> Any:

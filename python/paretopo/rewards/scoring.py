@@ -7,7 +7,7 @@ the rewards of the other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -154,12 +154,21 @@ class Scores:
         self._outcomes.append(outcome.tolist())
         return vectors, outcome, earlier
 
+    def latest_answers(self) -> dict[str, Any] | None:
+        """The answers of the last evaluation, JSON-able; None where none will be scored again."""
+        return self._held_out.latest() if len(self._held_out) else None
+
+    @property
+    def answers_needed(self) -> int:
+        """How many evaluations' answers :meth:`load_state_dict` of today's state asks for."""
+        return len(self._held_out)
+
     def outcomes(self) -> list[list[float]]:
         """(evaluations, objectives) of all evaluations, as they score today."""
         return self._outcomes
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to continue, JSON-able."""
+        """What it takes to continue, beside the answers of each evaluation; JSON-able."""
         return {
             "training": _states(self._minima[False]),
             "held_out": _states(self._minima[True]),
@@ -168,12 +177,22 @@ class Scores:
             "frozen": self._frozen,
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from :meth:`state_dict`."""
+    def load_state_dict(
+        self, state: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Continue from :meth:`state_dict`.
+
+        Args:
+            state: What it gave.
+            answers: What :meth:`latest_answers` gave after each evaluation.
+
+        Raises:
+            ValueError: there are fewer than the state knows of.
+        """
         for held_out, saved in ((False, state["training"]), (True, state["held_out"])):
             for name, minimum in self._minima[held_out].items():
                 minimum.load_state_dict(saved[name])
-        self._held_out.load_state_dict(state["evaluations"])
+        self._held_out.load_state_dict(state["evaluations"], answers)
         self._outcomes = [list(one) for one in state["outcomes"]]
         self._frozen = bool(state["frozen"])
 

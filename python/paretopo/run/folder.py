@@ -7,6 +7,7 @@
     steps.jsonl         one row per training step
     evaluations.jsonl   one row per held-out evaluation
     outcomes.json       the outcomes of all evaluations as they score today, where that has changed
+    answers.jsonl       costs and success of all held-out answers, where they may be scored again
     trajectories.jsonl  one row per prompt whose rollouts were kept
     checkpoints/        what a resumed run continues from
     claim               held by the process that trains here
@@ -124,7 +125,7 @@ class RunFolder(Folder):
         """
         stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
         name = f"{_asked(config)}-{method or config.recipe}-seed{config.seed}-{stamp}"
-        run = cls(_fresh(Path(out), name), config)
+        run = cls(fresh_folder(Path(out), name), config)
         for folder in ("checkpoints", "model", "report"):
             (run.path / folder).mkdir()
         run.begin(command=command, method=method)
@@ -242,6 +243,19 @@ class RunFolder(Folder):
                 row |= dict(zip(kept["objectives"], outcome, strict=True))
         return rows
 
+    def append_answers(self, row: Mapping[str, Any]) -> None:
+        """Add a row to ``answers.jsonl``; it must say its ``step``."""
+        files.append_row(self.path / "answers.jsonl", row)
+
+    def answers(self) -> list[Row]:
+        """The whole rows of ``answers.jsonl``; a broken one is a ConfigError."""
+        return list(files.read_rows(self.path / "answers.jsonl"))
+
+    def truncate_answers(self, count: int) -> None:
+        """Keep the first rows of ``answers.jsonl``: what came behind a checkpoint goes."""
+        left = iter(range(count))
+        files.keep_rows(self.path / "answers.jsonl", lambda _: next(left, None) is not None)
+
     def steps(self) -> list[Row]:
         """The whole rows of ``steps.jsonl``; a broken one is a ConfigError."""
         return list(files.read_rows(self.path / "steps.jsonl"))
@@ -278,7 +292,8 @@ def _asked(config: RunConfig) -> str:
     return Path(config.openrlhf.agent).stem if own else config.task.name
 
 
-def _fresh(out: Path, name: str) -> Path:
+def fresh_folder(out: Path, name: str) -> Path:
+    """Make a folder of that name, or of one like it, where there is none yet."""
     name = re.sub(r"[^A-Za-z0-9._-]", "-", name)
     out.mkdir(parents=True, exist_ok=True)
     for attempt in range(1, 1000):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig
+from paretopo.config.python_files import load_functions
 from paretopo.protocols.search_r1 import tagged_answer
 from paretopo.protocols.torl import boxed_answer
 from paretopo.tasks.calculator import CalculatorTask
@@ -27,7 +29,9 @@ def make_task(config: RunConfig) -> Task:
     """
     task, held_out = config.task, config.evaluation.prompts
     if task.name == "questions":
-        return OwnQuestions(task.train, task.held_out, held_out, config.seed)
+        return OwnQuestions(
+            task.train, task.held_out, held_out, config.seed, load_own_tools(config)
+        )
     if not task.is_made_up:
         # As published: ToRL's prompt is a text to go on with, Search-R1's a user's message.
         is_chat = task.name == "multihop"
@@ -46,6 +50,17 @@ def make_task(config: RunConfig) -> Task:
     if task.name == "math":
         return MadeUpMath(*settings)
     return MadeUpMultihop(*settings, search_url=config.tool.search_url, topk=config.tool.topk)
+
+
+def load_own_tools(config: RunConfig) -> tuple[Callable[..., Any], ...]:
+    """The functions of `task.tools`; none where there is no such file.
+
+    Raises:
+        ConfigError: The file cannot be used.
+    """
+    if config.task.tools == NONE:
+        return ()
+    return tuple(load_functions("task.tools", Path(config.task.tools)).values())
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
         if config.task.name == "calculator":
             yield Environment(is_correct)
         elif config.task.name == "questions":
-            yield Environment(grade_answer, SingleTurn)
+            yield Environment(grade_answer, SingleTurn if config.task.tools == NONE else None)
         elif config.task.name == "math":
             try:
                 grader = opened.enter_context(MathGrader(isolation=config.tool.isolation))

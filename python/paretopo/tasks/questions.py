@@ -8,9 +8,10 @@ columns, which the functions of ``rewards.file`` get by their names.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ class OwnQuestions(Task):
         held_out: Questions to be held out.
         most_held_out: How many of those, drawn at random.
         seed: Fixes order and draw.
+        functions: What the policy may call.
 
     Raises:
         ConfigError: A file cannot be read, has a bad row, or both have a prompt in common; names
@@ -37,8 +39,15 @@ class OwnQuestions(Task):
 
     is_chat = True
 
-    def __init__(self, train: str, held_out: str, most_held_out: int, seed: int) -> None:
-        self.seed = seed
+    def __init__(
+        self,
+        train: str,
+        held_out: str,
+        most_held_out: int,
+        seed: int,
+        functions: Sequence[Callable[..., Any]] = (),
+    ) -> None:
+        self.seed, self.functions = seed, functions
         self.training = _read_questions("train", train)
         whole = _read_questions("held_out", held_out)
         drawn = random.Random(f"held out {seed}").sample(
@@ -83,8 +92,14 @@ class OwnQuestions(Task):
         ]
 
     def phrases(self) -> list[str]:
-        """None."""
-        return []
+        """The fixed parts of a call, as the tiny model's chat template renders it."""
+        parts: dict[str, None] = {}
+        for function in self.functions:
+            first, *others = inspect.signature(function).parameters or [""]
+            start = f'<call>{{"name": "{function.__name__}", "arguments": {{'
+            parts[start + (f'"{first}": ' if first else "")] = None
+            parts.update(dict.fromkeys([*(f', "{one}": ' for one in others), '"', "}}</call>"]))
+        return list(parts)
 
 
 def grade_answer(response: str, answer: Any) -> float | None:

@@ -6,6 +6,8 @@ Skipped where OpenRLHF is not installed; see `test_openrlhf_run.py`.
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -15,7 +17,9 @@ psutil = pytest.importorskip("psutil")
 
 from support.rehearsals import (  # noqa: E402
     GONE_SECONDS,
+    RUN_SECONDS,
     end_of,
+    environment,
     kill_all,
     output,
     start,
@@ -63,6 +67,8 @@ class AgentExecutor(ToolAgentExecutor):
     ("turn", "step", "complaint"),
     [
         ("raise ZeroDivisionError('my tool broke')", "pass", "ZeroDivisionError: my tool broke"),
+        ("import time; time.sleep(9**9)", "pass", "openrlhf.turn_timeout = 20 seconds; give what"),
+        ("return None", "pass", "turn() must return a Turn, as Turn("),
         (
             "return Turn(done=True, reward_components={'correct': float('nan')})",
             "pass",
@@ -84,11 +90,41 @@ class AgentExecutor(ToolAgentExecutor):
 def test_a_bad_agent_is_told_with_its_prompt(new_run, tmp_path, turn, step, complaint):
     agent = tmp_path / "agent.py"
     agent.write_text(AGENT.format(turn=turn, step=step), encoding="utf-8")
-    run = new_run(openrlhf__agent=str(agent))
+    run = new_run(openrlhf__agent=str(agent), openrlhf__turn_timeout=20.0)
     assert end_of(run) != 0
     last = output(run).strip().splitlines()[-1]
     assert complaint in last
     assert "prompt '" in last
+
+
+def test_an_engine_that_dies_while_it_starts_ends_the_run(new_run, tmp_path):
+    agent = tmp_path / "agent.py"
+    agent.write_text(AGENT.format(turn="pass", step="pass") + BROKEN_EXECUTOR, encoding="utf-8")
+    run = new_run(openrlhf__agent=str(agent))
+    assert end_of(run) != 0
+    told = output(run).strip().splitlines()[-1]
+    assert "a rollout engine could not start: OSError: no licence here" in told
+
+
+BROKEN_EXECUTOR = """
+    def __init__(self):
+        raise OSError("no licence here")
+"""
+
+
+def test_a_schedulers_sigterm_marks_the_run_and_says_how_to_go_on(new_run):
+    run = new_run(optimiser__steps=50)
+    words = [sys.executable, "-m", "paretopo.cli", "train", "--resume", str(run.path)]
+    with (run.path / "log").open("w", encoding="utf-8") as log:
+        process = subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT, env=environment())
+    try:
+        wait_for(lambda: len(run.steps()) >= 1, process, run)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(RUN_SECONDS) == 130
+    finally:
+        kill_all(process)
+    assert run.manifest["status"] == "interrupted"
+    assert f"go on with: paretopo train --resume {run.path}" in output(run)
 
 
 def test_gpus_that_are_not_there_are_refused_instead_of_waited_for(new_run):

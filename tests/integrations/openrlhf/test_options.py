@@ -15,8 +15,10 @@ import pytest
 
 from paretopo.config import SECTIONS, ConfigError, load, loads
 from paretopo.config.keys import keys
+from paretopo.integrations.openrlhf import train as train_module
 from paretopo.integrations.openrlhf import version as version_module
 from paretopo.integrations.openrlhf.options import (
+    CONFIG_VARIABLE,
     Files,
     gpus_needed,
     micro_batch,
@@ -28,6 +30,7 @@ from paretopo.integrations.openrlhf.rehearsal_plan import (
     plan_rehearsal,
 )
 from paretopo.integrations.openrlhf.version import openrlhf_version
+from paretopo.run.folder import RunFolder
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 FILES = Files("model", Path("agent.py"), Path("prompts.jsonl"), 320, Path("held_out.jsonl"), 64)
@@ -102,6 +105,14 @@ def test_the_options_say_what_the_configuration_says():
     assert {"--train.colocate_all", "--vllm.enable_sleep", "--ds.enable_sleep"} <= set(words)
     assert "--algo.dynamic_filtering_enable" not in words
     assert "--ckpt.load_enable" not in words
+    assert value(words, "--ckpt.max_num") == "2"  # as docs/training.md says of checkpoint_every
+
+
+def test_the_seed_fixes_what_it_can_and_the_pages_say_what_it_cannot():
+    assert value(words_of("seed = 7"), "--train.seed") == "7"
+    assert "two runs of one seed differ" in keys(type(loads("")))["seed"].doc
+    page = (EXAMPLES.parent / "docs" / "openrlhf.md").read_text(encoding="utf-8")
+    assert "two runs of one seed are alike, not equal" in page
 
 
 def test_advantages_are_never_clipped():
@@ -174,7 +185,7 @@ def test_gpus_are_counted_as_openrlhf_asks_for_them():
 
 
 def test_a_step_is_whole():
-    assert steps_per_epoch(loads("[optimiser]\nprompts_per_step = 24"), FILES) == 13
+    assert steps_per_epoch(loads("[optimiser]\nprompts_per_step = 24"), 320) == 13
     assert micro_batch(loads("[optimiser]\nmicro_batch = 4")) == 4
 
 
@@ -236,6 +247,27 @@ def test_workers_of_a_running_cluster_get_what_trackers_and_hub_read_here(monkey
     }
     assert variables["NCCL_DEBUG"] == "INFO"
     assert "SECRET_OF_OTHERS" not in variables
+
+
+def test_workers_that_run_elsewhere_find_every_file(tmp_path, monkeypatch):
+    """Ray's workers run where Ray was started: a relative path would be another file there."""
+    (tmp_path / "tools.py").touch()
+    monkeypatch.chdir(tmp_path)
+    config = loads("[task]\nname = 'questions'\ntrain = 'a'\nheld_out = 'b'\ntools = 'tools.py'")
+    told = loads(worker_variables(config)[CONFIG_VARIABLE])
+    assert told.task.tools == str(tmp_path / "tools.py")
+    seen = {}
+    monkeypatch.setattr(train_module, "openrlhf_version", lambda: NEWEST)
+    monkeypatch.setattr(train_module, "prepare", lambda *_: FILES)
+    monkeypatch.setattr(train_module, "_run", lambda words, *_: seen.update(words=words))
+    run = RunFolder.create("runs", loads("[optimiser]\nprompts_per_step = 16"))
+    assert not run.path.is_absolute()
+    with pytest.raises(RuntimeError, match=r"ended without a model in .*: do all machines see"):
+        train_module.train(run.config, run)
+    for name in ("--ckpt.path", "--ckpt.output_dir", "--logger.tensorboard_dir"):
+        if name in seen["words"]:
+            assert Path(value(seen["words"], name)).is_relative_to(tmp_path)
+    assert "--ckpt.output_dir" in seen["words"]
 
 
 def test_a_whole_step_needs_as_many_prompts():

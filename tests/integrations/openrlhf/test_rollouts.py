@@ -10,8 +10,9 @@ import pytest
 
 from paretopo.config import ConfigError, loads
 from paretopo.integrations.openrlhf.chat_tools import find_calls, result_frame
-from paretopo.integrations.openrlhf.prepare import _check_apart, _rows, check_agent
+from paretopo.integrations.openrlhf.prepare import _check_apart, _rows, check_agent, check_step
 from paretopo.integrations.openrlhf.rollouts import (
+    check_response,
     components_of,
     measure_own,
     prompt_id,
@@ -81,6 +82,30 @@ def test_a_broken_agent_is_refused_before_anything_starts(tmp_path, text, compla
     check_agent(path)
 
 
+@pytest.mark.parametrize(
+    ("prompts", "settings", "complaint"),
+    [
+        (64, "[optimiser]\nprompts_per_step = 80", r"number of training prompts, 64, got 80"),
+        (
+            64,
+            "[optimiser]\nprompts_per_step = 3\ngroup_size = 3",
+            r"9 rollouts .* multiple of the 8",
+        ),
+        (0, "", "there is no file"),
+    ],
+)
+def test_a_step_that_is_too_large_passes_no_rehearsal(tmp_path, prompts, settings, complaint):
+    source = tmp_path / "prompts.jsonl"
+    if prompts:
+        source.write_text('{"prompt": "a", "label": "b"}\n' * prompts, encoding="utf-8")
+    text = f"backend = 'openrlhf'\n[openrlhf]\nprompts = '{source}'\n"
+    with pytest.raises(ConfigError, match=complaint):
+        check_step(loads(text + settings))
+    if prompts:
+        check_step(loads(text))
+    check_step(loads("backend = 'openrlhf'"))  # made-up questions
+
+
 def test_prompts_of_a_file_pass_through_the_template_or_do_not(tmp_path):
     text = '{"prompt": "a", "label": {"id": 1}}\n{"prompt": [{"content": "b"}], "label": "2"}\n'
     assert rows_of(tmp_path, text) == [
@@ -129,6 +154,12 @@ def test_prompts_are_called_by_their_label_or_a_digest():
 def test_bad_logs_name_prompt_and_key(logs, complaint):
     with pytest.raises(BadRollout, match=complaint):
         components_of("text", '{"id": "q"}', logs)
+
+
+@pytest.mark.parametrize("response", [None, "it is 42", {"prompt": "a", "reward": 1.0}])
+def test_an_executor_of_ones_own_is_told_what_to_return(response):
+    with pytest.raises(BadRollout, match=r"execute\(\) must return .* observation_tokens.* got "):
+        check_response(response)
 
 
 def test_components_travel_in_an_experience():

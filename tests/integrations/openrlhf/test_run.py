@@ -179,10 +179,10 @@ class AgentExecutor(ToolAgentExecutor):
 
 def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
     (tmp_path / "agent.py").write_text(OWN_AGENT, encoding="utf-8")
-    for name, rows in (("train", 70), ("held_out", 6)):
+    for name, numbers in (("train", range(130)), ("held_out", range(130, 136))):
         lines = [
             json.dumps({"prompt": f"What is {i}*{i}?", "label": {"id": i, "parity": i % 2}})
-            for i in range(rows)
+            for i in numbers
         ]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
     (tmp_path / "own.toml").write_text(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
+from transformers import TrainerControl, TrainerState  # noqa: E402
 from trl.chat_template_utils import (  # noqa: E402
     is_chat_template_prefix_preserving,
     parse_response,
@@ -22,7 +24,7 @@ from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
     make_tokenizer,
 )
 from paretopo.integrations.huggingface.warmup import collate, encode, warm_up  # noqa: E402
-from paretopo.integrations.trl.callbacks import LearningRateFactor  # noqa: E402
+from paretopo.integrations.trl.callbacks import LearningRateFactor, WholeCheckpoints  # noqa: E402
 from paretopo.integrations.trl.checkpoints import Checkpoints  # noqa: E402
 from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402
 from paretopo.run.files import write_bytes  # noqa: E402
@@ -233,6 +235,15 @@ def test_only_marked_checkpoints_count_and_two_are_kept(tmp_path):
         "checkpoint-notes",
     }
     assert checkpoints.state(10) == {"step": 10}
+
+
+def test_the_log_in_checkpoints_does_not_grow_with_the_run():
+    state, control = TrainerState(), TrainerControl()
+    state.log_history = [{"step": step} for step in range(1000)]
+    callback = WholeCheckpoints(None, None, SimpleNamespace(came=False))
+    callback.on_step_end(None, state, control)
+    assert [row["step"] for row in state.log_history] == list(range(900, 1000))
+    assert not control.should_save
 
 
 def test_a_file_is_replaced_whole(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -212,9 +213,10 @@ def test_killed_and_resumed_equals_uninterrupted(uninterrupted, tmp_path):
     assert kept == ["checkpoint-6", "checkpoint-7"]
 
 
-def test_ctrl_c_keeps_the_step_and_can_be_resumed(uninterrupted, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_or_sigterm_keeps_the_step_and_can_be_resumed(uninterrupted, tmp_path, number):
     run = RunFolder.create(tmp_path, uninterrupted.config)
-    code = interrupt(run, signal.SIGINT, "checkpoints/checkpoint-3/complete")
+    code = interrupt(run, number, "checkpoints/checkpoint-3/complete")
     assert code not in (0, -signal.SIGKILL)
     steps = len(run.steps())
     assert 3 <= steps < 7
@@ -229,6 +231,19 @@ def test_resuming_a_finished_run_changes_nothing(uninterrupted):
     before = (uninterrupted.path / "steps.jsonl").read_text(), uninterrupted.evaluations()
     train(uninterrupted.config, uninterrupted, resume=True)
     assert ((uninterrupted.path / "steps.jsonl").read_text(), uninterrupted.evaluations()) == before
+
+
+def test_a_finished_run_becomes_longer(uninterrupted, tmp_path):
+    run = RunFolder.open(shutil.copytree(uninterrupted.path, tmp_path / "longer"))
+    path = run.path / "config.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("\nsteps = 7\n", "\nsteps = 9\n"), encoding="utf-8")
+    run = RunFolder.open(run.path)
+    train(run.config, run, resume=True)
+    assert [row["step"] for row in run.steps()] == list(range(1, 10))
+    assert run.steps()[:7] == uninterrupted.steps()
+    assert [row["step"] for row in run.evaluations()] == [0, 2, 4, 6, 7, 8, 9]
+    assert run.manifest["status"] == "finished"
 
 
 def test_twenty_steps_learn(tmp_path):

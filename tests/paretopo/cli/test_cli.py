@@ -85,6 +85,23 @@ def test_only_openrlhf_is_rehearsed(trainer, toml, capsys):
     assert 'this file has "trl"' in capsys.readouterr().err
 
 
+def test_a_step_that_does_not_fit_is_refused_before_a_rehearsal(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("paretopo.cli.train.need", lambda *_, **__: None)
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text('{"prompt": "a", "label": "b"}\n' * 64, encoding="utf-8")
+    toml = tmp_path / "x.toml"
+    toml.write_text(
+        f"backend = 'openrlhf'\n[model]\npath = 'Qwen/Qwen3-8B'\n"
+        f"[optimiser]\nprompts_per_step = 80\n[openrlhf]\nprompts = '{prompts}'\n"
+        f"[run]\nout = '{tmp_path / 'runs'}'",
+        encoding="utf-8",
+    )
+    assert cli.main(["train", str(toml), "--rehearse"]) == 2
+    told = capsys.readouterr().err
+    assert "prompts_per_step must be at most the number of training prompts, 64, got 80" in told
+    assert not (tmp_path / "runs").exists()
+
+
 def test_info_tells_versions_and_machine(capsys):
     assert cli.main(["info"]) == 0
     text = capsys.readouterr().out

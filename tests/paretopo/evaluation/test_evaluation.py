@@ -10,7 +10,7 @@ from support.run_stories import tell
 
 from paretopo.cli import main
 from paretopo.cli.evaluate import find_model
-from paretopo.config import ConfigError
+from paretopo.config import ConfigError, loads
 from paretopo.data.schema import DataError, Example, write_rows
 from paretopo.evaluation.evaluate import RolloutResult, evaluate
 from paretopo.evaluation.folder import (
@@ -21,6 +21,7 @@ from paretopo.evaluation.folder import (
     load_data,
 )
 from paretopo.evaluation.grading import Grader
+from paretopo.evaluation.own_task import plan_evaluation
 from paretopo.evaluation.prompting import Tools, check_tool, grading_domain, make_requests
 from paretopo.evaluation.results import summarise_folder
 from paretopo.evaluation.settings import EvaluationSettings
@@ -355,3 +356,12 @@ def test_a_run_stands_for_the_model_it_trained(tmp_path, capsys):
     assert find_model(str(run.path)) == (str(run.model.resolve()), run.path.name)
     assert find_model(str(run.model)) == (str(run.model.resolve()), "model")
     assert find_model("Qwen/Qwen2.5-7B") == ("Qwen/Qwen2.5-7B", "Qwen2.5-7B")
+
+
+def test_an_agent_of_openrlhf_is_not_asked_elsewhere():
+    own = loads("backend = 'openrlhf'\n[openrlhf]\nagent = 'mine.py'")
+    with pytest.raises(ConfigError, match=r"runs on OpenRLHF alone: .* in evaluations.jsonl"):
+        plan_evaluation(own, "model")
+    asked = plan_evaluation(loads("backend = 'openrlhf'\n[optimiser]\nkl = 0.1"), "model", limit=3)
+    assert (asked.backend, asked.optimiser.kl, asked.warmup.steps) == ("trl", 0.0, 0)
+    assert (asked.evaluation.prompts, asked.run.trajectories, asked.model.path) == (3, 3, "model")

@@ -53,7 +53,8 @@ def test_held_out_minima_are_their_own_and_can_be_frozen():
     scores, again = (scores_of(evaluation_n_opt="frozen") for _ in range(2))
     score(scores, [(0, True)])
     assert evaluate(scores, [(2, True)])[0].tolist() == [[1.0, 1.0]]
-    again.load_state_dict(json.loads(json.dumps(scores.state_dict())))
+    assert scores.latest_answers() is None
+    again.load_state_dict(json.loads(json.dumps(scores.state_dict())), [])
     vectors, earlier = evaluate(again, [(1, True), (2, True)])
     assert vectors[:, 1] == pytest.approx([far(1), 1.0])
     assert earlier is None
@@ -68,9 +69,12 @@ def test_held_out_minima_run_on_whatever_the_scope_of_training():
 
 def test_earlier_evaluations_are_scored_anew_when_fewer_calls_suffice():
     scores, again = (scores_of(evaluation_n_opt="recompute") for _ in range(2))
-    assert evaluate(scores, [(2, True), (1, True)])[1] is None
-    assert evaluate(scores, [(2, True), (1, False)])[1] is None
-    again.load_state_dict(json.loads(json.dumps(scores.state_dict())))
+    answers = []
+    for asked in ([(2, True), (1, True)], [(2, True), (1, False)]):
+        assert evaluate(scores, asked)[1] is None
+        answers.append(scores.latest_answers())
+    assert scores.answers_needed == 2
+    again.load_state_dict(*json.loads(json.dumps([scores.state_dict(), answers])))
     vectors, earlier = evaluate(again, [(0, True), (1, True)])
     # Questions that share a prompt count each for itself, so the first one's optimum falls to 0.
     assert vectors.tolist() == [[1.0, 1.0], [1.0, 1.0]]
@@ -179,7 +183,8 @@ def test_evaluations_are_scored_anew_in_the_objectives_that_go_by_the_fewest_alo
 
     _, first, _ = evaluate(scores, (1.0, 2.0, 7.0, 0.5), (0.5, 1.0, 9.0, None))
     assert first == pytest.approx([0.75, 1.0, 8.0, 1.0])
-    again.load_state_dict(json.loads(json.dumps(scores.state_dict())))
+    kept = [scores.state_dict(), [scores.latest_answers()]]
+    again.load_state_dict(*json.loads(json.dumps(kept)))
     vectors, latest, earlier = evaluate(again, (1.0, 1.0, 1.0, 1.0), (1.0, 3.0, 2.0, 4.0))
     assert vectors[0] == pytest.approx([1.0, 1.0, 1.0, math.exp(-1.0)])
     assert vectors[1] == pytest.approx([1.0, far(2), 2.0, 1.0])

@@ -1,0 +1,122 @@
+"""The processes that OpenRLHF starts, watched: one that dies ends the run.
+
+OpenRLHF notices a dead process where it asks that one for something. In between others can wait for
+it for ever: a policy for an engine that died while it started, to form a group with it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import ray
+
+_SECONDS = 2.0
+
+
+class Watch:
+    """Kills all actors when one of them has died, so that nobody waits for any of them.
+
+    Attributes:
+        death: What Ray says of the first that died; None while all live.
+    """
+
+    def __init__(self) -> None:
+        self.death: ray.exceptions.RayActorError | None = None
+        self._actors: list[Any] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="watch", daemon=True)
+
+    def add(self, actors: Sequence[Any]) -> None:
+        """Watch these, too."""
+        self._actors += actors
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join(2 * _SECONDS)
+
+    def _look(self) -> None:
+        asked: dict[Any, Any] = {}  # an actor that starts or works answers later
+        while not self._over.wait(_SECONDS):
+            waiting = set(map(id, asked.values()))
+            for actor in [one for one in self._actors if id(one) not in waiting]:
+                asked[actor.__ray_ready__.remote()] = actor
+            ready, _ = (
+                ray.wait(list(asked), num_returns=len(asked), timeout=0) if asked else ([], [])
+            )
+            for answer in ready:
+                del asked[answer]
+                try:
+                    ray.get(answer)
+                except ray.exceptions.ActorUnavailableError:
+                    continue  # it may come back
+                except ray.exceptions.RayActorError as error:
+                    self.death = error
+                    end_at_once(self._actors)
+                    return
+
+
+class _Noted:
+    """A remote class whose actors are told of."""
+
+    def __init__(self, remote: Any, note: Callable[[Any], None]) -> None:
+        self._remote, self._note = remote, note
+
+    def remote(self, *args: Any, **kwargs: Any) -> Any:
+        """Make the actor."""
+        actor = self._remote.remote(*args, **kwargs)
+        self._note(actor)
+        return actor
+
+
+@contextmanager
+def watch_openrlhf() -> Iterator[Watch]:
+    """A watch over what OpenRLHF's command starts meanwhile: engines, models, the trainer."""
+    from openrlhf.trainer import ppo_trainer, ppo_trainer_async
+    from openrlhf.trainer import ray as starting
+    from openrlhf.trainer.ray.launcher import RayActorGroup
+
+    create_engines, start_group = starting.create_vllm_engines, RayActorGroup._initiate_actors
+    trainer, trainer_async = ppo_trainer.PPOTrainer, ppo_trainer_async.PPOTrainerAsync
+    watch = Watch()
+    ended_at_once: list[Any] = []
+
+    def note(actor: Any) -> None:
+        ended_at_once.append(actor)
+        watch.add([actor])
+
+    def create(*args: Any, **kwargs: Any) -> Any:
+        engines = create_engines(*args, **kwargs)
+        watch.add(engines)
+        return engines
+
+    def start(group: Any, *args: Any, **kwargs: Any) -> None:
+        start_group(group, *args, **kwargs)
+        for actor in group._actor_handlers:
+            note(actor)
+
+    starting.create_vllm_engines, RayActorGroup._initiate_actors = create, start
+    ppo_trainer.PPOTrainer = _Noted(trainer, note)
+    ppo_trainer_async.PPOTrainerAsync = _Noted(trainer_async, note)
+    try:
+        with watch:
+            yield watch
+    finally:
+        starting.create_vllm_engines, RayActorGroup._initiate_actors = create_engines, start_group
+        ppo_trainer.PPOTrainer, ppo_trainer_async.PPOTrainerAsync = trainer, trainer_async
+        # When Ray ends them they are about to let their own handles go, and print that they could
+        # not. Engines have processes of their own to end.
+        end_at_once(ended_at_once)
+
+
+def end_at_once(actors: Sequence[Any]) -> None:
+    """Kill actors, those that are dead already included."""
+    for actor in actors:
+        with suppress(ray.exceptions.RayError, ValueError):
+            ray.kill(actor)

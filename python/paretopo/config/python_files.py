@@ -1,0 +1,59 @@
+"""Python files that a configuration names."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from paretopo.config.keys import ConfigError
+
+
+def load_module(key: str, path: Path) -> ModuleType:
+    """The file, executed.
+
+    Args:
+        key: The key that names it, for error messages.
+        path: The file.
+
+    Raises:
+        ConfigError: There is none, it is no Python file, or it fails.
+    """
+    if not path.is_file():
+        raise ConfigError(f"{key}: there is no file {path}")
+    name = f"paretopo_{key.replace('.', '_')}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ConfigError(f"{key} must be a Python file, got {path}")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ConfigError(f"{key}: {path} fails: {type(error).__name__}: {error}") from error
+    return module
+
+
+def load_functions(key: str, path: Path) -> dict[str, Callable[..., Any]]:
+    """The functions that a file defines, by name, but for those that begin with ``_``.
+
+    Args:
+        key: As for :func:`load_module`.
+        path: The file.
+
+    Raises:
+        ConfigError: As for :func:`load_module`, or there is no function.
+    """
+    module = load_module(key, path)
+    functions: dict[str, Callable[..., Any]] = {
+        name: value
+        for name, value in vars(module).items()
+        if inspect.isfunction(value)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+    }
+    if not functions:
+        raise ConfigError(f"{key}: {path} has no function")
+    return functions

@@ -1,0 +1,73 @@
+"""A trained policy on the task that it was trained for: the run's questions, tool and rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from paretopo.config import FROM_TASK, ConfigError, RunConfig
+from paretopo.evaluation.tables import markdown_table
+
+
+def plan_evaluation(
+    config: RunConfig,
+    model: str,
+    *,
+    questions: str | None = None,
+    limit: int = 0,
+    temperature: float | None = None,
+) -> RunConfig:
+    """The run's configuration for a held-out evaluation of what it has trained.
+
+    Args:
+        config: Of the run, whichever framework trained.
+        model: The trained policy.
+        questions: A file to be asked instead of the held-out questions.
+        limit: Questions to ask; 0 takes as many as the run.
+        temperature: Of sampling; None takes the run's.
+
+    Raises:
+        ConfigError: The environment is an agent of OpenRLHF, or the task has no files.
+
+    >>> from paretopo.config import loads
+    >>> plan_evaluation(loads("[evaluation]\\ntemperature = 1.0"), "runs/A/model").model.path
+    'runs/A/model'
+    """
+    cluster = config.openrlhf
+    if config.backend == "openrlhf" and {cluster.agent, cluster.held_out} != {FROM_TASK}:
+        raise ConfigError(
+            "openrlhf.agent and openrlhf.held_out are an environment that runs on OpenRLHF alone: "
+            "its held-out evaluations are those of the training, in evaluations.jsonl"
+        )
+    asked = config.task if questions is None else replace(config.task, held_out=questions)
+    prompts = limit or config.evaluation.prompts
+    warm = config.evaluation.temperature if temperature is None else temperature
+    return replace(
+        config,
+        backend="trl",
+        task=asked,
+        model=replace(config.model, path=model),
+        warmup=replace(config.warmup, steps=0),
+        optimiser=replace(config.optimiser, learn_from="rewards", kl=0.0),
+        evaluation=replace(config.evaluation, prompts=prompts, temperature=warm),
+        run=replace(config.run, trajectories=prompts),
+    )
+
+
+def format_evaluation(row: Mapping[str, Any]) -> str:
+    """What was measured, of all questions and by kind, each objective in its own unit.
+
+    >>> part = {"solved": 0.5, "measured": {"calls": 1.25}}
+    >>> print(format_evaluation({**part, "by_kind": {"all": part}}))
+    |        |  all |
+    |--------|-----:|
+    | solved |  0.5 |
+    | calls  | 1.25 |
+    """
+    parts = {"all": row} | (row["by_kind"] if len(row["by_kind"]) > 1 else {})
+    lines = [["solved", *(f"{part['solved']:.3g}" for part in parts.values())]]
+    for name in row["measured"]:
+        values = [part["measured"].get(name) for part in parts.values()]
+        lines.append([name, *("" if one is None else f"{one:.4g}" for one in values)])
+    return "\n".join(markdown_table(["", *parts], lines))

@@ -1,0 +1,299 @@
+"""Rollouts of agents on an engine of paper: room, threads, deadlines and what a turn returns."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import threading
+import time
+import types
+
+import pytest
+
+pytest.importorskip("openrlhf")
+
+from paretopo.config import dumps, loads
+from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
+from paretopo.rollout import BadRollout
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_cuda():
+    from paretopo.integrations.openrlhf.rehearsal import prepare_process
+
+    prepare_process()
+
+
+class Numbers:
+    """A tokenizer that counts words."""
+
+    eos_token = "<end>"
+
+    def __call__(self, text, add_special_tokens, return_tensors=None):
+        import torch
+
+        numbers = [1] * len(text.split())
+        return {"input_ids": torch.tensor([numbers]) if return_tensors else numbers}
+
+
+class Engine:
+    """Always writes the same."""
+
+    def __init__(self, reason="stop"):
+        self._reason = reason
+
+    async def generate(self, tokens, params, **_):
+        answer = types.SimpleNamespace(
+            token_ids=[5, 6], text="a b", finish_reason=self._reason, logprobs=None
+        )
+        return types.SimpleNamespace(outputs=[answer])
+
+
+@pytest.fixture
+def execute(monkeypatch):
+    """``f(turn, label, timeout, reason)``: a rollout of an agent with that turn."""
+    from paretopo.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor
+
+    def make(turn, label="42", timeout=600.0, reason="stop"):
+        class Agent(ToolAgent):
+            pass
+
+        Agent.turn = turn
+
+        class Executor(ToolAgentExecutor):
+            agent = Agent
+
+        text = f"[optimiser]\nmax_completion_tokens = 3\n[openrlhf]\nturn_timeout = {timeout}\n"
+        monkeypatch.setenv(CONFIG_VARIABLE, dumps(loads(text)))
+        params = types.SimpleNamespace(max_tokens=None, logprobs=None)
+        return Executor().execute("what is it", label, params, 100, Numbers(), Engine(reason))
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("reason", "done", "cut"),
+    [("stop", True, False), ("length", True, True), ("stop", False, True)],
+)
+def test_a_rollout_that_ran_out_of_room_is_marked(execute, reason, done, cut):
+    from paretopo.integrations.openrlhf.agent import Turn
+
+    async def turn(self, text):
+        return Turn(feedback="so", done=done)
+
+    response = asyncio.run(execute(turn, reason=reason))
+    assert response["action_ranges"] == [(3, 5)]
+    assert response["truncated"] is cut
+
+
+def test_a_turn_that_blocks_holds_no_other_rollout_and_is_named(execute):
+    from paretopo.integrations.openrlhf.agent import Turn
+
+    stuck, freed = threading.Event(), threading.Event()
+
+    async def block(self, text):
+        stuck.set()
+        freed.wait()
+        return Turn(done=True)
+
+    async def answer(self, text):
+        return Turn(done=True, reward_components={"correct": 1.0})
+
+    async def rollouts():
+        first = asyncio.create_task(execute(block, label='{"id": "q7"}', timeout=0.5))
+        while not stuck.is_set():
+            await asyncio.sleep(0.01)
+        others = await asyncio.gather(*(execute(answer) for _ in range(8)))
+        assert [one["reward"] for one in others] == [1.0] * 8
+        with pytest.raises(BadRollout) as told:
+            await first
+        return str(told.value)
+
+    try:
+        told = asyncio.run(rollouts())
+    finally:
+        freed.set()
+    assert "the agent hung on prompt 'q7': a turn took more than" in told
+    assert "openrlhf.turn_timeout = 0.5 seconds; give what it waits for a limit of its own" in told
+
+
+def test_turns_that_block_run_beside_each_other(execute):
+    from paretopo.integrations.openrlhf.agent import Turn
+
+    together = threading.Barrier(8)
+
+    async def meet(self, text):
+        together.wait(timeout=600.0)  # none gets past it alone
+        return Turn(done=True, reward_components={"correct": 1.0})
+
+    async def rollouts():
+        return await asyncio.gather(*(execute(meet) for _ in range(8)))
+
+    assert len(asyncio.run(rollouts())) == 8
+
+
+def test_what_belongs_to_an_event_loop_lives_as_long_as_the_rollout(execute):
+    from paretopo.integrations.openrlhf.agent import Turn
+
+    loops = []
+
+    async def turn(self, text):
+        loops.append(asyncio.get_running_loop())
+        return Turn(done=len(loops) == 2)
+
+    response = asyncio.run(execute(turn))
+    assert len(response["action_ranges"]) == len(loops) == 2
+    assert loops[0] is loops[1]
+
+
+@pytest.mark.parametrize(
+    ("returned", "complaint"),
+    [
+        (None, 'must return a Turn, as Turn(feedback="...", calls=1) where the rollout goes on'),
+        ("it is 42", "got 'it is 42'"),
+        (5.0, "got 5.0"),
+    ],
+)
+def test_a_turn_that_returns_something_else_is_told_what_to_return(execute, returned, complaint):
+    async def turn(self, text):
+        return returned
+
+    with pytest.raises(BadRollout, match="the agent failed on prompt 'q7': TypeError") as told:
+        asyncio.run(execute(turn, label='{"id": "q7"}'))
+    assert complaint in str(told.value)
+
+
+def test_a_step_that_returns_something_else_is_told(execute, monkeypatch):
+    from paretopo.integrations.openrlhf.agent import ToolAgent
+
+    async def step(self, states, **_):
+        return None
+
+    monkeypatch.setattr(ToolAgent, "step", step)
+    with pytest.raises(BadRollout, match=r"step\(\) must return what ToolAgent.step returned, got"):
+        asyncio.run(execute(lambda self, text: None))
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"feedback": None}, "Turn.feedback must be a text, got None"),
+        ({"calls": "two"}, "Turn.calls must be a whole number, got 'two'"),
+        ({"reward_components": 1.0}, "Turn.reward_components must be a mapping of names"),
+    ],
+)
+def test_a_turn_of_wrong_fields_names_them(execute, given, complaint):
+    from paretopo.integrations.openrlhf.agent import Turn
+
+    async def turn(self, text):
+        return Turn(**given)
+
+    with pytest.raises(BadRollout) as told:
+        asyncio.run(execute(turn))
+    assert complaint in str(told.value)
+
+
+def test_a_limit_of_the_agents_own_is_no_hanging_turn(execute):
+    async def turn(self, text):
+        raise TimeoutError("the index does not answer")
+
+    with pytest.raises(BadRollout, match=r"failed on prompt .* TimeoutError: the index does not"):
+        asyncio.run(execute(turn))
+
+
+def test_many_rollouts_at_a_time_do_not_run_out_of_open_files(execute):
+    from paretopo.integrations.openrlhf.agent import Turn
+
+    together = threading.Barrier(200)
+
+    async def turn(self, text):
+        together.wait(timeout=600.0)
+        return Turn(done=True, reward_components={"correct": 1.0})
+
+    async def rollouts():
+        return await asyncio.gather(*(execute(turn) for _ in range(200)))
+
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, most))  # as if it were little
+    try:
+        assert len(asyncio.run(rollouts())) == 200
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
+
+
+def test_threads_end_with_their_rollouts(execute):
+    from paretopo.integrations.openrlhf.agent import Turn
+
+    async def turn(self, text):
+        return Turn(done=True)
+
+    asyncio.run(execute(turn))
+    end = time.monotonic() + 60
+    while any(thread.name == "agent" for thread in threading.enumerate()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+# ---- functions that the chat template presents ---------------------------------------------------
+
+
+class Template(Numbers):
+    """Frames results as chat templates do."""
+
+    def apply_chat_template(self, messages, **_):
+        return "".join(f"<{one['role']}>{one['content']}<end>" for one in messages)
+
+
+@pytest.fixture
+def function_turns(tmp_path):
+    """``f(*texts)``: what an agent with a tool of the user's own says to these turns."""
+    tools = tmp_path / "tools.py"
+    tools.write_text(
+        "def half(number: int) -> str:\n    return str(number // 2)\n"
+        "async def later(word: str) -> str:\n    return word.upper()\n",
+        encoding="utf-8",
+    )
+    text = (
+        f"[task]\nname = 'questions'\ntrain = 'a'\nheld_out = 'b'\ntools = '{tools}'\n"
+        "[optimiser]\nmax_tool_calls = 2"
+    )
+
+    def say(*texts, answer="21"):
+        from paretopo.integrations.openrlhf.agents.functions import AgentExecutor
+
+        async def rollout():
+            agent = AgentExecutor.agent(loads(text), Template())
+            await agent.reset({"observation": "half of 42?", "label": {"answer": answer}})
+            return [await agent.step({"action_text": one}) for one in texts]
+
+        return asyncio.run(rollout())
+
+    return say
+
+
+def call(name, **arguments):
+    import json
+
+    return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
+
+
+def test_functions_are_called_and_their_errors_are_the_policys_to_read(function_turns):
+    first, second = function_turns(
+        call("half", number=42), call("later", word="x") + call("double", number=1)
+    )
+    assert "<tool>21<end>" in first["environment_feedback"]
+    assert second["done"]  # three calls are too many
+    wrong, *_ = function_turns(call("half", number="many"))
+    assert "error: unsupported operand" in wrong["environment_feedback"]
+    both, *_ = function_turns(call("later", word="x") + call("double", number=1))
+    assert "<tool>X\nerror: there is no tool double<end>" in both["environment_feedback"]
+
+
+def test_answers_are_graded_and_what_asks_too_often_has_none(function_turns):
+    [right] = function_turns("21")
+    assert right["extra_logs"]["reward_components"] == {"correct": 1.0, "calls": 0, "turns": 1}
+    *_, over = function_turns(*[call("half", number=1)] * 3)
+    assert over["done"]
+    assert over["extra_logs"]["reward_components"] == {"correct": 0.0, "calls": 2, "turns": 3}
+    [ungraded] = function_turns("21", answer="")
+    assert "correct" not in ungraded["extra_logs"]["reward_components"]

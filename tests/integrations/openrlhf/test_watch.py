@@ -1,0 +1,80 @@
+"""Whoever waits for a process that died is told, on a Ray of this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+ray = pytest.importorskip("ray")
+
+from paretopo.integrations.openrlhf.failures import explain_failure  # noqa: E402
+from paretopo.integrations.openrlhf.watch import Watch  # noqa: E402
+
+pytestmark = [pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
+
+
+def start_engine(fails):
+    class RolloutRayActor:  # here, so that workers need not import this file
+        def __init__(self):
+            if fails:
+                raise ModuleNotFoundError("No module named 'my_index'")
+
+        def pid(self):
+            return os.getpid()
+
+    return ray.remote(num_cpus=0)(RolloutRayActor).remote()
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def policy(cluster):
+    class ParetoPolicyActor:
+        async def form_group(self):
+            """Waits for an engine that never comes."""
+            import asyncio
+
+            await asyncio.Event().wait()
+
+    return ray.remote(num_cpus=0)(ParetoPolicyActor).remote()
+
+
+def test_an_engine_that_cannot_start_ends_the_wait_of_others(policy):
+    with Watch() as watch:
+        watch.add([start_engine(fails=True), policy])
+        with pytest.raises(ray.exceptions.RayActorError):
+            ray.get(policy.form_group.remote())
+    told = str(explain_failure(watch.death, "runs/x"))
+    assert told.startswith(
+        "a rollout engine could not start: ModuleNotFoundError: No module named 'my_index'"
+    )
+
+
+def test_an_engine_that_is_killed_ends_the_wait_of_others(policy):
+    engine = start_engine(fails=False)
+    with Watch() as watch:
+        watch.add([engine, policy])
+        os.kill(ray.get(engine.pid.remote()), signal.SIGKILL)
+        with pytest.raises(ray.exceptions.RayActorError):
+            ray.get(policy.form_group.remote())
+    told = str(explain_failure(watch.death, "runs/x"))
+    assert told.startswith("a rollout engine died: killed, out of memory, or crashed")
+    assert told.endswith("paretopo train --resume runs/x")
+
+
+def test_while_all_live_nothing_is_ended(policy):
+    engine = start_engine(fails=False)
+    with Watch() as watch:
+        watch.add([engine, policy])
+        waiting = policy.form_group.remote()
+        # Asked several times meanwhile.
+        assert ray.wait([waiting], timeout=6)[0] == []
+        assert ray.get(engine.pid.remote()) > 0
+    assert watch.death is None
