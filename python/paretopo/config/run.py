@@ -379,7 +379,7 @@ def _check_key(section: str, name: str) -> None:
         raise ConfigError(f"unknown key {section}.{name}; {nearest(name, _keys(section))}")
 
 
-# Names that belong to an objective, as the other tables of a file would call them.
+# Names that belong to another table: what each objective says of itself, and the trackers.
 _MOVED = {
     "weights": "did you mean objectives.NAME.weight?",
     "economy": "did you mean objectives.NAME.economy?",
@@ -387,6 +387,8 @@ _MOVED = {
     "max_calls": "did you mean objectives.NAME.most?",
     "gate_floor": "did you mean objectives.NAME.failure?",
     "references": "did you mean objectives.NAME.reference?",
+    "tensorboard": "did you mean run.tensorboard?",
+    "wandb_project": "did you mean run.wandb_project?",
 }
 
 

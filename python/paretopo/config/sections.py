@@ -278,6 +278,14 @@ class RunFolderConfig:
         " so on.",
         low=1,
     )
+    tensorboard: bool = key(
+        False, "Write curves for TensorBoard into the run folder; needs paretopo[tensorboard]."
+    )
+    wandb_project: str = key(
+        NONE,
+        'Weights & Biases project for the same curves, with the key in WANDB_API_KEY; "none" for'
+        " none; needs paretopo[wandb].",
+    )
 
     def __post_init__(self) -> None:
         check_section(self, "run")
@@ -343,10 +351,6 @@ class OpenRLHFConfig:
         low=0,
     )
     overlong_penalty: float = key(1.0, "Advantage lost at the end of the budget.", low=0.0)
-    tensorboard: bool = key(True, "Write TensorBoard files into the run folder.")
-    wandb_project: str = key(
-        "none", 'Weights & Biases project, with the key in WANDB_API_KEY; "none" for none.'
-    )
     options: str = key("none", 'Further options of OpenRLHF, as on its command line; "none".')
 
     def __post_init__(self) -> None:
