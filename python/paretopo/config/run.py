@@ -169,6 +169,11 @@ class RunConfig:
                 "warmup.steps must be 0 with task.train: a file has no written traces to imitate, "
                 f"got {self.warmup.steps}"
             )
+        if self.task.name != "calculator" and self.tool.solver_price > 0.0:
+            raise ConfigError(
+                'tool.solver_price is for task.name = "calculator", which has a solver, got '
+                f"{self.tool.solver_price:g} with {self.task.name!r}"
+            )
         if self.task.name != "multihop" or self.tool.search_url != NONE:
             return
         if not self.task.is_made_up and self.tool.corpus == NONE:

@@ -97,7 +97,7 @@ class TaskConfig:
 
 @dataclass(frozen=True)
 class ToolConfig:
-    """The tools: the interpreter of the task math, the search engine of multihop."""
+    """The tools: interpreter (math), search engine (multihop), solver (calculator)."""
 
     timeout: float = key(10.0, "Seconds a program may run.", low=0.0, open_low=True)
     memory_mb: int = key(512, "MiB a program may take.", low=1)
@@ -117,6 +117,12 @@ class ToolConfig:
         "A JSONL corpus that the run itself serves, by words; made-up questions bring their own.",
     )
     topk: int = key(3, "Passages per search.", low=1, high=100)
+    solver_price: float = key(
+        0.0,
+        "Dollars for a call of the solver, a second tool that takes both operations at once; 0"
+        " leaves it out.",
+        low=0.0,
+    )
 
     def __post_init__(self) -> None:
         check_section(self, "tool")
