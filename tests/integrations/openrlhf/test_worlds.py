@@ -65,7 +65,7 @@ def test_the_agent_plays_a_written_rollout_as_it_was_written(name, tmp_path):
             turns = asyncio.run(rollout())
             assert [turn["environment_feedback"] for turn in turns] == [*seen, ""]
             assert [turn["done"] for turn in turns] == [False] * len(seen) + [True]
-            assert turns[-1]["extra_logs"]["correct"] == 1.0
+            assert turns[-1]["extra_logs"]["reward_components"]["correct"] == 1.0
             assert turns[-1]["extra_logs"]["reward_components"]["calls"] == len(seen)
         assert played == 6
 
