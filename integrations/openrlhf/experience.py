@@ -11,6 +11,7 @@ from openrlhf.trainer.ppo_utils.experience_maker import RemoteExperienceMaker
 
 from paretopo.integrations.openrlhf.rollouts import (
     UnexpectedOpenRLHF,
+    drop_numbers,
     read_rollouts,
     with_text,
 )
@@ -47,6 +48,7 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
         sizes = [len(experience.index) for experience in experiences]
         for experience, own in zip(experiences, given.flatten()[order].split(sizes), strict=True):
             experience.rewards = own.float()
+            drop_numbers(experience)
         experiences = super().compute_advantages_and_returns(experiences)
         for experience, reward, std in zip(
             experiences, rewards, spread.flatten()[order].split(sizes), strict=True

@@ -106,14 +106,6 @@ def openrlhf_options(
     words += ["--ckpt.path", str(run.checkpoints / "openrlhf"), "--ckpt.max_num", "2"]
     words += ["--ckpt.save_steps", str(every or -1), "--ckpt.best_metric_key", "none"]
     words += ["--ckpt.load_enable"] if resume else []
-    if config.openrlhf.tensorboard:
-        words += ["--logger.tensorboard_dir", str(run.path / "tensorboard")]
-        words += ["--logger.wandb.run_name", run.path.name]
-    if config.openrlhf.wandb_project != "none":
-        if not os.environ.get("WANDB_API_KEY"):
-            raise ConfigError("openrlhf.wandb_project needs the key in the variable WANDB_API_KEY")
-        words += ["--logger.wandb.project", config.openrlhf.wandb_project]
-        words += ["--logger.wandb.key", "environment", "--logger.wandb.run_name", run.path.name]
     if config.openrlhf.options != "none":
         words += shlex.split(config.openrlhf.options)
     return words

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from paretopo.config import FROM_TASK, RunConfig
+from paretopo.config import FROM_TASK, NONE, RunConfig
 from paretopo.integrations.openrlhf.policy import SMALL, TINY
 
 _STEPS = 4
@@ -37,7 +37,6 @@ def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
         "attention": "eager",
         "packing": False,
         "max_tokens_per_gpu": 0,
-        "wandb_project": "none",
     }
     count = steps or min(optimiser.steps, _STEPS)
     sized: dict[str, Any] = {"steps": count, "micro_batch": 0}
@@ -65,7 +64,11 @@ def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
         # Both stages are crossed where the configuration has two.
         paretopo=replace(config.paretopo, stage1_steps=first),
         evaluation=replace(config.evaluation, every=min(config.evaluation.every, half)),
-        run=replace(config.run, checkpoint_every=min(config.run.checkpoint_every, half)),
+        run=replace(
+            config.run,
+            checkpoint_every=min(config.run.checkpoint_every, half),
+            wandb_project=NONE,
+        ),
     )
 
 
@@ -107,6 +110,6 @@ def describe_gaps(before: RunConfig) -> list[str]:
         told.append("packed samples and micro-batches by tokens: they need flash-attn")
     if cluster.attention != "eager":
         told.append(f"attention {cluster.attention}: eager stood in")
-    if cluster.wandb_project != "none":
+    if before.run.wandb_project != NONE:
         told.append("Weights & Biases")
     return told

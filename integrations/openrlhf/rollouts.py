@@ -183,6 +183,16 @@ def _put(experience: Any, name: str, number: float) -> None:
     experience.info[name] = torch.tensor([number], dtype=torch.float64)
 
 
+def drop_numbers(experience: Any) -> None:
+    """Take what travelled out of an `Experience`, once it is read.
+
+    OpenRLHF logs the mean of everything in its info, which what does not apply makes infinite. The
+    session's own means, over the rollouts to which an objective applies, are logged instead.
+    """
+    for key in [key for key in experience.info if key.startswith((_MEASURED, _PAID))]:
+        del experience.info[key]
+
+
 def read_rollouts(experience: Any) -> list[Rollout]:
     """The rollouts of an OpenRLHF `Experience`, one per row, with rewards where it is scored."""
     info = experience.info

@@ -76,7 +76,7 @@ class ParetoTraining:
         logs = dict(logs_dict or {})
         factor = ray.get(self._session.learning_rate_factor.remote())
         numbers = measured(logs, factor)
-        ours = ray.get(self._session.record_step.remote(global_step, numbers))
+        ours = ray.get(self._session.record_step.remote(global_step, numbers, logs))
         logger.info(f"step {global_step} of {self.args.paretopo.steps}: {_format_numbers(ours)}")
         logs |= ours
         if self.args.paretopo.rehearsal:
@@ -105,9 +105,6 @@ class ParetoTraining:
         logger.info(
             f"step {step} of {self.args.paretopo.steps}, held out: {_format_numbers(outcome)}"
         )
-        for tracker in (self.wandb_logger, self.tensorboard_logger):  # type: ignore[attr-defined]
-            if tracker is not None:
-                tracker.log_eval(step, outcome)
 
     def _read(self, samples: list[Any]) -> list[Rollout]:
         """Held-out rollouts, those of the same few questions each time with their text."""

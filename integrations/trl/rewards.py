@@ -33,6 +33,7 @@ class SessionRewards:
     Args:
         is_correct: (response, answer) -> does the response give the answer? None without one.
         own: The user's rewards, which read the column `columns`.
+        prices: Dollars for a call of a function, by its name.
 
     Attributes:
         rollouts: Those of the latest batch, of all processes, in TRL's order, not scored.
@@ -40,10 +41,14 @@ class SessionRewards:
     """
 
     def __init__(
-        self, is_correct: Callable[[str, Any], float | None], own: OwnRewards | None = None
+        self,
+        is_correct: Callable[[str, Any], float | None],
+        own: OwnRewards | None = None,
+        prices: Mapping[str, float] | None = None,
     ) -> None:
         self._is_correct = is_correct
         self._own = own
+        self._prices = dict(prices or {})
         self.rollouts: list[Rollout] = []
         self.rows: list[int] = []
 
@@ -68,6 +73,7 @@ class SessionRewards:
             components: dict[str, float | None] = {
                 **({} if right is None else {"correct": right}),
                 **count_turns(completion),
+                **self._count_dollars(completion),
                 **{name: columns[name][at] for name in _HANDED_OVER if columns.get(name)},
                 **(reward_components[at] if reward_components else {}),
                 **own[at],
@@ -75,6 +81,13 @@ class SessionRewards:
             local.append(Rollout(id[at], components, kind=kind[at], held_out=bool(held_out[at])))
         self.rollouts, self.rows = gather_object(local), gather_object(list(row))
         return [0.0] * len(local)
+
+    def _count_dollars(self, completion: Completion) -> dict[str, float]:
+        """What the tools charged; nothing is said where none does."""
+        if not self._prices or isinstance(completion, str):
+            return {}
+        called = [message.get("name") for message in completion if message["role"] == "tool"]
+        return {"dollars": sum(self._prices.get(str(name), 0.0) for name in called)}
 
     def _grade(self, response: Completion, answer: Any) -> float | None:
         """A response that ends in a tool call or its result gave no answer."""

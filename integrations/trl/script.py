@@ -23,7 +23,7 @@ from accelerate.utils import gather_object
 from numpy.typing import NDArray
 from transformers import Trainer
 
-from paretopo.config import MEASURES, ConfigError, RunConfig, expand_method, from_table
+from paretopo.config import MEASURES, NONE, ConfigError, RunConfig, expand_method, from_table
 from paretopo.config.keys import nearest
 from paretopo.integrations.trl.callbacks import LearningRateFactor
 from paretopo.integrations.trl.checkpoints import Checkpoints
@@ -111,6 +111,11 @@ class ScriptSession:
         self.updates_per_generation = _updates_per_generation(trainer.args)
         self._config = self._make_config(steps=max(trainer.args.max_steps, 1))
         self._check_names()
+        if self._config.run.tensorboard or self._config.run.wandb_project != NONE:
+            raise ConfigError(
+                "run.tensorboard and run.wandb_project are for paretopo train: in a script, "
+                "GRPOConfig.report_to names the trackers, and they get the same numbers"
+            )
         trainer.reward_funcs = [
             function if isinstance(function, torch.nn.Module) else _checked(function, name)
             for function, name in zip(trainer.reward_funcs, trainer.reward_func_names, strict=True)
@@ -392,7 +397,7 @@ class _ScriptCallback(SessionCallback):
 
     def _tell(self, seen: dict[str, float], metrics: dict[str, float] | None) -> None:
         """To the script's trackers, and to its `metric_for_best_model`."""
-        numbers = {f"eval_paretopo/{name}": value for name, value in seen.items()}
+        numbers = {f"eval_{name}": value for name, value in seen.items()}
         if metrics is not None:
             metrics.update(numbers)
         Trainer.log(self._trainer, dict(numbers))

@@ -70,7 +70,7 @@ class SessionCallback(TrainerCallback):
             "learning_rate": self._learning_rate,
             "seconds": time.perf_counter() - self._step_started,
         }
-        self.session.record_step(state.global_step, measured)
+        self.session.record_step(state.global_step, measured, logs)
 
     def on_prediction_step(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """Collect a batch; a row repeated to fill the last batch of all processes counts once."""

@@ -37,11 +37,21 @@ from paretopo.rewards.scoring import Scores, fill_missing
 from paretopo.rollout import Rollout
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
+from paretopo.run.trackers import Trackers
 from paretopo.run.trajectories import Group
 
 _NO_STEP = -1  # every record is after it
 _SHOWN_OF_STEPS = ("stage", "solved", "multiplier", "informative", "kept", "truncated", "overlong")
-_SHOWN_OF_EVALUATIONS = ("solved", "response_tokens", "truncated", "archive_size", "hypervolume")
+_SHOWN_OF_EVALUATIONS = (
+    "solved",
+    "response_tokens",
+    "truncated",
+    "gain",
+    "smoothed_gain",
+    "multiplier",
+    "archive_size",
+    "hypervolume",
+)
 _BY_OBJECTIVE = ("measured", "rewards")
 
 
@@ -119,6 +129,7 @@ class Session:
         self._warmed_up = warmed_up
         self._updates = updates_per_step
         self._writes = writes
+        self._trackers = Trackers(run)
         self._consumed = 0  # groups scored since the start, filtered ones included
         self._groups = Counter[str]()  # scored since the last recorded step, and informative ones
         self._pending: Row = {}  # the row of the step at hand, until the update is made
@@ -186,16 +197,19 @@ class Session:
         """Factor on the learning rate of the step whose advantages were given last."""
         return self.controller.learning_rate_factor
 
-    def record_step(self, step: int, measured: Mapping[str, Any]) -> dict[str, float]:
+    def record_step(
+        self, step: int, measured: Mapping[str, Any], beside: Mapping[str, Any] | None = None
+    ) -> dict[str, float]:
         """Write the row of a step, once its update is made.
 
         Args:
             step: Number of the step, from 1 on.
             measured: What the framework knows of it, as docs/training.md names it: ``loss``,
                 ``grad_norm``, ``learning_rate``, ``seconds`` and others.
+            beside: What it says under names of its own: the run's trackers get the numbers in it.
 
         Returns:
-            Numbers for the framework's trackers.
+            Numbers for trackers of the framework's own.
 
         Raises:
             RuntimeError: The framework counts another step than the controller.
@@ -214,18 +228,22 @@ class Session:
             row |= self._pending | self._count_groups()
             self._groups = Counter()
         row |= measured
+        tracked = self._tracked(row)
         if self._writes:
             self.run.append_step(row)
+            self._trackers.log(
+                "train", step, {**_numbers(beside or {}), **tracked, **_prefix(_numbers(measured))}
+            )
             for group in self._pending_groups:
                 self.run.append_trajectories(group)
         self._pending, self._pending_groups = {}, []
         self._recorded = step
         if self.config.paretopo.stage1_steps == "epoch" and self._consumed >= self._prompts:
             self.controller.finish_stage1()  # filtered groups use prompts up
-        return self._tracked(row)
+        return tracked
 
     def tracked(self) -> dict[str, float]:
-        """Numbers for the framework's trackers on the step whose advantages were given last."""
+        """As :meth:`record_step` returns them, of the step whose advantages were given last."""
         return self._tracked(self._pending | self._count_groups())
 
     # ---- evaluation ----------------------------------------------------------------------------
@@ -242,7 +260,7 @@ class Session:
             seconds: Time that the evaluation took.
 
         Returns:
-            Numbers for the framework's trackers.
+            Numbers for trackers of the framework's own.
         """
         controller = self.controller
         ordered = self._complete(
@@ -282,16 +300,18 @@ class Session:
         }
         if seconds is not None:
             row["seconds"] = seconds
+        tracked = _prefix(_flatten(row, _SHOWN_OF_EVALUATIONS))
         if self._writes:
             self.run.append_evaluation(row)
             answers = self._scores.latest_answers()
             if answers is not None:
                 self.run.append_answers({"step": step} | answers)
+            self._trackers.log("eval", step, tracked)
             if earlier is not None:
                 self.run.write_outcomes(self.objectives, self._scores.outcomes())
             self._record_held_out(step, rewarded)
         self._latest = _describe(row)
-        return _flatten(row, _SHOWN_OF_EVALUATIONS)
+        return tracked
 
     # ---- where it stands -----------------------------------------------------------------------
 
@@ -332,6 +352,7 @@ class Session:
         if self._writes:
             self.run.truncate_after(done)
             self.run.truncate_answers(self._scores.answers_needed)
+            self._trackers.resume(done)
             self.run.write_outcomes(self.objectives, self._scores.outcomes())
             self.run.resumed(self._recorded)
         for row in self.run.evaluations()[-1:]:
@@ -347,6 +368,7 @@ class Session:
         if self._recorded < steps:
             raise RuntimeError(f"the training ended after {self._recorded} of {steps} steps")
         if self._writes:
+            self._trackers.close()
             self.run.finish()
 
     # ---- parts ---------------------------------------------------------------------------------
@@ -458,7 +480,7 @@ class Session:
         numbers["archive_size"] = float(self._archive_size())
         numbers["hypervolume"] = 0.0 if archive is None else float(archive.hypervolume)
         numbers |= {f"rank_{rank}": count / sum(ranks) for rank, count in enumerate(ranks)}
-        return {f"paretopo/{name}": value for name, value in numbers.items()}
+        return _prefix(numbers)
 
 
 def _with_rewards(group: Sequence[Rollout], rewards: NDArray[np.float64]) -> list[Rollout]:
@@ -489,6 +511,19 @@ def _flatten(row: Row, names: Iterable[str]) -> dict[str, float]:
             if value is not None
         }
     return flat
+
+
+def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        name: float(value)
+        for name, value in row.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def _prefix(numbers: Mapping[str, float]) -> dict[str, float]:
+    """Apart from what a framework calls its own."""
+    return {f"paretopo/{name}": value for name, value in numbers.items()}
 
 
 def _describe(evaluation: Row) -> str:

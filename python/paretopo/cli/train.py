@@ -86,6 +86,7 @@ def add_train(subcommands: Subcommands) -> None:
 def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
     from paretopo.config import ConfigError, load, with_method
     from paretopo.run.folder import RunFolder
+    from paretopo.run.trackers import check_trackers
 
     if (arguments.config is None) == (arguments.resume is None):
         refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
@@ -113,12 +114,14 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
             _check_backend(config.backend, options)
             if arguments.rehearse:
                 config, left = _plan_rehearsal(config, overrides.get("optimiser.steps"))
+            check_trackers(config.run)
             run = RunFolder.create(config.run.out, config, method=arguments.method)
             if options:
                 run.update_manifest(options=list(options))
             if arguments.rehearse:
                 run.update_manifest(rehearsal=left)
         _check_backend(run.config.backend, options)
+        check_trackers(run.config.run)
     except (ConfigError, OSError) as error:
         refuse(str(error))
 

@@ -169,6 +169,11 @@ class RunConfig:
                 "warmup.steps must be 0 with task.train: a file has no written traces to imitate, "
                 f"got {self.warmup.steps}"
             )
+        if self.task.name != "calculator" and self.tool.solver_price > 0.0:
+            raise ConfigError(
+                'tool.solver_price is for task.name = "calculator", which has a solver, got '
+                f"{self.tool.solver_price:g} with {self.task.name!r}"
+            )
         if self.task.name != "multihop" or self.tool.search_url != NONE:
             return
         if not self.task.is_made_up and self.tool.corpus == NONE:
@@ -379,7 +384,7 @@ def _check_key(section: str, name: str) -> None:
         raise ConfigError(f"unknown key {section}.{name}; {nearest(name, _keys(section))}")
 
 
-# Names that belong to an objective, as the other tables of a file would call them.
+# Names that belong to another table: what each objective says of itself, and the trackers.
 _MOVED = {
     "weights": "did you mean objectives.NAME.weight?",
     "economy": "did you mean objectives.NAME.economy?",
@@ -387,6 +392,8 @@ _MOVED = {
     "max_calls": "did you mean objectives.NAME.most?",
     "gate_floor": "did you mean objectives.NAME.failure?",
     "references": "did you mean objectives.NAME.reference?",
+    "tensorboard": "did you mean run.tensorboard?",
+    "wandb_project": "did you mean run.wandb_project?",
 }
 
 

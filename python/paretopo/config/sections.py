@@ -106,7 +106,7 @@ class TaskConfig:
 
 @dataclass(frozen=True)
 class ToolConfig:
-    """The tools: the interpreter of the task math, the search engine of multihop."""
+    """The tools: interpreter (math), search engine (multihop), solver (calculator)."""
 
     timeout: float = key(10.0, "Seconds a program may run.", low=0.0, open_low=True)
     memory_mb: int = key(512, "MiB a program may take.", low=1)
@@ -126,6 +126,12 @@ class ToolConfig:
         "A JSONL corpus that the run itself serves, by words; made-up questions bring their own.",
     )
     topk: int = key(3, "Passages per search.", low=1, high=100)
+    solver_price: float = key(
+        0.0,
+        "Dollars for a call of the solver, a second tool that takes both operations at once; 0"
+        " leaves it out.",
+        low=0.0,
+    )
 
     def __post_init__(self) -> None:
         check_section(self, "tool")
@@ -287,6 +293,14 @@ class RunFolderConfig:
         " so on.",
         low=1,
     )
+    tensorboard: bool = key(
+        False, "Write curves for TensorBoard into the run folder; needs paretopo[tensorboard]."
+    )
+    wandb_project: str = key(
+        NONE,
+        'Weights & Biases project for the same curves, with the key in WANDB_API_KEY; "none" for'
+        " none; needs paretopo[wandb].",
+    )
 
     def __post_init__(self) -> None:
         check_section(self, "run")
@@ -352,10 +366,6 @@ class OpenRLHFConfig:
         low=0,
     )
     overlong_penalty: float = key(1.0, "Advantage lost at the end of the budget.", low=0.0)
-    tensorboard: bool = key(True, "Write TensorBoard files into the run folder.")
-    wandb_project: str = key(
-        "none", 'Weights & Biases project, with the key in WANDB_API_KEY; "none" for none.'
-    )
     options: str = key("none", 'Further options of OpenRLHF, as on its command line; "none".')
 
     def __post_init__(self) -> None:

@@ -174,6 +174,11 @@ class RunFolder(Folder):
         return run
 
     @property
+    def method(self) -> str:
+        """What :mod:`~paretopo.config.methods` calls it; the recipe where the run has no method."""
+        return str(self.manifest.get("method") or self.config.recipe)
+
+    @property
     def checkpoints(self) -> Path:
         """Checkpoints that a resumed run continues from."""
         return self.path / "checkpoints"

@@ -13,6 +13,7 @@ from paretopo.run.history import (
     describe_moment,
     merge_objectives,
     read_history,
+    summarise_runs,
 )
 from paretopo.run.plots import draw_dynamics, draw_front
 from paretopo.run.viewer.report_page import render_report_page
@@ -46,6 +47,8 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> Path:
     if len(objectives) > 1:
         pictures.insert(0, ("Front over the evaluations", "front.png"))
         draw_front(histories, out / "front.png")
+    else:
+        (out / "front.png").unlink(missing_ok=True)  # of a report before this one
     page = render_report_page(histories)
     (out / "report.html").write_text(page, encoding="utf-8")
     parts = ["# Training report", "", "[The same as a page](report.html)", ""]
@@ -61,12 +64,12 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> Path:
 
 
 def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
-    """The runs by a short name: recipe and seed, where that is not unique the folder, or its path.
+    """The runs by a short name: method and seed, where that is not unique the folder, or its path.
 
     Raises:
         ValueError: one folder was given twice.
     """
-    names = [f"{run.config.recipe}, seed {run.config.seed}" for run in runs]
+    names = [f"{run.method}, seed {run.config.seed}" for run in runs]
     folders = [run.path.resolve() for run in runs]
     labelled = {}
     for name, folder, run in zip(names, folders, runs, strict=True):
@@ -95,33 +98,19 @@ def _tabulate_ends(history: History) -> list[str]:
 
 
 def _tabulate_runs(histories: Mapping[str, History]) -> list[str]:
-    """A row for each run, a column for each measure, and the means of all runs."""
-    compared = {
-        label: {one.measure.key: one for one in compare_ends(history) if not one.kind}
-        for label, history in histories.items()
-    }
-    found = {key: one.measure for row in compared.values() for key, one in row.items()}
-    objectives = {one.key: one for one in merge_objectives(histories.values()) if one.key in found}
-    measures = objectives | found
+    """A row for each run and each method, a column for each measure."""
+    measures, rows = summarise_runs(histories)
     lines = [
-        f"| {' | '.join(['run', *(measure.label for measure in measures.values())])} |",
-        f"|---|{'---:|' * len(measures)}",
+        f"| {' | '.join(['run', 'seeds', *(measure.label for measure in measures)])} |",
+        f"|---|---:|{'---:|' * len(measures)}",
     ]
-    for label, row in compared.items():
-        cells = [_write_change(row[key]) if key in row else "" for key in measures]
-        lines.append(f"| {_escape_cell(label)} | {' | '.join(cells)} |")
-    means = []
-    for key, measure in measures.items():
-        ends = [(row[key].before, row[key].after) for row in compared.values() if key in row]
-        before, after = (sum(column) / len(ends) for column in zip(*ends, strict=True))
-        means.append(_write_change(Comparison(measure, "", before, after)))
-    lines.append(f"| **mean** | {' | '.join(means)} |")
-    return lines
-
-
-def _write_change(one: Comparison) -> str:
-    change = f" ({one.change})" if one.change else ""
-    return f"{_write_number(one, one.before)} → {_write_number(one, one.after)}{change}"
+    for row in rows:
+        name = f"**{_escape_cell(row.name)}**" if row.of_method else _escape_cell(row.name)
+        seeds = str(len(row.seeds)) if row.of_method else ""
+        cells = [name, seeds, *(row.describe(measure) for measure in measures)]
+        lines.append(f"| {' | '.join(cells)} |")
+    told = "bold: the mean of a method's runs ± their standard deviation, where there are several"
+    return [*lines, "", f"Before → after (change); {told}."]
 
 
 def _write_number(one: Comparison, value: float) -> str:

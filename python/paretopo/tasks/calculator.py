@@ -6,6 +6,9 @@ The three kinds, by the fewest calls that suffice:
 * ``one`` (1): one operation, "What is 47*38?";
 * ``two`` (2): two operations, "What is 47*38-126?", where the calculator takes one per call.
 
+Where ``tool.solver_price`` is above 0 there is a second tool: the solver takes both operations in
+one call, and every call of it costs dollars. Fewer calls or fewer dollars is then the question.
+
 The rules of all made-up tasks hold: `paretopo.tasks.made_up`.
 """
 
@@ -13,7 +16,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from paretopo.tasks.made_up import MadeUpTask, another_number
@@ -22,6 +26,22 @@ from paretopo.tools.calculator import Limits, make_calculator
 
 # One operation per call, so that a question of kind "two" cannot be typed in as a whole.
 calculator = make_calculator(Limits(operations=1))
+_evaluate_both = make_calculator(Limits(operations=2))
+
+
+def solver(expression: str) -> str:
+    """Evaluates an arithmetic expression of up to two operations. Every call costs money.
+
+    Args:
+        expression: The arithmetic expression, for example 12*34-56.
+
+    Returns:
+        The value, or what is wrong with the expression.
+    """
+    return _evaluate_both(expression)
+
+
+_SOLVED_AT_ONCE = 0.5  # share of the traces of two operations, where there is a solver
 
 FACTS: tuple[tuple[str, int], ...] = (
     ("How many days are in a week?", 7),
@@ -54,6 +74,14 @@ FACTS: tuple[tuple[str, int], ...] = (
 class CalculatorTask(MadeUpTask):
     """Facts, and sums that take one or two calls.
 
+    Args:
+        prompts: As for every made-up task.
+        held_out: Likewise.
+        facts: Likewise.
+        kinds: Likewise.
+        seed: Likewise.
+        has_solver: Is the solver there, too?
+
     Example:
         >>> task = CalculatorTask(prompts=12, held_out=6, facts=4, seed=0)
         >>> [question.kind for question in task.held_out]
@@ -61,18 +89,39 @@ class CalculatorTask(MadeUpTask):
     """
 
     is_chat = True
-    functions = (calculator,)
+    functions: Sequence[Callable[[str], str]] = (calculator,)
     # Operands are 11 to 99: 7921 products, 178 times as many questions of two operations, of which
     # not the last few should have to be drawn.
     most: ClassVar[dict[str, int]] = {"fact": len(FACTS), "one": 6000, "two": 1_000_000}
 
+    def __init__(
+        self,
+        prompts: int,
+        held_out: int,
+        facts: int = 24,
+        kinds: Sequence[float] = (0.34, 0.33, 0.33),
+        seed: int = 0,
+        *,
+        has_solver: bool = False,
+    ) -> None:
+        super().__init__(prompts, held_out, facts, kinds, seed)
+        if has_solver:
+            self.functions = (calculator, solver)
+
     def words(self) -> list[str]:
         """Every text of the task that is not arithmetic."""
-        return [text for text, _ in FACTS] + ["What is ?", "error: at most 1 operation per call"]
+        errors = ["error: at most 1 operation per call"]
+        if solver in self.functions:
+            errors.append("error: at most 2 operations per call")
+        return [*(text for text, _ in FACTS), "What is ?", *errors]
 
     def phrases(self) -> list[str]:
         """The fixed parts of a call, as the tiny model's chat template renders it."""
-        return ['<call>{"name": "calculator", "arguments": {"expression": "', '"}}</call>']
+        calls = [
+            f'<call>{{"name": "{tool.__name__}", "arguments": {{"expression": "'
+            for tool in self.functions
+        ]
+        return [*calls, '"}}</call>']
 
     def _make_facts(self, count: int) -> list[Question]:
         return [
@@ -91,6 +140,14 @@ class CalculatorTask(MadeUpTask):
             first + tail, kind, f"What is {first}{tail}?", calculator(last), (first, last)
         )
 
+    def _plan_trace(
+        self, question: Question, rng: random.Random, redundant_calls: int, guess_rate: float
+    ) -> tuple[list[str], str]:
+        """With a solver, some of two operations at once."""
+        if solver in self.functions and question.kind == "two" and rng.random() < _SOLVED_AT_ONCE:
+            question = replace(question, steps=(question.id,))  # the whole expression
+        return super()._plan_trace(question, rng, redundant_calls, guess_rate)
+
     def _needless_call(self, fact: Question) -> str:
         return f"{fact.answer}*1"
 
@@ -101,11 +158,11 @@ class CalculatorTask(MadeUpTask):
         """Chat messages, with `tool_calls` and `tool` messages."""
         messages: list[Message] = [{"role": "user", "content": question.text}]
         for expression in asked:
-            function = {"name": "calculator", "arguments": {"expression": expression}}
+            tool = solver if expression == question.id and question.kind == "two" else calculator
+            function = {"name": tool.__name__, "arguments": {"expression": expression}}
             call = {"type": "function", "function": function}
             messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
-            result = calculator(expression)
-            messages.append({"role": "tool", "name": "calculator", "content": result})
+            messages.append({"role": "tool", "name": tool.__name__, "content": tool(expression)})
         messages.append({"role": "assistant", "content": answer})
         return messages
 

@@ -46,7 +46,7 @@ def make_task(config: RunConfig) -> Task:
         )
     settings = (task.prompts, held_out, task.facts, task.kinds, config.seed)
     if task.name == "calculator":
-        return CalculatorTask(*settings)
+        return CalculatorTask(*settings, has_solver=config.tool.solver_price > 0.0)
     if task.name == "math":
         return MadeUpMath(*settings)
     return MadeUpMultihop(*settings, search_url=config.tool.search_url, topk=config.tool.topk)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig, ToolConfig
@@ -13,7 +13,7 @@ from paretopo.protocols.search_r1 import SearchR1Episode
 from paretopo.protocols.torl import TorlEpisode
 from paretopo.rewards.correctness import exact_answer
 from paretopo.rewards.mathematics import MathGrader
-from paretopo.tasks.calculator import is_correct
+from paretopo.tasks.calculator import is_correct, solver
 from paretopo.tasks.questions import grade_answer
 from paretopo.tasks.task import Answer
 from paretopo.tools.python_interpreter import PythonInterpreter, SandboxError
@@ -29,10 +29,12 @@ class Environment:
         grade: (what the policy wrote, right answer or answers) → 1 or 0; None without an answer.
         new_episode: Begins a rollout in which text and tool take turns by a protocol; None where
             the chat template presents functions.
+        prices: Dollars for a call of a function, by its name; others cost nothing here.
     """
 
     grade: Callable[[str, Any], float | None]
     new_episode: Callable[[], Episode] | None = None
+    prices: Mapping[str, float] = field(default_factory=dict)
 
 
 @contextmanager
@@ -45,7 +47,7 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
     calls = config.optimiser.max_tool_calls
     with ExitStack() as opened:
         if config.task.name == "calculator":
-            yield Environment(is_correct)
+            yield Environment(is_correct, prices=call_prices(config.tool))
         elif config.task.name == "questions":
             yield Environment(grade_answer, SingleTurn if config.task.tools == NONE else None)
         elif config.task.name == "math":
@@ -64,6 +66,11 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
             client = SearchClient(config.tool.search_url, topk=config.tool.topk)
             search = opened.enter_context(client)
             yield Environment(exact_answer, lambda: SearchR1Episode(search, max_turns=calls))
+
+
+def call_prices(tool: ToolConfig) -> dict[str, float]:
+    """Dollars for a call of each function of the calculator task that costs any."""
+    return {solver.__name__: tool.solver_price} if tool.solver_price > 0.0 else {}
 
 
 def _grade_any_answer(grader: MathGrader) -> Callable[[str, Answer], float]:

@@ -14,6 +14,7 @@ from paretopo.integrations.openrlhf.prepare import _check_apart, _rows, check_ag
 from paretopo.integrations.openrlhf.rollouts import (
     check_response,
     components_of,
+    drop_numbers,
     measure_own,
     prompt_id,
     put_components,
@@ -178,6 +179,10 @@ def test_components_travel_in_an_experience():
     put_rewards(experience, (1.0, 1 / 3, 0.0))
     [rollout] = read_rollouts(experience)
     assert rollout == Rollout("q", given, tokens=3, solved=True, rewards=(1.0, 1 / 3, 0.0))
+    # OpenRLHF logs the mean of its info: one that does not apply would make that infinite.
+    experience.info["response_length"] = torch.tensor([3.0])
+    drop_numbers(experience)
+    assert list(experience.info) == ["response_length"]
     with pytest.raises(BadRollout, match=r"'q' has 'polit' = 1.0 .* did you mean 'polite'"):
         put_components(experience, {"polit": 1.0}, objectives)
 

@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("openrlhf", exc_type=ImportError)
 psutil = pytest.importorskip("psutil")
 
+from support.curves import read_curves  # noqa: E402
 from support.rehearsals import (  # noqa: E402
     command,
     exchanges,
@@ -26,17 +27,6 @@ from support.rehearsals import (  # noqa: E402
 from paretopo.run.folder import RunFolder  # noqa: E402
 
 pytestmark = pytest.mark.timeout(1500)
-
-
-def tensorboard(run: RunFolder) -> dict[str, dict[int, float]]:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    events = EventAccumulator(str(next((run.path / "tensorboard").iterdir())))
-    events.Reload()
-    return {
-        tag: {event.step: event.value for event in events.Scalars(tag)}
-        for tag in events.Tags()["scalars"]
-    }
 
 
 def check_trajectories(run: RunFolder) -> None:
@@ -62,7 +52,7 @@ def check_trajectories(run: RunFolder) -> None:
 
 @pytest.mark.openrlhf_short
 def test_a_synchronous_run_crosses_both_stages(new_run):
-    run = new_run()
+    run = new_run(run__tensorboard=True)
     told = finish(run)
     assert [row["stage"] for row in run.steps()] == [1, 1, 2, 2]
     assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
@@ -70,16 +60,20 @@ def test_a_synchronous_run_crosses_both_stages(new_run):
     assert all(abs(row["vllm_kl"]) < 0.01 for row in run.steps())
     assert "64 rollouts" in told
     assert (run.model / "config.json").exists()
-    logged = tensorboard(run)
+    logged = {tag: dict(curve) for tag, curve in read_curves(run).items()}
     for row in run.steps():
         step = row["step"]
         assert logged["train/reward"][step] == pytest.approx(row["solved"], abs=1e-6)
         assert logged["train/paretopo/stage"][step] == row["stage"]
         assert logged["train/paretopo/multiplier"][step] == pytest.approx(row["multiplier"])
+        assert logged["train/paretopo/loss"][step] == pytest.approx(row["loss"], abs=1e-6)
+        for name, value in row["measured"].items():
+            assert logged[f"train/paretopo/measured/{name}"][step] == pytest.approx(value)
         assert row["generated_groups"] == 4
     check_trajectories(run)
     for row in run.evaluations():
-        assert logged["eval/solved"][row["step"]] == pytest.approx(row["solved"])
+        for name in ("solved", "hypervolume", "gain"):
+            assert logged[f"eval/paretopo/{name}"][row["step"]] == pytest.approx(row[name])
 
 
 @pytest.mark.parametrize("partial", [False, True])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import types
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,36 @@ def test_forty_steps_raise_accuracy_while_calls_fall(name, tmp_path):
     rows = RunFolder.open(folder).evaluations()
     assert rows[-1]["solved"] > rows[0]["solved"]
     assert rows[-1]["measured"]["calls"] < rows[0]["measured"]["calls"]
+
+
+def test_the_solver_of_the_calculator_task_costs_dollars():
+    from paretopo.config import loads
+    from paretopo.integrations.openrlhf.agents.calculator import CalculatorAgent
+
+    def render(messages, **_):
+        said = "".join(f"<{m['role']}>{m['content']}<end>" for m in messages)
+        return said + "<assistant>"
+
+    def call(name, expression):
+        return f'<call>{{"name": "{name}", "arguments": {{"expression": "{expression}"}}}}</call>'
+
+    def play(config, *turns):
+        tokenizer = types.SimpleNamespace(apply_chat_template=render, eos_token="<end>")
+        agent = CalculatorAgent(config, tokenizer)
+        agent.label = {"answer": "3"}
+        answers = [
+            asyncio.run(agent.step({"action_text": turn, "observation_text": ""})) for turn in turns
+        ]
+        said = [answer["environment_feedback"] for answer in answers]
+        return said, answers[-1]["extra_logs"]["reward_components"]
+
+    priced = loads("[tool]\nsolver_price = 0.25")
+    both = call("calculator", "1+1") + call("solver", "1+1+1")
+    said, components = play(priced, both, call("solver", "2*2-1"), "3")
+    assert said == ["<tool>2\n3<end><assistant>", "<tool>3<end><assistant>", ""]
+    assert components == {"correct": 1.0, "dollars": 0.5, "calls": 3, "turns": 3}
+    said, components = play(priced, call("solver", "1+1"))
+    assert components["dollars"] == 0.25  # it is not over, and has been paid for
+    said, components = play(loads(""), call("solver", "1+1+1"), "3")
+    assert said[0] == "<tool>error: there is no tool solver<end><assistant>"
+    assert components == {"correct": 1.0, "calls": 1, "turns": 2}

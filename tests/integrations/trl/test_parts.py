@@ -36,6 +36,7 @@ from paretopo.tasks.calculator import (  # noqa: E402
 )
 
 TASK = CalculatorTask(prompts=12, held_out=6, seed=0)
+PRICED = CalculatorTask(prompts=12, held_out=6, seed=0, has_solver=True)
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +56,10 @@ def test_trl_accepts_the_template(tokenizer):
     assert is_chat_template_prefix_preserving(tokenizer)
 
 
-def test_every_trace_is_known_to_the_tokenizer_and_reads_back(tokenizer):
-    for conversation in TASK.traces(step=3, count=60, redundant_calls=2, guess_rate=0.3):
+@pytest.mark.parametrize("task", [TASK, PRICED])
+def test_every_trace_is_known_to_the_tokenizer_and_reads_back(task):
+    tokenizer = make_tokenizer(task.words(), task.phrases())
+    for conversation in task.traces(step=3, count=60, redundant_calls=2, guess_rate=0.3):
         text = tokenizer.apply_chat_template(conversation, tokenize=False)
         tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
         assert tokenizer.unk_token_id not in tokens
@@ -201,6 +204,21 @@ def test_what_an_environment_measured_wins_over_what_is_seen():
         {"correct": 1.0, "calls": 7.0, "turns": 2.0, "seconds": 0.25, "polite": 0.5},
         {"correct": 1.0, "calls": 1.0, "turns": 2.0, "seconds": 0.5, "polite": None},
     ]
+
+
+def test_calls_of_a_tool_with_a_price_cost_dollars():
+    rewards = SessionRewards(is_correct, prices={"solver": 0.25})
+    conversations = [
+        [
+            *({"role": "tool", "name": name} for name in called),
+            {"role": "assistant", "content": "6"},
+        ]
+        for called in ((), ("calculator",), ("solver", "calculator", "solver"))
+    ]
+    measure(rewards, [(0, "")] * 3, completions=conversations)
+    spent = [one.reward_components["dollars"] for one in rewards.rollouts]
+    assert spent == [0.0, 0.0, 0.5]
+    assert [one.reward_components["calls"] for one in rewards.rollouts] == [0.0, 1.0, 3.0]
 
 
 def test_a_response_that_ends_in_a_call_has_no_answer():

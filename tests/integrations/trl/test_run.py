@@ -20,6 +20,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from safetensors.torch import load_file  # noqa: E402
+from support.curves import HAS_TENSORBOARD, read_curves  # noqa: E402
 
 from paretopo.config import ConfigError, loads  # noqa: E402
 from paretopo.controller.two_stages import ParetoPO  # noqa: E402
@@ -95,15 +96,21 @@ def assert_same_result(run: RunFolder, other: RunFolder) -> None:
     assert without_time(run.steps()) == without_time(other.steps())
     assert without_time(run.evaluations()) == without_time(other.evaluations())
     assert list(run.trajectories()) == list(other.trajectories())
+    if HAS_TENSORBOARD:
+        assert steps_of(read_curves(run)) == steps_of(read_curves(other))
     mine, theirs = (load_file(one.model / "model.safetensors") for one in (run, other))
     assert mine.keys() == theirs.keys()
     for name, tensor in mine.items():
         assert torch.equal(tensor, theirs[name]), name
 
 
+def steps_of(curves: dict[str, list[tuple[int, float]]]) -> dict[str, list[int]]:
+    return {tag: [step for step, _ in curve] for tag, curve in curves.items()}
+
+
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    config = loads(SMALL)
+    config = loads(SMALL, {"run.tensorboard": HAS_TENSORBOARD})
     run = RunFolder.create(tmp_path_factory.mktemp("whole"), config)
     train(config, run)
     return run
@@ -133,6 +140,27 @@ def test_records_say_what_happened(uninterrupted):
     assert evaluations[0]["multiplier"] == 1.0
     assert evaluations[0]["solved"] > 0.5, "the warm-up taught too little to test anything"
     assert any(row["informative"] > 0 for row in steps)
+
+
+@pytest.mark.skipif(not HAS_TENSORBOARD, reason="needs tensorboard")
+def test_curves_are_the_records(uninterrupted):
+    curves = read_curves(uninterrupted)
+    for part, rows in (("train", uninterrupted.steps()), ("eval", uninterrupted.evaluations())):
+        for name in ("solved", "multiplier", "truncated"):
+            assert_curve(curves[f"{part}/paretopo/{name}"], rows, lambda row, at=name: row[at])
+        for kind in ("measured", "rewards"):
+            for one in ("correct", "calls"):
+                tag = f"{part}/paretopo/{kind}/{one}"
+                assert_curve(curves[tag], rows, lambda row, of=kind, at=one: row[of][at])
+    steps, evaluations = uninterrupted.steps(), uninterrupted.evaluations()
+    assert_curve(curves["train/paretopo/loss"], steps, lambda row: row["loss"])
+    assert_curve(curves["train/loss"], steps, lambda row: row["loss"])  # as TRL calls it
+    for name in ("hypervolume", "gain"):
+        assert_curve(curves[f"eval/paretopo/{name}"], evaluations, lambda row, at=name: row[at])
+
+
+def assert_curve(curve, rows, read) -> None:
+    assert curve == [(row["step"], pytest.approx(read(row), rel=1e-6, abs=1e-7)) for row in rows]
 
 
 def test_trajectories_say_what_was_written_and_worth(uninterrupted):

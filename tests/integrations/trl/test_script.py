@@ -269,6 +269,11 @@ def test_without_objectives_every_function_is_one_with_trls_weights(tmp_path):
     assert trainer.reward_func_names == ["digits", "watched", "even"]
 
 
+def test_trackers_are_those_of_trl(tmp_path):
+    with pytest.raises(ConfigError, match=r"run\.tensorboard .* in a script, GRPOConfig.report_to"):
+        make_trainer(tmp_path, {**TABLE, "run": {"tensorboard": True}})
+
+
 def test_what_trl_does_not_log_is_recorded_without_its_loss(tmp_path):
     with pytest.warns(UserWarning, match="there is no eval_dataset: nothing is evaluated"):
         trainer = make_trainer(tmp_path, logging_steps=3, eval_strategy="no", held_out=None)

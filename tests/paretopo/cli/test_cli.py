@@ -182,6 +182,17 @@ def test_a_folder_that_cannot_be_made_ends_in_one_line(trainer, toml, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_a_tracker_that_cannot_be_opened_ends_in_one_line_and_makes_no_folder(
+    trainer, toml, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    assert cli.main(["train", str(toml), "--set", "run.wandb_project=ours"]) == 2
+    assert "run.wandb_project needs the " in capsys.readouterr().err  # package, or key
+    assert trainer.calls == []
+    assert not (tmp_path / "runs").exists()
+
+
 def test_missing_packages_are_named_with_the_cure(toml, tmp_path, monkeypatch, capsys):
     find = importlib.util.find_spec
     monkeypatch.setattr(

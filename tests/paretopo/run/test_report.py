@@ -17,6 +17,7 @@ from paretopo.run.history import (
     find_front,
     merge_objectives,
     read_history,
+    summarise_runs,
 )
 from paretopo.run.report import label_runs, write_report
 
@@ -77,16 +78,57 @@ def test_several_runs_are_compared(tmp_path):
     text = path.read_text(encoding="utf-8")
     for name in ("recommended, seed 0", "recommended, seed 1", "paper, seed 0"):
         changes = "50.0 → 90.0 (+40.0) | 2.00 → 1.00 (-50 %) | 60.0 → 40.0 (-33 %)"
-        assert f"| {name} | {changes} |" in text
+        assert f"| {name} |  | {changes} |" in text
         assert f"## {name}" in text
-    assert "| **mean** | 50.0 → 90.0 (+40.0) |" in text
+    assert "| **recommended** | 2 | 50.0 ± 0.0 → 90.0 ± 0.0 (+40.0) |" in text
+    assert "| **paper** | 1 | 50.0 → 90.0 (+40.0) |" in text
     columns = "correct (%), more is better | calls per question, fewer is better"
-    assert f"| run | {columns} | response length (tokens) |" in text
+    assert f"| run | seeds | {columns} | response length (tokens) |" in text
     picture(path.parent / "front.png")
     picture(path.parent / "dynamics.png")
     assert not (runs[0].report / "report.md").exists()
     elsewhere = write_report(runs, tmp_path / "figures")
     assert elsewhere.parent == tmp_path / "figures"
+
+
+def test_a_method_is_the_mean_of_its_seeds(tmp_path):
+    runs = [tell_objectives(tmp_path, ["correct", "calls", "polite"], seed=s) for s in (0, 1, 2)]
+    for run, value in zip(runs, (0.2, 0.5, 0.8), strict=True):
+        run.append_evaluation({"step": 9, "measured": {"correct": value, "polite": None}})
+    runs[2].update_manifest(method="gdpo")
+    histories = {label: read_history(run) for label, run in label_runs(runs).items()}
+    assert list(histories)[2] == "gdpo, seed 2"
+    measures, rows = summarise_runs(histories)
+    assert [one.key for one in measures] == ["correct", "calls", "polite", "response_tokens"]
+    assert [(row.name, row.seeds, row.of_method) for row in rows] == [
+        *(("recommended, seed 0", (0,), False), ("recommended, seed 1", (1,), False)),
+        *(("gdpo, seed 2", (2,), False), ("recommended", (0, 1), True), ("gdpo", (2,), True)),
+    ]
+    told = [row.describe(measures[0]) for row in rows]
+    spread = 100 * np.std([0.2, 0.5], ddof=1)
+    assert told[3] == f"50.0 ± 0.0 → 35.0 ± {spread:.1f} (-15.0)"
+    assert told[4] == told[2] == "50.0 → 80.0 (+30.0)"
+    assert rows[3].describe(measures[2]).endswith("→ unknown")
+
+
+def test_runs_of_one_method_with_other_settings_are_no_seeds_of_each_other(tmp_path):
+    def tell_with(overrides):
+        run = RunFolder.create(tmp_path, loads("", overrides))
+        evaluate(run, 0, "pretrained", 0.5, 2.0, 60.0)
+        return run
+
+    runs = [
+        tell_with({"seed": 1}),
+        tell_with({"seed": 2, "run.out": "elsewhere", "run.threads": 2}),
+        tell_with({"seed": 1, "objectives.calls.weight": 0.5}),
+        tell_with({"seed": 1, "optimiser.kl": 0.1}),
+    ]
+    _, rows = summarise_runs({str(at): read_history(run) for at, run in enumerate(runs)})
+    names = {row.name: row.seeds for row in rows if row.of_method}
+    assert list(names.values()) == [(1, 2), (1,), (1,)]
+    assert list(names)[1].startswith("recommended, ")
+    assert "objectives.calls.weight = 0.454545" in list(names)[1]  # as a share of all
+    assert "optimiser.kl = 0.1" in list(names)[2]
 
 
 def test_runs_of_one_name_are_told_apart_by_folder(tmp_path):
@@ -225,6 +267,16 @@ def test_a_report_has_every_objective_with_direction_and_unit(tmp_path, count):
         picture(path.with_name("front.png"))
 
 
+def test_a_front_of_a_report_before_is_not_left_where_there_is_none(tmp_path):
+    out = tmp_path / "out"
+    write_report([tell_objectives(tmp_path, names_of(2))], out)
+    assert (out / "front.png").exists()
+    write_report([tell_objectives(tmp_path, names_of(1), seed=1)], out)
+    assert sorted(path.name for path in out.iterdir()) == [
+        *("dynamics.png", "report.html", "report.md"),
+    ]
+
+
 def test_axes_name_the_direction(tmp_path):
     [one] = merge_objectives([read_history(tell_objectives(tmp_path, ["correct"]))])
     assert one.label == "correct (%), more is better"
@@ -246,9 +298,9 @@ def test_runs_with_other_objectives_are_laid_over_each_other(tmp_path):
         tell_objectives(tmp_path, ["correct", "tokens"], seed=2),
     ]
     path = write_report(runs)
-    rows = [line for line in path.read_text(encoding="utf-8").splitlines() if "seed" in line]
+    rows = [line for line in path.read_text(encoding="utf-8").splitlines() if ", seed" in line]
     assert rows[0].count("→") == 3
-    assert rows[0].split(" | ")[3] == ""  # this one never measured tokens
+    assert rows[0].split(" | ")[4] == ""  # this one never measured tokens
     history = read_history(runs[0])
     merged = merge_objectives([history, read_history(runs[1])])
     assert [one.key for one in merged] == ["correct", "calls", "tokens"]

@@ -309,6 +309,31 @@ def test_runs_are_laid_over_each_other_and_put_away(shown, tmp_path):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("width", [360, 1280])
+def test_runs_and_methods_share_a_table(shown, tmp_path, width):
+    runs = [tell_objectives(tmp_path, names_of(3), seed=seed) for seed in range(3)]
+    runs[2].update_manifest(method="gdpo")
+    page = shown(*runs, width=width)
+    heads = texts(page, "#summary thead th")
+    assert heads[:3] == ["run", "seeds", "correct (%), more is better"]
+    assert heads[3:] == [
+        "calls per question, fewer is better",
+        "tokens per question, fewer is better",
+    ]
+    assert texts(page, "#summary tbody th") == [
+        *("recommended, seed 0", "recommended, seed 1", "gdpo, seed 2", "recommended", "gdpo"),
+    ]
+    assert count(page, "#summary tbody") == 2
+    assert texts(page, "#summary tbody:last-child tr:first-child td")[:2] == [
+        *("2", "50.0 ± 0.0 → 90.2 ± 0.3 (+40.2)"),
+    ]
+    assert count(page, "#summary td.better") == 15
+    assert page.value("document.documentElement.scrollWidth <= innerWidth")
+    alone = shown(runs[0])
+    assert alone.value("document.getElementById('summary').hidden")
+
+
+@pytest.mark.browser
 def test_what_a_model_wrote_is_never_obeyed(shown, tmp_path):
     page = shown(tell_hostile(tmp_path))
     assert page.value("window.broken") is None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 from collections import Counter
+from dataclasses import asdict
 
 import pytest
 
@@ -13,6 +16,7 @@ from paretopo.tasks.calculator import (
     CalculatorTask,
     calculator,
     is_correct,
+    solver,
 )
 from paretopo.tasks.made_up import KINDS
 
@@ -171,3 +175,72 @@ def test_without_redundancy_and_guesses_traces_are_the_shortest():
 )
 def test_the_last_number_is_the_answer(response, answer, right):
     assert is_correct(response, answer) is right
+
+
+# ---- the solver ----------------------------------------------------------------------------------
+
+PRICED = CalculatorTask(prompts=300, held_out=90, seed=1, has_solver=True)
+
+
+def tools_of(conversation):
+    return [message["name"] for message in conversation if message["role"] == "tool"]
+
+
+def test_without_a_solver_the_task_is_what_it_was():
+    """Recorded when there was none: texts, questions, tools, traces."""
+    task = CalculatorTask(prompts=40, held_out=20, seed=5)
+    told = {
+        "words": task.words(),
+        "phrases": task.phrases(),
+        "training": [asdict(question) for question in task.training],
+        "held_out": [asdict(question) for question in task.held_out],
+        "traces": [task.traces(step, 8, 2, 0.3) for step in range(3)],
+        "functions": [(tool.__name__, tool.__doc__) for tool in task.functions],
+    }
+    digests = {
+        name: hashlib.sha256(json.dumps(one, sort_keys=True).encode()).hexdigest()[:16]
+        for name, one in told.items()
+    }
+    assert digests == {
+        "words": "16e9b8c24aa1d41e",
+        "phrases": "4ad1a65d91c3f1cc",
+        "training": "9167a51ed2cd3ce8",
+        "held_out": "8e996e2f58a4bdd8",
+        "traces": "435d0cea47040ef8",
+        "functions": "6b62d600214bf8b4",
+    }
+
+
+def test_the_solver_takes_a_whole_question_at_once():
+    question = next(q for q in TASK.training if q.kind == "two")
+    assert solver(question.id) == question.answer
+    assert solver("1+2+3+4") == "error: at most 2 operations per call"
+    assert PRICED.functions == (calculator, solver)
+    assert PRICED.training == TASK.training
+    assert PRICED.held_out == TASK.held_out
+
+
+def test_traces_of_two_operations_call_either_tool():
+    ways = Counter()
+    for step in range(20):
+        for talk in PRICED.traces(step, 32, redundant_calls=2, guess_rate=0.3):
+            text, tools = talk[0]["content"], tools_of(talk)
+            for expression, message in zip(
+                calls_of(talk), (one for one in talk if one["role"] == "tool"), strict=True
+            ):
+                tool = {"calculator": calculator, "solver": solver}[message["name"]]
+                assert message["content"] == tool(expression)
+                assert not message["content"].startswith("error")
+            two = text.startswith("What is") and "*" in text and any(s in text for s in "+-")
+            assert len(set(tools)) <= 1
+            ways[two, tools[0] if tools else "none"] += 1
+    assert ways[False, "solver"] == 0
+    share = ways[True, "solver"] / (ways[True, "solver"] + ways[True, "calculator"])
+    assert 0.35 < share < 0.65
+
+
+def test_each_call_of_the_solver_is_one_token_to_the_tiny_model():
+    assert len(PRICED.phrases()) == len(TASK.phrases()) + 1
+    assert set(TASK.words()) < set(PRICED.words())
+    [extra] = set(PRICED.phrases()) - set(TASK.phrases())
+    assert '"name": "solver"' in extra

@@ -79,6 +79,18 @@ def test_the_name_chooses_the_task():
         assert bool(task.functions) == (name == "calculator")
 
 
+def test_a_price_brings_the_solver():
+    task = make_task(loads("[tool]\nsolver_price = 0.01"))
+    assert [tool.__name__ for tool in task.functions] == ["calculator", "solver"]
+    assert [tool.__name__ for tool in make_task(loads("")).functions] == ["calculator"]
+    with open_environment(loads("[tool]\nsolver_price = 0.01")) as environment:
+        assert environment.prices == {"solver": 0.01}
+    with open_environment(loads("")) as environment:
+        assert environment.prices == {}
+    with pytest.raises(ConfigError, match=r"tool.solver_price is for task.name = \"calculator\""):
+        loads('[task]\nname = "math"\n[tool]\nsolver_price = 0.01')
+
+
 def write(path, rows):
     lines = [
         {"id": str(i), "datasource": "d", "question": q, "prompt": f"{q} =", "label": {"answer": a}}

@@ -15,11 +15,13 @@ from paretopo.run.history import (
     History,
     Measure,
     Series,
+    Summary,
     compare_ends,
     describe_moment,
     find_front,
     merge_objectives,
     read_column,
+    summarise_runs,
 )
 from paretopo.run.trajectories import Group, shorten
 from paretopo.run.viewer.document import render_document
@@ -46,6 +48,7 @@ def render_report_page(histories: Mapping[str, History]) -> str:
     objectives = merge_objectives(histories.values())
     beside = dict.fromkeys(one for history in histories.values() for one in history.beside())
     measures = [*objectives, *beside]
+    columns, rows = summarise_runs(histories)
     shown = {
         "measures": [_describe_measure(one) for one in measures],
         "objectives": len(objectives),
@@ -53,6 +56,10 @@ def render_report_page(histories: Mapping[str, History]) -> str:
             _describe_run(label, history, objectives, measures)
             for label, history in histories.items()
         ],
+        "summary": {
+            "columns": [one.label for one in columns],
+            "rows": [_describe_summary(row, columns) for row in rows],
+        },
     }
     return render_document("report", _SCRIPTS, f"{', '.join(histories)} · report", shown)
 
@@ -150,6 +157,20 @@ def _describe_comparison(one: Comparison) -> Row:
         "after": measure.format(one.after) or "unknown",
         "change": one.change,
         "verdict": one.verdict,
+    }
+
+
+def _describe_summary(row: Summary, columns: Sequence[Measure]) -> Row:
+    return {
+        "name": row.name,
+        "seeds": len(row.seeds) if row.of_method else None,
+        "cells": [
+            {
+                "text": row.describe(one),
+                "verdict": row.means[one.key].verdict if one.key in row.means else "",
+            }
+            for one in columns
+        ],
     }
 
 

@@ -25,6 +25,22 @@ function tableOf(run) {
   );
 }
 
+// All runs in one table, and below them their methods.
+function summaryOf({ columns, rows }) {
+  const cells = (row) => [
+    element("th", { scope: "row" }, row.name),
+    element("td", { class: "number" }, row.seeds ?? ""),
+    ...row.cells.map(({ text, verdict }) => element("td", { class: `number ${verdict}` }, text)),
+  ];
+  const body = (some) => element("tbody", {}, ...some.map((row) => element("tr", {}, ...cells(row))));
+  return scrolled(
+    "All runs",
+    ["run", "seeds", ...columns],
+    body(rows.filter((row) => row.seeds === null)),
+    body(rows.filter((row) => row.seeds !== null)),
+  );
+}
+
 function rowsOf(rows, name) {
   const cells = (row) => [
     element("th", { scope: "row" }, row.name),
@@ -38,15 +54,15 @@ function rowsOf(rows, name) {
       ...(row.verdict ? [" ", element("span", { class: "verdict" }, row.verdict)] : []),
     ),
   ];
-  const heads = COLUMNS.map((column) => element("th", { scope: "col" }, column));
+  return scrolled(name, COLUMNS, element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))));
+}
+
+// A table that is as wide as it needs to be, inside what scrolls alone.
+function scrolled(name, columns, ...bodies) {
+  const heads = columns.map((column) => element("th", { scope: "col" }, column));
   return element(
     "div",
     { class: "scrolled", tabindex: "0", role: "region", "aria-label": name },
-    element(
-      "table",
-      {},
-      element("thead", {}, element("tr", {}, ...heads)),
-      element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))),
-    ),
+    element("table", {}, element("thead", {}, element("tr", {}, ...heads)), ...bodies),
   );
 }

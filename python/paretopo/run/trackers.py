@@ -1,0 +1,140 @@
+"""Curves for TensorBoard and Weights & Biases, where the file asks for them.
+
+The tags are the same on both back ends: ``train/paretopo/NAME`` of a step and
+``eval/paretopo/NAME`` of an evaluation are numbers of this package, ``train/NAME`` those of the
+framework itself. Neither package is imported, and no connection made, unless ``run.tensorboard`` or
+``run.wandb_project`` says so.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import secrets
+import tomllib
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
+
+from paretopo.config import NONE, ConfigError, RunFolderConfig, dumps
+from paretopo.run.folder import RunFolder
+
+
+class _Tracker(Protocol):
+    def log(self, step: int, numbers: Mapping[str, float]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def check_trackers(config: RunFolderConfig) -> None:
+    """Refuse trackers that cannot be opened here.
+
+    Raises:
+        ConfigError: A package is missing, or the key of Weights & Biases.
+    """
+    wanted = {
+        "tensorboard": (config.tensorboard, "run.tensorboard = true"),
+        "wandb": (config.wandb_project != NONE, "run.wandb_project"),
+    }
+    for package, (asked, key) in wanted.items():
+        if asked and not _is_installed(package):
+            raise ConfigError(
+                f"{key} needs the package {package}: pip install 'paretopo[{package}]'"
+            )
+    offline = os.environ.get("WANDB_MODE") in ("offline", "disabled")
+    if config.wandb_project != NONE and not offline and not os.environ.get("WANDB_API_KEY"):
+        raise ConfigError(
+            "run.wandb_project needs the key in the variable WANDB_API_KEY, or WANDB_MODE=offline "
+            "to keep the curves in the run folder"
+        )
+
+
+class Trackers:
+    """The trackers of a run, opened with the first numbers.
+
+    Args:
+        run: Its configuration says which; ``tensorboard/`` and ``wandb/`` lie in its folder.
+
+    Raises:
+        ConfigError: As :func:`check_trackers`.
+    """
+
+    def __init__(self, run: RunFolder) -> None:
+        check_trackers(run.config.run)
+        self._run = run
+        self._after: int | None = None
+        self._open: list[_Tracker] | None = None
+
+    def resume(self, step: int) -> None:
+        """Go on with the curves of before; what they have behind ``step`` is done again."""
+        self._after = step
+
+    def log(self, part: Literal["train", "eval"], step: int, numbers: Mapping[str, float]) -> None:
+        """Add a point to the curve of each number."""
+        if self._open is None:
+            self._open = self._open_all()
+        tagged = {f"{part}/{name}": value for name, value in numbers.items()}
+        for tracker in self._open:
+            tracker.log(step, tagged)
+
+    def close(self) -> None:
+        """End the curves."""
+        for tracker in self._open or ():
+            tracker.close()
+        self._open = None
+
+    def _open_all(self) -> list[_Tracker]:
+        config = self._run.config.run
+        opened: list[_Tracker] = []
+        if config.tensorboard:
+            opened.append(_TensorBoard(self._run, self._after))
+        if config.wandb_project != NONE:
+            opened.append(_WeightsAndBiases(self._run))
+        return opened
+
+
+def _is_installed(package: str) -> bool:
+    found = importlib.util.find_spec(package)
+    # A folder of that name where Python was started, as wandb leaves one, is no package.
+    return found is not None and found.origin is not None
+
+
+class _TensorBoard:
+    def __init__(self, run: RunFolder, after: int | None) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        # TensorBoard hides the points of later steps that an interrupted run has left.
+        purged = None if after is None else after + 1
+        self._writer: Any = SummaryWriter(run.path / "tensorboard", purge_step=purged)
+
+    def log(self, step: int, numbers: Mapping[str, float]) -> None:
+        for name, value in numbers.items():
+            self._writer.add_scalar(name, value, step)
+        self._writer.flush()  # a killed run goes on behind its last checkpoint, not its last flush
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _WeightsAndBiases:
+    def __init__(self, run: RunFolder) -> None:
+        import wandb
+
+        # Kept in the manifest, so that a resumed run goes on as the same one. Steps that it does
+        # again are there already: Weights & Biases takes each once.
+        name = run.manifest.get("wandb") or secrets.token_hex(4)
+        run.update_manifest(wandb=name)
+        self._run: Any = wandb.init(
+            project=run.config.run.wandb_project,
+            id=name,
+            name=run.path.name,
+            dir=run.path,
+            config=tomllib.loads(dumps(run.config)),
+            resume="allow",
+            reinit="finish_previous",
+        )
+
+    def log(self, step: int, numbers: Mapping[str, float]) -> None:
+        self._run.log(dict(numbers), step=step)
+
+    def close(self) -> None:
+        self._run.finish()
