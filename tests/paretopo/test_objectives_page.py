@@ -131,7 +131,7 @@ def test_every_command_runs(tmp_path, monkeypatch, capsys):
     assert len(list(Path("runs").glob("questions-gdpo-*"))) == 1
     [run] = Path("runs").glob("calculator-*")
     rows = [json.loads(line) for line in (run / "steps.jsonl").read_text().splitlines()]
-    assert [list(row["measured"]) for row in rows] == [["correct", "calls", "tokens"]] * 2
+    assert [list(row["measured"]) for row in rows] == [["correct", "calls", "dollars"]] * 2
 
 
 def test_the_rehearsal_is_planned_from_the_same_file(monkeypatch):

@@ -68,15 +68,13 @@ class Trackers:
         """Go on with the curves of before; what they have behind ``step`` is done again."""
         self._after = step
 
-    def log(
-        self, part: Literal["train", "eval"], step: int, numbers: Mapping[str, float | None]
-    ) -> None:
-        """Add a point to the curve of each number; a None has none."""
+    def log(self, part: Literal["train", "eval"], step: int, numbers: Mapping[str, float]) -> None:
+        """Add a point to the curve of each number."""
         if self._open is None:
             self._open = self._open_all()
-        known = {f"{part}/{name}": one for name, one in numbers.items() if one is not None}
+        tagged = {f"{part}/{name}": value for name, value in numbers.items()}
         for tracker in self._open:
-            tracker.log(step, known)
+            tracker.log(step, tagged)
 
     def close(self) -> None:
         """End the curves."""
