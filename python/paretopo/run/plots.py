@@ -217,6 +217,7 @@ def _draw_pairs(histories: Mapping[str, History], objectives: Sequence[Measure])
         axes.set_xlabel(objectives[beside].label, fontsize=9)
         axes.set_ylabel(objectives[above].label, fontsize=9)
         axes.margins(0.08)
+        axes.locator_params(axis="x", nbins=4)  # thousandths of a dollar are wide
     _draw_across(across, histories, objectives)
     _explain_ends(panels[0])
     figure.suptitle("Held-out questions, each pair of objectives")
