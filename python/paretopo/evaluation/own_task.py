@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from paretopo.config import FROM_TASK, ConfigError, RunConfig
+from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig
 from paretopo.evaluation.tables import markdown_table
 
 
@@ -51,7 +51,7 @@ def plan_evaluation(
         warmup=replace(config.warmup, steps=0),
         optimiser=replace(config.optimiser, learn_from="rewards", kl=0.0),
         evaluation=replace(config.evaluation, prompts=prompts, temperature=warm),
-        run=replace(config.run, trajectories=prompts),
+        run=replace(config.run, trajectories=prompts, tensorboard=False, wandb_project=NONE),
     )
 
 

@@ -365,3 +365,9 @@ def test_an_agent_of_openrlhf_is_not_asked_elsewhere():
     asked = plan_evaluation(loads("backend = 'openrlhf'\n[optimiser]\nkl = 0.1"), "model", limit=3)
     assert (asked.backend, asked.optimiser.kl, asked.warmup.steps) == ("trl", 0.0, 0)
     assert (asked.evaluation.prompts, asked.run.trajectories, asked.model.path) == (3, 3, "model")
+
+
+def test_an_evaluation_adds_nothing_to_the_curves_of_its_run():
+    watched = loads("[run]\ntensorboard = true\nwandb_project = 'mine'")
+    assert plan_evaluation(watched, "model").run.tensorboard is False
+    assert plan_evaluation(watched, "model").run.wandb_project == "none"
