@@ -19,12 +19,14 @@ NEWCOMERS = 50  # points that one run adds to an archive
 ON_GPU = 0  # threads of a case that runs on a GPU
 DRAWN = 4  # k of hypervolume_advantage
 VALID = 4  # points of a padded group that count
+WANTED = 10  # points whose slopes alone are asked for, of a front
 BETA = 0.5  # how much the weights count beside the ranks, in pareto_advantage
 TASKS = (
     "pareto_rank",
     "is_nondominated",
     "hypervolume",
     "hypervolume_gradient",
+    "hypervolume_gradient_of_few",
     "hv_contributions",
     "crowding_distance",
     "pareto_advantage",
@@ -37,9 +39,10 @@ FEW = (33, 50, 64)  # points of a set that is handled as a group is
 # Sizes just below and above each bound at which another way is taken, by objectives: a power of
 # two of points, or 256 values in a group.
 BOUNDS: dict[int, tuple[int, ...]] = {
-    2: (8, 32, 64),
-    3: (16, 64),
-    5: (51, 64),
+    2: (8, 32, 64, 128),
+    3: (16, 64, 85, 128),
+    4: (64, 128),
+    5: (51, 64, 128),
     6: (42,),
     10: (25, 64),
 }
@@ -126,6 +129,11 @@ class Case:
         return np.full(self.objectives, workloads.REFERENCE)
 
     @cached_property
+    def wanted(self) -> Array:
+        """The points of hypervolume_gradient_of_few, as many before the others; (points,)."""
+        return np.arange(self.points) < WANTED
+
+    @cached_property
     def weights(self) -> Array:
         """The weights of pareto_advantage, shape (objectives,)."""
         return np.full(self.objectives, 1.0 / self.objectives)
@@ -201,10 +209,15 @@ def contributions(*, quick: bool = False) -> Sequence[Case]:
 
 
 def gradient(*, quick: bool = False) -> Sequence[Case]:
-    """Find how the hypervolume of one front grows with each value."""
-    case = partial(Case, "gradient", "hypervolume_gradient", "concave")
+    """Find how the hypervolume of one front grows with each value, or with those of few points."""
     sizes = (100,) if quick else (100, 1_000, 10_000)
-    return [case(points, m) for m in (2, 3) for points in sizes if points * m < 30_000]
+    return [
+        Case("gradient", task, "concave", points, m)
+        for task in ("hypervolume_gradient", "hypervolume_gradient_of_few")
+        for m in (2, 3)
+        for points in sizes
+        if points * m < 30_000
+    ]
 
 
 def crowding(*, quick: bool = False) -> Sequence[Case]:

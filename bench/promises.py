@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from bench.cases import BOUNDS, FEW, FILTERED, HARD, VALID, Case
+from bench.cases import BOUNDS, FEW, FILTERED, HARD, VALID, WANTED, Case
 from bench.peers import OURS
 from bench.rows import Measurement
 from bench.workloads import FRONTS
@@ -402,8 +402,12 @@ def _check_contributions(table: _Table) -> list[Promise]:
 
 
 def _check_gradients(table: _Table) -> list[Promise]:
-    two = table.cases("gradient", _with(objectives=2))
-    three = table.cases("gradient", _with(objectives=3, points=1_000))
+    slopes = _with(task="hypervolume_gradient")
+    two = table.cases("gradient", lambda case: slopes(case) and case.objectives == 2)
+    three = table.cases(
+        "gradient", lambda case: slopes(case) and (case.points, case.objectives) == (1_000, 3)
+    )
+    few = table.cases("gradient", _with(task="hypervolume_gradient_of_few", points=1_000))
     return [
         Promise("gradient, 2 objectives, against NumPy", table.worst(two, "numpy"), 5),
         Promise(
@@ -416,6 +420,16 @@ def _check_gradients(table: _Table) -> list[Promise]:
             else None,
             3,
             "x the time",
+        ),
+        *(
+            Promise(
+                f"gradient, {case.objectives} objectives, of {WANTED} points among 1,000, against "
+                "that of all",
+                table.over(case, replace(case, task="hypervolume_gradient")),
+                1,
+                "x the time",
+            )
+            for case in few
         ),
     ]
 

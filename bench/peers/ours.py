@@ -44,6 +44,11 @@ class Paretopo:
         points = self._place(case)
         return partial(pp.hypervolume_gradient, points, case.ref, maximise=False, mask=case.mask)
 
+    def hypervolume_gradient_of_few(self, case: Case) -> Callable[[], Any]:
+        """A batch of candidates before a front: the slopes of these alone."""
+        points, wanted = self._place(case), case.wanted
+        return partial(pp.hypervolume_gradient, points, case.ref, maximise=False, wanted=wanted)
+
     def crowding_distance(self, case: Case) -> Callable[[], Any]:
         """Finds the fronts first; they are those of maximisation: the data with the sign turned."""
         return partial(pp.crowding_distance, self._place(case, sign=-1), mask=case.mask)

@@ -120,14 +120,12 @@ class Plain {
 
     // One byte per point; 0 for None.
     bool take_bools(PyObject* given, std::uintptr_t& address) const {
-        address = 0;
-        if (given == Py_None) return true;
-        if (!is_plain_array(given, NumPy::NPY_BOOL_)) return false;
-        const auto* array = py::detail::array_proxy(given);
-        const Shape expected = per_point();
-        if (Shape(array->dimensions, array->dimensions + array->nd) != expected) return false;
-        address = reinterpret_cast<std::uintptr_t>(array->data);
-        return true;
+        return take_per_point(given, NumPy::NPY_BOOL_, address);
+    }
+
+    // One integer per point, as pareto_rank gives them; 0 for None.
+    bool take_ranks(PyObject* given, std::uintptr_t& address) const {
+        return take_per_point(given, NumPy::NPY_INT_, address);
     }
 
     bool take_vector(PyObject* given, bool is_scalar_allowed, std::vector<double>& vector) const {
@@ -154,6 +152,17 @@ class Plain {
     Points points{};
 
   private:
+    bool take_per_point(PyObject* given, int type_number, std::uintptr_t& address) const {
+        address = 0;
+        if (given == Py_None) return true;
+        if (!is_plain_array(given, type_number)) return false;
+        const auto* array = py::detail::array_proxy(given);
+        const Shape expected = per_point();
+        if (Shape(array->dimensions, array->dimensions + array->nd) != expected) return false;
+        address = reinterpret_cast<std::uintptr_t>(array->data);
+        return true;
+    }
+
     bool take_points(PyObject* given) {
         constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
         const bool is_float = is_plain_array(given, NumPy::NPY_FLOAT_);
@@ -242,11 +251,13 @@ py::object is_nondominated(py::handle values, py::handle maximise, bool keep_wea
 py::object crowding_distance(py::handle values, py::handle maximise, py::handle ranks,
                              py::handle mask) {
     Plain plain;
-    if (!ranks.is_none()) return py::none();
+    std::uintptr_t known = 0;
     if (!plain.take(values.ptr(), maximise.ptr(), mask.ptr())) return py::none();
+    if (!plain.take_ranks(ranks.ptr(), known)) return py::none();
     py::array_t<double> distances(plain.per_point());
     auto* to = distances.mutable_data();
-    plain.run([=](auto batch) { cpu::crowding_distance(batch, nullptr, to); });
+    const auto* fronts = reinterpret_cast<const std::int32_t*>(known);
+    plain.run([=](auto batch) { cpu::crowding_distance(batch, fronts, to); });
     return distances;
 }
 

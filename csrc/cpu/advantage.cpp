@@ -92,7 +92,9 @@ void pareto_advantage(Batch<Scalar> batch, const double* weights, double largest
     for (std::size_t m = 0; m < own.size(); ++m) own[m] = static_cast<Scalar>(weights[m]);
     const Weighting<Scalar> how{own.data(), static_cast<Scalar>(largest), static_cast<Scalar>(beta),
                                 centre};
-    if (fits_lanes(batch.points, batch.objectives)) {
+    constexpr std::int32_t kTiny = 16;  // points: then a block is quick even if nearly empty
+    const bool is_tiny = batch.points <= kTiny && fits_lanes(batch.points, batch.objectives);
+    if (is_tiny || are_for_lanes(batch, batch.groups, kernels().most_ranked_in_lanes)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
             advantages_of_part(batch, first, end, how, advantages, ranks);
         });

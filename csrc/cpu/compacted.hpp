@@ -17,12 +17,14 @@
 
 namespace paretopo::cpu {
 
+inline constexpr std::int32_t kMostCompacted = 64;  // points: a bit each
+
 template <typename Scalar>
 class Compacted {
   public:
     // The groups first..end of a batch. False if smaller groups would not pay.
     bool take(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end) {
-        if (!batch.mask || batch.points < kFewest || batch.points > kMost) return false;
+        if (!batch.mask || batch.points < kFewest || batch.points > kMostCompacted) return false;
         from_ = batch;
         first_ = first;
         present_.clear();
@@ -30,7 +32,7 @@ class Compacted {
         present_.reserve(static_cast<std::size_t>(end - first));
         counts_.reserve(static_cast<std::size_t>(end - first));
         int widest = 1;
-        int narrowest = kMost;
+        int narrowest = kMostCompacted;
         for (std::int64_t g = first; g < end; ++g) {
             present_.push_back(bits_of(batch.group_mask(g), batch.points));
             const int count = std::popcount(present_.back());
@@ -103,7 +105,6 @@ class Compacted {
 
   private:
     static constexpr std::int32_t kFewest = 8;
-    static constexpr std::int32_t kMost = 64;
 
     template <typename Visit>
     void for_each_present(std::size_t k, const Visit& visit) const {

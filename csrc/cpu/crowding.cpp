@@ -48,6 +48,12 @@ class GroupCrowding {
         for (std::size_t k = 0; k < ranks_.size(); ++k) {
             ranks_[k] = given_[g * batch_.points + set_.index[k]];
         }
+        if (ranks_.empty()) return 0;
+        const auto [least, most] = std::minmax_element(ranks_.begin(), ranks_.end());
+        if (*least == *most) {  // as where one front is asked about
+            std::fill(ranks_.begin(), ranks_.end(), 0);
+            return 1;
+        }
         next_.assign(ranks_.begin(), ranks_.end());
         std::sort(next_.begin(), next_.end());
         next_.erase(std::unique(next_.begin(), next_.end()), next_.end());

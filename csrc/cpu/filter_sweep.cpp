@@ -39,10 +39,11 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
     kernel.pick_pivots(sample.data(), sampled, objectives, minimised, pivots.data());
 
     const std::int32_t tried = std::min(points, kTried);
-    promising_.resize(static_cast<std::size_t>(points));
+    promising_.resize(static_cast<std::size_t>(tried));
     std::int32_t count = kernel.find_promising(values, 0, tried, objectives, minimised,
                                                pivots.data(), promising_.data());
     if (count > tried - tried / 4) return false;
+    promising_.resize(static_cast<std::size_t>(points));
     // Part by part, each at its own place, so that threads may share them; then side by side.
     constexpr std::int32_t kPart = 1 << 16;
     const std::int64_t parts = (std::int64_t{points} - tried + kPart - 1) / kPart;

@@ -13,17 +13,10 @@
 #include "ops.hpp"
 
 namespace paretopo::cpu {
-namespace {
-
-// With fewer groups, most lanes would be empty.
-constexpr std::int64_t kFewestInLanes = 4;
-
-}  // namespace
-
 template <typename Scalar>
 std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
                           std::uint64_t minimised, std::int32_t* ranks) {
-    if (set.count <= most_in_rows(objectives)) {
+    if (set.count <= most_ranked_in_rows(objectives)) {
         return kernels().of<Scalar>().rank_set(set.values.data(), set.count, objectives, minimised,
                                                ranks);
     }
@@ -90,7 +83,7 @@ template <typename Scalar>
 void Ranker::find_nondominated(const Present<Scalar>& set, std::int32_t objectives,
                                std::uint64_t minimised, bool keep_weakly,
                                std::uint8_t* nondominated) {
-    if (set.count <= most_in_rows(objectives)) {
+    if (set.count <= most_filtered_in_rows(objectives)) {
         return kernels().of<Scalar>().find_nondominated_of_set(
             set.values.data(), set.count, objectives, minimised, keep_weakly, nondominated);
     }
@@ -116,7 +109,7 @@ void Ranker::find_nondominated(const Present<Scalar>& set, std::int32_t objectiv
 
 namespace {
 
-// The groups first..end, of at most most_in_rows points each.
+// The groups first..end, of at most kMostInRows points each.
 template <typename Scalar>
 void rank_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
                std::int32_t* ranks) {
@@ -126,8 +119,7 @@ void rank_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
         return few.spread(own.data(), kUnranked, ranks);
     }
     const KernelsOf<Scalar>& kernel = kernels().of<Scalar>();
-    const bool fills_lanes = end - first >= kFewestInLanes;
-    const bool uses_lanes = fills_lanes && fits_lanes(batch.points, batch.objectives);
+    const bool uses_lanes = are_for_lanes(batch, end - first, kernels().most_ranked_in_lanes);
     (uses_lanes ? kernel.rank_groups : kernel.rank_sets)(batch, first, end, ranks);
 }
 
@@ -140,8 +132,7 @@ void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t en
         return few.spread(own.data(), std::uint8_t{0}, nondominated);
     }
     const KernelsOf<Scalar>& kernel = kernels().of<Scalar>();
-    const bool fills_lanes = end - first >= kFewestInLanes;
-    const bool uses_lanes = fills_lanes && fits_lanes(batch.points, batch.objectives);
+    const bool uses_lanes = are_for_lanes(batch, end - first, kernels().most_filtered_in_lanes);
     (uses_lanes ? kernel.find_nondominated : kernel.find_nondominated_of_sets)(
         batch, first, end, keep_weakly, nondominated);
 }
@@ -151,7 +142,8 @@ void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t en
 template <typename Scalar>
 void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
     if (batch.is_empty()) return;
-    if (batch.points <= most_in_rows(batch.objectives)) {
+    if (batch.points <= most_ranked_in_rows(batch.objectives) ||
+        are_for_lanes(batch, batch.groups, kernels().most_ranked_in_lanes)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
             rank_part(batch, first, end, ranks);
         });
@@ -173,7 +165,8 @@ void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
 template <typename Scalar>
 void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondominated) {
     if (batch.is_empty()) return;
-    if (batch.points <= most_in_rows(batch.objectives)) {
+    if (batch.points <= most_filtered_in_rows(batch.objectives) ||
+        are_for_lanes(batch, batch.groups, kernels().most_filtered_in_lanes)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
             filter_part(batch, first, end, keep_weakly, nondominated);
         });

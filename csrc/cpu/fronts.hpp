@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
+#include "cpu/compacted.hpp"
+#include "cpu/lanes/kernels.hpp"
 #include "cpu/large_fronts.hpp"
 #include "ops.hpp"
 
@@ -22,11 +25,18 @@ struct Present {
         const Scalar* group = batch.group(g);
         const std::uint8_t* mask = batch.group_mask(g);
         const auto objectives = static_cast<std::size_t>(batch.objectives);
-        values.resize(static_cast<std::size_t>(batch.points) * objectives);
-        index.resize(static_cast<std::size_t>(batch.points));
+        const auto points = static_cast<std::size_t>(batch.points);
+        values.resize(points * objectives);
+        index.resize(points);
+        count = batch.points;
+        if (!mask) {
+            std::copy_n(group, points * objectives, values.data());
+            std::iota(index.begin(), index.end(), 0);
+            return;
+        }
         count = 0;
         for (std::int32_t i = 0; i < batch.points; ++i) {
-            if (mask && mask[i] == 0) continue;
+            if (mask[i] == 0) continue;
             std::copy_n(group + i * static_cast<std::int64_t>(objectives), objectives,
                         values.data() + static_cast<std::size_t>(count) * objectives);
             index[static_cast<std::size_t>(count++)] = i;
@@ -72,6 +82,16 @@ class Ranker {
     std::vector<std::uint8_t> distinct_nondominated_;
     std::vector<std::int32_t> survivors_;
 };
+
+// Are as many groups of a batch taken by the lanes, up to `most_flat` points with 2 or 3
+// objectives? Few would leave most lanes empty, and what is too large to be compacted would pay for
+// its padding.
+template <typename Scalar>
+bool are_for_lanes(const Batch<Scalar>& batch, std::int64_t groups, std::int32_t most_flat) {
+    constexpr std::int64_t kFewest = 4;
+    return groups >= kFewest && fits_lanes(batch.points, batch.objectives, most_flat) &&
+           (!batch.mask || batch.points <= kMostCompacted);
+}
 
 // A guess, in ns, for the choice of threads.
 inline double ranking_cost(std::int32_t points, std::int32_t objectives) {

@@ -113,6 +113,7 @@ def test_the_judge_of_archives_agrees_with_hypervolumes(objectives):
             )
         ),
         ("numpy", "crowding_distance", 3),
+        *(("paretopo", "hypervolume_gradient_of_few", objectives) for objectives in (2, 3)),
         *(("paretopo ranks", task, 3) for task in ("is_nondominated", "crowding_distance")),
         *(
             (f"paretopo {form}", task, 2)

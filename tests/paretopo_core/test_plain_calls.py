@@ -15,6 +15,11 @@ CALLS = {
     "pareto_rank": lambda x, ref, **more: pp.pareto_rank(x, **more),
     "is_nondominated": lambda x, ref, **more: pp.is_nondominated(x, keep_weakly=False, **more),
     "crowding_distance": lambda x, ref, **more: pp.crowding_distance(x, **more),
+    "crowding_distance of known fronts": lambda x, ref, **more: pp.crowding_distance(
+        x,
+        ranks=np.arange(np.prod(np.shape(x)[:-1]), dtype=np.int32).reshape(np.shape(x)[:-1]) % 2,
+        **more,
+    ),
     "hypervolume": pp.hypervolume,
     "hypervolume_gradient": pp.hypervolume_gradient,
     "hv_contributions": pp.hv_contributions,
@@ -134,6 +139,10 @@ def test_the_short_way_is_taken():
     for points in ([[1, 2.0], [2, 1]], ((1.0, 2.0), (2.0, 1.0)), np.eye(2), np.eye(2, dtype="f4")):
         assert _core.plain_pareto_rank(points, True, None).tolist() == [0, 0]
         assert _core.plain_hypervolume(points, [-1, -1.0], (True, True), None) is not None
+    fronts = np.array([0, 3], np.int32)
+    assert _core.plain_crowding_distance(np.eye(2), True, fronts, None) is not None
+    assert _core.plain_crowding_distance(np.eye(2), True, fronts.astype(np.int64), None) is None
+    assert _core.plain_crowding_distance(np.eye(2), True, fronts[:1], None) is None
     assert _core.plain_pareto_rank(np.eye(2)[::-1], True, None) is None
     assert _core.plain_pareto_rank(np.eye(2, dtype=">f8"), True, None) is None
     assert _core.plain_pareto_rank([[True, 1.0]], True, None) is None

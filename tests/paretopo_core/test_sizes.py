@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from support.strategies import LARGE_KINDS, large_set
@@ -13,6 +15,15 @@ from paretopo_core import reference
 SIZES = (33, 51, 52, 63, 64, 65, 95, 96, 97, 127, 128, 129, 255, 256, 257)
 
 
+@pytest.fixture(params=pp._core.ISAS[: pp._core.best_isa() + 1])
+def isa(request):
+    """One instruction set of this machine after the other."""
+    before = pp.get_isa()
+    pp.set_isa(request.param)
+    yield request.param
+    pp.set_isa(before)
+
+
 def same(ours, theirs):
     np.testing.assert_array_equal(ours, theirs)
 
@@ -20,7 +31,7 @@ def same(ours, theirs):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", LARGE_KINDS)
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5, 7, 13])
-def test_sets_around_every_bound(each_isa, kind, objectives, dtype):
+def test_sets_around_every_bound(isa, kind, objectives, dtype):
     if kind == "antichain" and objectives < 2:
         pytest.skip("needs two objectives")
     rng = np.random.default_rng(objectives)
@@ -48,7 +59,7 @@ def test_sets_around_every_bound(each_isa, kind, objectives, dtype):
 
 @pytest.mark.parametrize("groups", [1, 2, 3, 4, 5, 40])
 @pytest.mark.parametrize("shape", [(64, 5), (52, 5), (48, 6), (64, 4), (33, 2), (100, 3)])
-def test_batches_are_their_sets(each_isa, groups, shape):
+def test_batches_are_their_sets(isa, groups, shape):
     rng = np.random.default_rng(groups)
     values = rng.integers(0, 30, (groups, *shape)) / 7
     values[rng.random(values.shape) < 0.02] = np.nan
@@ -66,10 +77,76 @@ def test_batches_are_their_sets(each_isa, groups, shape):
     )
 
 
+# Where lanes, rows of bits and sorting take turns, with as many groups as fill lanes.
+BOUNDS = [
+    *((points, 2) for points in (63, 64, 65, 66, 95, 127, 128, 129, 130)),
+    *((points, 3) for points in (63, 64, 65, 66, 85, 86, 127, 128, 129, 130, 255, 256, 257)),
+    *((points, m) for m in (4, 5) for points in (63, 64, 65, 66, 127, 128, 129, 256, 257)),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", BOUNDS)
+def test_groups_around_every_bound(each_isa, shape, dtype):
+    rng = np.random.default_rng(shape)
+    maximise = [bool(sense) for sense in rng.integers(0, 2, shape[1])]
+    weights = rng.random(shape[1])
+    uniform = rng.random((5, *shape))
+    ties = rng.integers(0, 9, uniform.shape) / 7  # which rounding to float32 does not keep
+    ties[rng.random(uniform.shape) < 0.02] = np.nan
+    some = rng.random(uniform.shape[:2]) < 0.7
+    for values, mask in ((uniform, None), (ties, None), (ties, some)):
+        values = values.astype(dtype)
+        keywords = {"maximise": maximise, "mask": mask}
+        ranks = reference.pareto_rank(values, **keywords)
+        same(each_isa(partial(pp.pareto_rank, values, **keywords)), ranks)
+        same(each_isa(partial(pp.is_nondominated, values, **keywords)), ranks == 0)
+        same(
+            each_isa(partial(pp.is_nondominated, values, keep_weakly=False, **keywords)),
+            reference.is_nondominated(values, keep_weakly=False, **keywords),
+        )
+        same(
+            each_isa(partial(pp.pareto_advantage, values, weights, mask=mask)),
+            reference.pareto_advantage(values, weights, mask=mask),
+        )
+
+
+def columns_to_sort(points):
+    """Numbers that lie evenly, in heaps, in order, and over all magnitudes."""
+    rng = np.random.default_rng(points)
+    uniform = rng.random(points)
+    yield uniform
+    yield np.sort(uniform)
+    yield np.sort(uniform)[::-1]
+    yield np.minimum(np.arange(points), np.arange(points)[::-1]) / 7
+    yield rng.integers(0, 3, points).astype(float)
+    yield 10.0 ** (600 * uniform - 300)
+    yield np.where(uniform < 0.99, 1 + 1e-12 * uniform, 1e6 * uniform)
+    yield 0.5 ** rng.integers(0, 60, points)
+
+
+@pytest.mark.parametrize("points", [2, 33, 63, 64, 65, 95, 96, 97, 129, 1000, 20_000])
+def test_numbers_of_any_spread_are_sorted(points):
+    """Each objective is sorted by its numbers, and by index where these are equal."""
+    for column in columns_to_sort(points):
+        values = np.stack([column, -column], axis=1)
+        expected = np.zeros(points)
+        for numbers in (column, -column):
+            along = np.argsort(numbers, kind="stable")
+            span = numbers[along[-1]] - numbers[along[0]]
+            if span > 0:
+                expected[along[1:-1]] += (numbers[along[2:]] - numbers[along[:-2]]) / span
+            expected[along[[0, -1]]] = np.inf
+        found = pp.crowding_distance(values, ranks=np.zeros(points, np.int32))
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+        assert pp.is_nondominated(values).all()
+        assert not pp.pareto_rank(values).any()
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("share", [0.0, 0.03, 0.06, 0.4, 0.6])
 @pytest.mark.parametrize("shape", [(300, 64, 3), (130, 8, 2), (9, 33, 5), (5, 7, 2), (140, 64, 5)])
-def test_padding_changes_nothing(each_isa, shape, share, dtype):
+def test_padding_changes_nothing(isa, shape, share, dtype):
     """Groups of which few points count are computed as smaller groups."""
     rng = np.random.default_rng(shape[1])
     values = rng.random(shape).astype(dtype)
@@ -131,7 +208,7 @@ def sets_to_filter(objectives):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("objectives", [2, 3])
-def test_the_filter_of_large_sets_keeps_rank_0(each_isa, objectives, dtype):
+def test_the_filter_of_large_sets_keeps_rank_0(isa, objectives, dtype):
     rng = np.random.default_rng(0)
     with np.errstate(over="ignore", invalid="ignore"):
         sets = [one.astype(dtype) for one in sets_to_filter(objectives)]

@@ -10,9 +10,9 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
-template <typename Scalar, int kPoints, int kObjectives>
-class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
-    using Base = DominanceBlock<Scalar, kPoints, kObjectives>;
+template <typename Scalar, int kPoints, int kObjectives, int kCapacity>
+class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives, kCapacity> {
+    using Base = DominanceBlock<Scalar, kPoints, kObjectives, kCapacity>;
     using V = Lanes<Scalar>;
     using F = typename V::F;
     using I = typename V::I;
@@ -21,7 +21,6 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives> {
     using Base::fronts_;
     using Base::groups_;
     using Base::is_masked_;
-    using Base::kCapacity;
     using Base::objectives;
     using Base::points;
     using Base::present_;

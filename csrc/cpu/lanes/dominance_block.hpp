@@ -14,8 +14,8 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 
 // A block of kLanes groups. kPoints and kObjectives fix the shape at compile time, so that loops
-// unroll and points stay in registers; 0 leaves it to run time.
-template <typename Scalar, int kPoints, int kObjectives>
+// unroll and points stay in registers; 0 leaves it to run time, up to kCapacity points.
+template <typename Scalar, int kPoints, int kObjectives, int kCapacity = capacity_of(kPoints)>
 class DominanceBlock {
     using V = Lanes<Scalar>;
     using F = typename V::F;
@@ -23,7 +23,7 @@ class DominanceBlock {
     using Int = typename V::Int;
     using Mask = typename V::Mask;
     using Dominators = std::conditional_t<kPoints && kPoints <= 8, ByteDominators<Scalar, kPoints>,
-                                          WordDominators<Scalar, kPoints>>;
+                                          WordDominators<Scalar, kPoints, kCapacity>>;
     static constexpr int kValues = kPoints * kObjectives ? kPoints * kObjectives : kMostValues;
 
   public:
@@ -109,8 +109,6 @@ class DominanceBlock {
     }
 
   protected:
-    static constexpr int kCapacity = kPoints ? kPoints : kMostPoints;
-
     PARETOPO_INLINE int points() const { return kPoints ? kPoints : batch_.points; }
     PARETOPO_INLINE int objectives() const { return kObjectives ? kObjectives : batch_.objectives; }
 

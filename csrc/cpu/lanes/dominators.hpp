@@ -10,8 +10,13 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
-// Points a group may have here: one bit each in at most two words of a lane.
+// Points a group may have where their number is only known at run time: few, unless they have few
+// objectives.
 inline constexpr int kMostPoints = 64;
+inline constexpr int kMostFlatPoints = 128;
+
+// The capacity of a block whose groups have kPoints points; 0 if that is only known at run time.
+constexpr int capacity_of(int points) { return points ? points : kMostPoints; }
 
 // Of each lane: does the first point dominate the second, or the second the first?
 template <typename Scalar>
@@ -21,14 +26,13 @@ struct Verdict {
 };
 
 // Bit j of word j / kBits of point i: j dominates i. kPoints is 0 if only known at run time.
-template <typename Scalar, int kPoints>
+template <typename Scalar, int kPoints, int kCapacity>
 class WordDominators {
     using V = Lanes<Scalar>;
     using I = typename V::I;
     using Int = typename V::Int;
     using Mask = typename V::Mask;
     static constexpr int kBits = 8 * static_cast<int>(sizeof(Int));
-    static constexpr int kCapacity = kPoints ? kPoints : kMostPoints;
     static constexpr int kWords = (kCapacity + kBits - 1) / kBits;
 
   public:

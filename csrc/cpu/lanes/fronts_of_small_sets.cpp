@@ -1,5 +1,5 @@
-// Ranks and filter of one set of up to 256 points after the other, of any number of objectives: a
-// point per lane, and for each point a row with a bit for every other.
+// Ranks and filter of one set of up to kMostInRows points after the other, of any number of
+// objectives: a point per lane, and for each point a row with a bit for every other.
 #include <cstdint>
 #include <cstring>
 
@@ -33,7 +33,7 @@ PARETOPO_INLINE std::uint64_t word_of(typename Lanes<Scalar>::Mask mask) {
 
 // The points of a group that count, by their places; null: all of them, in order.
 struct Places {
-    std::uint8_t at[kMostInRows];
+    std::uint16_t at[kMostInRows];
     int count = 0;
     bool is_everyone = true;
 
@@ -41,7 +41,7 @@ struct Places {
         if (is_everyone) return;
         count = 0;
         for (int i = 0; i < points; ++i) {
-            at[count] = static_cast<std::uint8_t>(i);
+            at[count] = static_cast<std::uint16_t>(i);
             count += mask[i] != 0;
         }
     }
@@ -178,28 +178,39 @@ class BitRows {
   private:
     template <int kObjectives>
     PARETOPO_INLINE void compare_columns() {
-        constexpr int kWidth = kBlock * kLanes;
-        for (int v = 0; v * kLanes < count_; v += kBlock) {
-            std::uint64_t* rows = rows_[v * kLanes / kWord];
-            const int shift = v * kLanes % kWord;
-            constexpr std::uint64_t kHere = ~std::uint64_t{0} >> (kWord - kWidth);
-            for (int i = 0; i < count_; ++i) {
-                Mask reached[kBlock];
+        const int vectors = (count_ + kLanes - 1) / kLanes;
+        int v = 0;
+        for (; v + kBlock <= vectors; v += kBlock) compare_block<kObjectives, kBlock>(v);
+        if (v + kBlock / 2 <= vectors) {
+            compare_block<kObjectives, kBlock / 2>(v);
+            v += kBlock / 2;
+        }
+        if (v < vectors) compare_block<kObjectives, 1>(v);
+    }
+
+    // All points with those of the vectors v..v + kVectors.
+    template <int kObjectives, int kVectors>
+    PARETOPO_INLINE void compare_block(int v) {
+        constexpr int kWidth = kVectors * kLanes;
+        constexpr std::uint64_t kHere = ~std::uint64_t{0} >> (kWord - kWidth);
+        std::uint64_t* rows = rows_[v * kLanes / kWord];
+        const int shift = v * kLanes % kWord;
+        for (int i = 0; i < count_; ++i) {
+            Mask reached[kVectors];
 #pragma GCC unroll 4
-                for (int b = 0; b < kBlock; ++b) reached[b] = V::all_lanes();
+            for (int b = 0; b < kVectors; ++b) reached[b] = V::all_lanes();
 #pragma GCC unroll 6
-                for (int k = 0; k < kObjectives; ++k) {
-                    const I own = V::all_int(keys_[k].numbers[i]);
+            for (int k = 0; k < kObjectives; ++k) {
+                const I own = V::all_int(keys_[k].numbers[i]);
 #pragma GCC unroll 4
-                    for (int b = 0; b < kBlock; ++b) {
-                        reached[b] = V::and_at_least(reached[b], keys_[k].vectors[v + b], own);
-                    }
+                for (int b = 0; b < kVectors; ++b) {
+                    reached[b] = V::and_at_least(reached[b], keys_[k].vectors[v + b], own);
                 }
-                std::uint64_t row = 0;
-#pragma GCC unroll 4
-                for (int b = 0; b < kBlock; ++b) row |= word_of<Scalar>(reached[b]) << b * kLanes;
-                rows[i] &= row << shift | ~(kHere << shift);
             }
+            std::uint64_t row = 0;
+#pragma GCC unroll 4
+            for (int b = 0; b < kVectors; ++b) row |= word_of<Scalar>(reached[b]) << b * kLanes;
+            rows[i] &= row << shift | ~(kHere << shift);
         }
     }
 
@@ -257,6 +268,10 @@ template <typename Scalar, typename Work>
 PARETOPO_INLINE auto with_rows(int points, const Work& work) {
     if (points <= kWord) {
         BitRows<Scalar, 1> rows;
+        return work(rows);
+    }
+    if (points <= 2 * kWord) {
+        BitRows<Scalar, 2> rows;
         return work(rows);
     }
     BitRows<Scalar, kMostInRows / kWord> rows;

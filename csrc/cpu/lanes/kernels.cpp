@@ -20,10 +20,27 @@ constexpr KernelsOf<Scalar> kKernelsOf{rank_groups<Scalar>,
                                        find_promising<Scalar>,
                                        pick_pivots<Scalar>};
 
+#if defined(__AVX512F__)
+constexpr std::int32_t kMostRanked = 128;
+constexpr std::int32_t kMostFiltered = 96;
+#elif defined(__AVX2__)
+constexpr std::int32_t kMostRanked = 96;
+constexpr std::int32_t kMostFiltered = 64;
+#else
+constexpr std::int32_t kMostRanked = 64;
+constexpr std::int32_t kMostFiltered = 64;
+#endif
+
 }  // namespace
 
-const Kernels kKernels{kKernelsOf<float>, kKernelsOf<double>,         hypervolume_of_few,
-                       rank_distinct,     find_distinct_nondominated, new_hypervolume,
-                       new_archive};
+const Kernels kKernels{kKernelsOf<float>,
+                       kKernelsOf<double>,
+                       hypervolume_of_few,
+                       rank_distinct,
+                       find_distinct_nondominated,
+                       new_hypervolume,
+                       new_archive,
+                       kMostRanked,
+                       kMostFiltered};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

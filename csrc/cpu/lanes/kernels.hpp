@@ -18,18 +18,25 @@ namespace paretopo::cpu {
 
 // ---- Many small groups: one group per lane ----
 
-// Shapes whose ranks and advantages the lanes take.
-constexpr bool fits_lanes(std::int32_t points, std::int32_t objectives) {
-    return points >= 1 && points <= 64 && std::int64_t{points} * objectives <= 256;
+// Shapes whose ranks and advantages the lanes take, so that a block stays in the first-level cache;
+// with 2 or 3 objectives up to more points, which the table says.
+constexpr bool fits_lanes(std::int32_t points, std::int32_t objectives,
+                          std::int32_t most_flat = 64) {
+    const bool is_flat = objectives == 2 || objectives == 3;
+    return points >= 1 && points <= (is_flat ? most_flat : 64) &&
+           std::int64_t{points} * objectives <= 256;
 }
 
-// ---- Sets of up to 256 points, one after the other: a point per lane ----
+// ---- Sets of up to 512 points, one after the other: a point per lane ----
 
-inline constexpr int kMostInRows = 256;
+inline constexpr int kMostInRows = 512;
 
 // Up to here a row of bits for each point beats sorting, with as many objectives.
-constexpr std::int32_t most_in_rows(std::int32_t objectives) {
-    return objectives <= 2 ? 64 : objectives == 3 ? 128 : kMostInRows;
+constexpr std::int32_t most_ranked_in_rows(std::int32_t objectives) {
+    return objectives <= 2 ? 64 : kMostInRows;
+}
+constexpr std::int32_t most_filtered_in_rows(std::int32_t objectives) {
+    return objectives <= 3 ? 64 : kMostInRows;
 }
 
 inline constexpr int kMostOrdered = 64;  // points that order_set takes
@@ -167,6 +174,9 @@ struct Kernels {
     void (*find_distinct_nondominated)(CodeColumns set, std::uint8_t* nondominated);
     HypervolumeKernel* (*new_hypervolume)(int objectives);
     ArchiveMembers* (*new_archive)(int objectives);
+    // Points of groups of 2 or 3 objectives up to which lanes are quicker than sorting.
+    std::int32_t most_ranked_in_lanes;
+    std::int32_t most_filtered_in_lanes;
 
     template <typename Scalar>
     const KernelsOf<Scalar>& of() const {

@@ -42,8 +42,8 @@ PARETOPO_INLINE bool round_to_floats(const double* numbers, int count, float* fl
     return all_exact && !Lanes<double>::any(Lanes<double>::meets(inexact, inexact));
 }
 
-// As DominanceBlock, for ranks alone. A block has one group per lane of floats.
-template <typename Scalar, int kPoints, int kObjectives>
+// As DominanceBlock, for what follows from ranks alone. A block has one group per lane of floats.
+template <typename Scalar, int kPoints, int kObjectives, int kCapacity = capacity_of(kPoints)>
 class RoundedBlock {
   public:
     static constexpr int kLanes = Lanes<float>::kLanes;
@@ -55,32 +55,34 @@ class RoundedBlock {
         groups_ = groups;
     }
 
-    PARETOPO_INLINE void rank(std::int32_t* ranks) {
+    // Calls work(block, first group) with blocks that know who dominates whom; groups count from
+    // the first one read.
+    template <typename Work>
+    PARETOPO_INLINE void with_dominators(const Work& work) {
         const int width = batch_.points * batch_.objectives;
         const bool is_exact = round_to_floats(batch_.group(first_), groups_ * width, floats_);
         // Twice the groups: what lies beyond may be read.
         const Batch<float> rounded{floats_,       batch_.group_mask(first_), 2 * kLanes,
                                    batch_.points, batch_.objectives,         batch_.minimised};
-        DominanceBlock<float, kPoints, kObjectives> block(rounded);
+        DominanceBlock<float, kPoints, kObjectives, kCapacity> block(rounded);
         block.read(0, groups_);
         if (is_exact) {
             block.find_dominators();
         } else if (batch_.mask || !block.find_dominators_of_rounded()) {  // padding is full of ties
-            return rank_unrounded(ranks);
+            return without_rounding(work);
         }
-        block.rank();
-        block.write_ranks(ranks);
+        work(block, 0);
     }
 
   private:
-    __attribute__((noinline)) void rank_unrounded(std::int32_t* ranks) {
+    template <typename Work>
+    __attribute__((noinline)) void without_rounding(const Work& work) {
         constexpr int kAtATime = Lanes<double>::kLanes;
-        DominanceBlock<double, kPoints, kObjectives> block(batch_);
+        DominanceBlock<double, kPoints, kObjectives, kCapacity> block(batch_);
         for (int g = 0; g < groups_; g += kAtATime) {
             block.read(first_ + g, std::min(kAtATime, groups_ - g));
             block.find_dominators();
-            block.rank();
-            block.write_ranks(ranks + g * batch_.points);
+            work(block, g);
         }
     }
 
