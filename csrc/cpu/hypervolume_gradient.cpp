@@ -41,7 +41,7 @@ class GroupGradient {
         if (count == 0) return;
         // A sweep finds the facets of all points; a few are found sooner one by one.
         const bool is_swept = (width == 2 || width == 3) && sides_.exponent == 0;
-        if (is_swept && count * kSweepsOf <= sides_.count && sides_.count > kFew) {
+        if (is_swept && count <= (width == 2 ? kFewOf2 : kFewOf3) && count < sides_.count) {
             for (std::size_t i = 0; i < sides_.count; ++i) {
                 check_interrupt();
                 if (!is_wanted(g, i)) continue;
@@ -62,8 +62,8 @@ class GroupGradient {
     }
 
   private:
-    static constexpr std::size_t kSweepsOf = 8;  // a sweep costs as much as that many passes
-    static constexpr std::size_t kFew = 16;
+    static constexpr std::size_t kFewOf2 = 2;  // a sweep costs as much as that many facets
+    static constexpr std::size_t kFewOf3 = 4;
 
     struct Row {
         double key, x, y;  // of the objective swept along, and of the others
