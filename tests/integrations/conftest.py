@@ -24,12 +24,14 @@ def policy(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def new_run(policy, tmp_path):
-    """A function: dotted settings → the folder of a run that is to be rehearsed."""
+    """A function: tables and dotted settings → the folder of a run that is to be rehearsed."""
     from support.rehearsals import SMALL
 
-    def make(**settings) -> RunFolder:
+    def make(tables="", **settings) -> RunFolder:
         overrides = {name.replace("__", "."): value for name, value in settings.items()}
-        run = RunFolder.create(tmp_path, loads(SMALL, {"model.path": str(policy)} | overrides))
+        run = RunFolder.create(
+            tmp_path, loads(SMALL + tables, {"model.path": str(policy)} | overrides)
+        )
         run.update_manifest(rehearsal=["a test"])
         return run
 

@@ -7,6 +7,20 @@ from paretopo.rollout import Rollout
 from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
+# Behind a configuration without objectives of its own.
+THREE_OBJECTIVES = """
+[[objectives]]
+name = "correct"
+weight = 0.5
+[[objectives]]
+name = "calls"
+weight = 0.3
+economy = "paretopo"
+[[objectives]]
+name = "tokens"
+weight = 0.2
+"""
+
 
 def new_session(tmp_path, text="", *, kind=Session, prompts=64, **settings) -> Session:
     """A session of a fresh run: one step of stage 1, then stage 2, or as `settings` say."""

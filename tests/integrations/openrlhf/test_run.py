@@ -23,6 +23,7 @@ from support.rehearsals import (  # noqa: E402
     start,
     wait_for,
 )
+from support.sessions import THREE_OBJECTIVES  # noqa: E402
 
 from paretopo.run.folder import RunFolder  # noqa: E402
 
@@ -132,7 +133,9 @@ def test_lora_trains_with_weights_that_reach_the_engine(new_run):
 
 
 def test_a_killed_job_goes_on_where_its_checkpoint_is(new_run):
-    run = new_run(optimiser__steps=5, paretopo__stage1_steps=3, evaluation__every=1)
+    run = new_run(
+        THREE_OBJECTIVES, optimiser__steps=5, paretopo__stage1_steps=3, evaluation__every=1
+    )
     process = start(run)
     try:
         # Step 3 has its checkpoint when step 4 has its advantages.
@@ -143,6 +146,8 @@ def test_a_killed_job_goes_on_where_its_checkpoint_is(new_run):
     finish(run, resume=True)
     assert [row["step"] for row in run.steps()] == [1, 2, 3, 4, 5]
     assert [row["step"] for row in run.evaluations()] == [0, 1, 2, 3, 4, 5]
+    for row in run.steps() + run.evaluations():
+        assert list(row["measured"]) == ["correct", "calls", "tokens"]
     (resumed,) = run.manifest["resumed"]
     assert resumed["from_step"] >= 3
     again = [row for row in exchanges(run)[len(before) :] if row["step"] == 4]

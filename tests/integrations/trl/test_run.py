@@ -21,6 +21,7 @@ pytest.importorskip("trl")
 
 from safetensors.torch import load_file  # noqa: E402
 from support.curves import HAS_TENSORBOARD, read_curves  # noqa: E402
+from support.sessions import THREE_OBJECTIVES  # noqa: E402
 
 from paretopo.config import ConfigError, loads  # noqa: E402
 from paretopo.controller.two_stages import ParetoPO  # noqa: E402
@@ -239,6 +240,20 @@ def test_killed_and_resumed_equals_uninterrupted(uninterrupted, tmp_path):
     assert_same_result(run, uninterrupted)
     kept = sorted(path.name for path in run.checkpoints.glob("checkpoint-*"))
     assert kept == ["checkpoint-6", "checkpoint-7"]
+
+
+def test_killed_and_resumed_with_three_objectives(tmp_path):
+    config = loads(SMALL + THREE_OBJECTIVES, {"evaluation.every": 1})
+    whole = RunFolder.create(tmp_path / "whole", config)
+    train(config, whole)
+    run = RunFolder.create(tmp_path / "killed", config)
+    assert interrupt(run, signal.SIGKILL, "checkpoints/checkpoint-4/*") == -signal.SIGKILL
+    process = start(run, resume=True)
+    errors = process.communicate()[1]
+    assert process.returncode == 0, errors
+    assert_same_result(run, whole)
+    assert list(run.evaluations()[-1]["measured"]) == ["correct", "calls", "tokens"]
+    assert run.manifest["resumed"][0]["from_step"] >= 3
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
