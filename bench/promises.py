@@ -426,7 +426,7 @@ def _check_gradients(table: _Table) -> list[Promise]:
                 f"gradient, {case.objectives} objectives, of {WANTED} points among 1,000, against "
                 "that of all",
                 table.over(case, replace(case, task="hypervolume_gradient")),
-                1,
+                1.2,
                 "x the time",
             )
             for case in few

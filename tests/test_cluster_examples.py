@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from paretopo.cli import _parser
+from paretopo.cli import make_parser
 from paretopo.config import load, parse_override
 from paretopo.integrations.openrlhf.options import micro_batch
 
@@ -38,7 +38,7 @@ def commands(text):
 def understood(words):
     """The words as the command line reads them, and the configuration that they make of CONFIG."""
     own = words[: words.index("--")] if "--" in words else words
-    arguments = _parser().parse_args(own)
+    arguments = make_parser().parse_args(own)
     if own[0] != "train" or arguments.resume is not None:
         return arguments, None
     overrides = dict(parse_override(one) for one in arguments.overrides)

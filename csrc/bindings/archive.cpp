@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bindings/bind.hpp"
-#include "bindings/plain_calls.hpp"
+#include "bindings/plain_arguments.hpp"
 #include "bindings/points.hpp"
 #include "bindings/unlocked.hpp"
 #include "cpu/recorded_archive.hpp"

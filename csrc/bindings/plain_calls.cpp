@@ -1,6 +1,4 @@
 // Calls with plain arguments, answered without a detour through Python's checks.
-#include "bindings/plain_calls.hpp"
-
 #include <pybind11/gil_safe_call_once.h>
 #include <pybind11/numpy.h>
 
@@ -8,14 +6,13 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "bindings/bind.hpp"
+#include "bindings/plain_arguments.hpp"
 #include "bindings/points.hpp"
-#include "bindings/unlocked.hpp"
 #include "ops.hpp"
 
 namespace py = pybind11;
@@ -23,200 +20,6 @@ using namespace py::literals;
 
 namespace paretopo::bindings {
 namespace {
-
-using Shape = std::vector<py::ssize_t>;
-using NumPy = py::detail::npy_api;
-
-constexpr std::int64_t kExact = std::int64_t{1} << 53;  // integers below are float64's
-
-// An exact NumPy array that lies in memory as C would have it, of one of the native types.
-bool is_plain_array(PyObject* given, int type_number) {
-    if (Py_TYPE(given) != NumPy::get().PyArray_Type_) return false;
-    constexpr int kOrder = NumPy::NPY_ARRAY_C_CONTIGUOUS_ | NumPy::NPY_ARRAY_ALIGNED_;
-    const auto* array = py::detail::array_proxy(given);
-    const auto* type = py::detail::array_descriptor_proxy(array->descr);
-    return array->data && (array->flags & kOrder) == kOrder && type->type_num == type_number &&
-           (type->byteorder == '=' || type->byteorder == '|');
-}
-
-// How DLPack lays a tensor out (its unversioned DLTensor): torch fills one in a third of the time
-// that a NumPy view takes.
-struct DlTensor {
-    void* data;
-    std::int32_t device_type;
-    std::int32_t device;
-    std::int32_t dimensions;
-    std::uint8_t type_code;
-    std::uint8_t type_bits;
-    std::uint16_t type_lanes;
-    const std::int64_t* shape;
-    const std::int64_t* strides;  // in elements; null: as C would have it
-    std::uint64_t byte_offset;
-};
-
-// A tensor of floats or doubles that lies in host memory as C would have it; null for all else.
-const DlTensor* plain_tensor(PyObject* given) {
-    constexpr const char* kName = "dltensor";
-    constexpr std::int32_t kHost = 1;
-    constexpr std::uint8_t kFloat = 2;
-    if (!PyCapsule_IsValid(given, kName)) return nullptr;
-    const auto* tensor = static_cast<const DlTensor*>(PyCapsule_GetPointer(given, kName));
-    if (!tensor->data || tensor->device_type != kHost || tensor->type_code != kFloat ||
-        tensor->type_lanes != 1 || (tensor->type_bits != 32 && tensor->type_bits != 64)) {
-        return nullptr;
-    }
-    std::int64_t step = 1;
-    for (std::int32_t d = tensor->dimensions; tensor->strides && d-- > 0;) {
-        if (tensor->shape[d] != 1 && tensor->strides[d] != step) return nullptr;
-        step *= tensor->shape[d];
-    }
-    return tensor;
-}
-
-// A Python float or int; what else is a number goes through NumPy.
-bool take_number(PyObject* given, double& number) {
-    if (PyFloat_CheckExact(given)) {
-        number = PyFloat_AS_DOUBLE(given);
-        return true;
-    }
-    if (!PyLong_CheckExact(given)) return false;
-    int overflow = 0;
-    const long long whole = PyLong_AsLongLongAndOverflow(given, &overflow);
-    number = static_cast<double>(whole);
-    return overflow == 0 && whole > -kExact && whole < kExact;
-}
-
-bool is_sequence(PyObject* given) {
-#ifdef Py_GIL_DISABLED
-    return PyTuple_CheckExact(given);  // another thread may change a list meanwhile
-#else
-    return PyTuple_CheckExact(given) || PyList_CheckExact(given);
-#endif
-}
-
-// Nested lists and tuples of numbers, as deep and wide as their first elements say.
-bool take_numbers(PyObject* given, const Shape& shape, std::size_t depth,
-                  std::vector<double>& numbers) {
-    if (!is_sequence(given) || PySequence_Fast_GET_SIZE(given) != shape[depth]) return false;
-    PyObject** items = PySequence_Fast_ITEMS(given);
-    for (py::ssize_t i = 0; i < shape[depth]; ++i) {
-        if (depth + 1 < shape.size()) {
-            if (!take_numbers(items[i], shape, depth + 1, numbers)) return false;
-            continue;
-        }
-        double number = 0.0;
-        if (!take_number(items[i], number)) return false;
-        numbers.push_back(number);
-    }
-    return true;
-}
-
-class Plain {
-  public:
-    // False: something is not plain.
-    bool take(PyObject* values, PyObject* maximise, PyObject* mask) {
-        return take_points(values) && take_senses(maximise) && take_bools(mask, points.mask);
-    }
-
-    // One byte per point; 0 for None.
-    bool take_bools(PyObject* given, std::uintptr_t& address) const {
-        return take_per_point(given, NumPy::NPY_BOOL_, address);
-    }
-
-    // One integer per point, as pareto_rank gives them; 0 for None.
-    bool take_ranks(PyObject* given, std::uintptr_t& address) const {
-        return take_per_point(given, NumPy::NPY_INT_, address);
-    }
-
-    bool take_vector(PyObject* given, bool is_scalar_allowed, std::vector<double>& vector) const {
-        return take_plain_vector(given, points.objectives, is_scalar_allowed, vector);
-    }
-
-    // Runs op with a Batch<float> or a Batch<double>; others may run meanwhile if it takes long
-    // enough to be worth it.
-    template <typename Op>
-    auto run(Op op) const {
-        constexpr std::int64_t kFew = 128;
-        const bool is_short = points.groups * points.points * points.objectives <= kFew;
-        std::optional<Unlocked> unlocked;
-        if (!is_short || points.objectives > 4) unlocked.emplace();
-        return with_batch(points, op);
-    }
-
-    bool is_narrow() const { return points.itemsize == 4; }
-
-    Shape leading() const { return {shape_.begin(), shape_.end() - 2}; }
-    Shape per_point() const { return {shape_.begin(), shape_.end() - 1}; }
-    const Shape& per_value() const { return shape_; }
-
-    Points points{};
-
-  private:
-    bool take_per_point(PyObject* given, int type_number, std::uintptr_t& address) const {
-        address = 0;
-        if (given == Py_None) return true;
-        if (!is_plain_array(given, type_number)) return false;
-        const auto* array = py::detail::array_proxy(given);
-        const Shape expected = per_point();
-        if (Shape(array->dimensions, array->dimensions + array->nd) != expected) return false;
-        address = reinterpret_cast<std::uintptr_t>(array->data);
-        return true;
-    }
-
-    bool take_points(PyObject* given) {
-        constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
-        const bool is_float = is_plain_array(given, NumPy::NPY_FLOAT_);
-        if (is_float || is_plain_array(given, NumPy::NPY_DOUBLE_)) {
-            const auto* array = py::detail::array_proxy(given);
-            shape_.assign(array->dimensions, array->dimensions + array->nd);
-            points.address = reinterpret_cast<std::uintptr_t>(array->data);
-            points.itemsize = is_float ? 4 : 8;
-        } else if (const DlTensor* tensor = plain_tensor(given)) {
-            shape_.assign(tensor->shape, tensor->shape + tensor->dimensions);
-            points.address = reinterpret_cast<std::uintptr_t>(tensor->data) + tensor->byte_offset;
-            points.itemsize = tensor->type_bits / 8;
-        } else {
-            for (PyObject* at = given; is_sequence(at); at = PySequence_Fast_GET_ITEM(at, 0)) {
-                shape_.push_back(PySequence_Fast_GET_SIZE(at));
-                if (shape_.back() == 0 || shape_.size() > 8) return false;
-            }
-            if (shape_.empty() || !take_numbers(given, shape_, 0, numbers_)) return false;
-            points.address = reinterpret_cast<std::uintptr_t>(numbers_.data());
-            points.itemsize = 8;
-        }
-        if (shape_.size() < 2) return false;
-        const py::ssize_t count = shape_[shape_.size() - 2];
-        const py::ssize_t objectives = shape_.back();
-        if (objectives < 1 || objectives > 64 || count > kMost) return false;
-        points.points = static_cast<std::int32_t>(count);
-        points.objectives = static_cast<std::int32_t>(objectives);
-        points.groups = 1;
-        for (const py::ssize_t size : leading()) points.groups *= size;
-        points.device = kCpu;
-        return true;
-    }
-
-    bool take_senses(PyObject* given) {
-        points.minimised = 0;
-        if (given == Py_True) return true;
-        if (given == Py_False) {
-            points.minimised = ~std::uint64_t{0} >> (64 - points.objectives);
-            return true;
-        }
-        if (!is_sequence(given) || PySequence_Fast_GET_SIZE(given) != points.objectives) {
-            return false;
-        }
-        for (std::int32_t m = 0; m < points.objectives; ++m) {
-            PyObject* sense = PySequence_Fast_GET_ITEM(given, m);
-            if (sense != Py_True && sense != Py_False) return false;
-            if (sense == Py_False) points.minimised |= std::uint64_t{1} << m;
-        }
-        return true;
-    }
-
-    Shape shape_;
-    std::vector<double> numbers_;
-};
 
 py::object float64(double number) {
     PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> type;
@@ -310,7 +113,7 @@ py::object hv_contributions(py::handle values, py::handle ref, py::handle maximi
 std::int32_t drawn_of(PyObject* k, const Points& points) {
     constexpr double kMostCells = 0.9e9;  // near the bound Python counts exactly
     double number = 0.0;
-    if (!PyLong_CheckExact(k) || !take_number(k, number)) return 0;
+    if (!PyLong_CheckExact(k) || !take_plain_number(k, number)) return 0;
     if (number < 1.0 || number > points.points) return 0;
     double cells = 1.0;
     for (std::int32_t m = 0; m < points.objectives; ++m) cells *= (points.points + m) / (m + 1.0);
@@ -391,26 +194,6 @@ py::object pareto_advantage(py::handle rewards, py::handle weights, double beta,
 }
 
 }  // namespace
-
-bool take_plain_vector(PyObject* given, py::ssize_t size, bool is_scalar_allowed,
-                       std::vector<double>& vector) {
-    double number = 0.0;
-    vector.clear();
-    if (is_scalar_allowed && take_number(given, number)) {
-        vector.assign(static_cast<std::size_t>(size), number);
-    } else if (is_plain_array(given, NumPy::NPY_DOUBLE_)) {
-        const auto* array = py::detail::array_proxy(given);
-        if (array->nd != 1 || array->dimensions[0] != size) return false;
-        const auto* first = reinterpret_cast<const double*>(array->data);
-        vector.assign(first, first + size);
-    } else if (!is_sequence(given) || !take_numbers(given, {size}, 0, vector)) {
-        return false;
-    }
-    for (const double each : vector) {
-        if (!std::isfinite(each)) return false;
-    }
-    return true;
-}
 
 void bind_plain_calls(py::module_& m) {
     m.def("plain_pareto_rank", &pareto_rank, "points"_a, "maximise"_a, "mask"_a);

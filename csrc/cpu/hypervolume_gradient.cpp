@@ -1,8 +1,8 @@
 // The derivative of the hypervolume: for each point and objective m the facet that it pushes, which
 // is what it adds in the other objectives to the points that are before it in m.
 //
-// 2 and 3 objectives: O(n log n) for all points, O(n) for each of a few. From 4: for each point and
-// objective the gain of one point in a set of one objective less.
+// 2 and 3 objectives: O(n log n). From 4: for each wanted point and objective the gain of one point
+// in a set of one objective less.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -39,31 +39,25 @@ class GroupGradient {
         std::size_t count = sides_.count;
         if (wanted_) count = count_wanted(g);
         if (count == 0) return;
-        // A sweep finds the facets of all points; a few are found sooner one by one.
+        // A sweep finds the facets of all points; a few are found sooner one by one, but for 2
+        // objectives, where one facet takes as long as all.
         const bool is_swept = (width == 2 || width == 3) && sides_.exponent == 0;
-        if (is_swept && count <= (width == 2 ? kFewOf2 : kFewOf3) && count < sides_.count) {
-            for (std::size_t i = 0; i < sides_.count; ++i) {
-                check_interrupt();
-                if (!is_wanted(g, i)) continue;
-                for (std::size_t m = 0; m < width; ++m) {
-                    set(i, m, width == 2 ? facet_2d(i, m) : facet_3d(i, m));
-                }
-            }
-        } else if (is_swept) {
+        if (is_swept && (width == 2 || count > kFew)) {
             width == 2 ? sweep_2d() : sweep_3d();
             if (wanted_) clear_unwanted(g);
-        } else {
-            for (std::size_t i = 0; i < sides_.count; ++i) {
-                check_interrupt();
-                if (!is_wanted(g, i)) continue;
-                for (std::size_t m = 0; m < width; ++m) set(i, m, facet(g, i, m));
+            return;
+        }
+        for (std::size_t i = 0; i < sides_.count; ++i) {
+            check_interrupt();
+            if (!is_wanted(g, i)) continue;
+            for (std::size_t m = 0; m < width; ++m) {
+                set(i, m, is_swept ? facet_3d(i, m) : facet(g, i, m));
             }
         }
     }
 
   private:
-    static constexpr std::size_t kFewOf2 = 2;  // a sweep costs as much as that many facets
-    static constexpr std::size_t kFewOf3 = 4;
+    static constexpr std::size_t kFew = 4;  // of 3 objectives: a sweep costs as much
 
     struct Row {
         double key, x, y;  // of the objective swept along, and of the others
@@ -160,15 +154,6 @@ class GroupGradient {
         const double other = sides_.values[j * width + m];
         const double own = sides_.values[i * width + m];
         return other > own || (other == own && j < i);
-    }
-
-    double facet_2d(std::size_t i, std::size_t m) const {
-        const double* sides = sides_.values.data() + (1 - m);
-        double height = 0.0;
-        for (std::size_t j = 0; j < sides_.count; ++j) {
-            if (j != i && is_before(j, i, m)) height = std::max(height, sides[2 * j]);
-        }
-        return sides[2 * i] > height ? sides[2 * i] - height : 0.0;
     }
 
     // The same strips as in the sweep, in the same order: only what overlaps the row's own

@@ -7,19 +7,16 @@ take it as any other.
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
 import tomllib
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from accelerate.utils import gather_object
 from numpy.typing import NDArray
 from transformers import Trainer
 
@@ -27,15 +24,13 @@ from paretopo.config import MEASURES, NONE, ConfigError, RunConfig, expand_metho
 from paretopo.config.keys import nearest
 from paretopo.integrations.trl.callbacks import LearningRateFactor
 from paretopo.integrations.trl.checkpoints import Checkpoints
-from paretopo.integrations.trl.rewards import count_turns
+from paretopo.integrations.trl.script_rewards import ScriptRewards, check_reward
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, name_prompt
-from paretopo.rollout import BadRollout, Rollout
 from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
 _UNASKED = frozenset(MEASURES) - {"correct"}  # measured without a reward function
-_HANDED_OVER = ("calls", "turns", "seconds")  # by a `rollout_func`, a number for each rollout
 
 
 class ScriptSession:
@@ -117,7 +112,7 @@ class ScriptSession:
                 "GRPOConfig.report_to names the trackers, and they get the same numbers"
             )
         trainer.reward_funcs = [
-            function if isinstance(function, torch.nn.Module) else _checked(function, name)
+            function if isinstance(function, torch.nn.Module) else check_reward(function, name)
             for function, name in zip(trainer.reward_funcs, trainer.reward_func_names, strict=True)
         ]
         self._rewards = ScriptRewards(trainer, [one.name for one in self._config.objectives])
@@ -253,71 +248,6 @@ class ScriptSession:
                     f"learnt from it; {nearest(name, objectives)} Name it in objectives, or give "
                     "it a weight of 0 in GRPOConfig.reward_weights to watch it alone"
                 )
-
-
-class ScriptRewards:
-    """The rollouts of a script's trainer, with what its reward functions say.
-
-    Args:
-        trainer: Its latest batch is taken.
-        objectives: Names of the rewards that are taken; others are watched alone.
-
-    Attributes:
-        rollouts: Those of the latest batch, of all processes, in TRL's order, not scored.
-        rows: For each of them, its number in the evaluation at hand.
-    """
-
-    def __init__(self, trainer: ParetoGRPOTrainer, objectives: Sequence[str]) -> None:
-        self._trainer = trainer
-        self._columns = {
-            name: at for at, name in enumerate(trainer.reward_func_names) if name in objectives
-        }
-        self.rollouts: list[Rollout] = []
-        self.rows: list[int] = []
-        self._arrived = 0
-
-    def take(self, rewards: NDArray[np.float64]) -> None:
-        """Take a batch in.
-
-        Args:
-            rewards: (rollouts of all processes, reward functions), NaN where one does not apply.
-        """
-        trainer, inputs = self._trainer, self._trainer.generated.inputs
-        held_out = not trainer.model.training
-        start = trainer.accelerator.process_index * len(inputs)
-        local = []
-        for at, (row, completion) in enumerate(
-            zip(inputs, trainer.generated.completions, strict=True)
-        ):
-            given = rewards[start + at].tolist()
-            components: dict[str, float | None] = {
-                **count_turns(completion),
-                **{name: row[name] for name in _HANDED_OVER if row.get(name) is not None},
-                **{
-                    name: None if math.isnan(given[column]) else given[column]
-                    for name, column in self._columns.items()
-                },
-            }
-            kind = row.get("kind")
-            local.append(
-                Rollout(
-                    name_prompt(row),
-                    components,
-                    kind=kind if isinstance(kind, str) else "all",
-                    held_out=held_out,
-                )
-            )
-        self.rollouts = gather_object(local)
-        self.rows = list(range(self._arrived, self._arrived + len(self.rollouts)))
-        if held_out:
-            self._arrived += len(self.rollouts)
-            # The last batch of several processes is filled with rollouts of the first rows.
-            most = len(trainer.eval_dataset) * trainer.num_generations_eval
-            self.rows = [row if row < most else row - most for row in self.rows]
-
-    def await_evaluation(self) -> None:
-        """The next batch that is held out begins an evaluation."""
-        self._arrived = 0
 
 
 class _ScriptCallback(SessionCallback):
@@ -474,42 +404,3 @@ def _check_same(kept: RunConfig, new: RunConfig) -> None:
                 f"the run was begun with other values of {section}, see config.toml in its folder: "
                 "go on with those, or give GRPOConfig another output_dir"
             )
-
-
-def _checked(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A reward function whose numbers are checked before they become a tensor.
-
-    Afterwards NaN and None are the same.
-    """
-
-    def check(values: Any, prompts: Sequence[Any]) -> Any:
-        for prompt, value in zip(prompts, values, strict=False):  # TRL checks the length
-            if value is None:
-                continue
-            try:
-                finite = math.isfinite(value)
-            except TypeError:
-                finite = False
-            if not finite:
-                raise BadRollout(
-                    f"the reward function {name!r} returned {value!r} for the prompt "
-                    f"{name_prompt({'prompt': prompt})!r}, expected a finite number, or None where "
-                    "it does not apply"
-                )
-        return values
-
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004
-    ):
-
-        @functools.wraps(function)
-        async def waited(*, prompts: Any, **kwargs: Any) -> Any:
-            return check(await function(prompts=prompts, **kwargs), prompts)
-
-        return waited
-
-    @functools.wraps(function)
-    def called(*, prompts: Any, **kwargs: Any) -> Any:
-        return check(function(prompts=prompts, **kwargs), prompts)
-
-    return called

@@ -29,7 +29,8 @@ from paretopo.session import Session
 
 if TYPE_CHECKING:
     from paretopo.integrations.trl.rewards import SessionRewards
-    from paretopo.integrations.trl.script import ScriptRewards, ScriptSession
+    from paretopo.integrations.trl.script import ScriptSession
+    from paretopo.integrations.trl.script_rewards import ScriptRewards
 
 _LONGEST_NAME = 200  # characters of a prompt that has no other name
 

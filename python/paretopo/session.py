@@ -37,22 +37,15 @@ from paretopo.rewards.scoring import Scores, fill_missing
 from paretopo.rollout import Rollout
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
-from paretopo.run.trackers import Trackers
+from paretopo.run.trackers import (
+    Trackers,
+    add_framework_numbers,
+    numbers_of_evaluation,
+    numbers_of_step,
+)
 from paretopo.run.trajectories import Group
 
 _NO_STEP = -1  # every record is after it
-_SHOWN_OF_STEPS = ("stage", "solved", "multiplier", "informative", "kept", "truncated", "overlong")
-_SHOWN_OF_EVALUATIONS = (
-    "solved",
-    "response_tokens",
-    "truncated",
-    "gain",
-    "smoothed_gain",
-    "multiplier",
-    "archive_size",
-    "hypervolume",
-)
-_BY_OBJECTIVE = ("measured", "rewards")
 
 
 @dataclass(frozen=True)
@@ -232,7 +225,7 @@ class Session:
         if self._writes:
             self.run.append_step(row)
             self._trackers.log(
-                "train", step, {**_numbers(beside or {}), **tracked, **_prefix(_numbers(measured))}
+                "train", step, add_framework_numbers(tracked, measured, beside or {})
             )
             for group in self._pending_groups:
                 self.run.append_trajectories(group)
@@ -300,7 +293,7 @@ class Session:
         }
         if seconds is not None:
             row["seconds"] = seconds
-        tracked = _prefix(_flatten(row, _SHOWN_OF_EVALUATIONS))
+        tracked = numbers_of_evaluation(row)
         if self._writes:
             self.run.append_evaluation(row)
             answers = self._scores.latest_answers()
@@ -473,14 +466,9 @@ class Session:
         return {"generated_groups": scored, "kept": kept}
 
     def _tracked(self, row: Row) -> dict[str, float]:
-        if "rank_histogram" not in row:
-            return {}
-        archive, ranks = self.controller.archive, row["rank_histogram"]
-        numbers = _flatten(row, _SHOWN_OF_STEPS)
-        numbers["archive_size"] = float(self._archive_size())
-        numbers["hypervolume"] = 0.0 if archive is None else float(archive.hypervolume)
-        numbers |= {f"rank_{rank}": count / sum(ranks) for rank, count in enumerate(ranks)}
-        return _prefix(numbers)
+        archive = self.controller.archive
+        volume = 0.0 if archive is None else float(archive.hypervolume)
+        return numbers_of_step(row | {"archive_size": self._archive_size(), "hypervolume": volume})
 
 
 def _with_rewards(group: Sequence[Rollout], rewards: NDArray[np.float64]) -> list[Rollout]:
@@ -499,31 +487,6 @@ def choose_recorded(prompt_ids: Iterable[str], count: int) -> set[str]:
     if count >= len(names):
         return set(names)
     return {names[(2 * at + 1) * len(names) // (2 * count)] for at in range(count)}
-
-
-def _flatten(row: Row, names: Iterable[str]) -> dict[str, float]:
-    """Numbers of a row for trackers, those by objective under names such as ``measured/calls``."""
-    flat = {name: float(row[name]) for name in names}
-    for name in _BY_OBJECTIVE:
-        flat |= {
-            f"{name}/{objective}": float(value)
-            for objective, value in row[name].items()
-            if value is not None
-        }
-    return flat
-
-
-def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
-    return {
-        name: float(value)
-        for name, value in row.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
-
-
-def _prefix(numbers: Mapping[str, float]) -> dict[str, float]:
-    """Apart from what a framework calls its own."""
-    return {f"paretopo/{name}": value for name, value in numbers.items()}
 
 
 def _describe(evaluation: Row) -> str:

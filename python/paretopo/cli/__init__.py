@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     own = words[: words.index("--")] if "--" in words else words
     options = words[len(own) + 1 :]
-    parsed = _parser().parse_args(own)
+    parsed = make_parser().parse_args(own)
     run: Run = parsed.run
     try:
         if options and not parsed.hands_on:
@@ -82,7 +82,8 @@ def _is_output_closed() -> bool:
     return True
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Make the parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="paretopo",
         description="Multi-objective training of tool-using language models.",

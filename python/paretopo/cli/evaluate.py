@@ -184,15 +184,8 @@ def _run_task(arguments: argparse.Namespace) -> int:
         folder.begin(method=run.manifest.get("method"), evaluated=str(run.path.resolve()))
         from paretopo.integrations.trl.train import evaluate
 
-        try:
-            with folder.claim(), terminate_as_interrupt():
-                row = evaluate(config, folder)
-        except KeyboardInterrupt:
-            folder.finish("interrupted")
-            raise
-        except Exception as error:
-            folder.finish("failed", error)
-            raise
+        with folder.claim(), folder.note_failure(), terminate_as_interrupt():
+            row = evaluate(config, folder)
     except (ConfigError, OSError) as error:
         refuse(str(error))
     folder.finish()
@@ -227,14 +220,11 @@ def _evaluate(
             search_url=arguments.search_url,
         )
         try:
-            if not evaluation.run(folder, rows, settings, options):
-                raise KeyboardInterrupt
+            with folder.note_failure():
+                if not evaluation.run(folder, rows, settings, options):
+                    raise KeyboardInterrupt
         except KeyboardInterrupt:
-            folder.finish("interrupted")
             print(f"\nparetopo: {folder.path}: the same command goes on", file=sys.stderr)
-            raise
-        except Exception:
-            folder.finish("failed")
             raise
     results = summarise_folder(folder)
     folder.write_results({name: result.as_dict() for name, result in results.items()})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paretopo.cli.subcommands import Subcommands, need, refuse
@@ -151,25 +150,21 @@ def _list_methods() -> str:
 
 def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
     try:
-        from paretopo.run.interrupt import terminate_as_interrupt
-        from paretopo.run.report import write_report
+        with run.note_failure():
+            from paretopo.run.interrupt import terminate_as_interrupt
+            from paretopo.run.report import write_report
 
-        with terminate_as_interrupt():
-            if run.config.backend == "trl":
-                from paretopo.integrations.trl.train import train as train_on_trl
+            with terminate_as_interrupt():
+                if run.config.backend == "trl":
+                    from paretopo.integrations.trl.train import train as train_on_trl
 
-                train_on_trl(run.config, run, resume=resume)
-            else:
-                from paretopo.integrations.openrlhf.train import train as train_on_openrlhf
+                    train_on_trl(run.config, run, resume=resume)
+                else:
+                    from paretopo.integrations.openrlhf.train import train as train_on_openrlhf
 
-                train_on_openrlhf(run.config, run, resume=resume, options=options)
+                    train_on_openrlhf(run.config, run, resume=resume, options=options)
     except KeyboardInterrupt:
-        run.finish("interrupted")
         print(f"\nparetopo: go on with: paretopo train --resume {run.path}", file=sys.stderr)
-        raise
-    except Exception as error:
-        with suppress(OSError):  # of a full disk one traceback is enough
-            run.finish("failed", error)
         raise
     print(f"report: {write_report([run])}")
 

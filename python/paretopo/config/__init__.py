@@ -1,7 +1,7 @@
 """The configuration of a run: TOML in and out, checked sections, named methods.
 
 ``keys`` declares and checks a key, ``sections`` and ``paretopo`` hold the sections, ``run`` puts
-them together and reads and writes TOML, ``methods`` puts a method of the literature on top.
+them together, ``toml`` reads and writes them, ``methods`` puts a method of the literature on top.
 
 >>> config = with_method({"seed": 3}, "grpo", {"optimiser.steps": 20})
 >>> config.seed, config.paretopo.stage2_estimator, config.optimiser.steps
@@ -18,15 +18,7 @@ from paretopo.config.paretopo import (
     EstimatorName,
     ParetoPOConfig,
 )
-from paretopo.config.run import (
-    SECTIONS,
-    RunConfig,
-    dumps,
-    from_table,
-    load,
-    loads,
-    parse_override,
-)
+from paretopo.config.run import SECTIONS, RunConfig
 from paretopo.config.sections import (
     FROM_TASK,
     MADE_UP,
@@ -41,6 +33,7 @@ from paretopo.config.sections import (
     ToolConfig,
     WarmupConfig,
 )
+from paretopo.config.toml import dumps, from_table, load, loads, parse_override
 
 __all__ = [
     "ABOUT",

@@ -17,7 +17,8 @@ from types import MappingProxyType
 from typing import Any
 
 from paretopo.config.keys import ConfigError, nearest
-from paretopo.config.run import RunConfig, from_table, load
+from paretopo.config.run import RunConfig
+from paretopo.config.toml import from_table, load
 
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("methods.toml").read_text(encoding="utf-8")

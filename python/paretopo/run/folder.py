@@ -26,7 +26,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -87,6 +87,19 @@ class Folder:
         """Note the end of the work: "finished", "interrupted", or "failed" and why."""
         told = None if error is None else f"{type(error).__name__}: {error}"
         self.update_manifest(ended=now(), status=status, error=told)
+
+    @contextmanager
+    def note_failure(self) -> Iterator[None]:
+        """Note when the work is interrupted or fails, and let the error go on."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.finish("interrupted")
+            raise
+        except Exception as error:
+            with suppress(OSError):  # of a full disk one traceback is enough
+                self.finish("failed", error)
+            raise
 
 
 class RunFolder(Folder):

@@ -7,10 +7,7 @@ the front.
 from __future__ import annotations
 
 import math
-import statistics
-import tomllib
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import paretopo_core
-from paretopo.config import Objective, RunConfig, dumps
+from paretopo.config import Objective
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder, find_start
 
@@ -27,7 +24,6 @@ Series = NDArray[np.float64]
 _PER_QUESTION = "per question"
 _DECIMALS = {"calls": 2, "tokens": 1, "turns": 2, "seconds": 2, "dollars": 5}
 _DIGITS = 4  # of a reward whose size nobody said
-_MOST_APART = 4  # settings that tell methods of one name apart
 
 
 @dataclass(frozen=True)
@@ -226,127 +222,6 @@ def compare_ends(history: History) -> list[Comparison]:
         for measure in measures
     ]
     return [one for one in compared if not (math.isnan(one.before) and math.isnan(one.after))]
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A row of the table that runs have in common: a run, or the mean of a method's runs.
-
-    Attributes:
-        name: Of the run or the method.
-        seeds: Of the runs, each once.
-        of_method: Is it a method's?
-        means: By key of a measure, the mean over the runs that have it.
-        spreads: Alike, the standard deviations over runs before and after training; NaN of one run.
-    """
-
-    name: str
-    seeds: tuple[int, ...]
-    of_method: bool
-    means: Mapping[str, Comparison]
-    spreads: Mapping[str, tuple[float, float]]
-
-    def describe(self, measure: Measure) -> str:
-        """Before and after, with the change; "" where no run has it.
-
-        >>> calls = Measure("calls", "calls", better="fewer", decimals=2)
-        >>> means = {"calls": Comparison(calls, "", 2.0, 1.0)}
-        >>> Summary("gdpo", (0, 1), True, means, {"calls": (0.25, math.nan)}).describe(calls)
-        '2.00 ± 0.25 → 1.00 (-50 %)'
-        """
-        if measure.key not in self.means:
-            return ""
-        mean, spreads = self.means[measure.key], self.spreads[measure.key]
-        ends = []
-        for value, spread in zip((mean.before, mean.after), spreads, strict=True):
-            told = "" if math.isnan(spread) else f" ± {measure.format(spread)}"
-            ends.append(f"{measure.format(value) or 'unknown'}{told}")
-        change = f" ({mean.change})" if mean.change else ""
-        return f"{' → '.join(ends)}{change}"
-
-
-def summarise_runs(histories: Mapping[str, History]) -> tuple[list[Measure], list[Summary]]:
-    """The table that runs have in common: its columns, a row for each run, then for each method.
-
-    A method's runs are those that differ in seed and place alone. Where settings beside the method
-    make several of one name, they stand behind it.
-
-    Raises:
-        ValueError: The runs disagree on which way of an objective is better.
-    """
-    compared = {
-        label: {one.measure.key: one for one in compare_ends(history) if not one.kind}
-        for label, history in histories.items()
-    }
-    found = {key: one.measure for row in compared.values() for key, one in row.items()}
-    objectives = {one.key: one for one in merge_objectives(histories.values()) if one.key in found}
-    measures = objectives | found
-    runs = {
-        label: (history.run.config.seed, compared[label]) for label, history in histories.items()
-    }
-    rows = [_summarise(label, [run], measures, of_method=False) for label, run in runs.items()]
-    for name, labels in _group_by_method(histories).items():
-        rows.append(_summarise(name, [runs[one] for one in labels], measures, of_method=True))
-    return list(measures.values()), rows
-
-
-def _summarise(
-    name: str,
-    runs: Sequence[tuple[int, Mapping[str, Comparison]]],
-    measures: Mapping[str, Measure],
-    *,
-    of_method: bool,
-) -> Summary:
-    means, spreads = {}, {}
-    for key, measure in measures.items():
-        ends = [(row[key].before, row[key].after) for _, row in runs if key in row]
-        if not ends:
-            continue
-        columns = [
-            [one for one in column if not math.isnan(one)] for column in zip(*ends, strict=True)
-        ]
-        before, after = (statistics.fmean(one) if one else math.nan for one in columns)
-        means[key] = Comparison(measure, "", before, after)
-        low, high = (statistics.stdev(one) if len(one) > 1 else math.nan for one in columns)
-        spreads[key] = low, high
-    seeds = tuple(dict.fromkeys(seed for seed, _ in runs))
-    return Summary(name, seeds, of_method, means, spreads)
-
-
-def _group_by_method(histories: Mapping[str, History]) -> dict[str, list[str]]:
-    """The labels of each method's runs."""
-    settings = {label: _read_settings(one.run.config) for label, one in histories.items()}
-    groups = defaultdict[tuple[str, frozenset[tuple[str, str]]], list[str]](list)
-    for label, history in histories.items():
-        groups[history.run.method, frozenset(settings[label].items())].append(label)
-    named: dict[str, list[str]] = {}
-    for (method, own), labels in groups.items():
-        others = [given for name, given in groups if name == method]
-        apart = [f"{key} = {value}" for key, value in sorted(own - frozenset.intersection(*others))]
-        told = [*apart[:_MOST_APART], *(["…"] if len(apart) > _MOST_APART else [])]
-        name = ", ".join([method, *told])
-        named[name if name not in named else f"{name} ({len(named)})"] = labels
-    return named
-
-
-def _read_settings(config: RunConfig) -> dict[str, str]:
-    """Every key by its dotted name but for the seed and those of the run folder."""
-
-    def flatten(table: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]]:
-        for name, value in table.items():
-            if isinstance(value, Mapping):
-                yield from flatten(value, f"{before}{name}.")
-            elif name == "objectives":
-                yield from flatten({one["name"]: one for one in value}, "objectives.")
-            else:
-                yield f"{before}{name}", f"{value:g}" if isinstance(value, float) else str(value)
-
-    found = dict(flatten(tomllib.loads(dumps(config)), ""))
-    return {
-        name: value
-        for name, value in found.items()
-        if name != "seed" and not name.startswith("run.")
-    }
 
 
 def describe_moment(row: Row) -> str:

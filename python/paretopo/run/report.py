@@ -13,9 +13,9 @@ from paretopo.run.history import (
     describe_moment,
     merge_objectives,
     read_history,
-    summarise_runs,
 )
 from paretopo.run.plots import draw_dynamics, draw_front
+from paretopo.run.summary import summarise_runs
 from paretopo.run.viewer.report_page import render_report_page
 
 

@@ -12,11 +12,22 @@ import importlib.util
 import os
 import secrets
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from paretopo.config import NONE, ConfigError, RunFolderConfig, dumps
+from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
+
+_OF_STEPS = (
+    *("stage", "solved", "multiplier", "informative", "kept", "truncated", "overlong"),
+    *("archive_size", "hypervolume"),
+)
+_OF_EVALUATIONS = (
+    *("solved", "response_tokens", "truncated", "gain", "smoothed_gain", "multiplier"),
+    *("archive_size", "hypervolume"),
+)
+_BY_OBJECTIVE = ("measured", "rewards")
 
 
 class _Tracker(Protocol):
@@ -138,3 +149,59 @@ class _WeightsAndBiases:
 
     def close(self) -> None:
         self._run.finish()
+
+
+def numbers_of_step(row: Row) -> dict[str, float]:
+    """The numbers of a step's row, with archive size and hypervolume; none where it has no ranks.
+
+    >>> numbers_of_step({"step": 1, "loss": 0.5})
+    {}
+    """
+    if "rank_histogram" not in row:
+        return {}
+    ranks = row["rank_histogram"]
+    shares = {f"rank_{rank}": count / sum(ranks) for rank, count in enumerate(ranks)}
+    return _prefix(_flatten(row, _OF_STEPS) | shares)
+
+
+def numbers_of_evaluation(row: Row) -> dict[str, float]:
+    """The numbers of an evaluation's row."""
+    return _prefix(_flatten(row, _OF_EVALUATIONS))
+
+
+def add_framework_numbers(
+    ours: Mapping[str, float], measured: Mapping[str, Any], beside: Mapping[str, Any]
+) -> dict[str, float]:
+    """Beside the numbers of a step those of the framework.
+
+    Args:
+        ours: As :func:`numbers_of_step` gives them.
+        measured: What the framework knows of the step, under the names of ``steps.jsonl``.
+        beside: What it says under names of its own; what is no number is left out.
+    """
+    return {**_numbers(beside), **ours, **_prefix(_numbers(measured))}
+
+
+def _flatten(row: Row, names: Sequence[str]) -> dict[str, float]:
+    """Those by objective under names such as ``measured/calls``."""
+    flat = {name: float(row[name]) for name in names}
+    for name in _BY_OBJECTIVE:
+        flat |= {
+            f"{name}/{objective}": float(value)
+            for objective, value in row[name].items()
+            if value is not None
+        }
+    return flat
+
+
+def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        name: float(value)
+        for name, value in row.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def _prefix(numbers: Mapping[str, float]) -> dict[str, float]:
+    """Apart from what a framework calls its own."""
+    return {f"paretopo/{name}": value for name, value in numbers.items()}

@@ -41,7 +41,7 @@ def solver(expression: str) -> str:
     return _evaluate_both(expression)
 
 
-_SOLVED_AT_ONCE = 0.5  # share of the traces of two operations, where there is a solver
+_SOLVED_AT_ONCE = 0.5  # share of the traces of two operations, with a solver
 
 FACTS: tuple[tuple[str, int], ...] = (
     ("How many days are in a week?", 7),
@@ -74,14 +74,6 @@ FACTS: tuple[tuple[str, int], ...] = (
 class CalculatorTask(MadeUpTask):
     """Facts, and sums that take one or two calls.
 
-    Args:
-        prompts: As for every made-up task.
-        held_out: Likewise.
-        facts: Likewise.
-        kinds: Likewise.
-        seed: Likewise.
-        has_solver: Is the solver there, too?
-
     Example:
         >>> task = CalculatorTask(prompts=12, held_out=6, facts=4, seed=0)
         >>> [question.kind for question in task.held_out]
@@ -94,26 +86,9 @@ class CalculatorTask(MadeUpTask):
     # not the last few should have to be drawn.
     most: ClassVar[dict[str, int]] = {"fact": len(FACTS), "one": 6000, "two": 1_000_000}
 
-    def __init__(
-        self,
-        prompts: int,
-        held_out: int,
-        facts: int = 24,
-        kinds: Sequence[float] = (0.34, 0.33, 0.33),
-        seed: int = 0,
-        *,
-        has_solver: bool = False,
-    ) -> None:
-        super().__init__(prompts, held_out, facts, kinds, seed)
-        if has_solver:
-            self.functions = (calculator, solver)
-
     def words(self) -> list[str]:
         """Every text of the task that is not arithmetic."""
-        errors = ["error: at most 1 operation per call"]
-        if solver in self.functions:
-            errors.append("error: at most 2 operations per call")
-        return [*(text for text, _ in FACTS), "What is ?", *errors]
+        return [text for text, _ in FACTS] + ["What is ?", "error: at most 1 operation per call"]
 
     def phrases(self) -> list[str]:
         """The fixed parts of a call, as the tiny model's chat template renders it."""
@@ -140,14 +115,6 @@ class CalculatorTask(MadeUpTask):
             first + tail, kind, f"What is {first}{tail}?", calculator(last), (first, last)
         )
 
-    def _plan_trace(
-        self, question: Question, rng: random.Random, redundant_calls: int, guess_rate: float
-    ) -> tuple[list[str], str]:
-        """With a solver, some of two operations at once."""
-        if solver in self.functions and question.kind == "two" and rng.random() < _SOLVED_AT_ONCE:
-            question = replace(question, steps=(question.id,))  # the whole expression
-        return super()._plan_trace(question, rng, redundant_calls, guess_rate)
-
     def _needless_call(self, fact: Question) -> str:
         return f"{fact.answer}*1"
 
@@ -165,6 +132,24 @@ class CalculatorTask(MadeUpTask):
             messages.append({"role": "tool", "name": tool.__name__, "content": tool(expression)})
         messages.append({"role": "assistant", "content": answer})
         return messages
+
+
+class CalculatorWithSolver(CalculatorTask):
+    """The same questions with a second tool, which takes both operations of a sum at once."""
+
+    functions = (calculator, solver)
+
+    def words(self) -> list[str]:
+        """And what the solver says."""
+        return [*super().words(), "error: at most 2 operations per call"]
+
+    def _plan_trace(
+        self, question: Question, rng: random.Random, redundant_calls: int, guess_rate: float
+    ) -> tuple[list[str], str]:
+        """Some of two operations at once."""
+        if question.kind == "two" and rng.random() < _SOLVED_AT_ONCE:
+            question = replace(question, steps=(question.id,))  # the whole expression
+        return super()._plan_trace(question, rng, redundant_calls, guess_rate)
 
 
 def is_correct(response: str, answer: str) -> bool:

@@ -12,7 +12,7 @@ from paretopo.config import NONE, ConfigError, RunConfig
 from paretopo.config.python_files import load_functions
 from paretopo.protocols.search_r1 import tagged_answer
 from paretopo.protocols.torl import boxed_answer
-from paretopo.tasks.calculator import CalculatorTask
+from paretopo.tasks.calculator import CalculatorTask, CalculatorWithSolver
 from paretopo.tasks.encyclopedia import Encyclopedia
 from paretopo.tasks.files import FileTask
 from paretopo.tasks.made_up_math import MadeUpMath
@@ -46,7 +46,8 @@ def make_task(config: RunConfig) -> Task:
         )
     settings = (task.prompts, held_out, task.facts, task.kinds, config.seed)
     if task.name == "calculator":
-        return CalculatorTask(*settings, has_solver=config.tool.solver_price > 0.0)
+        kind = CalculatorWithSolver if config.tool.solver_price > 0.0 else CalculatorTask
+        return kind(*settings)
     if task.name == "math":
         return MadeUpMath(*settings)
     return MadeUpMultihop(*settings, search_url=config.tool.search_url, topk=config.tool.topk)

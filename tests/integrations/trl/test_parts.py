@@ -32,11 +32,12 @@ from paretopo.run.interrupt import Interrupt  # noqa: E402
 from paretopo.tasks.calculator import (  # noqa: E402
     FACTS,
     CalculatorTask,
+    CalculatorWithSolver,
     is_correct,
 )
 
 TASK = CalculatorTask(prompts=12, held_out=6, seed=0)
-PRICED = CalculatorTask(prompts=12, held_out=6, seed=0, has_solver=True)
+PRICED = CalculatorWithSolver(prompts=12, held_out=6, seed=0)
 
 
 @pytest.fixture(scope="module")

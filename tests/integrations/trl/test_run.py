@@ -243,7 +243,8 @@ def test_killed_and_resumed_equals_uninterrupted(uninterrupted, tmp_path):
 
 
 def test_killed_and_resumed_with_three_objectives(tmp_path):
-    config = loads(SMALL + THREE_OBJECTIVES, {"evaluation.every": 1})
+    settings = {"evaluation.every": 1, "run.tensorboard": HAS_TENSORBOARD}
+    config = loads(SMALL + THREE_OBJECTIVES, settings)
     whole = RunFolder.create(tmp_path / "whole", config)
     train(config, whole)
     run = RunFolder.create(tmp_path / "killed", config)

@@ -79,10 +79,10 @@ def check_paretopo(words: list[str]) -> None:
     own = words[: words.index("--")] if "--" in words else words
     if len(own) <= 1 or "--help" in own:  # the command is named, not called
         with pytest.raises(SystemExit) as end:
-            cli._parser().parse_args([*own, "--help"])
+            cli.make_parser().parse_args([*own, "--help"])
         assert end.value.code == 0
         return
-    parsed = cli._parser().parse_args(own)
+    parsed = cli.make_parser().parse_args(own)
     config = getattr(parsed, "config", None)
     if own[0] == "train" and config is not None and config.startswith("examples/"):
         overrides = _parse_overrides(parsed.overrides)

@@ -174,7 +174,7 @@ def test_help_teaches_and_loads_nothing_heavy(tmp_path):
         assert f"{source.rows:,}" in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 100
     code = (
-        "import sys; from paretopo import cli; cli._parser()\n"
+        "import sys; from paretopo import cli; cli.make_parser()\n"
         "heavy = {'torch', 'pyarrow', 'datasets', 'huggingface_hub', 'tqdm'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )

@@ -17,9 +17,9 @@ from paretopo.run.history import (
     find_front,
     merge_objectives,
     read_history,
-    summarise_runs,
 )
 from paretopo.run.report import label_runs, write_report
+from paretopo.run.summary import summarise_runs
 
 
 def picture(path):

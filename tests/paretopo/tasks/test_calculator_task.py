@@ -14,6 +14,7 @@ from paretopo.config import ConfigError
 from paretopo.tasks.calculator import (
     FACTS,
     CalculatorTask,
+    CalculatorWithSolver,
     calculator,
     is_correct,
     solver,
@@ -179,7 +180,7 @@ def test_the_last_number_is_the_answer(response, answer, right):
 
 # ---- the solver ----------------------------------------------------------------------------------
 
-PRICED = CalculatorTask(prompts=300, held_out=90, seed=1, has_solver=True)
+PRICED = CalculatorWithSolver(prompts=300, held_out=90, seed=1)
 
 
 def tools_of(conversation):

@@ -15,14 +15,13 @@ from paretopo.run.history import (
     History,
     Measure,
     Series,
-    Summary,
     compare_ends,
     describe_moment,
     find_front,
     merge_objectives,
     read_column,
-    summarise_runs,
 )
+from paretopo.run.summary import Summary, summarise_runs
 from paretopo.run.trajectories import Group, shorten
 from paretopo.run.viewer.document import render_document
 from paretopo.run.viewer.terminal import describe_rewards

@@ -1,0 +1,247 @@
+r"""A run's configuration as TOML: TOML in, checked before anything is loaded, and TOML out.
+
+>>> config = loads('recipe = "paper"\nseed = 3\n[optimiser]\nsteps = 20')
+>>> config.seed, config.optimiser.steps, config.paretopo.multiplier_on
+(3, 20, 'reward')
+>>> loads("[optimiser]\nstep = 20")
+Traceback (most recent call last):
+paretopo.config.keys.ConfigError: unknown key optimiser.step; did you mean 'steps'?
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from paretopo.config.keys import ConfigError, keys, nearest
+from paretopo.config.objectives import Objective, check_key, make_objectives
+from paretopo.config.paretopo import RECIPES
+from paretopo.config.run import SECTIONS, RunConfig
+
+_OF_OBJECTIVES = "objectives."  # before the name of one, in the names of its keys
+
+
+def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> RunConfig:
+    """Read a run's configuration from a TOML file.
+
+    Args:
+        path: the file.
+        overrides: values that win over the file, by dotted name, e.g. ``{"optimiser.steps": 20}``.
+
+    Raises:
+        ConfigError: the file is missing or not TOML, a key is unknown (with the nearest known
+            one), a value has the wrong type or lies outside its range. The message names the file
+            where the file alone is refused.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"no configuration file at {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the configuration file {path}: {error}") from None
+    try:
+        return loads(text, overrides)
+    except ConfigError as error:
+        if overrides and _is_valid(text):
+            raise
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def loads(text: str, overrides: Mapping[str, Any] | None = None) -> RunConfig:
+    """As :func:`load`, from the text of a TOML file."""
+    try:
+        table = tomllib.loads(text)
+    except RecursionError:
+        raise ConfigError("not valid TOML: nested too deeply") from None
+    except ValueError as error:  # also what Python says of numbers with thousands of digits
+        raise ConfigError(f"not valid TOML: {error}") from None
+    return from_table(table, overrides)
+
+
+def from_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> RunConfig:
+    """As :func:`load`, from the table that a TOML file holds."""
+    merged = {
+        name: dict(value) if isinstance(value, Mapping) else value for name, value in table.items()
+    }
+    for name, value in (overrides or {}).items():
+        check_name(name)
+        section, _, last = name.rpartition(".")
+        if section.startswith(_OF_OBJECTIVES):
+            merged.setdefault(section, {})[last] = value
+            continue
+        target = merged.setdefault(section, {}) if section else merged
+        if isinstance(target, dict):  # if not, building says so
+            target[last] = value
+    return _build(merged)
+
+
+def parse_override(text: str) -> tuple[str, Any]:
+    """The dotted name and the value of ``KEY=VALUE``, as ``paretopo train --set`` takes it.
+
+    The value is TOML; where it is none, as a bare word or a path, and where the key takes nothing
+    but a text, it is the text as it stands.
+
+    Raises:
+        ConfigError: there is no ``=``.
+
+    >>> parse_override("optimiser.steps=40"), parse_override("paretopo.k=[4, 2, 1]")
+    (('optimiser.steps', 40), ('paretopo.k', [4, 2, 1]))
+    >>> parse_override("paretopo.gate=success"), parse_override("run.out=2026")
+    (('paretopo.gate', 'success'), ('run.out', '2026'))
+    """
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals:
+        raise ConfigError(f"an override must be KEY=VALUE, as optimiser.steps=40, got {text!r}")
+    try:
+        table = tomllib.loads(f"value = {value}")
+    except (ValueError, RecursionError):
+        return name, value
+    found = table.pop("value")
+    # More than the value is there where the text goes on in a second line.
+    if table or (_takes_texts_alone(name) and not isinstance(found, str)):
+        return name, value
+    return name, found
+
+
+def check_name(name: str) -> None:
+    """Refuse a dotted name that is no key.
+
+    Raises:
+        ConfigError: names the nearest known key.
+
+    >>> check_name("optimiser.steps")
+    >>> check_name("steps")
+    Traceback (most recent call last):
+    paretopo.config.keys.ConfigError: unknown key steps; did you mean warmup.steps or \
+optimiser.steps?
+    """
+    if name in SECTIONS:
+        raise ConfigError(f"{name} is a section: set one of its keys, as {name}.{_keys(name)[0]}")
+    section, _, last = name.rpartition(".")
+    if name == "objectives" or section == "objectives":
+        raise ConfigError(
+            f"{name} is no key: set one of an objective's, as objectives.calls.weight"
+        )
+    if section.startswith(_OF_OBJECTIVES):
+        check_key(section.removeprefix(_OF_OBJECTIVES), last)
+    elif section and section not in SECTIONS:
+        raise ConfigError(f"unknown section {section} of {name}; {nearest(section, SECTIONS)}")
+    else:
+        _check_key(section, last)
+
+
+def dumps(config: RunConfig) -> str:
+    """The whole configuration as TOML, every key explained and every switch resolved.
+
+    >>> loads(dumps(RunConfig())) == RunConfig()
+    True
+    """
+    lines = []
+    for name, about in keys(config).items():
+        lines += [f"# {about.doc}", f"{name} = {_toml(getattr(config, name))}"]
+    tables = [("[[objectives]]", one) for one in config.objectives]
+    told = set[str]()  # what a key means is said once
+    for head, values in [*tables, *((f"[{name}]", getattr(config, name)) for name in SECTIONS)]:
+        lines += ["", head]
+        for name, about in keys(values).items():
+            if about.in_file and getattr(values, name) is not None:
+                lines += [] if about.doc in told else [f"# {about.doc}"]
+                lines += [f"{name} = {_toml(getattr(values, name))}"]
+                told.add(about.doc)
+    return "\n".join(lines) + "\n"
+
+
+def _build(table: Mapping[str, Any]) -> RunConfig:
+    of_objectives = {
+        name.removeprefix(_OF_OBJECTIVES): table[name]
+        for name in table
+        if name.startswith(_OF_OBJECTIVES)
+    }
+    for name in table:
+        if name not in SECTIONS and name != "objectives" and not name.startswith(_OF_OBJECTIVES):
+            _check_key("", name)
+    values: dict[str, Any] = {name: table[name] for name in keys(RunConfig) if name in table}
+    recipe = values.get("recipe", "recommended")
+    if not isinstance(recipe, str) or recipe not in RECIPES:
+        RunConfig(**values)  # says what is wrong with it
+    for section, kind in SECTIONS.items():
+        given = table.get(section, {})
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"{section} must be a section, [{section}], got {given!r}")
+        for name in given:
+            _check_key(section, name)
+        extra = {"recipe": recipe} if section in RECIPES[recipe] else {}
+        values[section] = kind(**given, **extra)
+    objectives = make_objectives(table.get("objectives"), of_objectives)
+    return RunConfig(**values, objectives=objectives)
+
+
+def _check_key(section: str, name: str) -> None:
+    """Refuse what is no key of a section, or, where ``section`` is empty, of the top of a file."""
+    if not section:
+        if name not in keys(RunConfig):
+            if name == "method":
+                raise ConfigError(
+                    "unknown key method: a method is put on top of a file, paretopo train CONFIG "
+                    "--method NAME; optimiser.method is AdamW or SGD"
+                )
+            if name in keys(Objective):
+                raise ConfigError(f"unknown key {name}; did you mean objectives.NAME.{name}?")
+            homes = [f"{home}.{name}" for home in SECTIONS if name in _keys(home)]
+            near = nearest(name, [*keys(RunConfig), *SECTIONS, "objectives"])
+            meant = f"did you mean {' or '.join(homes)}?" if homes else near
+            raise ConfigError(f"unknown key {name}; {meant}")
+    elif name == "recipe" and section in RECIPES["paper"]:
+        raise ConfigError("recipe belongs at the top of the file, above every section")
+    elif name not in _keys(section) and name in _MOVED:
+        raise ConfigError(f"unknown key {section}.{name}; {_MOVED[name]}")
+    elif name not in _keys(section):
+        raise ConfigError(f"unknown key {section}.{name}; {nearest(name, _keys(section))}")
+
+
+# Names that belong to another table: what each objective says of itself, and the trackers.
+_MOVED = {
+    "weights": "did you mean objectives.NAME.weight?",
+    "economy": "did you mean objectives.NAME.economy?",
+    "alpha": "did you mean objectives.NAME.alpha?",
+    "max_calls": "did you mean objectives.NAME.most?",
+    "gate_floor": "did you mean objectives.NAME.failure?",
+    "references": "did you mean objectives.NAME.reference?",
+    "tensorboard": "did you mean run.tensorboard?",
+    "wandb_project": "did you mean run.wandb_project?",
+}
+
+
+def _keys(section: str) -> list[str]:
+    """The keys of a section that a file may set."""
+    return [name for name, about in keys(SECTIONS[section]).items() if about.in_file]
+
+
+def _takes_texts_alone(name: str) -> bool:
+    section, _, last = name.rpartition(".")
+    kind = Objective if section.startswith(_OF_OBJECTIVES) else SECTIONS.get(section, RunConfig)
+    return typing.get_type_hints(kind).get(last) is str
+
+
+def _is_valid(text: str) -> bool:
+    try:
+        loads(text)
+    except ConfigError:
+        return False
+    return True
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        # Escaped beyond ASCII, JSON would write surrogate pairs, which TOML forbids.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return repr(value)
