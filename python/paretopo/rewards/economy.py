@@ -358,10 +358,10 @@ def _by_table(counts: NDArray[np.float64], value: Callable[[float], float]) -> N
     Rollouts with equal calls get bit-equal rewards on every machine, so that ranks see them as
     ties.
     """
-    distinct, at = np.unique(counts, return_inverse=True)
-    table = np.array([value(count) for count in distinct.tolist()], np.float64)
-    values: NDArray[np.float64] = table[at].reshape(counts.shape)
-    return values
+    given = counts.ravel().tolist()
+    table = {count: value(count) for count in set(given)}
+    values: NDArray[np.float64] = np.array([table[count] for count in given], np.float64)
+    return values.reshape(counts.shape)
 
 
 def shorten(cost: float) -> float:

@@ -130,5 +130,6 @@ def _save_with_legend(
     figure = panels[0]
     plotted = sorted({pair for task in results.tasks for pair in _plotted_methods(results, task)})
     handles = [Line2D([], [], label=name, **_style(index)) for index, name in plotted]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
+    columns = 2 * min(2, len(results.tasks))
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
     save_figure(figure, path, dpi=100)

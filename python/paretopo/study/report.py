@@ -79,7 +79,7 @@ def _origin(results: Results) -> str:
         f"defend: `{plan.ours}`. What decides: {plan.study.measure}, read at the end. p is of "
         "exact sign-flip tests over seeds, corrected after Holm over what is compared in one "
         f"table; intervals are 95 %, from seeds drawn again. Ahead or behind is who differs by "
-        f"more than {100 * plan.study.margin:g} points with p < {SIGNIFICANT}; equal is whose "
+        f"more than {100 * plan.study.margin:g} point(s) with p < {SIGNIFICANT}; equal is whose "
         f"interval lies within that margin; of others nothing can be said. Tasks: {seeds}."
     )
     if missing:
@@ -88,10 +88,17 @@ def _origin(results: Results) -> str:
 
 
 def _losses(results: Results) -> list[str]:
-    lost = results.find_losses()
+    lost, behind = results.find_losses(), results.find_behind()
     lines = ["## Where ours loses", ""]
+    unsure = [
+        f"{task}: {', '.join(f'`{one.other}` ({100 * one.mean:+.2f})' for one in found)}"
+        for task, found in behind.items()
+    ]
+    if unsure:
+        told = "; ".join(unsure)
+        lines += [f"Behind on average by more than the margin, with p ≥ {SIGNIFICANT}: {told}.", ""]
     if not lost:
-        return [*lines, "Nowhere by more than the margin.", ""]
+        return [*lines, "Behind significantly by more than the margin: nowhere.", ""]
     return [
         *lines,
         _row(["task", "ahead of ours", "ours less theirs, points", "95 %", "p"]),

@@ -198,5 +198,5 @@ def test_exact_and_mean_are_two_centres_of_the_volume():
 def test_a_study_reads_tables_early_at_evaluations_alone():
     from paretopo.study import plan
 
-    with pytest.raises(ConfigError, match="study.early must be a multiple of study.every, 50"):
+    with pytest.raises(ConfigError, match=r"study\.early must be a multiple of study\.every, 50"):
         plan.from_table({"study": {"early": 120}, "tasks": {"free": {}}})
