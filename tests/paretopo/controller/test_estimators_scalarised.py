@@ -114,7 +114,7 @@ def test_rloo_is_an_unbiased_gradient_and_the_others_are_not(points):
 
 
 def test_worth_by_hand():
-    """Right answers that save all, half, nothing and twice what is paid; a wrong one for nothing."""
+    """Right answers that save all, half, none, and pay thrice as much; a wrong one that is free."""
     group = [[1.0, 1.0], [1.0, 0.5], [1.0, 0.0], [1.0, -2.0], [0.0, 1.0]]
     values = np.array([1.0, 0.8, 0.6, 0.0, 0.0])
     wanted = [one - (values.sum() - one) / 4 for one in values]
