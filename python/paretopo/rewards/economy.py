@@ -305,7 +305,7 @@ def arora_zanette_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.
         ValueError: shapes differ, or a cost is no finite number.
 
     Source: Arora and Zanette (2025), "Training language models to reason efficiently", arXiv
-    2502.04463, section 3; the standard deviation with n, where they do not say.
+    2502.04463. The standard deviation divides by n; which one they take we could not find.
 
     >>> arora_zanette_economy([1, 3, 9], [True, True, False]).round(4).tolist()
     [0.7311, 0.2689, 0.0]
@@ -313,12 +313,11 @@ def arora_zanette_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.
     paid, solved = _group(costs, successes)
     low, high = _ends(paid, solved)
     differ = high > low
+    low, high = np.where(differ, low, 0.0), np.where(differ, high, 1.0)
     # From 0 to 1 first: squares of very small or large costs would leave the range of numbers.
-    unit = np.where(solved & differ, paid - np.where(differ, low, 0.0), 0.0)
-    unit = unit / np.where(differ, high - np.where(differ, low, 0.0), 1.0)
+    unit = np.where(solved & differ, paid - low, 0.0) / (high - low)
     count = solved.sum(axis=-1, keepdims=True).clip(1)
-    mean = unit.sum(axis=-1, keepdims=True) / count
-    off = np.where(solved & differ, unit - mean, 0.0)
+    off = np.where(solved, unit - unit.sum(axis=-1, keepdims=True) / count, 0.0)
     std = np.sqrt((off**2).sum(axis=-1, keepdims=True) / count)
     z = off / np.where(differ, std, 1.0)
     return np.where(solved, _by_table(z, lambda one: 1.0 / (1.0 + math.exp(one))), 0.0)
@@ -347,8 +346,7 @@ def kimi_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
     paid, solved = _group(costs, successes)
     low, high = _ends(paid, np.ones(paid.shape, np.bool_))
     differ = high > low
-    share = (paid - low) / np.where(differ, high - low, 1.0)
-    values = 0.5 - share
+    values = 0.5 - (paid - low) / np.where(differ, high - low, 1.0)
     return np.where(differ, np.where(solved, values, np.minimum(values, 0.0)), 0.0)
 
 
