@@ -53,7 +53,8 @@ class Unit:
             charged = (self.base + np.array(self.slope) * cost) * np.exp(noise - self.sigma**2 / 2)
         else:
             charged = self.base + np.array(self.slope) * (cost + noise)
-        return np.maximum(charged, 0.0)
+        drawn: Floats = np.maximum(charged, 0.0)
+        return drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ class TabularTask:
     @property
     def objectives(self) -> int:
         """Numbers in a reward vector: correctness and the economies."""
-        return 1 + self.cost.shape[1]
+        return 1 + int(self.cost.shape[1])
 
     @property
     def policy_rows(self) -> NDArray[np.int64]:

@@ -119,7 +119,8 @@ class _Run:
 
     def _lengths(self, chosen: NDArray[np.int64]) -> Floats:
         """An answer is as long as what it costs, and one more."""
-        return 1.0 + self.task.cost[chosen].sum(axis=-1)
+        lengths: Floats = 1.0 + self.task.cost[chosen].sum(axis=-1)
+        return lengths
 
     def evaluate(self, step: int) -> dict[str, Any]:
         """The rows of a report; the controller hears of the outcome, too."""
