@@ -237,12 +237,17 @@ class _ByFewest:
         self._minima = CostMinimum(scope=rewards.n_opt_scope, min_support=rewards.n_opt_min_support)
 
     def __call__(self, answers: _Answers) -> Floats:
-        paid = np.empty(answers.costs.shape)
-        for kind, question in np.ndindex(paid.shape[:2]):
+        fewest = np.empty(answers.costs.shape[:2])
+        for kind, question in np.ndindex(fewest.shape):
             name = f"{kind}-{(answers.step * QUESTIONS + question) % PER_KIND}"
-            costs = answers.costs[kind, question]
-            self._minima.update(name, costs, answers.right[kind, question])
-            paid[kind, question] = self._economy(costs, self._minima.n_opt(name))
+            group = kind, question
+            self._minima.update(name, answers.costs[group], answers.right[group])
+            known = self._minima.n_opt(name)
+            fewest[group] = np.nan if known is None else known
+        paid = self._economy(answers.costs, None)
+        for known in np.unique(fewest[~np.isnan(fewest)]).tolist():
+            groups = fewest == known
+            paid[groups] = self._economy(answers.costs[groups], known)
         return paid
 
 
