@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -41,7 +42,7 @@ class Comparison:
         """The mean difference."""
         return float(self.differences.mean())
 
-    @property
+    @functools.cached_property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the mean difference, seeds drawn again."""
         return bootstrap_interval(self.differences)
@@ -79,6 +80,7 @@ class Results:
     def __init__(self, plan: Plan, records: Mapping[Cell, Row]) -> None:
         self.plan = plan
         self._records = dict(records)
+        self._compared: dict[tuple[str, str], list[Comparison]] = {}
         self.tasks = [
             task for task in plan.tasks if all(self.seeds(task, m) for m in plan.methods_of(task))
         ]
@@ -166,8 +168,12 @@ class Results:
     def compare(self, task: str, measure: str | None = None) -> list[Comparison]:
         """Our method against each other one on a task."""
         measure = measure or self.measure_of(task)
-        ours = self.read(task, self.plan.ours, measure)
-        return self._test({m: ours - self.read(task, m, measure) for m in self._others(task)})
+        if (task, measure) not in self._compared:
+            ours = self.read(task, self.plan.ours, measure)
+            self._compared[task, measure] = self._test(
+                {m: ours - self.read(task, m, measure) for m in self._others(task)}
+            )
+        return self._compared[task, measure]
 
     def compare_worst(
         self, measure: str | None = None, step: int | None = None

@@ -59,6 +59,7 @@ def format_report(results: Results, plots: Sequence[str]) -> str:
     study = results.plan.study
     if results.tables:
         measures = [study.measure, *(name for name in _TITLES if name != study.measure)]
+        parts += _worst_cases(results, measures)
         for measure in measures:
             parts += _scores(results, measure, None)
         if study.early is not None:
@@ -109,6 +110,29 @@ def _losses(results: Results) -> list[str]:
         ),
         "",
     ]
+
+
+def _worst_cases(results: Results, measures: Sequence[str]) -> list[str]:
+    """Of every method the worst case over the tables, by each measure and budget."""
+    early = results.plan.study.early
+    columns: list[tuple[str, str, int | None]] = [(name, name, None) for name in measures]
+    if early is not None:
+        columns += [(f"{name} after {early} steps", name, early) for name in measures]
+    lines = [
+        "## Worst cases",
+        "",
+        "The least over the tables, seed by seed; % of the best policy, mean ± standard deviation.",
+        "",
+        _row(["method", *(title for title, _, _ in columns)]),
+        _row(["---", *["---:"] * len(columns)]),
+    ]
+    for method in results.rank_by_worst():
+        cells = [
+            _mean_and_deviation(100 * results.worst(method, measure=measure, step=step))
+            for _, measure, step in columns
+        ]
+        lines.append(_row([f"`{method}`", *cells]))
+    return [*lines, ""]
 
 
 def _scores(results: Results, measure: str, step: int | None) -> list[str]:

@@ -13,13 +13,20 @@ from paretopo.study.records import read_records
 from paretopo.study.report import format_report, results_folder
 
 DOCS = Path(__file__).parents[3] / "docs" / "study"
-STUDIES = sorted(path for path in DOCS.glob("*.toml") if path.name != "calculator.toml")
+# A study that is not finished has no report, and nothing is quoted from it.
+STUDIES = sorted(
+    path for path in DOCS.glob("*.toml") if (results_folder(path) / "report.md").exists()
+)
 GRID = ("w60", "w80", "w50")
 
 
 def read(file):
     study = plan.load(file)
     return Results(study, read_records(study, results_folder(file)))
+
+
+def test_which_studies_are_reported():
+    assert {file.stem for file in STUDIES} >= {"models", "tuning"}
 
 
 @pytest.mark.parametrize("file", STUDIES, ids=lambda path: path.stem)
@@ -35,14 +42,24 @@ def test_the_report_is_what_the_records_give(file):
     assert written == format_report(read(file), plots)
 
 
-def test_the_page_quotes_the_reports():
-    """Numbers stand in tables alone, and each of their rows is a row of a report."""
+def quoted_rows(text):
+    """Rows of tables with numbers; other text has none."""
+    lines = text.splitlines()
+    return [line for line in lines if line.startswith("|") and re.search(r"\d\.\d", line)]
+
+
+def test_what_is_quoted_is_a_row_of_a_report():
     reports = [(results_folder(file) / "report.md").read_text(encoding="utf-8") for file in STUDIES]
     rows = {line for text in reports for line in text.splitlines() if line.startswith("|")}
     page = (DOCS / "README.md").read_text(encoding="utf-8")
-    quoted = [line for line in page.splitlines() if line.startswith("|") and re.search(r"\d", line)]
-    assert len(quoted) > 10
-    assert [line for line in quoted if line not in rows] == []
+    home = (DOCS.parents[1] / "README.md").read_text(encoding="utf-8")
+    section = home[home.index("## The study") :].split("\n## ")[0]
+    assert len(quoted_rows(page)) > 10
+    for text in (page, section):
+        assert [line for line in quoted_rows(text) if line not in rows] == []
+        prose = [line for line in text.splitlines() if not line.startswith("|")]
+        told = re.findall(r"\d[\d.]* ?(?:%|points?\b)", " ".join(prose))
+        assert set(told) <= {"1 point", "95 %"}  # the margin and the intervals, which are chosen
 
 
 def test_weights_are_those_that_the_rule_chose():
