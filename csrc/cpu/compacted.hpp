@@ -78,9 +78,9 @@ class Compacted {
         std::fill_n(out, groups() * from_.points, missing);
         for (std::size_t k = 0; k < present_.size(); ++k, out += from_.points) {
             const Value* next = own + k * static_cast<std::size_t>(points_);
-            for_each_run(present_[k], [&](int i, int count) {
-                for (int c = 0; c < count; ++c) out[i + c] = *next++;
-            });
+            for (std::uint64_t left = present_[k]; left != 0; left &= left - 1) {
+                out[std::countr_zero(left)] = *next++;
+            }
         }
     }
 
@@ -96,7 +96,7 @@ class Compacted {
 
   private:
     static constexpr std::int32_t kFewest = 8;
-    static constexpr std::size_t kAhead = 16;  // groups whose points are on their way
+    static constexpr std::size_t kAhead = 64;  // groups whose points are on their way
 
     const Scalar* group_of(std::size_t k) const {
         return from_.group(first_ + static_cast<std::int64_t>(k));

@@ -7,13 +7,13 @@ namespace {
 
 #if defined(__AVX512F__)
 constexpr std::int32_t kMostFloatsInRows = 576;
-constexpr std::int32_t kMostDoublesInRows = 384;
+constexpr std::int32_t kMostDoublesInRows = 320;
 #elif defined(__AVX2__)
-constexpr std::int32_t kMostFloatsInRows = 320;
-constexpr std::int32_t kMostDoublesInRows = 224;
+constexpr std::int32_t kMostFloatsInRows = 288;
+constexpr std::int32_t kMostDoublesInRows = 192;
 #else
-constexpr std::int32_t kMostFloatsInRows = 192;
-constexpr std::int32_t kMostDoublesInRows = 128;
+constexpr std::int32_t kMostFloatsInRows = 160;
+constexpr std::int32_t kMostDoublesInRows = 96;
 #endif
 static_assert(kMostFloatsInRows <= kMostInRows && kMostDoublesInRows <= kMostInRows);
 
