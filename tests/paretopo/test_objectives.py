@@ -61,7 +61,10 @@ def play(session, steps=6):
 
 @pytest.mark.parametrize("method", GOLDEN)
 def test_correct_and_calls_give_the_numbers_that_they_always_gave(tmp_path, method):
-    """Recorded when the package knew these two alone; to the last digits that libm leaves open."""
+    """Recorded when the package knew these two alone; to the last digits that libm leaves open.
+
+    The advantages of recommended and gdpo are whitened as GD2PO's and GDPO's code for verl does.
+    """
     config = with_method({"optimiser": {"steps": 6, "group_size": 5}}, method)
     session = Session(RunFolder.create(tmp_path, config), prompts=12, steps_per_epoch=3)
     wanted = GOLDEN[method]

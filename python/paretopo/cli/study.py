@@ -27,7 +27,7 @@ names to further keys, as paretopo train --set takes them one by one:
   [switches]
   gated = { paretopo.gate = "success" }      and "grpo+gated" is a method of this study
 
-Tasks are tables, which train in a fraction of a second, or configurations of paretopo train.
+Tasks are tables, which train in a second, or configurations of paretopo train.
 Written: records.jsonl, a line for each training that ended, and when all have ended
 records.jsonl.xz in its place; report.md and plots, which paretopo report FILE.toml writes anew.
 """

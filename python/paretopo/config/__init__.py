@@ -10,7 +10,7 @@ them together, ``toml`` reads and writes them, ``methods`` puts a method of the 
 
 from paretopo.config.keys import ConfigError
 from paretopo.config.methods import ABOUT, METHODS, expand_method, with_method
-from paretopo.config.objectives import COUNTS, MEASURES, Objective
+from paretopo.config.objectives import COUNTS, MEASURES, OF_THE_GROUP, Objective
 from paretopo.config.paretopo import (
     ARCHIVE_K,
     HYPERVOLUMES,
@@ -45,6 +45,7 @@ __all__ = [
     "MEASURES",
     "METHODS",
     "NONE",
+    "OF_THE_GROUP",
     "RECIPES",
     "SECTIONS",
     "ConfigError",

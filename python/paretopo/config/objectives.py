@@ -29,6 +29,8 @@ Floor: TypeAlias = float | Literal["worst", "keeps"]
 
 # Economies that go by the fewest of a success, from 0 to 1.
 BY_FEWEST = frozenset({"paretopo", "otc"})
+# Economies that compare the rollouts of a group; held-out rollouts, which have none, count raw.
+OF_THE_GROUP = frozenset({"share of the group", "arora_zanette", "kimi"})
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,15 @@ class Objective:
         "Which way is better.",
         shown_default='"fewer" for calls, tokens, turns, seconds and dollars, else "more"',
     )
-    economy: Literal["raw", "share of the group", "paretopo", "otc"] = key(
+    economy: Literal[
+        "raw", "share of the group", "paretopo", "otc", "saving", "arora_zanette", "kimi"
+    ] = key(
         "raw",
         "How it becomes a reward: as it is (a cost negated); its place between the worst and the"
-        " best of its group, from 0 to 1; or a cost by its distance d from the fewest of a success,"
-        " exp(-alpha * d), or OTC's sine and cosine.",
+        " best of its group, from 0 to 1; a cost by its distance d from the fewest of a success,"
+        " exp(-alpha * d), or OTC's sine and cosine; 1 - cost / what the starting policy pays at"
+        " its dear end; or, within the group, Arora and Zanette's sigmoid of the successes'"
+        " z-scores or the length reward of Kimi k1.5.",
     )
     alpha: float = key(
         0.7,
@@ -88,14 +94,15 @@ class Objective:
     reference: float | None = key(
         None,
         "Its coordinate of the hypervolume's reference point, in its own unit; with an economy of"
-        ' "paretopo" or "otc", a reward.',
+        ' "paretopo", "otc" or "saving", a reward.',
         shown_default="by paretopo.reference",
     )
 
     def __post_init__(self) -> None:
         built_in = self.name in MEASURES
         self._fill("better", "fewer" if built_in and self.name != "correct" else "more")
-        self._fill("low", 0.0 if built_in or self.economy in BY_FEWEST else None)
+        cost = self.economy in BY_FEWEST or (self.economy == "saving" and self.better == "fewer")
+        self._fill("low", 0.0 if built_in or cost else None)
         self._fill("high", 1.0 if self.name == "correct" else None)
         if self.gate:
             self._fill("failure", _KEEPS)
@@ -108,11 +115,14 @@ class Objective:
             )
         if self.low is not None and self.high is not None and self.low >= self.high:
             self._refuse("low", f"must be below high, {self.high:g}, got {self.low:g}")
-        if self.economy in BY_FEWEST:
-            if self.better != "fewer":
-                self._refuse("economy", f'= "{self.economy}" is for costs: better = "fewer"')
-            if self.low is not None and self.low < 0.0:
-                self._refuse("low", f"must be at least 0 for a cost, got {self.low:g}")
+        if self.economy in BY_FEWEST and self.better != "fewer":
+            self._refuse("economy", f'= "{self.economy}" is for costs: better = "fewer"')
+        if cost and self.low is not None and self.low < 0.0:
+            self._refuse("low", f"must be at least 0 for a cost, got {self.low:g}")
+        if self.economy == "saving" and self.better == "more" and self.high is None:
+            self._refuse(
+                "high", 'must be given for economy = "saving": what is short of it is paid'
+            )
         if self.gate and (self.economy != "raw" or self.better != "more"):
             self._refuse("gate", 'is for an objective with economy = "raw" and better = "more"')
         if self.gate and self.failure != _KEEPS:
@@ -130,7 +140,7 @@ class Objective:
     @property
     def best(self) -> float | None:
         """The reward that none exceeds; None where there is no such."""
-        if self.economy in BY_FEWEST:
+        if self.economy in BY_FEWEST or self.economy == "saving":
             return 1.0
         bound = self.high if self.better == "more" else self.low
         return None if bound is None else self.to_reward(bound)
@@ -140,6 +150,8 @@ class Objective:
         """The reward that none stays below; None where there is no such."""
         if self.economy in BY_FEWEST:
             return 0.0
+        if self.economy == "saving":
+            return None
         bound = self.low if self.better == "more" else self.high
         return None if bound is None else self.to_reward(bound)
 
@@ -147,19 +159,32 @@ class Objective:
         """A value in its own unit as a reward, larger is better."""
         return 0.0 - value if self.better == "fewer" else value
 
+    def to_cost(self, value: float) -> float:
+        """What a value in its own unit costs; of a budget that is left, what is short of ``high``.
+
+        Raises:
+            ValueError: more is better, and ``high`` is not given.
+        """
+        if self.better == "fewer":
+            return value
+        if self.high is None:
+            raise ValueError(f"objectives.{self.name}.high must be given to know a cost from it")
+        return self.high - value
+
     def reference_reward(self, otherwise: Literal["initial", "zero"]) -> float | None:
         """Its coordinate of the reference point, as a reward; None for the first evaluation's.
 
         Args:
-            otherwise: ``paretopo.reference``. "zero" is the worst reward there can be, and for a
-                cost without a bound the first evaluation's: no cost is ever better than 0.
+            otherwise: ``paretopo.reference``. "zero" is the worst reward there can be, for a saving
+                none, and for a cost without a bound the first evaluation's: no cost is ever better
+                than 0.
         """
         if self.reference is not None:
-            by_fewest = self.economy in BY_FEWEST
-            return self.reference if by_fewest else self.to_reward(self.reference)
+            in_unit = self.economy not in BY_FEWEST and self.economy != "saving"
+            return self.to_reward(self.reference) if in_unit else self.reference
         if otherwise == "initial":
             return None
-        if self.worst is None and self.better == "more":
+        if self.worst is None and (self.better == "more" or self.economy == "saving"):
             return 0.0
         return self.worst
 

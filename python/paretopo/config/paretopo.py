@@ -90,6 +90,7 @@ EstimatorName: TypeAlias = Literal[
     "grpo",
     "dr_grpo",
     "rloo",
+    "worth",
     "mo_grpo",
     "gdpo",
     "gd2po",

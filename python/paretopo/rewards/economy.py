@@ -1,4 +1,8 @@
-"""Economy: how far a rollout's calls, or other costs, are from the fewest of a success."""
+"""Economy: what a rollout's calls, or other costs, are worth.
+
+By the fewest of a success (:func:`tool_economy`, :func:`otc_economy`), by what the starting policy
+pays (:func:`saving`), or within a group (:func:`arora_zanette_economy`, :func:`kimi_economy`).
+"""
 
 from __future__ import annotations
 
@@ -55,15 +59,9 @@ class CostMinimum:
             ValueError: shapes differ, costs are not finite numbers of at least 0, or a success is
                 NaN; names the prompt.
         """
-        counts, solved = _costs(costs, prompt_id), np.asarray(successes)
-        if solved.shape != counts.shape:
-            raise ValueError(
-                f"prompt {prompt_id!r}: successes must have the shape of costs, {counts.shape}, "
-                f"got {solved.shape}"
-            )
-        if solved.dtype.kind == "f" and np.isnan(solved).any():
-            raise ValueError(f"prompt {prompt_id!r}: successes must be yes or no, got nan")
-        new = [float(count) for count in counts[solved.astype(bool)]]
+        counts = _costs(costs, prompt_id)
+        solved = _successes(successes, counts.shape, prompt_id)
+        new = [float(count) for count in counts[solved]]
         known = self._fewest.get(prompt_id, []) if self.scope == "running" else []
         fewest = sorted(known + new)[: self.min_support]
         if fewest:
@@ -106,6 +104,131 @@ class CostMinimum:
             str(prompt): [float(count) for count in counts]
             for prompt, counts in state["fewest"].items()
         }
+
+
+class CostReference:
+    """What the policy pays at its dear end before it has learnt to save: a quantile of its costs.
+
+    The quantile is that of all costs so far, successes and failures alike, until there are
+    ``first`` of them and one is above 0; then it stays. It is of the costs themselves and of no
+    unit: a factor on all of them is a factor on it.
+
+    Args:
+        quantile: from 0 to 1, by linear interpolation.
+        first: how many costs are learnt from.
+
+    >>> reference = CostReference(first=4)
+    >>> reference.update([2, 4])
+    >>> reference.value
+    3.5
+    >>> reference.update([2, 3, 900])  # the last comes too late
+    >>> reference.value
+    3.25
+    """
+
+    def __init__(self, quantile: float = 0.75, first: int = 1024) -> None:
+        if not 0.0 <= quantile <= 1.0:
+            raise ValueError(f"quantile must be a number from 0 to 1, got {quantile!r}")
+        if isinstance(first, bool) or not isinstance(first, int) or first < 1:
+            raise ValueError(f"first must be an integer of at least 1, got {first!r}")
+        self.quantile = quantile
+        self.first = first
+        self._costs: list[float] = []  # in the order in which they came; empty once it stays
+        self._value: float | None = None
+        self._stays = False
+
+    def update(self, costs: ArrayLike) -> None:
+        """Learn from costs, in their order; does nothing once the reference stays.
+
+        Args:
+            costs: any shape, finite numbers of at least 0.
+
+        Raises:
+            ValueError: a cost is none.
+        """
+        new = _costs(costs, None).ravel().tolist()
+        if self._stays:
+            return
+        room = max(self.first - len(self._costs), 0)
+        self._costs += new[:room]
+        if not any(self._costs):  # enough of them, and all 0: the first above 0 is waited for
+            self._costs += [cost for cost in new[room:] if cost > 0.0][:1]
+        self._value = self._of_the_costs()
+        if len(self._costs) >= self.first:
+            self.freeze()
+
+    def freeze(self) -> None:
+        """Keep the value as it is; while there is none, learning goes on."""
+        if self._value is not None:
+            self._stays, self._costs = True, []
+
+    @property
+    def value(self) -> float | None:
+        """The quantile, the largest cost where that is 0; None while no cost above 0 is known."""
+        return self._value
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to continue, JSON-able; a few characters once the reference stays."""
+        return {
+            "quantile": self.quantile,
+            "first": self.first,
+            "costs": [shorten(cost) for cost in self._costs],
+            "value": self._value,
+            "stays": self._stays,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from :meth:`state_dict`, bit for bit.
+
+        Raises:
+            ValueError: the state is of another quantile or number of costs.
+        """
+        for name in ("quantile", "first"):
+            if state[name] != getattr(self, name):
+                raise ValueError(
+                    f"the saved reference has {name} = {state[name]!r}, this one "
+                    f"{getattr(self, name)!r}: resume with the configuration of the run"
+                )
+        self._costs = [float(cost) for cost in state["costs"]]
+        self._value = None if state["value"] is None else float(state["value"])
+        self._stays = bool(state["stays"])
+
+    def _of_the_costs(self) -> float | None:
+        if not any(self._costs):
+            return None
+        return float(np.quantile(self._costs, self.quantile)) or max(self._costs)
+
+
+def saving(costs: ArrayLike, reference: float | None) -> NDArray[np.float64]:
+    """``1 - cost / reference``: the share that is saved of what the starting policy pays.
+
+    Args:
+        costs: any shape, finite numbers of at least 0.
+        reference: above 0, :attr:`CostReference.value`; None while no cost above 0 is known, when
+            a cost of 0 saves all.
+
+    Returns:
+        float64 of the shape of ``costs``: 1 for a cost of 0, 0 for the reference, below 0 for what
+        is dearer.
+
+    Raises:
+        ValueError: a cost is none, or above 0 without a reference; the reference is not above 0.
+
+    >>> saving([0, 2, 4, 8], 4).tolist()
+    [1.0, 0.5, 0.0, -1.0]
+    """
+    paid = _costs(costs, None)
+    if reference is None:
+        if (paid > 0.0).any():
+            raise ValueError(
+                "reference None says that no cost above 0 is known, got costs up to "
+                f"{paid.max():g}: update the reference with them first"
+            )
+        return np.ones(paid.shape)
+    if not (math.isfinite(reference) and reference > 0.0):
+        raise ValueError(f"reference must be a number above 0 or None, got {reference!r}")
+    saved: NDArray[np.float64] = 1.0 - paid / reference
+    return saved
 
 
 def tool_economy(calls: ArrayLike, n_opt: float | None, alpha: float = 0.7) -> NDArray[np.float64]:
@@ -164,16 +287,79 @@ def otc_economy(calls: ArrayLike, n_opt: float | None, max_calls: int) -> NDArra
     return _by_table(counts, lambda m: math.sin(m * math.pi / (m + n_opt)))
 
 
+def arora_zanette_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
+    """``1 - sigmoid((cost - mean) / std)`` of the group's successes; 0 for failures.
+
+    Mean and standard deviation are those of the costs of the group's successes; where these do not
+    differ, or there is one alone, each gets 1/2. With weights 1 - alpha for correctness and alpha
+    for this, a success has their reward, 1 - alpha sigmoid(z), and a failure 0.
+
+    Args:
+        costs: (..., points) finite numbers; their unit and a shift of all of them do not matter.
+        successes: (..., points) did the rollout solve its task?
+
+    Returns:
+        float64 (..., points), from 0 to 1.
+
+    Raises:
+        ValueError: shapes differ, or a cost is no finite number.
+
+    Source: Arora and Zanette (2025), "Training language models to reason efficiently", arXiv
+    2502.04463. The standard deviation divides by n; which one they take we could not find.
+
+    >>> arora_zanette_economy([1, 3, 9], [True, True, False]).round(4).tolist()
+    [0.7311, 0.2689, 0.0]
+    """
+    paid, solved = _group(costs, successes)
+    low, high = _ends(paid, solved)
+    differ = high > low
+    low, high = np.where(differ, low, 0.0), np.where(differ, high, 1.0)
+    # From 0 to 1 first: squares of very small or large costs would leave the range of numbers.
+    unit = np.where(solved & differ, paid - low, 0.0) / (high - low)
+    count = solved.sum(axis=-1, keepdims=True).clip(1)
+    off = np.where(solved, unit - unit.sum(axis=-1, keepdims=True) / count, 0.0)
+    std = np.sqrt((off**2).sum(axis=-1, keepdims=True) / count)
+    z = off / np.where(differ, std, 1.0)
+    return np.where(solved, _by_table(z, lambda one: 1.0 / (1.0 + math.exp(one))), 0.0)
+
+
+def kimi_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
+    """Kimi k1.5's length reward: ``1/2 - (cost - least) / (most - least)``, for failures at most 0.
+
+    Least and most are of all rollouts of the group; where they are equal all get 0.
+
+    Args:
+        costs: (..., points) finite numbers; their unit and a shift of all of them do not matter.
+        successes: (..., points) did the rollout solve its task?
+
+    Returns:
+        float64 (..., points), from -1/2 to 1/2.
+
+    Raises:
+        ValueError: shapes differ, or a cost is no finite number.
+
+    Source: Kimi Team (2025), "Kimi k1.5", arXiv 2501.12599, section 2.3.3.
+
+    >>> kimi_economy([1, 2, 1, 3], [True, True, False, False]).tolist()
+    [0.5, 0.0, 0.0, -0.5]
+    """
+    paid, solved = _group(costs, successes)
+    low, high = _ends(paid, np.ones(paid.shape, np.bool_))
+    differ = high > low
+    values = 0.5 - (paid - low) / np.where(differ, high - low, 1.0)
+    return np.where(differ, np.where(solved, values, np.minimum(values, 0.0)), 0.0)
+
+
 def _by_table(counts: NDArray[np.float64], value: Callable[[float], float]) -> NDArray[np.float64]:
     """The value of each count, worked out once per count.
 
     Rollouts with equal calls get bit-equal rewards on every machine, so that ranks see them as
     ties.
     """
-    distinct, at = np.unique(counts, return_inverse=True)
-    table = np.array([value(count) for count in distinct.tolist()], np.float64)
-    values: NDArray[np.float64] = table[at].reshape(counts.shape)
-    return values
+    given = counts.ravel().tolist()
+    table = {count: value(count) for count in set(given)}
+    values: NDArray[np.float64] = np.array([table[count] for count in given], np.float64)
+    return values.reshape(counts.shape)
 
 
 def shorten(cost: float) -> float:
@@ -191,3 +377,35 @@ def _costs(costs: ArrayLike, prompt_id: str | None) -> NDArray[np.float64]:
         seen: Sequence[object] = given.ravel().tolist()[:8]
         raise ValueError(f"{of}costs must be finite numbers of at least 0, got {seen}")
     return exact
+
+
+def _successes(
+    successes: ArrayLike, shape: tuple[int, ...], prompt_id: str | None
+) -> NDArray[np.bool_]:
+    solved = np.asarray(successes)
+    of = "" if prompt_id is None else f"prompt {prompt_id!r}: "
+    if solved.shape != shape:
+        raise ValueError(f"{of}successes must have the shape of costs, {shape}, got {solved.shape}")
+    if solved.dtype.kind == "f" and np.isnan(solved).any():
+        raise ValueError(f"{of}successes must be yes or no, got nan")
+    return solved.astype(np.bool_)
+
+
+def _group(costs: ArrayLike, successes: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """(..., points) each, checked; of a group costs may be negative."""
+    paid = np.asarray(costs, np.float64)
+    if paid.ndim == 0 or not np.isfinite(paid).all():
+        raise ValueError(
+            "costs must be finite numbers of shape (..., points), got "
+            f"{np.asarray(costs).ravel().tolist()[:8]}"
+        )
+    return paid, _successes(successes, paid.shape, None)
+
+
+def _ends(
+    costs: NDArray[np.float64], among: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Least and most of each group, (..., 1); of no rollouts +inf and -inf."""
+    least = np.min(costs, axis=-1, keepdims=True, where=among, initial=np.inf)
+    most = np.max(costs, axis=-1, keepdims=True, where=among, initial=-np.inf)
+    return least, most

@@ -1,11 +1,12 @@
 """The rewards of rollouts, by what each objective says a measure is worth.
 
-Training and held-out rollouts have minima of their own: what is learnt from one side never moves
-the rewards of the other.
+Training and held-out rollouts have minima and references of their own: what is learnt from one side
+never moves the rewards of the other.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,8 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.config import Objective, RewardsConfig
-from paretopo.rewards.economy import CostMinimum, otc_economy, tool_economy
+from paretopo.config import OF_THE_GROUP, Objective, RewardsConfig
+from paretopo.rewards.economy import (
+    CostMinimum,
+    CostReference,
+    arora_zanette_economy,
+    kimi_economy,
+    otc_economy,
+    saving,
+    tool_economy,
+)
 from paretopo.rewards.held_out import Economy, HeldOut
 from paretopo.rollout import Rollout
 
@@ -91,12 +100,19 @@ class Scores:
             }
             for held_out in (False, True)
         }
+        # Of an evaluation all costs count, however many.
+        savings = [one.name for one in objectives if one.economy == "saving"]
+        self._references = {
+            False: {name: CostReference() for name in savings},
+            True: {name: CostReference(first=sys.maxsize) for name in savings},
+        }
         self._held_out = HeldOut(self._economies, min_support=support)
         self._outcomes: list[list[float]] = []  # of all evaluations, as they score today
         self._frozen = False
 
     def learn(self, rollouts: Sequence[Rollout]) -> None:
-        """Take the fewest of these rollouts in, all rollouts of a prompt at once."""
+        """Take the costs of these rollouts in, all of a prompt, or of an evaluation, at once."""
+        self._learn_references(rollouts)
         by_prompt: dict[tuple[bool, str], list[Rollout]] = {}
         for rollout in rollouts:
             by_prompt.setdefault((rollout.held_out, rollout.prompt_id), []).append(rollout)
@@ -111,8 +127,8 @@ class Scores:
     def rewards_of(self, rollouts: Sequence[Rollout]) -> NDArray[np.float64]:
         """(rollouts, objectives) of a group, or of an evaluation; NaN where one does not apply.
 
-        A held-out question has one answer: a share of its group would always be the best, so that
-        what is paid so counts as it is there.
+        A held-out question has one answer: within its group that would always be the best, so that
+        what is paid by the group counts as it is there.
         """
         columns = [self._column(one, rollouts) for one in self._objectives]
         return np.array(columns, np.float64).reshape(len(columns), len(rollouts)).T.copy()
@@ -172,6 +188,8 @@ class Scores:
         return {
             "training": _states(self._minima[False]),
             "held_out": _states(self._minima[True]),
+            "references": _states(self._references[False]),
+            "held_out_references": _states(self._references[True]),
             "evaluations": self._held_out.state_dict(),
             "outcomes": [list(one) for one in self._outcomes],
             "frozen": self._frozen,
@@ -192,6 +210,9 @@ class Scores:
         for held_out, saved in ((False, state["training"]), (True, state["held_out"])):
             for name, minimum in self._minima[held_out].items():
                 minimum.load_state_dict(saved[name])
+        for held_out, key in ((False, "references"), (True, "held_out_references")):
+            for name, reference in self._references[held_out].items():
+                reference.load_state_dict(state[key][name])
         self._held_out.load_state_dict(state["evaluations"], answers)
         self._outcomes = [list(one) for one in state["outcomes"]]
         self._frozen = bool(state["frozen"])
@@ -207,10 +228,34 @@ class Scores:
                 else float(economy([cost], fewest[one.held_out](one.prompt_id))[0])
                 for cost, one in zip(values, rollouts, strict=True)
             ]
+        if objective.economy == "saving":
+            paid = {side: learnt[objective.name].value for side, learnt in self._references.items()}
+            return [
+                np.nan
+                if value is None
+                else float(saving(objective.to_cost(value), paid[one.held_out]))
+                for value, one in zip(values, rollouts, strict=True)
+            ]
         rewards = [np.nan if value is None else objective.to_reward(value) for value in values]
-        if objective.economy == "share of the group" and not any(one.held_out for one in rollouts):
-            return _share(rewards)
+        if objective.economy in OF_THE_GROUP and not any(one.held_out for one in rollouts):
+            return _within_the_group(objective, rewards, [one.solved for one in rollouts])
         return rewards
+
+    def _learn_references(self, rollouts: Sequence[Rollout]) -> None:
+        """A held-out reference is that of the first evaluation, so that all can be compared."""
+        for held_out, references in self._references.items():
+            for objective in self._objectives:
+                if objective.name not in references:
+                    continue
+                values = [
+                    one.reward_components.get(objective.name)
+                    for one in rollouts
+                    if one.held_out == held_out
+                ]
+                costs = [objective.to_cost(value) for value in values if value is not None]
+                references[objective.name].update(costs)
+                if held_out:
+                    references[objective.name].freeze()
 
     def _score_again(self, score: Callable[[NDArray[np.float64]], Outcome]) -> None:
         """What does not go by the fewest stays: neither it nor the gate has changed."""
@@ -224,19 +269,39 @@ class Scores:
                 outcome[column] = float(scored[column])
 
 
-def _states(minima: dict[str, CostMinimum]) -> dict[str, Any]:
-    return {name: minimum.state_dict() for name, minimum in minima.items()}
+def _states(learnt: Mapping[str, CostMinimum | CostReference]) -> dict[str, Any]:
+    return {name: one.state_dict() for name, one in learnt.items()}
 
 
-def _share(rewards: Sequence[float]) -> list[float]:
+def _within_the_group(
+    objective: Objective, rewards: Sequence[float], solved: Sequence[bool]
+) -> list[float]:
+    """What rollouts of a group are paid where they are compared; NaN where it does not apply."""
+    given = np.array(rewards, np.float64)
+    known = ~np.isnan(given)
+    costs, right = -given[known], np.array(solved, np.bool_)[known]
+    given[known] = _GROUP_ECONOMIES[objective.economy](costs, right)
+    values: list[float] = given.tolist()
+    return values
+
+
+def _share(costs: NDArray[np.float64], solved: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Places between the worst, 0, and the best, 1; where all are equal they are best."""
-    known = [one for one in rewards if one == one]
-    if not known:
-        return list(rewards)  # it applies to none
-    low, high = min(known), max(known)
-    if low == high:
-        return [1.0 if one == one else one for one in rewards]
-    return [(one - low) / (high - low) for one in rewards]
+    del solved
+    low, high = costs.min(initial=np.inf), costs.max(initial=-np.inf)
+    if not low < high:
+        return np.ones(costs.shape)
+    share: NDArray[np.float64] = (high - costs) / (high - low)
+    return share
+
+
+_GROUP_ECONOMIES: Mapping[
+    str, Callable[[NDArray[np.float64], NDArray[np.bool_]], NDArray[np.float64]]
+] = {
+    "share of the group": _share,
+    "arora_zanette": arora_zanette_economy,
+    "kimi": kimi_economy,
+}
 
 
 def _question_names(rollouts: Sequence[Rollout]) -> list[str]:

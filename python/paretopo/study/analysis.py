@@ -2,51 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 import paretopo_core
-from paretopo.evaluation.statistics import holm, sign_flips
+from paretopo.evaluation.statistics import bootstrap_interval, holm, sign_flips
 from paretopo.run.files import Row
 from paretopo.study.plan import Cell, Plan
 from paretopo.study.tabular import TASKS
 
 Floats = NDArray[np.float64]
 SIGNIFICANT = 0.05
-MEASURES = ("hypervolume", "accuracy", "economy", "calls")
+Verdict = Literal["more", "less", "equal", "unknown"]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Our method against another, seed by seed.
+    """Pairs of numbers, seed by seed.
 
     Attributes:
-        other: The other method.
-        difference: Mean of ours less theirs, in hypervolume.
-        deviation: Standard deviation of the differences.
-        seeds: How many pairs.
-        p: Two-sided, corrected for all methods of the table.
+        other: Against whom.
+        differences: (seeds,) ours less theirs.
+        p: Of the exact sign-flip test, two-sided, corrected for all that is compared at once.
+        margin: Differences up to this are as good as none.
     """
 
     other: str
-    difference: float
-    deviation: float
-    seeds: int
+    differences: Floats
     p: float
+    margin: float
 
     @property
-    def verdict(self) -> str:
-        """`better` or `worse` where the difference is significant, else `equal`."""
-        if self.p >= SIGNIFICANT:
-            return "equal"
-        return "better" if self.difference > 0 else "worse"
+    def mean(self) -> float:
+        """The mean difference."""
+        return float(self.differences.mean())
+
+    @functools.cached_property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the mean difference, seeds drawn again."""
+        return bootstrap_interval(self.differences)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What can be said.
+
+        "more" or "less" where the difference is significant and its mean above the margin; "equal"
+        where the whole interval lies within the margin; else "unknown".
+        """
+        if self.p < SIGNIFICANT and abs(self.mean) > self.margin:
+            return "more" if self.mean > 0 else "less"
+        low, high = self.interval
+        return "equal" if -self.margin <= low and high <= self.margin else "unknown"
+
+
+def compare(differences: Mapping[str, Floats], margins: Mapping[str, float]) -> list[Comparison]:
+    """Test differences together, p corrected after Holm for how many there are."""
+    corrected = holm([sign_flips(values) for values in differences.values()])
+    return [
+        Comparison(name, values, p, margins[name])
+        for (name, values), p in zip(differences.items(), corrected, strict=True)
+    ]
 
 
 class Results:
-    """The end of every training of a study.
+    """The trainings of a study.
 
     Args:
         plan: The study.
@@ -56,9 +80,20 @@ class Results:
     def __init__(self, plan: Plan, records: Mapping[Cell, Row]) -> None:
         self.plan = plan
         self._records = dict(records)
+        self._compared: dict[tuple[str, str], list[Comparison]] = {}
         self.tasks = [
             task for task in plan.tasks if all(self.seeds(task, m) for m in plan.methods_of(task))
         ]
+
+    @property
+    def hours(self) -> float:
+        """Of all trainings together, as their clocks had it."""
+        return sum(float(row.get("seconds", 0.0)) for row in self._records.values()) / 3600.0
+
+    @property
+    def trainings(self) -> int:
+        """How many there are."""
+        return len(self._records)
 
     def seeds(self, task: str, method: str) -> list[int]:
         """Seeds whose trainings have ended."""
@@ -67,13 +102,24 @@ class Results:
         ]
 
     def curve(self, task: str, method: str, measure: str) -> Floats:
-        """(seeds, evaluations) a measure over a training: one of `MEASURES`, or "step"."""
+        """(seeds, evaluations) a measure over a training.
+
+        Args:
+            task: The task.
+            method: The method.
+            measure: "step", "accuracy", "economy", "cost", "hypervolume", or "preference", which
+                tables alone have.
+        """
         cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
         return np.array([self._records[cell]["evaluations"][measure] for cell in cells])
 
-    def at_end(self, task: str, method: str, measure: str) -> Floats:
-        """(seeds,) a measure of the last evaluations: one of `MEASURES`."""
-        return self.curve(task, method, measure)[:, -1]
+    def read(self, task: str, method: str, measure: str, step: int | None = None) -> Floats:
+        """(seeds,) a measure after so many steps; after the last if None."""
+        curve = self.curve(task, method, measure)
+        if step is None:
+            return curve[:, -1]
+        at = self.curve(task, method, "step")[0].tolist().index(step)
+        return curve[:, at]
 
     def hypervolume_of_run(self, task: str, method: str) -> Floats:
         """(seeds,) hypervolume of all evaluations of a training together, from (0, 0)."""
@@ -90,74 +136,121 @@ class Results:
         named = self.plan.tasks[task].methods or self.plan.study.methods
         return [method for method in self.plan.methods_of(task) if method in named]
 
-    def worst(self, method: str, where: str | None = None) -> Floats:
-        """(seeds,) the least hypervolume over tables, seed by seed.
+    def worst(
+        self,
+        method: str,
+        where: str | None = None,
+        measure: str | None = None,
+        step: int | None = None,
+    ) -> Floats:
+        """(seeds,) the least of a measure over tables, seed by seed.
 
         Args:
             method: The method.
             where: A method on whose tables it counts; on its own if not given.
+            measure: The study's if not given.
+            step: See `read`.
         """
         tried = [task for task in self.tables if (where or method) in self.methods(task)]
         seeds = min(len(self.seeds(task, method)) for task in tried)
-        ends = [self.at_end(task, method, "hypervolume")[:seeds] for task in tried]
+        measure = measure or self.plan.study.measure
+        ends = [self.read(task, method, measure, step)[:seeds] for task in tried]
         worst: Floats = np.min(ends, axis=0)
         return worst
 
-    def compare_pair(self, task: str, one: str, other: str, measure: str) -> tuple[float, float]:
-        """Mean difference of a measure, one less the other, and its p, not corrected."""
-        difference = self.at_end(task, one, measure) - self.at_end(task, other, measure)
-        return float(difference.mean()), sign_flips(difference)
+    def rank_by_worst(self) -> list[str]:
+        """The methods, that of the best worst case first."""
+        methods = self.plan.study.methods
+        return sorted(methods, key=lambda method: -float(self.worst(method).mean()))
 
     # ---- comparisons -------------------------------------------------------------------------
 
-    def compare(self, task: str) -> list[Comparison]:
+    def compare(self, task: str, measure: str | None = None) -> list[Comparison]:
         """Our method against each other one on a task."""
-        ours = self.at_end(task, self.plan.ours, "hypervolume")
-        return _test_differences(
-            {m: ours - self.at_end(task, m, "hypervolume") for m in self._others(task)}
+        measure = measure or self.measure_of(task)
+        if (task, measure) not in self._compared:
+            ours = self.read(task, self.plan.ours, measure)
+            self._compared[task, measure] = self._test(
+                {m: ours - self.read(task, m, measure) for m in self._others(task)}
+            )
+        return self._compared[task, measure]
+
+    def compare_worst(
+        self, measure: str | None = None, step: int | None = None
+    ) -> list[Comparison]:
+        """The worst case of our method against that of each other one, on the tables of both."""
+        ours, methods = self.plan.ours, self.plan.study.methods
+        return self._test(
+            {
+                m: self.worst(ours, m, measure, step) - self.worst(m, m, measure, step)
+                for m in methods
+                if m != ours
+            }
         )
 
-    def compare_worst(self) -> list[Comparison]:
-        """The worst case of our method against that of each other one."""
-        ours, methods = self.plan.ours, self.plan.study.methods
-        return _test_differences(
-            {m: self.worst(ours, m) - self.worst(m) for m in methods if m != ours}
-        )
+    def measure_of(self, task: str) -> str:
+        """What decides on a task: of a training, the hypervolume."""
+        return self.plan.study.measure if task in self.tables else "hypervolume"
+
+    def find_losses(self) -> list[tuple[str, Comparison]]:
+        """(task, comparison) where another method is ahead of ours, the largest first."""
+        lost = [
+            (task, one)
+            for task in self.tasks
+            for one in self.compare(task)
+            if one.verdict == "less"
+        ]
+        return sorted(lost, key=lambda pair: pair[1].mean)
+
+    def find_behind(self) -> dict[str, list[Comparison]]:
+        """Task → comparisons where ours is behind on average, which may be chance."""
+        margin = self.plan.study.margin
+        found = {
+            task: [
+                one for one in self.compare(task) if one.mean < -margin and one.verdict != "less"
+            ]
+            for task in self.tasks
+        }
+        return {task: ones for task, ones in found.items() if ones}
 
     def find_dominating(self, task: str) -> list[str]:
         """Methods on average as accurate and as lean as ours, one of both significantly more."""
-        compared = []
-        for measure in ("accuracy", "economy"):
-            ours = self.at_end(task, self.plan.ours, measure)
-            compared.append(
-                _test_differences(
-                    {m: ours - self.at_end(task, m, measure) for m in self._others(task)}
-                )
-            )
+        accuracy, economy = (self.compare(task, measure) for measure in ("accuracy", "economy"))
         return [
-            accuracy.other
-            for accuracy, economy in zip(*compared, strict=True)
-            if accuracy.difference <= 0
-            and economy.difference <= 0
-            and "worse" in (accuracy.verdict, economy.verdict)
+            right.other
+            for right, lean in zip(accuracy, economy, strict=True)
+            if right.mean <= 0.0
+            and lean.mean <= 0.0
+            and any(one.mean < 0.0 and one.p < SIGNIFICANT for one in (right, lean))
         ]
 
     def _others(self, task: str) -> list[str]:
         return [method for method in self.methods(task) if method != self.plan.ours]
 
+    def _test(self, differences: Mapping[str, Floats]) -> list[Comparison]:
+        return compare(differences, dict.fromkeys(differences, self.plan.study.margin))
 
-def _test_differences(differences: Mapping[str, Floats]) -> list[Comparison]:
-    corrected = holm([sign_flips(values) for values in differences.values()])
-    return [
-        Comparison(
-            name,
-            float(values.mean()),
-            float(values.std(ddof=1)) if len(values) > 1 else 0.0,
-            len(values),
-            p,
-        )
-        for (name, values), p in zip(differences.items(), corrected, strict=True)
-    ]
+
+def choose_settings(results: Results, settings: Sequence[str]) -> dict[str, str]:
+    """Of each method's variants, ``method+setting``, that of the best worst case on average.
+
+    Args:
+        results: Of a study whose methods are such variants.
+        settings: Names of switches, the one to take among equals first.
+
+    Returns:
+        Method without the setting → its variant.
+    """
+    best: dict[str, str] = {}
+    for setting in settings:
+        for variant in results.plan.study.methods:
+            method, _, last = variant.rpartition("+")
+            if last != setting:
+                continue
+            known = best.get(method)
+            if known is None or results.worst(variant).mean() > results.worst(known).mean():
+                best[method] = variant
+    return best
 
 
 def describe(task: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import subprocess
@@ -19,7 +20,6 @@ from paretopo.study.tabular import TASKS
 from paretopo.study.tabular_agent import train_tabular
 
 _ERROR_LINES = 15  # of a failed training
-_MEASURES = ("step", "accuracy", "economy", "calls", "hypervolume")
 _DIGITS = 5
 
 
@@ -33,7 +33,8 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
 
     Returns:
         task, method, seed, fingerprint, step (the last), seconds, and evaluations: a list each of
-        step, accuracy, economy, calls and hypervolume, to five digits.
+        step, accuracy, economy, cost (of a training, calls), hypervolume and, of a table,
+        preference, to five digits.
 
     Raises:
         RuntimeError: the training failed; with the last lines of its error output.
@@ -43,7 +44,9 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
     if section.config is None:
         steps = section.steps or plan.study.steps
         overrides = plan.overrides_of(cell.method)
-        evaluations = train_tabular(TASKS[cell.task], overrides, seed=cell.seed, steps=steps)
+        evaluations = train_tabular(
+            TASKS[cell.task], overrides, seed=cell.seed, steps=steps, every=plan.study.every
+        )
     else:
         evaluations = _train_language_model(plan, cell, runs)
     return {
@@ -54,7 +57,7 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
         "step": evaluations[-1]["step"],
         "seconds": round(time.monotonic() - began, 2),
         "evaluations": {
-            name: [round(row[name], _DIGITS) for row in evaluations] for name in _MEASURES
+            name: [round(row[name], _DIGITS) for row in evaluations] for name in evaluations[0]
         },
     }
 
@@ -71,10 +74,12 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
     about: dict[str, Any] = {"method": overrides, "recipe": switches, "seed": cell.seed}
     if section.config is None:
         task = TASKS[cell.task]
-        table = [task.success, task.calls, task.saved]
+        table = [task.success, task.cost, task.most, task.later, task.policy_rows]
         about |= {
             "steps": section.steps or plan.study.steps,
-            "unit": task.unit,
+            "every": plan.study.every,
+            "units": [dataclasses.asdict(unit) for unit in task.units],
+            "paid": [task.counted, task.budget, task.scaled],
             "table": [None if part is None else part.tolist() for part in table],
         }
     else:
@@ -102,7 +107,7 @@ def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> list[Row]:
             "step": row["step"],
             "accuracy": accuracy,
             "economy": 1.0 - calls / section.most_calls,
-            "calls": calls,
+            "cost": calls,
             "hypervolume": section.hypervolume(accuracy, calls),
         }
         for row in begun[-1].evaluations()

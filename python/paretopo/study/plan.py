@@ -18,7 +18,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from paretopo import config
 from paretopo.config import METHODS, ConfigError, expand_method
@@ -40,9 +40,24 @@ class StudySection:
     seeds: int = key(10, "Seeds of each method and task.", low=1)
     first_seed: int = key(1000, "The seeds are this one and those after it.", low=0)
     steps: int = key(400, "Policy-gradient steps of a tabular task.", low=1)
+    every: int = key(50, "Steps between evaluations of a tabular task.", low=1)
+    early: int | None = key(
+        None, "Steps after which tabular tasks are compared, too; a multiple of every.", low=1
+    )
+    measure: Literal["hypervolume", "preference"] = key(
+        "hypervolume", "What decides between methods; fixed before anything is run."
+    )
+    margin: float = key(
+        0.01, "Differences up to this share of the best policy are as good as none.", low=0.0
+    )
 
     def __post_init__(self) -> None:
         check_section(self, "study")
+        if self.early is not None and (self.early % self.every or self.early > self.steps):
+            raise ConfigError(
+                f"study.early must be a multiple of study.every, {self.every}, and at most "
+                f"study.steps, {self.steps}, got {self.early}"
+            )
 
 
 @dataclass(frozen=True)

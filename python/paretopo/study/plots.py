@@ -31,14 +31,14 @@ def draw(results: Results, out: Path) -> list[str]:
 
 
 def draw_overview(results: Results, path: Path) -> None:
-    """Hypervolume of every method on every table, the best worst case on top."""
-    methods = sorted(results.plan.study.methods, key=lambda method: -results.worst(method).mean())
+    """What decides, of every method on every table, the best worst case on top."""
+    methods, measure = results.rank_by_worst(), results.plan.study.measure
     columns = [*results.tables, "worst"]
     share = np.full((len(methods), len(columns)), np.nan)
     for row, method in enumerate(methods):
         for column, task in enumerate(results.tables):
             if method in results.methods(task):
-                share[row, column] = 100 * results.at_end(task, method, "hypervolume").mean()
+                share[row, column] = 100 * results.read(task, method, measure).mean()
         share[row, -1] = 100 * results.worst(method).mean()
     figure, (axes,) = make_panels(1, 1, (2.6 + 0.85 * len(columns), 1.4 + 0.27 * len(methods)))
     axes.imshow(share, cmap="viridis", vmin=0, vmax=100, aspect="auto")
@@ -57,34 +57,35 @@ def draw_overview(results: Results, path: Path) -> None:
         label.set_fontweight("bold" if method == results.plan.ours else "normal")
     seeds = max(len(results.seeds(task, results.plan.ours)) for task in results.tables)
     axes.set_title(
-        f"Hypervolume at the end, % of the best policy (mean of {seeds} seeds)", loc="left"
+        f"{measure.capitalize()} at the end, % of the best policy (mean of {seeds} seeds)",
+        loc="left",
     )
     save_figure(figure, path, dpi=110)
 
 
 def draw_ends(results: Results, path: Path) -> None:
-    """Accuracy against calls at the end, a panel for each task; crosses are standard deviations."""
+    """Accuracy against the first cost at the end, a panel for each task, with deviations."""
     panels = _panels(results, 3.2)
     for axes, task in panels[1]:
         for index, method in _plotted_methods(results, task):
-            calls = results.at_end(task, method, "calls")
-            right = 100 * results.at_end(task, method, "accuracy")
+            cost = results.read(task, method, "cost")
+            right = 100 * results.read(task, method, "accuracy")
             axes.errorbar(
-                calls.mean(), right.mean(), xerr=calls.std(), yerr=right.std(), **_style(index)
+                cost.mean(), right.mean(), xerr=cost.std(), yerr=right.std(), **_style(index)
             )  # fmt: skip
         axes.set_title(task.replace("_", " "))
-        axes.set_xlabel("calls per question")
+        axes.set_xlabel("cost per question")
         axes.set_ylabel("accuracy (%)")
     _save_with_legend(panels, results, path)
 
 
 def draw_dynamics(results: Results, path: Path) -> None:
-    """Hypervolume over the steps, mean over seeds and one standard deviation."""
+    """What decides, over the steps: mean over seeds and one standard deviation."""
     panels = _panels(results, 3.2)
     for axes, task in panels[1]:
         for index, method in _plotted_methods(results, task):
             steps = results.curve(task, method, "step")[0]
-            share = 100 * results.curve(task, method, "hypervolume")
+            share = 100 * results.curve(task, method, results.measure_of(task))
             mean, deviation = share.mean(axis=0), share.std(axis=0)
             colour = COLOURS[index % len(COLOURS)]
             axes.plot(steps, mean, color=colour, linewidth=2.2 if index == 0 else 1.4)
@@ -93,7 +94,7 @@ def draw_dynamics(results: Results, path: Path) -> None:
             )
         axes.set_title(task.replace("_", " "))
         axes.set_xlabel("step")
-        axes.set_ylabel("hypervolume (%)")
+        axes.set_ylabel(f"{results.measure_of(task)} (%)")
     _save_with_legend(panels, results, path)
 
 
@@ -129,5 +130,6 @@ def _save_with_legend(
     figure = panels[0]
     plotted = sorted({pair for task in results.tasks for pair in _plotted_methods(results, task)})
     handles = [Line2D([], [], label=name, **_style(index)) for index, name in plotted]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
+    columns = 2 * min(2, len(results.tasks))
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
     save_figure(figure, path, dpi=100)

@@ -10,7 +10,7 @@ import numpy as np
 from paretopo.config import ConfigError
 from paretopo.study import plots
 from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results, describe
-from paretopo.study.claims import Finding, check_claims
+from paretopo.study.claims import MARGINS, Finding, check_claims
 from paretopo.study.plan import Plan
 from paretopo.study.records import read_records
 
@@ -41,6 +41,12 @@ def write_report(plan: Plan, out: Path) -> Path:
     return path
 
 
+_TITLES = {
+    "hypervolume": "Hypervolume, % of the best policy",
+    "preference": "Value by the stated preference, % of the best policy",
+}
+
+
 def format_report(results: Results, plots: Sequence[str]) -> str:
     """Every table and finding, as Markdown.
 
@@ -48,10 +54,17 @@ def format_report(results: Results, plots: Sequence[str]) -> str:
         results: The records.
         plots: Names of PNG files beside the report.
     """
-    parts = ["# Study", "", _origin(results), ""]
+    parts = ["# Study", "", _origin(results), "", *_losses(results)]
     parts += [f"![{name}]({name})\n" for name in plots]
+    study = results.plan.study
     if results.tables:
-        parts += [*_hypervolumes(results), *_outcomes(results), *_worst_case(results)]
+        measures = [study.measure, *(name for name in _TITLES if name != study.measure)]
+        parts += _worst_cases(results, measures)
+        for measure in measures:
+            parts += _scores(results, measure, None)
+        if study.early is not None:
+            parts += _scores(results, study.measure, study.early)
+        parts += [*_outcomes(results), *_worst_case(results, measures)]
     for task in results.tasks:
         parts += _task(results, task)
     parts += _claims(check_claims(results))
@@ -60,51 +73,103 @@ def format_report(results: Results, plots: Sequence[str]) -> str:
 
 def _origin(results: Results) -> str:
     plan = results.plan
-    tasks = ", ".join(f"{task} ({len(plan.seeds_of(task))} seeds)" for task in results.tasks)
+    seeds = ", ".join(f"{task} ({len(plan.seeds_of(task))} seeds)" for task in results.tasks)
     missing = [task for task in plan.tasks if task not in results.tasks]
-    lines = f"Method to defend: `{plan.ours}`. Tasks: {tasks}."
+    lines = (
+        f"{results.trainings:,} trainings, {results.hours:.1f} hours by their clocks. Method to "
+        f"defend: `{plan.ours}`. What decides: {plan.study.measure}, read at the end. p is of "
+        "exact sign-flip tests over seeds, corrected after Holm over what is compared in one "
+        f"table; intervals are 95 %, from seeds drawn again. Ahead or behind is who differs by "
+        f"more than {100 * plan.study.margin:g} point(s) with p < {SIGNIFICANT}; equal is whose "
+        f"interval lies within that margin; of others nothing can be said. Tasks: {seeds}."
+    )
     if missing:
         lines += f" Not finished yet: {', '.join(missing)}."
     return lines
 
 
-def _sort_methods(results: Results) -> list[str]:
-    return sorted(results.plan.study.methods, key=lambda method: -results.worst(method).mean())
-
-
-def _hypervolumes(results: Results) -> list[str]:
-    lines = [
-        "## Hypervolume at the end, % of the best policy",
+def _losses(results: Results) -> list[str]:
+    lost, behind = results.find_losses(), results.find_behind()
+    lines = ["## Where ours loses", ""]
+    unsure = [
+        f"{task}: {', '.join(f'`{one.other}` ({100 * one.mean:+.2f})' for one in found)}"
+        for task, found in behind.items()
+    ]
+    if unsure:
+        told = "; ".join(unsure)
+        lines += [f"Behind on average by more than the margin, with p ≥ {SIGNIFICANT}: {told}.", ""]
+    if not lost:
+        return [*lines, "Behind significantly by more than the margin: nowhere.", ""]
+    return [
+        *lines,
+        _row(["task", "ahead of ours", "ours less theirs, points", "95 %", "p"]),
+        _row(["---", "---", "---:", "---", "---:"]),
+        *(
+            _row([task, f"`{one.other}`", f"{100 * one.mean:+.2f}", _interval(one), _p(one)])
+            for task, one in lost
+        ),
         "",
-        "Mean ± standard deviation over seeds. Worst: the least over the tasks, seed by seed.",
+    ]
+
+
+def _worst_cases(results: Results, measures: Sequence[str]) -> list[str]:
+    """Of every method the worst case over the tables, by each measure and budget."""
+    early = results.plan.study.early
+    columns: list[tuple[str, str, int | None]] = [(name, name, None) for name in measures]
+    if early is not None:
+        columns += [(f"{name} after {early} steps", name, early) for name in measures]
+    lines = [
+        "## Worst cases",
+        "",
+        "The least over the tables, seed by seed; % of the best policy, mean ± standard deviation.",
+        "",
+        _row(["method", *(title for title, _, _ in columns)]),
+        _row(["---", *["---:"] * len(columns)]),
+    ]
+    for method in results.rank_by_worst():
+        cells = [
+            _mean_and_deviation(100 * results.worst(method, measure=measure, step=step))
+            for _, measure, step in columns
+        ]
+        lines.append(_row([f"`{method}`", *cells]))
+    return [*lines, ""]
+
+
+def _scores(results: Results, measure: str, step: int | None) -> list[str]:
+    when = "at the end" if step is None else f"after {step} steps"
+    lines = [
+        f"## {_TITLES[measure]}, {when}",
+        "",
+        "Mean ± standard deviation over seeds. Worst: the least over the tables, seed by seed.",
         "",
         _row(["method", *results.tables, "worst"]),
         _row(["---", *["---:"] * (len(results.tables) + 1)]),
     ]
-    for method in _sort_methods(results):
+    for method in results.rank_by_worst():
         cells = [
-            _mean_and_deviation(100 * results.at_end(task, method, "hypervolume"))
+            _mean_and_deviation(100 * results.read(task, method, measure, step))
             if method in results.methods(task)
             else "—"
             for task in results.tables
         ]
-        lines.append(
-            _row([f"`{method}`", *cells, _mean_and_deviation(100 * results.worst(method))])
-        )
+        worst = _mean_and_deviation(100 * results.worst(method, measure=measure, step=step))
+        lines.append(_row([f"`{method}`", *cells, worst]))
     return [*lines, ""]
 
 
 def _outcomes(results: Results) -> list[str]:
     lines = [
-        "## Accuracy (%) / calls per question at the end",
+        "## Accuracy (%) / first cost per question at the end",
+        "",
+        "Costs as the tables have them: calls, where calls are paid.",
         "",
         _row(["method", *results.tables]),
         _row(["---", *["---:"] * len(results.tables)]),
     ]
-    for method in _sort_methods(results):
+    for method in results.rank_by_worst():
         cells = [
-            f"{100 * results.at_end(task, method, 'accuracy').mean():.1f} / "
-            f"{results.at_end(task, method, 'calls').mean():.2f}"
+            f"{100 * results.read(task, method, 'accuracy').mean():.1f} / "
+            f"{results.read(task, method, 'cost').mean():.2f}"
             if method in results.methods(task)
             else "—"
             for task in results.tables
@@ -113,15 +178,16 @@ def _outcomes(results: Results) -> list[str]:
     return [*lines, ""]
 
 
-def _worst_case(results: Results) -> list[str]:
-    return [
-        "## Worst case over the tasks: ours against each other method",
-        "",
-        "Paired by seed, two-sided sign-flip test, Holm's correction over the methods.",
-        "",
-        *_comparisons(results.compare_worst()),
-        "",
-    ]
+def _worst_case(results: Results, measures: Sequence[str]) -> list[str]:
+    early = results.plan.study.early
+    lines = ["## Worst case over the tables: ours against each other method", ""]
+    for measure in measures:
+        lines += [f"{_TITLES[measure]}, at the end:", ""]
+        lines += [*_comparisons(results.compare_worst(measure)), ""]
+    if early is not None:
+        lines += [f"{_TITLES[measures[0]]}, after {early} steps:", ""]
+        lines += [*_comparisons(results.compare_worst(measures[0], early)), ""]
+    return lines
 
 
 def _task(results: Results, task: str) -> list[str]:
@@ -140,57 +206,62 @@ def _task(results: Results, task: str) -> list[str]:
 def _comparisons(
     compared: Sequence[Comparison], results: Results | None = None, task: str = ""
 ) -> list[str]:
-    more = ["accuracy %", "calls"] if results else []
+    more = ["accuracy %", "cost"] if results else []
     lines = [
-        _row(["against", "ours less theirs, points", "seeds", "p", "ours is", *more]),
-        _row(["---", "---:", "---:", "---:", "---", *["---:"] * len(more)]),
+        _row(["against", "ours less theirs, points", "95 %", "seeds", "p", "ours is", *more]),
+        _row(["---", "---:", "---", "---:", "---:", "---", *["---:"] * len(more)]),
     ]
+    said = {"more": "ahead", "less": "behind", "equal": "equal", "unknown": "—"}
     for one in compared:
-        p = f"< {_LEAST_P}" if one.p < _LEAST_P else f"{one.p:.4f}"
         cells = [
             f"`{one.other}`",
-            f"{100 * one.difference:+.2f} ± {100 * one.deviation:.2f}",
-            str(one.seeds),
-            p,
-            one.verdict,
+            f"{100 * one.mean:+.2f}",
+            _interval(one),
+            str(len(one.differences)),
+            _p(one),
+            said[one.verdict],
         ]
-        if results:
-            cells += [
-                _mean_and_deviation(100 * results.at_end(task, one.other, "accuracy")),
-                _mean_and_deviation(results.at_end(task, one.other, "calls"), 3),
-            ]
-        lines.append(_row(cells))
+        lines.append(_row([*cells, *(_ends(results, task, one.other) if results else [])]))
     if results:
         ours = results.plan.ours
-        lines.append(
-            _row(
-                [
-                    f"ours: `{ours}`",
-                    _mean_and_deviation(100 * results.at_end(task, ours, "hypervolume"), 2),
-                    str(len(results.seeds(task, ours))),
-                    "",
-                    "",
-                    _mean_and_deviation(100 * results.at_end(task, ours, "accuracy")),
-                    _mean_and_deviation(results.at_end(task, ours, "calls"), 3),
-                ]
-            )
-        )
+        share = 100 * results.read(task, ours, results.measure_of(task))
+        seeds = str(len(results.seeds(task, ours)))
+        told = [f"ours: `{ours}`", _mean_and_deviation(share, 2), "", seeds, "", ""]
+        lines.append(_row([*told, *_ends(results, task, ours)]))
     return lines
+
+
+def _ends(results: Results, task: str, method: str) -> list[str]:
+    return [
+        _mean_and_deviation(100 * results.read(task, method, "accuracy")),
+        _mean_and_deviation(results.read(task, method, "cost"), 3),
+    ]
 
 
 def _claims(found: Sequence[Finding]) -> list[str]:
     if not found:
         return []
+    margins = f"{100 * MARGINS['accuracy']:g} points of accuracy and {MARGINS['calls']:g} calls"
     lines = [
         "## Claims of the paper",
         "",
-        f"Paired by seed, sign-flip test, p < {SIGNIFICANT}.",
+        f"Paired by seed; p after Holm over all differences of this table, p < {SIGNIFICANT}; less "
+        f"than {margins} is no difference. 95 % intervals in brackets.",
         "",
         _row(["claim", "task", "verdict", "numbers"]),
         _row(["---", "---", "---", "---"]),
     ]
     lines += [_row([one.claim, one.task, one.verdict, one.numbers]) for one in found]
     return [*lines, ""]
+
+
+def _interval(one: Comparison) -> str:
+    low, high = one.interval
+    return f"{100 * low:+.2f} to {100 * high:+.2f}"
+
+
+def _p(one: Comparison) -> str:
+    return f"< {_LEAST_P}" if one.p < _LEAST_P else f"{one.p:.4f}"
 
 
 def _mean_and_deviation(values: Floats, decimals: int = 1) -> str:

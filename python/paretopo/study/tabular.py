@@ -1,21 +1,22 @@
-"""Tasks that are tables: how often an answer with so many calls is right, and what it costs.
+"""Tasks that are tables: how often an answer of some way is right, and what it costs.
 
 A policy for such a task is a table too, so what it is worth is an exact expectation, and a training
-takes a fraction of a second. Each task isolates one thing that decides between methods.
+takes a second. Each task isolates one thing that decides between methods. There are two of each
+kind: settings are chosen on ``tune_NAME``, methods are judged on ``NAME``, with other numbers.
 
->>> task = TASKS["lucky"]
->>> corner = task.best()
+>>> task = TASKS["tune_lucky"]
+>>> corner = task.best_policy("hypervolume")
 >>> task.outcome(corner).round(3)  # accuracy, economy
 array([0.7  , 0.767])
->>> task.hypervolume(task.outcome(corner))
-1.0
+>>> task.score(corner, "hypervolume"), task.score(corner, "preference")
+(1.0, 1.0)
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,7 +24,37 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-Unit = Literal["calls", "seconds", "tokens", "dollars", "any", "volume"]
+Measure = Literal["hypervolume", "preference"]
+RIGHT, SAVED = 0.6, 0.4  # the preference that is stated to every method
+_MOST_POLICIES = 10**6  # that are looked through for the best
+
+
+@dataclass(frozen=True)
+class Unit:
+    """From a cost as the table has it to what an answer is charged.
+
+    Attributes:
+        base: Charged for every answer.
+        slope: Charged for each unit of the table; one number, or one for each cost.
+        noise: "normal" in units of the table, or "lognormal" around the charge; neither moves the
+            mean, but for charges below 0, which become 0.
+        sigma: Of the noise.
+    """
+
+    base: float = 0.0
+    slope: float | tuple[float, ...] = 1.0
+    noise: Literal["none", "normal", "lognormal"] = "none"
+    sigma: float = 0.0
+
+    def draw(self, cost: Floats, rng: np.random.Generator) -> Floats:
+        """Draw the charges of answers, (..., costs)."""
+        noise = 0.0 if self.noise == "none" else self.sigma * rng.standard_normal(cost.shape)
+        if self.noise == "lognormal":
+            charged = (self.base + np.array(self.slope) * cost) * np.exp(noise - self.sigma**2 / 2)
+        else:
+            charged = self.base + np.array(self.slope) * (cost + noise)
+        drawn: Floats = np.maximum(charged, 0.0)
+        return drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,86 +65,134 @@ class TabularTask:
         name: Its key in `TASKS`.
         about: What it isolates, in one line.
         success: (kinds, ways) probability that an answer of that way is right.
-        calls: (ways,) tool calls of an answer of that way.
-        unit: In what the policy is paid for economy. "calls": the paper's ``exp(-alpha d)``;
-            "seconds", "tokens" (heavy-tailed) and "dollars": the raw cost, negated, with noise;
-            "any": one of these and a power of ten as the seed has it; "volume": the two economies
-            of ``saved``, with noise.
-        saved: (ways, economies) what an answer of that way saves, from 0 to 1, where there are
-            several economies; else None.
+        cost: (ways, costs) of an answer of that way.
+        most: (costs,) cost of which nothing is saved; the greatest of the table if not given.
+        units: In what the costs are charged: the first, or one of several as the seed has it.
+        counted: Costs are counts: the policy is paid the paper's economy where a method asks for
+            no other; else the charge itself, negated.
+        budget: What is left of so much is paid, in place of the negated charge.
+        scaled: Charges are times a power of ten, from a thousandth to a thousand, that the seed
+            draws.
+        later: (kinds, ways) the success from step `CHANGE` on, where it changes.
+        rows: (kinds,) the row of the policy that answers a kind, where kinds share one.
     """
 
     name: str
     about: str
     success: Floats
-    calls: NDArray[np.int64]
-    unit: Unit
-    saved: Floats | None = None
+    cost: Floats
+    most: Floats
+    units: tuple[Unit, ...] = (Unit(),)
+    counted: bool = False
+    budget: float | None = None
+    scaled: bool = False
+    later: Floats | None = None
+    rows: NDArray[np.int64] | None = None
 
     @property
     def objectives(self) -> int:
         """Numbers in a reward vector: correctness and the economies."""
-        return 2 if self.saved is None else 1 + self.saved.shape[1]
+        return 1 + int(self.cost.shape[1])
 
-    def outcome(self, policy: ArrayLike) -> Floats:
+    @property
+    def policy_rows(self) -> NDArray[np.int64]:
+        """(kinds,) the row of the policy that answers a kind."""
+        return np.arange(len(self.success)) if self.rows is None else self.rows
+
+    @property
+    def saved(self) -> Floats:
+        """(ways, costs) share of each cost that an answer of that way saves."""
+        share: Floats = 1.0 - self.cost / self.most
+        return share
+
+    def success_at(self, step: int) -> Floats:
+        """(kinds, ways) success of answers in a step."""
+        return self.success if self.later is None or step <= CHANGE else self.later
+
+    def outcome(self, policy: ArrayLike, step: int = 0) -> Floats:
         """(accuracy, economy) in expectation, whatever the unit that was paid.
 
         Args:
-            policy: (kinds, ways) probabilities.
+            policy: (rows, ways) probabilities.
+            step: Of the training, for tasks that change.
 
         Returns:
-            Economy is ``1 - calls / most calls``; with several economies, the expected volume of
-            one answer, ``E[right * product of what it saves]``: each answer counts for itself, as
-            a mixture of extremes is no compromise.
+            Economy is the share of the cost that is saved; with several costs, the expected volume
+            of one answer, ``E[right * product of the shares]``: each answer counts for itself, as a
+            mixture of extremes is no compromise.
         """
-        chosen = np.asarray(policy, np.float64)
-        right = (chosen * self.success).sum(axis=1).mean()
-        if self.saved is not None:
-            volume = (chosen * self.success) @ self.saved.prod(axis=1)
-            return np.array([right, volume.mean()])
-        calls = (chosen @ self.calls).mean()
-        return np.array([right, 1.0 - calls / self.calls.max()])
+        chosen = np.asarray(policy, np.float64)[self.policy_rows]
+        success = self.success_at(step)
+        right = (chosen * success).sum(axis=1).mean()
+        if self.cost.shape[1] > 1:
+            economy = ((chosen * success) @ self.saved.prod(axis=1)).mean()
+        else:
+            economy = (chosen @ self.saved[:, 0]).mean()
+        return np.array([right, economy])
 
-    def calls_of(self, policy: ArrayLike) -> float:
-        """Expected calls per question."""
-        return float((np.asarray(policy, np.float64) @ self.calls).mean())
+    def cost_of(self, policy: ArrayLike) -> float:
+        """Expected first cost per question, as the table has it."""
+        chosen = np.asarray(policy, np.float64)[self.policy_rows]
+        return float((chosen @ self.cost[:, 0]).mean())
 
-    def hypervolume(self, outcome: ArrayLike) -> float:
-        """The hypervolume of a policy, as a share of the best.
-
-        The volume between the outcome and (accuracy of a policy that never calls, no economy): what
-        the tool adds. With several economies, the expected volume of one answer.
+    def score(self, policy: ArrayLike, measure: Measure, step: int = 0) -> float:
+        """What a policy is worth, as a share of the best policy's.
 
         Args:
-            outcome: (2,) as `outcome` gives it.
+            policy: (rows, ways) probabilities.
+            measure: "hypervolume": the volume between the outcome and (accuracy of a policy that
+                always answers the cheapest way, no economy), what paying adds; with several costs,
+                the expected volume of one answer. "preference": ``E[right * (0.6 + 0.4 * share
+                saved)]``, the mean over several costs, which is what every method is told to want.
+            step: Of the training, for tasks that change.
         """
-        accuracy, economy = (float(value) for value in np.asarray(outcome))
-        if self.saved is not None:
-            return economy / float(self.outcome(self.best())[1])
-        return max(accuracy - self._without_calls(), 0.0) * economy / self._best_volume()
+        chosen = np.asarray(policy, np.float64)
+        return self._value(chosen, measure, step) / self._best(measure, self._is_later(step))[1]
 
-    def best(self) -> Floats:
-        """(kinds, ways) the policy of the greatest hypervolume, one way for each kind."""
-        return self._best()[0].copy()
+    def best_policy(self, measure: Measure, step: int = 0) -> Floats:
+        """(rows, ways) the policy of the highest score, one way for each row."""
+        return self._best(measure, self._is_later(step))[0].copy()
 
-    def _without_calls(self) -> float:
-        return float(self.success[:, np.argmin(self.calls)].mean())
+    def _is_later(self, step: int) -> bool:
+        return self.later is not None and step > CHANGE
 
-    def _best_volume(self) -> float:
-        return self._best()[1]
+    def _value(self, policy: Floats, measure: Measure, step: int) -> float:
+        if measure == "preference":
+            worth = self.success_at(step) * (RIGHT + SAVED * self.saved.mean(axis=1))
+            return float((policy[self.policy_rows] * worth).sum(axis=1).mean())
+        right, economy = self.outcome(policy, step)
+        if self.cost.shape[1] > 1:
+            return float(economy)
+        cheapest = self.success_at(step)[:, np.argmin(self.cost[:, 0])].mean()
+        return float(max(right - cheapest, 0.0) * economy)
 
     @functools.cache  # noqa: B019 - tasks live as long as the program
-    def _best(self) -> tuple[Floats, float]:
-        kinds, ways = self.success.shape
-        if self.saved is not None:
-            volume = self.success * self.saved.prod(axis=1)
-            return np.eye(ways)[volume.argmax(axis=1)], float(volume.max(axis=1).mean())
-        chosen = np.array(list(itertools.product(range(ways), repeat=kinds)))
-        right = self.success[np.arange(kinds), chosen].mean(axis=1)
-        economy = 1.0 - self.calls[chosen].mean(axis=1) / self.calls.max()
-        volume = np.maximum(right - self._without_calls(), 0.0) * economy
-        best = int(volume.argmax())
-        return np.eye(ways)[chosen[best]], float(volume[best])
+    def _best(self, measure: Measure, later: bool) -> tuple[Floats, float]:
+        rows, ways = int(self.policy_rows.max()) + 1, self.cost.shape[0]
+        step = CHANGE + 1 if later else 0
+        each = np.eye(ways)
+        best = each[np.zeros(rows, np.int64)]
+        if measure == "preference" or self.cost.shape[1] > 1:
+            # A sum over rows: each has a best way of its own.
+            for row, way in itertools.product(range(rows), range(ways)):
+                tried = best.copy()
+                tried[row] = each[way]
+                if self._value(tried, measure, step) > self._value(best, measure, step):
+                    best = tried
+            return best, self._value(best, measure, step)
+        assert ways**rows <= _MOST_POLICIES
+        chosen = np.array(list(itertools.product(range(ways), repeat=rows)))[:, self.policy_rows]
+        success, kinds = self.success_at(step), np.arange(len(self.success))
+        right = success[kinds, chosen].mean(axis=1)
+        economy = self.saved[chosen, 0].mean(axis=1)
+        cheapest = success[:, np.argmin(self.cost[:, 0])].mean()
+        found = chosen[(np.maximum(right - cheapest, 0.0) * economy).argmax()]
+        for kind, row in enumerate(self.policy_rows):
+            best[row] = each[found[kind]]
+        return best, self._value(best, measure, step)
+
+
+CHANGE = 200  # the last step before a task that changes does
 
 
 def make_calling_task(
@@ -123,11 +202,14 @@ def make_calling_task(
     needed: Sequence[int],
     right: Sequence[float],
     guess: Sequence[float],
+    later: Sequence[int] | None = None,
     harm: float = 0.0,
-    unit: Unit = "calls",
-    most: int = 5,
+    unit: Unit | Sequence[Unit] | None = None,
+    budget: float | None = None,
+    scaled: bool = False,
+    rows: Sequence[int] | None = None,
 ) -> TabularTask:
-    """A task whose kinds need so many calls.
+    """A task whose kinds need so many of at most five calls.
 
     Args:
         name: Its key.
@@ -135,70 +217,288 @@ def make_calling_task(
         needed: (kinds,) calls that an answer needs.
         right: (kinds,) probability of being right with them.
         guess: (kinds,) probability of being right with fewer.
+        later: (kinds,) what they need once the task has changed.
         harm: Share of the probability that each needless call takes away.
-        unit: See `TabularTask`.
-        most: Most calls of an answer.
+        unit: What calls are charged in, or units to choose one from; None pays for their count.
+        budget: See `TabularTask`, as the next two.
+        scaled: Likewise.
+        rows: Likewise.
     """
-    calls = np.arange(most + 1)
-    spare = calls - np.array(needed)[:, None]
-    enough = np.array(right)[:, None] * (1.0 - harm) ** np.maximum(spare, 0)
-    success = np.where(spare >= 0, enough, np.array(guess)[:, None])
-    return TabularTask(name, about, success, calls, unit)
+    calls = np.arange(6)
+
+    def succeed(needed: Sequence[int]) -> Floats:
+        spare = calls - np.array(needed)[:, None]
+        enough = np.array(right)[:, None] * (1.0 - harm) ** np.maximum(spare, 0)
+        return np.where(spare >= 0, enough, np.array(guess)[:, None])
+
+    units = (unit,) if isinstance(unit, Unit) else (Unit(),) if unit is None else tuple(unit)
+    return make_task(
+        name,
+        about,
+        succeed(needed),
+        calls[:, None],
+        units=units,
+        counted=unit is None,
+        budget=budget,
+        scaled=scaled,
+        later=None if later is None else succeed(later),
+        rows=None if rows is None else np.array(rows),
+    )
 
 
-def make_tools_or_text_task(name: str, about: str, saved: Sequence[Sequence[float]]) -> TabularTask:
+def make_task(
+    name: str,
+    about: str,
+    success: ArrayLike,
+    cost: ArrayLike,
+    most: ArrayLike | None = None,
+    **options: object,
+) -> TabularTask:
+    """A task from what can be turned into its arrays; see `TabularTask`."""
+    costs = np.array(cost, np.float64)
+    greatest = costs.max(axis=0) if most is None else np.array(most, np.float64)
+    return TabularTask(name, about, np.array(success, np.float64), costs, greatest, **options)  # type: ignore[arg-type]
+
+
+def make_tools_or_text_task(
+    name: str, about: str, saved: Sequence[Sequence[float]], right: float, lazy: float
+) -> TabularTask:
     """Answers that spend calls, or text, and one way that spends neither and is mostly wrong."""
-    economies = np.array([*saved, [1.0] * len(saved[0])])
-    success = np.array([[0.8] * len(saved) + [0.05]] * 4)
-    calls = np.arange(len(economies))[::-1].copy()
-    return TabularTask(name, about, success, calls, "volume", economies)
+    shares = np.array([*saved, [1.0] * len(saved[0])])
+    return make_task(
+        name,
+        about,
+        [[right] * len(saved) + [lazy]] * 4,
+        1.0 - shares,
+        np.ones(shares.shape[1]),
+        units=(Unit(noise="normal", sigma=0.03),),
+        budget=1.0,
+    )
 
 
-# ---- the tasks that are reported ----------------------------------------------------------------
+@dataclass(frozen=True)
+class _Numbers:
+    """What the calling tasks of one set have in common, and the units they are paid in."""
 
-_NEEDED = (0, 1, 1, 2, 3, 0)
-_RIGHT = (0.9, 0.85, 0.8, 0.75, 0.7, 0.2)
-_SURE = (0.0, 0.02, 0.02, 0.02, 0.02, 0.0)
-_LUCKY = (0.0, 0.4, 0.45, 0.3, 0.3, 0.0)
+    needed: tuple[int, ...]
+    later: tuple[int, ...]
+    right: tuple[float, ...]
+    sure: tuple[float, ...]
+    lucky: tuple[float, ...]
+    harm: float
+    seconds: Unit
+    tokens: Unit
+    dollars: Unit
+    heavy: Unit
+    budget: float
 
 
-def _reported_tasks() -> list[TabularTask]:
-    task = functools.partial(make_calling_task, needed=_NEEDED, right=_RIGHT)
+def _make_calling_tasks(prefix: str, numbers: _Numbers) -> list[TabularTask]:
+    def task(name: str, about: str, **options: object) -> TabularTask:
+        given = {"needed": numbers.needed, "right": numbers.right, "guess": numbers.lucky}
+        return make_calling_task(prefix + name, about, **(given | options))  # type: ignore[arg-type]
+
+    units = (numbers.seconds, numbers.tokens, numbers.dollars)
     return [
-        task("free", "leanness costs no accuracy", guess=_SURE),
-        task("lucky", "guesses without a call are often right", guess=_LUCKY),
-        task("overcalling", "and each needless call harms", guess=_LUCKY, harm=0.12),
-        task("seconds", "lucky, paid in raw seconds", guess=_LUCKY, unit="seconds"),
-        task("tokens", "lucky, paid in heavy-tailed tokens", guess=_LUCKY, unit="tokens"),
-        task("dollars", "lucky, paid in raw dollars", guess=_LUCKY, unit="dollars"),
-        task("any_unit", "lucky, another unit in each run", guess=_LUCKY, unit="any"),
+        task("free", "leanness costs no accuracy", guess=numbers.sure),
+        task("lucky", "guesses without a call are often right"),
+        task("overcalling", "and each needless call harms", harm=numbers.harm),
+        task("seconds", "lucky, paid in raw seconds", unit=numbers.seconds),
+        task("tokens", "lucky, paid in scattered tokens", unit=numbers.tokens),
+        task("dollars", "lucky, paid in raw dollars", unit=numbers.dollars),
+        task("any_unit", "lucky, another unit in each run", unit=units, scaled=True),
+        task("heavy_tail", "lucky, paid in tokens with a heavy tail", unit=numbers.heavy),
+        task(
+            "offset",
+            "lucky, paid in what is left of a budget",
+            unit=numbers.dollars,
+            budget=numbers.budget,
+        ),
+        task("drift", "other calls are needed after 200 steps", later=numbers.later,
+             unit=numbers.seconds),
+    ]  # fmt: skip
+
+
+# ---- the tasks on which methods are judged ------------------------------------------------------
+
+_SECONDS = Unit(0.3, 1.2, "normal", 0.2)
+_TOKENS = Unit(90.0, 400.0, "lognormal", 1.0)
+
+
+def _make_judged_tasks() -> list[TabularTask]:
+    numbers = _Numbers(
+        needed=(1, 0, 2, 1, 3, 2),
+        later=(2, 1, 0, 3, 1, 2),
+        right=(0.8, 0.95, 0.75, 0.9, 0.6, 0.7),
+        sure=(0.05, 0.0, 0.03, 0.05, 0.02, 0.0),
+        lucky=(0.35, 0.0, 0.5, 0.45, 0.2, 0.25),
+        harm=0.15,
+        seconds=_SECONDS,
+        tokens=_TOKENS,
+        dollars=Unit(2e-4, 7e-4, "lognormal", 0.4),
+        heavy=Unit(60.0, 150.0, "lognormal", 1.5),
+        budget=0.02,
+    )
+    steps = np.array([0.2, 0.45, 0.6, 0.72, 0.83, 0.9])
+    return [
+        *_make_calling_tasks("", numbers),
         make_tools_or_text_task(
             "concave",
             "three objectives; no fixed weights reach the compromises",
-            [(0.95, 0.0), (0.75, 0.15), (0.5, 0.45), (0.15, 0.75), (0.0, 0.95)],
+            [(1.0, 0.05), (0.75, 0.2), (0.5, 0.45), (0.15, 0.7), (0.0, 0.9)],
+            right=0.75,
+            lazy=0.08,
+        ),
+        make_tools_or_text_task(
+            "deep_knees",
+            "as concave, and compromises cost more",
+            [(0.9, 0.0), (0.55, 0.1), (0.32, 0.28), (0.12, 0.55), (0.0, 0.9)],
+            right=0.85,
+            lazy=0.04,
+        ),
+        make_task(
+            "trade_off",
+            "every step of accuracy has its price",
+            np.minimum(steps * np.array([[0.9], [1.0], [1.05], [0.97]]), 0.98),
+            [[0.0], [1.0], [2.0], [3.5], [6.0], [10.0]],
+            units=(Unit(noise="normal", sigma=0.3),),
+        ),
+        make_task(
+            "four_objectives",
+            "three costs in units of different size",
+            [
+                [0.78, 0.80, 0.84, 0.76, 0.90, 0.80],
+                [0.72, 0.78, 0.70, 0.80, 0.88, 0.75],
+                [0.82, 0.80, 0.84, 0.85, 0.92, 0.78],
+            ],
+            1.0
+            - np.array(
+                [
+                    *((0.85, 0.15, 0.90), (0.55, 0.65, 0.60), (0.95, 0.90, 0.10)),
+                    *((0.10, 0.90, 0.85), (0.35, 0.30, 0.40), (0.80, 0.30, 0.75)),
+                ]
+            ),
+            np.ones(3),
+            units=(Unit(slope=(1.0, 200.0, 0.02), noise="normal", sigma=0.05),),
+        ),
+        make_task(
+            "negligible",
+            "savings of 1 to 3 %, bought with accuracy",
+            [[0.55, 0.72, 0.80], [0.60, 0.65, 0.88], [0.65, 0.80, 0.84], [0.70, 0.74, 0.90]],
+            [[1.0], [1.015], [1.03]],
+            [2.0],
+            units=(Unit(noise="lognormal", sigma=0.003),),
+        ),
+        make_calling_task(
+            "hard",
+            "few answers are ever right",
+            needed=(2, 1, 3, 2),
+            right=(0.10, 0.06, 0.07, 0.04),
+            guess=(0.004, 0.0, 0.006, 0.0),
+            unit=_TOKENS,
+        ),
+        make_calling_task(
+            "aliased",
+            "kinds that the policy cannot tell apart",
+            needed=(1, 2, 0, 1, 3, 0),
+            right=(0.85, 0.75, 0.90, 0.80, 0.70, 0.25),
+            guess=(0.25, 0.2, 0.0, 0.15, 0.1, 0.0),
+            unit=_SECONDS,
+            rows=(0, 0, 1, 1, 2, 3),
         ),
     ]
 
 
-# ---- the tasks on which settings were chosen ----------------------------------------------------
+# ---- the tasks on which settings are chosen -----------------------------------------------------
+
+_TUNE_SECONDS = Unit(0.01, 0.02, "normal", 0.1)
+_TUNE_TOKENS = Unit(150.0, 250.0, "lognormal", 1.0)
 
 
-def _tuning_tasks() -> list[TabularTask]:
-    task = functools.partial(
-        make_calling_task, needed=(0, 1, 2, 3, 0), right=(0.85, 0.8, 0.8, 0.75, 0.3), most=4
+def _make_tuning_tasks() -> list[TabularTask]:
+    numbers = _Numbers(
+        needed=(0, 1, 1, 2, 3, 0),
+        later=(1, 0, 2, 1, 2, 1),
+        right=(0.9, 0.85, 0.8, 0.75, 0.7, 0.2),
+        sure=(0.0, 0.02, 0.02, 0.02, 0.02, 0.0),
+        lucky=(0.0, 0.4, 0.45, 0.3, 0.3, 0.0),
+        harm=0.12,
+        seconds=_TUNE_SECONDS,
+        tokens=_TUNE_TOKENS,
+        dollars=Unit(1e-4, 1e-4, "lognormal", 0.3),
+        heavy=Unit(40.0, 100.0, "lognormal", 1.5),
+        budget=0.01,
     )
-    lucky = (0.0, 0.45, 0.35, 0.25, 0.0)
+    steps = np.array([0.25, 0.5, 0.68, 0.8, 0.88, 0.93])
     return [
-        task("tune_free", "as free", guess=(0.0, 0.05, 0.05, 0.05, 0.0)),
-        task("tune_lucky", "as lucky", guess=lucky),
-        task("tune_overcalling", "as overcalling", guess=lucky, harm=0.15),
-        task("tune_any_unit", "as any_unit", guess=lucky, unit="any"),
+        *_make_calling_tasks("tune_", numbers),
         make_tools_or_text_task(
             "tune_concave",
             "as concave",
-            [(1.0, 0.0), (0.7, 0.2), (0.45, 0.45), (0.2, 0.7), (0.0, 1.0)],
+            [(0.95, 0.0), (0.75, 0.15), (0.5, 0.45), (0.15, 0.75), (0.0, 0.95)],
+            right=0.8,
+            lazy=0.05,
+        ),
+        make_tools_or_text_task(
+            "tune_deep_knees",
+            "as deep_knees",
+            [(0.95, 0.0), (0.6, 0.1), (0.35, 0.25), (0.1, 0.6), (0.0, 0.95)],
+            right=0.8,
+            lazy=0.05,
+        ),
+        make_task(
+            "tune_trade_off",
+            "as trade_off",
+            np.minimum(steps * np.array([[1.0], [0.95], [0.9], [1.02]]), 0.98),
+            [[0.0], [1.0], [2.0], [4.0], [7.0], [11.0]],
+            units=(Unit(noise="normal", sigma=0.2),),
+        ),
+        make_task(
+            "tune_four_objectives",
+            "as four_objectives",
+            [
+                [0.80, 0.82, 0.75, 0.78, 0.90, 0.84],
+                [0.70, 0.75, 0.80, 0.72, 0.85, 0.70],
+                [0.85, 0.80, 0.82, 0.80, 0.90, 0.80],
+            ],
+            1.0
+            - np.array(
+                [
+                    *((0.9, 0.9, 0.1), (0.6, 0.6, 0.6), (0.9, 0.2, 0.9)),
+                    *((0.2, 0.9, 0.9), (0.3, 0.3, 0.3), (0.75, 0.75, 0.3)),
+                ]
+            ),
+            np.ones(3),
+            units=(Unit(slope=(1.0, 100.0, 0.01), noise="normal", sigma=0.05),),
+        ),
+        make_task(
+            "tune_negligible",
+            "as negligible",
+            [[0.60, 0.75, 0.85], [0.55, 0.70, 0.90], [0.70, 0.72, 0.80], [0.50, 0.80, 0.85]],
+            [[1.0], [1.01], [1.03]],
+            [2.0],
+            units=(Unit(noise="lognormal", sigma=0.003),),
+        ),
+        make_calling_task(
+            "tune_hard",
+            "as hard",
+            needed=(1, 2, 3, 3),
+            right=(0.12, 0.08, 0.05, 0.06),
+            guess=(0.005, 0.005, 0.0, 0.0),
+            unit=_TUNE_TOKENS,
+        ),
+        make_calling_task(
+            "tune_aliased",
+            "as aliased",
+            needed=(0, 2, 1, 3, 1, 0),
+            right=(0.9, 0.8, 0.85, 0.7, 0.8, 0.3),
+            guess=(0.0, 0.2, 0.2, 0.1, 0.2, 0.0),
+            unit=_TUNE_SECONDS,
+            rows=(0, 0, 1, 1, 2, 3),
         ),
     ]
 
 
-TASKS: dict[str, TabularTask] = {task.name: task for task in [*_reported_tasks(), *_tuning_tasks()]}
+_Maker = Callable[[], list[TabularTask]]
+_MAKERS: tuple[_Maker, ...] = (_make_judged_tasks, _make_tuning_tasks)
+TASKS: dict[str, TabularTask] = {task.name: task for make in _MAKERS for task in make()}

@@ -6,23 +6,29 @@ rewards on, everything is what the other backends run.
 >>> from paretopo.config import METHODS
 >>> from paretopo.study.tabular import TASKS
 >>> gated = {**METHODS["grpo"], "paretopo.gate": "success"}
->>> rows = train_tabular(TASKS["free"], gated, seed=0, steps=60)
->>> rows[0]["step"], rows[-1]["step"], rows[-1]["calls"] < rows[0]["calls"]
+>>> rows = train_tabular(TASKS["tune_free"], gated, seed=0, steps=60, every=60)
+>>> rows[0]["step"], rows[-1]["step"], rows[-1]["cost"] < rows[0]["cost"]
 (0, 60, True)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paretopo.config import OptimiserConfig, RunConfig, from_table
+from paretopo.config import Objective, OptimiserConfig, RunConfig, from_table
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.economy import CostMinimum
+from paretopo.rewards.economy import (
+    CostMinimum,
+    CostReference,
+    arora_zanette_economy,
+    kimi_economy,
+    saving,
+)
 from paretopo.rewards.scoring import make_economy
 from paretopo.study.tabular import TabularTask, Unit
 
@@ -30,7 +36,6 @@ GROUP = 8  # answers per question, as in the paper
 QUESTIONS = 4  # of each kind, per step
 PER_KIND = 400  # different questions: one pass over them is the paper's stage 1
 LEARNING_RATE = 0.05
-NOISE = 0.03  # of an economy that is paid as it is
 Floats = NDArray[np.float64]
 
 
@@ -40,7 +45,7 @@ def train_tabular(
     *,
     seed: int,
     steps: int = 400,
-    evaluations: int = 20,
+    every: int = 50,
 ) -> list[dict[str, Any]]:
     """Train one policy and evaluate it along the way.
 
@@ -49,22 +54,27 @@ def train_tabular(
         overrides: The values that a method sets, by dotted name: `paretopo.config.expand_method`.
         seed: Of everything random.
         steps: Policy-gradient steps.
-        evaluations: Evaluations after the first, evenly spread; exact expectations.
+        every: Steps between evaluations, which are exact expectations; the first is before the
+            first step, the last after the last.
 
     Returns:
-        A row per evaluation: step, accuracy, economy, calls, hypervolume (see `TabularTask`).
+        A row per evaluation: step, accuracy, economy, cost, hypervolume, preference (see
+        `TabularTask`).
     """
     rng = np.random.default_rng([seed, *task.name.encode()])
-    config = from_table({}, {"objectives.calls.most": int(task.calls.max())} | dict(overrides))
-    rewards = _make_rewards(task, config, seed)
+    own = {
+        "objectives.calls.economy": "paretopo" if task.counted else "raw",
+        "objectives.calls.most": int(task.cost[:, 0].max()),
+    }
+    config = from_table({}, own | dict(overrides))
+    rewards = _Rewards(task, config, seed)
     run = _Run(task, _make_controller(task, config, steps), rewards, config.optimiser, rng)
     optimiser = _Ascent() if config.optimiser.method == "sgd" else _Adam(run.logits.shape)
-    at = {round(step) for step in np.linspace(0, steps, evaluations + 1)}
     rows = [run.evaluate(0)]
     for step in range(1, steps + 1):
-        factor, gradient = run.step()
+        factor, gradient = run.step(step)
         run.logits += factor * optimiser.step(gradient)
-        if step in at:
+        if step % every == 0 or step == steps:
             rows.append(run.evaluate(step))
     return rows
 
@@ -80,62 +90,83 @@ class _Run:
     ) -> None:
         self.task, self.controller, self.rewards = task, controller, rewards
         self.settings, self._rng = settings, rng
+        self._rows = task.policy_rows
         # Like a model after its warm-up: it calls, needlessly too, and sometimes guesses.
-        self.logits = 0.3 * rng.standard_normal(task.success.shape)
-        self._steps = 0
+        self.logits = 0.3 * rng.standard_normal((self._rows.max() + 1, len(task.cost)))
 
     def policy(self) -> Floats:
         weights = np.exp(self.logits - self.logits.max(axis=1, keepdims=True))
         policy: Floats = weights / weights.sum(axis=1, keepdims=True)
         return policy
 
-    def step(self) -> tuple[float, Floats]:
+    def step(self, number: int) -> tuple[float, Floats]:
         """The factor on the learning rate and the gradient of one step."""
-        policy = self.policy()
+        policy = self.policy()[self._rows]
         kinds, ways = policy.shape
         draws = self._rng.random((kinds, QUESTIONS, GROUP, 1))
         chosen = (draws > policy.cumsum(axis=1)[:, None, None, :-1]).sum(axis=-1)
-        right = (
-            self._rng.random(chosen.shape)
-            < self.task.success[np.arange(kinds)[:, None, None], chosen]
-        )
-        vectors = self.rewards.draw(chosen, right, self._steps, self._rng)
-        self._steps += 1
+        success = self.task.success_at(number)[np.arange(kinds)[:, None, None], chosen]
+        right = self._rng.random(chosen.shape) < success
+        vectors = self.rewards.draw(chosen, right, number - 1, self._rng)
         advantages = self.controller.step(
             vectors.reshape(kinds * QUESTIONS, GROUP, -1)
         ).advantages.reshape(chosen.shape)
-        advantages = advantages * _per_token(1 + self.task.calls[chosen], self.settings.loss)
-        taken = np.eye(ways)[chosen]
-        gradient = (advantages[..., None] * (taken - policy[:, None, None])).mean(axis=(1, 2))
+        advantages = advantages * _per_token(self._lengths(chosen), self.settings.loss)
+        moves = advantages[..., None] * (np.eye(ways)[chosen] - policy[:, None, None])
+        gradient = np.zeros_like(self.logits)
+        np.add.at(gradient, self._rows, moves.mean(axis=(1, 2)))
         return self.controller.learning_rate_factor, gradient
 
+    def _lengths(self, chosen: NDArray[np.int64]) -> Floats:
+        """An answer is as long as what it costs, and one more."""
+        lengths: Floats = 1.0 + self.task.cost[chosen].sum(axis=-1)
+        return lengths
+
     def evaluate(self, step: int) -> dict[str, Any]:
-        policy = self.policy()
-        outcome = self.task.outcome(policy)
-        self.controller.observe(self._mean_rewards(policy, outcome))
+        """The rows of a report; the controller hears of the outcome, too."""
+        task, policy = self.task, self.policy()
+        accuracy, economy = task.outcome(policy, step)
+        saved = (policy[self._rows] @ task.saved).mean(axis=0)
+        self.controller.observe(np.array([accuracy, *saved]))
         return {
             "step": step,
-            "accuracy": float(outcome[0]),
-            "economy": float(outcome[1]),
-            "calls": self.task.calls_of(policy),
-            "hypervolume": self.task.hypervolume(outcome),
+            "accuracy": float(accuracy),
+            "economy": float(economy),
+            "cost": task.cost_of(policy),
+            "hypervolume": task.score(policy, "hypervolume", step),
+            "preference": task.score(policy, "preference", step),
         }
 
-    def _mean_rewards(self, policy: Floats, outcome: Floats) -> Floats:
-        if self.task.saved is None:
-            return outcome
-        return np.concatenate([outcome[:1], (policy @ self.task.saved).mean(axis=0)])
+
+@dataclass(frozen=True)
+class _Answers:
+    """What is known of the answers of a step, and one of their costs.
+
+    Attributes:
+        costs: (kinds, questions, group) as they are charged.
+        right: Alike.
+        step: From 0 on.
+        budget: What is left of so much is paid; None pays the negated cost.
+    """
+
+    costs: Floats
+    right: NDArray[np.bool_]
+    step: int
+    budget: float | None
+
+
+_Payment = Callable[[_Answers], Floats]
 
 
 class _Rewards:
-    """Reward vectors of answers, economy in the task's unit."""
+    """Reward vectors of answers, economies as the method pays them."""
 
-    def __init__(self, task: TabularTask, config: RunConfig, unit: Unit, scale: float) -> None:
-        self._task, self._unit, self._scale = task, unit, scale
-        economy, rewards = make_economy(config.objective("calls")), config.rewards
-        assert economy is not None  # of no method is calls raw
-        self._economy = economy
-        self._minima = CostMinimum(scope=rewards.n_opt_scope, min_support=rewards.n_opt_min_support)
+    def __init__(self, task: TabularTask, config: RunConfig, seed: int) -> None:
+        self._task = task
+        drawn = np.random.default_rng([seed, 1])
+        self._unit: Unit = task.units[seed % len(task.units)]
+        self._scale = float(10.0 ** drawn.uniform(-3.0, 3.0)) if task.scaled else 1.0
+        self._payments = [_make_payment(task, config) for _ in range(task.objectives - 1)]
 
     def draw(
         self,
@@ -145,44 +176,85 @@ class _Rewards:
         rng: np.random.Generator,
     ) -> Floats:
         """(kinds, questions, group, objectives), larger is better."""
-        if self._task.saved is not None:
-            noise = NOISE * rng.standard_normal((*chosen.shape, self._task.saved.shape[1]))
-            return np.concatenate([right[..., None], self._task.saved[chosen] + noise], axis=-1)
-        calls = self._task.calls[chosen]
-        if self._unit == "calls":
-            economy = self._by_calls(calls, right, step)
-        else:
-            economy = -self._scale * draw_cost(self._unit, calls, rng)
-        return np.stack([right, economy], axis=-1)
+        costs = self._scale * self._unit.draw(self._task.cost[chosen], rng)
+        budget = None if self._task.budget is None else self._scale * self._task.budget
+        paid = [
+            pay(_Answers(costs[..., at], right, step, budget))
+            for at, pay in enumerate(self._payments)
+        ]
+        return np.stack([right, *paid], axis=-1)
 
-    def _by_calls(self, calls: NDArray[np.int64], right: NDArray[np.bool_], step: int) -> Floats:
-        economy = np.empty(calls.shape)
-        for kind, question in np.ndindex(calls.shape[:2]):
-            name = f"{kind}-{(step * QUESTIONS + question) % PER_KIND}"
+
+def _make_payment(task: TabularTask, config: RunConfig) -> _Payment:
+    calls = config.objective("calls")
+    if calls.economy == "raw":
+        return _pay_raw
+    if calls.economy == "share of the group":
+        return _pay_share
+    if calls.economy == "saving":
+        return _Saving()
+    if calls.economy == "arora_zanette":
+        return lambda answers: arora_zanette_economy(answers.costs, answers.right)
+    if calls.economy == "kimi":
+        return lambda answers: kimi_economy(answers.costs, answers.right)
+    return _ByFewest(task, config, calls)
+
+
+def _pay_raw(answers: _Answers) -> Floats:
+    return (0.0 if answers.budget is None else answers.budget) - answers.costs
+
+
+def _pay_share(answers: _Answers) -> Floats:
+    low, high = (end(answers.costs, axis=-1, keepdims=True) for end in (np.min, np.max))
+    alike = high == low
+    share: Floats = np.where(alike, 1.0, (high - answers.costs) / np.where(alike, 1.0, high - low))
+    return share
+
+
+class _Saving:
+    """The share that is saved of what the starting policy pays."""
+
+    def __init__(self) -> None:
+        self._reference = CostReference()
+
+    def __call__(self, answers: _Answers) -> Floats:
+        self._reference.update(answers.costs.ravel())
+        return saving(answers.costs, self._reference.value)
+
+
+class _ByFewest:
+    """The paper's economy, or OTC's, by the fewest calls that solved a question."""
+
+    def __init__(self, task: TabularTask, config: RunConfig, objective: Objective) -> None:
+        if not task.counted:
+            raise ValueError(
+                f'economy = "{objective.economy}" goes by the fewest calls, and {task.name} is '
+                "paid in another unit: leave the method out there"
+            )
+        economy, rewards = make_economy(objective), config.rewards
+        assert economy is not None
+        self._economy = economy
+        self._minima = CostMinimum(scope=rewards.n_opt_scope, min_support=rewards.n_opt_min_support)
+
+    def __call__(self, answers: _Answers) -> Floats:
+        fewest = np.empty(answers.costs.shape[:2])
+        for kind, question in np.ndindex(fewest.shape):
+            name = f"{kind}-{(answers.step * QUESTIONS + question) % PER_KIND}"
             group = kind, question
-            self._minima.update(name, calls[group], right[group])
-            economy[group] = self._economy(calls[group], self._minima.n_opt(name))
-        return economy
+            self._minima.update(name, answers.costs[group], answers.right[group])
+            known = self._minima.n_opt(name)
+            fewest[group] = np.nan if known is None else known
+        paid = self._economy(answers.costs, None)
+        for known in np.unique(fewest[~np.isnan(fewest)]).tolist():
+            groups = fewest == known
+            paid[groups] = self._economy(answers.costs[groups], known)
+        return paid
 
 
-def draw_cost(unit: Unit, calls: NDArray[np.int64], rng: np.random.Generator) -> Floats:
-    """Draw the cost of answers with so many calls: hundredths of a second, tokens, dollars."""
-    noise = rng.standard_normal(calls.shape)
-    if unit == "seconds":
-        spent: Floats = 0.01 + 0.02 * calls + 0.002 * noise
-    elif unit == "tokens":
-        spent = (150.0 + 250.0 * calls) * np.exp(noise - 0.5)
-    elif unit == "dollars":
-        spent = 1e-4 * (1.0 + calls) * np.exp(0.3 * noise)
-    else:
-        raise ValueError(f'unit must be "seconds", "tokens" or "dollars", got {unit!r}')
-    return spent
-
-
-def _per_token(lengths: NDArray[np.int64], loss: str) -> Floats:
+def _per_token(lengths: Floats, loss: str) -> Floats:
     """Factors by the loss's divisor: a mean over tokens weighs an answer by its length's inverse.
 
-    An answer is as long as its calls and one more; the choice that the policy learns is one token.
+    The choice that the policy learns is one token.
     """
     if loss == "grpo":
         weights: Floats = 1.0 / lengths
@@ -191,15 +263,6 @@ def _per_token(lengths: NDArray[np.int64], loss: str) -> Floats:
     else:  # a constant
         weights = np.ones(lengths.shape)
     return weights
-
-
-def _make_rewards(task: TabularTask, config: RunConfig, seed: int) -> _Rewards:
-    unit, scale = task.unit, 1.0
-    if unit == "any":
-        rng = np.random.default_rng([seed, 1])
-        unit = ("seconds", "tokens", "dollars")[seed % 3]
-        scale = float(10.0 ** rng.uniform(-3.0, 3.0))
-    return _Rewards(task, config, unit, scale)
 
 
 def _make_controller(task: TabularTask, config: RunConfig, steps: int) -> ParetoPO:

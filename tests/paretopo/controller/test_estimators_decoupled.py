@@ -40,7 +40,7 @@ def scores(batch, epsilon=1e-6):
 
 def whitened(values, among):
     middle, width = mean(among), std(among) if len(among) > 1 else 0.0
-    return [(v - middle) / (width + 1e-4) for v in values]
+    return [(v - middle) / math.sqrt(width**2 + 1e-8) for v in values]
 
 
 def some_batch(seed, objectives=2):
@@ -155,22 +155,32 @@ def test_gdpo_has_unit_spread_whatever_the_number_of_rewards():
 @pytest.mark.parametrize("conflict", [0.0, 0.5, 0.8, 1.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_gd2po_is_its_formula(seed, conflict):
+    """The sums of a group are scaled by its share before those that stayed are whitened."""
     batch = some_batch(seed, objectives=3)
     weights = (0.5, 0.3, 0.2)
-    sums, stays, shares = [], [], []
+    sums, stays = [], []
     for group in scores(batch.tolist()):
         parts = [[w * one for w, one in zip(weights, point, strict=True)] for point in group]
-        sums += [sum(point) for point in parts]
         agree = [abs(sum(point)) >= conflict * sum(map(abs, point)) for point in parts]
+        sums += [sum(point) * mean(agree) for point in parts]
         stays += agree
-        shares += [mean(agree)] * len(group)
     among = [value for value, stay in zip(sums, stays, strict=True) if stay]
     wanted = [
-        value * share if stay else 0.0
-        for value, stay, share in zip(whitened(sums, among), stays, shares, strict=True)
+        value if stay else 0.0 for value, stay in zip(whitened(sums, among), stays, strict=True)
     ]
     values = ESTIMATORS["gd2po"](batch, weights, conflict=conflict)
     np.testing.assert_allclose(values.ravel(), wanted, atol=1e-12)
+
+
+def test_gd2po_scales_before_it_whitens():
+    """Groups of which all stay and half stay: spread 1 again, and 2 to 1 between the groups."""
+    all_agree = [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
+    half = [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    values = ESTIMATORS["gd2po"](np.array([all_agree, half]), EQUAL, conflict=1.0)
+    assert (values[1, 2:] == 0.0).all()
+    stayed = np.array([*values[0], *values[1, :2]])
+    assert stayed.std(ddof=1) == pytest.approx(1.0, abs=1e-6)
+    np.testing.assert_allclose(values[1, :2], values[0, [0, 2]] / 2, atol=1e-12)
 
 
 @given(vectors)

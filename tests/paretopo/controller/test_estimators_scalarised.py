@@ -1,4 +1,4 @@
-"""GRPO, Dr. GRPO, RLOO: methods that see the weighted sum alone."""
+"""GRPO, Dr. GRPO, RLOO, worth: methods that make one number of each vector."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.rollout_groups import groups, reward_vectors
 
 from paretopo.controller.estimators import ESTIMATORS
+from paretopo.rewards.economy import CostReference, saving
 
 WEIGHTS = (0.6, 0.4)
 
@@ -107,3 +108,98 @@ def test_rloo_is_an_unbiased_gradient_and_the_others_are_not(points):
     standardised, _ = expected_gradient("grpo", points)
     direction = standardised / np.linalg.norm(standardised)
     assert np.abs(direction - true / np.linalg.norm(true)).max() > 1e-3
+
+
+# ---- worth --------------------------------------------------------------------------------------
+
+
+def test_worth_by_hand():
+    """Right answers that save all, half, none, and pay thrice as much; a wrong one that is free."""
+    group = [[1.0, 1.0], [1.0, 0.5], [1.0, 0.0], [1.0, -2.0], [0.0, 1.0]]
+    values = np.array([1.0, 0.8, 0.6, 0.0, 0.0])
+    wanted = [one - (values.sum() - one) / 4 for one in values]
+    np.testing.assert_allclose(
+        ESTIMATORS["worth"](np.array([group]), WEIGHTS), [wanted], atol=1e-15
+    )
+
+
+def test_of_several_economies_the_least_counts_with_all_their_weight():
+    group = np.array([[[1.0, 0.9, 0.2], [1.0, 0.5, 0.5], [0.0, 1.0, 1.0]]])
+    values = np.array([0.5 + 0.5 * 0.2, 0.5 + 0.5 * 0.5, 0.0])
+    wanted = [one - (values.sum() - one) / 2 for one in values]
+    np.testing.assert_allclose(ESTIMATORS["worth"](group, (0.5, 0.4, 0.1)), [wanted], atol=1e-15)
+
+
+def test_without_an_economy_worth_is_the_weight_of_being_right():
+    group = np.array([[[1.0], [0.0], [0.0]]])
+    np.testing.assert_allclose(ESTIMATORS["worth"](group, [0.6]), [[0.6, -0.3, -0.3]], atol=1e-15)
+
+
+@given(groups(min_points=2))
+def test_worth_is_the_gated_sum_where_no_saving_is_below_nothing(rollouts):
+    rewards = reward_vectors(rollouts)
+    gated = rewards.copy()
+    gated[..., 1] *= gated[..., 0]
+    np.testing.assert_allclose(
+        ESTIMATORS["worth"](rewards, WEIGHTS), ESTIMATORS["rloo"](gated, WEIGHTS), atol=1e-12
+    )
+
+
+def test_worth_is_the_gradient_of_the_expected_value():
+    """All groups of three of a policy over three ways, against E[value] differentiated by hand."""
+    outcomes = np.array([[1.0, 0.2, 0.9], [1.0, -4.0, 1.0], [0.0, 1.0, 1.0]])
+    weights = (0.5, 0.3, 0.2)
+    values = np.array([0.5 + 0.5 * 0.2, 0.0, 0.0])
+    policy = np.array([0.5, 0.2, 0.3])
+    gradient = np.zeros(3)
+    for group in itertools.product(range(3), repeat=3):
+        advantages = ESTIMATORS["worth"](outcomes[list(group)][None], weights)[0]
+        for one, advantage in zip(group, advantages, strict=True):
+            gradient += (
+                policy[list(group)].prod() * advantage * ((np.arange(3) == one) - policy) / 3
+            )
+    np.testing.assert_allclose(gradient, policy * (values - policy @ values), atol=1e-12)
+
+
+@given(st.integers(0, 1000), st.floats(1e-3, 1e3))
+def test_worth_does_not_see_the_unit_of_a_cost(seed, factor):
+    rng = np.random.default_rng(seed)
+    costs, right = rng.lognormal(size=(4, 6)), rng.random((4, 6)) < 0.5
+
+    def advantages(paid):
+        reference = CostReference()
+        reference.update(paid)
+        return ESTIMATORS["worth"](
+            np.stack([right, saving(paid, reference.value)], axis=-1), WEIGHTS
+        )
+
+    np.testing.assert_allclose(advantages(factor * costs), advantages(costs), atol=1e-9)
+
+
+def test_worth_is_aware_of_size():
+    """A saving of 1 % is worth 1 % of what saving everything is worth."""
+    small = np.array([[[1.0, 0.01], [1.0, 0.0]]])
+    large = np.array([[[1.0, 1.0], [1.0, 0.0]]])
+    np.testing.assert_allclose(
+        100 * ESTIMATORS["worth"](small, WEIGHTS), ESTIMATORS["worth"](large, WEIGHTS), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("vector", [[1.0, 0.3], [1.0, -7.0], [0.0, 0.3]])
+def test_of_answers_that_are_all_alike_worth_says_nothing(vector):
+    values = ESTIMATORS["worth"](np.full((2, 7, 2), vector), WEIGHTS)
+    np.testing.assert_allclose(values, 0.0, atol=1e-15)
+
+
+def test_failures_say_nothing_to_worth_whatever_they_save():
+    failures = np.array([[[0.0, 1.0], [0.0, -5.0], [0.0, 0.2]]])
+    np.testing.assert_array_equal(ESTIMATORS["worth"](failures, WEIGHTS), np.zeros((1, 3)))
+
+
+def test_worth_does_not_look_behind_the_mask():
+    group = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.0], [1.0, np.nan]]])
+    mask = np.array([[True, True, True, False]])
+    alone = ESTIMATORS["worth"](group[:, :3], WEIGHTS)
+    values = ESTIMATORS["worth"](group, WEIGHTS, mask=mask)
+    np.testing.assert_array_equal(values[:, :3], alone)
+    assert values[0, 3] == 0.0

@@ -88,6 +88,35 @@ def test_units_of_an_economy_do_not_matter(seed, factor, shift):
     np.testing.assert_allclose(ours(other, weights), ours(batch, weights), atol=1e-5)
 
 
+@given(st.integers(0, 1000), st.sampled_from([0.5, 3.0, 1000.0]), st.floats(-100.0, 100.0))
+def test_behind_the_gate_a_shift_matters_where_the_floor_is_a_number(seed, factor, shift):
+    """A factor never matters; a shift does not where failures get the worst of their group."""
+    batch = some_batch(seed, 2)
+
+    def advantages(scale, offset, floor):
+        moved = batch.copy()
+        moved[..., 1] = scale * batch[..., 1] + offset
+        return ours(apply_gate(moved, "success", [floor]), WEIGHTS)
+
+    for floor in (0.0, "worst"):
+        plain = advantages(1.0, 0.0, floor)
+        np.testing.assert_allclose(advantages(factor, 0.0, floor), plain, atol=1e-5)
+    np.testing.assert_allclose(advantages(factor, shift, "worst"), plain, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("floor", "shares"), [(0.0, [0.95, 0.85, 0.75, 0.65]), ("worst", [0.3, 0.2, 0.1, 0.0])]
+)
+def test_a_floor_of_0_makes_shares_of_a_budget_alike(floor, shares):
+    group = [[1.0, 1.0 - cost] for cost in (0.05, 0.15, 0.25, 0.35)] + [[0.0, 0.65]]
+    told = [[1.0, share / max(shares)] for share in shares] + [[0.0, 0.0]]
+    np.testing.assert_allclose(
+        ours(apply_gate(np.array([group]), "success", [floor]), WEIGHTS),
+        ESTIMATORS["gd2po"](np.array([told]), WEIGHTS),
+        atol=1e-9,
+    )
+
+
 def test_a_compromise_beats_the_extremes_that_no_weights_let_it_beat():
     group = [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.45, 0.45], [0.0, 1.0, 1.0]]
     advantages = ours(np.array([group]), (0.6, 0.2, 0.2))[0]

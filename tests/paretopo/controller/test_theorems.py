@@ -261,7 +261,7 @@ def test_holds_the_expected_advantage_of_an_outcome_is_monotone(table, logits):
     ("points", "p", "difference", "claimed"),
     [(16, 0.9, 3.0883, 2.8125), (32, 31 / 32, 11.5858, 4.5)],
 )
-def test_fails_the_difference_is_not_of_order_one_over_k(points, p, difference, claimed):
+def test_fails_the_constant_of_the_difference_is_too_small(points, p, difference, claimed):
     """|g - g~| = (K-1) p^(K-1), above 2 A_max G_max / K."""
     seen = abs(batch_gradient(points, p) - per_trajectory_gradient(points, p))
     assert seen == pytest.approx((points - 1) * p ** (points - 1))
@@ -270,6 +270,15 @@ def test_fails_the_difference_is_not_of_order_one_over_k(points, p, difference, 
     bound = 2 * largest_advantage * largest_score / points
     assert bound == pytest.approx(claimed, abs=1e-3)
     assert seen > bound
+
+
+def test_fails_with_any_constant_as_one_over_k_of_the_outcomes_are_bad():
+    """For p = 1 - 1/K the difference grows with K, like K/e, and the claimed bound stays."""
+    for points in (10, 100, 1000):
+        p = 1 - 1 / points
+        seen = abs(batch_gradient(points, p) - per_trajectory_gradient(points, p))
+        assert seen > 0.9 * (points - 1) / math.e
+        assert 2 * 2.25 * max(1 / p, 1 / (1 - p)) / points == pytest.approx(4.5)
 
 
 # ==== Theorem "bounded second moment" =============================================================

@@ -44,9 +44,10 @@ def mo_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 def gdpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     """Weighted sum of the objectives' z-scores in the group, whitened over the batch.
 
-    Source: Liu et al. (2026), "GDPO", arXiv 2601.05242; its code adds 1e-6 to the standard
-    deviation of a group, 1e-4 to that of the batch. Whitened over rollouts, as TRL does; verl
-    whitens over tokens, so that long responses weigh more there.
+    Source: Liu et al. (2026), "GDPO", arXiv 2601.05242, with the epsilons of its code for verl:
+    1e-6 on the standard deviation of a group, 1e-8 on the variance of the batch. Whitened over
+    rollouts, as TRL does (whose epsilons are 1e-4 on both standard deviations); verl whitens over
+    tokens, so that long responses weigh more there.
     """
     return whiten(_weighted(_scores(rewards, mask), weights).sum(axis=0), mask)
 
@@ -55,17 +56,17 @@ def gd2po(rewards: Array, weights: np.ndarray, mask: Array, *, conflict: float =
     """GDPO without the rollouts whose objectives disagree.
 
     With parts p_k = w_k z_k a rollout is left out where ``|sum p| < conflict * sum |p|``; 1 leaves
-    out all whose signs differ ("hard"), 0 none. The others are whitened, and each group is scaled
-    by the share of its rollouts that stayed.
+    out all whose signs differ ("hard"), 0 none. The sums of each group are scaled by the share of
+    its rollouts that stayed, and those that stayed are whitened.
 
-    Source: Liu et al. (2026), "GD2PO", arXiv 2606.16771, and its code, whose default is 0.8. The
-    code adds 1e-8 to the variance of the batch; here it is whitened as in GDPO.
+    Source: Liu et al. (2026), "GD2PO", arXiv 2606.16771, and its code for verl, which scales before
+    it whitens; its scripts take 0.8.
     """
     parts = _weighted(_scores(rewards, mask), weights)
     total, size = parts.sum(axis=0), abs(parts).sum(axis=0)
     stays = mask & ~(abs(total) < conflict * size)
     stayed, all_of_it = (inside.sum(axis=-1, keepdims=True) for inside in (stays, mask))
-    return whiten(total, stays) * stayed / all_of_it.clip(1)
+    return whiten(total * stayed / all_of_it.clip(1), stays)
 
 
 def saw(rewards: Array, weights: np.ndarray, mask: Array) -> Array:

@@ -19,8 +19,8 @@ GRPO_EPSILON = 1e-6
 # A group whose scalar rewards differ by less holds rounding noise only: dividing by its standard
 # deviation would blow that noise up to advantages of size 1.
 GRPO_FLAT = 1e-12
-# What GDPO's code adds to the standard deviation of the batch.
-WHITENING_EPSILON = 1e-4
+# What verl adds to the variance of the batch, and with it the code of GDPO, GD2PO and SAW.
+WHITENING_EPSILON = 1e-8
 
 
 def get_library(values: Array) -> Any:
@@ -111,6 +111,7 @@ def batch_moments(values: Array, mask: Array) -> tuple[Array, Array]:
 
 
 def whiten(values: Array, mask: Array) -> Array:
-    """``(value - mean) / (std + 1e-4)`` over all rollouts of the batch."""
+    """``(value - mean) / sqrt(variance + 1e-8)`` over all rollouts of the batch."""
     mean, std = batch_moments(values, mask)
-    return mask_out((values - mean) / (std + WHITENING_EPSILON), mask)
+    scale = get_library(values).sqrt(std**2 + WHITENING_EPSILON)
+    return mask_out((values - mean) / scale, mask)

@@ -1,4 +1,4 @@
-"""Methods that see the weighted sum alone, and a control that sees nothing."""
+"""Methods that make one number of each vector, and a control that sees nothing."""
 
 from __future__ import annotations
 
@@ -38,6 +38,25 @@ def rloo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     Source: Ahmadian et al. (2024), "Back to basics", arXiv 2402.14740; Kool et al. (2019).
     """
     return subtract_others(weighted_sum(rewards, weights), mask)
+
+
+def worth(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """What an answer is worth, less the mean of the others: an unbiased policy gradient.
+
+    With c the first reward, s the least of the others, w_0 the first weight and w_1 the sum of the
+    others, it is worth ``c * max(w_0 + w_1 * s, 0)``; with one objective alone, ``c * w_0``. With
+    c 0 or 1 and s an economy of "saving": w_0 if it is right, and w_1 more for the share that it
+    saves, never less than nothing. A failure is worth 0 whatever it saves, so no gate is needed.
+
+    Source: here, docs/mathematics.md, section 7; the baseline as :func:`rloo`.
+    """
+    first, others = rewards[..., 0], rewards[..., 1:]
+    if others.shape[-1] == 0:
+        return subtract_others(first * float(weights[0]), mask)
+    least = get_library(rewards).amin(others, axis=-1)
+    return subtract_others(
+        first * (float(weights[0]) + float(weights[1:].sum()) * least).clip(0.0), mask
+    )
 
 
 def constant(rewards: Array, weights: np.ndarray, mask: Array) -> Array:

@@ -58,11 +58,13 @@ def hypervolume_gd2po(
     """GD2PO on two objectives: correctness, and what a rollout adds to the hypervolume of a group.
 
     Economies count from 0 to 1 between the worst of the group and the best of its successes, so
-    that their units do not matter; one in which nothing differs drops out. The volume that a
-    rollout adds to k - 1 others (HV@k; for k = 1 the product of its economies) is 0 for failures,
-    a compromise has more than an extreme, and it is what no weighted sum of economies can say.
-    Correctness beside it stands for itself: a rare right guess that spends nothing adds volume, but
-    does not make up for the wrong ones. The weight of the volume is that of all economies together.
+    that neither a factor nor a shift of all that a group holds of one matters (a floor of the gate
+    that is a number does not move along); one in which nothing differs drops out. The volume that a
+    rollout adds to k - 1 others (HV@k; for k = 1 the product of its economies) is 0 for
+    failures, a compromise has more than an extreme, and it is what no fixed weighted sum of
+    economies can say. Correctness beside it stands for itself: a rare right guess that spends
+    nothing adds volume, but does not make up for the wrong ones. The weight of the volume is that
+    of all economies together.
 
     Source: here, docs/mathematics.md, section 7; z-scores, conflicts and whitening as
     :func:`~paretopo.controller.estimators.decoupled.gd2po`.

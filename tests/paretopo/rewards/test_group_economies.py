@@ -1,0 +1,157 @@
+"""Economies within a group: Arora and Zanette's, and the length reward of Kimi k1.5."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paretopo.config import Objective, RewardsConfig
+from paretopo.rewards.economy import arora_zanette_economy, kimi_economy
+from paretopo.rewards.scoring import Scores
+from paretopo.rollout import Rollout
+
+answers_of = st.lists(
+    st.tuples(st.sampled_from([0.0, 1.0, 2.5, 3.0, 100.0]), st.booleans()), max_size=9
+)
+BOTH = {"arora_zanette": arora_zanette_economy, "kimi": kimi_economy}
+
+
+def split(answers):
+    return [cost for cost, _ in answers], [solved for _, solved in answers]
+
+
+# ---- Arora and Zanette ---------------------------------------------------------------------------
+
+
+def test_arora_zanette_by_hand():
+    """Successes cost 1, 3, 5: mean 3, standard deviation sqrt(8 / 3)."""
+    z = 2 / math.sqrt(8 / 3)
+    wanted = [1 / (1 + math.exp(-z)), 0.5, 1 / (1 + math.exp(z)), 0.0]
+    values = arora_zanette_economy([1, 3, 5, 0], [True, True, True, False])
+    assert values == pytest.approx(wanted, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("answers", "wanted"),
+    [
+        ([(4, True), (1, False)], [0.5, 0.0]),  # one success
+        ([(4, True), (4, True), (9, False)], [0.5, 0.5, 0.0]),  # two that do not differ
+        ([(4, False), (1, False)], [0.0, 0.0]),
+        ([], []),
+    ],
+)
+def test_where_successes_do_not_differ_each_gets_a_half(answers, wanted):
+    assert arora_zanette_economy(*split(answers)).tolist() == wanted
+
+
+@given(answers_of)
+def test_arora_zanette_is_the_reward_of_the_paper(answers):
+    """1[correct] (1 - alpha sigmoid(z)), with alpha the weight of the economy."""
+    alpha = 0.4
+    costs, solved = split(answers)
+    right = [cost for cost, yes in answers if yes]
+    mean = sum(right) / max(len(right), 1)
+    std = math.sqrt(sum((one - mean) ** 2 for one in right) / max(len(right), 1))
+    wanted = [
+        (1 - alpha / (1 + math.exp(-(cost - mean) / std if max(right) > min(right) else 0)))
+        if yes
+        else 0.0
+        for cost, yes in answers
+    ]
+    ours = (1 - alpha) * np.array(solved, float) + alpha * arora_zanette_economy(costs, solved)
+    np.testing.assert_allclose(ours, wanted, atol=1e-12)
+    assert all(
+        value >= 1 - alpha if yes else value == 0.0 for value, yes in zip(ours, solved, strict=True)
+    )
+
+
+@pytest.mark.parametrize("huge", [1e-200, 1e200])
+def test_arora_zanette_stays_a_number_at_the_ends(huge):
+    plain = arora_zanette_economy([1, 2, 4], [True] * 3)
+    scaled = arora_zanette_economy([huge, 2 * huge, 4 * huge], [True] * 3)
+    np.testing.assert_allclose(scaled, plain, atol=1e-12)
+
+
+# ---- Kimi k1.5 -----------------------------------------------------------------------------------
+
+
+def test_kimi_by_hand():
+    values = kimi_economy([1, 2, 3, 5, 1, 5], [True, True, True, True, False, False])
+    assert values.tolist() == [0.5, 0.25, 0.0, -0.5, 0.0, -0.5]
+    assert kimi_economy([3, 3], [True, False]).tolist() == [0.0, 0.0]
+    assert kimi_economy([3], [True]).tolist() == [0.0]
+    assert kimi_economy([], []).tolist() == []
+
+
+@given(answers_of)
+def test_kimi_pays_no_failure_more_than_a_success_where_half_the_weight_is_on_right(answers):
+    """The reward is w_0 c + w_1 lambda; a success has w_0 - w_1 / 2 at least, a failure 0 at most.
+
+    Among failures the dear ones are punished, the lean ones not paid.
+    """
+    costs, solved = split(answers)
+    values = kimi_economy(costs, solved)
+    right = np.array(solved, bool)
+    assert (values[~right] <= 0.0).all()
+    for share in (1 / 3, 0.6, 0.9):
+        paid = share * right + (1 - share) * values
+        assert min(paid[right], default=1.0) >= max(paid[~right], default=-1.0) - 1e-12
+
+
+# ---- both ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BOTH)
+@given(st.integers(0, 1000))
+def test_groups_in_front_are_groups_alone(name, seed):
+    rng = np.random.default_rng(seed)
+    costs = rng.integers(0, 4, (2, 3, 5)) / 2
+    solved = rng.random(costs.shape) < 0.5
+    together = BOTH[name](costs, solved)
+    for at in np.ndindex(2, 3):
+        np.testing.assert_array_equal(together[at], BOTH[name](costs[at], solved[at]))
+
+
+@pytest.mark.parametrize("name", BOTH)
+@given(answers_of, st.floats(1e-3, 1e3), st.floats(-100, 100))
+def test_unit_and_shift_of_the_costs_do_not_matter(name, answers, factor, shift):
+    costs, solved = split(answers)
+    moved = BOTH[name](np.array(costs) * factor + shift, solved)
+    np.testing.assert_allclose(moved, BOTH[name](costs, solved), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_what_is_no_group_is_refused(name):
+    with pytest.raises(ValueError, match=r"finite numbers of shape \(\.\.\., points\), got \[inf"):
+        BOTH[name]([math.inf, 1.0], [True, True])
+    with pytest.raises(ValueError, match=r"successes must have the shape of costs, \(2,\), got"):
+        BOTH[name]([1.0, 1.0], [True])
+    with pytest.raises(ValueError, match="successes must be yes or no, got nan"):
+        BOTH[name]([1.0, 1.0], [1.0, math.nan])
+
+
+@pytest.mark.parametrize(("name", "left"), [(one, left) for one in BOTH for left in (False, True)])
+def test_a_run_pays_them_to_training_groups_alone(name, left):
+    """What is left of a budget is paid as the cost is; a measure that is missing is in no group."""
+    costs, solved = [1.0, 3.0, 6.0, 2.0], [True, True, False, True]
+    economy = Objective("it", economy=name, better="more" if left else "fewer")
+    scores = Scores((Objective("correct", gate=True), economy), RewardsConfig())
+
+    def rollouts(held_out=False):
+        values = [10.0 - cost if left else cost for cost in costs]
+        return [
+            Rollout("q", {"correct": float(yes), "it": it}, held_out=held_out, solved=yes)
+            for it, yes in zip([*values, None], [*solved, True], strict=True)
+        ]
+
+    scores.learn(rollouts())
+    wanted = [*BOTH[name](costs, solved), np.nan]
+    np.testing.assert_allclose(scores.rewards_of(rollouts())[:, 1], wanted, atol=1e-12)
+    raw = [(10.0 if left else 0.0) - cost for cost in costs]
+    np.testing.assert_array_equal(scores.rewards_of(rollouts(held_out=True))[:, 1], [*raw, np.nan])
+    assert economy.failure == "worst"
+    assert (economy.best, economy.worst) == (None, None)

@@ -1,0 +1,98 @@
+"""Methods that are a reward and an estimator, from rollouts to advantages, by their formulas."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paretopo.config import with_method
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.rewards.scoring import Scores
+from paretopo.rollout import Rollout
+
+ANSWERS = [(1, True), (3, True), (2, False), (0, False), (3, True)]  # calls, right
+
+
+def rollouts_of(answers, *, held_out=False):
+    return [
+        Rollout("q", {"correct": float(yes), "calls": float(calls)}, held_out=held_out, solved=yes)
+        for calls, yes in answers
+    ]
+
+
+def play(name, answers, overrides=None):
+    """Gated vectors and advantages of one group."""
+    config = with_method({}, name, overrides)
+    scores, rollouts = Scores(config.objectives, config.rewards), rollouts_of(answers)
+    scores.learn(rollouts)
+    step = ParetoPO(config.paretopo).step(scores.rewards_of(rollouts)[None])
+    return step.gated[0], step.advantages[0]
+
+
+def against_others(values):
+    return [one - (sum(values) - one) / (len(values) - 1) for one in values]
+
+
+def test_arora_zanette_is_rloo_on_the_reward_of_the_paper():
+    for alpha in (0.2, 0.4):
+        weights = {"objectives.correct.weight": 1 - alpha, "objectives.calls.weight": alpha}
+        mean, std = 7 / 3, math.sqrt(8 / 9)
+        wanted = [
+            (1 - alpha / (1 + math.exp(-(calls - mean) / std))) if yes else 0.0
+            for calls, yes in ANSWERS
+        ]
+        _, advantages = play("arora_zanette", ANSWERS, weights)
+        np.testing.assert_allclose(advantages, against_others(wanted), atol=1e-12)
+
+
+def test_kimi_is_its_length_reward_beside_correctness():
+    coefficient = 0.4 / 0.6
+    rewards = []
+    for calls, yes in ANSWERS:
+        length = 0.5 - calls / 3
+        rewards.append(yes + coefficient * (length if yes else min(0.0, length)))
+    _, advantages = play("kimi", ANSWERS)
+    np.testing.assert_allclose(advantages, 0.6 * (np.array(rewards) - np.mean(rewards)), atol=1e-12)
+
+
+def test_gdpo_conditioned_counts_the_easier_reward_where_the_harder_is_met():
+    """Equation 8 of the paper: the economy, or 0 where the answer is wrong; then GDPO."""
+    gated, advantages = play("gdpo_conditioned", ANSWERS)
+    economy = [math.exp(-0.7 * (calls - 1)) if yes else 0.0 for calls, yes in ANSWERS]
+    np.testing.assert_allclose(gated[:, 1], economy, atol=1e-12)
+    columns = np.array([[yes for _, yes in ANSWERS], economy], float)
+    z = (columns - columns.mean(axis=1, keepdims=True)) / columns.std(axis=1, ddof=1)[:, None]
+    wanted = z.sum(axis=0) / z.sum(axis=0).std(ddof=1)
+    np.testing.assert_allclose(advantages, wanted, atol=1e-3)
+
+
+def test_worth_is_what_a_right_answer_saves_of_the_dear_end():
+    costs = [calls for calls, _ in ANSWERS]
+    reference = np.quantile(costs, 0.75)
+    assert reference == 3.0
+    wanted = [(0.6 + 0.4 * (1 - calls / reference)) if yes else 0.0 for calls, yes in ANSWERS]
+    _, advantages = play("worth", ANSWERS)
+    np.testing.assert_allclose(advantages, against_others(wanted), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["arora_zanette", "kimi", "gdpo_conditioned", "worth"])
+@given(st.lists(st.tuples(st.sampled_from([0, 1, 2, 7]), st.booleans()), min_size=2, max_size=8))
+def test_no_failure_is_paid_more_than_a_success(name, answers):
+    _, advantages = play(name, answers)
+    right = np.array([yes for _, yes in answers])
+    if right.any() and not right.all():
+        assert advantages[~right].max() <= advantages[right].min() + 1e-9
+
+
+@pytest.mark.parametrize("name", ["arora_zanette", "worth", "gdpo_conditioned"])
+def test_a_held_out_failure_is_not_what_is_cheapest(name):
+    config = with_method({}, name)
+    scores = Scores(config.objectives, config.rewards)
+    rollouts = rollouts_of([(3, True), (0, False)], held_out=True)
+    scores.learn(rollouts)
+    gated = ParetoPO(config.paretopo).gate(scores.rewards_of(rollouts))
+    assert gated[1, 1] <= gated[0, 1]

@@ -1,0 +1,79 @@
+"""What docs/study says is what its records say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from paretopo.study import plan
+from paretopo.study.analysis import Results, choose_settings
+from paretopo.study.records import read_records
+from paretopo.study.report import format_report, results_folder
+
+DOCS = Path(__file__).parents[3] / "docs" / "study"
+# A study that is not finished has no report, and nothing is quoted from it.
+STUDIES = sorted(
+    path for path in DOCS.glob("*.toml") if (results_folder(path) / "report.md").exists()
+)
+GRID = ("w60", "w80", "w50")
+
+
+def read(file):
+    study = plan.load(file)
+    return Results(study, read_records(study, results_folder(file)))
+
+
+def test_which_studies_are_reported():
+    assert {file.stem for file in STUDIES} >= {"models", "tuning"}
+
+
+@pytest.mark.parametrize("file", STUDIES, ids=lambda path: path.stem)
+def test_every_training_of_the_plan_is_there(file):
+    results = read(file)
+    assert results.trainings == len(results.plan.cells())
+
+
+@pytest.mark.parametrize("file", STUDIES, ids=lambda path: path.stem)
+def test_the_report_is_what_the_records_give(file):
+    written = (results_folder(file) / "report.md").read_text(encoding="utf-8")
+    plots = re.findall(r"!\[(.+?)\]\(\1\)", written)
+    assert written == format_report(read(file), plots)
+
+
+def quoted_rows(text):
+    """Rows of tables with numbers; other text has none."""
+    lines = text.splitlines()
+    return [line for line in lines if line.startswith("|") and re.search(r"\d\.\d", line)]
+
+
+def test_what_is_quoted_is_a_row_of_a_report():
+    reports = [(results_folder(file) / "report.md").read_text(encoding="utf-8") for file in STUDIES]
+    rows = {line for text in reports for line in text.splitlines() if line.startswith("|")}
+    page = (DOCS / "README.md").read_text(encoding="utf-8")
+    home = (DOCS.parents[1] / "README.md").read_text(encoding="utf-8")
+    section = home[home.index("## The study") :].split("\n## ")[0]
+    assert len(quoted_rows(page)) > 10
+    for text in (page, section):
+        assert [line for line in quoted_rows(text) if line not in rows] == []
+        prose = [line for line in text.splitlines() if not line.startswith("|")]
+        told = re.findall(r"\d[\d.]* ?(?:%|points?\b)", " ".join(prose))
+        assert set(told) <= {"1 point", "95 %"}  # the margin and the intervals, which are chosen
+
+
+def test_weights_are_those_that_the_rule_chose():
+    chosen = choose_settings(read(DOCS / "tuning.toml"), GRID)
+    methods = plan.load(DOCS / "main.toml").study.methods
+    tuned = {method: method.rpartition("+")[0] for method in methods if method.endswith(GRID)}
+    assert sorted(tuned.values()) == sorted(chosen)
+    assert {base: method for method, base in tuned.items()} == chosen
+
+
+def test_methods_are_judged_on_tasks_and_seeds_of_which_nothing_was_chosen():
+    tuning, main = (plan.load(DOCS / name) for name in ("tuning.toml", "main.toml"))
+    assert all(task.startswith("tune_") for task in tuning.tasks)
+    assert not any(task.startswith("tune_") for task in main.tasks)
+    assert {f"tune_{task}" for task in main.tasks} == set(tuning.tasks)
+    seeds = [set().union(*(one.seeds_of(task) for task in one.tasks)) for one in (tuning, main)]
+    assert not seeds[0] & seeds[1]
