@@ -16,6 +16,9 @@ from hypothesis import strategies as st
 import paretopo_core as pp
 
 torch = pytest.importorskip("torch")
+
+from support.tensors import Dispatching, freed  # noqa: E402
+
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own, of prototypes and deprecations
 
 # (objectives) → operation
@@ -36,28 +39,6 @@ class Mine(torch.Tensor):
     """A class that only has another name."""
 
 
-class Wrapper(torch.Tensor):
-    """No memory of its own: its class says what an operator means."""
-
-    @staticmethod
-    def __new__(cls, inner):
-        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
-
-    def __init__(self, inner):
-        self.inner = inner
-
-    @classmethod
-    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
-        bare = [each.inner if isinstance(each, cls) else each for each in args]
-        return function(*bare, **(kwargs or {}))
-
-
-def free(x):
-    x = x.clone()
-    x.untyped_storage().resize_(0)
-    return x
-
-
 def infer(x):
     with torch.inference_mode():
         return x.clone()
@@ -74,11 +55,11 @@ SAME = {
     "inferred": infer,
     "mine": lambda x: x.detach().as_subclass(Mine),
     "parameter": lambda x: torch.nn.Parameter(x.detach().as_subclass(torch.Tensor).clone()),
-    "wrapped": lambda x: Wrapper(x.detach().as_subclass(torch.Tensor).clone()),
+    "wrapped": lambda x: Dispatching(x.detach().as_subclass(torch.Tensor).clone()),
 }
 # Other numbers, or none: no more than an error that says so, or a result without numbers.
 STRANGE = {
-    "freed": free,
+    "freed": freed,
     "meta": lambda x: x.to("meta"),
     "sparse": lambda x: x.to_sparse(),
     "masked": lambda x: torch.masked.masked_tensor(x, torch.ones_like(x, dtype=torch.bool)),
@@ -131,10 +112,10 @@ def test_the_answer_is_that_on_an_array(x, name, changes, way):
     expected = operation(x.numpy().copy())
     given_tensor = x
     for change in changes:
-        if isinstance(given_tensor, Wrapper):
+        if isinstance(given_tensor, Dispatching):
             break  # it knows no other operators
         given_tensor = SAME[change](given_tensor)
-    own = isinstance(given_tensor, Mine | Wrapper)
+    own = isinstance(given_tensor, Mine | Dispatching)
     assume(not (own and way == "traced"))  # torch loses sight of such classes, in its own operators
     try:
         result = CALLS[way](operation, given_tensor)
