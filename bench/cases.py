@@ -37,11 +37,11 @@ HARD = ("concave", "chain", "parallel", "equal", "discrete")  # one front, many 
 FILTERED = ("uniform", "concave")  # mostly dominated; a front
 FEW = (33, 50, 64)  # points of a set that is handled as a group is
 # Sizes just below and above each bound at which another way is taken, by objectives: a power of
-# two of points, or 256 values in a group.
+# two of points, 256 values in a group, or as many points as rows of bits are quickest for.
 BOUNDS: dict[int, tuple[int, ...]] = {
     2: (8, 32, 64, 128),
-    3: (16, 64, 85, 128),
-    4: (64, 128),
+    3: (16, 64, 85, 128, 192, 320, 512),
+    4: (64, 128, 192, 320, 512),
     5: (51, 64, 128),
     6: (42,),
     10: (25, 64),

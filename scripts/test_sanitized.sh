@@ -7,7 +7,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 sanitizers=${1:?usage: scripts/test_sanitized.sh address,undefined | thread}
-chosen="not seconds and not import_is_fast and not in_a_second and not doctest"
+# Without those that say how long something may take.
+chosen="not seconds and not import_is_fast and not in_a_second and not ends_soon and not doctest"
 case $sanitizers in
   thread) # what does not start threads cannot race; threads after a fork are beyond this sanitizer
     runtime=libtsan.so

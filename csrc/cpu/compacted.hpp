@@ -27,48 +27,37 @@ class Compacted {
         if (!batch.mask || batch.points < kFewest || batch.points > kMostCompacted) return false;
         from_ = batch;
         first_ = first;
-        present_.clear();
-        counts_.clear();
-        present_.reserve(static_cast<std::size_t>(end - first));
-        counts_.reserve(static_cast<std::size_t>(end - first));
+        present_.resize(static_cast<std::size_t>(end - first));
         int widest = 1;
         int narrowest = kMostCompacted;
-        for (std::int64_t g = first; g < end; ++g) {
-            present_.push_back(bits_of(batch.group_mask(g), batch.points));
-            const int count = std::popcount(present_.back());
-            counts_.push_back(count);
-            for_each_present(present_.size() - 1, [&, group = batch.group(g)](int i) {
-                __builtin_prefetch(group + i * batch.objectives);
-            });
+        for (std::size_t k = 0; k < present_.size(); ++k) {
+            present_[k] = bits_of(mask_of(k), batch.points);
+            const int count = count_of(present_[k]);
             widest = std::max(widest, count);
             narrowest = std::min(narrowest, count);
         }
         if (2 * widest > batch.points) return false;
         points_ = widest;
         const auto width = static_cast<std::size_t>(batch.objectives);
-        values_.assign(present_.size() * static_cast<std::size_t>(points_) * width, Scalar(0));
+        const std::size_t stride = static_cast<std::size_t>(points_) * width;
+        values_.resize(present_.size() * stride);
         mask_.clear();
         if (narrowest < widest) {
-            mask_.assign(present_.size() * static_cast<std::size_t>(points_), std::uint8_t{0});
+            std::fill(values_.begin(), values_.end(), Scalar(0));
+            mask_.assign(size(), std::uint8_t{0});
         }
+        for (std::size_t k = 0; k < std::min(kAhead, present_.size()); ++k) fetch(k);
         for (std::size_t k = 0; k < present_.size(); ++k) {
-            const Scalar* group = batch.group(first + static_cast<std::int64_t>(k));
-            Scalar* to = values_.data() + k * static_cast<std::size_t>(points_) * width;
-            switch (width) {  // a copy of known size takes no call
-                case 2:
-                    copy_present<2>(k, group, to);
-                    break;
-                case 3:
-                    copy_present<3>(k, group, to);
-                    break;
-                default:
-                    for_each_present(k, [&](int i) {
-                        std::copy_n(group + static_cast<std::size_t>(i) * width, width, to);
-                        to += width;
-                    });
-            }
+            if (k + kAhead < present_.size()) fetch(k + kAhead);
+            const Scalar* group = group_of(k);
+            Scalar* to = values_.data() + k * stride;
+            for_each_run(present_[k], [&](int i, int count) {
+                const std::size_t length = static_cast<std::size_t>(count) * width;
+                std::copy_n(group + static_cast<std::size_t>(i) * width, length, to);
+                to += length;
+            });
             if (mask_.empty()) continue;
-            std::fill_n(mask_.data() + k * static_cast<std::size_t>(points_), counts_[k],
+            std::fill_n(mask_.data() + k * static_cast<std::size_t>(points_), count_of(present_[k]),
                         std::uint8_t{1});
         }
         return true;
@@ -87,9 +76,11 @@ class Compacted {
     void spread(const Value* own, Value missing, Value* out) const {
         out += first_ * from_.points;
         std::fill_n(out, groups() * from_.points, missing);
-        for (std::size_t k = 0; k < present_.size(); ++k, out += from_.points, own += points_) {
-            const Value* next = own;
-            for_each_present(k, [&](int i) { out[i] = *next++; });
+        for (std::size_t k = 0; k < present_.size(); ++k, out += from_.points) {
+            const Value* next = own + k * static_cast<std::size_t>(points_);
+            for (std::uint64_t left = present_[k]; left != 0; left &= left - 1) {
+                out[std::countr_zero(left)] = *next++;
+            }
         }
     }
 
@@ -105,19 +96,43 @@ class Compacted {
 
   private:
     static constexpr std::int32_t kFewest = 8;
+    static constexpr std::size_t kAhead = 64;  // groups whose points are on their way
 
+    const Scalar* group_of(std::size_t k) const {
+        return from_.group(first_ + static_cast<std::int64_t>(k));
+    }
+    const std::uint8_t* mask_of(std::size_t k) const {
+        return from_.group_mask(first_ + static_cast<std::int64_t>(k));
+    }
+
+    static bool are_first(std::uint64_t present) { return (present & (present + 1)) == 0; }
+
+    // As a rule, points that count stand before the padding.
+    static int count_of(std::uint64_t present) {
+        return are_first(present) ? std::countr_one(present) : std::popcount(present);
+    }
+
+    // Calls visit(first point, count) for points that count and stand side by side.
     template <typename Visit>
-    void for_each_present(std::size_t k, const Visit& visit) const {
-        for (std::uint64_t left = present_[k]; left != 0; left &= left - 1) {
-            visit(std::countr_zero(left));
+    static void for_each_run(std::uint64_t present, const Visit& visit) {
+        int first = 0;
+        while (present != 0) {
+            const int gap = std::countr_zero(present);
+            present >>= gap;
+            const int count = std::countr_one(present);
+            visit(first + gap, count);
+            first += gap + count;
+            present = count == kMostCompacted ? 0 : present >> count;
         }
     }
 
-    template <int kWidth>
-    void copy_present(std::size_t k, const Scalar* group, Scalar* to) const {
-        for_each_present(k, [&](int i) {
-            std::memcpy(to, group + i * kWidth, kWidth * sizeof(Scalar));
-            to += kWidth;
+    void fetch(std::size_t k) const {
+        constexpr int kLine = 64 / static_cast<int>(sizeof(Scalar));
+        for_each_run(present_[k], [&, group = group_of(k)](int i, int count) {
+            const Scalar* const end = group + (i + count) * from_.objectives;
+            for (const Scalar* at = group + i * from_.objectives; at < end; at += kLine) {
+                __builtin_prefetch(at);
+            }
         });
     }
 
@@ -141,7 +156,6 @@ class Compacted {
     std::int64_t first_ = 0;
     std::int32_t points_ = 0;
     std::vector<std::uint64_t> present_;  // of each group, a bit for each point that counts
-    std::vector<int> counts_;             // of each group
     std::vector<Scalar> values_;
     std::vector<std::uint8_t> mask_;
 };

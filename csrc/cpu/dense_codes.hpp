@@ -24,10 +24,11 @@ struct SortedCodes {
               std::uint64_t minimised);
 
   private:
-    void sort_by_codes();  // order_, where many share their first code
+    void sort_ties();  // where points share their first code
 
     KeyOrder scratch_;
     std::vector<std::vector<std::int32_t>> unsorted_;  // [objective][point]
+    std::vector<std::int32_t> different_;              // values of each objective
     std::vector<std::int32_t> order_;
 };
 

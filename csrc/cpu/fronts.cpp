@@ -13,10 +13,26 @@
 #include "ops.hpp"
 
 namespace paretopo::cpu {
+namespace {
+
+// Up to here a row of bits for each point beats sorting, with as many objectives.
+template <typename Scalar>
+std::int32_t most_ranked_in_rows(std::int32_t objectives) {
+    return objectives <= 2 ? 64 : kernels().of<Scalar>().most_in_rows;
+}
+template <typename Scalar>
+std::int32_t most_filtered_in_rows(std::int32_t objectives) {
+    constexpr std::int32_t kFew = 64;
+    const std::int32_t most = kernels().of<Scalar>().most_in_rows;
+    return objectives <= 2 ? kFew : objectives == 3 ? std::max(kFew, most / 3) : most;
+}
+
+}  // namespace
+
 template <typename Scalar>
 std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
                           std::uint64_t minimised, std::int32_t* ranks) {
-    if (set.count <= most_ranked_in_rows(objectives)) {
+    if (set.count <= most_ranked_in_rows<Scalar>(objectives)) {
         return kernels().of<Scalar>().rank_set(set.values.data(), set.count, objectives, minimised,
                                                ranks);
     }
@@ -83,7 +99,7 @@ template <typename Scalar>
 void Ranker::find_nondominated(const Present<Scalar>& set, std::int32_t objectives,
                                std::uint64_t minimised, bool keep_weakly,
                                std::uint8_t* nondominated) {
-    if (set.count <= most_filtered_in_rows(objectives)) {
+    if (set.count <= most_filtered_in_rows<Scalar>(objectives)) {
         return kernels().of<Scalar>().find_nondominated_of_set(
             set.values.data(), set.count, objectives, minimised, keep_weakly, nondominated);
     }
@@ -142,7 +158,7 @@ void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t en
 template <typename Scalar>
 void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
     if (batch.is_empty()) return;
-    if (batch.points <= most_ranked_in_rows(batch.objectives) ||
+    if (batch.points <= most_ranked_in_rows<Scalar>(batch.objectives) ||
         are_for_lanes(batch, batch.groups, kernels().most_ranked_in_lanes)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
             rank_part(batch, first, end, ranks);
@@ -165,7 +181,7 @@ void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
 template <typename Scalar>
 void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondominated) {
     if (batch.is_empty()) return;
-    if (batch.points <= most_filtered_in_rows(batch.objectives) ||
+    if (batch.points <= most_filtered_in_rows<Scalar>(batch.objectives) ||
         are_for_lanes(batch, batch.groups, kernels().most_filtered_in_lanes)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
             filter_part(batch, first, end, keep_weakly, nondominated);

@@ -37,8 +37,7 @@ bool sort_by_digits(std::uint64_t* items, std::uint64_t* spare, std::size_t size
 }
 
 bool sort_few(std::uint64_t* items, std::uint64_t* spare, std::size_t size, int bits) {
-    // Three passes as a rule; few items are not worth counting many values.
-    if (bits <= 18 && size < 512) return sort_by_digits<6, 3>(items, spare, size, 32);
+    // Three passes as a rule.
     if (bits <= 8) return sort_by_digits<8, 1>(items, spare, size, 32);
     if (bits <= 16) return sort_by_digits<8, 2>(items, spare, size, 32);
     if (bits <= 21) return sort_by_digits<7, 3>(items, spare, size, 32);
@@ -65,8 +64,11 @@ void KeyOrder::sort() {
         differing |= own ^ keys[0];
         is_sorted &= keys[i] <= own;
     });
-    // Enough bits that among random keys hardly any agree in all of them.
-    const int worth = std::min(32, static_cast<int>(std::bit_width(size)) + 10);
+    // Enough bits that among random keys hardly any agree in all of them. Few are sorted in two
+    // passes of eight bits, and those that agree are put right afterwards.
+    constexpr std::size_t kMostInTwoPasses = 1024;
+    const int worth =
+        size <= kMostInTwoPasses ? 16 : std::min(32, static_cast<int>(std::bit_width(size)) + 10);
     const int alike = differing == 0 ? 0 : std::countr_zero(differing);
     const int range = static_cast<int>(std::bit_width(most - least));
     const int dropped = std::max(alike, range - worth);
@@ -122,15 +124,17 @@ void KeyOrder::sort_within_equal_bits() {
         const std::uint64_t key_b = keys[static_cast<std::uint32_t>(b)];
         return key_a != key_b ? key_a < key_b : a < b;
     };
-    Pace pace;
-    for (std::size_t first = 0, end = 0; first < packed_.size(); first = end) {
-        pace.step();
-        for (++end; end < packed_.size() && packed_[end] >> 32 == packed_[first] >> 32;) ++end;
-        if (end - first == 1) continue;
+    const auto agree = [this](std::size_t a, std::size_t b) {
+        return (packed_[a] ^ packed_[b]) >> 32 == 0;
+    };
+    for_each_item(packed_.size() - 1, [&](std::size_t first) {
+        if (!agree(first, first + 1) || (first > 0 && agree(first - 1, first))) return;
+        std::size_t end = first + 2;
+        while (end < packed_.size() && agree(first, end)) ++end;
         const auto begin = packed_.begin() + static_cast<std::ptrdiff_t>(first);
         const auto stop = packed_.begin() + static_cast<std::ptrdiff_t>(end);
         if (!std::is_sorted(begin, stop, goes_before)) std::sort(begin, stop, goes_before);
-    }
+    });
 }
 
 }  // namespace paretopo::cpu

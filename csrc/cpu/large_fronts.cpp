@@ -44,6 +44,9 @@ void with_columns(const SortedCodes& sorted, Work work) {
     work(CodeColumns{columns.data(), static_cast<int>(columns.size()), sorted.distinct});
 }
 
+// Points of 3 objectives up to which comparing all pairs beats staircases.
+constexpr std::int32_t kMostPaired = 1024;
+
 constexpr auto kIgnore = [](const auto&) {};
 
 void rank_3d(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) {
@@ -70,7 +73,8 @@ void rank_distinct(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) 
             std::copy(sorted.codes[0].begin(), sorted.codes[0].end(), ranks.begin());
             return;
         case 3:
-            return rank_3d(sorted, ranks);
+            if (sorted.distinct > kMostPaired) return rank_3d(sorted, ranks);
+            [[fallthrough]];
         default:
             return with_columns(
                 sorted, [&](CodeColumns set) { kernels().rank_distinct(set, ranks.data()); });

@@ -12,7 +12,8 @@ namespace paretopo::cpu {
 //
 // 1 objective: the code is the rank. 2: see PlanarRanker. 3: one staircase a front, binary search
 // over fronts, O(n log^2 n) on all but adversarial input. From 4: efficient non-dominated sort with
-// binary search (Zhang et al., 2015), 16 comparisons a step, O(objectives n^2) at worst.
+// binary search (Zhang et al., 2015), 16 comparisons a step, O(objectives n^2) at worst. Up to a
+// few thousand points: all pairs, 32 at a time.
 void rank_distinct(const SortedCodes& sorted, std::vector<std::int32_t>& ranks);
 
 // Which distinct points of `sorted` nobody dominates (1) or somebody does (0).

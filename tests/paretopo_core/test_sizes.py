@@ -57,6 +57,24 @@ def test_sets_around_every_bound(isa, kind, objectives, dtype):
             )
 
 
+# Where rows of bits end, by instruction set and dtype.
+LARGER_SIZES = (96, 97, 160, 161, 192, 193, 288, 289, 320, 321, 576, 577)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", LARGE_KINDS)
+@pytest.mark.parametrize("objectives", [3, 4, 5, 6, 7, 8, 9, 14])
+def test_a_rank_is_one_more_than_that_of_the_last_dominator(isa, kind, objectives, dtype):
+    rng = np.random.default_rng(objectives)
+    for points in rng.choice(LARGER_SIZES, 2, replace=False):
+        values = large_set(kind, int(points), objectives, seed=int(points)).astype(dtype)
+        maximise = [bool(sense) for sense in rng.integers(0, 2, objectives)]
+        dominates = reference._dominates(values, maximise)
+        ranks = pp.pareto_rank(values, maximise=maximise)
+        same(ranks, np.where(dominates, ranks[:, None] + 1, 0).max(axis=0))
+        same(pp.is_nondominated(values, maximise=maximise), ranks == 0)
+
+
 @pytest.mark.parametrize("groups", [1, 2, 3, 4, 5, 40])
 @pytest.mark.parametrize("shape", [(64, 5), (52, 5), (48, 6), (64, 4), (33, 2), (100, 3)])
 def test_batches_are_their_sets(isa, groups, shape):

@@ -13,6 +13,9 @@ import pytest
 import paretopo_core as pp
 
 torch = pytest.importorskip("torch")
+
+from support.tensors import Dispatching, freed  # noqa: E402
+
 forward_ad = torch.autograd.forward_ad
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
 
@@ -40,35 +43,10 @@ def operation(request):
     return request.param
 
 
-class Dispatching(torch.Tensor):
-    """As torch's own do: a wrapper without memory whose class says what an operator means."""
-
-    @staticmethod
-    def __new__(cls, inner):
-        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
-
-    def __init__(self, inner):
-        self.inner = inner
-
-    @classmethod
-    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
-        def unwrapped(each):
-            return each.inner if isinstance(each, cls) else each
-
-        return function(*map(unwrapped, args), **(kwargs or {}))
-
-
 class Silent(Dispatching):
     @classmethod
     def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
         return NotImplemented
-
-
-def freed(tensor):
-    copy = tensor.clone()
-    copy.untyped_storage().resize_(0)
-    assert copy.data_ptr() == 0
-    return copy
 
 
 def masked(tensor):

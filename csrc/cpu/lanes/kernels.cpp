@@ -5,20 +5,34 @@
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
+#if defined(__AVX512F__)
+constexpr std::int32_t kMostFloatsInRows = 576;
+constexpr std::int32_t kMostDoublesInRows = 320;
+#elif defined(__AVX2__)
+constexpr std::int32_t kMostFloatsInRows = 288;
+constexpr std::int32_t kMostDoublesInRows = 192;
+#else
+constexpr std::int32_t kMostFloatsInRows = 160;
+constexpr std::int32_t kMostDoublesInRows = 96;
+#endif
+static_assert(kMostFloatsInRows <= kMostInRows && kMostDoublesInRows <= kMostInRows);
+
 template <typename Scalar>
-constexpr KernelsOf<Scalar> kKernelsOf{rank_groups<Scalar>,
-                                       find_nondominated<Scalar>,
-                                       advantages<Scalar>,
-                                       rank_set<Scalar>,
-                                       find_nondominated_of_set<Scalar>,
-                                       order_set<Scalar>,
-                                       rank_sets<Scalar>,
-                                       find_nondominated_of_sets<Scalar>,
-                                       hypervolumes<Scalar>,
-                                       integrate_grids<Scalar>,
-                                       drop_dominated<Scalar>,
-                                       find_promising<Scalar>,
-                                       pick_pivots<Scalar>};
+constexpr KernelsOf<Scalar> kKernelsOf{
+    rank_groups<Scalar>,
+    find_nondominated<Scalar>,
+    advantages<Scalar>,
+    rank_set<Scalar>,
+    find_nondominated_of_set<Scalar>,
+    order_set<Scalar>,
+    rank_sets<Scalar>,
+    find_nondominated_of_sets<Scalar>,
+    hypervolumes<Scalar>,
+    integrate_grids<Scalar>,
+    drop_dominated<Scalar>,
+    find_promising<Scalar>,
+    pick_pivots<Scalar>,
+    sizeof(Scalar) == sizeof(float) ? kMostFloatsInRows : kMostDoublesInRows};
 
 #if defined(__AVX512F__)
 constexpr std::int32_t kMostRanked = 128;

@@ -27,17 +27,9 @@ constexpr bool fits_lanes(std::int32_t points, std::int32_t objectives,
            std::int64_t{points} * objectives <= 256;
 }
 
-// ---- Sets of up to 512 points, one after the other: a point per lane ----
+// ---- Sets of up to kMostInRows points, one after the other: a point per lane ----
 
-inline constexpr int kMostInRows = 512;
-
-// Up to here a row of bits for each point beats sorting, with as many objectives.
-constexpr std::int32_t most_ranked_in_rows(std::int32_t objectives) {
-    return objectives <= 2 ? 64 : kMostInRows;
-}
-constexpr std::int32_t most_filtered_in_rows(std::int32_t objectives) {
-    return objectives <= 3 ? 64 : kMostInRows;
-}
+inline constexpr int kMostInRows = 576;
 
 inline constexpr int kMostOrdered = 64;  // points that order_set takes
 
@@ -78,8 +70,9 @@ struct KernelsOf {
     void (*advantages)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
                        Weighting<Scalar> how, Scalar* advantages, std::int32_t* ranks);
 
-    // Of sets of up to kMostInRows points. ranks, nondominated: (points,), in full; rank_set
-    // returns the number of fronts.
+    // Of sets of up to kMostInRows points; up to most_in_rows, a row of bits for each point is
+    // quicker than sorting, with 3 objectives or more (the filter: 4). ranks, nondominated:
+    // (points,), in full; rank_set returns the number of fronts.
     std::int32_t (*rank_set)(const Scalar* values, std::int32_t points, std::int32_t objectives,
                              std::uint64_t minimised, std::int32_t* ranks);
     void (*find_nondominated_of_set)(const Scalar* values, std::int32_t points,
@@ -118,6 +111,8 @@ struct KernelsOf {
     // Picks points of (count, objectives) that are good in as many mixtures of objectives.
     void (*pick_pivots)(const Scalar* sample, std::int32_t count, std::int32_t objectives,
                         std::uint64_t minimised, Scalar* pivots);
+
+    std::int32_t most_in_rows;
 };
 
 // ---- One large set of distinct points, as dense codes: codes[objective][point], 0 is best ----
