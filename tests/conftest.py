@@ -17,8 +17,17 @@ from support.browsers import CHROMIUM
 
 import paretopo_core as pp
 
+# The same examples for everyone: what passes on one machine passes on the next. "random" draws new
+# ones in every run.
 settings.register_profile(
-    "paretopo", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
+    "paretopo",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=60,
+    derandomize=True,
+)
+settings.register_profile(
+    "random", settings.get_profile("paretopo"), max_examples=300, derandomize=False
 )
 settings.register_profile("few", settings.get_profile("paretopo"), max_examples=5)
 settings.load_profile("paretopo")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from paretopo.rewards.economy import CostMinimum, tool_economy
+from paretopo.rewards.economy import tool_economy
+from paretopo.rewards.learnt_costs import CostMinimum
 
 rollout = st.tuples(st.booleans(), st.integers(0, 5))
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from paretopo.rewards.economy import CostMinimum, shorten
+from paretopo.rewards.learnt_costs import CostMinimum, shorten
 
 Economy: TypeAlias = Callable[[ArrayLike, float | None], NDArray[np.float64]]
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from paretopo.config import OF_THE_GROUP, Objective, RewardsConfig
 from paretopo.rewards.economy import (
-    CostMinimum,
-    CostReference,
     arora_zanette_economy,
     kimi_economy,
     otc_economy,
@@ -26,6 +24,7 @@ from paretopo.rewards.economy import (
     tool_economy,
 )
 from paretopo.rewards.held_out import Economy, HeldOut
+from paretopo.rewards.learnt_costs import CostMinimum, CostReference
 from paretopo.rollout import Rollout
 
 Outcome = NDArray[np.float64]

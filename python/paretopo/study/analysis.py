@@ -14,7 +14,7 @@ import paretopo_core
 from paretopo.evaluation.statistics import bootstrap_interval, holm, sign_flips
 from paretopo.run.files import Row
 from paretopo.study.plan import Cell, Plan
-from paretopo.study.tabular import TASKS
+from paretopo.study.tabular_tasks import TASKS
 
 Floats = NDArray[np.float64]
 SIGNIFICANT = 0.05

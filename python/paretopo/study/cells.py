@@ -16,8 +16,8 @@ from paretopo.config import RECIPES, RunConfig, dumps, load
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
 from paretopo.study.plan import Cell, Plan
-from paretopo.study.tabular import TASKS
 from paretopo.study.tabular_agent import train_tabular
+from paretopo.study.tabular_tasks import TASKS
 
 _ERROR_LINES = 15  # of a failed training
 _DIGITS = 5

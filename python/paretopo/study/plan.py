@@ -25,7 +25,7 @@ from paretopo.config import METHODS, ConfigError, expand_method
 from paretopo.config.keys import check_section, key, keys, nearest
 from paretopo.config.methods import by_dotted_name
 from paretopo.config.toml import check_name
-from paretopo.study.tabular import TASKS
+from paretopo.study.tabular_tasks import TASKS
 
 
 @dataclass(frozen=True)

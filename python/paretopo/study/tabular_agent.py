@@ -4,7 +4,7 @@ What a language model would do by sampling text, a softmax over ways to answer d
 rewards on, everything is what the other backends run.
 
 >>> from paretopo.config import METHODS
->>> from paretopo.study.tabular import TASKS
+>>> from paretopo.study.tabular_tasks import TASKS
 >>> gated = {**METHODS["grpo"], "paretopo.gate": "success"}
 >>> rows = train_tabular(TASKS["tune_free"], gated, seed=0, steps=60, every=60)
 >>> rows[0]["step"], rows[-1]["step"], rows[-1]["cost"] < rows[0]["cost"]
@@ -22,13 +22,8 @@ from numpy.typing import NDArray
 
 from paretopo.config import Objective, OptimiserConfig, RunConfig, from_table
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.economy import (
-    CostMinimum,
-    CostReference,
-    arora_zanette_economy,
-    kimi_economy,
-    saving,
-)
+from paretopo.rewards.economy import arora_zanette_economy, kimi_economy, saving
+from paretopo.rewards.learnt_costs import CostMinimum, CostReference
 from paretopo.rewards.scoring import make_economy
 from paretopo.study.tabular import TabularTask, Unit
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from support.rollout_groups import groups, reward_vectors
 
 from paretopo.controller.estimators import ESTIMATORS
-from paretopo.rewards.economy import CostReference, saving
+from paretopo.rewards.economy import saving
+from paretopo.rewards.learnt_costs import CostReference
 
 WEIGHTS = (0.6, 0.4)
 

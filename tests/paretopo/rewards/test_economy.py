@@ -11,7 +11,8 @@ from support.rollout_groups import groups, reward_vectors
 
 from paretopo.config import dumps, loads, with_method
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.economy import CostMinimum, otc_economy, tool_economy
+from paretopo.rewards.economy import otc_economy, tool_economy
+from paretopo.rewards.learnt_costs import CostMinimum
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
 from paretopo_core import pareto_rank

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from support.sessions import new_session
 
 from paretopo.config import ConfigError, Objective, RewardsConfig
-from paretopo.rewards.economy import CostReference, saving
+from paretopo.rewards.economy import saving
+from paretopo.rewards.learnt_costs import CostReference
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
 from paretopo.session import Session

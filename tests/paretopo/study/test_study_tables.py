@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from paretopo.config import METHODS, ConfigError, expand_method
-from paretopo.study.tabular import CHANGE, TASKS, Unit
+from paretopo.study.tabular import CHANGE, Unit
 from paretopo.study.tabular_agent import train_tabular
+from paretopo.study.tabular_tasks import TASKS
 
 ALL = list(TASKS.values())
 KINDS = [name for name in TASKS if not name.startswith("tune_")]

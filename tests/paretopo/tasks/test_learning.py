@@ -9,7 +9,8 @@ import pytest
 
 from paretopo.config import ParetoPOConfig
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.economy import CostMinimum, tool_economy
+from paretopo.rewards.economy import tool_economy
+from paretopo.rewards.learnt_costs import CostMinimum
 
 NEEDED = np.array([0, 1, 2])  # calls each kind of question needs
 CALLS = np.arange(5)
