@@ -6,7 +6,7 @@ An operation is one CSV file. Its function takes ``quick`` and returns its cases
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -20,6 +20,7 @@ ON_GPU = 0  # threads of a case that runs on a GPU
 DRAWN = 4  # k of hypervolume_advantage
 VALID = 4  # points of a padded group that count
 WANTED = 10  # points whose slopes alone are asked for, of a front
+TURNS = 16  # small sets that are measured in turn
 BETA = 0.5  # how much the weights count beside the ranks, in pareto_advantage
 TASKS = (
     "pareto_rank",
@@ -63,6 +64,7 @@ class Case:
         groups: groups of a batch; 0 for one set.
         dtype: of the data; peers that know only float64 get it converted, outside the clock.
         threads: how many threads a call may use; ``ON_GPU``: none, it runs on a GPU.
+        draw: which of many sets of the workload; a row of the CSV is about all that were measured.
     """
 
     operation: str
@@ -73,10 +75,24 @@ class Case:
     groups: int = 0
     dtype: str = "float64"
     threads: int = 1
+    draw: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields, for a CSV row or a message to another process."""
-        return asdict(self)
+        """Return the fields but the draw, for a CSV row or a message to another process."""
+        found = asdict(self)
+        del found["draw"]
+        return found
+
+    @property
+    def draws(self) -> list[Case]:
+        """The cases to measure in turn: other small sets of the same kind, or this case alone.
+
+        A processor learns the branches of one small set that is measured again and again; users
+        have another one each time. Batches, and sets of more points, have more branches than it
+        remembers; from 6 objectives even the judge takes long.
+        """
+        is_small = not self.groups and self.points <= 200 and self.objectives <= 5
+        return [replace(self, draw=draw) for draw in range(TURNS if is_small else 1)]
 
     def __str__(self) -> str:
         size = f"{self.points} x {self.objectives}"
@@ -98,7 +114,8 @@ class Case:
         if self.groups:
             return workloads.make_groups(self.groups, self.points, self.objectives, self.dtype)
         count = self.points + (NEWCOMERS if self.task == "archive_add" else 0)
-        return workloads.make_points(self.workload, count, self.objectives).astype(self.dtype)
+        points = workloads.make_points(self.workload, count, self.objectives, self.draw)
+        return points.astype(self.dtype)
 
     @cached_property
     def doubles(self) -> Array:

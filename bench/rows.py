@@ -49,7 +49,8 @@ class Measurement:
     @property
     def case(self) -> Case:
         """The case without its outcome."""
-        return Case(**{field.name: getattr(self, field.name) for field in fields(Case)})
+        names = (field.name for field in fields(Case) if field.name != "draw")
+        return Case(**{name: getattr(self, name) for name in names})
 
     @property
     def milliseconds(self) -> float:

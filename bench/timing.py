@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,46 +55,54 @@ class Times:
     cpu_min_ms: float
 
 
-def measure(work: Work, check: Callable[[Any], str | None], effort: Effort) -> Times:
+def measure(
+    works: Sequence[Work], check: Callable[[int, Any], str | None], effort: Effort
+) -> Times:
     """Run once and check, then take samples until the budget is spent.
 
     Args:
-        work: what to time.
-        check: gets the answer, returns how it is wrong, or None.
+        works: what to time: the same call on other data each, in turn where a sample has room for
+            several calls, and the first one alone where it has not.
+        check: gets the number of a call and its answer, returns how it is wrong, or None.
         effort: how many samples.
 
     Raises:
         WrongAnswer: ``check`` found something.
     """
+    work = works[0]
     _prepare(work)
     begun, begun_cpu = time.perf_counter(), time.process_time()
     answer = work.run()
     _finish(work)
     first, first_cpu = time.perf_counter() - begun, time.process_time() - begun_cpu
-    error = check(answer)
+    _check(0, answer, check)
     del answer
-    if error is not None:
-        raise WrongAnswer(error)
 
     if first > _SLOW_CALL_S:  # it may have compiled: the next call tells
-        _, first, first_cpu = _sample(work, 1)
-    calls = 1
-    if work.fresh is None and first < _LEAST_SAMPLE_S:
-        _, warm, _ = _sample(work, 1)  # the first call paid for caches and lazy imports
-        calls = min(_MOST_CALLS, max(1, round(_LEAST_SAMPLE_S / max(warm, 1e-7))))
+        _, first, first_cpu = _sample(works[:1], 1)
+    rounds = 1
+    if work.fresh is not None or first >= _LEAST_SAMPLE_S:
+        works = works[:1]
+    else:
+        for number, work in enumerate(works):
+            if number > 0:
+                _check(number, work.run(), check)
+        _, warm, _ = _sample(works, 1)  # the first call paid for caches and lazy imports
+        longest = _MOST_CALLS // len(works)
+        rounds = min(longest, max(1, round(_LEAST_SAMPLE_S / max(warm * len(works), 1e-7))))
     is_slow = first > _SLOW_CALL_S
     wall, cpu = ([first], [first_cpu]) if is_slow else ([], [])
     spent = 0.0
     while not is_slow and len(wall) < effort.most:
         if len(wall) >= effort.least and spent >= effort.budget_s:
             break
-        whole, seconds, processor = _sample(work, calls)
+        whole, seconds, processor = _sample(works, rounds)
         spent += whole
         wall.append(seconds)
         cpu.append(processor)
     q1, median, q3 = _quartiles(wall)
     return Times(
-        calls=calls,
+        calls=rounds * len(works),
         repeats=len(wall),
         wall_median_ms=median * 1e3,
         wall_q1_ms=q1 * 1e3,
@@ -105,17 +113,23 @@ def measure(work: Work, check: Callable[[Any], str | None], effort: Effort) -> T
     )
 
 
-def _sample(work: Work, calls: int) -> tuple[float, float, float]:
+def _check(number: int, answer: Any, check: Callable[[int, Any], str | None]) -> None:
+    error = check(number, answer)
+    if error is not None:
+        raise WrongAnswer(error)
+
+
+def _sample(works: Sequence[Work], rounds: int) -> tuple[float, float, float]:
     """Seconds of the whole sample, wall seconds per call, processor seconds per call."""
     begin = time.perf_counter()
-    _prepare(work)
-    run = work.run
+    _prepare(works[0])
+    runs = [work.run for work in works] * rounds
     processor, start = time.process_time_ns(), time.perf_counter_ns()
-    for _ in range(calls):
+    for run in runs:
         run()
-    _finish(work)
+    _finish(works[-1])
     wall, cpu = time.perf_counter_ns() - start, time.process_time_ns() - processor
-    return time.perf_counter() - begin, wall / calls * 1e-9, cpu / calls * 1e-9
+    return time.perf_counter() - begin, wall / len(runs) * 1e-9, cpu / len(runs) * 1e-9
 
 
 def _prepare(work: Work) -> None:

@@ -50,18 +50,18 @@ def _take_output() -> TextIO:
 
 
 def _judge(case: Case, request: dict[str, Any]) -> dict[str, Any]:
-    np.save(request["truth"], judge.solve(case))
+    np.save(request["truth"], np.stack([judge.solve(drawn) for drawn in case.draws]))
     return {"status": "ok"}
 
 
 def _time(peer: Any, case: Case, request: dict[str, Any]) -> dict[str, Any]:
-    work = peers.prepare(peer, case)
-    if work is None:
+    works = [work for drawn in case.draws if (work := peers.prepare(peer, drawn)) is not None]
+    if not works:
         return {"status": "not offered"}
     right = np.load(request["truth"])
     effort = timing.Effort(**request["effort"])
     times = timing.measure(
-        work, lambda answer: judge.find_error(case, _fetch(answer), right), effort
+        works, lambda draw, answer: judge.find_error(case, _fetch(answer), right[draw]), effort
     )
     return {"status": "ok", **asdict(times)}
 

@@ -19,13 +19,14 @@ _LAYERS = 20
 _LEVELS = 8
 
 
-def make_points(workload: str, points: int, objectives: int) -> Array:
+def make_points(workload: str, points: int, objectives: int, draw: int = 0) -> Array:
     """Make one set of points.
 
     Args:
         workload: a name of ``SHAPES``.
         points: at least 1.
         objectives: at least 2.
+        draw: which of many such sets, from 0.
 
     Returns:
         shape (points, objectives), float64, smaller is better.
@@ -35,7 +36,7 @@ def make_points(workload: str, points: int, objectives: int) -> Array:
     """
     if workload not in SHAPES:
         raise ValueError(f"workload must be one of {', '.join(SHAPES)}, got {workload!r}")
-    rng = np.random.default_rng([points, objectives])
+    rng = np.random.default_rng([points, objectives, draw])
     return np.ascontiguousarray(SHAPES[workload](rng, points, objectives))
 
 

@@ -1,0 +1,94 @@
+"""The command line measures, draws and explains itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from support.benchmarks import CHECKOUT, PLAN, TINY, a_row, one_line
+
+from bench import __main__ as cli
+from bench import command, machine, rows
+from bench.cases import OPERATIONS
+
+
+def test_the_command_line_measures_draws_and_promises(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "QUICK", PLAN)
+    monkeypatch.setitem(OPERATIONS, "fronts", lambda *, quick: [TINY])
+    out = str(tmp_path / "results")
+    assert cli.main(["fronts", "--quick", "--out", out]) == 0
+    text = capsys.readouterr().out
+    assert "best peer moocore" in text
+    assert text.rstrip().endswith("fronts.png")
+    assert cli.main(["--promises", "--out", out]) == 0
+    assert "| promise " in capsys.readouterr().out
+    assert str(os.sep) not in (tmp_path / "results" / "fronts.csv").read_text(encoding="utf-8")
+    assert cli.main(["cooking", "--out", out]) == 2
+    assert "operation must be one of fronts, filter" in one_line(capsys)
+
+
+def test_plots_are_drawn_from_the_files_alone(tmp_path):
+    sizes = [a_row(points=points, peer=name) for points in (10, 100, 1000) for name in PLAN.names]
+    rows.write(tmp_path / "fronts.csv", [*sizes, a_row(workload="chain"), a_row(status="wrong")])
+    drawn = command.draw((), tmp_path)
+    assert [path.name for path in drawn] == ["fronts-uniform.png", "fronts.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)
+    with pytest.raises(ValueError, match="no results in"):
+        command.draw(("filter",), tmp_path)
+
+
+def test_a_machine_gets_a_plain_name():
+    names = {
+        ("AMD EPYC", "avx512"): "amd-epyc-avx512",
+        ("Intel(R) Core(TM) i7-1165G7 CPU @ 2.80GHz", "avx2"): "intel-core-i7-1165g7-avx2",
+    }
+    for (processor, isa), name in names.items():
+        here = {"processor": processor, "instruction set": isa}
+        assert machine.name_machine(here) == name
+        assert command.choose_folder(here, "quick") == CHECKOUT / f"bench/results/{name}-quick"
+
+
+def test_the_help_names_every_operation_and_what_to_install(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--help"])
+    told = capsys.readouterr().out
+    assert all(f"\n  {name} " in told for name in OPERATIONS)
+    assert 'pip install ".[bench]"' in told
+
+
+def test_ctrl_c_ends_with_how_to_go_on(monkeypatch, capsys):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "measure", interrupt)
+    for words in (["fronts", "--quick"], ["fronts", "--quick", "--resume"]):
+        assert cli.main(words) == 130
+        told = capsys.readouterr().err
+        assert told.endswith("go on with: python -m bench fronts --quick --resume\n")
+
+
+def test_without_the_package_the_command_says_what_to_install():
+    # -S leaves out what is installed; NumPy is looked for first.
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "bench"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "paretopo_core, matplotlib, moocore not installed" in done.stderr
+    assert "pip install '.[bench]'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_nothing_of_the_training_package_is_imported():
+    code = "import sys; from bench import command, plots, defects, worker; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    )
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "paretopo_core" in loaded
+    assert "paretopo" not in loaded

@@ -1,0 +1,81 @@
+"""A GPU has operations of its own, and is waited for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.benchmarks import PLAN, TINY, a_row, one_line
+
+from bench import __main__ as cli
+from bench import command, judge, machine, peers, rows, timing
+from bench.cases import GPU_OPERATIONS, TASKS, Case
+from bench.timing import Effort, Work
+
+
+def test_a_gpu_is_waited_for_within_the_clock(monkeypatch):
+    monkeypatch.setattr(timing, "_LEAST_SAMPLE_S", 60.0)  # quick, however busy the machine is
+    monkeypatch.setattr(timing, "_MOST_CALLS", 2)
+    events = []
+    work = Work(lambda: events.append("run"), finish=lambda: events.append("wait"))
+    timing.measure([work], lambda *_: None, Effort(budget_s=0.0, least=1, most=1))
+    assert events[:2] == ["run", "wait"]
+    assert events[-1] == "wait"
+    assert events.count("wait") == 3  # the checked call, the one that warms up, the sample
+
+
+def test_cases_on_a_gpu_are_of_known_tasks():
+    ((name, make_cases),) = GPU_OPERATIONS.items()
+    small, large = make_cases(quick=True), make_cases()
+    for cases in (small, large):
+        assert len(set(cases)) == len(cases)
+        assert all(case.is_on_gpu and case.operation == name for case in cases)
+        assert {case.task for case in cases} <= set(TASKS)
+    assert any(case.groups == 1_000_000 for case in large)
+    assert str(large[0]).endswith("on the GPU")
+    assert set(peers.ON_CPU) | set(peers.ON_GPU) == set(peers.PEERS)
+    assert a_row(threads=0, wall_median_ms=7.0).milliseconds == 7.0
+
+
+def test_a_device_is_described_as_its_driver_tells():
+    told = "NVIDIA H200, 580.65.06, 1980, 1980, 3201, 700.00\nNVIDIA H200, 0, 0, 0, 0, 0\n"
+    found = machine.parse_driver(told)
+    assert found["gpu"] == "NVIDIA H200"
+    assert found["driver"] == "580.65.06"
+    assert machine.name_machine(found) == "nvidia-h200"
+
+
+def test_compiled_one_liners_answer_like_eager_ones(monkeypatch):
+    monkeypatch.setattr("torch.compile", lambda run: run)  # what compiles is torch's matter
+    compiled = peers.make("torch compiled")
+    for task in ("pareto_rank", "is_nondominated", "hypervolume", "pareto_advantage"):
+        case = Case("any", task, "uniform", 9, 2, groups=20)
+        answer = peers.prepare(compiled, case).run()
+        assert judge.find_error(case, answer, judge.solve(case)) is None
+    assert peers.prepare(peers.make("paretopo graph"), case) is None
+
+
+@pytest.mark.parametrize(
+    ("is_compiled", "reason"), [(False, "PARETOPO_CUDA=ON"), (True, "finds no CUDA device")]
+)
+def test_without_a_gpu_the_reason_is_told(is_compiled, reason, capsys, monkeypatch):
+    monkeypatch.setattr(machine._core, "cuda_is_compiled", lambda: is_compiled)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert cli.main(["--device", "cuda"]) == 2
+    told = one_line(capsys)
+    assert "--device cuda: " in told
+    assert reason in told
+
+
+def test_a_gpu_has_operations_of_its_own(tmp_path):
+    with pytest.raises(ValueError, match="operation must be one of gpu, got 'fronts'"):
+        command.measure(["fronts"], tmp_path, {"gpu": "NVIDIA H200"})
+
+
+def test_results_of_a_gpu_keep_its_bandwidth_before_and_after(tmp_path, monkeypatch):
+    monkeypatch.setitem(GPU_OPERATIONS, "gpu", lambda *, quick: [TINY])
+    monkeypatch.setattr(machine, "measure_copy", lambda: 4000.0)
+    command.measure([], tmp_path, {"gpu": "NVIDIA H200", "copy GB/s": 4001.0}, plan=PLAN)
+    assert [row.peer for row in rows.read(tmp_path / "gpu.csv")] == [*PLAN.names]
+    here = json.loads((tmp_path / "machine.json").read_text(encoding="utf-8"))
+    assert (here["copy GB/s"], here["copy GB/s at the end"]) == (4001.0, 4000.0)

@@ -1,0 +1,94 @@
+"""The judge knows right from wrong, and agrees with the definitions."""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+import pytest
+
+from bench import defects, judge, peers
+from bench.cases import DRAWN, NEWCOMERS, TASKS, VALID, Case
+from bench.defects import Defect
+from paretopo_core import reference
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_knows_right_from_wrong(task):
+    case = Case("any", task, "concave", 12, 3)
+    right = judge.solve(case)
+    work = peers.prepare(peers.make("paretopo"), case)
+    if work.fresh is not None:
+        work.fresh()
+    answer = np.array(work.run())
+    assert judge.find_error(case, answer, right) is None
+    assert judge.find_error(case, answer[..., None], right).startswith("shape")
+    worse = ~answer if answer.dtype == bool else answer * 1.001 + 1
+    assert "differ" in judge.find_error(case, worse, right)
+    if answer.dtype == float:
+        assert "differ" in judge.find_error(case, answer * np.nan, right)
+
+
+@pytest.mark.parametrize("points", [3, 4, 6])
+def test_the_judge_of_advantages_agrees_with_their_definition(points):
+    case = Case("any", "hypervolume_advantage", "uniform", points, 2, groups=3)
+    expected = reference.hypervolume_advantage(-case.doubles, -case.ref, k=min(DRAWN, points))
+    np.testing.assert_allclose(judge.solve(case), expected, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_the_judge_of_gradients_agrees_with_their_definition(objectives):
+    case = Case("any", "hypervolume_gradient", "uniform", 9, objectives)
+    expected = reference.hypervolume_gradient(case.doubles, case.ref, maximise=False)
+    np.testing.assert_allclose(judge.solve(case), expected, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("workload", ["uniform", "concave"])
+def test_the_judge_of_crowding_agrees_with_its_definition(workload):
+    case = Case("any", "crowding_distance", workload, 20, 3)
+    np.testing.assert_allclose(judge.solve(case), reference.crowding_distance(-case.doubles))
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+def test_the_judge_of_archives_agrees_with_hypervolumes(objectives):
+    case = Case("any", "archive_add", "concave", 20, objectives)
+    sets = [case.doubles[: 20 + i] for i in range(NEWCOMERS + 1)]
+    moocore = pytest.importorskip("moocore")
+    gains = np.diff([moocore.hypervolume(points, ref=case.ref) for points in sets])
+    np.testing.assert_allclose(judge.solve(case), gains, atol=1e-14)
+
+
+@pytest.mark.parametrize("workload", ["uniform", "ragged"])
+def test_groups_are_judged_and_done_like_single_sets(workload):
+    task = "pareto_rank" if workload == "uniform" else "hypervolume"
+    case = Case("batches", task, workload, 9, 3, groups=20)
+    right = judge.solve(case)
+    for name in ("paretopo", "moocore"):
+        answer = peers.prepare(peers.make(name), case).run()
+        assert judge.find_error(case, answer, right) is None
+
+
+@pytest.mark.parametrize("task", ["pareto_rank", "hypervolume"])
+def test_of_a_padded_group_the_first_points_count(task):
+    case = Case("any", task, "padded", 9, 3, groups=20)
+    alone = judge.solve(Case("any", task, "uniform", 9, 3, groups=20))
+    right = judge.solve(case)
+    assert case.mask.sum(axis=1).tolist() == [VALID] * 20
+    assert right.shape == alone.shape
+    assert (right != alone).any()
+    answer = peers.prepare(peers.make("paretopo"), case).run()
+    assert judge.find_error(case, answer, right) is None
+    loop = peers.prepare(peers.make("moocore"), case)
+    assert loop is None or judge.find_error(case, loop.run(), right) is None
+
+
+def test_a_defect_is_seen_in_a_process_of_its_own():
+    programs = {
+        "right": "got, right = 1, True",
+        "wrong: 2": "got, right = 2, False",
+        f"crashes: signal {int(signal.SIGKILL)}": "import os; os.kill(os.getpid(), 9)",
+        "hangs: more than 0.5 s": "import time; time.sleep(60)",
+    }
+    for expected, program in programs.items():
+        outcome = defects.run(Defect("moocore", "", program), 0.5 if "sleep" in program else 60)
+        assert str(outcome).startswith(expected)

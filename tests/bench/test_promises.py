@@ -1,0 +1,99 @@
+"""Promises are held against the rows of one run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from support.benchmarks import a_row
+
+from bench import peers, rows
+from bench.cases import OPERATIONS, VALID
+from bench.promises import check_promises, render
+
+
+def test_promises_are_held_against_the_rows():
+    case = {"workload": "uniform", "points": 100_000, "objectives": 2}
+    ours, theirs = a_row(**case), a_row(**case, peer="moocore", cpu_median_ms=7.0)
+    first = "sort 100,000 uniform, 2 objectives, against moocore"
+    (kept,) = (line for line in check_promises([ours, theirs], "avx512") if line.what == first)
+    assert kept.cells == (
+        first, "3.5 x (uniform 100000 x 2, moocore)", "at least 3 x", "1.17", "yes",
+    )  # fmt: skip
+    (late,) = (
+        line
+        for line in check_promises([replace(ours, status="too slow"), theirs], "avx512")
+        if line.what == first
+    )
+    assert late.cells[-2:] == ("0.00", "NO")
+    chain = a_row(workload="chain", points=20_000, objectives=3, cpu_median_ms=30.0)
+    table = render(check_promises([chain], "avx2"))
+    assert "| 30 ms (3 objectives)" in table
+    assert table.count("not measured") == len(table.splitlines()) - 3
+
+
+def promise_of(what, measured):
+    (line,) = (line for line in check_promises(measured, "avx512") if line.what == what)
+    return line.cells[1:]
+
+
+def test_a_cliff_counts_upwards_and_downwards():
+    what = "pareto_rank of groups, both sides of a bound, against the trend"
+    case = {"operation": "bounds", "groups": 200, "objectives": 2}
+    pairs = (65 / 64) ** 2
+    for factor, is_met in ((1.0, "yes"), (1.6, "NO"), (1 / 1.6, "NO")):
+        sides = [
+            a_row(**case, points=64, cpu_median_ms=3.0),
+            a_row(**case, points=65, cpu_median_ms=3.0 * pairs * factor),
+        ]
+        measured, target, _, met = promise_of(what, sides)
+        assert measured == f"{max(factor, 1 / factor):.3g} x the time (64 to 65 x 2)"
+        assert (target, met) == ("at most 1.5 x the time", is_met)
+
+
+def test_promises_hold_our_own_times_against_each_other():
+    padded = a_row(operation="batches", workload="padded", points=64, groups=100, objectives=3)
+    alone = replace(padded, workload="uniform", points=VALID, cpu_median_ms=1.0)
+    what = f"pareto_rank of 100 groups with {VALID} of 64 points, against these points alone"
+    assert promise_of(what, [padded, alone])[0] == "2 x the time"
+    front = a_row(operation="crowding", task="crowding_distance", workload="concave")
+    others = [
+        replace(front, peer="paretopo ranks", cpu_median_ms=0.5),
+        replace(front, peer="numpy", cpu_median_ms=3.0),
+    ]
+    what = "crowding of one front, known to be one, against pygmo and NumPy"
+    assert promise_of(what, [front, *others])[0].startswith("6 x (concave 30 x 2, numpy)")
+    tiny = [
+        a_row(operation="overhead", points=8, peer=name, cpu_median_ms=us * 1e-3)
+        for name, us in (("paretopo", 1), ("paretopo list", 2), ("paretopo tensor", 3))
+    ]
+    for form, us in (("array", 1), ("list", 2), ("tensor", 3)):
+        what = f"one call on one tiny {form}, the slowest of five tasks"
+        assert promise_of(what, tiny)[0] == f"{us} us (pareto_rank)"
+
+
+def test_other_calls_of_ours_are_no_peers_unless_named():
+    front = a_row(
+        operation="filter", task="is_nondominated", workload="concave", points=1_000
+    )  # 2 ms
+    others = [
+        replace(front, peer="paretopo ranks", cpu_median_ms=1.0),
+        replace(front, peer="numpy", cpu_median_ms=6.0),
+    ]
+    what = "filter 1,000 and more concave, 2 objectives, "
+    measured = [front, *others]
+    assert promise_of(what + "every peer", measured)[0] == "3 x (concave 1000 x 2, numpy)"
+    assert promise_of(what + "against our own ranks", measured)[0].startswith("0.5 x")
+
+
+def test_every_promise_can_be_measured_by_the_full_cases():
+    """What no case measures would stay "not measured" for ever."""
+    measured = [
+        rows.Measurement(**case.as_dict(), peer=peer, version="1", status="ok", cpu_median_ms=1.0,
+                         wall_median_ms=1.0)
+        for make_cases in OPERATIONS.values()
+        for case in make_cases()
+        for peer in peers.ON_CPU
+    ]  # fmt: skip
+    promised = check_promises(measured, "avx512")
+    assert [promise.what for promise in promised if promise.measured is None] == []
+    assert len({promise.what for promise in promised}) == len(promised)

@@ -1,0 +1,30 @@
+"""A tiny case of the benchmark, a row about it, and what a command says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from bench import rows
+from bench.cases import Case
+from bench.runner import Plan
+from bench.timing import Effort
+
+EFFORT = Effort(budget_s=0.001, least=1, most=2)
+CHECKOUT = Path(__file__).parents[2]
+PLAN = Plan(EFFORT, limit_s=60.0, names=("paretopo", "moocore"))
+TINY = Case("fronts", "pareto_rank", "uniform", 30, 2)
+
+
+def a_row(**changes):
+    row = rows.Measurement(
+        **TINY.as_dict(), peer="paretopo", version="1", status="ok", cpu_median_ms=2.0
+    )
+    return replace(row, **changes)
+
+
+def one_line(capsys):
+    told = capsys.readouterr().err
+    assert told.startswith("bench: ")
+    assert told.count("\n") == 1
+    return told
