@@ -93,7 +93,7 @@ class Session:
         >>> group = [Rollout("q", {"correct": 1.0, "calls": calls}) for calls in (1, 2)]
         >>> [scored] = session.score([group])
         >>> scored.rewards.round(3).tolist(), scored.informative
-        ([[1.0, 1.0], [1.0, 0.497]], True)
+        ([[1.0, 0.429], [1.0, -0.143]], True)
         >>> session.advantages([scored.rollouts])
         [array([ 0.5, -0.5])]
         >>> folder.cleanup()
@@ -145,7 +145,7 @@ class Session:
         self._scores.learn([one for group in completed for one in group])
         scored = []
         for group in completed:
-            rewards = fill_missing(self._scores.rewards_of(group), self._nowhere())
+            rewards = fill_missing(self._scores.rewards_of(group), self._unbound())
             informative = bool(self.controller.informative(rewards[None])[0])
             self._groups.update(scored=1, informative=int(informative))
             scored.append(ScoredGroup(tuple(_with_rewards(group, rewards)), informative))
@@ -370,8 +370,13 @@ class Session:
         return complete_rollouts(rollouts, self.config.objectives, self.config.rewards)
 
     def _nowhere(self) -> NDArray[np.float64]:
-        """What counts where an objective applies to no rollout of a group: it gains nothing."""
+        """What counts where an objective applies to no question of an evaluation: no gain."""
         return np.nan_to_num(self.controller.reference)
+
+    def _unbound(self) -> NDArray[np.float64]:
+        """What counts where one applies to no rollout of a group: the best, which binds nobody."""
+        best = np.array([one.best for one in self.config.objectives], np.float64)  # None is NaN
+        return np.where(np.isnan(best), self._nowhere(), best)
 
     def _outcome_of(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """(objectives,) means of an evaluation's vectors behind the gate."""

@@ -51,12 +51,12 @@ dollars_per_1000_tokens = 0.03
 OBJECTIVES = [
     'name = "correct"',
     'name = "calls"\neconomy = "paretopo"',
-    'name = "tokens"\nhigh = 40\nreference = 40',
+    'name = "tokens"\neconomy = "raw"\nhigh = 40\nreference = 40',
     'name = "seconds"\neconomy = "paretopo"\nalpha = 2.0',
     'name = "polite"\nlow = -1\nhigh = 1\nfailure = "keeps"',
-    'name = "dollars"',
+    'name = "dollars"\neconomy = "raw"',
     'name = "words"\nbetter = "fewer"\neconomy = "share of the group"',
-    'name = "turns"',
+    'name = "turns"\neconomy = "raw"',
 ]
 TOKENIZER = SimpleNamespace(
     eos_token="<end>",
@@ -308,10 +308,18 @@ def records(run):
     return rows
 
 
+# The recommended recipe's own estimator takes no objective that is no share.
+RECIPES = [
+    {"recipe": "recommended", "paretopo__stage2_estimator": "hypervolume_gd2po"},
+    {"recipe": "paper"},
+]
+
+
 @pytest.mark.parametrize("recipe", ["recommended", "paper"])
 def test_both_adapters_tell_the_same_story(tmp_path, recipe):
+    switches = {"recipe": recipe, "objectives__calls__economy": "paretopo"}
     adapters = [
-        kind(new_session(tmp_path / kind.__name__, SETTINGS, recipe=recipe))
+        kind(new_session(tmp_path / kind.__name__, SETTINGS, **switches))
         for kind in (OnTRL, OnOpenRLHF)
     ]
     theirs, ours = (play(adapter) for adapter in adapters)
@@ -333,12 +341,12 @@ def test_both_adapters_tell_the_same_story(tmp_path, recipe):
     assert set(pieces) == {"model", "call", "tool"}
 
 
-@pytest.mark.parametrize("recipe", ["recommended", "paper"])
+@pytest.mark.parametrize("switches", RECIPES)
 @pytest.mark.parametrize("count", [1, 3, 8])
-def test_both_adapters_tell_the_same_story_of_any_objectives(tmp_path, count, recipe):
+def test_both_adapters_tell_the_same_story_of_any_objectives(tmp_path, count, switches):
     tables = "".join(f"[[objectives]]\n{one}\n" for one in OBJECTIVES[:count])
     adapters = [
-        kind(new_session(tmp_path / kind.__name__, SETTINGS + tables, recipe=recipe))
+        kind(new_session(tmp_path / kind.__name__, SETTINGS + tables, **switches))
         for kind in (OnTRL, OnOpenRLHF)
     ]
     theirs, ours = (play(adapter, extra=count == 8) for adapter in adapters)

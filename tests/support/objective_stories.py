@@ -31,7 +31,8 @@ def tell_objectives(out, names, *, seed=0, steps=6, every=2, written=()) -> RunF
     `written` are the texts of the held-out answer at each evaluation.
     """
     tables = "".join(f'[[objectives]]\nname = "{name}"\n' for name in names)
-    run = RunFolder.create(out, loads(f"seed = {seed}\n{tables}"), command=["paretopo", "train"])
+    config = loads(f"seed = {seed}\n{tables}", {"paretopo.stage2_estimator": "gd2po"})
+    run = RunFolder.create(out, config, command=["paretopo", "train"])
     for step in range(steps + 1):
         measured = measure_at(step / steps, names, seed)
         rewards = {name: -value if name in _FEWER else value for name, value in measured.items()}

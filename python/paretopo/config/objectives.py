@@ -15,6 +15,7 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from paretopo.config.keys import ConfigError, check_section, key, keys, nearest
@@ -26,6 +27,12 @@ _WORST, _KEEPS = "worst", "keeps"
 
 # What a failed rollout gets: a reward, the worst of its group, or what it has.
 Floor: TypeAlias = float | Literal["worst", "keeps"]
+
+# The weights of correctness and calls in a file without objectives, by recipe.
+DEFAULT_WEIGHTS: Mapping[str, tuple[float, float]] = {
+    "recommended": (0.5, 0.5),
+    "paper": (0.6, 0.4),
+}
 
 # Economies that go by the fewest of a success, from 0 to 1.
 BY_FEWEST = frozenset({"paretopo", "otc"})
@@ -63,12 +70,14 @@ class Objective:
     economy: Literal[
         "raw", "share of the group", "paretopo", "otc", "saving", "arora_zanette", "kimi"
     ] = key(
-        "raw",
+        None,
         "How it becomes a reward: as it is (a cost negated); its place between the worst and the"
         " best of its group, from 0 to 1; a cost by its distance d from the fewest of a success,"
         " exp(-alpha * d), or OTC's sine and cosine; 1 - cost / what the starting policy pays at"
         " its dear end; or, within the group, Arora and Zanette's sigmoid of the successes'"
         " z-scores or the length reward of Kimi k1.5.",
+        shown_default='"saving" for a cost, else "raw"; with recipe = "paper" "paretopo" for calls,'
+        ' else "raw"',
     )
     alpha: float = key(
         0.7,
@@ -98,9 +107,14 @@ class Objective:
         shown_default="by paretopo.reference",
     )
 
+    recipe: Literal["recommended", "paper"] = key(
+        "recommended", "Says which economy is not given.", in_file=False
+    )
+
     def __post_init__(self) -> None:
         built_in = self.name in MEASURES
         self._fill("better", "fewer" if built_in and self.name != "correct" else "more")
+        self._fill("economy", self._own_economy())
         cost = self.economy in BY_FEWEST or (self.economy == "saving" and self.better == "fewer")
         self._fill("low", 0.0 if built_in or cost else None)
         self._fill("high", 1.0 if self.name == "correct" else None)
@@ -146,6 +160,11 @@ class Objective:
         return None if bound is None else self.to_reward(bound)
 
     @property
+    def is_share(self) -> bool:
+        """Whether its reward is a share of something, 1 for all of it."""
+        return self.economy != "raw" or self.best == 1.0
+
+    @property
     def worst(self) -> float | None:
         """The reward that none stays below; None where there is no such."""
         if self.economy in BY_FEWEST:
@@ -187,6 +206,11 @@ class Objective:
         if self.worst is None and (self.better == "more" or self.economy == "saving"):
             return 0.0
         return self.worst
+
+    def _own_economy(self) -> str:
+        if self.recipe == "paper":
+            return "paretopo" if self.name == "calls" else "raw"
+        return "saving" if self.better == "fewer" else "raw"
 
     def _fill(self, name: str, value: Any) -> None:
         if getattr(self, name) is None:
@@ -232,12 +256,6 @@ class Objective:
             )
 
 
-DEFAULT_OBJECTIVES: tuple[Mapping[str, Any], ...] = (
-    {"name": "correct", "weight": 0.6},
-    {"name": "calls", "weight": 0.4, "economy": "paretopo"},
-)
-
-
 def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
     """The objectives with weights that sum to 1; the one that says what solved means comes first.
 
@@ -274,20 +292,25 @@ def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]
 
 
 def make_objectives(
-    tables: Any, overrides: Mapping[str, Mapping[str, Any]]
+    tables: Any = None,
+    overrides: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    *,
+    recipe: Literal["recommended", "paper"] = "recommended",
 ) -> tuple[Objective, ...]:
     """The objectives of a file.
 
     Args:
-        tables: what its ``[[objectives]]`` hold; None where it has none.
+        tables: what its ``[[objectives]]`` hold; None where it has none: correct and calls.
         overrides: objective → key → value, which win over the file.
+        recipe: gives what is left open.
 
     Raises:
         ConfigError: no tables, an unknown key or objective (with the nearest known), or as
             :class:`Objective` and :func:`arrange_objectives`.
     """
     if tables is None:
-        tables = DEFAULT_OBJECTIVES
+        weights = zip(("correct", "calls"), DEFAULT_WEIGHTS[recipe], strict=True)
+        tables = [{"name": name, "weight": weight} for name, weight in weights]
     if not isinstance(tables, list | tuple) or not all(isinstance(one, Mapping) for one in tables):
         raise ConfigError(
             f"objectives must be tables, [[objectives]], one for each, got {tables!r}"
@@ -310,12 +333,12 @@ def make_objectives(
     for name, table in by_name.items():
         for given in table:
             check_key(name, given)
-    return arrange_objectives([Objective(**table) for table in by_name.values()])
+    return arrange_objectives([Objective(**table, recipe=recipe) for table in by_name.values()])
 
 
 def check_key(objective: str, name: str) -> None:
     """Refuse what is no key of an objective."""
-    known = keys(Objective)
+    known = [known for known, about in keys(Objective).items() if about.in_file]
     if name not in known:
         raise ConfigError(f"unknown key objectives.{objective}.{name}; {nearest(name, known)}")
 

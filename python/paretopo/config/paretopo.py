@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from paretopo.config.keys import ConfigError, check_section, key
+from paretopo.config.objectives import DEFAULT_WEIGHTS
 
 # ---- recipes ---------------------------------------------------------------------------------
 
@@ -36,7 +37,7 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
         "recommended": {
             "paretopo": {
                 "stage1_steps": 0,
-                "stage2_estimator": "hypervolume_gd2po",
+                "stage2_estimator": "worth",
                 "reference": "zero",
                 "multiplier_on": "advantage",
                 "centre": "mean",
@@ -126,7 +127,7 @@ class ParetoPOConfig:
         in_file=False,
     )
     weights: tuple[float, ...] = key(
-        (0.6, 0.4),
+        None,
         "Weight of each objective; not negative, summing to 1.",
         low=0.0,
         high=1.0,
@@ -238,6 +239,8 @@ class ParetoPOConfig:
 
     def __post_init__(self) -> None:
         fill_by_recipe(self, "paretopo")
+        if self.weights is None:
+            object.__setattr__(self, "weights", DEFAULT_WEIGHTS[self.recipe])
         check_section(self, "paretopo")
         if abs(sum(self.weights) - 1.0) > 1e-6:
             raise ConfigError(
@@ -246,7 +249,7 @@ class ParetoPOConfig:
             )
         if "hypervolume" in (self.stage1_estimator, self.stage2_estimator):
             self._check_hypervolume()
-        ranks = sorted(_RANKS & self._estimators())
+        ranks = sorted(_RANKS & self.estimators)
         if self.centre == "exact" and ranks:
             raise ConfigError(
                 'paretopo.centre = "exact" is for the estimator "hypervolume", got it with '
@@ -284,6 +287,16 @@ class ParetoPOConfig:
         return worst * (len(self.weights) - 1) if self.floors is None else self.floors
 
     @property
+    def estimators(self) -> set[str]:
+        """Those of the stages that a run has."""
+        stages = set[str]()
+        if self.stage1_steps != 0:
+            stages.add(self.stage1_estimator)
+        if self.stage1_steps != "all":
+            stages.add(self.stage2_estimator)
+        return stages
+
+    @property
     def most_together(self) -> int:
         """The largest k of a run, 0 where no estimator has one."""
         if not HYPERVOLUMES & {self.stage1_estimator, self.stage2_estimator}:
@@ -295,15 +308,6 @@ class ParetoPOConfig:
             if isinstance(self.k, tuple)
             else self.k
         )
-
-    def _estimators(self) -> set[str]:
-        """Those of the stages that a run has."""
-        stages = set[str]()
-        if self.stage1_steps != 0:
-            stages.add(self.stage1_estimator)
-        if self.stage1_steps != "all":
-            stages.add(self.stage2_estimator)
-        return stages
 
     def _check_hypervolume(self) -> None:
         if self.hypervolume_reference == "archive":

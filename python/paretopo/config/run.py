@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from paretopo.config.keys import ConfigError, check_section, key
-from paretopo.config.objectives import (
-    DEFAULT_OBJECTIVES,
-    Objective,
-    arrange_objectives,
-)
+from paretopo.config.objectives import Objective, arrange_objectives, make_objectives
 from paretopo.config.paretopo import RECIPES, ParetoPOConfig
 from paretopo.config.sections import (
     FROM_TASK,
@@ -43,7 +39,7 @@ class RunConfig:
         low=0,
         high=2**32 - 1,
     )
-    objectives: tuple[Objective, ...] = tuple(Objective(**one) for one in DEFAULT_OBJECTIVES)
+    objectives: tuple[Objective, ...] = cast(Any, None)  # correct and calls
     model: ModelConfig = dataclasses.field(default_factory=ModelConfig)
     task: TaskConfig = dataclasses.field(default_factory=TaskConfig)
     tool: ToolConfig = dataclasses.field(default_factory=ToolConfig)
@@ -57,6 +53,8 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         check_section(self, "")
+        if self.objectives is None:
+            object.__setattr__(self, "objectives", make_objectives(recipe=self.recipe))
         for name in RECIPES[self.recipe]:
             section = getattr(self, name)
             if section is None:
@@ -125,6 +123,8 @@ class RunConfig:
                         'paretopo.gain_unit = "box" is for rewards that end at 1, and those of '
                         f"{one.name!r} end {'nowhere' if one.best is None else f'at {one.best:g}'}"
                     )
+        if "worth" in self.paretopo.estimators:
+            _check_worth(objectives[1:])
         references = [one.reference_reward(self.paretopo.reference) for one in objectives]
         derived: dict[str, Any] = {
             "weights": weights,
@@ -170,6 +170,25 @@ class RunConfig:
             raise ConfigError(
                 "tool.search_url must be given where openrlhf.nodes is more than 1: a server that "
                 "a run starts is for its own machine: paretopo serve-search --host ADDRESS"
+            )
+
+
+def _check_worth(objectives: tuple[Objective, ...]) -> None:
+    """Refuse what the estimator of the recommended recipe cannot weigh against being right."""
+    worth = 'the estimator "worth", that of recipe = "recommended", pays'
+    other = 'paretopo.stage2_estimator = "gd2po"'
+    for one in objectives:
+        if one.failure == "keeps":
+            raise ConfigError(
+                f"{worth} nothing for a failed rollout, so that objectives.{one.name}.failure = "
+                f'"keeps" could not count: take another estimator, {other}'
+            )
+        if not one.is_share:
+            bounded = one.better == "fewer" or one.high is not None
+            cure = "" if bounded else "high, the best value there can be, and "
+            raise ConfigError(
+                f"{worth} for shares, and objectives.{one.name} is none: give it {cure}economy = "
+                f'"saving", or take an estimator that scales each objective by itself, {other}'
             )
 
 

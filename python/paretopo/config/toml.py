@@ -177,7 +177,7 @@ def _build(table: Mapping[str, Any]) -> RunConfig:
             _check_key(section, name)
         extra = {"recipe": recipe} if section in RECIPES[recipe] else {}
         values[section] = kind(**given, **extra)
-    objectives = make_objectives(table.get("objectives"), of_objectives)
+    objectives = make_objectives(table.get("objectives"), of_objectives, recipe=recipe)
     return RunConfig(**values, objectives=objectives)
 
 

@@ -76,7 +76,8 @@ class ParetoPO:
 
     >>> import numpy as np
     >>> from paretopo.config import ParetoPOConfig
-    >>> controller = ParetoPO(ParetoPOConfig(stage1_steps=1, stage2_estimator="pareto"))
+    >>> switches = {"stage1_steps": 1, "stage2_estimator": "pareto", "weights": (0.6, 0.4)}
+    >>> controller = ParetoPO(ParetoPOConfig(**switches))
     >>> first = controller.observe([0.4, 0.3])
     >>> rewards = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.0]]])
     >>> controller.step(rewards).advantages.round(3)  # stage 1: standardised weighted sums

@@ -72,7 +72,7 @@ class Scores:
         config: Scope and support of the minima, what held-out minima do.
 
     >>> from paretopo.config import RunConfig
-    >>> config = RunConfig()
+    >>> config = RunConfig(recipe="paper")
     >>> scores = Scores(config.objectives, config.rewards)
     >>> rollouts = [Rollout("q", {"correct": 1.0, "calls": n}, solved=True) for n in (1, 2)]
     >>> scores.learn(rollouts)

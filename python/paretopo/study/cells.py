@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.config import RECIPES, RunConfig, dumps, load
+from paretopo.config.methods import by_dotted_name
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
 from paretopo.study.plan import Cell, Plan
@@ -65,13 +66,13 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
 def fingerprint(plan: Plan, cell: Cell) -> str:
     """Hash everything that a cell's result follows from; a record with another is out of date.
 
-    A method enters by the values that it sets, not by its name.
+    A method enters by its switches and the other values that it sets, not by its name.
     """
     section = plan.tasks[cell.task]
     overrides = plan.overrides_of(cell.method)
-    recipe = RECIPES[overrides.get("recipe", "recommended")]
-    switches = {name: dict(values) for name, values in recipe.items()}
-    about: dict[str, Any] = {"method": overrides, "recipe": switches, "seed": cell.seed}
+    recipe = overrides.get("recipe", "recommended")
+    method = by_dotted_name(RECIPES[recipe]) | {"recipe": recipe} | overrides
+    about: dict[str, Any] = {"method": method, "seed": cell.seed}
     if section.config is None:
         task = TASKS[cell.task]
         table = [task.success, task.cost, task.most, task.later, task.policy_rows]

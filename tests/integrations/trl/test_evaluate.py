@@ -50,6 +50,7 @@ name = "words"
 better = "fewer"
 [[objectives]]
 name = "polite"
+high = 1
 [rewards]
 file = "{folder}/my_rewards.py"
 timeout = 600

@@ -24,6 +24,7 @@ weight = 0.6
 [[objectives]]
 name = "words"
 better = "fewer"
+economy = "raw"
 weight = 0.2
 [[objectives]]
 name = "polite"
@@ -31,6 +32,8 @@ low = 0
 high = 1
 failure = "keeps"
 weight = 0.2
+[paretopo]
+stage2_estimator = "gd2po"
 [rewards]
 file = "{folder}/my_rewards.py"
 timeout = 600

@@ -264,7 +264,10 @@ def test_a_resolved_configuration_reads_back_equal(recipe):
 )
 def test_every_number_survives_writing_and_reading(beta, gamma, share, scale):
     switches = ParetoPOConfig(beta=beta, gamma=gamma, gain_scale=scale)
-    objectives = Objective("right", weight=share), Objective("cost", weight=1 - share)
+    objectives = (
+        Objective("right", weight=share),
+        Objective("cost", weight=1 - share, better="fewer"),
+    )
     config = RunConfig(paretopo=switches, objectives=objectives)
     assert loads(dumps(config)) == config
 

@@ -75,7 +75,7 @@ def test_there_are_examples():
 
 
 def test_every_entry_of_a_row_is_in_the_documentation(tmp_path):
-    session = new_session(tmp_path)
+    session = new_session(tmp_path, objectives__calls__economy="paretopo")
     text = {"prompt": "why?", "segments": (Segment("model", "42"),)}
     for step, correct in enumerate(([1, 0], [1, 1])):  # the second finds fewer calls
         held_out = group([2 - step, 0], correct)

@@ -328,7 +328,13 @@ def test_k_falls_in_equal_parts_of_its_stage():
 
 def test_the_k_of_a_step_reaches_the_estimator():
     method = ParetoPO(
-        ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume", centre="exact", k=(3, 1)),
+        ParetoPOConfig(
+            weights=(0.6, 0.4),
+            stage1_steps=0,
+            stage2_estimator="hypervolume",
+            centre="exact",
+            k=(3, 1),
+        ),
         steps=2,
     )
     group = np.array([[[1.0, 1.0], [1.0, 0.5], [1.0, 0.2], [0.0, 0.0]]])

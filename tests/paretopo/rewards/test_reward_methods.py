@@ -14,6 +14,12 @@ from paretopo.controller.two_stages import ParetoPO
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
 
+TABLE = {
+    "objectives": [
+        {"name": "correct", "weight": 0.6},
+        {"name": "calls", "weight": 0.4, "economy": "paretopo"},
+    ]
+}
 ANSWERS = [(1, True), (3, True), (2, False), (0, False), (3, True)]  # calls, right
 
 
@@ -26,7 +32,7 @@ def rollouts_of(answers, *, held_out=False):
 
 def play(name, answers, overrides=None):
     """Gated vectors and advantages of one group."""
-    config = with_method({}, name, overrides)
+    config = with_method(TABLE, name, overrides)
     scores, rollouts = Scores(config.objectives, config.rewards), rollouts_of(answers)
     scores.learn(rollouts)
     step = ParetoPO(config.paretopo).step(scores.rewards_of(rollouts)[None])

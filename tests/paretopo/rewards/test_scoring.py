@@ -27,7 +27,7 @@ def rollouts_of(answers, *, held_out=False):
 
 
 def scores_of(**settings):
-    return Scores(RunConfig().objectives, RewardsConfig(**settings))
+    return Scores(RunConfig(recipe="paper").objectives, RewardsConfig(**settings))
 
 
 def score(scores, answers, *, held_out=False):
@@ -107,7 +107,7 @@ def test_each_economy_makes_a_measure_a_reward():
         return scored(objectives, values)[:, 1]
 
     assert column().tolist() == [3.0, 1.0, 2.0]
-    assert column(better="fewer").tolist() == [-3.0, -1.0, -2.0]
+    assert column(better="fewer", economy="raw").tolist() == [-3.0, -1.0, -2.0]
     assert column(economy="share of the group").tolist() == [1.0, 0.0, 0.5]
     assert column(better="fewer", economy="share of the group").tolist() == [0.0, 1.0, 0.5]
     economy = column(better="fewer", economy="paretopo", alpha=0.5)

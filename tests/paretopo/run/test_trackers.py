@@ -45,7 +45,7 @@ def test_without_trackers_nothing_is_imported_and_written(tmp_path):
 
 @needs_tensorboard
 def test_a_resumed_run_goes_on_with_its_curves(tmp_path):
-    session = new_session(tmp_path, TENSORBOARD)
+    session = new_session(tmp_path, TENSORBOARD, objectives__calls__economy="paretopo")
     session.observe(0, group([2, 0], [1, 0]))
     make_step(session, 1)
     state = session.state()
@@ -76,7 +76,7 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path):
 
 @needs_tensorboard
 def test_an_objective_has_a_point_where_it_applies(tmp_path):
-    text = "[[objectives]]\nname = 'correct'\n[[objectives]]\nname = 'polite'\n"
+    text = "[[objectives]]\nname = 'correct'\n[[objectives]]\nname = 'polite'\nhigh = 1\n"
     session = new_session(tmp_path, text + TENSORBOARD)
     for step, values in ((1, (None, 0.5)), (2, (None, None)), (3, (0.25, 0.75))):
         rollouts = [Rollout("q", {"correct": 1.0, "polite": value}) for value in values]
