@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "cpu/exclusive_staircase.hpp"
 #include "cpu/key_order.hpp"
 #include "cpu/staircase_of_maxima.hpp"
 
@@ -32,7 +33,8 @@ class DimensionSweep {
                           double* own);
 
     std::size_t bytes() const {
-        return boxes_.capacity() * sizeof(IndexedBox) + order_.bytes() + staircase_.bytes();
+        return boxes_.capacity() * sizeof(IndexedBox) + order_.bytes() + staircase_.bytes() +
+               exclusive_.bytes() + ranks_.capacity() * sizeof ranks_[0];
     }
 
   private:
@@ -46,10 +48,13 @@ class DimensionSweep {
     // The same, but of equal z those first that could cover another.
     void take_sorted(const double* sides, std::size_t count);
     void sort_ties();
+    void rank_by_x(const double* sides, std::size_t count);
 
     std::vector<IndexedBox> boxes_;
     KeyOrder order_;
     StaircaseOfMaxima staircase_;
+    ExclusiveStaircase exclusive_;
+    std::vector<std::uint32_t> ranks_;
 };
 
 }  // namespace paretopo::cpu
