@@ -20,24 +20,23 @@ bool DimensionSweep::contributions_3d(const double* sides, std::size_t count,
     take_sorted(sides, count);
     exclusive_.clear(count);
     std::fill_n(own, count, 0.0);
-    const auto closed = [&](std::uint32_t id, double volume) { own[boxes_[id].index] = volume; };
+    const auto closed = [own](std::uint32_t index, double volume) { own[index] = volume; };
     Pace pace;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (const auto& [x, y, z, index] : boxes_) {
         pace.step();
-        const auto [x, y, z, index] = boxes_[i];
         const std::uint32_t cover = exclusive_.first_from(ranks_[index]);
         const ExclusiveStaircase::Step& step = exclusive_[cover];
         if (step.y >= y) {
-            const bool is_copy = step.x == x && step.y == y && boxes_[cover].z == z;
+            const bool is_copy = step.x == x && step.y == y && step.z == z;
             if (ignorable) {
-                if (!ignorable(boxes_[cover].index, index)) return false;
+                if (!ignorable(step.index, index)) return false;
                 if (!is_copy) continue;
             }
             if (exclusive_[step.right].y >= y) continue;  // nobody loses what two dominate
             exclusive_.cut_corner(cover, x, y, z);
             continue;
         }
-        exclusive_.insert(static_cast<std::uint32_t>(i), ranks_[index], x, y, z, cover, closed);
+        exclusive_.insert(x, y, z, index, ranks_[index], cover, closed);
     }
     exclusive_.close_all(closed);
     return true;

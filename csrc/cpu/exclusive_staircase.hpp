@@ -2,9 +2,11 @@
 // step alone covers, as columns.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "cpu/rank_set.hpp"
@@ -21,41 +23,41 @@ class ExclusiveStaircase {
 
     // x ascends and y descends from step to step.
     struct Step {
-        double x, y;
-        double volume;              // of the columns closed so far
-        std::uint32_t left, right;  // its neighbours
-        std::uint32_t rank;         // of x
-        std::uint32_t begin, end;   // its columns, from right to left
-        std::uint32_t room;         // where those of another step may begin
+        double x = 0.0, y = 0.0, z = 0.0;
+        double volume = 0.0;                // of the columns closed so far
+        std::uint32_t index = 0;            // the caller's
+        std::uint32_t rank = 0;             // of x
+        std::uint32_t left = 0, right = 0;  // its neighbours
+        std::uint32_t begin = 0, end = 0;   // its columns, from right to left
+        std::uint32_t room = 0;             // where those of another step may begin
     };
 
     // No step, for up to `count` points whose x have the ranks 0..count - 1; equal x, equal ranks.
     void clear(std::size_t count) {
-        const double infinity = std::numeric_limits<double>::infinity();
-        const auto rank_beyond = static_cast<std::uint32_t>(count);
-        leftmost_ = static_cast<std::uint32_t>(count);
-        rightmost_ = leftmost_ + 1;
-        steps_.resize(count + 2);
-        step_at_.resize(count + 1);
-        columns_.resize(2 * count);
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
+        const auto beyond = static_cast<std::uint32_t>(count);
+        steps_.assign({{.x = 0.0, .y = kInfinity, .left = kLeftmost, .right = kRightmost},
+                       {.x = kInfinity, .rank = beyond, .left = kLeftmost, .right = kRightmost}});
+        free_ = kNone;
+        size_ = 0;
         used_ = 0;
+        step_at_.resize(count + 1);
+        step_at_[beyond] = kRightmost;
         ranks_.reset(count + 1);
-        ranks_.insert(rank_beyond);
-        step_at_[rank_beyond] = rightmost_;
-        steps_[leftmost_] = {0.0, infinity, 0.0, leftmost_, rightmost_, 0, 0, 0, 0};
-        steps_[rightmost_] = {infinity, 0.0, 0.0, leftmost_, rightmost_, rank_beyond, 0, 0, 0};
+        ranks_.insert(beyond);
     }
 
-    // The first step whose x has no lower rank.
+    // The first step whose x has no lower rank; beyond all, one of no height.
     std::uint32_t first_from(std::uint32_t rank) const { return step_at_[ranks_.first_from(rank)]; }
 
     const Step& operator[](std::uint32_t id) const { return steps_[id]; }
 
-    // Adds a step that none covers, at z; `cover` is first_from(rank). Calls closed(id, volume) for
+    // Adds a step that none covers; `cover` is first_from(rank). Calls closed(index, volume) for
     // each step that it covers and so removes.
     template <typename Closed>
-    void insert(std::uint32_t id, std::uint32_t rank, double x, double y, double z,
+    void insert(double x, double y, double z, std::uint32_t index, std::uint32_t rank,
                 std::uint32_t cover, const Closed& closed) {
+        make_room(size_ + 1);
         double floor = steps_[cover].y;
         double edge = x;
         const bool is_below = steps_[cover].rank == rank;
@@ -63,40 +65,32 @@ class ExclusiveStaircase {
         std::uint32_t left = is_below ? cover : steps_[cover].left;
         const std::uint32_t begin = used_;
         while (steps_[left].y <= y) {
-            const Step& step = steps_[left];
-            closed(left, close(step, z));
+            const std::uint32_t id = left;
+            Step& step = steps_[id];
+            closed(step.index, close(step, z));
             if (edge > step.x) columns_[used_++] = {step.x, edge, floor, z};
             edge = step.x;
             floor = step.y;
             ranks_.erase(step.rank);
             left = step.left;
+            step.right = std::exchange(free_, id);
+            --size_;
         }
-        const double end = steps_[left].x;
-        columns_[used_++] = {end, edge, floor, z};
-        steps_[id] = {x, y, 0.0, left, right, rank, begin, used_, used_};
-        ranks_.insert(rank);
-        step_at_[rank] = id;
+        columns_[used_++] = {steps_[left].x, edge, floor, z};
+        const std::uint32_t id = new_step();
+        steps_[id] = {x, y, z, 0.0, index, rank, left, right, begin, used_, used_};
         steps_[left].right = id;
         steps_[right].left = id;
+        ranks_.insert(rank);
+        step_at_[rank] = id;
         cut_below(steps_[left], y, z);
         cut_left(steps_[right], x, z);
     }
 
-    // Closes all columns of a step at z; returns all that they ever enclosed.
-    double close(const Step& step, double z) const {
-        double volume = 0.0;
-        for (std::uint32_t c = step.end; c-- > step.begin;) {
-            volume += enclosed(columns_[c], step.y, z);
-        }
-        return step.volume + volume;
-    }
-
-    // Calls closed(id, volume) for all steps.
+    // Calls closed(index, volume) for all steps, at the bottom.
     template <typename Closed>
     void close_all(const Closed& closed) const {
-        for (std::uint32_t id = steps_[leftmost_].right; id != rightmost_; id = steps_[id].right) {
-            closed(id, close(steps_[id], 0.0));
-        }
+        for_each([&](const Step& step) { closed(step.index, close(step, 0.0)); });
     }
 
     // A point that the step dominates covers everything left of `x` and below `height`.
@@ -125,10 +119,58 @@ class ExclusiveStaircase {
 
     std::size_t bytes() const {
         return steps_.capacity() * sizeof(Step) + columns_.capacity() * sizeof(Column) +
-               step_at_.capacity() * sizeof step_at_[0] + ranks_.bytes();
+               spare_.capacity() * sizeof(Column) + step_at_.capacity() * sizeof step_at_[0] +
+               ranks_.bytes();
     }
 
   private:
+    // Stand for the borders of the plane.
+    static constexpr std::uint32_t kLeftmost = 0;
+    static constexpr std::uint32_t kRightmost = 1;
+    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+    template <typename Visit>
+    void for_each(const Visit& visit) const {
+        for (std::uint32_t id = steps_[kLeftmost].right; id != kRightmost; id = steps_[id].right) {
+            visit(steps_[id]);
+        }
+    }
+
+    std::uint32_t new_step() {
+        ++size_;
+        if (free_ != kNone) return std::exchange(free_, steps_[free_].right);
+        steps_.emplace_back();
+        return static_cast<std::uint32_t>(steps_.size() - 1);
+    }
+
+    // Closes all columns of a step at z; returns all that they ever enclosed.
+    double close(const Step& step, double z) const {
+        double volume = 0.0;
+        for (std::uint32_t c = step.end; c-- > step.begin;) {
+            volume += enclosed(columns_[c], step.y, z);
+        }
+        return step.volume + volume;
+    }
+
+    // For so many more columns. Where there is none, those in use are moved together: seldom
+    // enough to cost a new column little, often enough to keep them all in the cache.
+    void make_room(std::size_t wanted) {
+        if (columns_.size() - used_ >= wanted) return;
+        std::size_t in_use = 0;
+        for_each([&](const Step& step) { in_use += step.end - step.begin; });
+        const std::size_t room = std::min(4 * (in_use + wanted) + 64, std::size_t{kNone});
+        if (spare_.size() < room) spare_.resize(room);
+        used_ = 0;
+        for (std::uint32_t id = steps_[kLeftmost].right; id != kRightmost; id = steps_[id].right) {
+            Step& step = steps_[id];
+            const std::uint32_t begin = used_;
+            for (std::uint32_t c = step.begin; c < step.end; ++c) spare_[used_++] = columns_[c];
+            step.begin = begin;
+            step.end = step.room = used_;
+        }
+        columns_.swap(spare_);
+    }
+
     static double enclosed(const Column& column, double y, double z) {
         return (column.right - column.left) * (y - column.low) * (column.since - z);
     }
@@ -173,21 +215,15 @@ class ExclusiveStaircase {
     void replace(Step& step, std::uint32_t first, std::uint32_t end, bool by_one,
                  const Column& column) {
         if (by_one && first == end && step.end == step.room) {
-            // Twice the room: a column moves as often as others come.
+            // Twice the room, so that a column moves no more often than others come.
             const std::uint32_t size = step.end - step.begin;
-            const std::uint32_t moved = used_;
-            used_ += 2 * size + 2;
-            if (columns_.size() < used_ + 2 * steps_.size()) {
-                columns_.resize(2 * (used_ + 2 * steps_.size()));
-            }
-            for (std::uint32_t i = 0; i < size; ++i) {
-                columns_[moved + i] = columns_[step.begin + i];
-            }
-            first += moved - step.begin;
-            end += moved - step.begin;
-            step.begin = moved;
-            step.end = moved + size;
-            step.room = used_;
+            const std::uint32_t before = step.end - end;
+            make_room(2 * std::size_t{size} + 2);
+            std::copy_n(columns_.begin() + step.begin, size, columns_.begin() + used_);
+            step.begin = used_;
+            step.end = used_ + size;
+            step.room = used_ = used_ + 2 * size + 2;
+            first = end = step.end - before;
         }
         const std::uint32_t kept = step.end - end;
         const std::uint32_t to = first + (by_one ? 1 : 0);
@@ -200,11 +236,11 @@ class ExclusiveStaircase {
         step.end = to + kept;
     }
 
-    std::uint32_t leftmost_ = 0;  // stand for the borders of the plane
-    std::uint32_t rightmost_ = 0;
-    std::uint32_t used_ = 0;  // columns
+    std::uint32_t free_ = kNone;  // the first step to use again; the next is its `right`
+    std::uint32_t size_ = 0;      // steps
+    std::uint32_t used_ = 0;      // columns
     std::vector<Step> steps_;
-    std::vector<Column> columns_;
+    std::vector<Column> columns_, spare_;
     std::vector<std::uint32_t> step_at_;  // of each rank
     RankSet ranks_;
 };
