@@ -42,7 +42,6 @@ bool DimensionSweep::contributions_3d(const double* sides, std::size_t count,
     return true;
 }
 
-// Equal x, equal ranks.
 void DimensionSweep::rank_by_x(const double* sides, std::size_t count) {
     order_.keys.resize(count);
     for (std::size_t i = 0; i < count; ++i) order_.keys[i] = ascending_key(sides[3 * i]);
