@@ -58,7 +58,7 @@ class GroupGradient {
     }
 
   private:
-    static constexpr std::size_t kFew = 4;  // of 3 objectives: a sweep costs as much
+    static constexpr std::size_t kFew = 2;  // of 3 objectives: a sweep costs as much
 
     struct Row {
         double x, y;
