@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "cpu/exclusive_staircase.hpp"
 #include "cpu/key_order.hpp"
 #include "cpu/staircase_of_maxima.hpp"
 
@@ -18,7 +19,7 @@ class DimensionSweep {
     double volume_3d(const double* sides, std::size_t count);
 
     // own[i]: what row i dominates alone. Sweeps that keep what each point on the staircase
-    // dominates alone as a list of boxes, O(n log n); dominated points take from others unless they
+    // dominates alone as boxes, O(n log n); dominated points take from others unless they
     // are ignored. (Emmerich and Fonseca, 2011, "Computing hypervolume contributions in low
     // dimensions: asymptotically optimal algorithm and complexity results".)
     //
@@ -32,7 +33,8 @@ class DimensionSweep {
                           double* own);
 
     std::size_t bytes() const {
-        return boxes_.capacity() * sizeof(IndexedBox) + order_.bytes() + staircase_.bytes();
+        return boxes_.capacity() * sizeof(IndexedBox) + order_.bytes() + staircase_.bytes() +
+               exclusive_.bytes() + ranks_.capacity() * sizeof ranks_[0];
     }
 
   private:
@@ -46,10 +48,14 @@ class DimensionSweep {
     // The same, but of equal z those first that could cover another.
     void take_sorted(const double* sides, std::size_t count);
     void sort_ties();
+    // Into ranks_, row by row; equal x, equal ranks.
+    void rank_by_x(const double* sides, std::size_t count);
 
     std::vector<IndexedBox> boxes_;
     KeyOrder order_;
     StaircaseOfMaxima staircase_;
+    ExclusiveStaircase exclusive_;
+    std::vector<std::uint32_t> ranks_;
 };
 
 }  // namespace paretopo::cpu

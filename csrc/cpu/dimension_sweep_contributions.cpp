@@ -14,186 +14,44 @@
 #include "cpu/lanes/interrupt.hpp"
 
 namespace paretopo::cpu {
-namespace {
-
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
-
-// Columns of one owner from left to right; their lower ends descend, their upper end is the y of
-// the owner.
-struct Column {
-    double left, right, low, since;  // since: the z at which it opened
-    std::uint32_t previous, next;
-};
-
-class Owners {
-  public:
-    explicit Owners(std::size_t count) : first_(count, kNone), last_(count, kNone) {
-        columns_.reserve(count);
-    }
-
-    void append(std::uint32_t owner, double left, double right, double low, double z) {
-        insert_after(owner, last_[owner], left, right, low, z);
-    }
-
-    void prepend(std::uint32_t owner, double left, double right, double low, double z) {
-        insert_after(owner, kNone, left, right, low, z);
-    }
-
-    // Closes all columns at z; returns what they enclose.
-    double close(std::uint32_t owner, double y, double z) {
-        double volume = 0.0;
-        for (std::uint32_t c = first_[owner]; c != kNone;) {
-            volume += enclosed(columns_[c], y, z);
-            const std::uint32_t next = columns_[c].next;
-            free_.push_back(c);
-            c = next;
-        }
-        first_[owner] = last_[owner] = kNone;
-        return volume;
-    }
-
-    // A point to the right covers everything below `height`.
-    double cut_below(std::uint32_t owner, double y, double height, double z) {
-        std::uint32_t c = last_[owner];
-        if (c == kNone || columns_[c].low >= height) return 0.0;
-        const double right = columns_[c].right;
-        double left = right;
-        double volume = 0.0;
-        while (c != kNone && columns_[c].low < height) {
-            volume += enclosed(columns_[c], y, z);
-            left = columns_[c].left;
-            const std::uint32_t previous = columns_[c].previous;
-            remove(owner, c);
-            c = previous;
-        }
-        append(owner, left, right, height, z);
-        return volume;
-    }
-
-    // A point above covers everything left of `x`.
-    double cut_left(std::uint32_t owner, double y, double x, double z) {
-        double volume = 0.0;
-        std::uint32_t c = first_[owner];
-        while (c != kNone && columns_[c].right <= x) {
-            volume += enclosed(columns_[c], y, z);
-            const std::uint32_t next = columns_[c].next;
-            remove(owner, c);
-            c = next;
-        }
-        if (c != kNone && columns_[c].left < x) volume += cut_column(columns_[c], y, x, z);
-        return volume;
-    }
-
-    // A point that the owner dominates covers everything left of `x` and below `height`.
-    double cut_corner(std::uint32_t owner, double y, double x, double height, double z) {
-        std::uint32_t c = first_[owner];
-        while (c != kNone && columns_[c].low >= height) c = columns_[c].next;
-        if (c == kNone || columns_[c].left >= x) return 0.0;
-        const double left = columns_[c].left;
-        double right = left;
-        double volume = 0.0;
-        std::uint32_t before = columns_[c].previous;
-        while (c != kNone && columns_[c].left < x) {
-            if (columns_[c].right > x) {
-                volume += cut_column(columns_[c], y, x, z);
-                right = x;
-                break;
-            }
-            volume += enclosed(columns_[c], y, z);
-            right = columns_[c].right;
-            const std::uint32_t next = columns_[c].next;
-            remove(owner, c);
-            c = next;
-        }
-        if (height < y) insert_after(owner, before, left, right, height, z);
-        return volume;
-    }
-
-  private:
-    static double enclosed(const Column& column, double y, double z) {
-        return (column.right - column.left) * (y - column.low) * (column.since - z);
-    }
-
-    static double cut_column(Column& column, double y, double x, double z) {
-        const double volume = (x - column.left) * (y - column.low) * (column.since - z);
-        column.left = x;
-        return volume;
-    }
-
-    void insert_after(std::uint32_t owner, std::uint32_t before, double left, double right,
-                      double low, double z) {
-        const std::uint32_t next = before == kNone ? first_[owner] : columns_[before].next;
-        std::uint32_t c = static_cast<std::uint32_t>(columns_.size());
-        if (free_.empty()) {
-            columns_.push_back({left, right, low, z, before, next});
-        } else {
-            c = free_.back();
-            free_.pop_back();
-            columns_[c] = {left, right, low, z, before, next};
-        }
-        (before == kNone ? first_[owner] : columns_[before].next) = c;
-        (next == kNone ? last_[owner] : columns_[next].previous) = c;
-    }
-
-    void remove(std::uint32_t owner, std::uint32_t c) {
-        const auto [previous, next] = std::pair(columns_[c].previous, columns_[c].next);
-        (previous == kNone ? first_[owner] : columns_[previous].next) = next;
-        (next == kNone ? last_[owner] : columns_[next].previous) = previous;
-        free_.push_back(c);
-    }
-
-    std::vector<Column> columns_;
-    std::vector<std::uint32_t> free_, first_, last_;
-};
-
-}  // namespace
-
 bool DimensionSweep::contributions_3d(const double* sides, std::size_t count,
                                       const Ignorable& ignorable, double* own) {
+    rank_by_x(sides, count);
     take_sorted(sides, count);
-    staircase_.clear();
-    Owners owners(count);
+    exclusive_.clear(count);
     std::fill_n(own, count, 0.0);
-    std::vector<StaircaseOfMaxima::Step> removed;
+    const auto closed = [own](std::uint32_t index, double volume) { own[index] = volume; };
     Pace pace;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (const auto& [x, y, z, index] : boxes_) {
         pace.step();
-        const auto [x, y, z, index] = boxes_[i];
-        const auto id = static_cast<std::uint32_t>(i);
-        const StaircaseOfMaxima::Place place = staircase_.first_not_left_of(x);
-        const StaircaseOfMaxima::Step* cover = staircase_.at(place);
-        if (cover && cover->y >= y) {
-            const bool is_copy = cover->x == x && cover->y == y && boxes_[cover->id].z == z;
+        const std::uint32_t cover = exclusive_.first_from(ranks_[index]);
+        const ExclusiveStaircase::Step& step = exclusive_[cover];
+        if (step.y >= y) {
+            const bool is_copy = step.x == x && step.y == y && step.z == z;
             if (ignorable) {
-                if (!ignorable(boxes_[cover->id].index, index)) return false;
+                if (!ignorable(step.index, index)) return false;
                 if (!is_copy) continue;
             }
-            const StaircaseOfMaxima::Step* second = staircase_.after(place);
-            if (second && second->y >= y) continue;  // nobody loses what two dominate
-            own[boxes_[cover->id].index] += owners.cut_corner(cover->id, cover->y, x, y, z);
+            if (exclusive_[step.right].y >= y) continue;  // nobody loses what two dominate
+            exclusive_.cut_corner(cover, x, y, z);
             continue;
         }
-        double floor = cover ? cover->y : 0.0;
-        removed.clear();
-        const auto [left, right] = staircase_.insert(
-            place, {x, y, id},
-            [&](const StaircaseOfMaxima::Step& step) { removed.push_back(step); });
-        double edge = x;
-        for (const StaircaseOfMaxima::Step& step : removed) {
-            own[boxes_[step.id].index] += owners.close(step.id, step.y, z);
-            if (edge > step.x) owners.prepend(id, step.x, edge, floor, z);
-            edge = step.x;
-            floor = step.y;
-        }
-        const double end = left ? left->x : 0.0;
-        if (edge > end) owners.prepend(id, end, edge, floor, z);
-        if (left) own[boxes_[left->id].index] += owners.cut_below(left->id, left->y, y, z);
-        if (right) own[boxes_[right->id].index] += owners.cut_left(right->id, right->y, x, z);
+        exclusive_.insert(x, y, z, index, ranks_[index], cover, closed);
     }
-    staircase_.for_each([&](const StaircaseOfMaxima::Step& step) {
-        own[boxes_[step.id].index] += owners.close(step.id, step.y, 0.0);
-    });
+    exclusive_.close_all(closed);
     return true;
+}
+
+void DimensionSweep::rank_by_x(const double* sides, std::size_t count) {
+    order_.keys.resize(count);
+    for (std::size_t i = 0; i < count; ++i) order_.keys[i] = ascending_key(sides[3 * i]);
+    order_.sort();
+    ranks_.resize(count);
+    std::uint32_t rank = 0;
+    for_each_item(count, [&](std::size_t k) {
+        rank += k > 0 && !order_.repeats(k);
+        ranks_[order_.at(k)] = rank;
+    });
 }
 
 // Boxes of equal x: the highest first.

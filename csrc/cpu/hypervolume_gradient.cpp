@@ -4,6 +4,7 @@
 // 2 and 3 objectives: O(n log n). From 4: for each wanted point and objective the gain of one point
 // in a set of one objective less.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -12,8 +13,8 @@
 #include "cpu/hypervolume_of_sides.hpp"
 #include "cpu/key_order.hpp"
 #include "cpu/lanes/interrupt.hpp"
+#include "cpu/ranked_staircase.hpp"
 #include "cpu/sides.hpp"
-#include "cpu/staircase_of_maxima.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -57,10 +58,10 @@ class GroupGradient {
     }
 
   private:
-    static constexpr std::size_t kFew = 4;  // of 3 objectives: a sweep costs as much
+    static constexpr std::size_t kFew = 2;  // of 3 objectives: a sweep costs as much
 
     struct Row {
-        double key, x, y;  // of the objective swept along, and of the others
+        double x, y;
         std::uint32_t index;
     };
 
@@ -85,20 +86,18 @@ class GroupGradient {
         }
     }
 
-    // Rows in descending order of objective m; equal ones in the order of the points.
-    void sort_by(std::size_t m, std::size_t a, std::size_t b) {
-        const auto width = static_cast<std::size_t>(batch_.objectives);
+    // Two objectives: rows in descending order of the first; equal ones in the order of the points.
+    void sort_rows() {
         const double* sides = sides_.values.data();
         order_.keys.resize(sides_.count);
         for (std::size_t i = 0; i < sides_.count; ++i) {
-            order_.keys[i] = descending_key(sides[i * width + m]);
+            order_.keys[i] = descending_key(sides[2 * i]);
         }
         order_.sort();
         rows_.resize(sides_.count);
         for (std::size_t k = 0; k < sides_.count; ++k) {
             const std::uint32_t i = order_.at(k);
-            const double* side = sides + i * width;
-            rows_[k] = {side[m], side[a], side[b], i};
+            rows_[k] = {sides[2 * std::size_t{i}], sides[2 * std::size_t{i} + 1], i};
         }
     }
 
@@ -106,47 +105,55 @@ class GroupGradient {
     // in the second lasts until the first row that is before it there; a row that meets one already
     // past has none, so that a single row waits at any time.
     void sweep_2d() {
-        sort_by(0, 1, 1);
+        sort_rows();
         double height = 0.0;
         const Row* waiting = nullptr;
         for (const Row& row : rows_) {
-            set(row.index, 0, row.x > height ? row.x - height : 0.0);
-            height = std::max(height, row.x);
-            const bool is_before = waiting && (row.x > waiting->x ||
-                                               (row.x == waiting->x && row.index < waiting->index));
+            set(row.index, 0, row.y > height ? row.y - height : 0.0);
+            height = std::max(height, row.y);
+            const bool is_before = waiting && (row.y > waiting->y ||
+                                               (row.y == waiting->y && row.index < waiting->index));
             if (waiting && !is_before) {
                 set(row.index, 1, 0.0);
                 continue;
             }
-            if (waiting) set(waiting->index, 1, waiting->key - row.key);
+            if (waiting) set(waiting->index, 1, waiting->x - row.x);
             waiting = &row;
         }
-        if (waiting) set(waiting->index, 1, waiting->key);
+        if (waiting) set(waiting->index, 1, waiting->x);
     }
 
     // Down each objective: a row's facet is the area that it adds to the staircase of those before.
     void sweep_3d() {
+        for (std::size_t m = 0; m < 3; ++m) rank_by(m);
         for (std::size_t m = 0; m < 3; ++m) {
-            sort_by(m, (m + 1) % 3, (m + 2) % 3);
-            staircase_.clear();
-            for (const Row& row : rows_) set(row.index, m, area_added(row.x, row.y));
+            const std::size_t a = (m + 1) % 3;
+            const std::size_t b = (m + 2) % 3;
+            staircase_.clear(sides_.count);
+            for (const std::uint32_t i : descending_[m]) {
+                const double* side = sides_.values.data() + 3 * std::size_t{i};
+                set(i, m, staircase_.add(side[a], side[b], ranks_[a][i]));
+            }
         }
     }
 
-    double area_added(double x, double y) {
-        const StaircaseOfMaxima::Place place = staircase_.first_not_left_of(x);
-        const StaircaseOfMaxima::Step* cover = staircase_.at(place);
-        if (cover && cover->y >= y) return 0.0;
-        double floor = cover ? cover->y : 0.0;
-        double edge = x;
-        double area = 0.0;
-        const auto neighbours =
-            staircase_.insert(place, {x, y, 0}, [&](const StaircaseOfMaxima::Step& removed) {
-                area += (edge - removed.x) * (y - floor);
-                edge = removed.x;
-                floor = removed.y;
-            });
-        return area + (edge - (neighbours.left ? neighbours.left->x : 0.0)) * (y - floor);
+    // Rows in descending order of objective m, and their ranks in ascending order: equal for equal
+    // values.
+    void rank_by(std::size_t m) {
+        order_.keys.resize(sides_.count);
+        for (std::size_t i = 0; i < sides_.count; ++i) {
+            order_.keys[i] = descending_key(sides_.values[3 * i + m]);
+        }
+        order_.sort();
+        descending_[m].resize(sides_.count);
+        ranks_[m].resize(sides_.count);
+        std::uint32_t rank = 0;
+        for (std::size_t k = sides_.count; k-- > 0;) {
+            const std::uint32_t i = order_.at(k);
+            descending_[m][k] = i;
+            ranks_[m][i] = rank;
+            rank += !order_.repeats(k);
+        }
     }
 
     bool is_before(std::size_t j, std::size_t i, std::size_t m) const {
@@ -174,7 +181,7 @@ class GroupGradient {
                 if (other_y >= y) return 0.0;
                 floor = std::max(floor, other_y);
             } else {
-                rows_.push_back({0.0, other_x, other_y, 0});
+                rows_.push_back({other_x, other_y, 0});
             }
         }
         const auto last = std::remove_if(rows_.begin(), rows_.end(),
@@ -231,7 +238,8 @@ class GroupGradient {
     Sides sides_;
     std::vector<Row> rows_;
     KeyOrder order_;
-    StaircaseOfMaxima staircase_;
+    std::array<std::vector<std::uint32_t>, 3> descending_, ranks_;  // of each objective
+    RankedStaircase staircase_;
 };
 
 }  // namespace

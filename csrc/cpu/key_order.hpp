@@ -36,6 +36,11 @@ class KeyOrder {
     std::vector<std::uint64_t> packed_, spare_;  // those bits, then the index
 };
 
+// The smallest positive number first.
+inline std::uint64_t ascending_key(double positive) {
+    return std::bit_cast<std::uint64_t>(positive);
+}
+
 // The largest positive number first.
 inline std::uint64_t descending_key(double positive) {
     return ~std::bit_cast<std::uint64_t>(positive);

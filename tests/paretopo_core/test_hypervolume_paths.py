@@ -89,6 +89,21 @@ def test_contributions_are_what_is_lost(each_isa, kind, objectives, ignore_domin
         assert parts[i] == pytest.approx(lost, rel=1e-9, abs=1e-11 * whole)
 
 
+def test_a_wide_point_loses_corners_to_many_below_it(each_isa):
+    """After it took over the columns of all above it. Integers: every volume is exact."""
+    rng = np.random.default_rng(0)
+    steps = 5.0 * np.arange(1, 81)
+    above = np.stack([steps, steps[::-1], np.full(80, 300.0)], axis=1)
+    # From right to left, a column more for each.
+    corners = np.stack([steps + 500, steps[::-1] + 500, 100.0 + np.arange(80)], axis=1)
+    below = rng.integers(1, [1000, 1000, 100], (200, 3))
+    points = rng.permutation(np.concatenate([above[::2], [[1000, 1000, 200]], corners, below]))
+    parts = each_isa(lambda: pp.hv_contributions(points, 0, ignore_dominated=False))
+    whole = pp.hypervolume(points, 0)
+    lost = [whole - pp.hypervolume(np.delete(points, i, axis=0), 0) for i in range(len(points))]
+    np.testing.assert_array_equal(parts, lost)
+
+
 @pytest.mark.parametrize("objectives", [2, 3, 4])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_batch_of_small_sets_is_its_sets(each_isa, objectives, dtype):
