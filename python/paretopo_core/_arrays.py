@@ -223,16 +223,22 @@ def answer(operation: str, compute: Callable[..., Any], points: Any, *others: An
         result = _PLAIN_CALLS[operation](points, *others)
         return compute(points, *others) if result is None else result
     if is_tensor(points) and points.dim() >= 2:
-        # An import statement takes longer than the call.
-        calls = sys.modules.get("paretopo_core._torch_calls") or _import_torch_calls()
+        calls = _torch_calls or _import_torch_calls()
         return calls.answer_tensor(operation, compute, _PLAIN_CALLS[operation], points, *others)
     return compute(points, *others)
 
 
-def _import_torch_calls() -> ModuleType:
-    from paretopo_core import _torch_calls
+# Kept, because an import statement takes longer than a call; here and not looked up in sys.modules,
+# for torch.compile refuses a first call that changes what it has looked at.
+_torch_calls: ModuleType | None = None
 
-    return _torch_calls
+
+def _import_torch_calls() -> ModuleType:
+    global _torch_calls
+    from paretopo_core import _torch_calls as calls
+
+    _torch_calls = calls
+    return calls
 
 
 _PLAIN = (np.ndarray, list, tuple)

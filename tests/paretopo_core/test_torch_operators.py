@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -40,6 +43,16 @@ def _fresh():
     torch._dynamo.reset()
     yield
     torch._dynamo.reset()
+
+
+def test_the_first_call_of_a_process_may_be_a_compiled_one():
+    code = (
+        "import paretopo_core as pp, torch\n"
+        "rank = torch.compile(pp.pareto_rank, fullgraph=True, backend='eager')\n"
+        "print(rank(torch.tensor([[1.0, 0.0], [0.0, 0.0]])).tolist())\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stdout == "[0, 1]\n", run.stderr
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])

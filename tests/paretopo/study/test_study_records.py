@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from paretopo.config import from_table
 from paretopo.study import plan
 from paretopo.study.analysis import Results, choose_settings
 from paretopo.study.records import read_records
@@ -68,6 +69,17 @@ def test_weights_are_those_that_the_rule_chose():
     tuned = {method: method.rpartition("+")[0] for method in methods if method.endswith(GRID)}
     assert sorted(tuned.values()) == sorted(chosen)
     assert {base: method for method, base in tuned.items()} == chosen
+
+
+def test_the_recommended_recipe_is_the_method_that_the_study_defends():
+    judged = plan.load(DOCS / "main.toml")
+    config = from_table({}, judged.overrides_of(judged.study.methods[0]))
+    recommended = from_table({}, {})
+    assert config.objectives == recommended.objectives
+    # It has no first stage, for which the rest would matter.
+    assert recommended.paretopo.stage1_steps == 0
+    for switch in ("stage2_estimator", "stage1_steps", "weights", "floors", "gate", "group_filter"):
+        assert getattr(config.paretopo, switch) == getattr(recommended.paretopo, switch)
 
 
 def test_methods_are_judged_on_tasks_and_seeds_of_which_nothing_was_chosen():
