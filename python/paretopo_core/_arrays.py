@@ -222,8 +222,11 @@ def answer(operation: str, compute: Callable[..., Any], points: Any, *others: An
     if type(points) in _PLAIN:
         result = _PLAIN_CALLS[operation](points, *others)
         return compute(points, *others) if result is None else result
-    if is_tensor(points) and points.dim() >= 2:
-        calls = _torch_calls or _import_torch_calls()
+    calls = _torch_calls
+    if (calls is not None and type(points) is calls.Tensor) or is_tensor(points):
+        if points.dim() < 2:
+            return compute(points, *others)
+        calls = calls or _import_torch_calls()
         return calls.answer_tensor(operation, compute, _PLAIN_CALLS[operation], points, *others)
     return compute(points, *others)
 

@@ -14,8 +14,11 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-_internals = torch._C
-_functorch: Any = torch._C._functorch
+_is_compiling = torch.compiler.is_compiling
+_is_functional = torch._is_functional_tensor
+_dispatch_depth: Any = torch._C._len_torch_dispatch_stack  # type: ignore[attr-defined]
+_tracing_state: Any = torch._C._get_tracing_state
+_transform_level: Any = torch._C._functorch.maybe_current_level
 _to_dlpack: Any = torch.utils.dlpack.to_dlpack  # type: ignore[attr-defined]
 
 
@@ -27,7 +30,10 @@ def answer_tensor(
     *others: Any,
 ) -> Any:
     """The result for a tensor of two dimensions or more, as `paretopo_core._arrays.answer` says."""
-    if is_tracing() or not _is_plain(points) or not all(map(_is_plain, others)):
+    is_plain = not is_tracing() and _is_plain(points)
+    for other in others:
+        is_plain = is_plain and (other is None or _is_plain(other))
+    if not is_plain:
         from paretopo_core import _torch_operators
 
         return getattr(_torch_operators, operation)(points, *others)
@@ -51,27 +57,27 @@ def answer_tensor(
 def _is_plain(argument: Any) -> bool:
     """Whether torch need not see an operator: no gradient is wanted, no class dispatches."""
     kind = type(argument)
-    if kind in _NO_TENSORS:
-        return True
-    if kind is not Tensor and kind is not torch.nn.Parameter:
-        return not isinstance(argument, Tensor)
-    wants_gradient = argument.requires_grad and torch.is_grad_enabled()
-    return not wants_gradient and not torch._is_functional_tensor(argument)
+    if kind is Tensor or kind is torch.nn.Parameter:
+        wants_gradient = argument.requires_grad and torch.is_grad_enabled()
+        return not wants_gradient and not _is_functional(argument)
+    return kind in _NO_TENSORS or not isinstance(argument, Tensor)
 
 
-_NO_TENSORS = frozenset({bool, float, int, list, tuple, np.ndarray, type(None)})
+# Told apart without the instance check of torch, which takes longer.
+_NO_TENSORS = frozenset({bool, float, int, list, tuple, np.ndarray})
 
 
 def is_tracing() -> bool:
     """Whether torch compiles, traces or transforms: no value may be looked at."""
     return (
-        torch.compiler.is_compiling()
-        or _internals._len_torch_dispatch_stack() > 0  # make_fx, FakeTensorMode, counters
-        or _internals._get_tracing_state() is not None  # torch.jit.trace
-        or is_transforming()
+        _is_compiling()
+        or _dispatch_depth() > 0  # make_fx, FakeTensorMode, counters
+        or _tracing_state() is not None  # torch.jit.trace
+        or forward_ad._current_level >= 0
+        or _transform_level() is not None
     )
 
 
 def is_transforming() -> bool:
     """Whether a transformation of torch.func, or forward mode, is at work."""
-    return forward_ad._current_level >= 0 or _functorch.maybe_current_level() is not None
+    return forward_ad._current_level >= 0 or _transform_level() is not None
