@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,7 +18,7 @@ from paretopo.tasks.encyclopedia import Encyclopedia
 from paretopo.tasks.files import FileTask
 from paretopo.tasks.made_up_math import MadeUpMath
 from paretopo.tasks.made_up_multihop import MadeUpMultihop
-from paretopo.tasks.questions import OwnQuestions
+from paretopo.tasks.questions import Demonstrate, OwnQuestions
 from paretopo.tasks.task import Task
 
 
@@ -30,7 +31,12 @@ def make_task(config: RunConfig) -> Task:
     task, held_out = config.task, config.evaluation.prompts
     if task.name == "questions":
         return OwnQuestions(
-            task.train, task.held_out, held_out, config.seed, load_own_tools(config)
+            task.train,
+            task.held_out,
+            held_out,
+            config.seed,
+            load_own_tools(config),
+            load_demonstrate(config),
         )
     if not task.is_made_up:
         # As published: ToRL's prompt is a text to go on with, Search-R1's a user's message.
@@ -62,6 +68,39 @@ def load_own_tools(config: RunConfig) -> tuple[Callable[..., Any], ...]:
     if config.task.tools == NONE:
         return ()
     return tuple(load_functions("task.tools", Path(config.task.tools)).values())
+
+
+def load_demonstrate(config: RunConfig) -> Demonstrate | None:
+    """The function `demonstrate` of `warmup.file`; None where there is no such file.
+
+    Raises:
+        ConfigError: The file cannot be used, or has another function, or none.
+    """
+    if config.warmup.file == NONE:
+        return None
+    functions = load_functions("warmup.file", Path(config.warmup.file))
+    if list(functions) != ["demonstrate"]:
+        raise ConfigError(
+            f"warmup.file: {config.warmup.file} must have the function demonstrate alone, got "
+            f"{', '.join(functions)}: begin others with _"
+        )
+    return functions["demonstrate"]
+
+
+def hash_own_files(config: RunConfig) -> dict[str, str]:
+    """SHA-256 of each file of the user's that a run reads, by its key; of those that are there."""
+    named = {
+        "task.train": config.task.train,
+        "task.held_out": config.task.held_out,
+        "task.tools": config.task.tools,
+        "warmup.file": config.warmup.file,
+        "rewards.file": config.rewards.file,
+    }
+    return {
+        key: hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        for key, name in named.items()
+        if Path(name).is_file()
+    }
 
 
 @contextmanager

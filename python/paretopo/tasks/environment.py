@@ -14,6 +14,7 @@ from paretopo.protocols.torl import TorlEpisode
 from paretopo.rewards.correctness import exact_answer
 from paretopo.rewards.mathematics import MathGrader
 from paretopo.tasks.calculator import is_correct, solver
+from paretopo.tasks.choice import load_own_tools
 from paretopo.tasks.questions import grade_answer
 from paretopo.tasks.task import Answer
 from paretopo.tools.python_interpreter import PythonInterpreter, SandboxError
@@ -49,7 +50,9 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
         if config.task.name == "calculator":
             yield Environment(is_correct, prices=call_prices(config.tool))
         elif config.task.name == "questions":
-            yield Environment(grade_answer, SingleTurn if config.task.tools == NONE else None)
+            tools = load_own_tools(config)
+            prices = {one.__name__: one.dollars for one in tools if hasattr(one, "dollars")}
+            yield Environment(grade_answer, None if tools else SingleTurn, prices)
         elif config.task.name == "math":
             try:
                 grader = opened.enter_context(MathGrader(isolation=config.tool.isolation))
