@@ -179,12 +179,11 @@ def shared_warmup(config: RunConfig) -> Path:
         "seed": config.seed,
         "held out": config.evaluation.prompts,
         "solver": config.tool.solver_price > 0.0,
-        **{
-            name: dataclasses.asdict(getattr(config, name)) for name in ("model", "task", "warmup")
-        },
+        "model": dataclasses.asdict(config.model),
+        "task": dataclasses.asdict(config.task),
+        "warmup": dataclasses.asdict(dataclasses.replace(config.warmup, shared=NONE)),
         "files": hash_own_files(config),
     }
-    del about["warmup"]["shared"]
     name = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
     return Path(config.warmup.shared) / f"{name}.pt"
 

@@ -1,4 +1,4 @@
-"""What a spare part costs: an old catalogue, right three times in four, and the shop, always right."""
+"""What a spare part costs: an old catalogue, which often errs, and the shop, which never does."""
 
 import hashlib
 

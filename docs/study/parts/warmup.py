@@ -9,7 +9,11 @@ def demonstrate(random, part, answer, **_):
     for tool in asked:
         call = {"name": tool, "arguments": {"part": part}}
         messages += [
-            {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": call}]},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{"type": "function", "function": call}],
+            },
             {"role": "tool", "name": tool, "content": answer},
         ]
     told = str(random.randint(10, 99)) if guessed else answer

@@ -85,8 +85,8 @@ class Objective:
     )
     budget: float | None = key(
         None,
-        "For a cost: what is left of so much, in units of the price, is the measure in its place, of"
-        " which more is better.",
+        "For a cost: what is left of so much, in units of the price, is the measure in its place,"
+        " of which more is better.",
         low=0.0,
         open_low=True,
         shown_default="none",

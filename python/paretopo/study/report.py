@@ -212,7 +212,7 @@ def _comparisons(
         _row(["against", "ours less theirs, points", "95 %", "seeds", "p", "ours is", *more]),
         _row(["---", "---:", "---", "---:", "---:", "---", *["---:"] * len(more)]),
     ]
-    said = {"more": "ahead", "less": "behind", "equal": "equal", "no worse": "no worse", "unknown": "—"}
+    said = {"more": "ahead", "less": "behind", "unknown": "—"}
     for one in compared:
         cells = [
             f"`{one.other}`",
@@ -220,7 +220,7 @@ def _comparisons(
             _interval(one),
             str(len(one.differences)),
             _p(one),
-            said[one.verdict],
+            said.get(one.verdict, one.verdict),
         ]
         lines.append(_row([*cells, *(_ends(results, task, one.other) if results else [])]))
     if results:

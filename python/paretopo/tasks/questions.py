@@ -9,9 +9,10 @@ A warm-up imitates the answers, or what a function of the user's own makes of a 
     def demonstrate(random, prompt, answer, **columns):
         if random.random() < 0.3:
             return f"I guess {answer}."
-        call = {"name": "look_up", "arguments": {"word": columns["word"]}}
+        function = {"name": "look_up", "arguments": {"word": columns["word"]}}
+        call = {"type": "function", "function": function}
         return [
-            {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": call}]},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
             {"role": "tool", "name": "look_up", "content": answer},
             {"role": "assistant", "content": answer},
         ]
@@ -29,7 +30,7 @@ from typing import Any, TypeAlias
 
 from paretopo.config import ConfigError
 from paretopo.rewards.correctness import exact_answer, normalised_match
-from paretopo.tasks.task import Message, Prompt, Question, Task, Trace
+from paretopo.tasks.task import Message, Prompt, Question, Task
 
 _KNOWN = ("id", "kind", "prompt", "answer")
 
@@ -85,7 +86,7 @@ class OwnQuestions(Task):
         given = question.columns["prompt"]
         return list(given) if isinstance(given, list) else super().prompt(question)
 
-    def traces(self, step: int, count: int, *_: Any) -> Sequence[Trace]:
+    def traces(self, step: int, count: int, *_: Any) -> list[list[Message]]:
         """Training questions at random, with their answers or demonstrations."""
         rng = random.Random(f"trace {step} {self.seed}")
         asked = [rng.choice(self.training) for _ in range(count)]
@@ -93,7 +94,7 @@ class OwnQuestions(Task):
             return [self.solution(question) for question in asked]
         return [self._demonstration(self._demonstrate, question, rng) for question in asked]
 
-    def solution(self, question: Question) -> Trace:
+    def solution(self, question: Question) -> list[Message]:
         """The first of its answers."""
         answer = question.answer if isinstance(question.answer, str) else question.answer[:1]
         if not answer:

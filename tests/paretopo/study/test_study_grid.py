@@ -286,7 +286,9 @@ name = "tokens"
 def test_seeds_take_turns_and_methods_know_calls_by_the_name_of_the_cost(tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
     plan = plans.from_table(TRAINING, beside=tmp_path)
-    overrides = [plan.overrides_of_training(plans.Cell("mine", "kimi", seed)) for seed in range(1000, 1003)]
+    overrides = [
+        plan.overrides_of_training(plans.Cell("mine", "kimi", seed)) for seed in range(1000, 1003)
+    ]
     assert [one["objectives.tokens.price"] for one in overrides] == [5.0, 0.5, 5.0]
     assert "objectives.tokens.budget" not in overrides[0]
     assert overrides[0]["objectives.tokens.economy"] == "kimi"
