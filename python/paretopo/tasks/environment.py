@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,8 +52,7 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
             yield Environment(is_correct, prices=call_prices(config.tool))
         elif config.task.name == "questions":
             tools = load_own_tools(config)
-            prices = {one.__name__: one.dollars for one in tools if hasattr(one, "dollars")}
-            yield Environment(grade_answer, None if tools else SingleTurn, prices)
+            yield Environment(grade_answer, None if tools else SingleTurn, _own_prices(tools))
         elif config.task.name == "math":
             try:
                 grader = opened.enter_context(MathGrader(isolation=config.tool.isolation))
@@ -74,6 +74,15 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
 def call_prices(tool: ToolConfig) -> dict[str, float]:
     """Dollars for a call of each function of the calculator task that costs any."""
     return {solver.__name__: tool.solver_price} if tool.solver_price > 0.0 else {}
+
+
+def _own_prices(tools: Sequence[Callable[..., Any]]) -> dict[str, float]:
+    """Of the functions that have an attribute `dollars`."""
+    prices = {one.__name__: one.dollars for one in tools if hasattr(one, "dollars")}
+    for name, price in prices.items():
+        if not isinstance(price, int | float) or not 0.0 <= price < math.inf:
+            raise ConfigError(f"task.tools: {name}.dollars must be at least 0, got {price!r}")
+    return prices
 
 
 def _grade_any_answer(grader: MathGrader) -> Callable[[str, Answer], float]:
