@@ -16,6 +16,7 @@ from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 
 from paretopo.config import NONE, ConfigError, RunConfig
+from paretopo.config.python_files import hash_own_files
 from paretopo.integrations.huggingface.warmup import make_trace_source, warm_up
 from paretopo.integrations.trl.answers import AnswerTrainer
 from paretopo.integrations.trl.arguments import make_answer_arguments, make_rollout_arguments
@@ -36,7 +37,7 @@ from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
 from paretopo.run.interrupt import Interrupt
 from paretopo.session import Session
-from paretopo.tasks.choice import ensure_search_server, hash_own_files, make_task
+from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo.tasks.environment import Environment, open_environment
 from paretopo.tasks.task import Task
 

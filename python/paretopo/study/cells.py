@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.config import RECIPES, RunConfig, dumps, load
+from paretopo.config.python_files import hash_own_files
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
 from paretopo.study.plan import Cell, Plan, TaskSection
 from paretopo.study.tabular_agent import train_tabular
 from paretopo.study.tabular_tasks import TASKS
-from paretopo.tasks.choice import hash_own_files
 
 _ERROR_LINES = 15  # of a failed training
 _DIGITS = 5

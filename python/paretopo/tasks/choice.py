@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -85,22 +84,6 @@ def load_demonstrate(config: RunConfig) -> Demonstrate | None:
             f"{', '.join(functions)}: begin others with _"
         )
     return functions["demonstrate"]
-
-
-def hash_own_files(config: RunConfig) -> dict[str, str]:
-    """SHA-256 of each file of the user's that a run reads, by its key; of those that are there."""
-    named = {
-        "task.train": config.task.train,
-        "task.held_out": config.task.held_out,
-        "task.tools": config.task.tools,
-        "warmup.file": config.warmup.file,
-        "rewards.file": config.rewards.file,
-    }
-    return {
-        key: hashlib.sha256(Path(name).read_bytes()).hexdigest()
-        for key, name in named.items()
-        if Path(name).is_file()
-    }
 
 
 @contextmanager
