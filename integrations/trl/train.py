@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import json
 import math
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +15,8 @@ import torch
 from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 
-from paretopo.config import ConfigError, RunConfig
+from paretopo.config import NONE, ConfigError, RunConfig
+from paretopo.config.python_files import hash_own_files
 from paretopo.integrations.huggingface.warmup import make_trace_source, warm_up
 from paretopo.integrations.trl.answers import AnswerTrainer
 from paretopo.integrations.trl.arguments import make_answer_arguments, make_rollout_arguments
@@ -150,10 +155,38 @@ def _warm_up(
     state_file: Path,
     interrupt: Interrupt,
 ) -> None:
+    shared = None if config.warmup.shared == NONE else shared_warmup(config)
+    if shared is not None and shared.exists() and not state_file.exists():
+        shutil.copyfile(shared, state_file)
     traces = make_trace_source(task, config.warmup)
     finished = warm_up(model, tokenizer, traces, config.warmup, state_file, lambda: interrupt.came)
     if not finished:
         raise KeyboardInterrupt
+    if shared is not None and not shared.exists():
+        shared.parent.mkdir(parents=True, exist_ok=True)
+        # Other runs may write it at the same time: each its own file, and the last one stays.
+        beside = shared.with_name(f"{shared.name}.{os.getpid()}")
+        shutil.copyfile(state_file, beside)
+        beside.replace(shared)
+
+
+def shared_warmup(config: RunConfig) -> Path:
+    """Where a finished warm-up is kept for other runs: named by all that it follows from.
+
+    Args:
+        config: With `warmup.shared`.
+    """
+    about = {
+        "seed": config.seed,
+        "held out": config.evaluation.prompts,
+        "solver": config.tool.solver_price > 0.0,
+        "model": dataclasses.asdict(config.model),
+        "task": dataclasses.asdict(config.task),
+        "warmup": dataclasses.asdict(dataclasses.replace(config.warmup, shared=NONE)),
+        "files": hash_own_files(config),
+    }
+    name = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+    return Path(config.warmup.shared) / f"{name}.pt"
 
 
 def _trainer(

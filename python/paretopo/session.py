@@ -276,6 +276,7 @@ class Session:
             "phase": self._phase(step),
             "stage": controller.stage,
             **self._averages(rewarded),
+            "measured_of_solved": self._measured([one for one in rewarded if one.solved]),
             "outcome": dict(zip(self.objectives, outcome.tolist(), strict=True)),
             "response_tokens": float(np.mean([one.tokens for one in ordered])),
             "truncated": float(np.mean([one.truncated for one in ordered])),
@@ -390,18 +391,22 @@ class Session:
 
         A measure is averaged over the rollouts to which it applies.
         """
+        columns = zip(*(one.rewards for one in rollouts), strict=True)
+        means = [float(np.mean(column)) for column in columns]
+        return {
+            "solved": float(np.mean([one.solved for one in rollouts])),
+            "measured": self._measured(rollouts),
+            "rewards": dict(zip(self.objectives, means, strict=True)),
+        }
+
+    def _measured(self, rollouts: Sequence[Rollout]) -> dict[str, float | None]:
+        """The mean of each objective in its unit; None where it applies to none."""
         measured: dict[str, float | None] = {}
         for name in self.objectives:
             values = [one.reward_components.get(name) for one in rollouts]
             known = [value for value in values if value is not None]
             measured[name] = float(np.mean(known)) if known else None
-        columns = zip(*(one.rewards for one in rollouts), strict=True)
-        means = [float(np.mean(column)) for column in columns]
-        return {
-            "solved": float(np.mean([one.solved for one in rollouts])),
-            "measured": measured,
-            "rewards": dict(zip(self.objectives, means, strict=True)),
-        }
+        return measured
 
     def _warn_of_reference(self, outcome: NDArray[np.float64]) -> None:
         """At the start: below it nothing gains hypervolume, and nothing else would say so."""

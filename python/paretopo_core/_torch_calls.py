@@ -16,7 +16,7 @@ from torch.autograd import forward_ad
 
 _is_compiling = torch.compiler.is_compiling
 _is_functional = torch._is_functional_tensor
-_dispatch_depth: Any = torch._C._len_torch_dispatch_stack  # type: ignore[attr-defined]
+_dispatch_depth: Any = torch._C._len_torch_dispatch_stack
 _tracing_state: Any = torch._C._get_tracing_state
 _transform_level: Any = torch._C._functorch.maybe_current_level
 _to_dlpack: Any = torch.utils.dlpack.to_dlpack  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.sessions import new_session
 
-from paretopo.config import METHODS, ConfigError, RunFolderConfig, loads, with_method
+from paretopo.config import METHODS, ConfigError, RunFolderConfig, dumps, loads, with_method
 from paretopo.rollout import BadRollout, Rollout, Segment
 from paretopo.run.folder import RunFolder
 from paretopo.session import Session
@@ -251,6 +251,61 @@ def test_built_in_measures_follow_from_what_is_known(tmp_path):
     spent = replace(one, reward_components={"correct": 1.0, "calls": 1, "dollars": 10.0})
     [scored] = session.score([[one, spent]])
     assert scored.rewards.tolist() == [[1.0, -250.0, -2.0], [1.0, -250.0, -11.0]]
+
+
+def test_a_cost_has_a_price_and_what_it_leaves_of_a_budget_is_better(tmp_path):
+    text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\nprice = 0.5\n'
+    rollouts = [Rollout("q", {"correct": 1.0}, tokens=tokens) for tokens in (10, 300)]
+    [paid] = new_session(tmp_path / "paid", text).score([rollouts])
+    assert paid.rewards.tolist() == [[1.0, -5.0], [1.0, -150.0]]
+    session = new_session(tmp_path / "left", text + "budget = 100\n")
+    left = session.config.objective("tokens")
+    assert (left.better, left.low, left.high) == ("more", None, 100.0)
+    [scored] = session.score([rollouts])
+    assert scored.rewards.tolist() == [[1.0, 95.0], [1.0, -50.0]]
+    assert [left.to_amount(left.to_measure(amount)) for amount in (0.0, 10.0)] == [0.0, 10.0]
+    assert loads(dumps(session.config)) == session.config
+
+
+def test_a_saving_of_a_budget_is_that_of_the_cost(tmp_path):
+    text = (
+        '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\neconomy = "saving"\n'
+        "price = 20.0\n"
+    )
+    rollouts = [Rollout("q", {"correct": 1.0}, tokens=tokens) for tokens in (2, 6, 6, 10)]
+    [paid] = new_session(tmp_path / "paid", text).score([rollouts])
+    [left] = new_session(tmp_path / "left", text + "budget = 1000\n").score([rollouts])
+    np.testing.assert_allclose(paid.rewards, left.rewards, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('name = "calls"\nbudget = 5\nbetter = "fewer"', "objectives.calls.budget measures what"),
+        ('name = "calls"\nbudget = 5\neconomy = "paretopo"', "is for costs: better"),
+        ('name = "calls"\nprice = 0', "objectives.calls.price must be a number greater than 0"),
+        ('name = "correct"\nprice = 2', "objectives.correct.price and budget are for costs"),
+    ],
+)
+def test_prices_and_budgets_that_make_no_sense_are_refused(text, message):
+    with pytest.raises(ConfigError, match=message):
+        loads(f"[[objectives]]\n{text}")
+
+
+def test_an_evaluation_says_what_right_answers_cost(tmp_path):
+    session = new_session(
+        tmp_path, '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"'
+    )
+    rollouts = [
+        Rollout(name, {"correct": right}, tokens=tokens)
+        for name, right, tokens in (("a", 1.0, 10), ("b", 1.0, 20), ("c", 0.0, 90))
+    ]
+    session.observe(0, rollouts)
+    session.observe(1, [replace(one, reward_components={"correct": 0.0}) for one in rollouts])
+    first, second = session.run.evaluations()
+    assert first["measured"] == {"correct": pytest.approx(2 / 3), "tokens": 40.0}
+    assert first["measured_of_solved"] == {"correct": 1.0, "tokens": 15.0}
+    assert second["measured_of_solved"] == {"correct": None, "tokens": None}
 
 
 # ---- gate and reference in raw units -------------------------------------------------------------

@@ -14,6 +14,8 @@ from paretopo.integrations.openrlhf.chat_tools import find_calls, result_frame
 class FunctionAgent(ToolAgent):
     """Executes calls of the user's functions; a turn without a call is the answer."""
 
+    _spent = 0.0
+
     async def turn(self, text: str) -> Turn:
         """Call, or grade."""
         calls = find_calls(text)
@@ -22,14 +24,20 @@ class FunctionAgent(ToolAgent):
         if self.calls + len(calls) > self.config.optimiser.max_tool_calls:
             return self._grade("")  # it asked instead of answering
         before, after = result_frame(self.tokenizer)
-        functions = functions_of(self.config)
+        functions, prices = functions_of(self.config), environment_of(self.config).prices
+        self._spent += sum(prices.get(name, 0.0) for name, _ in calls)
         results = [await _call(functions, name, arguments) for name, arguments in calls]
-        return Turn(feedback=before + "\n".join(results) + after, calls=len(calls))
+        feedback = before + "\n".join(results) + after
+        return Turn(feedback, calls=len(calls), reward_components=self._dollars())
 
     def _grade(self, response: str) -> Turn:
         right = environment_of(self.config).grade(response, self.label.get("answer", ""))
         components = {} if right is None else {"correct": float(right)}
-        return Turn(done=True, reward_components=components)
+        return Turn(done=True, reward_components={**components, **self._dollars()})
+
+    def _dollars(self) -> dict[str, float]:
+        """What was spent so far; nothing is said where no function costs any."""
+        return {"dollars": self._spent} if environment_of(self.config).prices else {}
 
 
 async def _call(

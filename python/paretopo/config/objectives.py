@@ -86,6 +86,20 @@ class Objective:
         open_low=True,
     )
     most: int = key(0, "otc: the most calls of a rollout; 0 takes optimiser.max_tool_calls.", low=0)
+    price: float = key(
+        1.0,
+        "What one of it costs: the measure is times this, and everything else goes by that.",
+        low=0.0,
+        open_low=True,
+    )
+    budget: float | None = key(
+        None,
+        "For a cost: what is left of so much, in units of the price, is the measure in its place,"
+        " of which more is better.",
+        low=0.0,
+        open_low=True,
+        shown_default="none",
+    )
     gate: bool = key(
         False,
         "A rollout solved its prompt where this objective is above 0; without any such, the first.",
@@ -113,11 +127,12 @@ class Objective:
 
     def __post_init__(self) -> None:
         built_in = self.name in MEASURES
-        self._fill("better", "fewer" if built_in and self.name != "correct" else "more")
+        counted = built_in and self.name != "correct" and self.budget is None
+        self._fill("better", "fewer" if counted else "more")
         self._fill("economy", self._own_economy())
         cost = self.economy in BY_FEWEST or (self.economy == "saving" and self.better == "fewer")
-        self._fill("low", 0.0 if built_in or cost else None)
-        self._fill("high", 1.0 if self.name == "correct" else None)
+        self._fill("low", 0.0 if (built_in or cost) and self.budget is None else None)
+        self._fill("high", 1.0 if self.name == "correct" else self.budget)
         if self.gate:
             self._fill("failure", _KEEPS)
         self._fill("failure", 0.0 if self.economy in BY_FEWEST else _WORST)
@@ -137,6 +152,10 @@ class Objective:
             self._refuse(
                 "high", 'must be given for economy = "saving": what is short of it is paid'
             )
+        if self.budget is not None and self.better != "more":
+            self._refuse("budget", 'measures what is left: better = "more"')
+        if self.name == "correct" and (self.budget is not None or self.price != 1.0):
+            self._refuse("price", "and budget are for costs")
         if self.gate and (self.economy != "raw" or self.better != "more"):
             self._refuse("gate", 'is for an objective with economy = "raw" and better = "more"')
         if self.gate and self.failure != _KEEPS:
@@ -178,6 +197,19 @@ class Objective:
         """A value in its own unit as a reward, larger is better."""
         return 0.0 - value if self.better == "fewer" else value
 
+    def to_measure(self, amount: float) -> float:
+        """What counts in place of an amount as it came: its price, or what that leaves of a budget.
+
+        >>> Objective("tokens", price=0.5, budget=100.0).to_measure(30.0)
+        85.0
+        """
+        paid = self.price * amount
+        return paid if self.budget is None else self.budget - paid
+
+    def to_amount(self, measure: float) -> float:
+        """The amount of a measure: the reverse of `to_measure`."""
+        return (measure if self.budget is None else self.budget - measure) / self.price
+
     def to_cost(self, value: float) -> float:
         """What a value in its own unit costs; of a budget that is left, what is short of ``high``.
 
@@ -210,7 +242,7 @@ class Objective:
     def _own_economy(self) -> str:
         if self.recipe == "paper":
             return "paretopo" if self.name == "calls" else "raw"
-        return "saving" if self.better == "fewer" else "raw"
+        return "saving" if self.better == "fewer" or self.budget is not None else "raw"
 
     def _fill(self, name: str, value: Any) -> None:
         if getattr(self, name) is None:

@@ -1,15 +1,19 @@
-"""Python files that a configuration names."""
+"""Files of the user's own that a configuration names."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import inspect
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paretopo.config.keys import ConfigError
+
+if TYPE_CHECKING:
+    from paretopo.config.run import RunConfig
 
 
 def load_module(key: str, path: Path) -> ModuleType:
@@ -57,3 +61,19 @@ def load_functions(key: str, path: Path) -> dict[str, Callable[..., Any]]:
     if not functions:
         raise ConfigError(f"{key}: {path} has no function")
     return functions
+
+
+def hash_own_files(config: RunConfig) -> dict[str, str]:
+    """SHA-256 of each file of the user's that a run reads, by its key; of those that are there."""
+    named = {
+        "task.train": config.task.train,
+        "task.held_out": config.task.held_out,
+        "task.tools": config.task.tools,
+        "warmup.file": config.warmup.file,
+        "rewards.file": config.rewards.file,
+    }
+    return {
+        key: hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        for key, name in named.items()
+        if Path(name).is_file()
+    }

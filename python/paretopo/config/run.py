@@ -154,6 +154,11 @@ class RunConfig:
                 "warmup.steps must be 0 with task.train: a file has no written traces to imitate, "
                 f"got {self.warmup.steps}"
             )
+        if not own and self.warmup.file != NONE:
+            raise ConfigError(
+                'warmup.file is for task.name = "questions", got '
+                f"{self.task.name!r}, which writes its rollouts to imitate itself"
+            )
         if self.task.name != "calculator" and self.tool.solver_price > 0.0:
             raise ConfigError(
                 'tool.solver_price is for task.name = "calculator", which has a solver, got '

@@ -153,6 +153,16 @@ class WarmupConfig:
     guess_rate: float = key(
         0.15, "Share of traces that guess instead of calling.", low=0.0, high=1.0
     )
+    file: str = key(
+        NONE,
+        "questions: a Python file with a function `demonstrate`, which writes the rollouts to"
+        ' imitate; "none" imitates answers.',
+    )
+    shared: str = key(
+        NONE,
+        "A folder that keeps finished warm-ups, for all runs whose model, task, warm-up and seed"
+        ' are the same; "none".',
+    )
 
     def __post_init__(self) -> None:
         check_section(self, "warmup")

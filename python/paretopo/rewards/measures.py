@@ -17,7 +17,8 @@ def complete_rollouts(
     """The rollouts with every measure that follows from what is known, checked, and `solved`.
 
     Tokens are those that the policy wrote. Dollars are what the environment spent, if it says so,
-    and the file's price for calls and tokens.
+    and the file's price for calls and tokens. Each measure is times its objective's price, and what
+    that leaves of a budget where there is one.
 
     Args:
         rollouts: Of one batch.
@@ -69,6 +70,9 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
             + config.dollars_per_1000_tokens * rollout.tokens / 1000.0
         )
     for one in objectives:
+        amount = components.get(one.name)
+        if amount is not None:
+            components[one.name] = one.to_measure(amount)
         _check_bounds(rollout.prompt_id, one, components.get(one.name))
     first = objectives[0].name
     decides = components.get(first)

@@ -18,7 +18,7 @@ from paretopo.study.tabular_tasks import TASKS
 
 Floats = NDArray[np.float64]
 SIGNIFICANT = 0.05
-Verdict = Literal["more", "less", "equal", "unknown"]
+Verdict = Literal["more", "less", "equal", "no worse", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,15 @@ class Comparison:
         """What can be said.
 
         "more" or "less" where the difference is significant and its mean above the margin; "equal"
-        where the whole interval lies within the margin; else "unknown".
+        where the whole interval lies within the margin, "no worse" where it ends above its lower
+        end; else "unknown".
         """
         if self.p < SIGNIFICANT and abs(self.mean) > self.margin:
             return "more" if self.mean > 0 else "less"
         low, high = self.interval
-        return "equal" if -self.margin <= low and high <= self.margin else "unknown"
+        if low < -self.margin:
+            return "unknown"
+        return "equal" if high <= self.margin else "no worse"
 
 
 def compare(differences: Mapping[str, Floats], margins: Mapping[str, float]) -> list[Comparison]:
@@ -107,8 +110,7 @@ class Results:
         Args:
             task: The task.
             method: The method.
-            measure: "step", "accuracy", "economy", "cost", "hypervolume", or "preference", which
-                tables alone have.
+            measure: "step", "accuracy", "economy", "cost", "hypervolume" or "preference".
         """
         cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
         return np.array([self._records[cell]["evaluations"][measure] for cell in cells])
@@ -128,7 +130,7 @@ class Results:
 
     @property
     def tables(self) -> list[str]:
-        """Tasks that are tables."""
+        """Tasks that are tables, on which the paper's claims are checked."""
         return [task for task in self.tasks if self.plan.tasks[task].config is None]
 
     def methods(self, task: str) -> list[str]:
@@ -143,15 +145,15 @@ class Results:
         measure: str | None = None,
         step: int | None = None,
     ) -> Floats:
-        """(seeds,) the least of a measure over tables, seed by seed.
+        """(seeds,) the least of a measure over tasks, seed by seed.
 
         Args:
             method: The method.
-            where: A method on whose tables it counts; on its own if not given.
+            where: A method on whose tasks it counts; on its own if not given.
             measure: The study's if not given.
             step: See `read`.
         """
-        tried = [task for task in self.tables if (where or method) in self.methods(task)]
+        tried = [task for task in self.tasks if (where or method) in self.methods(task)]
         seeds = min(len(self.seeds(task, method)) for task in tried)
         measure = measure or self.plan.study.measure
         ends = [self.read(task, method, measure, step)[:seeds] for task in tried]
@@ -167,7 +169,7 @@ class Results:
 
     def compare(self, task: str, measure: str | None = None) -> list[Comparison]:
         """Our method against each other one on a task."""
-        measure = measure or self.measure_of(task)
+        measure = measure or self.plan.study.measure
         if (task, measure) not in self._compared:
             ours = self.read(task, self.plan.ours, measure)
             self._compared[task, measure] = self._test(
@@ -178,7 +180,7 @@ class Results:
     def compare_worst(
         self, measure: str | None = None, step: int | None = None
     ) -> list[Comparison]:
-        """The worst case of our method against that of each other one, on the tables of both."""
+        """The worst case of our method against that of each other one, on the tasks of both."""
         ours, methods = self.plan.ours, self.plan.study.methods
         return self._test(
             {
@@ -187,10 +189,6 @@ class Results:
                 if m != ours
             }
         )
-
-    def measure_of(self, task: str) -> str:
-        """What decides on a task: of a training, the hypervolume."""
-        return self.plan.study.measure if task in self.tables else "hypervolume"
 
     def find_losses(self) -> list[tuple[str, Comparison]]:
         """(task, comparison) where another method is ahead of ours, the largest first."""

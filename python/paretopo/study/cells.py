@@ -14,9 +14,10 @@ from typing import Any
 
 from paretopo.config import RECIPES, RunConfig, dumps, load
 from paretopo.config.methods import by_dotted_name
+from paretopo.config.python_files import hash_own_files
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
-from paretopo.study.plan import Cell, Plan
+from paretopo.study.plan import Cell, Plan, TaskSection
 from paretopo.study.tabular_agent import train_tabular
 from paretopo.study.tabular_tasks import TASKS
 
@@ -34,8 +35,7 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
 
     Returns:
         task, method, seed, fingerprint, step (the last), seconds, and evaluations: a list each of
-        step, accuracy, economy, cost (of a training, calls), hypervolume and, of a table,
-        preference, to five digits.
+        step, accuracy, economy, cost, hypervolume and preference, to five digits.
 
     Raises:
         RuntimeError: the training failed; with the last lines of its error output.
@@ -86,14 +86,17 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
     else:
         # As it is written, not as it is resolved: a new key does not change old trainings.
         about["config"] = tomllib.loads(Path(section.config).read_text(encoding="utf-8"))
-        about["steps"] = section.steps
+        about["method"] = method | plan.overrides_of_training(cell)
+        about["files"] = hash_own_files(load(section.config, plan.overrides_of_training(cell)))
+        about["scale"] = [section.cost, section.most, section.cheapest_accuracy]
+        about["best"] = [section.best_accuracy, section.best_cost]
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> list[Row]:
     out = runs / cell.task / cell.method / str(cell.seed)
     section = plan.tasks[cell.task]
-    config = _configure(plan, cell, out)
+    config = _configure(plan, cell, runs, out)
     begun = _runs_of(config, out)
     if not begun:
         file = out / "study.toml"
@@ -103,25 +106,29 @@ def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> list[Row]:
         begun = _runs_of(config, out)
     elif begun[-1].manifest.get("status") != "finished":
         _run_command("train", "--resume", str(begun[-1].path))
-    return [
-        {
-            "step": row["step"],
-            "accuracy": accuracy,
-            "economy": 1.0 - calls / section.most_calls,
-            "cost": calls,
-            "hypervolume": section.hypervolume(accuracy, calls),
-        }
-        for row in begun[-1].evaluations()
-        for accuracy, calls in [(row["solved"], row["measured"]["calls"])]
-    ]
+    return [_evaluation(section, config, row) for row in begun[-1].evaluations()]
 
 
-def _configure(plan: Plan, cell: Cell, out: Path) -> RunConfig:
-    section = plan.tasks[cell.task]
-    overrides = plan.overrides_of(cell.method) | {"seed": cell.seed, "run.out": str(out)}
-    if section.steps is not None:
-        overrides["optimiser.steps"] = section.steps
-    return load(str(section.config), overrides)
+def _evaluation(section: TaskSection, config: RunConfig, row: Row) -> Row:
+    """What the held-out answers were worth; costs as they were before price and budget."""
+    measure = config.objective(section.cost)
+    accuracy, cost = row["solved"], measure.to_amount(row["measured"][section.cost])
+    known = row["measured_of_solved"][section.cost]  # None where no answer was right
+    cost_of_solved = cost if known is None else measure.to_amount(known)
+    return {
+        "step": row["step"],
+        "accuracy": accuracy,
+        "economy": 1.0 - cost / section.most,
+        "cost": cost,
+        **section.score(accuracy, cost, cost_of_solved),
+    }
+
+
+def _configure(plan: Plan, cell: Cell, runs: Path, out: Path) -> RunConfig:
+    """Methods share the warm-up of a task and seed."""
+    overrides = plan.overrides_of_training(cell) | {"run.out": str(out)}
+    overrides["warmup.shared"] = str(runs / "warmups")
+    return load(str(plan.tasks[cell.task].config), overrides)
 
 
 def _runs_of(config: RunConfig, out: Path) -> list[RunFolder]:

@@ -25,7 +25,10 @@ from paretopo.config import METHODS, ConfigError, expand_method
 from paretopo.config.keys import check_section, key, keys, nearest
 from paretopo.config.methods import by_dotted_name
 from paretopo.config.toml import check_name
+from paretopo.study.tabular import RIGHT, SAVED
 from paretopo.study.tabular_tasks import TASKS
+
+_CALLS = "objectives.calls."
 
 
 @dataclass(frozen=True)
@@ -71,27 +74,50 @@ class TaskSection:
     steps: int | None = key(
         None, "Steps, instead of the study's, or of the training configuration's.", low=1
     )
-    without_calls: float = key(
-        0.0, "Of a training: accuracy without calls, where hypervolumes begin.", low=0.0, high=1.0
+    cost: str = key(
+        "calls", "Of a training: the objective that methods and switches mean by calls."
     )
-    most_calls: float = key(
-        4.0, "Of a training: calls with no economy left.", low=0.0, open_low=True
+    most: float = key(
+        4.0, "Of a training: cost of an answer that saves nothing.", low=0.0, open_low=True
+    )
+    cheapest_accuracy: float = key(
+        0.0,
+        "Of a training: accuracy of the cheapest way, where hypervolumes begin.",
+        low=0.0,
+        high=1.0,
     )
     best_accuracy: float = key(
         1.0, "Of a training: accuracy of the best policy.", low=0.0, high=1.0, open_low=True
     )
-    best_calls: float = key(0.0, "Of a training: calls of the best policy.", low=0.0)
+    best_cost: float = key(0.0, "Of a training: cost of the best policy.", low=0.0)
+    by_seed: tuple[Mapping[str, Any], ...] = ()  # tables of keys
 
     def __post_init__(self) -> None:
         check_section(self, "tasks")
 
-    def hypervolume(self, accuracy: float, calls: float) -> float:
-        """The hypervolume of a trained policy, as a share of the best policy's."""
+    def score(self, accuracy: float, cost: float, cost_of_solved: float) -> dict[str, float]:
+        """What a trained policy is worth, each as a share of the best policy's.
 
-        def volume(right: float, made: float) -> float:
-            return max(right - self.without_calls, 0.0) * max(1.0 - made / self.most_calls, 0.0)
+        Args:
+            accuracy: Share of right answers.
+            cost: Mean of all answers.
+            cost_of_solved: Mean of the right answers.
 
-        return volume(accuracy, calls) / volume(self.best_accuracy, self.best_calls)
+        Returns:
+            hypervolume and preference; see `TabularTask.score`.
+        """
+
+        def volume(right: float, paid: float) -> float:
+            return max(right - self.cheapest_accuracy, 0.0) * max(1.0 - paid / self.most, 0.0)
+
+        def value(right: float, paid: float) -> float:
+            return right * (RIGHT + SAVED * (1.0 - paid / self.most))
+
+        best = self.best_accuracy, self.best_cost
+        return {
+            "hypervolume": volume(accuracy, cost) / volume(*best),
+            "preference": value(accuracy, cost_of_solved) / value(*best),
+        }
 
 
 @dataclass(frozen=True)
@@ -147,6 +173,20 @@ class Plan:
         """
         return expand_method(method, self.switches)
 
+    def overrides_of_training(self, cell: Cell) -> dict[str, Any]:
+        """The values that a cell sets on top of its task's configuration, by dotted name."""
+        section = self.tasks[cell.task]
+        overrides = {
+            name.replace(_CALLS, f"objectives.{section.cost}."): value
+            for name, value in with_economy(self.overrides_of(cell.method), "raw").items()
+        }
+        if section.steps is not None:
+            overrides["optimiser.steps"] = section.steps
+        if section.by_seed:
+            at = (cell.seed - self.study.first_seed) % len(section.by_seed)
+            overrides |= section.by_seed[at]
+        return overrides | {"seed": cell.seed}
+
     def methods_of(self, task: str) -> tuple[str, ...]:
         """Methods that are tried on a task."""
         section, study = self.tasks[task], self.study
@@ -175,6 +215,15 @@ class Plan:
             for seed in self.seeds_of(task)
             for method in self.methods_of(task)
         ]
+
+
+def with_economy(method: Mapping[str, Any], economy: str) -> dict[str, Any]:
+    """The values of a method, and an economy of calls if it is one of the literature without any.
+
+    The recommended recipe has one of its own.
+    """
+    of_the_literature = "paretopo.stage2_estimator" in method or method.get("recipe") == "paper"
+    return ({f"{_CALLS}economy": economy} if of_the_literature else {}) | dict(method)
 
 
 def load(path: str | Path, *, quick: bool = False) -> Plan:
@@ -224,7 +273,13 @@ def from_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool =
 def _task(name: str, values: Any, beside: Path) -> TaskSection:
     if not isinstance(values, Mapping):
         raise ConfigError(f"[tasks.{name}] must be a section, got {values!r}")
-    section: TaskSection = _section(TaskSection, f"tasks.{name}", values)
+    given = dict(values)
+    by_seed = given.pop("by_seed", [])
+    section: TaskSection = _section(TaskSection, f"tasks.{name}", given)
+    if not isinstance(by_seed, list):
+        raise ConfigError(f"[[tasks.{name}.by_seed]] must be tables, got {by_seed!r}")
+    tables = [_overrides(f"tasks.{name}.by_seed", one) for one in by_seed]
+    section = dataclasses.replace(section, by_seed=tuple(tables))
     if section.config is None:
         if name not in TASKS:
             raise ConfigError(f"unknown task {name!r} without a config; {nearest(name, TASKS)}")
@@ -246,17 +301,20 @@ def _section(kind: type, name: str, values: Mapping[str, Any]) -> Any:
 def _switch(name: str, values: Any) -> dict[str, Any]:
     if name in METHODS or "+" in name:
         raise ConfigError(f"switches.{name}: a switch takes a name of its own, without a +")
+    return _overrides(f"switches.{name}", values)
+
+
+def _overrides(where: str, values: Any) -> dict[str, Any]:
     if not isinstance(values, Mapping) or not values:
         raise ConfigError(
-            f'switches.{name} must be a table of keys, as {{ paretopo.gate = "success" }}, got '
-            f"{values!r}"
+            f'{where} must be a table of keys, as {{ paretopo.gate = "success" }}, got {values!r}'
         )
     overrides = by_dotted_name(values)
-    for key_name in overrides:
+    for name in overrides:
         try:
-            check_name(key_name)
+            check_name(name)
         except ConfigError as error:
-            raise ConfigError(f"switches.{name}: {error}") from None
+            raise ConfigError(f"{where}: {error}") from None
     return overrides
 
 
@@ -271,12 +329,20 @@ def _check_methods(plan: Plan) -> None:
             plan.overrides_of(method)
         if len(set(methods)) < len(methods):  # a record could not tell them apart
             raise ConfigError(f"{where} names a method twice: {list(methods)}")
-    trained = [
-        (method, plan.tasks[task].config) for task in plan.tasks for method in plan.methods_of(task)
+    tabular = [
+        method
+        for task, section in plan.tasks.items()
+        if section.config is None
+        for method in plan.methods_of(task)
     ]
-    for method, file in dict.fromkeys(trained):
-        overrides = plan.overrides_of(method)
+    for method in dict.fromkeys(tabular):
         try:
-            _ = config.from_table({}, overrides) if file is None else config.load(file, overrides)
+            config.from_table({}, plan.overrides_of(method))
         except ConfigError as error:
             raise ConfigError(f"method {method!r}: {error}") from None
+    for cell in plan.cells():
+        file = plan.tasks[cell.task].config
+        try:
+            _ = file and config.load(file, plan.overrides_of_training(cell))
+        except ConfigError as error:
+            raise ConfigError(f"{cell}: {error}") from None

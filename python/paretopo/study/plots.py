@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MARKERS = "osD^vPX"
+_MARKERS = "osD^vPX*"
+_MOST_PLOTTED = 8  # of more methods, these
 _PLOTTED = ("paper", "accuracy_only", "grpo", "otc_grpo", "mo_grpo", "gdpo")  # beside ours
 
 
 def draw(results: Results, out: Path) -> list[str]:
     """Write all plots; returns their names."""
     plots = []
-    if results.tables:
+    if len(results.tasks) > 1:
         draw_overview(results, out / "overview.png")
         plots.append("overview.png")
     draw_ends(results, out / "fronts.png")
@@ -31,12 +32,12 @@ def draw(results: Results, out: Path) -> list[str]:
 
 
 def draw_overview(results: Results, path: Path) -> None:
-    """What decides, of every method on every table, the best worst case on top."""
+    """What decides, of every method on every task, the best worst case on top."""
     methods, measure = results.rank_by_worst(), results.plan.study.measure
-    columns = [*results.tables, "worst"]
+    columns = [*results.tasks, "worst"]
     share = np.full((len(methods), len(columns)), np.nan)
     for row, method in enumerate(methods):
-        for column, task in enumerate(results.tables):
+        for column, task in enumerate(results.tasks):
             if method in results.methods(task):
                 share[row, column] = 100 * results.read(task, method, measure).mean()
         share[row, -1] = 100 * results.worst(method).mean()
@@ -55,7 +56,7 @@ def draw_overview(results: Results, path: Path) -> None:
     axes.set_yticks(range(len(methods)), methods)
     for label, method in zip(axes.get_yticklabels(), methods, strict=True):
         label.set_fontweight("bold" if method == results.plan.ours else "normal")
-    seeds = max(len(results.seeds(task, results.plan.ours)) for task in results.tables)
+    seeds = max(len(results.seeds(task, results.plan.ours)) for task in results.tasks)
     axes.set_title(
         f"{measure.capitalize()} at the end, % of the best policy (mean of {seeds} seeds)",
         loc="left",
@@ -85,7 +86,7 @@ def draw_dynamics(results: Results, path: Path) -> None:
     for axes, task in panels[1]:
         for index, method in _plotted_methods(results, task):
             steps = results.curve(task, method, "step")[0]
-            share = 100 * results.curve(task, method, results.measure_of(task))
+            share = 100 * results.curve(task, method, results.plan.study.measure)
             mean, deviation = share.mean(axis=0), share.std(axis=0)
             colour = COLOURS[index % len(COLOURS)]
             axes.plot(steps, mean, color=colour, linewidth=2.2 if index == 0 else 1.4)
@@ -94,13 +95,15 @@ def draw_dynamics(results: Results, path: Path) -> None:
             )
         axes.set_title(task.replace("_", " "))
         axes.set_xlabel("step")
-        axes.set_ylabel(f"{results.measure_of(task)} (%)")
+        axes.set_ylabel(f"{results.plan.study.measure} (%)")
     _save_with_legend(panels, results, path)
 
 
 def _plotted_methods(results: Results, task: str) -> list[tuple[int, str]]:
     """Ours first; each with its number, so that a method has one colour in all panels."""
-    names = [results.plan.ours, *(name for name in _PLOTTED if name != results.plan.ours)]
+    methods = results.plan.study.methods
+    shown = methods if len(methods) <= _MOST_PLOTTED else _PLOTTED
+    names = [results.plan.ours, *(name for name in shown if name != results.plan.ours)]
     return [(index, name) for index, name in enumerate(names) if name in results.methods(task)]
 
 

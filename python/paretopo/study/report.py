@@ -57,7 +57,7 @@ def format_report(results: Results, plots: Sequence[str]) -> str:
     parts = ["# Study", "", _origin(results), "", *_losses(results)]
     parts += [f"![{name}]({name})\n" for name in plots]
     study = results.plan.study
-    if results.tables:
+    if len(results.tasks) > 1:
         measures = [study.measure, *(name for name in _TITLES if name != study.measure)]
         parts += _worst_cases(results, measures)
         for measure in measures:
@@ -81,7 +81,8 @@ def _origin(results: Results) -> str:
         "exact sign-flip tests over seeds, corrected after Holm over what is compared in one "
         f"table; intervals are 95 %, from seeds drawn again. Ahead or behind is who differs by "
         f"more than {100 * plan.study.margin:g} point(s) with p < {SIGNIFICANT}; equal is whose "
-        f"interval lies within that margin; of others nothing can be said. Tasks: {seeds}."
+        "interval lies within that margin, no worse whose interval begins within it; of others "
+        f"nothing can be said. Tasks: {seeds}."
     )
     if missing:
         lines += f" Not finished yet: {', '.join(missing)}."
@@ -113,7 +114,7 @@ def _losses(results: Results) -> list[str]:
 
 
 def _worst_cases(results: Results, measures: Sequence[str]) -> list[str]:
-    """Of every method the worst case over the tables, by each measure and budget."""
+    """Of every method the worst case over the tasks, by each measure and budget."""
     early = results.plan.study.early
     columns: list[tuple[str, str, int | None]] = [(name, name, None) for name in measures]
     if early is not None:
@@ -121,7 +122,7 @@ def _worst_cases(results: Results, measures: Sequence[str]) -> list[str]:
     lines = [
         "## Worst cases",
         "",
-        "The least over the tables, seed by seed; % of the best policy, mean ± standard deviation.",
+        "The least over the tasks, seed by seed; % of the best policy, mean ± standard deviation.",
         "",
         _row(["method", *(title for title, _, _ in columns)]),
         _row(["---", *["---:"] * len(columns)]),
@@ -140,17 +141,17 @@ def _scores(results: Results, measure: str, step: int | None) -> list[str]:
     lines = [
         f"## {_TITLES[measure]}, {when}",
         "",
-        "Mean ± standard deviation over seeds. Worst: the least over the tables, seed by seed.",
+        "Mean ± standard deviation over seeds. Worst: the least over the tasks, seed by seed.",
         "",
-        _row(["method", *results.tables, "worst"]),
-        _row(["---", *["---:"] * (len(results.tables) + 1)]),
+        _row(["method", *results.tasks, "worst"]),
+        _row(["---", *["---:"] * (len(results.tasks) + 1)]),
     ]
     for method in results.rank_by_worst():
         cells = [
             _mean_and_deviation(100 * results.read(task, method, measure, step))
             if method in results.methods(task)
             else "—"
-            for task in results.tables
+            for task in results.tasks
         ]
         worst = _mean_and_deviation(100 * results.worst(method, measure=measure, step=step))
         lines.append(_row([f"`{method}`", *cells, worst]))
@@ -161,10 +162,10 @@ def _outcomes(results: Results) -> list[str]:
     lines = [
         "## Accuracy (%) / first cost per question at the end",
         "",
-        "Costs as the tables have them: calls, where calls are paid.",
+        "Costs as the tasks have them, before price and budget: calls, where calls are paid.",
         "",
-        _row(["method", *results.tables]),
-        _row(["---", *["---:"] * len(results.tables)]),
+        _row(["method", *results.tasks]),
+        _row(["---", *["---:"] * len(results.tasks)]),
     ]
     for method in results.rank_by_worst():
         cells = [
@@ -172,7 +173,7 @@ def _outcomes(results: Results) -> list[str]:
             f"{results.read(task, method, 'cost').mean():.2f}"
             if method in results.methods(task)
             else "—"
-            for task in results.tables
+            for task in results.tasks
         ]
         lines.append(_row([f"`{method}`", *cells]))
     return [*lines, ""]
@@ -180,7 +181,7 @@ def _outcomes(results: Results) -> list[str]:
 
 def _worst_case(results: Results, measures: Sequence[str]) -> list[str]:
     early = results.plan.study.early
-    lines = ["## Worst case over the tables: ours against each other method", ""]
+    lines = ["## Worst case over the tasks: ours against each other method", ""]
     for measure in measures:
         lines += [f"{_TITLES[measure]}, at the end:", ""]
         lines += [*_comparisons(results.compare_worst(measure)), ""]
@@ -211,7 +212,7 @@ def _comparisons(
         _row(["against", "ours less theirs, points", "95 %", "seeds", "p", "ours is", *more]),
         _row(["---", "---:", "---", "---:", "---:", "---", *["---:"] * len(more)]),
     ]
-    said = {"more": "ahead", "less": "behind", "equal": "equal", "unknown": "—"}
+    said = {"more": "ahead", "less": "behind", "unknown": "—"}
     for one in compared:
         cells = [
             f"`{one.other}`",
@@ -219,12 +220,12 @@ def _comparisons(
             _interval(one),
             str(len(one.differences)),
             _p(one),
-            said[one.verdict],
+            said.get(one.verdict, one.verdict),
         ]
         lines.append(_row([*cells, *(_ends(results, task, one.other) if results else [])]))
     if results:
         ours = results.plan.ours
-        share = 100 * results.read(task, ours, results.measure_of(task))
+        share = 100 * results.read(task, ours, results.plan.study.measure)
         seeds = str(len(results.seeds(task, ours)))
         told = [f"ours: `{ours}`", _mean_and_deviation(share, 2), "", seeds, "", ""]
         lines.append(_row([*told, *_ends(results, task, ours)]))

@@ -25,6 +25,7 @@ from paretopo.controller.two_stages import ParetoPO
 from paretopo.rewards.economy import arora_zanette_economy, kimi_economy, saving
 from paretopo.rewards.learnt_costs import CostMinimum, CostReference
 from paretopo.rewards.scoring import make_economy
+from paretopo.study.plan import with_economy
 from paretopo.study.tabular import TabularTask, Unit
 
 GROUP = 8  # answers per question, as in the paper
@@ -57,15 +58,13 @@ def train_tabular(
         `TabularTask`).
     """
     rng = np.random.default_rng([seed, *task.name.encode()])
-    own: dict[str, Any] = {
+    own = {
         "objectives.correct.weight": 0.6,
         "objectives.calls.weight": 0.4,
         "objectives.calls.most": int(task.cost[:, 0].max()),
     }
-    if "paretopo.stage2_estimator" in overrides or overrides.get("recipe") == "paper":
-        # Of a method that says nothing of the economy: the paper's, or none.
-        own["objectives.calls.economy"] = "paretopo" if task.counted else "raw"
-    config = from_table({}, own | dict(overrides))
+    method = with_economy(overrides, "paretopo" if task.counted else "raw")
+    config = from_table({}, own | method)
     rewards = _Rewards(task, config, seed)
     run = _Run(task, _make_controller(task, config, steps), rewards, config.optimiser, rng)
     optimiser = _Ascent() if config.optimiser.method == "sgd" else _Adam(run.logits.shape)

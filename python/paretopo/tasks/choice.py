@@ -17,7 +17,7 @@ from paretopo.tasks.encyclopedia import Encyclopedia
 from paretopo.tasks.files import FileTask
 from paretopo.tasks.made_up_math import MadeUpMath
 from paretopo.tasks.made_up_multihop import MadeUpMultihop
-from paretopo.tasks.questions import OwnQuestions
+from paretopo.tasks.questions import Demonstrate, OwnQuestions
 from paretopo.tasks.task import Task
 
 
@@ -30,7 +30,12 @@ def make_task(config: RunConfig) -> Task:
     task, held_out = config.task, config.evaluation.prompts
     if task.name == "questions":
         return OwnQuestions(
-            task.train, task.held_out, held_out, config.seed, load_own_tools(config)
+            task.train,
+            task.held_out,
+            held_out,
+            config.seed,
+            load_own_tools(config),
+            load_demonstrate(config),
         )
     if not task.is_made_up:
         # As published: ToRL's prompt is a text to go on with, Search-R1's a user's message.
@@ -62,6 +67,23 @@ def load_own_tools(config: RunConfig) -> tuple[Callable[..., Any], ...]:
     if config.task.tools == NONE:
         return ()
     return tuple(load_functions("task.tools", Path(config.task.tools)).values())
+
+
+def load_demonstrate(config: RunConfig) -> Demonstrate | None:
+    """The function `demonstrate` of `warmup.file`; None where there is no such file.
+
+    Raises:
+        ConfigError: The file cannot be used, or has another function, or none.
+    """
+    if config.warmup.file == NONE:
+        return None
+    functions = load_functions("warmup.file", Path(config.warmup.file))
+    if list(functions) != ["demonstrate"]:
+        raise ConfigError(
+            f"warmup.file: {config.warmup.file} must have the function demonstrate alone, got "
+            f"{', '.join(functions)}: begin others with _"
+        )
+    return functions["demonstrate"]
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from paretopo.protocols.torl import TorlEpisode
 from paretopo.rewards.correctness import exact_answer
 from paretopo.rewards.mathematics import MathGrader
 from paretopo.tasks.calculator import is_correct, solver
+from paretopo.tasks.choice import load_own_tools
 from paretopo.tasks.questions import grade_answer
 from paretopo.tasks.task import Answer
 from paretopo.tools.python_interpreter import PythonInterpreter, SandboxError
@@ -49,7 +51,8 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
         if config.task.name == "calculator":
             yield Environment(is_correct, prices=call_prices(config.tool))
         elif config.task.name == "questions":
-            yield Environment(grade_answer, SingleTurn if config.task.tools == NONE else None)
+            tools = load_own_tools(config)
+            yield Environment(grade_answer, None if tools else SingleTurn, _own_prices(tools))
         elif config.task.name == "math":
             try:
                 grader = opened.enter_context(MathGrader(isolation=config.tool.isolation))
@@ -71,6 +74,15 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
 def call_prices(tool: ToolConfig) -> dict[str, float]:
     """Dollars for a call of each function of the calculator task that costs any."""
     return {solver.__name__: tool.solver_price} if tool.solver_price > 0.0 else {}
+
+
+def _own_prices(tools: Sequence[Callable[..., Any]]) -> dict[str, float]:
+    """Of the functions that have an attribute `dollars`."""
+    prices = {one.__name__: one.dollars for one in tools if hasattr(one, "dollars")}
+    for name, price in prices.items():
+        if not isinstance(price, int | float) or not 0.0 <= price < math.inf:
+            raise ConfigError(f"task.tools: {name}.dollars must be at least 0, got {price!r}")
+    return prices
 
 
 def _grade_any_answer(grader: MathGrader) -> Callable[[str, Answer], float]:

@@ -3,6 +3,19 @@
 A line is an object with a ``prompt``, a text or chat messages; it can have an ``id``, a ``kind``
 that it is reported under, an ``answer``, one or several of which each alone is right, and further
 columns, which the functions of ``rewards.file`` get by their names.
+
+A warm-up imitates the answers, or what a function of the user's own makes of a question::
+
+    def demonstrate(random, prompt, answer, **columns):
+        if random.random() < 0.3:
+            return f"I guess {answer}."
+        function = {"name": "look_up", "arguments": {"word": columns["word"]}}
+        call = {"type": "function", "function": function}
+        return [
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "name": "look_up", "content": answer},
+            {"role": "assistant", "content": answer},
+        ]
 """
 
 from __future__ import annotations
@@ -13,17 +26,22 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from paretopo.config import ConfigError
 from paretopo.rewards.correctness import exact_answer, normalised_match
-from paretopo.tasks.task import Prompt, Question, Task, Trace
+from paretopo.tasks.task import Message, Prompt, Question, Task
 
 _KNOWN = ("id", "kind", "prompt", "answer")
 
+_DEMONSTRATIONS_READ = 1000  # for the words of a tiny model
+
+# (random.Random, prompt=, answer=, further columns) → the response, as text or as messages.
+Demonstrate: TypeAlias = Callable[..., str | list[Message]]
+
 
 class OwnQuestions(Task):
-    """Questions as they stand in two files; a warm-up imitates their answers.
+    """Questions as they stand in two files; a warm-up imitates their answers, or demonstrations.
 
     Args:
         train: Questions to train on, all of them.
@@ -31,6 +49,7 @@ class OwnQuestions(Task):
         most_held_out: How many of those, drawn at random.
         seed: Fixes order and draw.
         functions: What the policy may call.
+        demonstrate: Writes a rollout to imitate; None imitates the answers.
 
     Raises:
         ConfigError: A file cannot be read, has a bad row, or both have a prompt in common; names
@@ -46,8 +65,9 @@ class OwnQuestions(Task):
         most_held_out: int,
         seed: int,
         functions: Sequence[Callable[..., Any]] = (),
+        demonstrate: Demonstrate | None = None,
     ) -> None:
-        self.seed, self.functions = seed, functions
+        self.seed, self.functions, self._demonstrate = seed, functions, demonstrate
         self.training = _read_questions("train", train)
         whole = _read_questions("held_out", held_out)
         drawn = random.Random(f"held out {seed}").sample(
@@ -66,12 +86,15 @@ class OwnQuestions(Task):
         given = question.columns["prompt"]
         return list(given) if isinstance(given, list) else super().prompt(question)
 
-    def traces(self, step: int, count: int, *_: Any) -> Sequence[Trace]:
-        """Right answers to training questions, at random."""
+    def traces(self, step: int, count: int, *_: Any) -> list[list[Message]]:
+        """Training questions at random, with their answers or demonstrations."""
         rng = random.Random(f"trace {step} {self.seed}")
-        return [self.solution(rng.choice(self.training)) for _ in range(count)]
+        asked = [rng.choice(self.training) for _ in range(count)]
+        if self._demonstrate is None:
+            return [self.solution(question) for question in asked]
+        return [self._demonstration(self._demonstrate, question, rng) for question in asked]
 
-    def solution(self, question: Question) -> Trace:
+    def solution(self, question: Question) -> list[Message]:
         """The first of its answers."""
         answer = question.answer if isinstance(question.answer, str) else question.answer[:1]
         if not answer:
@@ -79,17 +102,40 @@ class OwnQuestions(Task):
                 f"the question {question.id!r} has no answer to imitate: set warmup.steps = 0 and "
                 'optimiser.learn_from = "rewards"'
             )
+        return [*self._messages(question), {"role": "assistant", "content": "".join(answer)}]
+
+    def _demonstration(
+        self, demonstrate: Demonstrate, question: Question, rng: random.Random
+    ) -> list[Message]:
+        given = {"answer": question.answer, **question.columns}
+        try:
+            shown = demonstrate(rng, **given)
+        except Exception as error:
+            raise ConfigError(
+                f"warmup.file: demonstrate fails on the question {question.id!r}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if isinstance(shown, str):
+            shown = [{"role": "assistant", "content": shown}]
+        if not isinstance(shown, list) or not shown or shown[-1].get("role") != "assistant":
+            raise ConfigError(
+                "warmup.file: demonstrate must return a text, or messages that end with the "
+                f"assistant's, got {shown!r:.80} for the question {question.id!r}"
+            )
+        return [*self._messages(question), *shown]
+
+    def _messages(self, question: Question) -> list[Message]:
         prompt = self.prompt(question)
-        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-        return [*messages, {"role": "assistant", "content": "".join(answer)}]
+        return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
 
     def words(self) -> list[str]:
-        """Prompts and answers: all that a tiny model has to know."""
+        """Prompts, answers and some demonstrations: all that a tiny model has to know."""
+        shown = [] if self._demonstrate is None else self.traces(0, _DEMONSTRATIONS_READ)
         return [
             text
             for one in [*self.training, *self.held_out]
             for text in (one.text, *([one.answer] if isinstance(one.answer, str) else one.answer))
-        ]
+        ] + [message["content"] for trace in shown for message in trace]
 
     def phrases(self) -> list[str]:
         """The fixed parts of a call, as the tiny model's chat template renders it."""

@@ -289,6 +289,14 @@ def test_functions_are_called_and_their_errors_are_the_policys_to_read(function_
     assert "<tool>X\nerror: there is no tool double<end>" in both["environment_feedback"]
 
 
+def test_functions_with_a_price_cost_it_each_call(function_turns, tmp_path):
+    with (tmp_path / "tools.py").open("a", encoding="utf-8") as tools:
+        tools.write("half.dollars = 0.25\n")
+    first, last = function_turns(call("half", number=4) + call("later", word="x"), "2")
+    assert first["extra_logs"]["reward_components"]["dollars"] == 0.25
+    assert last["extra_logs"]["reward_components"]["dollars"] == 0.25
+
+
 def test_answers_are_graded_and_what_asks_too_often_has_none(function_turns):
     [right] = function_turns("21")
     assert right["extra_logs"]["reward_components"] == {"correct": 1.0, "calls": 0, "turns": 1}

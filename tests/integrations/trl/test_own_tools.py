@@ -110,6 +110,18 @@ def test_calls_of_ones_own_tools_are_executed_counted_and_trained_on(folder, tmp
     assert RunFolder.open(out).evaluations()[0]["measured"] == run.evaluations()[-1]["measured"]
 
 
+def test_a_tool_with_a_price_costs_it_each_call(folder, tmp_path):
+    tools = tmp_path / "tools.py"
+    tools.write_text(TOOLS + "look_up.dollars = 0.25\n", encoding="utf-8")
+    text = CONFIG.format(folder=folder).replace('name = "calls"', 'name = "dollars"')
+    run = RunFolder.create(tmp_path, loads(text, {"task.tools": str(tools)}))
+    train(run.config, run)
+    assert run.steps()[0]["measured"] == {"correct": 1.0, "dollars": 0.25}
+    tools.write_text(TOOLS + "look_up.dollars = -1\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"look_up.dollars must be at least 0, got -1"):
+        train(run.config, run)
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [

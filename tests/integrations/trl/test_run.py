@@ -25,7 +25,7 @@ from support.sessions import THREE_OBJECTIVES  # noqa: E402
 
 from paretopo.config import ConfigError, loads  # noqa: E402
 from paretopo.controller.two_stages import ParetoPO  # noqa: E402
-from paretopo.integrations.trl.train import train  # noqa: E402
+from paretopo.integrations.trl.train import shared_warmup, train  # noqa: E402
 from paretopo.rollout import Segment  # noqa: E402
 from paretopo.run.folder import RunFolder  # noqa: E402
 
@@ -115,6 +115,33 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     run = RunFolder.create(tmp_path_factory.mktemp("whole"), config)
     train(config, run)
     return run
+
+
+def test_runs_share_a_warm_up_with_the_same_origin_alone(tmp_path):
+    shared = {"warmup.shared": str(tmp_path / "shared"), "warmup.steps": 3, "optimiser.steps": 1}
+    alone = loads(SMALL, {**shared, "warmup.shared": "none"})
+    ends = {}
+    for name, config in {
+        "alone": alone,
+        "first": loads(SMALL, shared),
+        "second": loads(SMALL, shared | {"optimiser.learning_rate": 1e-5}),
+    }.items():
+        run = RunFolder.create(tmp_path / name, config)
+        train(config, run)
+        ends[name] = run.evaluations()[0] | {"seconds": 0.0}
+        assert len(list((tmp_path / "shared").glob("*"))) == (name != "alone")
+    assert ends["alone"] == ends["first"] == ends["second"]
+    [kept] = (tmp_path / "shared").glob("*.pt")
+    for change in ({"seed": 4}, {"warmup.steps": 4}, {"model.width": 52}, {"task.facts": 5}):
+        assert shared_warmup(loads(SMALL, shared | change)) != kept
+    # It is taken, not only written: another one in its place is where the next run starts.
+    state = torch.load(kept, weights_only=True)
+    for weights in state["model"].values():
+        weights.zero_()
+    torch.save(state, kept)
+    run = RunFolder.create(tmp_path / "third", loads(SMALL, shared))
+    train(run.config, run)
+    assert run.evaluations()[0]["response_tokens"] != ends["first"]["response_tokens"]
 
 
 def test_records_say_what_happened(uninterrupted):

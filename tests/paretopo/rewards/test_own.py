@@ -100,11 +100,11 @@ def test_the_file_is_a_key_and_none_is_none(tmp_path):
 # ---- questions -----------------------------------------------------------------------------------
 
 
-def task_of(tmp_path, train, held_out='{"prompt": "other?"}'):
+def task_of(tmp_path, train, held_out='{"prompt": "other?"}', **overrides):
     for name, text in (("train", train), ("held_out", held_out)):
         (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
     files = {f"task.{name}": str(tmp_path / f"{name}.jsonl") for name in ("train", "held_out")}
-    return make_task(loads("", {"task.name": "questions", "warmup.steps": 0} | files))
+    return make_task(loads("", {"task.name": "questions", "warmup.steps": 0, **files, **overrides}))
 
 
 def test_questions_keep_their_columns(tmp_path):
@@ -124,6 +124,49 @@ def test_questions_keep_their_columns(tmp_path):
     assert task.held_out[0].answer == ""
     with pytest.raises(ConfigError, match="has no answer to imitate"):
         task.solution(task.held_out[0])
+
+
+DEMONSTRATE = """
+def demonstrate(random, prompt, answer, source, **columns):
+    if source == "tool":
+        return [{"role": "tool", "content": "8"}, {"role": "assistant", "content": answer}]
+    return 1 / 0 if source == "broken" else None if source == "none" else f"{source} {answer}"
+"""
+
+
+def demonstrated(tmp_path, source, functions=DEMONSTRATE):
+    (tmp_path / "warmup.py").write_text(functions, encoding="utf-8")
+    row = json.dumps({"prompt": "why?", "answer": "7", "source": source})
+    return task_of(tmp_path, row, **{"warmup.file": str(tmp_path / "warmup.py")})
+
+
+def test_a_warm_up_imitates_demonstrations(tmp_path):
+    asked = {"role": "user", "content": "why?"}
+    [trace] = demonstrated(tmp_path, "so").traces(0, 1, 0, 0.0)
+    assert trace == [asked, {"role": "assistant", "content": "so 7"}]
+    task = demonstrated(tmp_path, "tool")
+    [trace] = task.traces(0, 1, 0, 0.0)
+    assert [one["role"] for one in trace] == ["user", "tool", "assistant"]
+    assert "8" in task.words()  # a tiny model can read it
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("broken", "demonstrate fails on the question '.*': ZeroDivisionError"),
+        ("none", "demonstrate must return a text, or messages .*, got None"),
+    ],
+)
+def test_broken_demonstrations_are_named(tmp_path, source, message):
+    with pytest.raises(ConfigError, match=message):
+        demonstrated(tmp_path, source).traces(0, 1, 0, 0.0)
+
+
+def test_a_file_without_demonstrate_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="must have the function demonstrate alone, got show"):
+        demonstrated(tmp_path, "so", "def show(random): ...")
+    with pytest.raises(ConfigError, match=r'warmup.file is for task.name = "questions"'):
+        loads("", {"warmup.file": "x.py"})
 
 
 @pytest.mark.parametrize(

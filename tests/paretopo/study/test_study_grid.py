@@ -253,11 +253,73 @@ def test_ablations_go_on_their_tasks_only():
 
 
 def test_a_training_is_worth_its_share_of_the_best():
-    section = plans.TaskSection(config="x", without_calls=0.4, best_calls=1.0, most_calls=4.0)
-    assert section.hypervolume(1.0, 1.0) == 1.0
-    assert section.hypervolume(0.4, 0.0) == section.hypervolume(0.3, 0.0) == 0.0
-    assert section.hypervolume(0.7, 1.0) == pytest.approx(0.5)
-    assert section.hypervolume(1.0, 9.0) == 0.0
+    section = plans.TaskSection(config="x", cheapest_accuracy=0.4, best_cost=1.0, most=4.0)
+    assert section.score(1.0, 1.0, 1.0) == {"hypervolume": 1.0, "preference": 1.0}
+    assert section.score(0.4, 0.0, 0.0)["hypervolume"] == 0.0
+    assert section.score(0.7, 1.0, 1.0)["hypervolume"] == pytest.approx(0.5)
+    assert section.score(1.0, 9.0, 4.0) == pytest.approx({"hypervolume": 0.0, "preference": 2 / 3})
+    # What wrong answers cost is not what right ones save.
+    assert section.score(0.5, 3.0, 1.0)["preference"] == pytest.approx(0.5)
+
+
+TRAINING = {
+    "study": {"methods": ["kimi", "grpo"], "seeds": 3},
+    "tasks": {
+        "mine": {
+            "config": "mine.toml",
+            "cost": "tokens",
+            "by_seed": [
+                {"objectives": {"tokens": {"price": 5.0}}},
+                {"objectives": {"tokens": {"price": 0.5, "budget": 50.0}}},
+            ],
+        }
+    },
+}
+MINE = """
+[[objectives]]
+name = "correct"
+[[objectives]]
+name = "tokens"
+"""
+
+
+def test_seeds_take_turns_and_methods_know_calls_by_the_name_of_the_cost(tmp_path):
+    (tmp_path / "mine.toml").write_text(MINE)
+    plan = plans.from_table(TRAINING, beside=tmp_path)
+    overrides = [
+        plan.overrides_of_training(plans.Cell("mine", "kimi", seed)) for seed in range(1000, 1003)
+    ]
+    assert [one["objectives.tokens.price"] for one in overrides] == [5.0, 0.5, 5.0]
+    assert "objectives.tokens.budget" not in overrides[0]
+    assert overrides[0]["objectives.tokens.economy"] == "kimi"
+    assert overrides[2]["seed"] == 1002
+
+
+def test_a_training_is_out_of_date_when_a_file_that_it_reads_is_another(tmp_path):
+    (tmp_path / "mine.toml").write_text(f'{MINE}[rewards]\nfile = "{tmp_path}/rewards.py"')
+    rewards = tmp_path / "rewards.py"
+    rewards.write_text("def correct(completions): ...")
+    plan = plans.from_table(TRAINING, beside=tmp_path)
+    cells = plan.cells()
+    before = [fingerprint(plan, cell) for cell in cells]
+    assert len(set(before)) == len(cells)
+    rewards.write_text("def correct(prompts): ...")
+    assert not set(before) & {fingerprint(plan, cell) for cell in cells}
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ({"by_seed": 3}, r"\[\[tasks.mine.by_seed\]\] must be tables"),
+        ({"by_seed": [{"objectives": {"tokens": {"prize": 1}}}]}, "by_seed: unknown key .*price"),
+        ({"cost": "seconds"}, r"mine/kimi/1000: there is no objective 'seconds' to set"),
+    ],
+)
+def test_a_wrong_training_is_refused(task, message, tmp_path):
+    (tmp_path / "mine.toml").write_text(MINE)
+    table = {**TRAINING, "tasks": {"mine": {**TRAINING["tasks"]["mine"], **task}}}
+    with pytest.raises(ConfigError, match=message):
+        plans.from_table(table, beside=tmp_path)
 
 
 def test_the_command_trains_reports_and_goes_on(tmp_path):

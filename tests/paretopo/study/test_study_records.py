@@ -27,7 +27,7 @@ def read(file):
 
 
 def test_which_studies_are_reported():
-    assert {file.stem for file in STUDIES} == {"main", "models", "tuning"}
+    assert {"main", "tuning"} <= {file.stem for file in STUDIES}
 
 
 @pytest.mark.parametrize("file", STUDIES, ids=lambda path: path.stem)
@@ -80,6 +80,23 @@ def test_the_recommended_recipe_is_the_method_that_the_study_defends():
     assert recommended.paretopo.stage1_steps == 0
     for switch in ("stage2_estimator", "stage1_steps", "weights", "floors", "gate", "group_filter"):
         assert getattr(config.paretopo, switch) == getattr(recommended.paretopo, switch)
+
+
+def test_language_models_have_methods_and_weights_of_the_main_study():
+    models, main = (plan.load(DOCS / name) for name in ("models.toml", "main.toml"))
+    assert set(models.study.methods) <= set(main.study.methods)
+    assert models.ours == main.ours
+    assert models.switches.items() <= main.switches.items()
+
+
+def test_every_second_seed_is_paid_what_is_left_of_a_budget():
+    models = plan.load(DOCS / "models.toml")
+    tables = models.tasks["choice"].by_seed
+    assert len(tables) == models.study.seeds
+    prices = [table["objectives.tokens.price"] for table in tables]
+    budgets = [table.get("objectives.tokens.budget") for table in tables]
+    assert budgets[::2] == [None] * 6
+    assert budgets[1::2] == [pytest.approx(100 * price) for price in prices[1::2]]
 
 
 def test_methods_are_judged_on_tasks_and_seeds_of_which_nothing_was_chosen():

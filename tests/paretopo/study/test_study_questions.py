@@ -1,0 +1,77 @@
+"""The language models' tasks: questions, demonstrations, tools and rewards under docs/study."""
+
+from __future__ import annotations
+
+import json
+import random
+import runpy
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from paretopo.config import load
+from paretopo.tasks.choice import make_task
+from paretopo.tasks.environment import open_environment
+
+ROOT = Path(__file__).parents[3]
+DOCS = ROOT / "docs" / "study"
+
+
+def functions(name):
+    return runpy.run_path(str(DOCS / name))
+
+
+def rows(name):
+    return [json.loads(line) for line in (DOCS / name).read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def at_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+def test_the_files_are_what_the_script_writes(tmp_path):
+    (tmp_path / "parts").mkdir()
+    shutil.copy(DOCS / "parts" / "tools.py", tmp_path / "parts")
+    functions("make_questions.py")["write"](tmp_path)
+    for name in ("choice", "parts"):
+        for part in ("train.jsonl", "held_out.jsonl"):
+            assert (tmp_path / name / part).read_text() == (DOCS / name / part).read_text()
+        assert len(rows(f"{name}/held_out.jsonl")) == 1536
+
+
+def test_whoever_works_it_out_is_right_and_a_guess_is_once_in_three():
+    demonstrate = functions("choice/warmup.py")["demonstrate"]
+    correct = functions("choice/rewards.py")["correct"]
+    rng, asked = random.Random(0), rows("choice/held_out.jsonl")
+    shown = [demonstrate(rng, **row) for row in asked]
+    right = correct(shown, [row["answer"] for row in asked])
+    guessed = [is_right for text, is_right in zip(shown, right, strict=True) if len(text) == 1]
+    assert set(map(len, shown)) == {1, 5, 11, 23}
+    assert all(is_right for text, is_right in zip(shown, right, strict=True) if len(text) > 1)
+    assert sum(guessed) / len(guessed) == pytest.approx(1 / 3, abs=0.06)
+    assert Counter(row["answer"] for row in asked).keys() == {"0", "1", "2"}
+    assert correct(["", " 12 ", "1"], ["1", "2", "2"]) == [0.0, 1.0, 0.0]
+
+
+def test_the_cheap_tool_is_right_three_times_in_four(at_root):
+    tools, asked = functions("parts/tools.py"), rows("parts/held_out.jsonl")
+    assert all(tools["shop"](row["part"]) == row["answer"] for row in asked)
+    right = [tools["catalogue"](row["part"]) == row["answer"] for row in asked]
+    assert sum(right) / len(right) == pytest.approx(0.75, abs=0.03)
+    with open_environment(load(DOCS / "parts.toml")) as environment:
+        assert environment.prices == {"catalogue": 0.02, "shop": 0.04}
+        assert environment.new_episode is None
+
+
+@pytest.mark.parametrize("name", ["choice", "parts"])
+def test_what_is_demonstrated_is_what_the_policy_is_asked(name, at_root):
+    task = make_task(load(DOCS / f"{name}.toml"))
+    traces = task.traces(3, 64, 0, 0.0)
+    assert traces == task.traces(3, 64, 0, 0.0) != task.traces(4, 64, 0, 0.0)
+    trained = {question.text for question in task.training}
+    assert all(trace[0]["role"] == "user" and trace[0]["content"] in trained for trace in traces)
+    called = {message["name"] for trace in traces for message in trace if message["role"] == "tool"}
+    assert called == {tool.__name__ for tool in task.functions}
