@@ -119,7 +119,7 @@ def main(folder):
     objectives = [  # paretopo
         {"name": "correct", "weight": 0.5},  # paretopo
         {"name": "polite", "weight": 0.2, "low": 0, "high": 1},  # paretopo
-        {"name": "tokens", "weight": 0.3, "economy": "share of the group", "high": 12},  # paretopo
+        {"name": "tokens", "weight": 0.3},  # paretopo
     ]  # paretopo
     session = ScriptSession({"objectives": objectives})  # paretopo
     trainer = ParetoGRPOTrainer(

@@ -43,7 +43,8 @@ class ScriptSession:
     Args:
         config: A TOML file, or the table that one would hold: docs/training.md has the keys. Those
             of `GRPOConfig` (steps, seed, group size, batch) come from there. Without objectives
-            every reward function is one, the more the better, with `GRPOConfig.reward_weights`.
+            every reward function is one, the more the better, with `GRPOConfig.reward_weights`, and
+            the estimator is `gd2po`, which scales each by itself: their units are not known.
         method: A method on top of it, as `paretopo train --method` takes it.
         overrides: Values that win over both, by dotted name.
 
@@ -203,6 +204,7 @@ class ScriptSession:
                 for name, weight in self._weights_of_functions().items()
                 if weight > 0.0
             ]
+            table["paretopo"] = {"stage2_estimator": "gd2po"} | dict(table.get("paretopo", {}))
         known = {
             "backend": "trl",
             "seed": args.seed,

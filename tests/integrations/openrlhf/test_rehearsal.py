@@ -75,6 +75,7 @@ def finished(tmp_path):
         tmp_path,
         "[optimiser]\nsteps = 2\n[evaluation]\nevery = 2\n[openrlhf]\ncorrection = 'token'",
         kind=RehearsedSession,
+        objectives__calls__economy="paretopo",
     )
     run = session.run
     folder = run.path / "rehearsal"

@@ -111,7 +111,9 @@ def steps_of(curves: dict[str, list[tuple[int, float]]]) -> dict[str, list[int]]
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    config = loads(SMALL, {"run.tensorboard": HAS_TENSORBOARD})
+    # An economy for which earlier evaluations are scored anew.
+    economy = {"objectives.calls.economy": "paretopo"}
+    config = loads(SMALL, {"run.tensorboard": HAS_TENSORBOARD, **economy})
     run = RunFolder.create(tmp_path_factory.mktemp("whole"), config)
     train(config, run)
     return run

@@ -266,6 +266,7 @@ def test_without_objectives_every_function_is_one_with_trls_weights(tmp_path):
         ("digits", 0.75),
         ("even", 0.25),
     ]
+    assert config.paretopo.stage2_estimator == "gd2po"
     assert trainer.reward_func_names == ["digits", "watched", "even"]
 
 
@@ -331,7 +332,7 @@ def test_epochs_and_asynchronous_rewards(tmp_path):
         await asyncio.sleep(0)
         return [float(len(text) % 3) for text in completions]
 
-    table = {"objectives": [{"name": "digits"}, {"name": "slow"}]}
+    table = {"objectives": [{"name": "digits"}, {"name": "slow", "high": 2, "economy": "saving"}]}
     trainer = make_trainer(
         tmp_path,
         table,
@@ -388,7 +389,7 @@ def test_only_the_same_run_goes_on(tmp_path):
     ("table", "functions", "settings", "message"),
     [
         (
-            {"objectives": [{"name": "digit"}, {"name": "even"}]},
+            {"objectives": [{"name": "digit"}, {"name": "even", "high": 1}]},
             (digits, even),
             {},
             r"objective 'digit' has no reward function; did you mean 'digits'\?",
