@@ -125,6 +125,13 @@ def _dominates(text: str, one: str, other: str) -> _Claim:
     return _Claim(text, (one, other), measure, _decide_dominates, f"`{one}` less `{other}`")
 
 
+def _fewer_calls(text: str, one: str, other: str) -> _Claim:
+    def measure(results: Results, task: str) -> dict[str, Floats]:
+        return {"calls": results.read(task, other, "cost") - results.read(task, one, "cost")}
+
+    return _Claim(text, (one, other), measure, _decide_more, f"`{other}` less `{one}`")
+
+
 def _fewer_calls_at_end(text: str, method: str) -> _Claim:
     """Calls fall from the first evaluation to the last."""
 
@@ -178,6 +185,19 @@ _CLAIMS: tuple[_Claim, ...] = (
     _ablation("weights 0.2, 0.8 lose accuracy", "weights_20_80"),
     _ablation("weights 0.4, 0.6 lose accuracy", "weights_40_60"),
     _ablation("weights 0.8, 0.2 lose accuracy", "weights_80_20"),
+    _fewer_calls("a larger alpha makes fewer calls", "paper+alpha_14", "paper+alpha_035"),
+    _ablation("without the spread inside fronts (beta 0) accuracy falls", "beta_0"),
+    _ablation("with twice the spread inside fronts (beta 1) accuracy falls", "beta_1"),
+    _ablation("without smoothing the gain (gamma 0) accuracy falls", "gamma_0"),
+    _ablation("with more smoothing (gamma 0.9) accuracy falls", "gamma_09"),
+    *(
+        _more_accurate(
+            f"on RLOO, where it does not cancel, a smoothed gain (gamma {gamma}) raises accuracy",
+            f"dynamic_hv_rloo+gamma_{digits}",
+            "dynamic_hv_rloo",
+        )
+        for gamma, digits in ((0.5, "05"), (0.9, "09"))
+    ),
     _fewer_calls_at_end("calls fall in the course of ParetoPO", PAPER),
     _fewer_calls_at_end(
         "control: calls fall without any reward, by positive advantages alone",
