@@ -89,9 +89,11 @@ class Case:
 
         A processor learns the branches of one small set that is measured again and again; users
         have another one each time. Batches, and sets of more points, have more branches than it
-        remembers; from 6 objectives even the judge takes long.
+        remembers; from 6 objectives even the judge takes long. Of "overhead", the way in counts and
+        not the set.
         """
         is_small = not self.groups and self.points <= 200 and self.objectives <= 5
+        is_small = is_small and self.operation != "overhead"
         return [replace(self, draw=draw) for draw in range(TURNS if is_small else 1)]
 
     def __str__(self) -> str:

@@ -39,7 +39,6 @@ _TITLES = {
     "contributions": "Hypervolume contributions",
     "gradient": "Gradient of the hypervolume",
     "crowding": "Crowding distance",
-    "bounds": "Groups at both sides of a bound",
     "batches": "Batches of groups",
     "advantage": "Rewards to advantages",
     "expected_hypervolume": "Rewards to advantages of HV@4",
@@ -55,25 +54,30 @@ def draw(rows: Sequence[Measurement], folder: Path) -> list[Path]:
 
     Args:
         rows: of any operations.
-        folder: gets ``<operation>-<workload>.png`` and ``<operation>.png``.
+        folder: gets ``<operation>-<workload>.png`` and ``<operation>.png``; of several tasks those
+            behind the first, ``<task>-<workload>.png``.
 
     Returns:
         The files written.
     """
     written = []
     for operation in dict.fromkeys(row.operation for row in rows):
+        if operation not in _TITLES:  # "bounds": so many lines say less than their promises
+            continue
         timed = [row for row in rows if row.operation == operation and row.is_timed]
         lines = _find_lines(timed)
+        first, *_ = [task for task, _ in lines] or [""]
         for (task, workload), panels in lines.items():
-            path = folder / f"{operation}-{workload}.png"
-            _draw_lines(f"{_TITLES.get(operation, task)}, {workload} points", panels, path)
+            name, title = (operation, _TITLES[operation]) if task == first else (task, task)
+            path = folder / f"{name}-{workload}.png"
+            _draw_lines(f"{title}, {workload} points", panels, path)
             written.append(path)
         rest = [
             row for row in timed if row.objectives not in lines.get((row.task, row.workload), {})
         ]
         if rest:
             path = folder / f"{operation}.png"
-            _draw_dots(_TITLES.get(operation, operation), rest, path)
+            _draw_dots(_TITLES[operation], rest, path)
             written.append(path)
     return written
 
@@ -204,7 +208,7 @@ def _save(figure: Figure, grid: Sequence[Axes], title: str, path: Path) -> None:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     names = [OURS, *(name for name in handles if name != OURS)] if OURS in handles else [*handles]
-    figure.suptitle(title, fontsize=13)
+    figure.suptitle(title, fontsize=13, wrap=True)
     figure.legend(
         [handles[name] for name in names],
         names,
