@@ -255,10 +255,11 @@ def test_built_in_measures_follow_from_what_is_known(tmp_path):
 
 def test_a_cost_has_a_price_and_what_it_leaves_of_a_budget_is_better(tmp_path):
     text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\nprice = 0.5\n'
+    text += 'economy = "raw"\n'
     rollouts = [Rollout("q", {"correct": 1.0}, tokens=tokens) for tokens in (10, 300)]
-    [paid] = new_session(tmp_path / "paid", text).score([rollouts])
+    [paid] = new_session(tmp_path / "paid", text, **OF_ANY_UNIT).score([rollouts])
     assert paid.rewards.tolist() == [[1.0, -5.0], [1.0, -150.0]]
-    session = new_session(tmp_path / "left", text + "budget = 100\n")
+    session = new_session(tmp_path / "left", text + "budget = 100\n", **OF_ANY_UNIT)
     left = session.config.objective("tokens")
     assert (left.better, left.low, left.high) == ("more", None, 100.0)
     [scored] = session.score([rollouts])

@@ -15,6 +15,8 @@ from paretopo.controller.two_stages import ParetoPO
 from paretopo.rollout import Rollout, Segment
 from paretopo.session import Session, choose_recorded
 
+BY_FEWEST = {"objectives__calls__economy": "paretopo"}
+
 
 def test_a_session_gives_the_controllers_advantages(tmp_path):
     session = new_session(tmp_path)
@@ -34,7 +36,7 @@ def test_a_session_gives_the_controllers_advantages(tmp_path):
 
 
 def test_rollouts_that_come_with_their_text_are_kept(tmp_path):
-    session = new_session(tmp_path)
+    session = new_session(tmp_path, **BY_FEWEST)
     text = {"prompt": "why?", "answer": "42", "segments": (Segment("model", "42"),)}
     first = [replace(one, **text) for one in score(session, group([1, 2], [1, 0]))]
     given_ = session.advantages([first, score(session, group([0, 1], [1, 1]))])
@@ -68,7 +70,7 @@ def test_groups_that_differ_in_calls_alone_are_kept_and_equal_ones_are_not(tmp_p
 
 
 def test_groups_of_one_batch_share_the_fewest_calls_of_their_prompt(tmp_path):
-    session = new_session(tmp_path)
+    session = new_session(tmp_path, **BY_FEWEST)
     dear, cheap = session.score([group([3, 3], [1, 1]), group([1, 1], [1, 1])])
     assert (dear.rewards[:, 1] < 1).all()
     assert (cheap.rewards[:, 1] == 1).all()
@@ -92,7 +94,7 @@ def test_overlong_responses_cost_advantage_and_never_rank(tmp_path):
 
 
 def test_a_session_goes_on_from_its_state(tmp_path):
-    session = new_session(tmp_path)
+    session = new_session(tmp_path, **BY_FEWEST)
     held_out = group([2, 0], [1, 0])
     session.observe(0, held_out, 1.0)
     session.advantages([score(session, group([1, 2], [1, 1]))])
@@ -114,7 +116,7 @@ def test_a_session_goes_on_from_its_state(tmp_path):
 
 
 def test_a_state_goes_on_with_the_answers_that_it_knows(tmp_path):
-    session = new_session(tmp_path)
+    session = new_session(tmp_path, **BY_FEWEST)
     for step in (0, 1):
         session.observe(step, group([2 - step, 1], [1, 1]))
     state = json.loads(json.dumps(session.state()))
@@ -162,7 +164,7 @@ def test_a_run_with_missing_steps_does_not_finish(tmp_path):
 
 
 def test_one_of_several_processes_writes_and_all_agree(tmp_path):
-    writer = new_session(tmp_path)
+    writer = new_session(tmp_path, **BY_FEWEST)
     reader = Session(writer.run, prompts=64, steps_per_epoch=8, writes=False)
     for session in (writer, reader):
         session.observe(0, group([2, 0], [1, 0]), 1.0)

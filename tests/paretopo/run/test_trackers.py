@@ -131,7 +131,9 @@ def test_a_resumed_run_is_the_same_run_in_weights_and_biases(tmp_path, monkeypat
 
     monkeypatch.setattr(wandb, "init", init)
     monkeypatch.setenv("WANDB_API_KEY", "a key")
-    session = new_session(tmp_path, WANDB + "[optimiser]\nsteps = 2\n")
+    session = new_session(
+        tmp_path, WANDB + "[optimiser]\nsteps = 2\n", objectives__calls__economy="paretopo"
+    )
     session.observe(0, group([2, 0], [1, 0]))
     make_step(session, 1)
     again = Session(session.run, prompts=64, steps_per_epoch=8)
