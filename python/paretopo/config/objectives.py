@@ -120,7 +120,6 @@ class Objective:
         ' "paretopo", "otc" or "saving", a reward.',
         shown_default="by paretopo.reference",
     )
-
     recipe: Literal["recommended", "paper"] = key(
         "recommended", "Says which economy is not given.", in_file=False
     )
