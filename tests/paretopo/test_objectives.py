@@ -26,8 +26,6 @@ THREE = {
 }
 
 
-TOKENS = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\n'
-RAW = TOKENS + 'economy = "raw"\n'
 # For objectives that are no shares, and for what a failure keeps.
 OF_ANY_UNIT = {"paretopo__stage2_estimator": "hypervolume_gd2po"}
 
@@ -342,114 +340,13 @@ def test_no_failure_is_paid_more_than_a_success_for_what_it_saves(tmp_path, meth
 
 
 def test_a_reference_that_nothing_reaches_is_told(tmp_path):
-    text = TOKENS + 'economy = "raw"\nreference = 20\n'
+    text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\n'
+    text += 'economy = "raw"\nreference = 20\n'
     session = new_session(tmp_path, text, **OF_ANY_UNIT)
     with pytest.warns(UserWarning, match=r"does not reach .* 'tokens' \(-50 against -20\)"):
         session.observe(0, [Rollout("h", {"correct": 1.0}, tokens=50)])
     session.observe(1, [Rollout("h", {"correct": 1.0}, tokens=15)])
     assert session.run.evaluations()[1]["gain"] == pytest.approx(5.0)
-
-
-# ---- the file ------------------------------------------------------------------------------------
-
-
-def test_the_objective_with_the_gate_comes_first_and_weights_are_shares():
-    config = loads(
-        '[[objectives]]\nname = "polite"\nweight = 1\nhigh = 1\n'
-        '[[objectives]]\nname = "right"\nweight = 3\ngate = true\n'
-    )
-    assert [one.name for one in config.objectives] == ["right", "polite"]
-    assert config.paretopo.weights == (0.75, 0.25)
-    assert config.paretopo.floors == ("worst",)
-    assert config.paretopo.references == (0.0, 0.0)
-
-
-def test_each_objective_says_its_floor_and_reference_in_its_own_unit():
-    config = loads(
-        '[[objectives]]\nname = "correct"\n'
-        '[[objectives]]\nname = "seconds"\neconomy = "raw"\n'
-        "high = 60\nfailure = 60\nreference = 30\n"
-        '[[objectives]]\nname = "polite"\nfailure = "keeps"\n'
-        '[[objectives]]\nname = "words"\nbetter = "fewer"\neconomy = "raw"\n',
-        {"paretopo.stage2_estimator": "gd2po"},
-    )
-    assert config.paretopo.floors == (-60.0, "keeps", "worst")
-    assert config.paretopo.references == (0.0, -30.0, 0.0, "initial")
-    assert config.paretopo.weights == (0.25,) * 4
-
-
-def test_one_key_of_one_objective_is_set():
-    assert loads("", {"objectives.calls.weight": 0.5}).paretopo.weights == (0.5, 0.5)
-    config = loads("", {"objectives.calls.weight": 0.25, "objectives.calls.alpha": 1.0})
-    assert config.paretopo.weights == pytest.approx((2 / 3, 1 / 3))
-    assert config.objective("calls").alpha == 1.0
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("objectives = 3", r"objectives must be tables, \[\[objectives\]\]"),
-        ("[objectives.calls]\nweight = 1", r"objectives must be tables, \[\[objectives\]\]"),
-        ("[[objectives]]\nweight = 1", "each of .* must have a name"),
-        ('[[objectives]]\nname = "a b"', "a name must be of letters"),
-        ('[[objectives]]\nname = "a"\n' * 2, "has 'a' twice"),
-        (
-            '[[objectives]]\nname = "a"\nweigth = 1',
-            r"unknown key objectives.a.weigth; did you mean",
-        ),
-        ('[[objectives]]\nname = "a"\nbetter = "less"', 'objectives.a.better must be "more" or'),
-        (
-            '[[objectives]]\nname = "a"\nweight = -1',
-            "objectives.a.weight must be a number at least",
-        ),
-        ('[[objectives]]\nname = "a"\nweight = 0', "need a weight above 0"),
-        (TOKENS + "weight = 1", r"a weight each, .* none for \['correct'\]"),
-        (TOKENS + 'gate = true\nbetter = "more"\n[[objectives]]\nname = "b"\ngate = true', "alone"),
-        (TOKENS + "gate = true", r"objectives.tokens.gate is for .* better = \"more\""),
-        (RAW + "failure = 0", "objectives.tokens.failure = 0 needs high"),
-        (RAW + "failure = 10\nhigh = 50", "failure must not be better than high, .* got 10"),
-        (TOKENS + 'economy = "paretopo"\nfailure = 0.5', "failure must be at most 0"),
-        (TOKENS + 'economy = "share of the group"\nfailure = 0.0', "needs economy = raw"),
-        (
-            RAW + "reference = 0",
-            "reference must be worse than the best value there can be, got 0",
-        ),
-        (TOKENS + "low = 5\nhigh = 5", "objectives.tokens.low must be below high"),
-        (TOKENS.replace("tokens", "b") + 'economy = "otc"', 'economy = "otc" is for costs'),
-        (
-            RAW + '[paretopo]\ngain_unit = "box"\nstage2_estimator = "gd2po"',
-            r"those of 'tokens' end at 0",
-        ),
-        (RAW, r'objectives.tokens is none: give it economy = "saving", or take'),
-        (TOKENS.replace("tokens", "b"), r"objectives.b is none: give it high, the best .* and eco"),
-        (TOKENS.replace("tokens", "b") + 'high = 1\nfailure = "keeps"', "b.failure = .* count"),
-        ('[[objectives]]\nname = "a"\nlow = 0\nfailure = 0', "failure must not be given for the"),
-        ("weight = 1", r"unknown key weight; did you mean objectives.NAME.weight\?"),
-        ("[paretopo]\ngate_floor = 1", r"did you mean objectives.NAME.failure\?"),
-        ("objectiv = 1", r"unknown key objectiv; did you mean 'objectives'\?"),
-    ],
-)
-def test_objectives_that_cannot_be_are_refused(text, message):
-    with pytest.raises(ConfigError, match=message):
-        loads(text)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("objectives.tokens.weight", "no objective 'tokens' to set; known: calls, correct"),
-        ("objectives.call.weight", "no objective 'call' to set; did you mean 'calls'"),
-        (
-            "objectives.calls.weigth",
-            r"unknown key objectives.calls.weigth; did you mean 'weight'\?",
-        ),
-        ("objectives.calls", "objectives.calls is no key: set one of an objective's"),
-        ("objectives", "objectives is no key"),
-    ],
-)
-def test_an_override_of_no_objectives_key_is_refused(name, message):
-    with pytest.raises(ConfigError, match=message):
-        loads("", {name: 1})
 
 
 # ---- a long run ----------------------------------------------------------------------------------
