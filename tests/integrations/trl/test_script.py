@@ -6,11 +6,9 @@ import asyncio
 import math
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +18,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from datasets import Dataset, IterableDataset  # noqa: E402
-from safetensors.torch import load_file  # noqa: E402
 from trl import GRPOConfig  # noqa: E402
 
 from paretopo.config import ConfigError, ParetoPOConfig  # noqa: E402
@@ -34,8 +31,6 @@ from paretopo.rollout import BadRollout  # noqa: E402
 from paretopo.run.folder import RunFolder  # noqa: E402
 from paretopo.run.report import write_report  # noqa: E402
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "own_script.py"
-OURS = re.compile(r"  # paretopo$", re.MULTILINE)
 TABLE = {
     "objectives": [
         {"name": "digits", "weight": 0.6},
@@ -101,89 +96,6 @@ def make_trainer(folder, table=TABLE, functions=(digits, even), *, session=None,
         eval_dataset=held_out,
         processing_class=tokenizer,
     )
-
-
-# ---- the example -----------------------------------------------------------------------------
-
-
-def shorten(text, steps):
-    """The example at a few steps."""
-    for old, new in (
-        ("max_steps=", f"max_steps={steps}"),
-        ("eval_steps=", "eval_steps=2"),
-        ("save_steps=", "save_steps=2"),
-    ):
-        text, count = re.subn(rf"{old}\d+", new, text)
-        assert count == 1
-    return text
-
-
-def run_script(path, folder):
-    return subprocess.Popen(
-        [sys.executable, str(path), str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-
-
-def finish(process):
-    out, errors = process.communicate()
-    assert process.returncode == 0, errors[-3000:]
-    return out
-
-
-def test_the_example_adds_ten_lines_to_a_script_that_runs_without_them(tmp_path):
-    text = shorten(EXAMPLE.read_text(encoding="utf-8"), steps=2)
-    assert len(OURS.findall(text)) <= 10
-    theirs = "".join(line for line in text.splitlines(True) if not OURS.search(line.rstrip("\n")))
-    theirs = theirs.replace("import GRPOConfig", "import GRPOConfig, GRPOTrainer")
-    theirs = theirs.replace("ParetoGRPOTrainer(", "GRPOTrainer(")
-    theirs = theirs.replace("train(resume_from_checkpoint=True)", "train()")
-    body = theirs.partition('"""\n')[2].partition('"""\n')[2]
-    assert "pareto" not in body.lower()
-    script = tmp_path / "theirs.py"
-    script.write_text(theirs, encoding="utf-8")
-    finish(run_script(script, tmp_path / "out"))
-
-
-def test_the_example_goes_on_after_a_kill_as_if_nothing_had_been(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(shorten(EXAMPLE.read_text(encoding="utf-8"), steps=6), encoding="utf-8")
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    printed = finish(run_script(script, whole))
-    assert f"report: {whole / 'report' / 'report.md'}" in printed
-
-    process = run_script(script, killed)
-    deadline = time.monotonic() + 300
-    while not (killed / "checkpoint-2" / "complete").exists():
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    finish(run_script(script, killed))
-
-    mine, theirs = RunFolder.open(killed), RunFolder.open(whole)
-    assert mine.manifest["resumed"][0]["from_step"] >= 2
-    assert mine.manifest["status"] == theirs.manifest["status"] == "finished"
-    without_time = lambda rows: [  # noqa: E731
-        {name: value for name, value in row.items() if name != "seconds"} for row in rows
-    ]
-    assert len(theirs.steps()) == 6
-    assert without_time(mine.evaluations()) == without_time(theirs.evaluations())
-    seconds = {"measured", "rewards"}
-    assert [
-        {name: value for name, value in row.items() if name not in seconds}
-        for row in without_time(mine.steps())
-    ] == [
-        {name: value for name, value in row.items() if name not in seconds}
-        for row in without_time(theirs.steps())
-    ]
-    tensors = [load_file(path / "checkpoint-6" / "model.safetensors") for path in (killed, whole)]
-    for name, tensor in tensors[0].items():
-        assert torch.equal(tensor, tensors[1][name]), name
 
 
 # ---- records ---------------------------------------------------------------------------------
