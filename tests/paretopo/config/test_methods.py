@@ -40,6 +40,10 @@ def test_every_method_goes_on_every_example(example, name):
         with pytest.raises(ConfigError, match=r"OTC is made of .* is for two objectives, got 3"):
             with_method(example, name)
         return
+    if name == "worth" and not all(one.is_share for one in load(example).objectives[1:]):
+        with pytest.raises(ConfigError, match=r'objectives\.dollars is none: .* economy = "saving"'):
+            with_method(example, name)
+        return
     config = with_method(example, name)
     for key, value in METHODS[name].items():
         section, _, last = key.rpartition(".")
