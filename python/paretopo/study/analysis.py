@@ -110,7 +110,8 @@ class Results:
         Args:
             task: The task.
             method: The method.
-            measure: "step", "accuracy", "economy", "cost", "hypervolume" or "preference".
+            measure: "step", "accuracy", "economy", "cost", "hypervolume" or "preference"; of some
+                "fewest" (calls known to solve a question) or "response" (tokens).
         """
         cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
         return np.array([self._records[cell]["evaluations"][measure] for cell in cells])
@@ -128,10 +129,18 @@ class Results:
         outcomes = [self.curve(task, method, measure) for measure in ("accuracy", "economy")]
         return np.asarray(paretopo_core.hypervolume(np.stack(outcomes, axis=-1), 0.0))
 
-    @property
-    def tables(self) -> list[str]:
-        """Tasks that are tables, on which the paper's claims are checked."""
-        return [task for task in self.tasks if self.plan.tasks[task].config is None]
+    def is_trained(self, task: str) -> bool:
+        """Whether a task trains language models; the others are tables."""
+        return self.plan.tasks[task].config is not None
+
+    def is_measured(self, task: str, method: str, measure: str) -> bool:
+        """Whether all trainings of a method have a measure that not all methods have."""
+        cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
+        return all(measure in self._records[cell]["evaluations"] for cell in cells)
+
+    def unit(self, task: str) -> str:
+        """What the cost of an answer is counted in."""
+        return self.plan.tasks[task].cost
 
     def methods(self, task: str) -> list[str]:
         """The methods of a task that are no ablations."""

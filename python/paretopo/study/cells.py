@@ -35,7 +35,8 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
 
     Returns:
         task, method, seed, fingerprint, step (the last), seconds, and evaluations: a list each of
-        step, accuracy, economy, cost, hypervolume and preference, to five digits.
+        step, accuracy, economy, cost, hypervolume and preference, to five digits; of a language
+        model response, its tokens.
 
     Raises:
         RuntimeError: the training failed; with the last lines of its error output.
@@ -120,6 +121,7 @@ def _evaluation(section: TaskSection, config: RunConfig, row: Row) -> Row:
         "accuracy": accuracy,
         "economy": 1.0 - cost / section.most,
         "cost": cost,
+        "response": row["response_tokens"],
         **section.score(accuracy, cost, cost_of_solved),
     }
 

@@ -1,7 +1,8 @@
 """The claims of the paper, held against the records of a study.
 
 All differences behind all verdicts are tested together: p is corrected for how many there are, and
-what is smaller than a margin fixed beforehand is as good as nothing.
+what is smaller than a margin fixed beforehand is as good as nothing. What the paper says of calls
+is asked of whatever a task is paid for.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from dataclasses import dataclass
 from paretopo.study.analysis import Comparison, Floats, Results, compare
 
 PAPER, ACCURACY, FIXED = "paper", "accuracy_only", "grpo"
-MARGINS = {"accuracy": 0.005, "calls": 0.05}  # half a point; a call in every twentieth question
+ACCURACY_MARGIN = 0.005  # half a point
+_COST_MARGIN = 0.0125  # of the most that an answer costs: of four calls, one in twenty questions
+_RESPONSE, _RESPONSE_MARGIN = "response tokens", 0.5
 _TABLES = ("free", "lucky", "overcalling")  # that are paid for calls, as the paper's policies
 
 
@@ -22,7 +25,7 @@ class Finding:
 
     Attributes:
         claim: The claim in words.
-        task: The table on which it was tested.
+        task: That on which it was tested.
         verdict: "reproduced", "the opposite", "no difference" within the margins, or "not
             reproduced".
         numbers: The measurements behind the verdict.
@@ -39,9 +42,10 @@ class _Claim:
     """A claim, and how it is checked.
 
     Attributes:
-        text: In words.
+        text: In words; {cost} stands for the unit that the task is paid in.
         methods: Who must have been tried.
-        measure: (results, task) → the differences that it is about, by name.
+        measure: (results, task) → the differences that it is about, by name: accuracy, the unit
+            of the cost, or response tokens. Empty where it is about something else.
         decide: From the verdicts on these to that on the claim.
         about: What the differences are of.
     """
@@ -54,39 +58,58 @@ class _Claim:
 
 
 def check_claims(results: Results) -> list[Finding]:
-    """Every claim on every table on which its methods were tried."""
+    """Every claim on every task on which its methods were tried."""
+    tasks = [task for task in results.tasks if task in _TABLES or results.is_trained(task)]
     tried = [
-        (claim, task)
+        (claim, task, claim.measure(results, task))
         for claim in _CLAIMS
-        for task in results.tables
-        if task in _TABLES and all(results.seeds(task, method) for method in claim.methods)
+        for task in tasks
+        if all(results.seeds(task, method) for method in claim.methods)
     ]
     differences = {
         f"{number}/{name}": values
-        for number, (claim, task) in enumerate(tried)
-        for name, values in claim.measure(results, task).items()
+        for number, (_, _, measured) in enumerate(tried)
+        for name, values in measured.items()
     }
-    margins = {name: MARGINS[name.rpartition("/")[2]] for name in differences}
+    margins = {
+        f"{number}/{name}": _margin(results, task, name)
+        for number, (_, task, measured) in enumerate(tried)
+        for name in measured
+    }
     tested = compare(differences, margins)
     found = []
-    for number, (claim, task) in enumerate(tried):
+    for number, (claim, task, _) in enumerate(tried):
         own = [one for one in tested if one.other.startswith(f"{number}/")]
-        told = ", ".join(_describe(one) for one in own)
-        found.append(Finding(claim.text, task, claim.decide(own), f"{claim.about}: {told}"))
+        if own:
+            text, told = claim.text.format(cost=results.unit(task)), ", ".join(map(_describe, own))
+            found.append(Finding(text, task, claim.decide(own), f"{claim.about}: {told}"))
     for check, method in ((_find_most_calls, ACCURACY), (_find_broadest, PAPER)):
-        found += [
-            check(results, task)
-            for task in results.tables
-            if task in _TABLES and results.seeds(task, method)
-        ]
+        found += [check(results, task) for task in tasks if results.seeds(task, method)]
     return found
+
+
+def describe_margins(results: Results, found: Sequence[Finding]) -> str:
+    """What is as good as no difference, in words."""
+    tasks = dict.fromkeys(one.task for one in found)
+    costs = {results.unit(task): _margin(results, task, results.unit(task)) for task in tasks}
+    told = [f"{100 * ACCURACY_MARGIN:g} points of accuracy"]
+    told += [f"{margin:g} {unit}" for unit, margin in costs.items()]
+    if any(_RESPONSE in one.numbers for one in found):
+        told.append(f"{_RESPONSE_MARGIN:g} {_RESPONSE}")
+    return f"{', '.join(told[:-1])} and {told[-1]}"
+
+
+def _margin(results: Results, task: str, name: str) -> float:
+    fixed = {"accuracy": ACCURACY_MARGIN, _RESPONSE: _RESPONSE_MARGIN}
+    return fixed.get(name, _COST_MARGIN * results.plan.tasks[task].most)
 
 
 def _describe(one: Comparison) -> str:
     measure = one.other.rpartition("/")[2]
     factor, unit = (100.0, " points of accuracy") if measure == "accuracy" else (1.0, f" {measure}")
-    low, high = (factor * end for end in one.interval)
-    return f"{factor * one.mean:+.2f}{unit} [{low:+.2f}, {high:+.2f}] (p = {one.p:.3g})"
+    digits = 2 if factor * one.margin >= 0.01 else 4
+    low, high = (f"{factor * end:+.{digits}f}" for end in one.interval)
+    return f"{factor * one.mean:+.{digits}f}{unit} [{low}, {high}] (p = {one.p:.3g})"
 
 
 # ---- how a claim is checked --------------------------------------------------------------------
@@ -114,44 +137,75 @@ def _more_accurate(text: str, one: str, other: str) -> _Claim:
 
 
 def _dominates(text: str, one: str, other: str) -> _Claim:
-    """As accurate to the margin, or more, and fewer calls."""
+    """As accurate to the margin, or more, and leaner."""
 
     def measure(results: Results, task: str) -> dict[str, Floats]:
         return {
             name: results.read(task, one, column) - results.read(task, other, column)
-            for name, column in (("accuracy", "accuracy"), ("calls", "cost"))
+            for name, column in (("accuracy", "accuracy"), (results.unit(task), "cost"))
         }
 
     return _Claim(text, (one, other), measure, _decide_dominates, f"`{one}` less `{other}`")
 
 
-def _fewer_calls(text: str, one: str, other: str) -> _Claim:
+def _leaner(text: str, one: str, other: str) -> _Claim:
     def measure(results: Results, task: str) -> dict[str, Floats]:
-        return {"calls": results.read(task, other, "cost") - results.read(task, one, "cost")}
+        spent = [results.read(task, method, "cost") for method in (one, other)]
+        return {results.unit(task): spent[1] - spent[0]}
 
     return _Claim(text, (one, other), measure, _decide_more, f"`{other}` less `{one}`")
 
 
-def _fewer_calls_at_end(text: str, method: str) -> _Claim:
-    """Calls fall from the first evaluation to the last."""
+def _leaner_at_end(text: str, method: str) -> _Claim:
+    """Costs fall from the first evaluation to the last."""
 
     def measure(results: Results, task: str) -> dict[str, Floats]:
-        calls = results.curve(task, method, "cost")
-        return {"calls": calls[:, 0] - calls[:, -1]}
+        spent = results.curve(task, method, "cost")
+        return {results.unit(task): spent[:, 0] - spent[:, -1]}
 
     return _Claim(text, (method,), measure, _decide_more, f"`{method}`, first less last evaluation")
 
 
+def _shorter_at_end(text: str, method: str) -> _Claim:
+    """Responses shorten where they are not what is paid."""
+
+    def measure(results: Results, task: str) -> dict[str, Floats]:
+        if results.unit(task) == "tokens" or not results.is_measured(task, method, "response"):
+            return {}
+        length = results.curve(task, method, "response")
+        return {_RESPONSE: length[:, 0] - length[:, -1]}
+
+    return _Claim(text, (method,), measure, _decide_more, f"`{method}`, first less last evaluation")
+
+
+def _settled(text: str, method: str) -> _Claim:
+    """The fewest calls known to solve a question no longer change after a quarter of the steps."""
+
+    def measure(results: Results, task: str) -> dict[str, Floats]:
+        if not results.is_measured(task, method, "fewest"):
+            return {}
+        quarter = results.curve(task, method, "step")[0, -1] // 4
+        known = [results.read(task, method, "fewest", step) for step in (quarter, None)]
+        return {results.unit(task): known[0] - known[1]}
+
+    def decide(found: Sequence[Comparison]) -> str:
+        return "reproduced" if found[0].verdict == "equal" else "not reproduced"
+
+    about = f"`{method}`, after a quarter of the steps less at the end"
+    return _Claim(text, (method,), measure, decide, about)
+
+
 def _find_most_calls(results: Results, task: str) -> Finding:
+    unit = results.unit(task)
     calls = {m: results.read(task, m, "cost").mean() for m in results.methods(task)}
     right = {m: results.read(task, m, "accuracy").mean() for m in results.methods(task)}
     most = max(calls, key=lambda method: calls[method])
     behind = max(right.values()) - right[ACCURACY]
     return Finding(
-        "accuracy only: near the highest accuracy, most calls (by means, not tested)",
+        f"accuracy only: near the highest accuracy, most {unit} (by means, not tested)",
         task,
-        "reproduced" if most == ACCURACY and behind < MARGINS["accuracy"] else "not reproduced",
-        f"{calls[ACCURACY]:.2f} calls, most has `{most}` with {calls[most]:.2f}; "
+        "reproduced" if most == ACCURACY and behind < ACCURACY_MARGIN else "not reproduced",
+        f"{calls[ACCURACY]:.2f} {unit}, most has `{most}` with {calls[most]:.2f}; "
         f"{100 * behind:.2f} points of accuracy behind the best",
     )
 
@@ -174,10 +228,10 @@ def _ablation(text: str, switch: str) -> _Claim:
 
 
 _CLAIMS: tuple[_Claim, ...] = (
-    _dominates("ParetoPO: as accurate as accuracy only, fewer calls", PAPER, ACCURACY),
+    _dominates("ParetoPO: as accurate as accuracy only, fewer {cost}", PAPER, ACCURACY),
     _dominates("ParetoPO dominates fixed weights", PAPER, FIXED),
     _more_accurate("MO-GRPO is less accurate than ParetoPO", PAPER, "mo_grpo"),
-    _dominates("OTC: fewer calls than accuracy only, accuracy kept", "otc_grpo", ACCURACY),
+    _dominates("OTC: fewer {cost} than accuracy only, accuracy kept", "otc_grpo", ACCURACY),
     _ablation("removing stage 1 lowers accuracy", "without_stage_1"),
     _ablation("removing stage 2 lowers accuracy", "without_stage_2"),
     _ablation("removing ranks lowers accuracy", "without_ranking"),
@@ -185,7 +239,7 @@ _CLAIMS: tuple[_Claim, ...] = (
     _ablation("weights 0.2, 0.8 lose accuracy", "weights_20_80"),
     _ablation("weights 0.4, 0.6 lose accuracy", "weights_40_60"),
     _ablation("weights 0.8, 0.2 lose accuracy", "weights_80_20"),
-    _fewer_calls("a larger alpha makes fewer calls", "paper+alpha_14", "paper+alpha_035"),
+    _leaner("a larger alpha makes fewer {cost}", "paper+alpha_14", "paper+alpha_035"),
     _ablation("without the spread inside fronts (beta 0) accuracy falls", "beta_0"),
     _ablation("with twice the spread inside fronts (beta 1) accuracy falls", "beta_1"),
     _ablation("without smoothing the gain (gamma 0) accuracy falls", "gamma_0"),
@@ -198,9 +252,11 @@ _CLAIMS: tuple[_Claim, ...] = (
         )
         for gamma, digits in ((0.5, "05"), (0.9, "09"))
     ),
-    _fewer_calls_at_end("calls fall in the course of ParetoPO", PAPER),
-    _fewer_calls_at_end(
-        "control: calls fall without any reward, by positive advantages alone",
+    _leaner_at_end("{cost} fall in the course of ParetoPO", PAPER),
+    _shorter_at_end("responses shorten in the course of ParetoPO", PAPER),
+    _settled("the fewest {cost} known to solve a question settle in the first quarter", PAPER),
+    _leaner_at_end(
+        "control: {cost} fall without any reward, by positive advantages alone",
         "constant+loss_grpo",
     ),
 )

@@ -10,7 +10,7 @@ import numpy as np
 from paretopo.config import ConfigError
 from paretopo.study import plots
 from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results, describe
-from paretopo.study.claims import MARGINS, Finding, check_claims
+from paretopo.study.claims import Finding, check_claims, describe_margins
 from paretopo.study.plan import Plan
 from paretopo.study.records import read_records
 
@@ -67,7 +67,7 @@ def format_report(results: Results, plots: Sequence[str]) -> str:
         parts += [*_outcomes(results), *_worst_case(results, measures)]
     for task in results.tasks:
         parts += _task(results, task)
-    parts += _claims(check_claims(results))
+    parts += _claims(results, check_claims(results))
     return "\n".join(parts) + "\n"
 
 
@@ -239,15 +239,14 @@ def _ends(results: Results, task: str, method: str) -> list[str]:
     ]
 
 
-def _claims(found: Sequence[Finding]) -> list[str]:
+def _claims(results: Results, found: Sequence[Finding]) -> list[str]:
     if not found:
         return []
-    margins = f"{100 * MARGINS['accuracy']:g} points of accuracy and {MARGINS['calls']:g} calls"
     lines = [
         "## Claims of the paper",
         "",
         f"Paired by seed; p after Holm over all differences of this table, p < {SIGNIFICANT}; less "
-        f"than {margins} is no difference. 95 % intervals in brackets.",
+        f"than {describe_margins(results, found)} is no difference. 95 % intervals in brackets.",
         "",
         _row(["claim", "task", "verdict", "numbers"]),
         _row(["---", "---", "---", "---"]),

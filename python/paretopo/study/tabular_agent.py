@@ -55,7 +55,7 @@ def train_tabular(
 
     Returns:
         A row per evaluation: step, accuracy, economy, cost, hypervolume, preference (see
-        `TabularTask`).
+        `TabularTask`); where the economy goes by the fewest calls, fewest, too.
     """
     rng = np.random.default_rng([seed, *task.name.encode()])
     own = {
@@ -133,6 +133,7 @@ class _Run:
             "cost": task.cost_of(policy),
             "hypervolume": task.score(policy, "hypervolume", step),
             "preference": task.score(policy, "preference", step),
+            **self.rewards.learnt(),
         }
 
 
@@ -181,6 +182,11 @@ class _Rewards:
             for at, pay in enumerate(self._payments)
         ]
         return np.stack([right, *paid], axis=-1)
+
+    def learnt(self) -> dict[str, float]:
+        """The fewest calls known to solve a question, on average, if the method counts them."""
+        calls = self._payments[0]
+        return {"fewest": calls.mean()} if isinstance(calls, _ByFewest) else {}
 
 
 def _make_payment(task: TabularTask, config: RunConfig) -> _Payment:
@@ -232,21 +238,30 @@ class _ByFewest:
         economy, rewards = make_economy(objective), config.rewards
         assert economy is not None
         self._economy = economy
+        # Of each question; one that was never solved counts with the most calls.
+        self._fewest = np.full((len(task.policy_rows), PER_KIND), float(task.cost[:, 0].max()))
         self._minima = CostMinimum(scope=rewards.n_opt_scope, min_support=rewards.n_opt_min_support)
 
     def __call__(self, answers: _Answers) -> Floats:
         fewest = np.empty(answers.costs.shape[:2])
         for kind, question in np.ndindex(fewest.shape):
-            name = f"{kind}-{(answers.step * QUESTIONS + question) % PER_KIND}"
+            number = (answers.step * QUESTIONS + question) % PER_KIND
+            name = f"{kind}-{number}"
             group = kind, question
             self._minima.update(name, answers.costs[group], answers.right[group])
             known = self._minima.n_opt(name)
             fewest[group] = np.nan if known is None else known
+            if known is not None:
+                self._fewest[kind, number] = known
         paid = self._economy(answers.costs, None)
         for known in np.unique(fewest[~np.isnan(fewest)]).tolist():
             groups = fewest == known
             paid[groups] = self._economy(answers.costs[groups], known)
         return paid
+
+    def mean(self) -> float:
+        """Over all questions."""
+        return float(self._fewest.mean())
 
 
 def _per_token(lengths: Floats, loss: str) -> Floats:
