@@ -1,9 +1,22 @@
 # Decides which folder under csrc/ implements the GPU half: cuda/ (needs nvcc) or no_cuda/ (stubs).
 # nvcc comes from PATH or CUDACXX, else from the pip package nvidia-cuda-nvcc, if it is installed.
+# AUTO asks for kernels where they can run at once, for the GPUs of this machine, or where CUDAARCHS
+# names architectures: they take minutes, and most who have nvcc and no GPU have no use for them.
 set(gpu_backend no_cuda)
 if(PARETOPO_CUDA MATCHES "^(OFF|off|0)$")
-  message(STATUS "paretopo: GPU half from csrc/no_cuda/ (PARETOPO_CUDA=OFF)")
+  message(STATUS "paretopo: no CUDA kernels (PARETOPO_CUDA=OFF)")
   return()
+endif()
+if(PARETOPO_CUDA STREQUAL "AUTO" AND NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+                  OUTPUT_VARIABLE found RESULT_VARIABLE failed ERROR_QUIET)
+  string(REGEX MATCHALL "[0-9]+\\.[0-9]" found "${found}")
+  if(failed OR NOT found)
+    message(STATUS "paretopo: no CUDA kernels, since there is no GPU; PARETOPO_CUDA=ON compiles them")
+    return()
+  endif()
+  list(REMOVE_DUPLICATES found)
+  string(REPLACE "." "" CMAKE_CUDA_ARCHITECTURES "${found}")
 endif()
 
 include(CheckLanguage)
@@ -21,12 +34,9 @@ endif()
 if(CMAKE_CUDA_COMPILER)
   set(gpu_backend cuda)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-    if(PARETOPO_CUDA MATCHES "^(ON|on|1)$") # a wheel for others: machine code for what is in use,
-      # and for everything else the instructions that its driver compiles
-      set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90 100-real 120-real)
-    else()
-      set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
-    endif()
+    # A wheel for others: machine code for what is in use, and for everything else the instructions
+    # that its driver compiles.
+    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90 100-real 120-real)
   endif()
   set(CMAKE_CUDA_STANDARD 20)
   enable_language(CUDA)
@@ -37,4 +47,8 @@ if(CMAKE_CUDA_COMPILER)
 elseif(PARETOPO_CUDA MATCHES "^(ON|on|1)$")
   message(FATAL_ERROR "PARETOPO_CUDA=ON, but no nvcc was found on PATH, in CUDACXX or in site-packages/nvidia.")
 endif()
-message(STATUS "paretopo: GPU half from csrc/${gpu_backend}/")
+if(gpu_backend STREQUAL "cuda")
+  message(STATUS "paretopo: CUDA kernels for ${CMAKE_CUDA_ARCHITECTURES}")
+else()
+  message(STATUS "paretopo: no CUDA kernels, since no nvcc was found; PARETOPO_CUDA=ON brings one")
+endif()
