@@ -9,6 +9,7 @@
 #include "cpu/isa.hpp"
 #include "cpu/lanes/interrupt.hpp"
 #include "cpu/objective_order.hpp"
+#include "cpu/warm.hpp"
 #include "formulas/dominance.hpp"
 #include "ops.hpp"
 
@@ -73,7 +74,7 @@ class GroupCrowding {
                                              order_.data());
         } else {
             const ObjectiveOrder order(set_.values.data(), set_.count, batch_.objectives, m,
-                                       From::kWorst, flip, scratch_);
+                                       From::kWorst, flip, *scratch_);
             for (std::size_t k = 0; k < order.size(); ++k) order_[k] = order.point(k);
         }
         if (starts_.size() == 2) return;  // one front
@@ -125,7 +126,7 @@ class GroupCrowding {
     double* distances_;
     Present<Scalar> set_;
     Ranker ranker_;
-    KeyOrder scratch_;
+    Warm<KeyOrder> scratch_;
     std::vector<std::int32_t> ranks_, starts_, next_, order_, spare_;
     std::vector<double> own_, sorted_;
 };
