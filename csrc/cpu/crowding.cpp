@@ -100,9 +100,9 @@ class GroupCrowding {
         check_interrupt();
         sort_by(m);
         sorted_.resize(order_.size());
+        const double sign = batch_.is_minimised(m) ? -1.0 : 1.0;
         for (std::size_t k = 0; k < order_.size(); ++k) {
-            const auto given = static_cast<double>(value(order_[k], m));
-            sorted_[k] = batch_.is_minimised(m) ? -given : given;
+            sorted_[k] = sign * static_cast<double>(value(order_[k], m));
         }
         check_interrupt();
         for (std::size_t f = 0; f + 1 < starts_.size(); ++f) {
@@ -113,9 +113,11 @@ class GroupCrowding {
 
     void add_front(std::size_t first, std::size_t end) {
         const double* at = sorted_.data();
+        const double lowest = at[first];
+        const double highest = at[end - 1];
         for (std::size_t k = first + 1; k + 1 < end; ++k) {
             own_[static_cast<std::size_t>(order_[k])] +=
-                crowding_gap(at[k - 1], at[k + 1], at[first], at[end - 1]);
+                crowding_gap(at[k - 1], at[k + 1], lowest, highest);
         }
         own_[static_cast<std::size_t>(order_[first])] = kAtAnEnd;
         own_[static_cast<std::size_t>(order_[end - 1])] = kAtAnEnd;
