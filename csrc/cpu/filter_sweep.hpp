@@ -55,7 +55,7 @@ class FilterSweep {
             const auto size = static_cast<std::uint32_t>(count);
             keys.resize(size);
             std::uint64_t* to = keys.data();
-            const Points set = *this;  // which no key can lie in
+            const Points set = *this;  // a copy, which writing the keys cannot change
             for (std::uint32_t k = 0; k < size; ++k) {
                 to[k] = best_first(set.point(k)[0], (set.minimised & 1) != 0);
             }

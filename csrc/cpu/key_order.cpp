@@ -124,7 +124,9 @@ void KeyOrder::sort_within_equal_bits() {
     const auto find_from = [this, size](std::size_t k) {
         return kernels().of_keys.find_agreeing(packed_.data(), size, k);
     };
+    Pace pace;
     for (std::size_t first = find_from(0), end = 0; first < size; first = find_from(end)) {
+        pace.step();
         for (end = first + 2; end < size && (packed_[first] ^ packed_[end]) >> 32 == 0;) ++end;
         const auto begin = packed_.begin() + static_cast<std::ptrdiff_t>(first);
         const auto stop = packed_.begin() + static_cast<std::ptrdiff_t>(end);

@@ -33,6 +33,7 @@ std::int64_t Sides::measure_in(const Batch<Scalar>& batch, std::int64_t g, const
     const auto width = static_cast<std::size_t>(objectives);
     values.resize(static_cast<std::size_t>(batch.points) * width);
     index.resize(static_cast<std::size_t>(batch.points));
+    count = 0;
     std::size_t inside = 0;
     double* row = values.data();
     for (std::int32_t i = 0; i < batch.points; ++i) {
