@@ -178,8 +178,10 @@ def test_what_is_sorted_first_is_the_same_on_every_instruction_set(each_isa, poi
         values = np.stack([column, np.roll(-column, points // 3)], axis=1)
         each_isa(partial(pp.is_nondominated, values, keep_weakly=False))
         each_isa(partial(pp.crowding_distance, values, ranks=np.zeros(points, np.int32)))
+        if column.max() > 1e100:
+            continue  # sides are scaled then, and gradients found point by point
         for volume in (pp.hypervolume, pp.hv_contributions, pp.hypervolume_gradient):
-            each_isa(partial(volume, values, -1e301))
+            each_isa(partial(volume, values, values.min(axis=0) - 1))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
