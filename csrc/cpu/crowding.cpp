@@ -9,6 +9,7 @@
 #include "cpu/isa.hpp"
 #include "cpu/lanes/interrupt.hpp"
 #include "cpu/objective_order.hpp"
+#include "cpu/warm.hpp"
 #include "formulas/dominance.hpp"
 #include "ops.hpp"
 
@@ -73,7 +74,7 @@ class GroupCrowding {
                                              order_.data());
         } else {
             const ObjectiveOrder order(set_.values.data(), set_.count, batch_.objectives, m,
-                                       From::kWorst, flip, scratch_);
+                                       From::kWorst, flip, *scratch_);
             for (std::size_t k = 0; k < order.size(); ++k) order_[k] = order.point(k);
         }
         if (starts_.size() == 2) return;  // one front
@@ -99,9 +100,9 @@ class GroupCrowding {
         check_interrupt();
         sort_by(m);
         sorted_.resize(order_.size());
+        const double sign = batch_.is_minimised(m) ? -1.0 : 1.0;
         for (std::size_t k = 0; k < order_.size(); ++k) {
-            const auto given = static_cast<double>(value(order_[k], m));
-            sorted_[k] = batch_.is_minimised(m) ? -given : given;
+            sorted_[k] = sign * static_cast<double>(value(order_[k], m));
         }
         check_interrupt();
         for (std::size_t f = 0; f + 1 < starts_.size(); ++f) {
@@ -112,9 +113,11 @@ class GroupCrowding {
 
     void add_front(std::size_t first, std::size_t end) {
         const double* at = sorted_.data();
+        const double lowest = at[first];
+        const double highest = at[end - 1];
         for (std::size_t k = first + 1; k + 1 < end; ++k) {
             own_[static_cast<std::size_t>(order_[k])] +=
-                crowding_gap(at[k - 1], at[k + 1], at[first], at[end - 1]);
+                crowding_gap(at[k - 1], at[k + 1], lowest, highest);
         }
         own_[static_cast<std::size_t>(order_[first])] = kAtAnEnd;
         own_[static_cast<std::size_t>(order_[end - 1])] = kAtAnEnd;
@@ -125,7 +128,7 @@ class GroupCrowding {
     double* distances_;
     Present<Scalar> set_;
     Ranker ranker_;
-    KeyOrder scratch_;
+    Warm<KeyOrder> scratch_;
     std::vector<std::int32_t> ranks_, starts_, next_, order_, spare_;
     std::vector<double> own_, sorted_;
 };

@@ -72,7 +72,8 @@ void DimensionSweep::sort_ties() {
 bool DimensionSweep::contributions_2d(const double* sides, std::size_t count,
                                       const Ignorable& ignorable, double* own) {
     order_.keys.resize(count);
-    for (std::size_t i = 0; i < count; ++i) order_.keys[i] = descending_key(sides[2 * i]);
+    std::uint64_t* keys = order_.keys.data();
+    for (std::size_t i = 0; i < count; ++i) keys[i] = descending_key(sides[2 * i]);
     order_.sort();
     boxes_.resize(count);
     bool has_ties = false;

@@ -92,8 +92,8 @@ void FilterSweep::find_nondominated(const Batch<Scalar>& batch, std::int64_t g, 
 template <typename Scalar>
 void FilterSweep::sweep(const Points<Scalar>& set, std::uint8_t* nondominated) {
     if (set.count == 0) return;
-    set.fill_keys(order_.keys);
-    order_.sort();
+    set.fill_keys(order_->keys);
+    order_->sort();
     if (set.objectives == 2) {
         bool is_first = true;
         std::uint64_t best = 0;
@@ -117,21 +117,22 @@ void FilterSweep::sweep(const Points<Scalar>& set, std::uint8_t* nondominated) {
 template <typename Scalar, typename Enters>
 void FilterSweep::enter_in_order(const Points<Scalar>& set, std::uint8_t* nondominated,
                                  const Enters& enters) {
-    const std::size_t size = order_.size();
+    const KeyOrder& order = *order_;
+    const std::size_t size = order.size();
     Pace pace;
     for (std::size_t first = 0, end = 0; first < size; first = end) {
         pace.step();
         constexpr std::size_t kAhead = 32;  // points, whose values lie anywhere
-        if (first + kAhead < size) set.prefetch(order_.at(first + kAhead));
-        for (++end; end < size && order_.repeats(end);) ++end;
+        if (first + kAhead < size) set.prefetch(order.at(first + kAhead));
+        for (++end; end < size && order.repeats(end);) ++end;
         if (end - first == 1) {
-            const std::uint32_t k = order_.at(first);
+            const std::uint32_t k = order.at(first);
             nondominated[set.place(k)] = enters(set.second(k), set.third(k));
             continue;
         }
         column_.clear();
         for (std::size_t i = first; i < end; ++i) {
-            const std::uint32_t k = order_.at(i);
+            const std::uint32_t k = order.at(i);
             column_.push_back({set.second(k), set.third(k), k});
         }
         if (!std::is_sorted(column_.begin(), column_.end())) {

@@ -8,6 +8,7 @@
 #include "cpu/key_order.hpp"
 #include "cpu/objective_order.hpp"
 #include "cpu/staircase_of_minima.hpp"
+#include "cpu/warm.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -51,9 +52,12 @@ class FilterSweep {
         }
         void prefetch(std::uint32_t k) const { __builtin_prefetch(point(k)); }
         void fill_keys(std::vector<std::uint64_t>& keys) const {
-            keys.resize(static_cast<std::size_t>(count));
-            for (std::uint32_t k = 0; k < keys.size(); ++k) {
-                keys[k] = best_first(point(k)[0], (minimised & 1) != 0);
+            const auto size = static_cast<std::uint32_t>(count);
+            keys.resize(size);
+            std::uint64_t* to = keys.data();
+            const Points set = *this;  // a copy, which writing the keys cannot change
+            for (std::uint32_t k = 0; k < size; ++k) {
+                to[k] = best_first(set.point(k)[0], (set.minimised & 1) != 0);
             }
         }
         std::uint64_t second(std::uint32_t k) const {
@@ -81,7 +85,7 @@ class FilterSweep {
         }
     };
 
-    KeyOrder order_;
+    Warm<KeyOrder> order_;
     StaircaseOfMinima<std::uint64_t> staircase_;
     std::vector<std::int32_t> promising_, counts_;
     std::vector<Keyed> column_;  // points with the same first value

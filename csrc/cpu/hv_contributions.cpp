@@ -28,7 +28,7 @@ class GroupContributions {
           volume_(batch.objectives) {}
 
     void operator()(std::int64_t g) {
-        if (refused_->note(batch_, g, sides_.measure(batch_, g, ref_))) return;
+        if (refused_->note(batch_, g, sides_->measure(batch_, g, ref_))) return;
         double* out = contributions_ + g * batch_.points;
         std::fill_n(out, batch_.points, 0.0);
         if (batch_.objectives < 2 || batch_.objectives > 3) {
@@ -41,32 +41,32 @@ class GroupContributions {
             drop_dominated(g);
             sweep(nullptr);
         }
-        for (std::size_t i = 0; i < sides_.count; ++i) {
-            out[sides_.index[i]] =
-                sides_.exponent == 0 ? own_[i] : std::ldexp(own_[i], sides_.exponent);
+        for (std::size_t i = 0; i < sides_->count; ++i) {
+            out[sides_->index[i]] =
+                sides_->exponent == 0 ? own_[i] : std::ldexp(own_[i], sides_->exponent);
         }
     }
 
   private:
     bool sweep(const DimensionSweep::Ignorable& ignorable) {
-        own_.resize(sides_.count);
-        const double* sides = sides_.values.data();
+        own_.resize(sides_->count);
+        const double* sides = sides_->values.data();
         if (batch_.objectives == 3) {
-            return sweep_->contributions_3d(sides, sides_.count, ignorable, own_.data());
+            return sweep_->contributions_3d(sides, sides_->count, ignorable, own_.data());
         }
-        return sweep_->contributions_2d(sides, sides_.count, ignorable, own_.data());
+        return sweep_->contributions_2d(sides, sides_->count, ignorable, own_.data());
     }
 
     // Row a is nowhere smaller than row b. Is point a nowhere worse than point b, as given? Far
     // from the reference, different values can round to one side.
     bool is_settled(std::int64_t g, std::size_t a, std::size_t b) const {
         const auto width = static_cast<std::size_t>(batch_.objectives);
-        const Scalar* one = batch_.group(g) + static_cast<std::size_t>(sides_.index[a]) * width;
-        const Scalar* other = batch_.group(g) + static_cast<std::size_t>(sides_.index[b]) * width;
+        const Scalar* one = batch_.group(g) + static_cast<std::size_t>(sides_->index[a]) * width;
+        const Scalar* other = batch_.group(g) + static_cast<std::size_t>(sides_->index[b]) * width;
         bool are_equal = true;
         bool are_copies = true;
         for (std::size_t m = 0; m < width; ++m) {
-            if (sides_.values[a * width + m] > sides_.values[b * width + m]) {
+            if (sides_->values[a * width + m] > sides_->values[b * width + m]) {
                 are_equal = false;
                 continue;
             }
@@ -79,15 +79,15 @@ class GroupContributions {
 
     // Did measuring from the reference keep all points apart? Far from it, sides round to ties.
     bool keeps_order(std::int64_t g) const {
-        if (sides_.exponent != 0) return false;
+        if (sides_->exponent != 0) return false;
         const auto width = static_cast<std::size_t>(batch_.objectives);
-        for (std::size_t i = 0; i < sides_.count; ++i) {
+        for (std::size_t i = 0; i < sides_->count; ++i) {
             const Scalar* point =
-                batch_.group(g) + static_cast<std::size_t>(sides_.index[i]) * width;
+                batch_.group(g) + static_cast<std::size_t>(sides_->index[i]) * width;
             for (std::size_t m = 0; m < width; ++m) {
                 const double sign = batch_.is_minimised(static_cast<int>(m)) ? -1.0 : 1.0;
                 const double value = sign * static_cast<double>(point[m]);
-                if (sides_.values[i * width + m] + sign * ref_[m] != value) return false;
+                if (sides_->values[i * width + m] + sign * ref_[m] != value) return false;
             }
         }
         return true;
@@ -96,21 +96,21 @@ class GroupContributions {
     // Dominance is that of the points as given.
     void drop_dominated(std::int64_t g) {
         const auto width = static_cast<std::size_t>(batch_.objectives);
-        given_.count = static_cast<std::int32_t>(sides_.count);
-        given_.values.resize(sides_.count * width);
-        for (std::size_t i = 0; i < sides_.count; ++i) {
-            std::copy_n(batch_.group(g) + static_cast<std::size_t>(sides_.index[i]) * width, width,
+        given_.count = static_cast<std::int32_t>(sides_->count);
+        given_.values.resize(sides_->count * width);
+        for (std::size_t i = 0; i < sides_->count; ++i) {
+            std::copy_n(batch_.group(g) + static_cast<std::size_t>(sides_->index[i]) * width, width,
                         &given_.values[i * width]);
         }
-        kept_.resize(sides_.count);
+        kept_.resize(sides_->count);
         ranker_.find_nondominated(given_, batch_.objectives, batch_.minimised, true, kept_.data());
         std::size_t count = 0;
-        for (std::size_t i = 0; i < sides_.count; ++i) {
+        for (std::size_t i = 0; i < sides_->count; ++i) {
             if (kept_[i] == 0) continue;
-            std::copy_n(&sides_.values[i * width], width, &sides_.values[count * width]);
-            sides_.index[count++] = sides_.index[i];
+            std::copy_n(&sides_->values[i * width], width, &sides_->values[count * width]);
+            sides_->index[count++] = sides_->index[i];
         }
-        sides_.count = count;
+        sides_->count = count;
     }
 
     // Point by point: its box, less what limits it. One point does not wait for another, so that
@@ -120,19 +120,19 @@ class GroupContributions {
         // settled among the points as given, and all that stay count.
         const bool ignore = ignore_dominated_ && keeps_order(g);
         if (ignore_dominated_ && !ignore) drop_dominated(g);
-        own_.assign(sides_.count, 0.0);
+        own_.assign(sides_->count, 0.0);
         const auto width = static_cast<std::size_t>(batch_.objectives);
         rows_.clear();
         row_of_.clear();
         if (ignore) {
-            kept_.resize(sides_.count);
-            volume_.nondominated(sides_.values.data(), sides_.count, kept_.data());
+            kept_.resize(sides_->count);
+            volume_.nondominated(sides_->values.data(), sides_->count, kept_.data());
         } else {
-            kept_.assign(sides_.count, 1);
+            kept_.assign(sides_->count, 1);
         }
-        for (std::size_t i = 0; i < sides_.count; ++i) {
+        for (std::size_t i = 0; i < sides_->count; ++i) {
             if (kept_[i] == 0) continue;
-            const double* row = sides_.values.data() + i * width;
+            const double* row = sides_->values.data() + i * width;
             rows_.insert(rows_.end(), row, row + width);
             row_of_.push_back(i);
         }
@@ -163,7 +163,7 @@ class GroupContributions {
     bool ignore_dominated_;
     double* contributions_;
     FirstRefused* refused_;
-    Sides sides_;
+    Warm<Sides> sides_;
     Present<Scalar> given_;
     Ranker ranker_;
     Warm<DimensionSweep> sweep_;

@@ -61,18 +61,18 @@ std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes
         return refused == kNoneRefused ? refused : few.origin(refused);
     }
     FirstRefused refused;
-    const auto work = [=, &refused, sides = Sides(), sweep = Warm<DimensionSweep>(),
+    const auto work = [=, &refused, sides = Warm<Sides>(), sweep = Warm<DimensionSweep>(),
                        volume = HypervolumeOfSides(batch.objectives)](std::int64_t g) mutable {
-        if (refused.note(batch, g, sides.measure(batch, g, ref))) return;
+        if (refused.note(batch, g, sides->measure(batch, g, ref))) return;
         double own = 0.0;
-        if (batch.objectives == 2 && sides.count > kFew) {
-            own = sweep->volume_2d(sides.values.data(), sides.count);
-        } else if (batch.objectives == 3 && sides.count > kFew) {
-            own = sweep->volume_3d(sides.values.data(), sides.count);
+        if (batch.objectives == 2 && sides->count > kFew) {
+            own = sweep->volume_2d(sides->values.data(), sides->count);
+        } else if (batch.objectives == 3 && sides->count > kFew) {
+            own = sweep->volume_3d(sides->values.data(), sides->count);
         } else {
-            own = volume.of(sides.values.data(), sides.count);
+            own = volume.of(sides->values.data(), sides->count);
         }
-        volumes[g] = sides.exponent == 0 ? own : std::ldexp(own, sides.exponent);
+        volumes[g] = sides->exponent == 0 ? own : std::ldexp(own, sides->exponent);
     };
     for_each_group(batch.groups, volume_cost(batch.points, batch.objectives), work);
     return refused.index();

@@ -15,6 +15,7 @@
 #include "cpu/lanes/interrupt.hpp"
 #include "cpu/ranked_staircase.hpp"
 #include "cpu/sides.hpp"
+#include "cpu/warm.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu {
@@ -33,22 +34,22 @@ class GroupGradient {
     }
 
     void operator()(std::int64_t g) {
-        if (refused_->note(batch_, g, sides_.measure(batch_, g, ref_))) return;
+        if (refused_->note(batch_, g, sides_->measure(batch_, g, ref_))) return;
         const auto width = static_cast<std::size_t>(batch_.objectives);
         out_ = gradient_ + g * batch_.points * batch_.objectives;
         std::fill_n(out_, static_cast<std::size_t>(batch_.points) * width, 0.0);
-        std::size_t count = sides_.count;
+        std::size_t count = sides_->count;
         if (wanted_) count = count_wanted(g);
         if (count == 0) return;
         // A sweep finds the facets of all points; a few are found sooner one by one, but for 2
         // objectives, where one facet takes as long as all.
-        const bool is_swept = (width == 2 || width == 3) && sides_.exponent == 0;
+        const bool is_swept = (width == 2 || width == 3) && sides_->exponent == 0;
         if (is_swept && (width == 2 || count > kFew)) {
             width == 2 ? sweep_2d() : sweep_3d();
             if (wanted_) clear_unwanted(g);
             return;
         }
-        for (std::size_t i = 0; i < sides_.count; ++i) {
+        for (std::size_t i = 0; i < sides_->count; ++i) {
             check_interrupt();
             if (!is_wanted(g, i)) continue;
             for (std::size_t m = 0; m < width; ++m) {
@@ -67,60 +68,68 @@ class GroupGradient {
 
     void set(std::size_t i, std::size_t m, double facet) {
         const auto width = static_cast<std::size_t>(batch_.objectives);
-        out_[static_cast<std::size_t>(sides_.index[i]) * width + m] = signs_[m] * facet;
+        out_[static_cast<std::size_t>(sides_->index[i]) * width + m] = signs_[m] * facet;
     }
 
     bool is_wanted(std::int64_t g, std::size_t i) const {
-        return !wanted_ || wanted_[g * batch_.points + sides_.index[i]] != 0;
+        return !wanted_ || wanted_[g * batch_.points + sides_->index[i]] != 0;
     }
     std::size_t count_wanted(std::int64_t g) const {
         std::size_t count = 0;
-        for (std::size_t i = 0; i < sides_.count; ++i) count += is_wanted(g, i);
+        for (std::size_t i = 0; i < sides_->count; ++i) count += is_wanted(g, i);
         return count;
     }
     void clear_unwanted(std::int64_t g) {
         const auto width = static_cast<std::size_t>(batch_.objectives);
-        for (std::size_t i = 0; i < sides_.count; ++i) {
+        for (std::size_t i = 0; i < sides_->count; ++i) {
             if (is_wanted(g, i)) continue;
-            std::fill_n(out_ + static_cast<std::size_t>(sides_.index[i]) * width, width, 0.0);
+            std::fill_n(out_ + static_cast<std::size_t>(sides_->index[i]) * width, width, 0.0);
         }
     }
 
-    // Two objectives: rows in descending order of the first; equal ones in the order of the points.
-    void sort_rows() {
-        const double* sides = sides_.values.data();
-        order_.keys.resize(sides_.count);
-        for (std::size_t i = 0; i < sides_.count; ++i) {
-            order_.keys[i] = descending_key(sides[2 * i]);
-        }
-        order_.sort();
-        rows_.resize(sides_.count);
-        for (std::size_t k = 0; k < sides_.count; ++k) {
-            const std::uint32_t i = order_.at(k);
-            rows_[k] = {sides[2 * std::size_t{i}], sides[2 * std::size_t{i} + 1], i};
-        }
+    // In descending order of one objective; equal ones in the order of the points.
+    void sort_by(std::size_t m) {
+        const std::size_t count = sides_->count;
+        const auto width = static_cast<std::size_t>(batch_.objectives);
+        const double* sides = sides_->values.data() + m;
+        order_->keys.resize(count);
+        std::uint64_t* keys = order_->keys.data();
+        for (std::size_t i = 0; i < count; ++i) keys[i] = descending_key(sides[i * width]);
+        order_->sort();
     }
 
     // Down the first objective: a row's facet there is what it rises above all before it. Its facet
     // in the second lasts until the first row that is before it there; a row that meets one already
     // past has none, so that a single row waits at any time.
     void sweep_2d() {
-        sort_rows();
+        sort_by(0);
+        const std::size_t count = sides_->count;
+        const double* sides = sides_->values.data();
+        const std::int32_t* index = sides_->index.data();
+        const KeyOrder& order = *order_;
+        const auto set_facet = [index, out = out_, x = signs_[0], y = signs_[1]](
+                                   std::uint32_t i, std::size_t m, double facet) {
+            out[2 * static_cast<std::size_t>(index[i]) + m] = (m == 0 ? x : y) * facet;
+        };
         double height = 0.0;
-        const Row* waiting = nullptr;
-        for (const Row& row : rows_) {
-            set(row.index, 0, row.y > height ? row.y - height : 0.0);
+        Row waiting{};
+        Pace pace;
+        for (std::size_t k = 0; k < count; ++k) {
+            pace.step();
+            const std::uint32_t i = order.at(k);
+            const Row row{sides[2 * std::size_t{i}], sides[2 * std::size_t{i} + 1], i};
+            set_facet(i, 0, row.y > height ? row.y - height : 0.0);
             height = std::max(height, row.y);
-            const bool is_before = waiting && (row.y > waiting->y ||
-                                               (row.y == waiting->y && row.index < waiting->index));
-            if (waiting && !is_before) {
-                set(row.index, 1, 0.0);
+            const bool is_before =
+                k == 0 || row.y > waiting.y || (row.y == waiting.y && i < waiting.index);
+            if (!is_before) {
+                set_facet(i, 1, 0.0);
                 continue;
             }
-            if (waiting) set(waiting->index, 1, waiting->x - row.x);
-            waiting = &row;
+            if (k > 0) set_facet(waiting.index, 1, waiting.x - row.x);
+            waiting = row;
         }
-        if (waiting) set(waiting->index, 1, waiting->x);
+        set_facet(waiting.index, 1, waiting.x);
     }
 
     // Down each objective: a row's facet is the area that it adds to the staircase of those before.
@@ -129,9 +138,9 @@ class GroupGradient {
         for (std::size_t m = 0; m < 3; ++m) {
             const std::size_t a = (m + 1) % 3;
             const std::size_t b = (m + 2) % 3;
-            staircase_.clear(sides_.count);
+            staircase_.clear(sides_->count);
             for (const std::uint32_t i : descending_[m]) {
-                const double* side = sides_.values.data() + 3 * std::size_t{i};
+                const double* side = sides_->values.data() + 3 * std::size_t{i};
                 set(i, m, staircase_.add(side[a], side[b], ranks_[a][i]));
             }
         }
@@ -140,26 +149,22 @@ class GroupGradient {
     // Rows in descending order of objective m, and their ranks in ascending order: equal for equal
     // values.
     void rank_by(std::size_t m) {
-        order_.keys.resize(sides_.count);
-        for (std::size_t i = 0; i < sides_.count; ++i) {
-            order_.keys[i] = descending_key(sides_.values[3 * i + m]);
-        }
-        order_.sort();
-        descending_[m].resize(sides_.count);
-        ranks_[m].resize(sides_.count);
+        sort_by(m);
+        descending_[m].resize(sides_->count);
+        ranks_[m].resize(sides_->count);
         std::uint32_t rank = 0;
-        for (std::size_t k = sides_.count; k-- > 0;) {
-            const std::uint32_t i = order_.at(k);
+        for (std::size_t k = sides_->count; k-- > 0;) {
+            const std::uint32_t i = order_->at(k);
             descending_[m][k] = i;
             ranks_[m][i] = rank;
-            rank += !order_.repeats(k);
+            rank += !order_->repeats(k);
         }
     }
 
     bool is_before(std::size_t j, std::size_t i, std::size_t m) const {
         const auto width = static_cast<std::size_t>(batch_.objectives);
-        const double other = sides_.values[j * width + m];
-        const double own = sides_.values[i * width + m];
+        const double other = sides_->values[j * width + m];
+        const double own = sides_->values[i * width + m];
         return other > own || (other == own && j < i);
     }
 
@@ -168,12 +173,12 @@ class GroupGradient {
     double facet_3d(std::size_t i, std::size_t m) {
         const std::size_t a = (m + 1) % 3;
         const std::size_t b = (m + 2) % 3;
-        const double* sides = sides_.values.data();
+        const double* sides = sides_->values.data();
         const double x = sides[3 * i + a];
         const double y = sides[3 * i + b];
         double floor = 0.0;  // of those at least as wide
         rows_.clear();
-        for (std::size_t j = 0; j < sides_.count; ++j) {
+        for (std::size_t j = 0; j < sides_->count; ++j) {
             if (j == i || !is_before(j, i, m)) continue;
             const double other_x = sides[3 * j + a];
             const double other_y = sides[3 * j + b];
@@ -203,7 +208,7 @@ class GroupGradient {
     // Values that are larger when better.
     double value(std::int64_t g, std::size_t i, std::size_t m) const {
         const std::int64_t at =
-            std::int64_t{sides_.index[i]} * batch_.objectives + static_cast<std::int64_t>(m);
+            std::int64_t{sides_->index[i]} * batch_.objectives + static_cast<std::int64_t>(m);
         return signs_[m] * static_cast<double>(batch_.group(g)[at]);
     }
 
@@ -211,9 +216,9 @@ class GroupGradient {
         const auto width = static_cast<std::size_t>(batch_.objectives);
         std::int32_t count = 0;
         values_.clear();
-        for (std::size_t j = 0; j <= sides_.count; ++j) {  // the point itself comes last
-            const std::size_t from = j < sides_.count ? j : i;
-            if (j < sides_.count && (j == i || !is_before(j, i, m))) continue;
+        for (std::size_t j = 0; j <= sides_->count; ++j) {  // the point itself comes last
+            const std::size_t from = j < sides_->count ? j : i;
+            if (j < sides_->count && (j == i || !is_before(j, i, m))) continue;
             for (std::size_t k = 0; k < width; ++k) {
                 if (k != m) values_.push_back(value(g, from, k));
             }
@@ -235,11 +240,11 @@ class GroupGradient {
     double* out_ = nullptr;  // of the group at hand
     FirstRefused* refused_;
     std::vector<double> signs_, signed_ref_, other_ref_, values_;
-    Sides sides_;
     std::vector<Row> rows_;
-    KeyOrder order_;
     std::array<std::vector<std::uint32_t>, 3> descending_, ranks_;  // of each objective
     RankedStaircase staircase_;
+    Warm<Sides> sides_;
+    Warm<KeyOrder> order_;
 };
 
 }  // namespace

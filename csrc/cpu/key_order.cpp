@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "cpu/isa.hpp"
 #include "cpu/lanes/interrupt.hpp"
 
 namespace paretopo::cpu {
@@ -48,51 +49,47 @@ bool sort_few(std::uint64_t* items, std::uint64_t* spare, std::size_t size, int 
 }  // namespace
 
 void KeyOrder::sort() {
-    constexpr std::size_t kRadixFrom = 96;  // below it a comparison sort is faster
     const std::size_t size = keys.size();
     packed_.resize(size);
     is_exact_ = true;
     if (size == 0) return;
-    std::uint64_t least = keys[0];
-    std::uint64_t most = keys[0];
-    std::uint64_t differing = 0;
-    bool is_sorted = true;
-    for_each_item(size - 1, [&](std::size_t i) {
-        const std::uint64_t own = keys[i + 1];
-        least = std::min(least, own);
-        most = std::max(most, own);
-        differing |= own ^ keys[0];
-        is_sorted &= keys[i] <= own;
-    });
-    // Enough bits that among random keys hardly any agree in all of them. Few are sorted in two
-    // passes of eight bits, and those that agree are put right afterwards.
+    const KeyKernels& kernel = kernels().of_keys;
+    const KeyRange range = kernel.measure(keys.data(), size);
+    const bool in_words = size <= kernel.most_in_words && !range.is_sorted;
+    // Enough bits that among random keys hardly any agree in all of them; those that do are put
+    // right afterwards. Counting sorts few in two passes of eight bits.
     constexpr std::size_t kMostInTwoPasses = 1024;
-    const int worth =
-        size <= kMostInTwoPasses ? 16 : std::min(32, static_cast<int>(std::bit_width(size)) + 10);
-    const int alike = differing == 0 ? 0 : std::countr_zero(differing);
-    const int range = static_cast<int>(std::bit_width(most - least));
-    const int dropped = std::max(alike, range - worth);
+    const int worth = in_words ? 32 - bits_of_places(size)
+                      : size <= kMostInTwoPasses
+                          ? 16
+                          : std::min(32, static_cast<int>(std::bit_width(size)) + 10);
+    const int alike = range.differing == 0 ? 0 : std::countr_zero(range.differing);
+    const int differing = static_cast<int>(std::bit_width(range.most - range.least));
+    const int dropped = std::max(alike, differing - worth);
     is_exact_ = dropped == alike;
-    for_each_item(size,
-                  [&](std::size_t i) { packed_[i] = (keys[i] - least) >> dropped << 32 | i; });
-    if (is_sorted) return;
-    if (size < kRadixFrom) {
-        std::sort(packed_.begin(), packed_.end());
+    if (in_words) {
+        kernel.sort(keys.data(), size, range.least, dropped, packed_.data());
     } else {
-        sort_by_bits(range - dropped);
+        for_each_item(size, [&](std::size_t i) {
+            packed_[i] = (keys[i] - range.least) >> dropped << 32 | i;
+        });
+        if (range.is_sorted) return;
+        sort_by_bits(differing - dropped);
     }
     if (!is_exact_) sort_within_equal_bits();
 }
 
-// By the `bits` above the indices. Many items are first dealt out by their highest bits, so that
-// the passes over the others stay in the cache.
+// By the `bits` above the indices. Many items are first dealt out by their highest bits, into parts
+// that stay in the cache.
 void KeyOrder::sort_by_bits(int bits) {
-    constexpr int kPartBits = 11;  // items that a part has if all have the same
     constexpr int kMostDealt = 10;
+    const KeyKernels& kernel = kernels().of_keys;
+    // Bits of the items that a part has if all have the same: fewer where networks sort them.
+    const int part_bits = kernel.most_in_words >= 1024 ? 9 : 11;
     const std::size_t size = packed_.size();
     spare_.resize(size);
     const int dealt =
-        std::min({static_cast<int>(std::bit_width(size)) - kPartBits, kMostDealt, bits});
+        std::min({static_cast<int>(std::bit_width(size)) - part_bits, kMostDealt, bits});
     if (dealt < 4) {
         if (sort_few(packed_.data(), spare_.data(), size, bits)) packed_.swap(spare_);
         return;
@@ -109,12 +106,11 @@ void KeyOrder::sort_by_bits(int bits) {
         std::uint64_t* part = spare_.data() + starts[p];
         std::uint64_t* room = packed_.data() + starts[p];
         const std::size_t count = starts[p + 1] - starts[p];
-        if (count < 64) {
-            std::sort(part, part + count);
-        } else if (sort_few(part, room, count, bits - dealt)) {
-            continue;
+        if (count <= kernel.most_in_words && bits - dealt + bits_of_places(count) <= 32) {
+            kernel.sort_packed(part, count, bits - dealt, room);
+        } else if (!sort_few(part, room, count, bits - dealt)) {
+            std::copy_n(part, count, room);
         }
-        std::copy_n(part, count, room);
     }
 }
 
@@ -124,17 +120,18 @@ void KeyOrder::sort_within_equal_bits() {
         const std::uint64_t key_b = keys[static_cast<std::uint32_t>(b)];
         return key_a != key_b ? key_a < key_b : a < b;
     };
-    const auto agree = [this](std::size_t a, std::size_t b) {
-        return (packed_[a] ^ packed_[b]) >> 32 == 0;
+    const std::size_t size = packed_.size();
+    const auto find_from = [this, size](std::size_t k) {
+        return kernels().of_keys.find_agreeing(packed_.data(), size, k);
     };
-    for_each_item(packed_.size() - 1, [&](std::size_t first) {
-        if (!agree(first, first + 1) || (first > 0 && agree(first - 1, first))) return;
-        std::size_t end = first + 2;
-        while (end < packed_.size() && agree(first, end)) ++end;
+    Pace pace;
+    for (std::size_t first = find_from(0), end = 0; first < size; first = find_from(end)) {
+        pace.step();
+        for (end = first + 2; end < size && (packed_[first] ^ packed_[end]) >> 32 == 0;) ++end;
         const auto begin = packed_.begin() + static_cast<std::ptrdiff_t>(first);
         const auto stop = packed_.begin() + static_cast<std::ptrdiff_t>(end);
         if (!std::is_sorted(begin, stop, goes_before)) std::sort(begin, stop, goes_before);
-    });
+    }
 }
 
 }  // namespace paretopo::cpu

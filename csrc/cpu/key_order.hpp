@@ -1,4 +1,5 @@
-// Sorts the indices of integer keys: radix sort by those bits that tell the keys apart.
+// Sorts the indices of integer keys by those bits that tell the keys apart: few by networks, many
+// dealt out into parts that are few, or by radix.
 #pragma once
 
 #include <bit>
@@ -13,8 +14,9 @@ class KeyOrder {
   public:
     std::vector<std::uint64_t> keys;  // the caller's; they stay as they are
 
-    // Lowest key first; equal keys in the order of their indices. O(n) but for many keys that agree
-    // in all bits that are sorted by, at worst O(n log n).
+    // Lowest key first; equal keys in the order of their indices. O(n), with log^2 of the size of a
+    // part for its network, but for many keys that agree in all bits that are sorted by, at worst
+    // O(n log n).
     void sort();
 
     std::size_t size() const { return packed_.size(); }

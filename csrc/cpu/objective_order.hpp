@@ -17,10 +17,11 @@ template <typename Scalar>
 inline auto best_first(Scalar value, bool minimised) {
     using Key = std::conditional_t<sizeof(Scalar) == 4, std::uint32_t, std::uint64_t>;
     constexpr Key kSign = Key{1} << (sizeof(Key) * 8 - 1);
-    if (value != value) return static_cast<Key>(~Key{0});
     const Key bits = std::bit_cast<Key>(value + Scalar(0));  // -0 becomes +0
-    const Key ascending = (bits & kSign) ? static_cast<Key>(~bits) : (bits | kSign);
-    return minimised ? ascending : static_cast<Key>(~ascending);
+    const Key is_negative = bits >> (sizeof(Key) * 8 - 1);
+    const Key ascending = bits ^ (static_cast<Key>(Key{0} - is_negative) | kSign);
+    const Key key = ascending ^ (minimised ? Key{0} : static_cast<Key>(~Key{0}));
+    return value != value ? static_cast<Key>(~Key{0}) : key;
 }
 
 enum class From : bool { kBest, kWorst };

@@ -34,6 +34,8 @@ std::int64_t Sides::measure_in(const Batch<Scalar>& batch, std::int64_t g, const
     values.resize(static_cast<std::size_t>(batch.points) * width);
     index.resize(static_cast<std::size_t>(batch.points));
     count = 0;
+    std::size_t inside = 0;
+    double* row = values.data();
     for (std::int32_t i = 0; i < batch.points; ++i) {
         if (mask && mask[i] == 0) continue;
         bool is_inside = true;
@@ -47,11 +49,14 @@ std::int64_t Sides::measure_in(const Batch<Scalar>& batch, std::int64_t g, const
                 return measure_in_halves(batch, g, ref);
             }
             const double side = value - corner;
-            is_inside = is_inside && side > 0.0;
-            values[count * width + static_cast<std::size_t>(m)] = side;
+            is_inside &= side > 0.0;
+            row[m] = side;
         }
-        if (is_inside) index[count++] = i;
+        index[inside] = i;
+        inside += is_inside;
+        row += is_inside ? width : 0;
     }
+    count = inside;
     scale(batch.objectives);
     return kNoneRefused;
 }
@@ -113,8 +118,13 @@ bool Sides::is_plainly_safe(std::int32_t objectives) const {
     const double most = std::ldexp(1.0, safe_power(objectives));
     const double least = std::ldexp(1.0, -safe_power(objectives));
     const auto width = static_cast<std::size_t>(objectives);
-    bool is_safe = true;
-    for (std::size_t i = 0; i < count * width; ++i) is_safe &= values[i] <= most;
+    // Of positive doubles the bits are in their order: a difference below 0 is one too large.
+    const auto bits_of_most = std::bit_cast<std::int64_t>(most);
+    std::int64_t differences = 0;
+    for (std::size_t i = 0; i < count * width; ++i) {
+        differences |= bits_of_most - std::bit_cast<std::int64_t>(values[i]);
+    }
+    bool is_safe = differences >= 0;
     for (std::size_t m = 0; count > 0 && m < width; ++m) is_safe &= values[m] >= least;
     return is_safe;
 }

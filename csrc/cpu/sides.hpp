@@ -18,6 +18,10 @@ struct Sides {
     std::size_t count = 0;
     int exponent = 0;  // volumes of `values` are to be multiplied by 2^exponent
 
+    std::size_t bytes() const {
+        return values.capacity() * sizeof values[0] + index.capacity() * sizeof index[0];
+    }
+
     // Keeps the points that are better than `ref` in every objective. Returns the index within the
     // group of a value that has no place in a volume (NaN, infinity on the better side), or
     // kNoneRefused.

@@ -20,15 +20,17 @@ class Warm {
         if (own_ && own_->bytes() <= kMostIdleBytes) idle_ = std::move(own_);
     }
 
-    Scratch* operator->() {
+    // As of a pointer: what it points to is not const where the pointer is.
+    Scratch& operator*() const {
         if (!own_) own_ = idle_ ? std::move(idle_) : std::make_unique<Scratch>();
-        return own_.get();
+        return *own_;
     }
+    Scratch* operator->() const { return &**this; }
 
   private:
     static constexpr std::size_t kMostIdleBytes = std::size_t{4} << 20;
     static inline thread_local std::unique_ptr<Scratch> idle_;
-    std::unique_ptr<Scratch> own_;
+    mutable std::unique_ptr<Scratch> own_;
 };
 
 }  // namespace paretopo::cpu

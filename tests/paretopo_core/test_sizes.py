@@ -137,14 +137,25 @@ def columns_to_sort(points):
     yield np.sort(uniform)
     yield np.sort(uniform)[::-1]
     yield np.minimum(np.arange(points), np.arange(points)[::-1]) / 7
+    yield np.arange(points) % max(points // 5, 1) / 7
+    yield np.full(points, 0.5)
+    yield np.where(np.arange(points) == points // 2, 0.5, 0.25)
     yield rng.integers(0, 3, points).astype(float)
     yield 10.0 ** (600 * uniform - 300)
     yield np.where(uniform < 0.99, 1 + 1e-12 * uniform, 1e6 * uniform)
     yield 0.5 ** rng.integers(0, 60, points)
 
 
-@pytest.mark.parametrize("points", [2, 33, 63, 64, 65, 95, 96, 97, 129, 1000, 20_000])
-def test_numbers_of_any_spread_are_sorted(points):
+# Vectors and blocks of vectors, and where other ways to sort begin.
+SORTED_SIZES = (
+    *(2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 95, 96, 97, 127, 128, 129),
+    *(255, 256, 257, 511, 513, 768, 1000, 1023, 1024, 1025, 2047, 2049, 4095, 4096, 4097),
+    *(8191, 8192, 8193, 20_000),
+)
+
+
+@pytest.mark.parametrize("points", SORTED_SIZES)
+def test_numbers_of_any_spread_are_sorted(isa, points):
     """Each objective is sorted by its numbers, and by index where these are equal."""
     for column in columns_to_sort(points):
         values = np.stack([column, -column], axis=1)
@@ -159,6 +170,18 @@ def test_numbers_of_any_spread_are_sorted(points):
         np.testing.assert_allclose(found, expected, rtol=1e-13)
         assert pp.is_nondominated(values).all()
         assert not pp.pareto_rank(values).any()
+
+
+@pytest.mark.parametrize("points", [1, 9, 17, 65, 129, 257, 1025, 4097])
+def test_what_is_sorted_first_is_the_same_on_every_instruction_set(each_isa, points):
+    for column in columns_to_sort(points):
+        values = np.stack([column, np.roll(-column, points // 3)], axis=1)
+        each_isa(partial(pp.is_nondominated, values, keep_weakly=False))
+        each_isa(partial(pp.crowding_distance, values, ranks=np.zeros(points, np.int32)))
+        if column.max() > 1e100:
+            continue  # sides are scaled then, and gradients found point by point
+        for volume in (pp.hypervolume, pp.hv_contributions, pp.hypervolume_gradient):
+            each_isa(partial(volume, values, values.min(axis=0) - 1))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

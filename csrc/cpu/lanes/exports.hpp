@@ -50,6 +50,12 @@ void rank_distinct(CodeColumns set, std::int32_t* ranks);
 void find_distinct_nondominated(CodeColumns set, std::uint8_t* nondominated);
 HypervolumeKernel* new_hypervolume(int objectives);
 ArchiveMembers* new_archive(int objectives);
+KeyRange measure_keys(const std::uint64_t* keys, std::size_t size);
+void sort_keys(const std::uint64_t* keys, std::size_t size, std::uint64_t least, int dropped,
+               std::uint64_t* packed);
+void sort_packed_keys(const std::uint64_t* packed, std::size_t size, int bits,
+                      std::uint64_t* sorted);
+std::size_t find_agreeing_keys(const std::uint64_t* packed, std::size_t size, std::size_t from);
 
 }  // namespace paretopo::cpu::PARETOPO_LANES
 

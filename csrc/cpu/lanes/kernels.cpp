@@ -37,24 +37,30 @@ constexpr KernelsOf<Scalar> kKernelsOf{
 #if defined(__AVX512F__)
 constexpr std::int32_t kMostRanked = 128;
 constexpr std::int32_t kMostFiltered = 96;
+constexpr std::size_t kMostKeysInWords = 4096;
 #elif defined(__AVX2__)
 constexpr std::int32_t kMostRanked = 96;
 constexpr std::int32_t kMostFiltered = 64;
+constexpr std::size_t kMostKeysInWords = 1024;
 #else
 constexpr std::int32_t kMostRanked = 64;
 constexpr std::int32_t kMostFiltered = 64;
+constexpr std::size_t kMostKeysInWords = 128;
 #endif
+static_assert(kMostKeysInWords <= kMostInWords);
 
 }  // namespace
 
-const Kernels kKernels{kKernelsOf<float>,
-                       kKernelsOf<double>,
-                       hypervolume_of_few,
-                       rank_distinct,
-                       find_distinct_nondominated,
-                       new_hypervolume,
-                       new_archive,
-                       kMostRanked,
-                       kMostFiltered};
+const Kernels kKernels{
+    kKernelsOf<float>,
+    kKernelsOf<double>,
+    hypervolume_of_few,
+    rank_distinct,
+    find_distinct_nondominated,
+    new_hypervolume,
+    new_archive,
+    kMostRanked,
+    kMostFiltered,
+    {measure_keys, sort_keys, sort_packed_keys, find_agreeing_keys, kMostKeysInWords}};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

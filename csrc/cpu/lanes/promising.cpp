@@ -89,22 +89,25 @@ void pick(const Scalar* sample, std::int32_t count, const bool* flips, Scalar* p
         scale[m] = most > least ? Scalar(1) / (most - least) : Scalar(0);
         if (flips[m]) scale[m] = -scale[m];
     }
-    for (int p = 0; p < kPivots; ++p) {
-        std::int32_t chosen = 0;
-        Scalar highest = -kFinite;
-        for (std::int32_t i = 0; i < count; ++i) {
+    using Int = typename Lanes<Scalar>::Int;
+    Int chosen[kPivots] = {};
+    Scalar highest[kPivots];
+    for (Scalar& sum : highest) sum = -kFinite;
+    for (std::int32_t i = 0; i < count; ++i) {
+        for (int p = 0; p < kPivots; ++p) {  // side by side, in lanes
             Scalar sum = 0;
             for (int m = 0; m < kObjectives; ++m) {
                 const Scalar weight = kObjectives == 2 ? kMixtures2[p][m % 2] : kMixtures3[p][m];
                 sum += weight * (scale[m] * sample[i * kObjectives + m]);
             }
-            if (sum > highest) {  // never of NaN
-                highest = sum;
-                chosen = i;
-            }
+            const bool is_higher = sum > highest[p];  // never of NaN
+            highest[p] = is_higher ? sum : highest[p];
+            chosen[p] = is_higher ? Int{i} : chosen[p];
         }
+    }
+    for (int p = 0; p < kPivots; ++p) {
         for (int m = 0; m < kObjectives; ++m) {
-            pivots[p * kObjectives + m] = sample[chosen * kObjectives + m];
+            pivots[p * kObjectives + m] = sample[chosen[p] * kObjectives + m];
         }
     }
 }
