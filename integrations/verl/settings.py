@@ -14,6 +14,7 @@ from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig, expand_method, from_table, read_table
 from paretopo.config.keys import nearest
+from paretopo.integrations.huggingface.policy import starts_warmed_up
 from paretopo.integrations.verl.options import ESTIMATOR, INFORMATIVE, TRAINERS
 from paretopo.run.folder import RunFolder
 from paretopo.session import Session
@@ -70,8 +71,13 @@ class VerlRun:
             self._folder = RunFolder.open(self._settings["run"])
         else:
             self._folder = self._begin(steps, held_out, resumed)
-        size = self._folder.config.optimiser.prompts_per_step
-        return Session(self._folder, prompts=prompts, steps_per_epoch=max(1, prompts // size))
+        config = self._folder.config
+        return Session(
+            self._folder,
+            prompts=prompts,
+            steps_per_epoch=config.optimiser.steps_per_epoch(prompts),
+            warmed_up=starts_warmed_up(config),
+        )
 
     @contextmanager
     def training(self) -> Iterator[None]:

@@ -19,14 +19,14 @@ for _name in (ESTIMATOR, *(f"{ESTIMATOR}_{one}" for one in ESTIMATORS)):
 
 
 @register_trainer("paretopo_sync")
-class ParetoPPOTrainerSync(ParetoTraining, PPOTrainerSync):  # type: ignore[misc]
+class ParetoPPOTrainerSync(ParetoTraining, PPOTrainerSync):
     """The synchronous trainer."""
 
     verl_mode = "sync"
 
 
 @register_trainer("paretopo_colocate_async")
-class ParetoPPOTrainerColocateAsync(ParetoTraining, PPOTrainerColocateAsync):  # type: ignore[misc]
+class ParetoPPOTrainerColocateAsync(ParetoTraining, PPOTrainerColocateAsync):
     """The one whose rollouts may end a step later, on the same GPUs."""
 
     verl_mode = "colocate_async"

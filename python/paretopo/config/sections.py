@@ -268,6 +268,45 @@ class OptimiserConfig:
                 f"(prompts_per_step * group_size), got {self.micro_batch}"
             )
 
+    def steps_per_epoch(self, prompts: int) -> int:
+        """Whole steps in one pass over so many prompts.
+
+        Raises:
+            ConfigError: They do not fill one.
+        """
+        steps = prompts // self.prompts_per_step
+        if steps == 0:
+            raise ConfigError(
+                "optimiser.prompts_per_step must be at most the number of training prompts, "
+                f"{prompts}, got {self.prompts_per_step}"
+            )
+        return steps
+
+    def micro_batch_of(self, gpus: int, keys: str, *, by_tokens: bool = False) -> int:
+        """Rollouts per forward and backward pass on each GPU.
+
+        Args:
+            gpus: Of the policy.
+            keys: Names of those that say so.
+            by_tokens: Are micro-batches cut by tokens, so that they need not come out even?
+
+        Raises:
+            ConfigError: The rollouts of a step do not divide among GPUs, or among micro-batches.
+        """
+        rollouts = self.prompts_per_step * self.group_size
+        if rollouts % gpus:
+            raise ConfigError(
+                f"the {rollouts} rollouts of a step (prompts_per_step * group_size) must be a "
+                f"multiple of the {gpus} GPUs ({keys})"
+            )
+        size = self.micro_batch or rollouts // gpus
+        if (rollouts // gpus) % size and not by_tokens:
+            raise ConfigError(
+                f"optimiser.micro_batch must divide {rollouts // gpus}, the rollouts of a GPU, "
+                f"got {size}"
+            )
+        return size
+
 
 @dataclass(frozen=True)
 class EvaluationConfig:

@@ -28,6 +28,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -251,8 +252,11 @@ class RunFolder(Folder):
         most, steps = self.config.run.trajectories_mb * 10**6, self.config.optimiser.steps
         while path.stat().st_size > most and every <= steps:
             every *= 2
-            files.keep_rows(path, lambda row, n=every: self._is_kept(row["step"], n))
+            files.keep_rows(path, partial(self._is_kept_row, every=every))
             self.update_manifest(trajectories_every=every)
+
+    def _is_kept_row(self, row: Row, every: int) -> bool:
+        return self._is_kept(row["step"], every)
 
     def _is_kept(self, step: int, every: int) -> bool:
         return step % every == 0 or step >= self.config.optimiser.steps
@@ -336,9 +340,10 @@ def find_start(evaluations: Sequence[Row]) -> int:
 
 
 def _asked(config: RunConfig) -> str:
-    """What a run is called after: its task, or the agent of the user's own."""
-    own = config.backend == "openrlhf" and config.openrlhf.agent != FROM_TASK
-    return Path(config.openrlhf.agent).stem if own else config.task.name
+    """What a run is called after: its task, or what the user gave in its place."""
+    given = {"openrlhf": config.openrlhf.agent, "verl": config.verl.reward}
+    own = given.get(config.backend, FROM_TASK)
+    return config.task.name if own == FROM_TASK else Path(own).stem
 
 
 def fresh_folder(out: Path, name: str) -> Path:

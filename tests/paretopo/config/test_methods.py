@@ -41,7 +41,9 @@ def test_every_method_goes_on_every_example(example, name):
             with_method(example, name)
         return
     if name == "worth" and not all(one.is_share for one in load(example).objectives[1:]):
-        with pytest.raises(ConfigError, match=r'objectives\.dollars is none: .* economy = "saving"'):
+        with pytest.raises(
+            ConfigError, match=r'objectives\.dollars is none: .* economy = "saving"'
+        ):
             with_method(example, name)
         return
     config = with_method(example, name)
@@ -193,7 +195,7 @@ def test_of_two_for_one_key_the_later_wins(train):
         (["--set", "paretopo.k=0"], 'paretopo.k must be "archive" or an integer at least 1'),
         (["--set", "paretopo.k"], "an override must be KEY=VALUE"),
         (["--steps", "many"], "optimiser.steps must be an integer at least 1, got 'many'"),
-        (["--backend", "tlr"], 'backend must be "trl" or "openrlhf", got \'tlr\''),
+        (["--backend", "tlr"], 'backend must be "trl" or "openrlhf" or "verl", got \'tlr\''),
     ],
 )
 def test_a_wrong_option_is_refused_in_one_line(words, message, capsys):
