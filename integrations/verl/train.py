@@ -16,6 +16,7 @@ from paretopo.integrations.verl.options import verl_options
 from paretopo.integrations.verl.prepare import prepare
 from paretopo.integrations.verl.rehearsal_plan import plan_options, worker_variables
 from paretopo.integrations.verl.version import verl_version
+from paretopo.run.files import read_rows
 from paretopo.run.folder import RunFolder
 from paretopo.run.interrupt import Interrupt
 
@@ -56,6 +57,26 @@ def train(
             f"output is above; go on with: paretopo train --resume {run.path}"
         )
     _keep_model(run, done)
+    if rehearsal:
+        print(_format_proofs(run))
+
+
+def _format_proofs(run: RunFolder) -> str:
+    """The last words of a rehearsal, which failed at the first step that did not hold."""
+    steps = {row["step"]: row for row in read_rows(run.path / "rehearsal.jsonl")}.values()
+    stages = " and ".join(str(stage) for stage in sorted({row["stage"] for row in steps}))
+    rollouts, unequal = (sum(row[name] for row in steps) for name in ("rollouts", "not_zero"))
+    return "\n".join(
+        [
+            "",
+            "The rehearsal is over. Proved here, on the real verl, Ray and TransferQueue:",
+            f"  + {len(steps)} steps of stage {stages}, {len(run.evaluations())} evaluations",
+            f"  + the queue got the controller's advantages: {rollouts} rollouts, {unequal} not 0",
+            "  + engine and policy give every token the same probability",
+            "Not covered, only a GPU can show it:",
+            *(f"  - {sentence}" for sentence in run.manifest["rehearsal"]),
+        ]
+    )
 
 
 def _run(command: Sequence[str], variables: Mapping[str, str]) -> int:

@@ -78,37 +78,38 @@ def test_a_plug_in_that_fails_is_told(tmp_path):
 def test_a_run_killed_and_resumed_crosses_both_stages(tmp_path):
     """Four objectives; each step holds the queue's advantages against the controller's."""
     process = start(tmp_path, *TRAIN, "--out", str(tmp_path / "runs"))
-    run_of = lambda: RunFolder.open(next((tmp_path / "runs").iterdir()))  # noqa: E731
     latest = "checkpoints/latest_checkpointed_iteration.txt"
     try:
         log = RunFolder(tmp_path, None)
         wait_for(lambda: list(tmp_path.glob(f"runs/*/{latest}")), process, log, 1000)
     finally:
         kill_all(process)
-    run = run_of()
+    run = RunFolder.open(next((tmp_path / "runs").iterdir()))
     done = int((run.path / latest).read_text())
     assert 1 <= done < 4
     state = json.loads((run.checkpoints / f"global_step_{done}" / "paretopo.json").read_text())
     before = [row for row in run.steps() if row["step"] <= done]
+    known = run.evaluations()[: state["evaluations"]]
 
     process = start(tmp_path, "-m", "paretopo.cli", "train", "--resume", str(run.path))
     try:
         assert process.wait(1000) == 0, output(log)[-6000:]
     finally:
         kill_all(process)
-    run = run_of()
+    assert "the queue got the controller's advantages: 64 rollouts" in output(log)
     assert run.manifest["status"] == "finished"
     assert run.manifest["resumed"][0]["from_step"] == done
     steps, evaluations = run.steps(), run.evaluations()
     assert steps[:done] == before
     assert [row["stage"] for row in steps] == [1, 1, 2, 2]
     assert [row["step"] for row in evaluations] == [0, 1, 2, 3, 4]
-    assert len(evaluations[: state["evaluations"]]) >= 1
+    assert evaluations[: len(known)] == known
     assert set(steps[0]["measured"]) == {"routed", "polite", "greets", "tokens"}
     assert all(row["loss"] is not None and row["grad_norm"] > 0 for row in steps)
     proofs = [json.loads(line) for line in (run.path / "rehearsal.jsonl").read_text().splitlines()]
     assert {row["step"]: row["stage"] for row in proofs} == {1: 1, 2: 1, 3: 2, 4: 2}
-    assert all(row["rollouts"] == 16 and row["not_zero"] > 0 for row in proofs)
+    assert all(row["rollouts"] == 16 for row in proofs)
+    assert sum(row["not_zero"] for row in proofs) > 16
     assert (run.model / "model.safetensors").exists()
     groups = list(run.trajectories())
     assert {group.held_out for group in groups} == {True, False}
