@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +18,8 @@ from support.sessions import new_session
 
 with warnings.catch_warnings():  # of engines that are not installed
     warnings.simplefilter("ignore")
-    import verl  # noqa: F401
+    import verl
+    from hydra import compose, initialize_config_dir
     from omegaconf import OmegaConf
     from tensordict import TensorDict
     from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
@@ -27,9 +29,13 @@ with warnings.catch_warnings():  # of engines that are not installed
 
 from transfer_queue import KVBatchMeta
 
-from paretopo.config import ConfigError
+from paretopo.config import ConfigError, loads
+from paretopo.integrations.verl.options import Files, verl_options
+from paretopo.integrations.verl.rehearsal_plan import plan_options
 from paretopo.integrations.verl.rollouts import column
+from paretopo.integrations.verl.settings import VerlRun
 from paretopo.integrations.verl.trainer import ParetoPPOTrainerSync
+from paretopo.run.folder import RunFolder
 
 END = 0
 
@@ -172,6 +178,59 @@ def test_verls_buffer_drops_what_the_session_calls_equal_and_its_trainer_writes_
     assert kept.keys() == given.keys() - {key for key in given if key.startswith("pad")}
     for key, advantage in kept.items():
         assert given[key] == pytest.approx(advantage)
+
+
+def compose_options(*words):
+    """verl's own configuration with these words of its command line."""
+    folder = Path(verl.__file__).parent / "trainer" / "config"
+    with initialize_config_dir(str(folder), version_base=None):
+        return compose("ppo_trainer", [*words, "actor_rollout_ref.rollout.name=vllm"])
+
+
+def test_three_options_give_a_job_of_ones_own_a_run_folder(tmp_path):
+    toml = tmp_path / "objectives.toml"
+    toml.write_text('[[objectives]]\nname = "correct"\n[[objectives]]\nname = "polite"\n'
+                    '[paretopo]\nstage2_estimator = "gd2po"\n')  # fmt: skip
+    options = [
+        "trainer.v1.trainer_mode=paretopo_sync",
+        "algorithm.adv_estimator=paretopo",
+        f"+paretopo.config={toml}",
+    ]
+    beside = [
+        f"trainer.default_local_dir={tmp_path / 'run'}",
+        "data.train_batch_size=8",
+        "actor_rollout_ref.rollout.n=4",
+    ]
+    run = VerlRun(compose_options(*options, *beside))
+    session = run.open(steps=6, prompts=64, held_out=8, resumed=False)
+    assert session.objectives == ("correct", "polite")
+    assert session.config.optimiser.group_size == 4
+    assert session.config.paretopo.stage2_estimator == "gd2po"
+    assert RunFolder.open(tmp_path / "run").config == session.config
+    method = VerlRun(compose_options(*options, *beside, "+paretopo.method=mo_grpo"))
+    with pytest.raises(ConfigError, match="begun with other values of paretopo"):
+        method.open(steps=6, prompts=64, held_out=8, resumed=True)
+    with pytest.raises(ConfigError, match=r"needs \+paretopo.config=FILE"):
+        VerlRun(compose_options(*options[:2], *beside))
+    with pytest.raises(ConfigError, match="adv_estimator must be paretopo"):
+        VerlRun(compose_options(options[0], options[2], *beside))
+
+
+def test_the_command_line_of_a_run_is_one_that_verl_takes(tmp_path):
+    config = loads(
+        'backend = "verl"\n[verl]\nreward = "r.py"\nprompts = "p"\nheld_out = "h"\n'
+        "dynamic_sampling = true\ngpus_per_node = 2\n[optimiser]\nkl = 0.01"
+    )
+    files = Files("a model", tmp_path / "it's.parquet", 64, tmp_path / "h", tmp_path / "r", False)
+    run = RunFolder(tmp_path, config)
+    words = [one for one in verl_options(config, run, files) if not one.startswith("hydra.")]
+    seen = compose_options(*words)
+    assert seen.data.train_files == str(files.prompts)
+    assert seen.actor_rollout_ref.model.path == "a model"
+    assert seen.actor_rollout_ref.actor.checkpoint.save_contents[-1] == "hf_model"
+    assert seen.algorithm.filter_groups.metric == "paretopo_informative"
+    assert VerlRun(seen) is not None
+    assert compose_options(*words, *plan_options()).trainer.device == "cpu"
 
 
 def test_the_deprecated_trainer_is_refused_by_name():
