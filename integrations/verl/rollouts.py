@@ -42,7 +42,7 @@ class UnexpectedVerl(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Session:
+class RolloutRows:
     """One rollout among the rows of a batch.
 
     Attributes:
@@ -56,7 +56,7 @@ class Session:
     rows: tuple[int, ...]
 
 
-def group_sessions(keys: Sequence[str], tags: Sequence[Mapping[str, Any]]) -> list[list[Session]]:
+def group_rows(keys: Sequence[str], tags: Sequence[Mapping[str, Any]]) -> list[list[RolloutRows]]:
     """The rollouts of a batch by prompt, in the order in which prompts first appear.
 
     Args:
@@ -66,10 +66,10 @@ def group_sessions(keys: Sequence[str], tags: Sequence[Mapping[str, Any]]) -> li
     Raises:
         UnexpectedVerl: A key is of another form.
 
-    >>> group_sessions(["b_1_0", "a_0_1", "b_0_0", "a_0_0"], [{}] * 4)[0][0]
-    Session(uid='b', number=0, rows=(2,))
-    >>> group_sessions(["a_0_1", "a_0_0", "pad_0_0"], [{}, {}, {"is_padding": True}])
-    [[Session(uid='a', number=0, rows=(1, 0))]]
+    >>> group_rows(["b_1_0", "a_0_1", "b_0_0", "a_0_0"], [{}] * 4)[0][0]
+    RolloutRows(uid='b', number=0, rows=(2,))
+    >>> group_rows(["a_0_1", "a_0_0", "pad_0_0"], [{}, {}, {"is_padding": True}])
+    [[RolloutRows(uid='a', number=0, rows=(1, 0))]]
     """
     found: dict[str, dict[int, dict[int, int]]] = {}
     for row, (key, tag) in enumerate(zip(keys, tags, strict=True)):
@@ -79,7 +79,7 @@ def group_sessions(keys: Sequence[str], tags: Sequence[Mapping[str, Any]]) -> li
         found.setdefault(uid, {}).setdefault(session, {})[index] = row
     return [
         [
-            Session(uid, number, tuple(row for _, row in sorted(outputs.items())))
+            RolloutRows(uid, number, tuple(row for _, row in sorted(outputs.items())))
             for number, outputs in sorted(sessions.items())
         ]
         for uid, sessions in found.items()
@@ -116,7 +116,7 @@ class Rows:
         self._keys, self._columns = keys, columns
         self._objectives, self._longest, self._tokenizer = objectives, longest, tokenizer
 
-    def rollout(self, session: Session, *, held_out: bool = False) -> Rollout:
+    def rollout(self, session: RolloutRows, *, held_out: bool = False) -> Rollout:
         """A rollout, with what the reward function said of it.
 
         Raises:
@@ -137,7 +137,7 @@ class Rows:
             truncated=len(response) >= self._longest and not ends,
         )
 
-    def with_text(self, rollout: Rollout, session: Session) -> Rollout:
+    def with_text(self, rollout: Rollout, session: RolloutRows) -> Rollout:
         """The rollout with what was asked and written; of several outputs the last."""
         last, decode = session.rows[-1], self._tokenizer.decode
         graded = self._field("reward_model", last)

@@ -23,10 +23,10 @@ from paretopo.integrations.verl.advantages import hand_over
 from paretopo.integrations.verl.options import INFORMATIVE
 from paretopo.integrations.verl.rollouts import (
     FIELDS,
+    RolloutRows,
     Rows,
-    Session,
     column,
-    group_sessions,
+    group_rows,
     measured,
 )
 from paretopo.integrations.verl.settings import VerlRun
@@ -59,7 +59,7 @@ class ParetoTraining:
             config.trainer.v1.trainer_mode = self.verl_mode
         super().__init__(config)  # type: ignore[call-arg]
         self._scored: dict[str, ScoredGroup] = {}
-        self._held_out: list[tuple[Rows, Session, Rollout]] = []
+        self._held_out: list[tuple[Rows, RolloutRows, Rollout]] = []
         self._began_evaluation = 0.0
 
     def fit(self, agent_loop_manager: Any) -> None:
@@ -151,7 +151,7 @@ class ParetoTraining:
         keys = [key for key in partition if key.rsplit("_", 2)[0] in finished - self._scored.keys()]
         if keys:
             rows = self._read(keys, partition_id)
-            groups = group_sessions(keys, [partition[key] for key in keys])
+            groups = group_rows(keys, [partition[key] for key in keys])
             scored = self.session.score([[rows.rollout(one) for one in group] for group in groups])
             self._scored |= {group[0].uid: one for group, one in zip(groups, scored, strict=True)}
         teaching = {uid for uid, one in self._scored.items() if one.informative}
@@ -237,8 +237,8 @@ class ParetoTraining:
 
     # ---- parts ---------------------------------------------------------------------------------
 
-    def _group(self, batch: Any) -> list[list[Session]]:
-        return group_sessions(batch.keys, batch.tags)
+    def _group(self, batch: Any) -> list[list[RolloutRows]]:
+        return group_rows(batch.keys, batch.tags)
 
     def _read(self, keys: list[str], partition_id: str) -> Rows:
         import transfer_queue

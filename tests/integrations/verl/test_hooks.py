@@ -19,7 +19,7 @@ from paretopo.integrations.verl.rollouts import (  # noqa: E402
     Rows,
     UnexpectedVerl,
     column,
-    group_sessions,
+    group_rows,
 )
 from paretopo.integrations.verl.settings import VerlRun  # noqa: E402
 from paretopo.integrations.verl.training import ParetoTraining  # noqa: E402
@@ -49,7 +49,7 @@ def rows_of(table, objectives=NAMES, longest=4):
 
 
 def rollouts_of(table, **more):
-    groups = group_sessions(list(table), [{}] * len(table))
+    groups = group_rows(list(table), [{}] * len(table))
     rows = rows_of(table, **more)
     return [rows.rollout(session) for group in groups for session in group]
 
@@ -97,7 +97,7 @@ def test_prompts_are_named_by_their_id_or_by_their_text():
 
 def test_a_key_of_another_form_is_told():
     with pytest.raises(UnexpectedVerl, match=r"must be UID_SESSION_INDEX, got 'u_1'"):
-        group_sessions(["u_1"], [{}])
+        group_rows(["u_1"], [{}])
 
 
 def test_columns_come_as_tensors_and_otherwise():
@@ -268,7 +268,7 @@ def evaluate(trainer, step, **answer):
     trainer.global_steps = step
     table = {"v_0_0": row(**answer)}
     rows = rows_of(table)
-    [[session]] = group_sessions(list(table), [{}])
+    [[session]] = group_rows(list(table), [{}])
     trainer._held_out = [(rows, session, rows.rollout(session, held_out=True))]
     counts = {("all", "v"): 1}
     return trainer._val_metrics_update([], [], {}, [], expected_acc_counts=counts)
