@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import re
 import shlex
@@ -141,3 +142,9 @@ def test_trl_and_verl_are_installed_apart():
     assert "trl" not in extras["verl"]
     [plug_in] = project["project"]["entry-points"]["verl.plugins"].values()
     assert importlib.util.find_spec(plug_in) is not None
+
+
+@pytest.mark.parametrize("name", ["options", "rollouts"])
+def test_examples_run(name):
+    module = importlib.import_module(f"paretopo.integrations.verl.{name}")
+    assert doctest.testmod(module).failed == 0
