@@ -36,6 +36,7 @@ EXCEPT = {
     # Recomputes the advantages of a rehearsal from its records, with a controller of its own.
     ("paretopo.integrations.openrlhf.rehearsal_checks", "load_state_dict"),
     ("paretopo.integrations.huggingface.warmup", "load_state_dict"),  # of torch
+    ("paretopo.integrations.verl.rehearsal_parts", "load_state_dict"),  # likewise
 }
 NAMES_ALONE = {"Scores", "HeldOut", "HypervolumeGain", "CostMinimum"}
 

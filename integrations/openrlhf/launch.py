@@ -15,7 +15,7 @@ import ray
 from tqdm import tqdm
 
 from paretopo.config import RunConfig
-from paretopo.integrations.openrlhf.policy import starts_warmed_up
+from paretopo.integrations.huggingface.policy import starts_warmed_up
 from paretopo.integrations.openrlhf.rehearsal_checks import RehearsedSession
 from paretopo.integrations.openrlhf.watch import watch_openrlhf
 from paretopo.rewards.own import load_own_rewards

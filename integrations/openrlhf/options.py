@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paretopo.config import NONE, ConfigError, RunConfig, dumps
+from paretopo.config import NONE, RunConfig, dumps
 from paretopo.integrations.openrlhf.version import loss_options
 from paretopo.run.folder import RunFolder
 
@@ -47,17 +47,6 @@ class Files:
     held_out_count: int
 
 
-def steps_per_epoch(config: RunConfig, prompts: int) -> int:
-    """Whole training steps in one pass over so many prompts."""
-    steps = prompts // config.optimiser.prompts_per_step
-    if steps == 0:
-        raise ConfigError(
-            "optimiser.prompts_per_step must be at most the number of training prompts, "
-            f"{prompts}, got {config.optimiser.prompts_per_step}"
-        )
-    return steps
-
-
 def longest_sequence(config: RunConfig) -> int:
     """Tokens of the longest prompt and response together."""
     return config.openrlhf.max_length or config.optimiser.max_completion_tokens + _PROMPT_ROOM
@@ -65,20 +54,11 @@ def longest_sequence(config: RunConfig) -> int:
 
 def micro_batch(config: RunConfig) -> int:
     """Rollouts per forward and backward pass on each GPU."""
-    optimiser, cluster = config.optimiser, config.openrlhf
-    rollouts, gpus = optimiser.prompts_per_step * optimiser.group_size, _policy_gpus(config)
-    if rollouts % gpus:
-        raise ConfigError(
-            f"the {rollouts} rollouts of a step (prompts_per_step * group_size) must be a multiple "
-            f"of the {gpus} GPUs (openrlhf.nodes * gpus_per_node)"
-        )
-    size = optimiser.micro_batch or rollouts // gpus
-    if (rollouts // gpus) % size and not cluster.max_tokens_per_gpu:
-        raise ConfigError(
-            f"optimiser.micro_batch must divide {rollouts // gpus}, the rollouts of a GPU, "
-            f"got {size}"
-        )
-    return size
+    return config.optimiser.micro_batch_of(
+        _policy_gpus(config),
+        "openrlhf.nodes * gpus_per_node",
+        by_tokens=bool(config.openrlhf.max_tokens_per_gpu),
+    )
 
 
 def openrlhf_options(
@@ -150,7 +130,7 @@ def _model_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]
 def _data_options(config: RunConfig, files: Files) -> list[str]:
     optimiser, cluster = config.optimiser, config.openrlhf
     rollouts, size = optimiser.prompts_per_step * optimiser.group_size, micro_batch(config)
-    passes = -(-optimiser.steps // steps_per_epoch(config, files.prompt_count)) + 1
+    passes = -(-optimiser.steps // optimiser.steps_per_epoch(files.prompt_count)) + 1
     # Dropped groups eat prompts: enough passes for 19 dropped of 20, after which the run fails.
     passes *= 20 if cluster.dynamic_sampling else 1
     longest = longest_sequence(config)

@@ -10,18 +10,23 @@ from typing import Any
 
 from paretopo.config import FROM_TASK, NONE, ConfigError, OpenRLHFConfig, RunConfig
 from paretopo.config.python_files import load_module
-from paretopo.integrations.huggingface.prompts import prompt_text
-from paretopo.integrations.openrlhf.options import Files, micro_batch, steps_per_epoch
-from paretopo.integrations.openrlhf.policy import (
+from paretopo.integrations.huggingface.policy import (
     SMALL,
     TINY,
     load_tokenizer,
     make_policy,
 )
+from paretopo.integrations.huggingface.prompts import prompt_text
+from paretopo.integrations.openrlhf.options import (
+    Files,
+    longest_sequence,
+    micro_batch,
+)
 from paretopo.run.folder import RunFolder
 from paretopo.tasks.choice import make_task
 from paretopo.tasks.task import Question, Task
 
+_LEAST_HEAD = 32  # of vLLM's attention on a CPU
 _MOST_SMALL_ROWS = 64  # of a data file, where the model is a small one
 
 
@@ -49,7 +54,15 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     task = make_task(config)
     model = config.model.path
     if model == TINY or model.startswith(SMALL):
-        model = str(make_policy(config, run, task, interrupted))
+        made = make_policy(
+            config,
+            run,
+            task,
+            interrupted,
+            positions=longest_sequence(config),
+            least_head=_LEAST_HEAD,
+        )
+        model = str(made)
     elif Path(model).is_dir():
         model = str(Path(model).resolve())  # Ray's workers run elsewhere
     tokenizer = load_tokenizer(model)
@@ -72,7 +85,7 @@ def check_step(config: RunConfig) -> None:
     """
     source = config.openrlhf.prompts
     prompts = make_task(config).training if source == FROM_TASK else _read("prompts", source)
-    steps_per_epoch(config, len(prompts))
+    config.optimiser.steps_per_epoch(len(prompts))
     micro_batch(config)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from paretopo.config import FROM_TASK, NONE, RunConfig
-from paretopo.integrations.openrlhf.policy import SMALL, TINY
+from paretopo.integrations.huggingface.policy import SMALL, TINY
 
 _STEPS = 4
 _MOST_PROMPTS, _MOST_POINTS, _MOST_TOKENS = 8, 4, 96

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import metadata
-
 from paretopo.config import ConfigError
+from paretopo.run.provenance import check_release
 
 OLDEST, NEWEST = (0, 10, 2), (0, 11, 2)  # every release between them was run
 
@@ -22,21 +21,13 @@ def openrlhf_version() -> tuple[int, ...]:
     Raises:
         ConfigError: OpenRLHF is not installed, or it is an older or newer release.
     """
-    try:
-        found = metadata.version("openrlhf")
-    except metadata.PackageNotFoundError:
-        raise ConfigError(
-            "openrlhf is not installed; on GPUs: pip install 'paretopo[openrlhf]', for a rehearsal "
-            "on a CPU: scripts/install_openrlhf_cpu.sh"
-        ) from None
-    numbers = tuple(int(part) for part in found.split(".")[:3] if part.isdecimal())
-    if not OLDEST <= numbers <= NEWEST:
-        raise ConfigError(
-            f"openrlhf {found} is installed, but the hooks of paretopo fit "
-            f"openrlhf>={_format_version(OLDEST)},<={_format_version(NEWEST)} only: other releases "
-            f"name or call things differently; pip install openrlhf=={_format_version(NEWEST)}"
-        )
-    return numbers
+    return check_release(
+        "openrlhf",
+        OLDEST,
+        NEWEST,
+        "on GPUs: pip install 'paretopo[openrlhf]', for a rehearsal on a CPU: "
+        "scripts/install_openrlhf_cpu.sh",
+    )
 
 
 def loss_options(version: tuple[int, ...], loss: str, correction: str) -> list[str]:

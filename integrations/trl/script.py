@@ -8,7 +8,6 @@ take it as any other.
 from __future__ import annotations
 
 import math
-import tomllib
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -20,7 +19,15 @@ import torch
 from numpy.typing import NDArray
 from transformers import Trainer
 
-from paretopo.config import MEASURES, NONE, ConfigError, RunConfig, expand_method, from_table
+from paretopo.config import (
+    MEASURES,
+    NONE,
+    ConfigError,
+    RunConfig,
+    expand_method,
+    from_table,
+    read_table,
+)
 from paretopo.config.keys import nearest
 from paretopo.integrations.trl.callbacks import LearningRateFactor
 from paretopo.integrations.trl.checkpoints import Checkpoints
@@ -65,7 +72,7 @@ class ScriptSession:
         method: str | None = None,
         overrides: Mapping[str, Any] | None = None,
     ) -> None:
-        self._table = _read(config)
+        self._table = read_table(config)
         self._method = method
         self._overrides = ({} if method is None else expand_method(method)) | dict(overrides or {})
         self._trainer: Any = None
@@ -160,7 +167,7 @@ class ScriptSession:
         self._config = self._make_config(steps)
         run, writes = self.run, trainer.is_world_process_zero()
         if self._resumed is not None:
-            _check_same(RunFolder.open(run.path).config, self._config)
+            run.check_goes_on("give GRPOConfig another output_dir")
         trainer.accelerator.wait_for_everyone()
         if writes and self._resumed is None:
             run.begin(method=self._method, script=True)
@@ -354,15 +361,6 @@ class _NamesOf:
         return map(name_prompt, rows)
 
 
-def _read(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if config is None or isinstance(config, Mapping):
-        return dict(config or {})
-    try:
-        return tomllib.loads(Path(config).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read the configuration file {config}: {error}") from None
-
-
 def _has_length(dataset: Any) -> bool:
     return dataset is None or hasattr(dataset, "__len__")
 
@@ -396,13 +394,3 @@ def _find_checkpoint(folder: Path, resume: str | bool | None) -> tuple[int, Path
             f"{path.parent} are of steps {Checkpoints(path.parent, kept=None).steps()}"
         )
     return int(step), path
-
-
-def _check_same(kept: RunConfig, new: RunConfig) -> None:
-    """A run goes on as it began; it may become longer."""
-    for section in ("recipe", "seed", "objectives", "rewards", "paretopo"):
-        if getattr(kept, section) != getattr(new, section):
-            raise ConfigError(
-                f"the run was begun with other values of {section}, see config.toml in its folder: "
-                "go on with those, or give GRPOConfig another output_dir"
-            )

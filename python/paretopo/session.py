@@ -128,6 +128,8 @@ class Session:
         self._pending: Row = {}  # the row of the step at hand, until the update is made
         self._pending_groups: list[Group] = []
         self._recorded = 0
+        self._evaluations = 0
+        self._evaluated: int | None = None
         self._latest = "not evaluated yet"
 
     # ---- training ------------------------------------------------------------------------------
@@ -305,6 +307,8 @@ class Session:
                 self.run.write_outcomes(self.objectives, self._scores.outcomes())
             self._record_held_out(step, rewarded)
         self._latest = _describe(row)
+        self._evaluations += 1
+        self._evaluated = step
         return tracked
 
     # ---- where it stands -----------------------------------------------------------------------
@@ -312,6 +316,10 @@ class Session:
     def steps_done(self) -> int:
         """Steps whose advantages were given."""
         return self.controller.steps_taken
+
+    def evaluated(self) -> int | None:
+        """The step after which the policy was evaluated last; None before the first evaluation."""
+        return self._evaluated
 
     def progress(self) -> tuple[int, str]:
         """Steps that are recorded, and a line on where the run stands."""
@@ -328,6 +336,7 @@ class Session:
             "scores": self._scores.state_dict(),
             "consumed": self._consumed,
             "recorded": self._recorded,
+            "evaluations": self._evaluations,
         }
 
     def restore(self, state: Mapping[str, Any] | None) -> None:
@@ -336,21 +345,21 @@ class Session:
         Raises:
             ValueError: the run folder is not the one that the state belongs to.
         """
-        done = _NO_STEP
+        done, evaluations = _NO_STEP, 0
         if state is not None:
             self.controller.load_state_dict(state["controller"])
             self._scores.load_state_dict(state["scores"], self.run.answers())
             self._consumed = int(state["consumed"])
-            done = int(state["recorded"])
-        self._recorded = max(done, 0)
+            done, evaluations = int(state["recorded"]), int(state["evaluations"])
+        self._recorded, self._evaluations = max(done, 0), evaluations
         if self._writes:
-            self.run.truncate_after(done)
+            self.run.truncate_after(done, evaluations)
             self.run.truncate_answers(self._scores.answers_needed)
             self._trackers.resume(done)
             self.run.write_outcomes(self.objectives, self._scores.outcomes())
             self.run.resumed(self._recorded)
-        for row in self.run.evaluations()[-1:]:
-            self._latest = _describe(row)
+        for row in self.run.evaluations()[:evaluations][-1:]:
+            self._latest, self._evaluated = _describe(row), row["step"]
 
     def finish(self) -> None:
         """Mark the run as finished.

@@ -1,7 +1,8 @@
-"""One recorded story, played through both adapters: equal advantages, equal files.
+"""One recorded story, played through all adapters: equal advantages, equal files.
 
 A rollout is told in neutral terms and handed over as each framework would: to TRL's side as text
-completions with a mask of what the policy wrote, to OpenRLHF's as rows of an experience.
+completions with a mask of what the policy wrote, to OpenRLHF's as rows of an experience, to verl's
+as rows of its queue in the order of another batch, with padding, and with outputs before the last.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ from paretopo.integrations.trl.generated import Generated  # noqa: E402
 from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402
 from paretopo.integrations.trl.session import SessionCallback  # noqa: E402
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer  # noqa: E402
+from paretopo.integrations.verl.advantages import spread  # noqa: E402
+from paretopo.integrations.verl.rollouts import Rows  # noqa: E402
+from paretopo.integrations.verl.rollouts import measured as measured_by_verl  # noqa: E402
+from paretopo.integrations.verl.training import ParetoTraining  # noqa: E402
 from paretopo.session import choose_recorded  # noqa: E402
 
 MOST, POINTS, STEPS, END = 40, 3, 2, 1
@@ -284,6 +289,119 @@ class OnOpenRLHF:
         )
 
 
+class QueueOfVerl:
+    """What of verl's trainer answers our hooks: it knows rows, and calls the estimator."""
+
+    def __init__(self):
+        self.columns = {}
+        self.tokenizer = TOKENIZER
+        self._scored, self._held_out, self._began_evaluation = {}, [], 0.0
+
+    def _compute_advantage(self, batch, metrics):
+        masks = [self.columns[key]["response_mask"] for key in batch.keys]
+        mask = padded([one.tolist() for one in masks])
+        advantages, returns = spread(torch.zeros(mask.shape), mask)
+        assert torch.equal(advantages, returns)
+        self.written = dict(zip(batch.keys, advantages, strict=True))
+        return batch
+
+    def _val_metrics_update(self, *args, **kwargs):
+        return {"val-core/sum/reward/mean@1": 0.5}
+
+    def _save_checkpoint(self):
+        raise AssertionError("not in this story")
+
+
+class TrainingOnVerl(ParetoTraining, QueueOfVerl):
+    __init__ = QueueOfVerl.__init__
+
+    def _read(self, keys, partition_id):
+        rows = [self.columns[key] for key in keys]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return Rows(
+            keys, columns, objectives=self._objectives, longest=MOST, tokenizer=self.tokenizer
+        )
+
+
+class OnVerl:
+    """The story on verl's side; of its trainer only what stands above."""
+
+    def __init__(self, session):
+        self.session = session
+        trainer = TrainingOnVerl()
+        trainer.session, trainer._objectives = session, session.objectives
+        trainer.config = SimpleNamespace(
+            trainer=SimpleNamespace(default_local_dir=session.run.path / "none")
+        )
+        self.trainer = trainer
+
+    def row(self, one, uid):
+        tokens, own = one.tokens
+        return {
+            "prompts": torch.tensor([ord(letter) for letter in one.prompt]),
+            "responses": torch.tensor(tokens),
+            "response_mask": torch.tensor(own),
+            "num_turns": 2 * one.components["turns"],
+            "raw_prompt": [{"role": "user", "content": one.prompt}],
+            "data_source": "sum",
+            "reward_model": {"ground_truth": str(one.question + 1)},
+            "extra_info": {"id": f"q{one.question}"},
+            "extra_fields": {"reward_extra_info": {"score": 1.0, **one.components}},
+        }
+
+    def batch(self, story, uids):
+        """In an order of verl's own, behind a row of its padding; some have an earlier output."""
+        rows, sessions = {}, dict.fromkeys(uids, 0)
+        for uid, one in zip(uids, story, strict=True):
+            row = self.row(one, uid)
+            key = f"{uid}_{sessions[uid]}"
+            sessions[uid] += 1
+            if one.solved:  # an output without a token of the policy's own, which is not ranked
+                blind = {"response_mask": torch.zeros(2, dtype=int)}
+                rows[f"{key}_0"] = row | blind | {"responses": torch.tensor([97, 98])}
+            rows[f"{key}_{int(one.solved)}"] = row
+        first, *others = rows
+        keys = [first, *reversed(others)]  # groups are in the order of their first row
+        if len(sessions) == 2:
+            keys = sorted(rows, key=lambda key: (key.split("_")[0] != uids[0], key[::-1]))
+        keys.insert(1, "padding_0_0")
+        self.trainer.columns = rows | {"padding_0_0": rows[first]}
+        tags = [{"is_padding": key.startswith("padding")} for key in keys]
+        return SimpleNamespace(keys=keys, tags=tags, partition_id="train")
+
+    def train(self, step, story):
+        uids = [f"{step}u{at // POINTS}" for at in range(len(story))]
+        batch = self.batch(story, uids)
+        self.trainer.global_steps = step
+        self.trainer._compute_advantage(batch, {})
+        names = {"loss": "actor/loss", "grad_norm": "actor/grad_norm", "learning_rate": "actor/lr"}
+        metrics = {names[ours]: value for ours, value in MEASURED.items()}
+        self.session.record_step(step, measured_by_verl(metrics, {}, 1.0))
+        written = self.trainer.written
+        assert not written["padding_0_0"].any()
+        advantages = []
+        for at, (uid, one) in enumerate(zip(uids, story, strict=True)):
+            key = f"{uid}_{at % POINTS}_{int(one.solved)}"
+            own = self.trainer.columns[key]["response_mask"].bool()
+            [advantage] = written[key][: len(own)][own].unique().tolist()
+            advantages.append(advantage)
+        return np.array(advantages).reshape(-1, POINTS)
+
+    def evaluate(self, step, story):
+        self.trainer.global_steps = step
+        for first in range(0, len(story), 3):  # batches
+            part = story[first : first + 3]
+            batch = self.batch(part, [f"{step}v{first + at}" for at in range(len(part))])
+            rows = self.trainer._read(batch.keys, "val")
+            for [session] in self.trainer._group(batch):
+                seen = (rows, session, rows.rollout(session, held_out=True))
+                self.trainer._held_out.append(seen)
+        counts = {("sum", str(at)): 1 for at in range(len(story))}
+        numbers = self.trainer._val_metrics_update([], [], {}, [], expected_acc_counts=counts)
+        assert "paretopo/hypervolume" in numbers
+        self.trainer._held_out = []
+
+
 def play(adapter, *, extra=False):
     training, held_out = (
         [[replace(one, extra=extra) for one in story] for story in stories]
@@ -308,6 +426,20 @@ def records(run):
     return rows
 
 
+def compare(advantages, adapters):
+    """Equal advantages, rows and states; returns the rows of the first two."""
+    theirs, ours, of_verl = advantages
+    np.testing.assert_array_equal(theirs, ours)
+    np.testing.assert_array_equal(np.float32(theirs), np.float32(of_verl))  # as they are written
+    assert (ours != 0).any()
+    trl, openrlhf, verl = (records(adapter.session.run) for adapter in adapters)
+    assert trl == openrlhf
+    assert trl == verl
+    states = [adapter.session.state() for adapter in adapters]
+    assert states[0] == states[1] == states[2]
+    return trl, openrlhf
+
+
 # The recommended recipe's own estimator takes no objective that is no share.
 RECIPES = [
     {"recipe": "recommended", "paretopo__stage2_estimator": "hypervolume_gd2po"},
@@ -316,19 +448,13 @@ RECIPES = [
 
 
 @pytest.mark.parametrize("recipe", ["recommended", "paper"])
-def test_both_adapters_tell_the_same_story(tmp_path, recipe):
+def test_all_adapters_tell_the_same_story(tmp_path, recipe):
     switches = {"recipe": recipe, "objectives__calls__economy": "paretopo"}
     adapters = [
         kind(new_session(tmp_path / kind.__name__, SETTINGS, **switches))
-        for kind in (OnTRL, OnOpenRLHF)
+        for kind in (OnTRL, OnOpenRLHF, OnVerl)
     ]
-    theirs, ours = (play(adapter) for adapter in adapters)
-    np.testing.assert_array_equal(theirs, ours)
-    assert (ours != 0).any()
-    trl, openrlhf = (records(adapter.session.run) for adapter in adapters)
-    assert trl == openrlhf
-    states = [adapter.session.state() for adapter in adapters]
-    assert states[0] == states[1]
+    _, openrlhf = compare([play(adapter) for adapter in adapters], adapters)
     # The story is worth telling: something of every kind is in the files.
     steps, evaluations, groups = openrlhf.values()
     assert [row["stage"] for row in steps] == [1, 2]
@@ -343,18 +469,13 @@ def test_both_adapters_tell_the_same_story(tmp_path, recipe):
 
 @pytest.mark.parametrize("switches", RECIPES)
 @pytest.mark.parametrize("count", [1, 3, 8])
-def test_both_adapters_tell_the_same_story_of_any_objectives(tmp_path, count, switches):
+def test_all_adapters_tell_the_same_story_of_any_objectives(tmp_path, count, switches):
     tables = "".join(f"[[objectives]]\n{one}\n" for one in OBJECTIVES[:count])
     adapters = [
         kind(new_session(tmp_path / kind.__name__, SETTINGS + tables, **switches))
-        for kind in (OnTRL, OnOpenRLHF)
+        for kind in (OnTRL, OnOpenRLHF, OnVerl)
     ]
-    theirs, ours = (play(adapter, extra=count == 8) for adapter in adapters)
-    np.testing.assert_array_equal(theirs, ours)
-    assert (ours != 0).any()
-    trl, openrlhf = (records(adapter.session.run) for adapter in adapters)
-    assert trl == openrlhf
-    assert adapters[0].session.state() == adapters[1].session.state()
+    trl, _ = compare([play(adapter, extra=count == 8) for adapter in adapters], adapters)
     names = [line.split('"')[1] for line in OBJECTIVES[:count]]
     for row in [*trl["steps"], *trl["evaluations"]]:
         assert list(row["measured"]) == list(row["rewards"]) == names

@@ -24,8 +24,8 @@ examples:
   paretopo train examples/math_qwen2.5_7b.toml --rehearse
   paretopo train examples/math_qwen2.5_7b.toml -- --vllm.num_engines 16
 
-A rehearsal runs a configuration for OpenRLHF at a small size on a CPU, before a GPU is paid for:
-docs/openrlhf.md. Words after -- go to OpenRLHF's own command line and win over the file.
+A rehearsal runs a configuration for OpenRLHF or verl at a small size on a CPU, before a GPU is paid
+for: docs/openrlhf.md, docs/verl.md. Words after -- go to its command line and win over the file.
 
 The file is TOML; docs/training.md explains every key, and --set takes each of them: a method wins
 over the file, --set over both, and of two that set the same key the later. Values are TOML, such as
@@ -38,7 +38,7 @@ _SHORTHANDS = (
     ("seed", "seed", "N"),
     ("steps", "optimiser.steps", "N"),
     ("out", "run.out", "DIR"),
-    ("backend", "backend", "trl|openrlhf"),
+    ("backend", "backend", "trl|openrlhf|verl"),
 )
 
 
@@ -78,7 +78,7 @@ def add_train(subcommands: Subcommands) -> None:
             help=f"the same as --set {key}={metavar}",
         )
     parser.add_argument(
-        "--rehearse", action="store_true", help="run it small, on a CPU (backend openrlhf only)"
+        "--rehearse", action="store_true", help="run it small, on a CPU (openrlhf, verl)"
     )
 
 
@@ -159,10 +159,14 @@ def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
                     from paretopo.integrations.trl.train import train as train_on_trl
 
                     train_on_trl(run.config, run, resume=resume)
-                else:
+                elif run.config.backend == "openrlhf":
                     from paretopo.integrations.openrlhf.train import train as train_on_openrlhf
 
                     train_on_openrlhf(run.config, run, resume=resume, options=options)
+                else:
+                    from paretopo.integrations.verl.train import train as train_on_verl
+
+                    train_on_verl(run.config, run, resume=resume, options=options)
     except KeyboardInterrupt:
         print(f"\nparetopo: go on with: paretopo train --resume {run.path}", file=sys.stderr)
         raise
@@ -171,20 +175,25 @@ def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
 
 def _plan_rehearsal(config: RunConfig, steps: int | None) -> tuple[RunConfig, list[str]]:
     """The configuration at a small size, and what that leaves to a GPU."""
-    if config.backend != "openrlhf":
-        refuse(f'--rehearse is for backend = "openrlhf", this file has "{config.backend}"')
+    if config.backend == "trl":
+        refuse('--rehearse is for backend = "openrlhf" or "verl", this file has "trl"')
+    if config.backend == "verl":
+        from paretopo.integrations.verl import rehearsal_plan as of_verl
+
+        return of_verl.plan_rehearsal(config, steps=steps), of_verl.describe_gaps(config)
+    from paretopo.integrations.openrlhf import rehearsal_plan as of_openrlhf
     from paretopo.integrations.openrlhf.prepare import check_step
-    from paretopo.integrations.openrlhf.rehearsal_plan import describe_gaps, plan_rehearsal
 
     check_step(config)
-    return plan_rehearsal(config, steps=steps), describe_gaps(config)
+    return of_openrlhf.plan_rehearsal(config, steps=steps), of_openrlhf.describe_gaps(config)
 
 
 def _check_backend(backend: str, options: Sequence[str]) -> None:
-    if options and backend != "openrlhf":
-        refuse(f'options behind -- are OpenRLHF\'s, and the backend is "{backend}"')
+    if options and backend == "trl":
+        refuse(f"options behind -- are OpenRLHF's or verl's, and the backend is \"{backend}\"")
     packages = {
         "trl": ("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm"),
         "openrlhf": ("torch", "transformers", "openrlhf", "ray", "vllm", "deepspeed", "matplotlib"),
+        "verl": ("torch", "transformers", "verl", "ray", "transfer_queue", "matplotlib"),
     }
-    need(*packages[backend], extra="train" if backend == "trl" else "openrlhf")
+    need(*packages[backend], extra="train" if backend == "trl" else backend)

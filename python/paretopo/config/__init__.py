@@ -31,9 +31,17 @@ from paretopo.config.sections import (
     RunFolderConfig,
     TaskConfig,
     ToolConfig,
+    VerlConfig,
     WarmupConfig,
 )
-from paretopo.config.toml import dumps, from_table, load, loads, parse_override
+from paretopo.config.toml import (
+    dumps,
+    from_table,
+    load,
+    loads,
+    parse_override,
+    read_table,
+)
 
 __all__ = [
     "ABOUT",
@@ -61,6 +69,7 @@ __all__ = [
     "RunFolderConfig",
     "TaskConfig",
     "ToolConfig",
+    "VerlConfig",
     "WarmupConfig",
     "dumps",
     "expand_method",
@@ -68,5 +77,6 @@ __all__ = [
     "load",
     "loads",
     "parse_override",
+    "read_table",
     "with_method",
 ]

@@ -20,6 +20,7 @@ from paretopo.config.sections import (
     RunFolderConfig,
     TaskConfig,
     ToolConfig,
+    VerlConfig,
     WarmupConfig,
 )
 
@@ -31,11 +32,13 @@ class RunConfig:
     recipe: Literal["recommended", "paper"] = key(
         "recommended", "Algorithm 1 to the letter (paper), or what the study supports."
     )
-    backend: Literal["trl", "openrlhf"] = key("trl", "The framework that performs the updates.")
+    backend: Literal["trl", "openrlhf", "verl"] = key(
+        "trl", "The framework that performs the updates."
+    )
     seed: int = key(
         0,
-        "Seed of everything random; on OpenRLHF, whose engines answer in no fixed order, two runs"
-        " of one seed differ all the same.",
+        "Seed of everything random; on OpenRLHF and verl, whose engines answer in no fixed order,"
+        " two runs of one seed differ all the same.",
         low=0,
         high=2**32 - 1,
     )
@@ -50,6 +53,7 @@ class RunConfig:
     evaluation: EvaluationConfig = dataclasses.field(default_factory=EvaluationConfig)
     run: RunFolderConfig = dataclasses.field(default_factory=RunFolderConfig)
     openrlhf: OpenRLHFConfig = dataclasses.field(default_factory=OpenRLHFConfig)
+    verl: VerlConfig = dataclasses.field(default_factory=VerlConfig)
 
     def __post_init__(self) -> None:
         check_section(self, "")
@@ -65,15 +69,22 @@ class RunConfig:
                     f"recipe is {self.recipe!r}, but the [{name}] section was built for "
                     f"{section.recipe!r}"
                 )
-        if self.optimiser.method != "adamw" and self.backend == "openrlhf":
+        if self.optimiser.method != "adamw" and self.backend != "trl":
+            adamw = {"openrlhf": "OpenRLHF trains with DeepSpeed's", "verl": "verl trains with"}
             raise ConfigError(
-                f'optimiser.method = "{self.optimiser.method}" is for backend = "trl": OpenRLHF '
-                "trains with DeepSpeed's AdamW"
+                f'optimiser.method = "{self.optimiser.method}" is for backend = "trl": '
+                f"{adamw[self.backend]} AdamW"
             )
-        if self.optimiser.learn_from == "answers" and self.backend == "openrlhf":
+        if self.optimiser.learn_from == "answers" and self.backend != "trl":
+            theirs = {"openrlhf": "OpenRLHF's own train_sft", "verl": "verl's own sft_trainer"}
             raise ConfigError(
                 'optimiser.learn_from = "answers" is for backend = "trl": fine-tune there, or with '
-                "OpenRLHF's own train_sft, and give the result as model.path"
+                f"{theirs[self.backend]}, and give the result as model.path"
+            )
+        if self.backend == "verl" and self.paretopo.multiplier_on == "learning_rate":
+            raise ConfigError(
+                'paretopo.multiplier_on = "learning_rate" is not for backend = "verl", whose '
+                'policy processes keep their own schedule: take "advantage"'
             )
         few = self.backend == "openrlhf" and self.openrlhf.prompts == FROM_TASK
         if few and self.task.is_made_up and self.task.prompts < self.optimiser.prompts_per_step:
@@ -208,4 +219,5 @@ SECTIONS: dict[str, type] = {
     "evaluation": EvaluationConfig,
     "run": RunFolderConfig,
     "openrlhf": OpenRLHFConfig,
+    "verl": VerlConfig,
 }

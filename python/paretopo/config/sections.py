@@ -268,6 +268,45 @@ class OptimiserConfig:
                 f"(prompts_per_step * group_size), got {self.micro_batch}"
             )
 
+    def steps_per_epoch(self, prompts: int) -> int:
+        """Whole steps in one pass over so many prompts.
+
+        Raises:
+            ConfigError: They do not fill one.
+        """
+        steps = prompts // self.prompts_per_step
+        if steps == 0:
+            raise ConfigError(
+                "optimiser.prompts_per_step must be at most the number of training prompts, "
+                f"{prompts}, got {self.prompts_per_step}"
+            )
+        return steps
+
+    def micro_batch_of(self, gpus: int, keys: str, *, by_tokens: bool = False) -> int:
+        """Rollouts per forward and backward pass on each GPU.
+
+        Args:
+            gpus: Of the policy.
+            keys: Names of those that say so.
+            by_tokens: Are micro-batches cut by tokens, so that they need not come out even?
+
+        Raises:
+            ConfigError: The rollouts of a step do not divide among GPUs, or among micro-batches.
+        """
+        rollouts = self.prompts_per_step * self.group_size
+        if rollouts % gpus:
+            raise ConfigError(
+                f"the {rollouts} rollouts of a step (prompts_per_step * group_size) must be a "
+                f"multiple of the {gpus} GPUs ({keys})"
+            )
+        size = self.micro_batch or rollouts // gpus
+        if (rollouts // gpus) % size and not by_tokens:
+            raise ConfigError(
+                f"optimiser.micro_batch must divide {rollouts // gpus}, the rollouts of a GPU, "
+                f"got {size}"
+            )
+        return size
+
 
 @dataclass(frozen=True)
 class EvaluationConfig:
@@ -403,3 +442,55 @@ class OpenRLHFConfig:
             )
         if self.max_tokens_per_gpu and not self.packing:
             raise ConfigError("openrlhf.max_tokens_per_gpu needs openrlhf.packing = true")
+
+
+@dataclass(frozen=True)
+class VerlConfig:
+    """What verl trains on, and how it spreads a run over GPUs."""
+
+    prompts: str = key(
+        FROM_TASK,
+        'Training prompts: "task" (task.name = "questions" without tools), or a Parquet file with'
+        " verl's columns.",
+    )
+    held_out: str = key(FROM_TASK, "Held-out prompts, likewise.")
+    reward: str = key(
+        FROM_TASK,
+        'The reward function: "task", or a Python file with compute_score, which returns a number'
+        " for each objective beside score.",
+    )
+    agent: str = key("single_turn_agent", "verl's agent loop: who takes turns with the policy.")
+    tools: str = key(
+        NONE, 'A Python file of functions for the policy to call, for agent = "tool_agent"; "none".'
+    )
+    max_prompt_tokens: int = key(512, "Longest prompt in tokens.", low=1)
+    nodes: int = key(1, "Machines.", low=1)
+    gpus_per_node: int = key(8, "GPUs of each machine.", low=1)
+    engine: str = key("vllm", "verl's inference engine: vllm, sglang or trtllm.")
+    engine_gpus: int = key(1, "GPUs of each engine (tensor parallel).", low=1)
+    engine_memory: float = key(
+        0.5, "Share of a GPU's memory that an engine takes.", low=0.0, high=1.0, open_low=True
+    )
+    asynchronous: bool = key(
+        False, "Rollouts that do not end in their step go on in the next (colocate_async)."
+    )
+    strategy: Literal["fsdp", "fsdp2"] = key("fsdp", "How the policy is sharded.")
+    offload: bool = key(False, "Weights and the optimiser's state wait in host memory.")
+    gradient_checkpointing: bool = key(True, "Recompute activations instead of keeping them.")
+    dynamic_sampling: bool = key(
+        False, "Replace groups that teach nothing by paretopo.group_filter, until a step is full."
+    )
+    options: str = key("none", 'Further options of verl, as on its command line; "none".')
+
+    def __post_init__(self) -> None:
+        check_section(self, "verl")
+        if (self.nodes * self.gpus_per_node) % self.engine_gpus:
+            raise ConfigError(
+                f"verl.engine_gpus must divide the {self.nodes * self.gpus_per_node} GPUs "
+                f"(nodes * gpus_per_node), got {self.engine_gpus}"
+            )
+        if (self.tools != NONE) != (self.agent == "tool_agent"):
+            raise ConfigError(
+                'verl.tools and verl.agent = "tool_agent" belong together, got '
+                f"{self.tools!r} and {self.agent!r}"
+            )

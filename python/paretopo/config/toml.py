@@ -63,6 +63,20 @@ def loads(text: str, overrides: Mapping[str, Any] | None = None) -> RunConfig:
     return from_table(table, overrides)
 
 
+def read_table(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
+    """The table that a file holds, unchecked, or a table as it is; None is an empty one.
+
+    Raises:
+        ConfigError: the file cannot be read or is not TOML.
+    """
+    if config is None or isinstance(config, Mapping):
+        return dict(config or {})
+    try:
+        return tomllib.loads(Path(config).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read the configuration file {config}: {error}") from None
+
+
 def from_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = None) -> RunConfig:
     """As :func:`load`, from the table that a TOML file holds."""
     merged = {

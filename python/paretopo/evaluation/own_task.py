@@ -28,16 +28,22 @@ def plan_evaluation(
         temperature: Of sampling; None takes the run's.
 
     Raises:
-        ConfigError: The environment is an agent of OpenRLHF, or the task has no files.
+        ConfigError: The environment is one of OpenRLHF or verl, or the task has no files.
 
     >>> from paretopo.config import loads
     >>> plan_evaluation(loads("[evaluation]\\ntemperature = 1.0"), "runs/A/model").model.path
     'runs/A/model'
     """
-    cluster = config.openrlhf
-    if config.backend == "openrlhf" and {cluster.agent, cluster.held_out} != {FROM_TASK}:
+    agents, files = config.openrlhf, config.verl
+    given = {
+        "openrlhf": ("openrlhf.agent and openrlhf.held_out", {agents.agent, agents.held_out}),
+        "verl": ("verl.reward and verl.held_out", {files.reward, files.held_out}),
+    }
+    keys, values = given.get(config.backend, ("", {FROM_TASK}))
+    if values != {FROM_TASK}:
+        named = {"openrlhf": "OpenRLHF", "verl": "verl"}[config.backend]
         raise ConfigError(
-            "openrlhf.agent and openrlhf.held_out are an environment that runs on OpenRLHF alone: "
+            f"{keys} are an environment that runs on {named} alone: "
             "its held-out evaluations are those of the training, in evaluations.jsonl"
         )
     asked = config.task if questions is None else replace(config.task, held_out=questions)

@@ -46,13 +46,13 @@ def read_rows(path: Path) -> Iterator[Row]:
         yield row
 
 
-def keep_rows(path: Path, wanted: Callable[[int], bool]) -> None:
-    """Keep the rows of wanted steps alone; the file is replaced whole, never half written."""
+def keep_rows(path: Path, wanted: Callable[[Row], bool]) -> None:
+    """Keep the wanted rows alone; the file is replaced whole, never half written."""
     if not path.exists():
         return
     beside = path.with_name(path.name + ".new")
     with beside.open("wb") as kept:
-        kept.writelines(line for line, row in _read_lines(path) if wanted(row["step"]))
+        kept.writelines(line for line, row in _read_lines(path) if wanted(row))
     beside.replace(path)
 
 

@@ -186,6 +186,23 @@ class RunFolder(Folder):
         _ = run.manifest  # a broken one is refused here
         return run
 
+    def check_goes_on(self, otherwise: str) -> None:
+        """Refuse to go on with other switches than the run was begun with; it may become longer.
+
+        Args:
+            otherwise: What to do instead.
+
+        Raises:
+            ConfigError: a section differs that the records depend on.
+        """
+        kept = RunFolder.open(self.path).config
+        for section in ("recipe", "seed", "objectives", "rewards", "paretopo"):
+            if getattr(kept, section) != getattr(self.config, section):
+                raise ConfigError(
+                    f"the run was begun with other values of {section}, see config.toml in its "
+                    f"folder: go on with those, or {otherwise}"
+                )
+
     @property
     def method(self) -> str:
         """What :mod:`~paretopo.config.methods` calls it; the recipe where the run has no method."""
@@ -235,8 +252,11 @@ class RunFolder(Folder):
         most, steps = self.config.run.trajectories_mb * 10**6, self.config.optimiser.steps
         while path.stat().st_size > most and every <= steps:
             every *= 2
-            files.keep_rows(path, partial(self._is_kept, every=every))
+            files.keep_rows(path, partial(self._is_kept_row, every=every))
             self.update_manifest(trajectories_every=every)
+
+    def _is_kept_row(self, row: Row, every: int) -> bool:
+        return self._is_kept(row["step"], every)
 
     def _is_kept(self, step: int, every: int) -> bool:
         return step % every == 0 or step >= self.config.optimiser.steps
@@ -286,10 +306,25 @@ class RunFolder(Folder):
         """The whole rows of ``trajectories.jsonl``; a broken one is a ConfigError."""
         return read_groups(self.path / "trajectories.jsonl")
 
-    def truncate_after(self, step: int) -> None:
-        """Drop what was recorded after ``step``: a resumed run does those steps again."""
+    def truncate_after(self, step: int, evaluations: int | None = None) -> None:
+        """Drop what was recorded after ``step``: a resumed run does those steps again.
+
+        Args:
+            step: The last one to keep.
+            evaluations: Keep at most so many evaluations, the first ones: a checkpoint that is
+                older than the evaluation of its step does not know it.
+        """
         for name in ("steps.jsonl", "evaluations.jsonl", "trajectories.jsonl"):
-            files.keep_rows(self.path / name, lambda kept: kept <= step)
+            files.keep_rows(self.path / name, lambda row: row["step"] <= step)
+        if evaluations is None:
+            return
+        left = iter(range(evaluations))
+        files.keep_rows(self.path / "evaluations.jsonl", lambda _: next(left, None) is not None)
+        last = max((row["step"] for row in self.evaluations()), default=-1)
+        files.keep_rows(
+            self.path / "trajectories.jsonl",
+            lambda row: not row.get("held_out") or row["step"] <= last,
+        )
 
     def resumed(self, step: int) -> None:
         """Note that the run goes on from ``step``."""
@@ -305,9 +340,10 @@ def find_start(evaluations: Sequence[Row]) -> int:
 
 
 def _asked(config: RunConfig) -> str:
-    """What a run is called after: its task, or the agent of the user's own."""
-    own = config.backend == "openrlhf" and config.openrlhf.agent != FROM_TASK
-    return Path(config.openrlhf.agent).stem if own else config.task.name
+    """What a run is called after: its task, or what the user gave in its place."""
+    given = {"openrlhf": config.openrlhf.agent, "verl": config.verl.reward}
+    own = given.get(config.backend, FROM_TASK)
+    return config.task.name if own == FROM_TASK else Path(own).stem
 
 
 def fresh_folder(out: Path, name: str) -> Path:

@@ -8,6 +8,8 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
+from paretopo.config import ConfigError
+
 _PACKAGES = (
     "paretopo",
     "numpy",
@@ -16,6 +18,7 @@ _PACKAGES = (
     "trl",
     "accelerate",
     "openrlhf",
+    "verl",
     "ray",
     "vllm",
     "deepspeed",
@@ -31,6 +34,35 @@ def versions() -> dict[str, str | None]:
         except metadata.PackageNotFoundError:
             found[package] = None
     return found
+
+
+def check_release(
+    package: str, oldest: tuple[int, ...], newest: tuple[int, ...], install: str
+) -> tuple[int, ...]:
+    """The installed release of a framework, refused outside the range that was run.
+
+    Args:
+        package: Its name.
+        oldest: Release that fits, as (0, 9, 1).
+        newest: Likewise; all between them fit.
+        install: How to install it.
+
+    Raises:
+        ConfigError: It is not installed, or it is an older or newer release.
+    """
+    try:
+        found = metadata.version(package)
+    except metadata.PackageNotFoundError:
+        raise ConfigError(f"{package} is not installed; {install}") from None
+    numbers = tuple(int(part) for part in found.split(".")[:3] if part.isdecimal())
+    if not oldest <= numbers <= newest:
+        first, last = (".".join(map(str, one)) for one in (oldest, newest))
+        fitting = f"=={last}" if oldest == newest else f">={first},<={last}"
+        raise ConfigError(
+            f"{package} {found} is installed, but the hooks of paretopo fit {package}{fitting} "
+            f"only: other releases name or call things differently; pip install {package}=={last}"
+        )
+    return numbers
 
 
 def machine() -> dict[str, str | int]:

@@ -16,20 +16,19 @@ import pytest
 from paretopo.config import SECTIONS, ConfigError, load, loads
 from paretopo.config.keys import keys
 from paretopo.integrations.openrlhf import train as train_module
-from paretopo.integrations.openrlhf import version as version_module
 from paretopo.integrations.openrlhf.options import (
     CONFIG_VARIABLE,
     Files,
     gpus_needed,
     micro_batch,
     openrlhf_options,
-    steps_per_epoch,
     worker_variables,
 )
 from paretopo.integrations.openrlhf.rehearsal_plan import (
     plan_rehearsal,
 )
 from paretopo.integrations.openrlhf.version import openrlhf_version
+from paretopo.run import provenance
 from paretopo.run.folder import RunFolder
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -55,22 +54,22 @@ def value(words: list[str], name: str) -> str:
 
 @pytest.mark.parametrize("found", ["0.10.1", "0.9.5", "0.11.3", "0.12.0", "1.0", "0.8.11.post1"])
 def test_other_releases_are_refused(monkeypatch, found):
-    monkeypatch.setattr(version_module.metadata, "version", lambda _: found)
+    monkeypatch.setattr(provenance.metadata, "version", lambda _: found)
     with pytest.raises(ConfigError, match=rf"openrlhf {found} .*>=0\.10\.2,<=0\.11\.2"):
         openrlhf_version()
 
 
 @pytest.mark.parametrize("found", ["0.10.2", "0.10.4", "0.11.0", "0.11.2"])
 def test_fitting_releases_are_taken(monkeypatch, found):
-    monkeypatch.setattr(version_module.metadata, "version", lambda _: found)
+    monkeypatch.setattr(provenance.metadata, "version", lambda _: found)
     assert openrlhf_version() == tuple(map(int, found.split(".")))
 
 
 def test_without_openrlhf_the_way_to_it_is_named(monkeypatch):
     def missing(_):
-        raise version_module.metadata.PackageNotFoundError
+        raise provenance.metadata.PackageNotFoundError
 
-    monkeypatch.setattr(version_module.metadata, "version", missing)
+    monkeypatch.setattr(provenance.metadata, "version", missing)
     with pytest.raises(ConfigError, match="install_openrlhf_cpu"):
         openrlhf_version()
 
@@ -183,7 +182,7 @@ def test_gpus_are_counted_as_openrlhf_asks_for_them():
 
 
 def test_a_step_is_whole():
-    assert steps_per_epoch(loads("[optimiser]\nprompts_per_step = 24"), 320) == 13
+    assert loads("[optimiser]\nprompts_per_step = 24").optimiser.steps_per_epoch(320) == 13
     assert micro_batch(loads("[optimiser]\nmicro_batch = 4")) == 4
 
 

@@ -73,14 +73,14 @@ def test_help_teaches_with_examples(capsys):
         assert max(map(len, text.splitlines())) <= 100
 
 
-def test_options_behind_the_dashes_are_for_openrlhf_alone(trainer, toml, capsys):
+def test_options_behind_the_dashes_are_not_for_trl(trainer, toml, capsys):
     assert cli.main(["train", str(toml), "--", "--ds.zero_stage", "3"]) == 2
     assert 'the backend is "trl"' in capsys.readouterr().err
     assert cli.main(["info", "--", "--x"]) == 2
     assert "only train hands options on" in capsys.readouterr().err
 
 
-def test_only_openrlhf_is_rehearsed(trainer, toml, capsys):
+def test_trl_is_not_rehearsed(trainer, toml, capsys):
     assert cli.main(["train", str(toml), "--rehearse"]) == 2
     assert 'this file has "trl"' in capsys.readouterr().err
 

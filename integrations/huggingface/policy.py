@@ -1,4 +1,4 @@
-"""Policies made on the spot, saved where OpenRLHF's processes find them."""
+"""Policies made on the spot, saved where the processes of a framework find them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,32 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.config import ConfigError, RunConfig
-from paretopo.integrations.openrlhf.options import longest_sequence
 from paretopo.run.folder import RunFolder
 from paretopo.tasks.task import Task
 
 TINY = "tiny"
 SMALL = "small:"  # before a name: a small model with random weights, and the tokenizer of that name
 _MADE = "start"  # under checkpoints/
-_LEAST_HEAD = 32  # of vLLM's attention on a CPU
 
 
 def make_policy(
-    config: RunConfig, run: RunFolder, task: Task, interrupted: Callable[[], bool]
+    config: RunConfig,
+    run: RunFolder,
+    task: Task,
+    interrupted: Callable[[], bool],
+    *,
+    positions: int,
+    least_head: int = 1,
 ) -> Path:
     """The folder of the policy that `model.path` asks for, made or found again.
+
+    Args:
+        config: What to make.
+        run: Keeps it.
+        task: Its words are the tokenizer's.
+        interrupted: Asked during the warm-up; True stops it.
+        positions: Tokens of the longest sequence.
+        least_head: Smallest size of a head that the engines take.
 
     Raises:
         ConfigError: It does not suit the engines, or its tokenizer cannot be loaded.
@@ -35,9 +47,9 @@ def make_policy(
     if (folder / "whole").exists():
         return folder
     sizes, path = config.model, config.model.path
-    if sizes.width // sizes.heads < _LEAST_HEAD:
+    if sizes.width // sizes.heads < least_head:
         raise ConfigError(
-            f"model.width / model.heads must be at least {_LEAST_HEAD} for vLLM's attention, got "
+            f"model.width / model.heads must be at least {least_head} for the engines, got "
             f"{sizes.width} / {sizes.heads}"
         )
     if config.run.threads > 0:
@@ -52,7 +64,7 @@ def make_policy(
         heads=sizes.heads,
         mlp_width=sizes.mlp_width,
         seed=config.seed,
-        positions=longest_sequence(config),
+        positions=positions,
     )
     if starts_warmed_up(config):
         traces, state = make_trace_source(task, config.warmup), run.checkpoints / "warmup.pt"

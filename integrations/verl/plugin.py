@@ -1,0 +1,23 @@
+"""What verl loads by itself, by the entry point ``paretopo`` of the group ``verl.plugins``.
+
+verl drops the error of a plug-in that fails (it is logged for debugging alone), and would then know
+no trainer of ours: so the error is told here, on the error stream of every process.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from paretopo.integrations.verl.version import verl_version
+
+try:
+    verl_version()
+    from paretopo.integrations.verl import trainer  # noqa: F401
+except Exception as error:
+    print(
+        f"paretopo: the plug-in for verl failed, and verl knows none of its trainers and "
+        f"estimators: {type(error).__name__}: {error}",
+        file=sys.stderr,
+        flush=True,
+    )
+    raise

@@ -1,0 +1,106 @@
+"""Files that a run needs before verl starts: the policy, the prompts, the reward function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig
+from paretopo.config.python_files import load_module
+from paretopo.integrations.huggingface.policy import TINY, make_policy
+from paretopo.integrations.verl.options import Files
+from paretopo.run.folder import RunFolder
+from paretopo.tasks.choice import make_task
+from paretopo.tasks.task import Question, Task
+
+
+def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) -> Files:
+    """Make, or find again, what the options point to.
+
+    Args:
+        config: What to run.
+        run: Gets the prompts, and a tiny policy where that is wanted.
+        interrupted: Asked during the warm-up; True stops it.
+
+    Raises:
+        ConfigError: A file is missing or wrong, or the task needs rollouts that verl's agent loops
+            do not make.
+        KeyboardInterrupt: `interrupted` said so.
+    """
+    settings = config.verl
+    check_task(config)
+    task = make_task(config)
+    model = config.model.path
+    if model == TINY:
+        positions = settings.max_prompt_tokens + config.optimiser.max_completion_tokens
+        model = str(make_policy(config, run, task, interrupted, positions=positions).resolve())
+    elif Path(model).is_dir():
+        model = str(Path(model).resolve())
+    prompts = _data(run, "prompts", settings.prompts, task, task.training)
+    held_out = _data(run, "held_out", settings.held_out, task, task.held_out)
+    reward = Path(__file__).with_name("reward.py")
+    if settings.reward != FROM_TASK:
+        reward = Path(settings.reward).resolve()
+        if not callable(getattr(load_module("verl.reward", reward), "compute_score", None)):
+            raise ConfigError(f"verl.reward: {reward} has no function compute_score")
+    count = _count_rows(prompts)
+    config.optimiser.steps_per_epoch(count)
+    return Files(model, prompts, count, held_out, reward, settings.reward == FROM_TASK)
+
+
+def check_task(config: RunConfig) -> None:
+    """Refuse prompts and rewards of a task whose rollouts verl's agent loops do not make.
+
+    Raises:
+        ConfigError: The task is another than questions without tools.
+    """
+    settings = config.verl
+    asked = [
+        f"verl.{name}"
+        for name in ("prompts", "held_out", "reward")
+        if getattr(settings, name) == FROM_TASK
+    ]
+    if asked and (config.task.name != "questions" or config.task.tools != NONE):
+        raise ConfigError(
+            f'{" and ".join(asked)} = "task" is for task.name = "questions" without task.tools, '
+            f"whose rollouts are one turn, got {config.task.name!r}: give Parquet files and a "
+            "reward function of your own, or train this task with another backend"
+        )
+
+
+def _data(
+    run: RunFolder, name: str, source: str, task: Task, questions: Sequence[Question]
+) -> Path:
+    if source == FROM_TASK:
+        from datasets import Dataset
+
+        run.data.mkdir(exist_ok=True)
+        path = run.data / f"{name}.parquet"
+        rows = [_row_of(task, question, at) for at, question in enumerate(questions)]
+        Dataset.from_list(rows).to_parquet(str(path))
+        return path.resolve()
+    path = Path(source)
+    if path.suffix != ".parquet" or not path.is_file():
+        raise ConfigError(f"verl.{name} must be a Parquet file that is there, got {source}")
+    return path.resolve()
+
+
+def _row_of(task: Task, question: Question, index: int) -> dict[str, Any]:
+    """A row with verl's columns; ours are in `extra_info`."""
+    prompt = task.prompt(question)
+    return {
+        "data_source": question.kind,
+        "prompt": [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt,
+        "reward_model": {"style": "rule", "ground_truth": question.answer},
+        "extra_info": {"id": question.id, "index": index, "columns": dict(question.columns)},
+    }
+
+
+def _count_rows(path: Path) -> int:
+    from pyarrow import parquet
+
+    count: int = parquet.read_metadata(path).num_rows
+    if not count:
+        raise ConfigError(f"verl.prompts: {path} holds no prompts")
+    return count

@@ -1,0 +1,213 @@
+"""The parts of a rehearsal that stand in for an engine, and the trainer that proves something.
+
+* `CpuEngine`, a Hugging Face model in a Ray process, in the place of vLLM's server; `CpuReplica`
+  starts it and `CpuRollout` brings it the policy's weights, both by verl's own interfaces;
+* verl's FSDP engine, as it is, (fsdp2) registered for a CPU;
+* `RehearsedWorker`, which joins its process group by gloo alone (verl names two back ends);
+* `RehearsedTrainer`, ours, which also reads back what was written into the queue.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import ray
+import torch
+import transfer_queue
+from verl.single_controller.base import Worker
+from verl.trainer.ppo.v1 import register_trainer
+from verl.workers.engine import EngineRegistry
+from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
+from verl.workers.engine_workers import ActorRolloutRefWorker
+from verl.workers.rollout import base as rollout_base
+from verl.workers.rollout.base import BaseRollout
+from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry, TokenOutput
+
+from paretopo.controller.by_group import advantages_by_group
+from paretopo.integrations.verl.rehearsal_plan import ENGINE, TRAINER
+from paretopo.integrations.verl.rollouts import column
+from paretopo.integrations.verl.trainer import ParetoPPOTrainerSync
+from paretopo.run.files import append_row
+
+EngineRegistry.register(model_type="language_model", backend=["fsdp2"], device=["cpu"])(
+    FSDPEngineWithLMHead
+)
+
+
+class RehearsalFailed(RuntimeError):
+    """A rehearsal did something wrong; the message says what."""
+
+
+class RehearsedWorker(ActorRolloutRefWorker):
+    """verl's process of the policy, on gloo."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        Worker.__init__(self)  # sets the addresses
+        if not torch.distributed.is_initialized():
+            torch.distributed.init_process_group("gloo")
+        torch.set_num_threads(1)
+        super().__init__(*args, **kwargs)
+
+
+class CpuEngine:
+    """Generates with a Hugging Face model, one request after the other."""
+
+    def __init__(self, path: str, most_tokens: int) -> None:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        torch.set_num_threads(1)
+        torch.manual_seed(0)
+        self._model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).eval()
+        self._end = AutoTokenizer.from_pretrained(path).eos_token_id
+        self._most, self._step = most_tokens, 0
+
+    def load(self, weights: dict[str, torch.Tensor], step: int) -> None:
+        """Take the policy's weights over."""
+        missing, strange = self._model.load_state_dict(weights, strict=False)
+        tied = set(self._model._tied_weights_keys or ())
+        if strange or set(missing) - tied:
+            raise RehearsalFailed(f"weights are missing {missing}, or not known {strange}")
+        self._step = step
+
+    @torch.no_grad()
+    def generate(
+        self, *, prompt_ids: list[int], sampling_params: dict[str, Any], **_: Any
+    ) -> TokenOutput:
+        """One response, with the log-probabilities of its tokens."""
+        tokens, temperature, cache = (
+            torch.tensor([prompt_ids]),
+            sampling_params["temperature"],
+            None,
+        )
+        written: list[int] = []
+        told: list[float] = []
+        while len(written) < self._most:
+            seen = self._model(tokens, past_key_values=cache, use_cache=True)
+            cache, logits = seen.past_key_values, seen.logits[0, -1].float()
+            chances = torch.log_softmax(logits / (temperature or 1.0), dim=-1)
+            token = int(torch.multinomial(chances.exp(), 1) if temperature else chances.argmax())
+            written.append(token)
+            told.append(float(chances[token]))
+            if token == self._end:
+                break
+            tokens = torch.tensor([[token]])
+        return TokenOutput(
+            token_ids=written,
+            log_probs=told,
+            stop_reason="completed",
+            extra_fields={"global_steps": self._step},
+        )
+
+    def rest(self, *_: Any, **__: Any) -> None:
+        """Nothing to do: memory stays where it is."""
+
+    sleep = wake_up = abort_all_requests = resume_generation = clear_kv_cache = rest
+    release_kv_cache = resume_kv_cache = start_profile = stop_profile = rest
+
+
+class CpuReplica(RolloutReplica):
+    """Starts an engine."""
+
+    async def launch_servers(self) -> None:
+        """In a process of its own."""
+        path, most = self.model_config.path, self.config.response_length
+        name = _name(self.replica_rank)
+        server = ray.remote(num_cpus=0)(CpuEngine).options(name=name).remote(path, most)
+        self.servers, self._server_handle, self._server_address = [server], server, name
+
+
+class CpuRollout(BaseRollout):
+    """The engine as the policy's process sees it."""
+
+    async def resume(self, tags: list[str]) -> None:
+        """Nothing sleeps."""
+
+    async def release(self) -> None:
+        """Nothing sleeps."""
+
+    async def update_weights(
+        self, weights: Iterator[tuple[str, torch.Tensor]], **more: Any
+    ) -> None:
+        """Hand all weights over."""
+        whole = {name: one.detach().to("cpu", copy=True) for name, one in weights}
+        await ray.get_actor(_name(0)).load.remote(whole, more.get("global_steps") or 0)
+
+
+def _name(rank: int) -> str:
+    return f"paretopo rehearsal engine {rank}"
+
+
+RolloutReplicaRegistry.register(ENGINE, lambda: CpuReplica)
+rollout_base._ROLLOUT_REGISTRY[ENGINE, "async"] = f"{__name__}.{CpuRollout.__name__}"
+
+
+@register_trainer(TRAINER)
+class RehearsedTrainer(ParetoPPOTrainerSync):
+    """Ours, which holds what it wrote into the queue against the controller, step by step."""
+
+    role_worker_mapping: Any
+
+    def _init_resource_pool_mgr(self) -> None:
+        super()._init_resource_pool_mgr()
+        self.role_worker_mapping = dict.fromkeys(
+            self.role_worker_mapping, ray.remote(RehearsedWorker)
+        )
+
+    def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        before = json.loads(json.dumps(self.session.controller.state_dict()))
+        scored: list[list[float]] = []
+        ask = self.session.advantages
+
+        def note(groups: Any) -> Any:
+            scored.extend([*one.rewards] for group in groups for one in group)
+            return ask(groups)
+
+        self.session.advantages = note  # type: ignore[method-assign]
+        try:
+            batch = super()._compute_advantage(batch, metrics)
+        finally:
+            self.session.advantages = ask  # type: ignore[method-assign]
+        groups = self._group(batch)
+        ids = [at for at, group in enumerate(groups) for _ in group]
+        wanted, _ = advantages_by_group(scored, ids, self.session.config.paretopo, before)
+        data = transfer_queue.kv_batch_get(
+            keys=batch.keys,
+            partition_id=batch.partition_id,
+            select_fields=["advantages", "response_mask"],
+        )
+        written, masks = column(data["advantages"]), column(data["response_mask"])
+        sessions = [one for group in groups for one in group]
+        for session, advantage in zip(sessions, wanted, strict=True):
+            for row in session.rows:
+                expected = masks[row].float() * np.float32(advantage)
+                if not torch.equal(written[row].float(), expected):
+                    raise RehearsalFailed(
+                        f"row {batch.keys[row]} of step {self.global_steps} got "
+                        f"{written[row].tolist()}, the controller gives {advantage}"
+                    )
+        ours = {row for session in sessions for row in session.rows}
+        padded = [row for row in range(len(batch.keys)) if row not in ours]
+        if any(bool(written[row].any()) for row in padded):
+            raise RehearsalFailed(f"padding of step {self.global_steps} got an advantage")
+        append_row(
+            self.run.folder.path / "rehearsal.jsonl",
+            {
+                "step": self.global_steps,
+                "stage": self.session.controller.stage,
+                "rollouts": len(sessions),
+                "not_zero": int(np.count_nonzero(wanted)),
+                "padding": len(padded),
+            },
+        )
+        return batch
+
+    def step(self, metrics: dict[str, Any], timing_raw: dict[str, float]) -> Any:
+        """One of ours; engine and policy must compute alike."""
+        batch = super().step(metrics, timing_raw)
+        apart = metrics.get("training/rollout_probs_diff_max")
+        if apart is None or not float(apart) < 1e-3:
+            raise RehearsalFailed(f"engine and policy differ in probability by {apart}")
+        return batch

@@ -1,0 +1,215 @@
+"""Rollouts out of the rows that verl's agent loops put into the TransferQueue.
+
+A row is one output of one agent loop, under the key ``{uid}_{session}_{index}``: the uid names a
+prompt of the batch, the session one of its rollouts, which can have several outputs. All carry the
+reward of the last, and the last is what a rollout is ranked by.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from paretopo.config import MEASURES
+from paretopo.config.keys import nearest
+from paretopo.rollout import BadRollout, Rollout, format_answer, format_prompt, split_tokens
+
+# What is read of a row; those that a batch does not have are left out by the queue.
+FIELDS = (
+    *("prompts", "responses", "response_mask", "num_turns", "raw_prompt"),
+    *("data_source", "reward_model", "extra_info", "extra_fields"),
+)
+_UNASKED = ("tokens", "turns", "dollars")  # objectives that need no reward of that name
+
+# Our name in steps.jsonl, verl's in its metrics.
+_FROM_METRICS = {
+    "loss": "actor/loss",
+    "grad_norm": "actor/grad_norm",
+    "learning_rate": "actor/lr",
+    "kl": "actor/kl_loss",
+}
+# Our name, verl's timer.
+_FROM_TIMING = {
+    "seconds_generation": "gen",
+    "seconds_update": "update_actor",
+}
+
+
+class UnexpectedVerl(RuntimeError):
+    """verl handed over something else than release 0.9.1 does."""
+
+
+@dataclass(frozen=True)
+class RolloutRows:
+    """One rollout among the rows of a batch.
+
+    Attributes:
+        uid: Names its prompt in this batch alone.
+        number: Its number among the rollouts of the prompt.
+        rows: Its outputs in order, as numbers of rows; the last is ranked.
+    """
+
+    uid: str
+    number: int
+    rows: tuple[int, ...]
+
+
+def group_rows(keys: Sequence[str], tags: Sequence[Mapping[str, Any]]) -> list[list[RolloutRows]]:
+    """The rollouts of a batch by prompt, in the order in which prompts first appear.
+
+    Args:
+        keys: Of every row.
+        tags: Of every row; those of verl's padding are left out.
+
+    Raises:
+        UnexpectedVerl: A key is of another form.
+
+    >>> group_rows(["b_1_0", "a_0_1", "b_0_0", "a_0_0"], [{}] * 4)[0][0]
+    RolloutRows(uid='b', number=0, rows=(2,))
+    >>> group_rows(["a_0_1", "a_0_0", "pad_0_0"], [{}, {}, {"is_padding": True}])
+    [[RolloutRows(uid='a', number=0, rows=(1, 0))]]
+    """
+    found: dict[str, dict[int, dict[int, int]]] = {}
+    for row, (key, tag) in enumerate(zip(keys, tags, strict=True)):
+        if tag.get("is_padding", False):
+            continue
+        uid, session, index = _split_key(key)
+        found.setdefault(uid, {}).setdefault(session, {})[index] = row
+    return [
+        [
+            RolloutRows(uid, number, tuple(row for _, row in sorted(outputs.items())))
+            for number, outputs in sorted(sessions.items())
+        ]
+        for uid, sessions in found.items()
+    ]
+
+
+def _split_key(key: str) -> tuple[str, int, int]:
+    uid, *numbers = key.rsplit("_", 2)
+    if len(numbers) != 2 or not all(one.isdecimal() for one in numbers):
+        raise UnexpectedVerl(f"a row's key must be UID_SESSION_INDEX, got {key!r}")
+    return uid, int(numbers[0]), int(numbers[1])
+
+
+class Rows:
+    """The rows of a batch, read from the queue.
+
+    Args:
+        keys: Of every row.
+        columns: For each field a value for each row: of :data:`FIELDS` those that are there.
+        objectives: Names of those of the run.
+        longest: Most tokens of a response.
+        tokenizer: The policy's.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[str],
+        columns: Mapping[str, Sequence[Any]],
+        *,
+        objectives: Sequence[str],
+        longest: int,
+        tokenizer: Any,
+    ) -> None:
+        self._keys, self._columns = keys, columns
+        self._objectives, self._longest, self._tokenizer = objectives, longest, tokenizer
+
+    def rollout(self, session: RolloutRows, *, held_out: bool = False) -> Rollout:
+        """A rollout, with what the reward function said of it.
+
+        Raises:
+            BadRollout: It says nothing of an objective; names prompt and row.
+        """
+        last = session.rows[-1]
+        name = self.prompt_id(last)
+        responses, masks = self._columns["responses"], self._columns["response_mask"]
+        tokens = sum(int(sum(_plain(masks[row]))) for row in session.rows)
+        response = _plain(responses[last])
+        ends = bool(response) and response[-1] == self._tokenizer.eos_token_id
+        return Rollout(
+            name,
+            self._components(last, name),
+            kind=str(self._field("data_source", last) or "all"),
+            held_out=held_out,
+            tokens=tokens,
+            truncated=len(response) >= self._longest and not ends,
+        )
+
+    def with_text(self, rollout: Rollout, session: RolloutRows) -> Rollout:
+        """The rollout with what was asked and written; of several outputs the last."""
+        last, decode = session.rows[-1], self._tokenizer.decode
+        graded = self._field("reward_model", last)
+        answer = graded.get("ground_truth", "") if isinstance(graded, Mapping) else ""
+        return replace(
+            rollout,
+            prompt=decode(_plain(self._columns["prompts"][last])),
+            answer=format_answer(answer),
+            segments=split_tokens(
+                _plain(self._columns["responses"][last]),
+                _plain(self._columns["response_mask"][last]),
+                decode,
+                self._tokenizer.eos_token,
+            ),
+        )
+
+    def prompt_id(self, row: int) -> str:
+        """The prompt's name: ``id`` of its ``extra_info``, or a digest of its messages."""
+        more = self._field("extra_info", row)
+        if isinstance(more, Mapping) and more.get("id") is not None:
+            return str(more["id"])
+        text = format_prompt(_plain(self._columns["raw_prompt"][row]))
+        return hashlib.sha1(text.encode()).hexdigest()[:12]
+
+    def _components(self, row: int, name: str) -> dict[str, float | None]:
+        fields = self._field("extra_fields", row)
+        told = fields.get("reward_extra_info") if isinstance(fields, Mapping) else None
+        told = dict(told) if isinstance(told, Mapping) else {}
+        for objective in self._objectives:
+            if objective not in told and objective not in _UNASKED:
+                raise BadRollout(
+                    f"the rollout of prompt {name!r} (row {self._keys[row]}) has no "
+                    f"{objective!r} in its reward_extra_info: compute_score must return it beside "
+                    f"'score', None where it does not apply; {nearest(objective, told)}"
+                )
+        known = dict.fromkeys([*self._objectives, *MEASURES])
+        components = {one: told[one] for one in known if one in told}
+        turns = self._field("num_turns", row)
+        if turns is not None:  # those of the user, the policy and the tools
+            components.setdefault("turns", int(turns) // 2)
+        return components
+
+    def _field(self, name: str, row: int) -> Any:
+        return self._columns[name][row] if name in self._columns else None
+
+
+def column(values: Any) -> list[Any]:
+    """The values of a field of the queue's answer, one for each row.
+
+    They come as a nested tensor, as a stack of what is no tensor, or as an array.
+    """
+    if hasattr(values, "unbind") and hasattr(values, "layout"):
+        return list(values.unbind())
+    return list(values.tolist() if hasattr(values, "tolist") else values)
+
+
+def measured(
+    metrics: Mapping[str, Any], timing: Mapping[str, float], seconds: float
+) -> dict[str, float]:
+    """verl's numbers of a step under the names of our records.
+
+    >>> measured({"actor/loss": 0.5, "actor/lr": 1e-6}, {"gen": 2.0}, 3.0)
+    {'loss': 0.5, 'learning_rate': 1e-06, 'seconds': 3.0, 'seconds_generation': 2.0}
+    """
+    numbers = {
+        ours: float(metrics[name]) for ours, name in _FROM_METRICS.items() if name in metrics
+    }
+    numbers["seconds"] = seconds
+    return numbers | {
+        ours: float(timing[name]) for ours, name in _FROM_TIMING.items() if name in timing
+    }
+
+
+def _plain(values: Any) -> Any:
+    return values.tolist() if hasattr(values, "tolist") else values

@@ -1,0 +1,171 @@
+"""The run behind a job of verl: its folder and its session, by what verl's configuration says.
+
+`paretopo train` makes the run folder first and names it (``+paretopo.run=FOLDER``). A script of the
+user's own names a configuration (``+paretopo.config=FILE``): `trainer.default_local_dir` becomes
+the run folder, beside the checkpoints that verl writes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from paretopo.config import NONE, ConfigError, RunConfig, expand_method, from_table, read_table
+from paretopo.config.keys import nearest
+from paretopo.integrations.huggingface.policy import starts_warmed_up
+from paretopo.integrations.verl.options import ESTIMATOR, INFORMATIVE, TRAINERS
+from paretopo.run.folder import RunFolder
+from paretopo.session import Session
+
+_SETTINGS = ("run", "config", "method")
+
+
+class VerlRun:
+    """The run folder of a job.
+
+    Args:
+        config: verl's configuration.
+
+    Raises:
+        ConfigError: It asks for what does not go with our trainers, or names neither a run nor a
+            configuration.
+    """
+
+    def __init__(self, config: Any) -> None:
+        self._verl = config
+        given = config.get("paretopo") or {}
+        unknown = [name for name in given if name not in _SETTINGS]
+        if unknown:
+            raise ConfigError(
+                f"verl's configuration has paretopo.{unknown[0]}; {nearest(unknown[0], _SETTINGS)}"
+            )
+        self._settings: Mapping[str, Any] = given
+        if ("run" in given) == ("config" in given):
+            raise ConfigError(
+                f"trainer.v1.trainer_mode={' or '.join(TRAINERS)} needs +paretopo.config=FILE, a "
+                "TOML file with the objectives and the method (docs/verl.md)"
+            )
+        _check(config)
+        self._folder: RunFolder
+
+    @property
+    def folder(self) -> RunFolder:
+        """The run folder, once the session is open."""
+        return self._folder
+
+    def open(self, *, steps: int, prompts: int, held_out: int, resumed: bool) -> Session:
+        """The session, with its records begun; its state is not restored yet.
+
+        Args:
+            steps: Training steps in all.
+            prompts: Training prompts.
+            held_out: Held-out prompts.
+            resumed: Does verl go on from a checkpoint?
+
+        Raises:
+            ConfigError: The configuration cannot be read, or the folder holds another run.
+        """
+        if "run" in self._settings:
+            self._folder = RunFolder.open(self._settings["run"])
+        else:
+            self._folder = self._begin(steps, held_out, resumed)
+        config = self._folder.config
+        return Session(
+            self._folder,
+            prompts=prompts,
+            steps_per_epoch=config.optimiser.steps_per_epoch(prompts),
+            warmed_up=starts_warmed_up(config),
+        )
+
+    @contextmanager
+    def training(self) -> Iterator[None]:
+        """While verl trains; what `paretopo train` starts is claimed there."""
+        if "run" in self._settings:
+            yield
+            return
+        with self._folder.claim(), self._folder.note_failure():
+            yield
+
+    def _begin(self, steps: int, held_out: int, resumed: bool) -> RunFolder:
+        path = Path(self._verl.trainer.default_local_dir).absolute()
+        config = self._make_config(steps, held_out, path)
+        run = RunFolder(path, config)
+        if (path / "config.toml").exists():
+            if self._verl.trainer.resume_mode == "disable":
+                raise ConfigError(
+                    f"{path} holds the records of a run: go on with it, trainer.resume_mode=auto, "
+                    "or give another trainer.default_local_dir"
+                )
+            run.check_goes_on("give another trainer.default_local_dir")
+            run.write_config()  # a longer run
+        elif resumed:
+            raise ConfigError(
+                f"{path} holds checkpoints without the records of a run: begin anew, with another "
+                "trainer.default_local_dir"
+            )
+        else:
+            path.mkdir(parents=True, exist_ok=True)
+            run.begin(method=self._settings.get("method"), script=True)
+        return run
+
+    def _make_config(self, steps: int, held_out: int, path: Path) -> RunConfig:
+        """The user's table, with what verl's configuration says already."""
+        verl = self._verl
+        table = read_table(self._settings["config"])
+        method = self._settings.get("method")
+        chosen = {} if method is None else expand_method(method)
+        actor, name = verl.actor_rollout_ref.actor, verl.algorithm.adv_estimator
+        if name != ESTIMATOR:
+            chosen["paretopo.stage2_estimator"] = name.removeprefix(f"{ESTIMATOR}_")
+        known = {
+            "backend": "verl",
+            "seed": int(verl.data.get("seed") or 0),
+            "model.path": str(verl.actor_rollout_ref.model.path),
+            "warmup.steps": 0,
+            "optimiser.steps": steps,
+            "optimiser.prompts_per_step": int(verl.data.train_batch_size),
+            "optimiser.group_size": int(verl.actor_rollout_ref.rollout.n),
+            "optimiser.learning_rate": float(actor.optim.lr),
+            "optimiser.max_completion_tokens": int(verl.data.max_response_length),
+            "evaluation.prompts": held_out,
+            "evaluation.every": max(1, int(verl.trainer.test_freq)),
+            "run.out": str(path),
+        }
+        config = from_table(table, chosen | known)
+        if config.run.tensorboard or config.run.wandb_project != NONE:
+            raise ConfigError(
+                "run.tensorboard and run.wandb_project are for paretopo train: in a script, "
+                "trainer.logger names the trackers, and they get the same numbers"
+            )
+        return config
+
+
+def _check(config: Any) -> None:
+    """Refuse what our trainers would have to ignore."""
+    name = str(config.algorithm.adv_estimator)
+    if name.removeprefix(ESTIMATOR)[:1] not in ("", "_") or not name.startswith(ESTIMATOR):
+        raise ConfigError(
+            f"algorithm.adv_estimator must be {ESTIMATOR} (the method of the configuration), or "
+            f"{ESTIMATOR}_NAME with the name of an estimator, got {name!r}: our trainers give no "
+            "other advantages"
+        )
+    if config.algorithm.use_kl_in_reward:
+        raise ConfigError(
+            "algorithm.use_kl_in_reward has no place in ranks of several rewards: take "
+            "actor_rollout_ref.actor.use_kl_loss=true"
+        )
+    model = config.reward.reward_model
+    if model.enable and not model.enable_resource_pool:
+        raise ConfigError(
+            "reward.reward_model without a pool of its own scores after the rollouts are taken, "
+            "and says one number: set reward.reward_model.enable_resource_pool=true, and return "
+            "the objectives from compute_score"
+        )
+    filtered = config.algorithm.get("filter_groups")
+    if filtered and filtered.enable and filtered.metric != INFORMATIVE:
+        raise ConfigError(
+            f"algorithm.filter_groups.metric must be {INFORMATIVE}, got {filtered.metric!r}: by "
+            "one number, groups that differ in another objective would be lost"
+        )

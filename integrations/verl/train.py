@@ -1,0 +1,111 @@
+"""`paretopo train` on verl: prepare, then run verl's own command with our trainer."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from paretopo.config import RunConfig
+from paretopo.integrations.verl.options import verl_options
+from paretopo.integrations.verl.prepare import prepare
+from paretopo.integrations.verl.rehearsal_plan import plan_options, worker_variables
+from paretopo.integrations.verl.version import verl_version
+from paretopo.run.files import read_rows
+from paretopo.run.folder import RunFolder
+from paretopo.run.interrupt import Interrupt
+
+_COMMAND = "verl.trainer.main_ppo"
+_END_SECONDS = 60  # for Ray to end its processes
+
+
+def train(
+    config: RunConfig, run: RunFolder, *, resume: bool = False, options: Sequence[str] = ()
+) -> None:
+    """Run a configuration to its end; records, checkpoints and the model go to the run folder.
+
+    Args:
+        config: What to do.
+        run: Where it is kept; on a cluster, a folder that every machine sees.
+        resume: Go on from verl's last checkpoint, or from the beginning; verl finds it by itself.
+        options: Further options of verl, which win over the configuration.
+
+    Raises:
+        ConfigError: The installed verl does not fit, a file is missing or wrong, or the
+            configuration asks for what verl cannot do.
+        RuntimeError: verl failed, or ended before the last step.
+    """
+    run = RunFolder(run.path.resolve(), config)
+    verl_version()
+    rehearsal = bool(run.manifest.get("rehearsal"))
+    with Interrupt() as interrupt:
+        files = prepare(config, run, lambda: interrupt.came)
+    words = verl_options(config, run, files)
+    words += plan_options() if rehearsal else []
+    command = [sys.executable, "-m", _COMMAND, *words, *options]
+    print("resumed:" if resume else "running:", shlex.join(command), flush=True)
+    code = _run(command, {**os.environ, **(worker_variables() if rehearsal else {})})
+    done = max((row["step"] for row in run.steps()), default=0)
+    if code or done < config.optimiser.steps:
+        raise RuntimeError(
+            f"verl ended with code {code} after {done} of {config.optimiser.steps} steps; its own "
+            f"output is above; go on with: paretopo train --resume {run.path}"
+        )
+    _keep_model(run, done)
+    if rehearsal:
+        print(_format_proofs(run))
+
+
+def _format_proofs(run: RunFolder) -> str:
+    """The last words of a rehearsal, which failed at the first step that did not hold."""
+    steps = {row["step"]: row for row in read_rows(run.path / "rehearsal.jsonl")}.values()
+    stages = " and ".join(str(stage) for stage in sorted({row["stage"] for row in steps}))
+    rollouts, unequal = (sum(row[name] for row in steps) for name in ("rollouts", "not_zero"))
+    return "\n".join(
+        [
+            "",
+            "The rehearsal is over. Proved here, on the real verl, Ray and TransferQueue:",
+            f"  + {len(steps)} steps of stage {stages}, {len(run.evaluations())} evaluations",
+            f"  + the queue got the controller's advantages: {rollouts} rollouts, {unequal} not 0",
+            "  + engine and policy give every token the same probability",
+            "Not covered, only a GPU can show it:",
+            *(f"  - {sentence}" for sentence in run.manifest["rehearsal"]),
+        ]
+    )
+
+
+def _run(command: Sequence[str], variables: Mapping[str, str]) -> int:
+    """The exit code; an interrupt is handed on, and waited for."""
+    with subprocess.Popen(command, env=variables) as process:
+        try:
+            return process.wait()
+        except BaseException:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            raise
+
+
+def _keep_model(run: RunFolder, step: int) -> None:
+    """The policy of the last checkpoint in Hugging Face's form, as `model/`."""
+    saved = run.checkpoints / f"global_step_{step}" / "actor" / "huggingface"
+    if not any(saved.glob("*.safetensors")):
+        raise RuntimeError(f"verl ended without a model in {saved}: do all machines see it?")
+    for path in saved.iterdir():
+        target = run.model / path.name
+        target.unlink(missing_ok=True)
+        _link(path, target)
+
+
+def _link(path: Path, target: Path) -> None:
+    try:
+        os.link(path, target)
+    except OSError:  # a file system without links
+        shutil.copyfile(path, target)

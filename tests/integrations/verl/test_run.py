@@ -1,0 +1,117 @@
+"""The real verl on a CPU: Ray, TransferQueue, agent loops, FSDP, with a tiny policy.
+
+Skipped where verl is not installed; `scripts/test_verl_cpu.sh` runs it in its own environment,
+after `scripts/install_verl_cpu.sh`. What stands in for a GPU is listed in docs/verl.md.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+if importlib.util.find_spec("verl") is None:
+    pytest.skip("verl is not installed", allow_module_level=True)
+pytest.importorskip("psutil")
+
+from support.rehearsals import environment, kill_all, output, wait_for
+
+from paretopo.controller.estimators import ESTIMATORS
+from paretopo.run.folder import RunFolder
+
+pytestmark = pytest.mark.timeout(2400)
+ROOT = Path(__file__).parents[3]
+TRAIN = [
+    *("-m", "paretopo.cli", "train", "examples/own_rewards/train.toml"),
+    *("--backend", "verl", "--rehearse", "--set", "warmup.steps=20"),
+    *("--set", "paretopo.stage1_steps=2", "--set", "paretopo.stage2_estimator=pareto"),
+    *("--set", "run.checkpoint_every=1", "--set", "evaluation.every=1"),
+]
+
+
+def start(folder, *words):
+    """Train in a process of its own, with its output in a file."""
+    with (folder / "log").open("a", encoding="utf-8") as log:
+        return subprocess.Popen(
+            [sys.executable, *words], stdout=log, stderr=subprocess.STDOUT, text=True,
+            env=environment() | {"RAY_AUTH_MODE": "disabled"}, cwd=ROOT,
+        )  # fmt: skip
+
+
+def test_the_plug_in_is_found_and_every_estimator_can_be_chosen():
+    told = subprocess.run(
+        [
+            *(sys.executable, "-c"),
+            "import verl, json\n"
+            "from verl.trainer.ppo.v1 import get_trainer_cls\n"
+            "from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY as known\n"
+            "names = [get_trainer_cls(f'paretopo_{n}').__name__ for n in "
+            "('sync', 'colocate_async')]\n"
+            "print(json.dumps([names, sorted(known)]))\n",
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    trainers, estimators = json.loads(told.stdout.splitlines()[-1])
+    assert trainers == ["ParetoPPOTrainerSync", "ParetoPPOTrainerColocateAsync"]
+    assert {"paretopo", *(f"paretopo_{name}" for name in ESTIMATORS)} <= set(estimators)
+
+
+def test_a_plug_in_that_fails_is_told(tmp_path):
+    broken = tmp_path / "transfer_queue.py"
+    broken.write_text("raise ImportError('broken on purpose')")
+    told = subprocess.run(
+        [sys.executable, "-c", "import verl"],
+        capture_output=True,
+        text=True,
+        env=environment() | {"PYTHONPATH": str(tmp_path)},
+    )
+    assert "paretopo: the plug-in for verl failed" in told.stderr
+    assert "broken on purpose" in told.stderr
+
+
+def test_a_run_killed_and_resumed_crosses_both_stages(tmp_path):
+    """Four objectives; each step holds the queue's advantages against the controller's."""
+    process = start(tmp_path, *TRAIN, "--out", str(tmp_path / "runs"))
+    latest = "checkpoints/latest_checkpointed_iteration.txt"
+    try:
+        log = RunFolder(tmp_path, None)
+        wait_for(lambda: list(tmp_path.glob(f"runs/*/{latest}")), process, log, 1000)
+    finally:
+        kill_all(process)
+    run = RunFolder.open(next((tmp_path / "runs").iterdir()))
+    done = int((run.path / latest).read_text())
+    assert 1 <= done < 4
+    state = json.loads((run.checkpoints / f"global_step_{done}" / "paretopo.json").read_text())
+    before = [row for row in run.steps() if row["step"] <= done]
+    known = run.evaluations()[: state["evaluations"]]
+
+    process = start(tmp_path, "-m", "paretopo.cli", "train", "--resume", str(run.path))
+    try:
+        assert process.wait(1000) == 0, output(log)[-6000:]
+    finally:
+        kill_all(process)
+    assert "the queue got the controller's advantages: 64 rollouts" in output(log)
+    assert run.manifest["status"] == "finished"
+    assert run.manifest["resumed"][0]["from_step"] == done
+    steps, evaluations = run.steps(), run.evaluations()
+    assert steps[:done] == before
+    assert [row["stage"] for row in steps] == [1, 1, 2, 2]
+    assert [row["step"] for row in evaluations] == [0, 1, 2, 3, 4]
+    assert evaluations[: len(known)] == known
+    assert set(steps[0]["measured"]) == {"routed", "polite", "greets", "tokens"}
+    assert all(row["loss"] is not None and row["grad_norm"] > 0 for row in steps)
+    proofs = [json.loads(line) for line in (run.path / "rehearsal.jsonl").read_text().splitlines()]
+    assert {row["step"]: row["stage"] for row in proofs} == {1: 1, 2: 1, 3: 2, 4: 2}
+    assert all(row["rollouts"] == 16 for row in proofs)
+    assert sum(row["not_zero"] for row in proofs) > 16
+    assert (run.model / "model.safetensors").exists()
+    groups = list(run.trajectories())
+    assert {group.held_out for group in groups} == {True, False}
+    assert all(one.segments for group in groups for one in group.rollouts)
+    assert (run.report / "report.md").exists()
