@@ -332,6 +332,7 @@ class GroupBoxes {
 template <typename Scalar>
 std::int64_t find_boxes(Batch<Scalar> batch, References ref, Region region, std::int64_t most_bytes,
                         std::vector<Boxes>& boxes) {
+    if (batch.groups > most_bytes / std::int64_t{sizeof(Boxes)}) throw TooManyBoxes{};
     boxes.assign(static_cast<std::size_t>(batch.groups), {});
     FirstRefused refused;
     Allowance allowance(most_bytes, batch.objectives);

@@ -145,15 +145,27 @@ def hypervolume_improvement(
 ) -> Any:
     """See :func:`paretopo_core.hypervolume_improvement`."""
     lower, upper = _doubles(lower, candidates, "lower"), _doubles(upper, candidates, "upper")
-    leading = check_corners(lower.shape, upper.shape, candidates.shape)
     return call(
         _hypervolume_improvement,
-        candidates.expand(*leading, *candidates.shape[-2:]),
+        _expanded(candidates, lower, upper),
         lower,
         upper,
         _per_point(mask, candidates, "mask"),
         _senses(maximise, candidates),
     )
+
+
+def _expanded(candidates: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
+    """The candidates, broadcast over the leading dimensions of the boxes."""
+    shapes = [tuple(each.shape) for each in (lower, upper, candidates)]
+    if torch.compiler.is_compiling():
+        leading = check_corners(*shapes)
+    else:
+        with _constants():
+            shapes = [tuple(map(int, shape)) for shape in shapes]
+        leading = check_corners(*shapes)
+    *own, count, objectives = shapes[-1]
+    return candidates if leading == tuple(own) else candidates.expand(*leading, count, objectives)
 
 
 def _doubles(corners: Any, points: Tensor, name: str) -> Tensor:

@@ -266,6 +266,15 @@ def test_padding_beyond_reason_is_refused(scalar):
         pp.nondominated_boxes(points, 0)
 
 
+def test_endless_empty_sets_take_neither_time_nor_memory():
+    for call, _ in DIVIDED:
+        with pytest.raises(MemoryError, match=r"shape \(1099511627776, 0, 3\)"):
+            call(np.empty((2**40, 0, 3)), 0.0)
+        with pytest.raises(MemoryError, match=r"shape \(1073741824, 0, 3\)"):
+            call(np.empty((2**30, 0, 3)), 0.0)
+        assert call(np.empty((0, 2**31 - 1, 2)), 0.0).counts.shape == (0,)
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_boxes_beyond_reason_are_refused_on_the_way(count, threads, monkeypatch):
     from paretopo_core import boxes
