@@ -181,6 +181,8 @@ class GroupBoxes {
             if (!is_inside) values_.resize(values_.size() - width_);
         }
         count_ = values_.size() / width_;
+        // Rows have 32 bits, those of the reference included.
+        if (count_ + width_ > kMostRows) throw TooManyBoxes{};
         return kNoneRefused;
     }
 
@@ -253,7 +255,11 @@ class GroupBoxes {
         std::iota(defining_.begin(), defining_.end(), static_cast<std::int32_t>(count_ + first));
         bounds_.begin(others, static_cast<std::int32_t>(count_), defining_.data());
         for (std::size_t place = 0; place < count_ && bounds_.size() > 0; ++place) {
-            bounds_.size() > kMany ? check_interrupt() : pace_.step();
+            if (bounds_.size() > kMany) {
+                check_interrupt();
+            } else {
+                pace_.step();
+            }
             const std::int32_t row = rows_[swept * count_ + place];
             const std::int32_t* point = places(row) + first;
             const auto& above = bounds_.above(point);
@@ -305,6 +311,7 @@ class GroupBoxes {
         }
     }
 
+    static constexpr std::size_t kMostRows = std::numeric_limits<std::int32_t>::max();
     static constexpr std::size_t kMany = 512;  // bounds, before a look at the clock costs nothing
 
     Batch<Scalar> batch_;

@@ -337,19 +337,19 @@ def _cells(
         grid = [
             np.unique([*column, low, np.inf]) for column, low in zip(values.T, worst, strict=True)
         ]
-        cells = [np.array(cell).T for cell in product(*(list(pairwise(edges)) for edges in grid))]
-        cells = [
-            (low, high) for low, high in cells if (values >= high).all(axis=1).any() == dominated
-        ]
-        found.append(
-            [(np.minimum(a * signs, b * signs), np.maximum(a * signs, b * signs)) for a, b in cells]
-        )
+        boxes = []
+        for cell in product(*(pairwise(edges) for edges in grid)):
+            low, high = np.array(cell).T
+            if (values >= high).all(axis=1).any() == dominated:
+                ends = low * signs, high * signs
+                boxes.append((np.minimum(*ends), np.maximum(*ends)))
+        found.append(boxes)
     padded = max((len(cells) for cells in found), default=0)
     both = np.empty((2, len(found), padded, objectives))
     for out, cells, corner in zip(both.swapaxes(0, 1), found, corners, strict=True):
         out[:] = corner
-        for b, cell in enumerate(cells):
-            out[:, b] = cell
+        for b, box in enumerate(cells):
+            out[:, b] = box
     leading = points.shape[:-2]
     shape = (*leading, padded, objectives)
     counts = np.array([len(cells) for cells in found], dtype=np.int64).reshape(leading)
