@@ -17,15 +17,26 @@ _MOST_BYTES = _core.MOST_BOX_BYTES  # both corners, padded
 
 
 class Boxes(NamedTuple):
-    """Boxes that do not overlap, one set of them for each set of points."""
+    """Boxes that do not overlap, one set of them for each set of points.
+
+    Attributes:
+        lower: shape (..., boxes, objectives), float64, the corners with the smaller numbers, in the
+            objectives' units.
+        upper: the same of the larger numbers.
+        counts: shape (...), int64, how many boxes each set has. Those behind are padding, of no
+            volume: both corners are the reference.
+
+    >>> lower, upper, counts = dominated_boxes([[[1, 2], [2, 1]], [[3, 3], [1, 1]]], ref=0)
+    >>> counts
+    array([2, 1])
+    >>> (upper - lower).prod(-1)
+    array([[2., 1.],
+           [9., 0.]])
+    """
 
     lower: Any
-    """shape (..., boxes, objectives), float64: the corners with the smaller numbers."""
     upper: Any
-    """shape (..., boxes, objectives), float64: the corners with the larger numbers."""
     counts: Any
-    """shape (...), int64: how many boxes each set has. Those behind are padding, of no volume: both
-    corners are the reference."""
 
 
 def nondominated_boxes(
