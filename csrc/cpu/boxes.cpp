@@ -113,8 +113,9 @@ class Allowance {
             throw TooManyBoxes{};
         }
     }
-    void check(std::size_t bounds) const {
-        if (static_cast<std::int64_t>(bounds) > most_) throw TooManyBoxes{};
+    // Rows that are no boxes, but take no more memory each.
+    void check(std::size_t rows) const {
+        if (static_cast<std::int64_t>(rows) > most_) throw TooManyBoxes{};
     }
 
   private:
@@ -181,8 +182,8 @@ class GroupBoxes {
             if (!is_inside) values_.resize(values_.size() - width_);
         }
         count_ = values_.size() / width_;
-        // Rows have 32 bits, those of the reference included.
-        if (count_ + width_ > kMostRows) throw TooManyBoxes{};
+        // What is known of each point, and of the reference in each objective, has to fit, too.
+        allowance_->check(count_ + width_);
         return kNoneRefused;
     }
 
@@ -271,7 +272,6 @@ class GroupBoxes {
                 better_[swept] = reached;
             }
             for (const std::size_t bound : above) {
-                pace_.step();
                 dominate(bound, row, first, others);
             }
             bounds_.remove_above();
@@ -284,6 +284,7 @@ class GroupBoxes {
         const std::int32_t* point = places(row) + first;
         bool has_volume = true;
         for (std::size_t j = 0; j < others; ++j) {
+            pace_.step();
             const std::int32_t* defining = bounds_.defining(bound);
             std::int32_t before = -1;
             std::int32_t after = -1;
@@ -311,7 +312,6 @@ class GroupBoxes {
         }
     }
 
-    static constexpr std::size_t kMostRows = std::numeric_limits<std::int32_t>::max();
     static constexpr std::size_t kMany = 512;  // bounds, before a look at the clock costs nothing
 
     Batch<Scalar> batch_;

@@ -275,6 +275,12 @@ def test_endless_empty_sets_take_neither_time_nor_memory():
         assert call(np.empty((0, 2**31 - 1, 2)), 0.0).counts.shape == (0,)
 
 
+def test_objectives_beyond_reason_are_refused():
+    for call, _ in DIVIDED:
+        with pytest.raises(MemoryError, match=r"shape \(1, 100000\)"):
+            call(np.ones((1, 100_000)), 0.0)
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_boxes_beyond_reason_are_refused_on_the_way(count, threads, monkeypatch):
     from paretopo_core import boxes

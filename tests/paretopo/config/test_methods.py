@@ -41,9 +41,7 @@ def test_every_method_goes_on_every_example(example, name):
             with_method(example, name)
         return
     if name == "worth" and not all(one.is_share for one in load(example).objectives[1:]):
-        with pytest.raises(
-            ConfigError, match=r'objectives\.dollars is none: .* economy = "saving"'
-        ):
+        with pytest.raises(ConfigError, match=r'objectives\.dollars is none: .* economy = "saving"'):
             with_method(example, name)
         return
     config = with_method(example, name)
