@@ -23,6 +23,7 @@ operations:
   hypervolume           one front of five shapes, 2 to 10 objectives
   contributions         by how much each point of a front raises its hypervolume
   gradient              how the hypervolume of a front grows with each value
+  boxes                 what a front dominates and leaves, in boxes, and gains there
   crowding              how far the neighbours of each point lie apart
   bounds                groups just below and above the sizes where another way is taken
   batches               many groups in one call: ranks, filter, ragged hypervolumes

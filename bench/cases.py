@@ -19,9 +19,11 @@ NEWCOMERS = 50  # points that one run adds to an archive
 ON_GPU = 0  # threads of a case that runs on a GPU
 DRAWN = 4  # k of hypervolume_advantage
 VALID = 4  # points of a padded group that count
+CANDIDATES = 1_000  # points whose improvements are asked for, one by one
 WANTED = 10  # points whose slopes alone are asked for, of a front
 TURNS = 16  # small sets that are measured in turn
 BETA = 0.5  # how much the weights count beside the ranks, in pareto_advantage
+BOXED = ("nondominated_boxes", "dominated_boxes")  # tasks whose answers are boxes
 TASKS = (
     "pareto_rank",
     "is_nondominated",
@@ -33,6 +35,8 @@ TASKS = (
     "pareto_advantage",
     "hypervolume_advantage",
     "archive_add",
+    *BOXED,
+    "hypervolume_improvement",
 )
 HARD = ("concave", "chain", "parallel", "equal", "discrete")  # one front, many fronts, ties
 FILTERED = ("uniform", "concave")  # mostly dominated; a front
@@ -90,10 +94,10 @@ class Case:
         A processor learns the branches of one small set that is measured again and again; users
         have another one each time. Batches, and sets of more points, have more branches than it
         remembers; from 6 objectives even the judge takes long. Of "overhead", the way in counts and
-        not the set.
+        not the set; of "boxes", some peers take seconds for one set.
         """
         is_small = not self.groups and self.points <= 200 and self.objectives <= 5
-        is_small = is_small and self.operation != "overhead"
+        is_small = is_small and self.operation not in ("overhead", "boxes")
         return [replace(self, draw=draw) for draw in range(TURNS if is_small else 1)]
 
     def __str__(self) -> str:
@@ -115,7 +119,8 @@ class Case:
         """Shape (points, objectives) or (groups, points, objectives); smaller is better."""
         if self.groups:
             return workloads.make_groups(self.groups, self.points, self.objectives, self.dtype)
-        count = self.points + (NEWCOMERS if self.task == "archive_add" else 0)
+        more = {"archive_add": NEWCOMERS, "hypervolume_improvement": CANDIDATES}
+        count = self.points + more.get(self.task, 0)
         points = workloads.make_points(self.workload, count, self.objectives, self.draw)
         return points.astype(self.dtype)
 
@@ -236,6 +241,18 @@ def gradient(*, quick: bool = False) -> Sequence[Case]:
         for m in (2, 3)
         for points in sizes
         if points * m < 30_000
+    ]
+
+
+def boxes(*, quick: bool = False) -> Sequence[Case]:
+    """Divide what one front dominates, and what it leaves, into boxes; and improve in them."""
+    case = partial(Case, "boxes", workload="concave")
+    sizes: dict[int, tuple[int, ...]] = {2: (50, 300), 3: (50, 200), 4: (50, 100), 5: (20, 50)}
+    return [
+        case(task, points=20 if quick else points, objectives=m)
+        for task in (*BOXED, "hypervolume_improvement")
+        for m in ((2, 3) if quick else sizes)
+        for points in (sizes[m][:1] if quick or task not in BOXED else sizes[m])
     ]
 
 
@@ -380,6 +397,7 @@ OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
     "hypervolume": hypervolume,
     "contributions": contributions,
     "gradient": gradient,
+    "boxes": boxes,
     "crowding": crowding,
     "bounds": bounds,
     "batches": batches,

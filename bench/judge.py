@@ -12,17 +12,19 @@ import importlib
 import importlib.util
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bench.cases import BETA, DRAWN, NEWCOMERS, Case
+from bench.cases import BETA, BOXED, DRAWN, NEWCOMERS, Case
 from bench.workloads import FRONTS, Array
 from paretopo_core import reference
 
 _SMALL = 300  # points whose pairs the definition may compare
 _CHUNK = 20_000  # groups compared at a time
 _MOST_AT_ONCE = 30_000_000  # booleans: who attains which cell
+_PLACES = 500  # where boxes are looked at
 _SWEPT = 3  # objectives up to which contributions are no differences
 
 
@@ -45,16 +47,21 @@ def find_error(case: Case, answer: Any, right: Array) -> str | None:
     Ranks and filters must agree exactly, hypervolumes to 1e-9 of their size, gradients and
     crowding distances to as much of what they can be. Contributions may be off by 1e-6 of their own
     and 2e-8 of the largest possible one, as several peers take them as differences or cut them off
-    there, gains of an archive by 1e-12 of it; advantages by what float32 rounding allows.
+    there, gains of an archive by 1e-12 of it; advantages by what float32 rounding allows. Boxes
+    have to have the right volume to 1e-9, and to hold each of some places as often as they should.
     """
     got = np.asarray(answer)
+    if case.task in BOXED:
+        if got.ndim != 3 or (len(got), got.shape[-1]) != (2, case.objectives):
+            return f"shape {got.shape} instead of (2, boxes, {case.objectives})"
+        got = _look_at(case, got)
     if got.shape != right.shape:
         return f"shape {got.shape} instead of {right.shape}"
     if case.task in ("pareto_rank", "is_nondominated"):
         differs = got != right
     elif case.task == "hypervolume":
         differs = ~(np.abs(got - right) <= 1e-9 * np.abs(right))
-    elif case.task.startswith("hypervolume_gradient") or case.task == "crowding_distance":
+    elif case.task.startswith("hypervolume_gradient") or case.task in (*BOXED, "crowding_distance"):
         with np.errstate(invalid="ignore"):  # the ends of a front are infinitely far apart
             is_close = np.abs(got - right) <= 1e-9 * (1 + np.abs(right))
         differs = ~((got == right) | is_close)
@@ -230,6 +237,36 @@ def _solve_gradient_of_few(case: Case) -> Any:
     return _solve_gradient(case) * case.wanted[:, None]
 
 
+def _look_at(case: Case, boxes: Array) -> Array:
+    """Their volume above 0, where all data are, then how many of them hold each place."""
+    lower, upper = np.maximum(boxes, 0.0)
+    places = _places(case)[:, None]
+    held = ((lower < places) & (places < upper)).all(axis=-1).sum(axis=-1)
+    return np.concatenate([[(upper - lower).prod(axis=-1).sum()], held])
+
+
+def _places(case: Case) -> Array:
+    rng = np.random.default_rng((case.points, case.objectives))
+    return np.asarray(rng.random((_PLACES, case.objectives)) * case.ref)
+
+
+def _solve_nondominated_boxes(case: Case) -> Any:
+    dominated = _solve_dominated_boxes(case)
+    return np.concatenate([[case.ref.prod() - dominated[0]], 1.0 - dominated[1:]])
+
+
+def _solve_dominated_boxes(case: Case) -> Array:
+    is_below = (case.doubles[:, None] <= _places(case)).all(axis=-1).any(axis=0)
+    volume = _import_first("moocore").hypervolume(case.doubles, ref=case.ref)
+    return np.concatenate([[volume], is_below])
+
+
+def _solve_improvement(case: Case) -> Any:
+    measure = partial(_import_first("moocore").hypervolume, ref=case.ref)
+    front, candidates = case.doubles[: case.points], case.doubles[case.points :]
+    return [measure(np.vstack([front, each])) - measure(front) for each in candidates]
+
+
 def _solve_crowding(case: Case) -> Any:
     rank = _import_first("moocore").pareto_rank
     return _solve_each(case, lambda points: crowd(points, rank(points)))
@@ -288,4 +325,7 @@ _SOLVERS: dict[str, Callable[[Case], Any]] = {
     "pareto_advantage": _solve_advantage,
     "hypervolume_advantage": _solve_hypervolume_advantage,
     "archive_add": _solve_archive,
+    "nondominated_boxes": _solve_nondominated_boxes,
+    "dominated_boxes": _solve_dominated_boxes,
+    "hypervolume_improvement": _solve_improvement,
 }

@@ -38,6 +38,7 @@ _TITLES = {
     "hypervolume": "Hypervolume",
     "contributions": "Hypervolume contributions",
     "gradient": "Gradient of the hypervolume",
+    "boxes": "Box decompositions",
     "crowding": "Crowding distance",
     "batches": "Batches of groups",
     "advantage": "Rewards to advantages",

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from bench.cases import BOUNDS, FEW, FILTERED, HARD, VALID, WANTED, Case
+from bench.cases import BOUNDS, CANDIDATES, FEW, FILTERED, HARD, VALID, WANTED, Case
 from bench.peers import OURS
 from bench.rows import Measurement
 from bench.workloads import FRONTS
@@ -73,6 +73,7 @@ def check_promises(rows: Sequence[Measurement], isa: str) -> list[Promise]:
         *_check_hypervolumes(table),
         *_check_contributions(table),
         *_check_gradients(table),
+        *_check_boxes(table),
         *_check_crowding(table),
         *_check_archives(table),
         *(
@@ -432,6 +433,21 @@ def _check_gradients(table: _Table) -> list[Promise]:
             for case in few
         ),
     ]
+
+
+def _check_boxes(table: _Table) -> list[Promise]:
+    found = []
+    for task, what in (
+        ("nondominated_boxes", "boxes of what 50 points leave"),
+        ("dominated_boxes", "boxes of what 50 points dominate"),
+    ):
+        for m, target in ((3, 500), (4, 500), (5, 100)):
+            cases = table.cases("boxes", _with(task=task, points=50, objectives=m))
+            line = f"{what}, {m} objectives, every peer"
+            found.append(Promise(line, table.worst(cases), target))
+    gains = table.cases("boxes", _with(task="hypervolume_improvement"))
+    what = f"improvements of {CANDIDATES:,} candidates in such boxes, against botorch"
+    return [*found, Promise(what, table.worst(gains, "botorch"), 1)]
 
 
 def _check_crowding(table: _Table) -> list[Promise]:

@@ -31,6 +31,7 @@ PEERS: dict[str, tuple[tuple[str, ...], str]] = {
     "optuna": (("optuna",), "in_numpy:Optuna"),
     "moarchiving": (("moarchiving",), "in_numpy:Moarchiving"),
     "botorch": (("botorch",), "in_torch:Botorch"),
+    "botorch binary": (("botorch",), "in_torch:BotorchBinary"),
     "evotorch": (("evotorch",), "in_torch:Evotorch"),
     "evox": (("evox",), "in_torch:Evox"),
     "numpy": (("numpy",), "in_numpy:Numpy"),
@@ -45,6 +46,7 @@ _GPU_ONLY = ("torch compiled", "paretopo graph")
 # Operations of a few peers, and peers of a few operations.
 _PEERS_OF = {"threads": (OURS,), "bounds": (OURS, "moocore", "moocore C")}
 _OPERATIONS_OF = {
+    "botorch binary": ("boxes",),
     "paretopo ranks": ("filter", "crowding"),
     "paretopo list": ("overhead",),
     "paretopo tensor": ("overhead",),

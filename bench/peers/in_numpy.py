@@ -288,6 +288,7 @@ class Optuna:
     def __init__(self) -> None:
         self._sort: Any = importlib.import_module("optuna.study._multi_objective")
         self._volume: Any = importlib.import_module("optuna._hypervolume")
+        self._boxes: Any = importlib.import_module("optuna._hypervolume.box_decomposition")
 
     def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
         """Peels front after front."""
@@ -306,6 +307,12 @@ class Optuna:
         is_front = not case.groups and case.workload != "uniform"
         compute = self._volume.compute_hypervolume
         return answer_each(case, lambda points: compute(points, case.ref, assume_pareto=is_front))
+
+    def nondominated_boxes(self, case: Case) -> Callable[[], Any] | None:
+        """By local upper bounds twice, as botorch does it."""
+        return answer_each(
+            case, lambda points: self._boxes.get_non_dominated_box_bounds(points, case.ref)
+        )
 
 
 class Moarchiving:

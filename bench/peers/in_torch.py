@@ -11,6 +11,8 @@ from bench.cases import BETA, Case
 
 _DENSE = 3_000  # points whose pairs fit in memory as tensors
 _PAIRS = 300_000_000  # pairs of points in a batch that fit in memory
+_BOXES = "botorch.utils.multi_objective.box_decompositions"
+_MOST_BINARY = 3  # objectives
 _MOST_FOR_BOXES = {2: 1_000, 3: 300, 4: 100, 5: 30}  # points, by objectives
 
 
@@ -34,8 +36,7 @@ class Botorch:
 
     def __init__(self) -> None:
         self._pareto: Any = importlib.import_module("botorch.utils.multi_objective.pareto")
-        boxes = "botorch.utils.multi_objective.box_decompositions.dominated"
-        self._boxes: Any = importlib.import_module(boxes)
+        self._boxes: Any = importlib.import_module(_BOXES)
 
     def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
         """All pairs up to 1,000 points, a loop over points beyond; batches too."""
@@ -51,6 +52,46 @@ class Botorch:
         points, ref = -to_tensor(case), -to_tensor(case).new_tensor(case.ref)
         decompose = self._boxes.DominatedPartitioning
         return lambda: decompose(ref_point=ref, Y=points).compute_hypervolume().item()
+
+    def nondominated_boxes(self, case: Case) -> Callable[[], Any]:
+        """By local upper bounds twice; maximises."""
+        return _decompose(case, self._boxes.FastNondominatedPartitioning)
+
+    def dominated_boxes(self, case: Case) -> Callable[[], Any]:
+        """By local upper bounds; maximises."""
+        return _decompose(case, self._boxes.DominatedPartitioning)
+
+    def hypervolume_improvement(self, case: Case) -> Callable[[], Any]:
+        """What qEHVI computes of one sample of its model, here the candidates themselves."""
+        points, ref = -to_tensor(case), -to_tensor(case).new_tensor(case.ref)
+        front, candidates = points[: case.points], points[None, case.points :, None]
+        acquisition = importlib.import_module("botorch.acquisition.multi_objective")
+        models = importlib.import_module("botorch.models.deterministic")
+        expected = acquisition.qExpectedHypervolumeImprovement(
+            model=models.GenericDeterministicModel(lambda x: x, num_outputs=case.objectives),
+            ref_point=ref,
+            partitioning=self._boxes.FastNondominatedPartitioning(ref_point=ref, Y=front),
+        )
+        return lambda: expected._compute_qehvi(candidates)
+
+
+class BotorchBinary:
+    """https://botorch.org, its older decomposition, still the default of some acquisitions."""
+
+    def __init__(self) -> None:
+        self._boxes: Any = importlib.import_module(_BOXES)
+
+    def nondominated_boxes(self, case: Case) -> Callable[[], Any] | None:
+        """Binary partitioning of the cells of the grid; maximises. Minutes from 4 objectives."""
+        if case.objectives > _MOST_BINARY:
+            return None
+        return _decompose(case, self._boxes.NondominatedPartitioning)
+
+
+def _decompose(case: Case, partitioning: Any) -> Callable[[], Any]:
+    """Corners as they are where smaller is better, from a partitioning that maximises."""
+    points, ref = -to_tensor(case), -to_tensor(case).new_tensor(case.ref)
+    return lambda: -partitioning(ref_point=ref, Y=points).get_hypercell_bounds().flip(0)
 
 
 class Evotorch:

@@ -49,6 +49,23 @@ class Paretopo:
         points, wanted = self._place(case), case.wanted
         return partial(pp.hypervolume_gradient, points, case.ref, maximise=False, wanted=wanted)
 
+    def nondominated_boxes(self, case: Case) -> Callable[[], Any]:
+        """One front."""
+        points = self._place(case)
+        return lambda: pp.nondominated_boxes(points, case.ref, maximise=False)[:2]
+
+    def dominated_boxes(self, case: Case) -> Callable[[], Any]:
+        """One front."""
+        points = self._place(case)
+        return lambda: pp.dominated_boxes(points, case.ref, maximise=False)[:2]
+
+    def hypervolume_improvement(self, case: Case) -> Callable[[], Any]:
+        """Each candidate alone, in the boxes of one front."""
+        points = self._place(case)
+        boxes = pp.nondominated_boxes(points[: case.points], case.ref, maximise=False)
+        candidates = points[case.points :, None]
+        return partial(pp.hypervolume_improvement, boxes, candidates, maximise=False)
+
     def crowding_distance(self, case: Case) -> Callable[[], Any]:
         """Finds the fronts first; they are those of maximisation: the data with the sign turned."""
         return partial(pp.crowding_distance, self._place(case, sign=-1), mask=case.mask)

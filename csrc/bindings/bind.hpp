@@ -16,6 +16,9 @@ void bind_operations(pybind11::module_& m);  // every operation of ops.hpp, and 
 // or is wrong: then the checks of Python find out, and word the error.
 void bind_plain_calls(pybind11::module_& m);
 
+// Box decompositions, and what candidates improve in them, both plain and with addresses.
+void bind_boxes(pybind11::module_& m);
+
 // The non-dominated points, and the record of how they came in.
 void bind_archive(pybind11::module_& m);
 

@@ -1,5 +1,6 @@
 #include "bindings/plain_arguments.hpp"
 
+#include <pybind11/gil_safe_call_once.h>
 #include <pybind11/numpy.h>
 
 #include <cmath>
@@ -171,6 +172,13 @@ bool take_plain_number(PyObject* given, double& number) {
     return overflow == 0 && whole > -kExact && whole < kExact;
 }
 
+const double* take_plain_doubles(PyObject* given, Shape& shape) {
+    if (!is_plain_array(given, NumPy::NPY_DOUBLE_)) return nullptr;
+    const auto* array = py::detail::array_proxy(given);
+    shape.assign(array->dimensions, array->dimensions + array->nd);
+    return reinterpret_cast<const double*>(array->data);
+}
+
 bool take_plain_vector(PyObject* given, py::ssize_t size, bool is_scalar_allowed,
                        std::vector<double>& vector) {
     double number = 0.0;
@@ -189,6 +197,13 @@ bool take_plain_vector(PyObject* given, py::ssize_t size, bool is_scalar_allowed
         if (!std::isfinite(each)) return false;
     }
     return true;
+}
+
+py::object scalar_or_array(py::array_t<double> volumes) {
+    if (volumes.ndim() != 0) return volumes;
+    PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> float64;
+    float64.call_once_and_store_result([] { return py::module_::import("numpy").attr("float64"); });
+    return float64.get_stored()(*volumes.data());
 }
 
 }  // namespace paretopo::bindings

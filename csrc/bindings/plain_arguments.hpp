@@ -1,6 +1,7 @@
 // Arguments that are taken as the user gave them, without a detour through Python's checks.
 #pragma once
 
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
@@ -31,14 +32,18 @@ class Plain {
     // One finite number for each objective, or, if allowed, one for all.
     bool take_vector(PyObject* given, bool is_scalar_allowed, std::vector<double>& vector) const;
 
+    // Whether it takes too little time for others to be let in meanwhile.
+    bool is_short() const {
+        constexpr std::int64_t kFew = 128;
+        return points.groups * points.points * points.objectives <= kFew && points.objectives <= 4;
+    }
+
     // Runs op with a Batch<float> or a Batch<double>; others may run meanwhile if it takes long
     // enough to be worth it.
     template <typename Op>
     auto run(Op op) const {
-        constexpr std::int64_t kFew = 128;
-        const bool is_short = points.groups * points.points * points.objectives <= kFew;
         std::optional<Unlocked> unlocked;
-        if (!is_short || points.objectives > 4) unlocked.emplace();
+        if (!is_short()) unlocked.emplace();
         return with_batch(points, op);
     }
 
@@ -62,8 +67,14 @@ class Plain {
 // A Python float, or an int that float64 holds; what else is a number goes through NumPy.
 bool take_plain_number(PyObject* given, double& number);
 
+// An array of doubles and its shape; null for what is not plain.
+const double* take_plain_doubles(PyObject* given, Shape& shape);
+
 // As Plain::take_vector, for `size` objectives.
 bool take_plain_vector(PyObject* given, pybind11::ssize_t size, bool is_scalar_allowed,
                        std::vector<double>& vector);
+
+// The result of a call: NumPy's scalar for one set.
+pybind11::object scalar_or_array(pybind11::array_t<double> volumes);
 
 }  // namespace paretopo::bindings

@@ -1,5 +1,4 @@
 // Calls with plain arguments, answered without a detour through Python's checks.
-#include <pybind11/gil_safe_call_once.h>
 #include <pybind11/numpy.h>
 
 #include <algorithm>
@@ -20,17 +19,6 @@ using namespace py::literals;
 
 namespace paretopo::bindings {
 namespace {
-
-py::object float64(double number) {
-    PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> type;
-    type.call_once_and_store_result([] { return py::module_::import("numpy").attr("float64"); });
-    return type.get_stored()(number);
-}
-
-py::object scalar_or_array(py::array_t<double> volumes) {
-    if (volumes.ndim() == 0) return float64(*volumes.data());
-    return volumes;
-}
 
 py::object pareto_rank(py::handle values, py::handle maximise, py::handle mask) {
     Plain plain;

@@ -11,6 +11,9 @@ OPERATIONS: tuple[str, ...]
 MAPPINGS: tuple[str, ...]
 ISAS: tuple[str, ...]
 CENTRES: tuple[str, ...]
+# Of box decompositions: what stands for a refused value, and what their corners may take.
+TOO_MANY_BOXES: int
+MOST_BOX_BYTES: int
 
 class Points:
     scratch: int
@@ -65,6 +68,21 @@ def expected_hypervolume(
 def hypervolume_advantage(
     points: Points, ref: int, per_group: bool, k: int, centre: int, advantages: int, /
 ) -> int: ...
+def nondominated_boxes(
+    points: Points, ref: int, per_group: bool, most_bytes: int
+) -> int | tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]: ...
+def dominated_boxes(
+    points: Points, ref: int, per_group: bool, most_bytes: int
+) -> int | tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]: ...
+def hypervolume_improvement(
+    candidates: Points,
+    lower: int,
+    upper: int,
+    boxes: int,
+    of_group: int,
+    improvements: int,
+    is_gradient: bool,
+) -> tuple[int, int]: ...
 def plain_pareto_rank(points: object, maximise: object, mask: object) -> Any: ...
 def plain_is_nondominated(
     points: object, maximise: object, keep_weakly: bool, mask: object
@@ -87,6 +105,13 @@ def plain_hypervolume_advantage(
 ) -> Any: ...
 def plain_pareto_advantage(
     rewards: object, weights: object, beta: float, centre: int, mask: object, return_ranks: bool
+) -> Any: ...
+def plain_nondominated_boxes(
+    points: object, ref: object, maximise: object, mask: object
+) -> Any: ...
+def plain_dominated_boxes(points: object, ref: object, maximise: object, mask: object) -> Any: ...
+def plain_hypervolume_improvement(
+    candidates: object, lower: object, upper: object, maximise: object, mask: object
 ) -> Any: ...
 
 class Archive:

@@ -110,6 +110,11 @@ def address(array: Any) -> int:
     return int(array.data_ptr())
 
 
+def from_host(array: np.ndarray, beside: Any) -> Any:
+    """A result that the compiled core has allocated, on the device of others."""
+    return _torch().from_numpy(array).to(beside.device)
+
+
 def ranks_of(ranks: Any, shape: tuple[int, ...], beside: Any) -> Any:
     """One int32 per point."""
     torch = _torch()

@@ -30,6 +30,13 @@ from paretopo_core._torch_transforms import (
     refuse_slopes,
 )
 from paretopo_core.advantage import compute_advantage
+from paretopo_core.boxes import (
+    check_corners,
+    compute_dominated_boxes,
+    compute_improvement,
+    compute_improvement_gradient,
+    compute_nondominated_boxes,
+)
 from paretopo_core.crowding import compute_crowding
 from paretopo_core.expected_hypervolume import (
     compute_expected_hypervolume,
@@ -119,6 +126,55 @@ def hypervolume_advantage(rewards: Tensor, ref: Any, k: int, centre: int, mask: 
     return call(
         _hypervolume_advantage, rewards, corner, _per_point(mask, rewards, "mask"), k, centre
     )
+
+
+def nondominated_boxes(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> Any:
+    """See :func:`paretopo_core.nondominated_boxes`."""
+    corner, senses = _vector(ref, points, "ref"), _senses(maximise, points)
+    return call(_nondominated_boxes, points, corner, _per_point(mask, points, "mask"), senses)
+
+
+def dominated_boxes(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> Any:
+    """See :func:`paretopo_core.dominated_boxes`."""
+    corner, senses = _vector(ref, points, "ref"), _senses(maximise, points)
+    return call(_dominated_boxes, points, corner, _per_point(mask, points, "mask"), senses)
+
+
+def hypervolume_improvement(
+    candidates: Tensor, lower: Any, upper: Any, maximise: Maximise, mask: Any
+) -> Any:
+    """See :func:`paretopo_core.hypervolume_improvement`."""
+    lower, upper = _doubles(lower, candidates, "lower"), _doubles(upper, candidates, "upper")
+    return call(
+        _hypervolume_improvement,
+        _expanded(candidates, lower, upper),
+        lower,
+        upper,
+        _per_point(mask, candidates, "mask"),
+        _senses(maximise, candidates),
+    )
+
+
+def _expanded(candidates: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
+    """The candidates, broadcast over the leading dimensions of the boxes."""
+    shapes = [tuple(each.shape) for each in (lower, upper, candidates)]
+    if torch.compiler.is_compiling():
+        leading = check_corners(*shapes)
+    else:
+        with _constants():
+            shapes = [tuple(map(int, shape)) for shape in shapes]
+        leading = check_corners(*shapes)
+    *own, count, objectives = shapes[-1]
+    return candidates if leading == tuple(own) else candidates.expand(*leading, count, objectives)
+
+
+def _doubles(corners: Any, points: Tensor, name: str) -> Tensor:
+    if isinstance(corners, Tensor):
+        return corners
+    if torch.compiler.is_compiling():
+        return torch.as_tensor(corners, dtype=torch.float64)
+    with _constants():
+        return _beside(points, torch.from_numpy(numbers_of(corners, f"boxes.{name}")))
 
 
 def _senses(maximise: Maximise, points: Tensor) -> str:
@@ -314,6 +370,64 @@ def _(rewards: Tensor, ref: Tensor, mask: Tensor | None, k: int, centre: int) ->
     return rewards.new_empty(rewards.shape[:-1], dtype=_advantage_dtype(rewards))
 
 
+@torch.library.custom_op("paretopo::nondominated_boxes", mutates_args=())
+def _nondominated_boxes(
+    points: Tensor, ref: Tensor, mask: Tensor | None, senses: str
+) -> tuple[Tensor, Tensor, Tensor]:
+    boxes: tuple[Tensor, Tensor, Tensor] = compute_nondominated_boxes(
+        points, ref, _bools(senses), mask
+    )
+    return boxes
+
+
+@torch.library.custom_op("paretopo::dominated_boxes", mutates_args=())
+def _dominated_boxes(
+    points: Tensor, ref: Tensor, mask: Tensor | None, senses: str
+) -> tuple[Tensor, Tensor, Tensor]:
+    boxes: tuple[Tensor, Tensor, Tensor] = compute_dominated_boxes(
+        points, ref, _bools(senses), mask
+    )
+    return boxes
+
+
+@_nondominated_boxes.register_fake
+@_dominated_boxes.register_fake
+def _(
+    points: Tensor, ref: Tensor, mask: Tensor | None, senses: str
+) -> tuple[Tensor, Tensor, Tensor]:
+    boxes = torch.library.get_ctx().new_dynamic_size()  # known once they are found
+    shape = (*points.shape[:-2], boxes, points.shape[-1])
+    lower = points.new_empty(shape, dtype=torch.float64)
+    counts = points.new_empty(points.shape[:-2], dtype=torch.int64)
+    return lower, torch.empty_like(lower), counts
+
+
+@torch.library.custom_op("paretopo::hypervolume_improvement", mutates_args=())
+def _hypervolume_improvement(
+    candidates: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None, senses: str
+) -> Tensor:
+    improvements: Tensor = compute_improvement(candidates, lower, upper, _bools(senses), mask)
+    return improvements
+
+
+@_hypervolume_improvement.register_fake
+def _(candidates: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None, senses: str) -> Tensor:
+    return candidates.new_empty(candidates.shape[:-2], dtype=torch.float64)
+
+
+@torch.library.custom_op("paretopo::hypervolume_improvement_gradient", mutates_args=())
+def _hypervolume_improvement_gradient(
+    candidates: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None, senses: str
+) -> Tensor:
+    slopes: Tensor = compute_improvement_gradient(candidates, lower, upper, _bools(senses), mask)
+    return slopes
+
+
+@_hypervolume_improvement_gradient.register_fake
+def _(candidates: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None, senses: str) -> Tensor:
+    return candidates.new_empty(candidates.shape, dtype=torch.float64)
+
+
 _NOTHING_SUBTRACTED = 0  # the code of centre="none"
 
 # ---- Slopes: what a measure gains for each unit of a value ----
@@ -380,11 +494,26 @@ add_slopes(
 )
 add_slopes(_hv_contributions, _slopes_of_contributions)
 add_slopes(_expected_hypervolume, _slopes_of_expected)
+add_slopes(
+    _hypervolume_improvement,
+    lambda candidates, lower, upper, mask, senses: call(
+        _hypervolume_improvement_gradient, candidates, lower, upper, mask, senses
+    ),
+    moves_with_ref=False,
+)
 refuse_slopes(_pareto_rank)
 refuse_slopes(_is_nondominated)
 refuse_slopes(_crowding_distance)
 refuse_slopes(_pareto_advantage)
 refuse_slopes(_hypervolume_advantage)
 refuse_slopes(_hypervolume_gradient, " (hypervolumes have first derivatives only)")
+refuse_slopes(_hypervolume_improvement_gradient, " (improvements have first derivatives only)")
+refuse_slopes(_nondominated_boxes)
+refuse_slopes(_dominated_boxes)
+_IN_BOXES = (_hypervolume_improvement, _hypervolume_improvement_gradient)
 for _operator in FUNCTIONS:
-    add_batch_rule(_operator, looped=1 if _operator is _pareto_advantage else None)
+    add_batch_rule(
+        _operator,
+        looped=1 if _operator is _pareto_advantage else None,
+        beside=(1, 2) if _operator in _IN_BOXES else (),
+    )

@@ -62,13 +62,20 @@ def _load_inputs(ctx: Any) -> list[Any]:
     return [other if tensor is None else tensor for tensor, other in pairs]
 
 
-def add_slopes(operator: Any, slopes: Callable[..., Any]) -> None:
+def add_slopes(operator: Any, slopes: Callable[..., Any], *, moves_with_ref: bool = True) -> None:
     """Make a measure of (points, ref, mask, ...) differentiable, once.
 
     ``slopes`` of the same arguments: the shape of the result, then (points, objectives). Moving the
     points and the reference together changes no volume, so that the slope in the reference is the
-    sum of those in the points, negative.
+    sum of those in the points, negative; unless not ``moves_with_ref``: the points alone have one.
     """
+
+    def refuse_others(are_wanted: Any) -> None:
+        if not moves_with_ref and any(are_wanted):
+            raise NotImplementedError(
+                f"{operator._name} has a derivative in its first argument only: pass the others "
+                "with .detach()"
+            )
 
     class Differentiable(torch.autograd.Function):
         generate_vmap_rule = True
@@ -79,10 +86,14 @@ def add_slopes(operator: Any, slopes: Callable[..., Any]) -> None:
 
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ARG004
+            ctx.set_materialize_grads(False)  # what does not move comes as None
             _save_inputs(ctx, inputs)
 
         @staticmethod
-        def backward(ctx: Any, gradient: Tensor) -> Any:
+        def backward(ctx: Any, gradient: Tensor | None) -> Any:
+            if gradient is None:  # nothing depends on the result
+                return (None,) * len(ctx.needs_input_grad)
+            refuse_others(ctx.needs_input_grad[1:])
             inputs = _load_inputs(ctx)
             points, ref = inputs[:2]
             parts = gradient[..., None, None] * slopes(*inputs)
@@ -97,7 +108,8 @@ def add_slopes(operator: Any, slopes: Callable[..., Any]) -> None:
             return *needed, *[None] * (len(inputs) - 2)
 
         @staticmethod
-        def jvp(ctx: Any, along: Tensor | None, along_ref: Tensor | None, *_: Any) -> Tensor:
+        def jvp(ctx: Any, along: Tensor | None, along_ref: Tensor | None, *others: Any) -> Tensor:
+            refuse_others(each is not None for each in (along_ref, *others))
             inputs = _load_inputs(ctx)
             points = inputs[0]
             parts = slopes(*inputs)
@@ -148,12 +160,13 @@ def refuse_slopes(operator: Any, reason: str = "") -> None:
     FUNCTIONS[operator] = NotDifferentiable
 
 
-def add_batch_rule(operator: Any, looped: int | None = None) -> None:
+def add_batch_rule(operator: Any, looped: int | None = None, beside: tuple[int, ...] = ()) -> None:
     """Let vmap add one more leading dimension.
 
     The tensors among the arguments are the points (first) and what is broadcast over their leading
-    dimensions, with one dimension of its own. ``looped``: the place of an argument that has no
-    leading dimensions; the batch is taken apart where it differs.
+    dimensions, with one dimension of its own, or two for the arguments at the places ``beside``.
+    ``looped``: the place of an argument that has no leading dimensions; the batch is taken apart
+    where it differs.
     """
 
     def rule(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:
@@ -168,17 +181,18 @@ def add_batch_rule(operator: Any, looped: int | None = None) -> None:
             return stacked, (0,) * len(stacked)
         points, dim = arguments[0], in_dims[0]
         points = points.expand(size, *points.shape) if dim is None else points.movedim(dim, 0)
-        beside = []
-        for each, dim in zip(arguments[1:], in_dims[1:], strict=True):
+        others = []
+        for place, (each, dim) in enumerate(zip(arguments[1:], in_dims[1:], strict=True), 1):
             if dim is None:
-                beside.append(each)
+                others.append(each)
                 continue
             moved = each.movedim(dim, 0)
             if moved.dim() == 1:  # one number to each: for all objectives
                 moved = moved[:, None].expand(size, points.shape[-1])
             own = moved.shape[1:]
-            beside.append(moved.reshape(size, *[1] * (points.dim() - 2 - len(own)), *own))
-        result = operator(points, *beside)
+            missing = points.dim() - (1 if place in beside else 2) - len(own)
+            others.append(moved.reshape(size, *[1] * missing, *own))
+        result = operator(points, *others)
         return result, (0,) * len(result) if isinstance(result, tuple) else 0
 
     operator.register_vmap(rule)

@@ -174,6 +174,43 @@ def hypervolume_advantage(
     return result
 
 
+def nondominated_boxes(
+    points: Array, ref: Array, *, maximise: Maximise = True, mask: Array | None = None
+) -> tuple[Array, Array, Array]:
+    """Take the cells of the grid through all coordinates, and beyond, that no point covers."""
+    return _cells(points, ref, maximise, mask, dominated=False)
+
+
+def dominated_boxes(
+    points: Array, ref: Array, *, maximise: Maximise = True, mask: Array | None = None
+) -> tuple[Array, Array, Array]:
+    """Take the cells of the grid through all coordinates that some point covers."""
+    return _cells(points, ref, maximise, mask, dominated=True)
+
+
+def hypervolume_improvement(
+    boxes: tuple[Array, ...],
+    candidates: Array,
+    *,
+    maximise: Maximise = True,
+    mask: Array | None = None,
+) -> Array:
+    """Add up the hypervolumes of the candidates in each box, cut off at its better corner."""
+    senses = np.broadcast_to(np.asarray(maximise), candidates.shape[-1:])
+    leading = np.broadcast_shapes(boxes[0].shape[:-2], candidates.shape[:-2])
+    lower, upper = (np.broadcast_to(each, leading + each.shape[-2:]) for each in boxes[:2])
+    points = np.broadcast_to(candidates, leading + candidates.shape[-2:]).astype(np.float64)
+    keep = np.broadcast_to(True if mask is None else mask, points.shape[:-1])
+    result = np.zeros(leading)
+    for at in np.ndindex(leading):
+        for low, high in zip(lower[at], upper[at], strict=True):
+            if (low < high).all():
+                cut = np.where(senses, np.minimum(points[at], high), np.maximum(points[at], low))
+                worse = np.where(senses, low, high)
+                result[at] += hypervolume(cut[keep[at]], worse, maximise=maximise)
+    return result
+
+
 def crowding_distance(points: Array, *, mask: Array | None = None) -> Array:
     """Add up, objective by objective, how far the neighbours on the own front lie apart."""
 
@@ -284,6 +321,39 @@ def _sides(group: Array, ref: Array, maximise: Maximise) -> Array:
     signs = np.where(np.broadcast_to(np.asarray(maximise), group.shape[1]), 1.0, -1.0)
     sides = group.astype(np.float64) * signs - np.asarray(ref, dtype=np.float64) * signs
     return np.asarray(sides[(sides > 0).all(axis=1)])
+
+
+def _cells(
+    points: Array, ref: Array, maximise: Maximise, mask: Array | None, *, dominated: bool
+) -> tuple[Array, Array, Array]:
+    """Corners of cells of each set, padded by boxes of no volume at the reference, and counts."""
+    objectives = points.shape[-1]
+    signs = np.where(np.broadcast_to(np.asarray(maximise), objectives), 1.0, -1.0)
+    found: list[list[tuple[Array, Array]]] = []
+    corners = _corners(points, ref)
+    for (group, keep), corner in zip(_sets(points, mask), corners, strict=True):
+        values, worst = group[keep].astype(np.float64) * signs, corner * signs
+        values = values[(values > worst).all(axis=1)]
+        grid = [
+            np.unique([*column, low, np.inf]) for column, low in zip(values.T, worst, strict=True)
+        ]
+        boxes = []
+        for cell in product(*(pairwise(edges) for edges in grid)):
+            low, high = np.array(cell).T
+            if (values >= high).all(axis=1).any() == dominated:
+                ends = low * signs, high * signs
+                boxes.append((np.minimum(*ends), np.maximum(*ends)))
+        found.append(boxes)
+    padded = max((len(cells) for cells in found), default=0)
+    both = np.empty((2, len(found), padded, objectives))
+    for out, cells, corner in zip(both.swapaxes(0, 1), found, corners, strict=True):
+        out[:] = corner
+        for b, box in enumerate(cells):
+            out[:, b] = box
+    leading = points.shape[:-2]
+    shape = (*leading, padded, objectives)
+    counts = np.array([len(cells) for cells in found], dtype=np.int64).reshape(leading)
+    return both[0].reshape(shape), both[1].reshape(shape), counts
 
 
 def _volumes_of_subsets(

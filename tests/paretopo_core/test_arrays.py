@@ -21,6 +21,19 @@ def _equal_weights(points):
     return np.ones(len(points) if isinstance(points, list) else np.shape(points)[-1:] or 1)
 
 
+def _boxes(points):
+    """One box without an upper end."""
+    objectives = len(_equal_weights(points))
+    return np.full((1, objectives), -3.0), np.full((1, objectives), np.inf)
+
+
+FOR_EACH_SET = {"hypervolume", "dominated_boxes", "hypervolume_improvement"}
+
+
+def _volume(boxes):
+    return (boxes.upper - boxes.lower).prod(-1).sum(-1)
+
+
 OPERATIONS = {
     "pareto_rank": pp.pareto_rank,
     "is_nondominated": pp.is_nondominated,
@@ -29,6 +42,12 @@ OPERATIONS = {
     "hypervolume_gradient": lambda points, **keywords: pp.hypervolume_gradient(
         points, -3.0, **keywords
     ).sum(-1),
+    "dominated_boxes": lambda points, **keywords: _volume(
+        pp.dominated_boxes(points, -3.0, **keywords)
+    ),
+    "hypervolume_improvement": lambda points, **keywords: pp.hypervolume_improvement(
+        _boxes(points), points, **keywords
+    ),
     "crowding_distance": pp.crowding_distance,
     "pareto_advantage": lambda points, **keywords: pp.pareto_advantage(
         points, _equal_weights(points), **keywords
@@ -132,9 +151,9 @@ def test_empty_shapes(operation):
         assert np.size(operation(np.empty((40, 0, 2), np.float32))) in (0, 40)
 
 
-# hypervolume has a value for each set, be it empty
+# What has a value for each set, be it empty, is left out.
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("name", sorted(OPERATIONS.keys() - {"hypervolume"}))
+@pytest.mark.parametrize("name", sorted(OPERATIONS.keys() - FOR_EACH_SET))
 def test_endless_empty_shapes_take_neither_time_nor_memory(name):
     for shape in ((2**40, 0, 3), (0, 2**31 - 1, 2)):
         assert OPERATIONS[name](np.empty(shape)).shape == shape[:-1]
@@ -188,7 +207,7 @@ def test_an_array_that_is_written_meanwhile(operation):
         try:
             operation(points)
         except ValueError as error:
-            assert "points must be numbers" in str(error)  # noqa: PT017 (either is fine)
+            assert "s must be numbers" in str(error)  # noqa: PT017 (either is fine)
     stop.set()
     writer.join()
 
@@ -260,7 +279,9 @@ class TestErrors:
             with pytest.raises(TypeError, match="s is a masked array") as caught:
                 operation(masked)
             advice = str(caught.value).partition("mask=")[2]
-            mask = eval(advice, {"np": np, "points": masked, "rewards": masked})
+            mask = eval(
+                advice, dict.fromkeys(("points", "rewards", "candidates"), masked) | {"np": np}
+            )
             assert mask.tolist() == [not row.any() for row in np.ma.getmaskarray(masked)]
 
     def test_nullable_columns_are_told_how(self, operation):
@@ -269,7 +290,7 @@ class TestErrors:
         with pytest.raises(TypeError, match="nullable columns") as caught:
             operation(frame)
         call = str(caught.value).partition("floats by ")[2]
-        floats = eval(call, {"np": np, "points": frame, "rewards": frame})
+        floats = eval(call, dict.fromkeys(("points", "rewards", "candidates"), frame) | {"np": np})
         np.testing.assert_array_equal(operation(floats), operation(grid((6, 3))))
 
     def test_integers_beyond_float64(self, operation):

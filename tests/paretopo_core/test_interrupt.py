@@ -35,6 +35,13 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
     "contributions": (("sphere", 20_000, 6), lambda x: pp.hv_contributions(x, -0.1)),
     "slopes": (("sphere", 4_000, 4), lambda x: pp.hypervolume_gradient(x, -0.1)),
     "expected volumes": (("uniform", 90, 6), lambda x: pp.expected_hypervolume(x, -0.1, 3)),
+    "boxes": (("sphere", 100_000, 3), lambda x: pp.nondominated_boxes(x, -0.1)),
+    "improvements": (
+        ("uniform", 40_000, 5),
+        lambda x: pp.hypervolume_improvement(
+            pp.nondominated_boxes(large_set("sphere", 50, 5), 0.0), x.reshape(-1, 20, 5)
+        ),
+    ),
     "crowding": (
         ("uniform", 100_000, 80),
         lambda x: pp.crowding_distance(x, ranks=np.zeros(len(x), np.int32)),

@@ -24,6 +24,14 @@ CALLS = {
     "hypervolume_gradient": pp.hypervolume_gradient,
     "hv_contributions": pp.hv_contributions,
     "expected_hypervolume": lambda x, ref, **more: pp.expected_hypervolume(x, ref, 2, **more),
+    "nondominated_boxes": lambda x, ref, **more: pp.nondominated_boxes(x, ref, **more).counts,
+    "dominated_boxes": lambda x, ref, **more: pp.dominated_boxes(x, ref, **more).lower,
+    "hypervolume_improvement": lambda x, ref, maximise, mask: pp.hypervolume_improvement(
+        (-np.ones((1, len(_weights(x)))), np.ones((1, len(_weights(x))))),
+        x,
+        maximise=maximise,
+        mask=mask,
+    ),
     "pareto_advantage": lambda x, ref, maximise, mask: pp.pareto_advantage(
         x, _weights(x), mask=mask, centre="loo"
     ),

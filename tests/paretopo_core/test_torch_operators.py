@@ -12,6 +12,7 @@ import paretopo_core as pp
 
 torch = pytest.importorskip("torch")
 
+BOXES = [torch.from_numpy(each) for each in pp.nondominated_boxes(np.eye(3) / 2 + 0.2, 0.1)]
 OPERATIONS = {
     "pareto_rank": lambda x, mask: pp.pareto_rank(x, maximise=[True, False, True], mask=mask),
     "is_nondominated": lambda x, mask: pp.is_nondominated(x, keep_weakly=False, mask=mask),
@@ -23,6 +24,9 @@ OPERATIONS = {
     "hypervolume_gradient": lambda x, mask: pp.hypervolume_gradient(x, [0.1, 0.2, 0.3], mask=mask),
     "hv_contributions": lambda x, mask: pp.hv_contributions(x, 0.1, maximise=True, mask=mask),
     "expected_hypervolume": lambda x, mask: pp.expected_hypervolume(x, 0.1, 3, mask=mask),
+    "nondominated_boxes": lambda x, mask: pp.nondominated_boxes(x, 0.1, mask=mask).counts,
+    "dominated_boxes": lambda x, mask: pp.dominated_boxes(x, 0.1, mask=mask).counts,
+    "hypervolume_improvement": lambda x, mask: pp.hypervolume_improvement(BOXES, x, mask=mask),
     "hypervolume_advantage": lambda x, mask: pp.hypervolume_advantage(
         x, [0.1, 0.2, 0.3], k=2, mask=mask
     ),
@@ -115,6 +119,8 @@ def test_the_operators_keep_torchs_rules(dtype):
 
     x = (points() * 4).to(getattr(torch, dtype))
     senses, vector = "+-+", torch.full((3,), 0.25, dtype=torch.float64)
+    lower, upper = pp.nondominated_boxes(np.eye(3), [0.25] * 3, maximise=[True, False, True])[:2]
+    boxes = torch.from_numpy(lower), torch.from_numpy(upper)
     cases = {
         operators._pareto_rank: (x, mask(), senses),
         operators._is_nondominated: (x, None, senses, True),
@@ -125,6 +131,10 @@ def test_the_operators_keep_torchs_rules(dtype):
         operators._hv_contributions: (x, vector, None, senses, True),
         operators._expected_hypervolume: (x, vector, mask(), senses, 2),
         operators._hypervolume_advantage: (x, vector.expand(4, 3), mask(), 2, 4),
+        operators._nondominated_boxes: (x, vector, mask(), senses),
+        operators._dominated_boxes: (x, vector.expand(4, 3), None, senses),
+        operators._hypervolume_improvement: (x, *boxes, mask(), senses),
+        operators._hypervolume_improvement_gradient: (x, *boxes, None, senses),
     }
     assert cases.keys() == operators.FUNCTIONS.keys()
     tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
@@ -133,6 +143,7 @@ def test_the_operators_keep_torchs_rules(dtype):
     if x.is_floating_point():
         wanting = x.double().requires_grad_()
         torch.library.opcheck(operators._hypervolume, (wanting, vector, None, senses))
+        torch.library.opcheck(operators._hypervolume_improvement, (wanting, *boxes, mask(), senses))
 
 
 def test_smooth_ranks_compile():

@@ -19,10 +19,12 @@ from support.tensors import Dispatching, freed  # noqa: E402
 forward_ad = torch.autograd.forward_ad
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
 
+BOXES = pp.nondominated_boxes(np.eye(3) / 2 + 0.2, 0.1)
 MEASURES = {
     "hypervolume": lambda x, **more: pp.hypervolume(x, 0.1, **more),
     "hv_contributions": lambda x, **more: pp.hv_contributions(x, 0.1, **more),
     "expected_hypervolume": lambda x, **more: pp.expected_hypervolume(x, 0.1, 2, **more),
+    "hypervolume_improvement": lambda x, **more: pp.hypervolume_improvement(BOXES, x, **more),
 }
 WHOLE = {"pareto_rank": pp.pareto_rank, "is_nondominated": pp.is_nondominated}
 REFUSING = {

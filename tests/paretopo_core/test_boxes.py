@@ -1,0 +1,579 @@
+"""Box decompositions, and hypervolume_improvement in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import (
+    few_values,
+    large_set,
+    masked_batches,
+    point_batches,
+    senses,
+    volume_batches,
+)
+
+import paretopo_core as pp
+from paretopo_core import _core, reference
+
+DIVIDED = [(pp.nondominated_boxes, False), (pp.dominated_boxes, True)]
+
+
+def volumes_of(boxes):
+    return (boxes.upper - boxes.lower).prod(-1).sum(-1)
+
+
+def cells_of(points, ref, maximise):
+    """One place inside each cell of the grid of integers between the reference and beyond."""
+    signs = np.where(np.broadcast_to(maximise, points.shape[-1]), 1, -1)
+    values = points * signs
+    axes = [
+        np.arange(low, max(values[:, m].max(initial=low), low) + 1) + 0.5
+        for m, low in enumerate(np.broadcast_to(ref, points.shape[-1]) * signs)
+    ]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    return grid.reshape(-1, points.shape[-1]) * signs
+
+
+def holders_of(places, lower, upper):
+    """In how many boxes each place lies."""
+    inside = (lower < places[:, None]) & (places[:, None] < upper)
+    return inside.all(-1).sum(-1)
+
+
+@given(batch=masked_batches(elements=few_values, max_points=9, max_objectives=5), data=st.data())
+def test_every_place_lies_in_one_box_of_the_right_region(batch, data):
+    points, mask = batch
+    maximise = data.draw(senses(points.shape[-1]))
+    ref = np.where(np.broadcast_to(maximise, points.shape[-1]), -2.0, 2.0)
+    signs = np.where(np.broadcast_to(maximise, points.shape[-1]), 1, -1)
+    ref += data.draw(st.sampled_from([0, 1])) * signs
+    divided = [
+        (call(points, ref, maximise=maximise, mask=mask), region) for call, region in DIVIDED
+    ]
+    for g, (group, keep) in enumerate(zip(points, mask, strict=True)):
+        places = cells_of(group[keep], ref, maximise)
+        better = (group[keep] * signs)[:, None] > places * signs
+        is_dominated = (better.all(-1) & (group[keep] * signs > ref * signs).all(-1)[:, None]).any(
+            0
+        )
+        for boxes, region in divided:
+            count = boxes.counts[g]
+            lower, upper = boxes.lower[g], boxes.upper[g]
+            found = holders_of(places, lower[:count], upper[:count])
+            np.testing.assert_array_equal(found, is_dominated == region)
+            assert (lower[:count] < upper[:count]).all()
+            assert (lower[count:] == ref).all()
+            assert (upper[count:] == ref).all()
+
+
+@given(batch=masked_batches(elements=few_values, max_points=5, max_objectives=4), data=st.data())
+def test_they_divide_what_the_definition_divides(batch, data):
+    points, mask = batch
+    maximise = data.draw(senses(points.shape[-1]))
+    keywords = {"maximise": maximise, "mask": mask}
+    for call, _ in DIVIDED:
+        ours = call(points, 0.0, **keywords)
+        defined = getattr(reference, call.__name__)(points, 0.0, **keywords)
+        for g in range(len(points)):
+            middle = [np.clip(each[g], -9, 9) for each in defined[:2]]
+            places = (middle[0] + middle[1])[: defined[2][g]] / 2
+            found = holders_of(places, ours.lower[g], ours.upper[g])
+            np.testing.assert_array_equal(found, 1)
+            assert ours.counts[g] <= defined[2][g]
+            corners = np.clip([ours.lower[g], ours.upper[g]], -9, 9)
+            cells = np.clip([each[g] for each in defined[:2]], -9, 9)
+            volume = (corners[1] - corners[0]).prod(-1).sum()
+            assert volume == pytest.approx((cells[1] - cells[0]).prod(-1).sum())
+
+
+@given(points=volume_batches(max_points=9, max_objectives=5), data=st.data())
+def test_their_volumes_are_hypervolumes(points, data):
+    maximise = data.draw(senses(points.shape[-1]))
+    better = np.broadcast_to(maximise, points.shape[-1])
+    ref = np.where(better, -1.5, 1.5)
+    volume = pp.hypervolume(points, ref, maximise=maximise)
+    dominated = pp.dominated_boxes(points, ref, maximise=maximise)
+    np.testing.assert_allclose(volumes_of(dominated), volume, rtol=1e-12, atol=1e-12)
+    # Up to a corner that nothing reaches, the two regions together are a box.
+    lower, upper, _ = pp.nondominated_boxes(points, ref, maximise=maximise)
+    ideal = np.where(better, 200.0, -200.0)
+    cut = np.clip(upper, None, 200.0) - np.clip(lower, -200.0, None)
+    whole = np.abs(ideal - ref).prod()
+    np.testing.assert_allclose(cut.prod(-1).sum(-1) + volume, whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("kind", ["uniform", "sphere", "grid", "equal", "chain"])
+def test_large_sets(kind, objectives):
+    points = large_set(kind, 60 if objectives < 5 else 25, objectives)
+    boxes = pp.dominated_boxes(points, -0.1)
+    assert volumes_of(boxes) == pytest.approx(float(pp.hypervolume(points, -0.1)), rel=1e-12)
+    lower, upper, _ = pp.nondominated_boxes(points, -0.1)
+    top = points.max() + 1.0
+    rest = (np.minimum(upper, top) - lower).prod(-1).sum()
+    whole = (top + 0.1) ** objectives
+    assert rest == pytest.approx(whole - float(pp.hypervolume(points, -0.1)), rel=1e-11)
+    rng = np.random.default_rng(0)
+    places = rng.random((500, objectives)) * (top + 0.1) - 0.1
+    is_dominated = (points[:, None] > places).all(-1).any(0)
+    np.testing.assert_array_equal(holders_of(places, lower, upper), ~is_dominated)
+    np.testing.assert_array_equal(holders_of(places, boxes.lower, boxes.upper), is_dominated)
+
+
+def test_two_objectives_have_one_box_more_than_the_front():
+    for count in (1, 2, 7, 300):
+        points = large_set("sphere", count, 2)
+        assert pp.nondominated_boxes(points, -0.1).counts == count + 1
+        assert pp.dominated_boxes(points, -0.1).counts == count
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4, 5])
+def test_the_order_of_the_points_changes_no_box(objectives):
+    rng = np.random.default_rng(objectives)
+    points = rng.integers(0, 5, (30, objectives)).astype(float)
+    for call, _ in DIVIDED:
+        before, after = call(points, -1), call(points[rng.permutation(30)], -1)
+        for one, other in zip(before, after, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_dominated_points_and_copies_change_no_box():
+    points = large_set("sphere", 20, 4)
+    more = np.concatenate([points * 0.9, points, points, points - 0.01])
+    for call, _ in DIVIDED:
+        for one, other in zip(call(points, -0.1), call(more, -0.1), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_corners_are_the_numbers_that_went_in():
+    points = large_set("sphere", 12, 3).astype(np.float32)
+    ref = 0.1
+    for call, _ in DIVIDED:
+        boxes = call(points, ref)
+        for m in range(3):
+            known = {*points[:, m].astype(float).tolist(), ref, np.inf}
+            assert {*boxes.lower[:, m].tolist(), *boxes.upper[:, m].tolist()} <= known
+
+
+def test_golden_values():
+    boxes = pp.nondominated_boxes([[1, 2], [2, 1]], 0)
+    assert boxes.lower.tolist() == [[2, 0], [1, 1], [0, 2]]
+    assert boxes.upper.tolist() == [[np.inf, 1], [np.inf, 2], [np.inf, np.inf]]
+    boxes = pp.nondominated_boxes([[1.0, 2.0]], 4, maximise=[False, True])
+    assert (boxes.lower.tolist(), boxes.upper.tolist()) == ([[-np.inf, 4]], [[4, np.inf]])
+    boxes = pp.dominated_boxes([[1.0, 6.0]], 4, maximise=[False, True])
+    assert (boxes.lower.tolist(), boxes.upper.tolist()) == ([[1, 4]], [[4, 6]])
+    boxes = pp.nondominated_boxes([[3.0], [5.0]], 1)
+    assert (boxes.lower.tolist(), boxes.upper.tolist()) == ([[5]], [[np.inf]])
+    boxes = pp.dominated_boxes([[3.0], [5.0]], 1)
+    assert (boxes.lower.tolist(), boxes.upper.tolist()) == ([[1]], [[5]])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (0, 5, 2), (2, 0, 3), (3, 4, 2, 2), (0, 0, 1), (1, 64)])
+def test_shapes(shape):
+    points = np.zeros(shape)
+    for call, is_dominated in DIVIDED:
+        lower, upper, counts = call(points, 1.0)  # nobody beats that
+        padded = 1 if not is_dominated and np.prod(shape[:-2]) > 0 else 0
+        assert lower.shape == upper.shape == (*shape[:-2], padded, shape[-1])
+        assert counts.shape == shape[:-2]
+        assert (counts == padded).all()
+        assert (lower == 1).all()
+        assert np.isposinf(upper).all()
+        assert (lower.dtype, upper.dtype, counts.dtype) == (np.float64, np.float64, np.int64)
+
+
+def test_each_set_may_have_its_reference():
+    points = np.random.default_rng(0).random((3, 6, 3))
+    refs = np.array([[0.0, 0.1, 0.2], [0.5, 0.5, 0.5], [2.0, 2.0, 2.0]])
+    together = pp.nondominated_boxes(points, refs)
+    for g in range(3):
+        alone = pp.nondominated_boxes(points[g], refs[g])
+        count = together.counts[g]
+        assert count == alone.counts
+        np.testing.assert_array_equal(together.lower[g, :count], alone.lower)
+        np.testing.assert_array_equal(together.upper[g, :count], alone.upper)
+        assert (together.lower[g, count:] == refs[g]).all()
+
+
+def test_more_objectives_than_one_word_has_bits():
+    points = np.full((1, 70), 2.0)
+    maximise = [m % 2 == 0 for m in range(70)]
+    ref = np.where(maximise, 1.0, 3.0)
+    dominated = pp.dominated_boxes(points, ref, maximise=maximise)
+    np.testing.assert_array_equal(dominated.lower, [np.where(maximise, 1.0, 2.0)])
+    np.testing.assert_array_equal(dominated.upper, [np.where(maximise, 2.0, 3.0)])
+    boxes = pp.nondominated_boxes(points, ref, maximise=maximise)
+    assert boxes.counts == 70
+    better = np.where(maximise, 2.5, 1.5)
+    gain = pp.hypervolume_improvement(boxes, better[None], maximise=maximise)
+    assert gain == pytest.approx(1.5**70 - 1)
+
+
+@given(points=point_batches(max_points=6, max_objectives=4), data=st.data())
+def test_wild_values_are_refused_or_answered(points, data):
+    maximise = data.draw(senses(points.shape[-1]))
+    better = np.where(np.broadcast_to(maximise, points.shape[-1]), np.inf, -np.inf)
+    is_refused = (np.isnan(points) | (points == better)).any()
+    for call, _ in DIVIDED:
+        if is_refused:
+            with pytest.raises(ValueError, match=r"points must be numbers, finite on the better"):
+                call(points, 0.0, maximise=maximise)
+        else:
+            boxes = call(points, 0.0, maximise=maximise)
+            assert (boxes.lower <= boxes.upper).all()
+    boxes = pp.nondominated_boxes(np.ones((1, points.shape[-1])), 0.0)
+    if (np.isnan(points) | (points == np.inf)).any():
+        with pytest.raises(ValueError, match="candidates must be numbers, finite on the better"):
+            pp.hypervolume_improvement(boxes, points)
+    else:
+        assert (pp.hypervolume_improvement(boxes, points) >= 0).all()
+
+
+def test_errors():
+    with pytest.raises(ValueError, match=r"points\[1, 0\] is NaN"):
+        pp.nondominated_boxes([[1.0, 1.0], [np.nan, 1.0]], 0)
+    with pytest.raises(ValueError, match=r"ref must be finite, got \[nan, nan\]"):
+        pp.dominated_boxes([[1.0, 1.0]], np.nan)
+    boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
+    with pytest.raises(ValueError, match=r"candidates\[0, 1\] is inf, an infinite volume"):
+        pp.hypervolume_improvement(boxes, [[1.0, np.inf]])
+    with pytest.raises(ValueError, match="pass the maximise= that they were made with"):
+        pp.hypervolume_improvement(boxes, [[1.0, 1.0]], maximise=False)
+    with pytest.raises(ValueError, match=r"one shape \(..., boxes, 3\)"):
+        pp.hypervolume_improvement(boxes, [[1.0, 1.0, 1.0]])
+    with pytest.raises(ValueError, match=r"one shape \(..., boxes, 2\)"):
+        pp.hypervolume_improvement((boxes.lower, boxes.upper[:-1]), [[1.0, 1.0]])
+    several = pp.nondominated_boxes(np.ones((3, 1, 2)), 0)
+    with pytest.raises(ValueError, match="leading dimensions that cannot be broadcast"):
+        pp.hypervolume_improvement(several, np.ones((2, 1, 2)))
+    with pytest.raises(TypeError, match="boxes must be what nondominated_boxes returns"):
+        pp.hypervolume_improvement(boxes.lower, [[1.0, 1.0]])
+    with pytest.raises(TypeError, match=r"boxes.lower must be numbers"):
+        pp.hypervolume_improvement(("low", "high"), [[1.0, 1.0]])
+    with pytest.raises(TypeError, match="mask must be of dtype bool"):
+        pp.hypervolume_improvement(boxes, [[1.0, 1.0]], mask=[1])
+
+
+@pytest.mark.parametrize("scalar", [np.float32, np.float64])
+def test_padding_beyond_reason_is_refused(scalar):
+    points = np.zeros((70_000, 30, 6), scalar)
+    points[0] = large_set("sphere", 30, 6)
+    with pytest.raises(MemoryError, match=r"shape \(70000, 30, 6\).* more than 4 GiB: take fewer"):
+        pp.nondominated_boxes(points, 0)
+
+
+def test_endless_empty_sets_take_neither_time_nor_memory():
+    for call, _ in DIVIDED:
+        with pytest.raises(MemoryError, match=r"shape \(1099511627776, 0, 3\)"):
+            call(np.empty((2**40, 0, 3)), 0.0)
+        with pytest.raises(MemoryError, match=r"shape \(1073741824, 0, 3\)"):
+            call(np.empty((2**30, 0, 3)), 0.0)
+        assert call(np.empty((0, 2**31 - 1, 2)), 0.0).counts.shape == (0,)
+
+
+def test_objectives_beyond_reason_are_refused():
+    for call, _ in DIVIDED:
+        with pytest.raises(MemoryError, match=r"shape \(1, 100000\)"):
+            call(np.ones((1, 100_000)), 0.0)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_boxes_beyond_reason_are_refused_on_the_way(count, threads, monkeypatch):
+    from paretopo_core import boxes
+
+    threads(count)
+    points = large_set("sphere", 400, 12)[::-1]  # far more than could be finished
+    monkeypatch.setattr(boxes, "_MOST_BYTES", 2**24)
+    for call, _ in DIVIDED:
+        for several in (points, np.stack([points[:9], points[9:18]] * 300)[::-1]):
+            with pytest.raises(MemoryError, match=r"more than 0.0156 GiB: take fewer points, obj"):
+                call(several, -0.1)
+
+
+def test_a_gpu_is_refused(monkeypatch):
+    from support import device_arrays
+
+    with device_arrays.emulate("warp"):
+        array = device_arrays.DeviceArray(np.ones((2, 3)))
+        for call, _ in DIVIDED:
+            with pytest.raises(ValueError, match=r"points are on a GPU, .*points.cpu\(\)"):
+                call(array, 0)
+        with pytest.raises(ValueError, match=r"candidates are on a GPU"):
+            pp.hypervolume_improvement(pp.nondominated_boxes(np.ones((1, 3)), 0), array)
+
+
+def test_what_goes_in_is_left_alone():
+    points = large_set("sphere", 30, 3)
+    expected = pp.nondominated_boxes(points, -0.1)
+    frozen = points.copy()
+    frozen.flags.writeable = False
+    shifted = np.frombuffer(b"x" + points.tobytes(), np.uint8)[1:].view(np.float64)
+    for given_points in (
+        frozen,
+        np.repeat(points, 2, axis=0)[::2],
+        np.asfortranarray(points),
+        shifted.reshape(points.shape),
+        points.tolist(),
+    ):
+        for ours, theirs in zip(pp.nondominated_boxes(given_points, -0.1), expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    frozen_boxes = [each.copy() for each in expected]
+    for each in frozen_boxes:
+        each.flags.writeable = False
+    turned = tuple(np.asfortranarray(each) for each in expected[:2])
+    listed = [each.tolist() for each in expected[:2]]
+    gain = pp.hypervolume_improvement(expected, points + 0.1)
+    for boxes in (frozen_boxes, turned, listed):
+        assert pp.hypervolume_improvement(boxes, points + 0.1) == gain
+    np.testing.assert_array_equal(points, large_set("sphere", 30, 3))
+
+
+def test_threads_and_instruction_sets_change_no_digit(threads, each_isa):
+    points = np.random.default_rng(0).random((400, 12, 4))
+    candidates = np.random.default_rng(1).random((400, 3, 4)) + 0.2
+
+    def compute():
+        boxes = pp.nondominated_boxes(points, 0.0)
+        return np.concatenate([boxes.lower.ravel(), pp.hypervolume_improvement(boxes, candidates)])
+
+    threads(1)
+    alone = each_isa(compute)
+    threads(4)
+    np.testing.assert_array_equal(compute(), alone)
+
+
+class TestImprovement:
+    @given(
+        batch=masked_batches(elements=few_values, max_points=4, max_objectives=4), data=st.data()
+    )
+    def test_it_equals_its_definition(self, batch, data):
+        candidates, mask = batch
+        objectives = candidates.shape[-1]
+        maximise = data.draw(senses(objectives))
+        front = np.array(
+            data.draw(
+                st.lists(st.lists(few_values, min_size=objectives, max_size=objectives), max_size=5)
+            )
+        ).reshape(-1, objectives)
+        boxes = pp.nondominated_boxes(front, 0.0, maximise=maximise)
+        keywords = {"maximise": maximise, "mask": mask}
+        ours = pp.hypervolume_improvement(boxes, candidates, **keywords)
+        defined = reference.hypervolume_improvement(boxes, candidates, **keywords)
+        np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
+        together = np.concatenate(
+            [np.broadcast_to(front, (len(candidates), *front.shape)), candidates], axis=-2
+        )
+        counts = np.concatenate([np.ones((len(candidates), len(front)), bool), mask], axis=-1)
+        more = pp.hypervolume(together, 0.0, maximise=maximise, mask=counts)
+        less = pp.hypervolume(front, 0.0, maximise=maximise)
+        np.testing.assert_allclose(ours, more - less, rtol=1e-12, atol=1e-12)
+
+    @pytest.mark.parametrize("q", [1, 2, 3, 8])
+    @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5])
+    def test_it_is_what_the_hypervolume_gains(self, objectives, q):
+        rng = np.random.default_rng(q)
+        front = large_set("sphere", 12, objectives)
+        candidates = rng.random((7, q, objectives)) * 0.9
+        maximise = [m % 2 == 0 for m in range(objectives)]
+        signs = np.where(maximise, 1, -1)
+        ref = -0.05 * signs
+        boxes = pp.nondominated_boxes(front * signs, ref, maximise=maximise)
+        gains = pp.hypervolume_improvement(boxes, candidates * signs, maximise=maximise)
+        for gain, each in zip(gains, candidates, strict=True):
+            together = np.concatenate([front, each])
+            expected = pp.hypervolume(together, -0.05) - pp.hypervolume(front, -0.05)
+            assert gain == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+    def test_of_dominated_boxes_it_is_what_both_dominate(self):
+        rng = np.random.default_rng(0)
+        one, other = rng.random((2, 6, 3))
+        shared = pp.hypervolume_improvement(pp.dominated_boxes(one, 0), other)
+        union = pp.hypervolume(np.concatenate([one, other]), 0)
+        assert shared == pytest.approx(pp.hypervolume(one, 0) + pp.hypervolume(other, 0) - union)
+
+    def test_leading_dimensions_are_broadcast(self):
+        rng = np.random.default_rng(0)
+        fronts, candidates = rng.random((4, 6, 3)), rng.random((5, 4, 2, 3)) + 0.2
+        boxes = pp.nondominated_boxes(fronts, 0.0)
+        together = pp.hypervolume_improvement(boxes, candidates)
+        assert together.shape == (5, 4)
+        shared = pp.hypervolume_improvement(boxes, candidates[0, 0])
+        assert shared.shape == (4,)
+        for g in range(4):
+            own = pp.nondominated_boxes(fronts[g], 0.0)
+            np.testing.assert_allclose(
+                together[:, g], pp.hypervolume_improvement(own, candidates[:, g]), rtol=1e-13
+            )
+            assert shared[g] == pytest.approx(
+                pp.hypervolume_improvement(own, candidates[0, 0]), rel=1e-13
+            )
+        half = pp.hypervolume_improvement(boxes, candidates.astype(np.float32))
+        np.testing.assert_allclose(half, together, rtol=1e-5)
+
+    def test_small_improvements_keep_their_digits(self):
+        front = large_set("sphere", 20, 3) * 1e6
+        boxes = pp.nondominated_boxes(front, 0.0)
+        step = 2.0**-40
+        candidate = np.full((1, 3), 0.0)
+        candidate[0] = [front[:, 0].max() * 2, step, step]
+        gain = pp.hypervolume_improvement(boxes, candidate)
+        assert gain == pytest.approx(front[:, 0].max() * step**2, rel=1e-12)
+
+    def test_scales_beyond_products(self):
+        boxes = pp.nondominated_boxes([[1e200, 1e-200, 1.0]], 0.0)
+        gain = pp.hypervolume_improvement(boxes, [[2e200, 2e-200, 1.0]])
+        assert gain == pytest.approx(3.0, rel=1e-12)
+        huge = pp.nondominated_boxes(np.full((1, 3), 1e150), 0.0)
+        assert pp.hypervolume_improvement(huge, np.full((2, 3), 2e150)) == np.inf
+        tiny = pp.nondominated_boxes(np.full((1, 4), 1e-90), 0.0)
+        assert pp.hypervolume_improvement(tiny, np.full((2, 4), 2e-90)) == 0.0
+
+    def test_nothing_to_improve_with(self):
+        boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
+        assert pp.hypervolume_improvement(boxes, np.zeros((0, 2))) == 0.0
+        assert pp.hypervolume_improvement(boxes, np.zeros((3, 0, 2))).tolist() == [0, 0, 0]
+        assert pp.hypervolume_improvement(boxes, [[9.0, -np.inf]]) == 0.0
+        assert pp.hypervolume_improvement(boxes, [[9.0, 9.0]], mask=[False]) == 0.0
+        empty = pp.dominated_boxes(np.zeros((0, 2)), 0)
+        assert pp.hypervolume_improvement(empty, [[1.0, 1.0]]) == 0.0
+        none = pp.nondominated_boxes(np.zeros((0, 3, 2)), 0)
+        assert pp.hypervolume_improvement(none, np.zeros((0, 1, 2))).shape == (0,)
+
+
+class TestTorch:
+    def test_tensors_come_out_of_tensors(self):
+        torch = pytest.importorskip("torch")
+        points = large_set("sphere", 20, 3)
+        expected = pp.nondominated_boxes(points, -0.1)
+        for given_points in (torch.from_numpy(points), torch.from_numpy(points).T.contiguous().T):
+            boxes = pp.nondominated_boxes(given_points, -0.1)
+            for ours, theirs in zip(boxes, expected, strict=True):
+                assert isinstance(ours, torch.Tensor)
+                np.testing.assert_array_equal(ours.numpy(), theirs)
+        candidates = torch.rand(5, 2, 3, dtype=torch.float64)
+        gains = pp.hypervolume_improvement(boxes, candidates)
+        assert gains.dtype == torch.float64
+        np.testing.assert_array_equal(
+            gains.numpy(), pp.hypervolume_improvement(expected, candidates.numpy())
+        )
+        mixed = pp.hypervolume_improvement(expected, candidates)
+        torch.testing.assert_close(mixed, gains, rtol=0, atol=0)
+
+    @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
+    @pytest.mark.parametrize("q", [1, 2, 4])
+    @pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+    def test_gradcheck(self, objectives, q):
+        torch = pytest.importorskip("torch")
+        rng = np.random.default_rng(objectives)
+        maximise = [m != 1 for m in range(objectives)]
+        signs = np.where(maximise, 1.0, -1.0)
+        front = large_set("sphere", 6, objectives) * signs
+        boxes = pp.nondominated_boxes(front, -0.05 * signs, maximise=maximise)
+        candidates = torch.from_numpy((rng.random((3, q, objectives)) + 0.2) * signs)
+        mask = torch.from_numpy(rng.random((3, q)) < 0.8)
+        assert torch.autograd.gradcheck(
+            lambda x: pp.hypervolume_improvement(boxes, x, maximise=maximise, mask=mask),
+            (candidates.requires_grad_(),),
+            check_forward_ad=True,
+        )
+
+    @given(points=point_batches(elements=few_values, min_points=2, max_points=6, max_objectives=4))
+    def test_its_slopes_are_those_of_the_hypervolume(self, points):
+        torch = pytest.importorskip("torch")
+        q = 2
+        points = torch.from_numpy(points.astype(np.float64))
+        front, candidates = points[:, :-q], points[:, -q:].clone().requires_grad_()
+        boxes = pp.nondominated_boxes(front, -1.5)
+        pp.hypervolume_improvement(boxes, candidates).sum().backward()
+        slopes = pp.hypervolume_gradient(points, -1.5)[:, -q:]
+        torch.testing.assert_close(candidates.grad, slopes, rtol=1e-12, atol=1e-12)
+
+    def test_the_gradient_has_the_shape_and_dtype_of_the_candidates(self):
+        torch = pytest.importorskip("torch")
+        boxes = pp.nondominated_boxes(torch.rand(5, 6, 2), 0.0)
+        candidates = (torch.rand(2, 2) + 0.5).requires_grad_()
+        gains = pp.hypervolume_improvement(boxes, candidates)
+        assert gains.shape == (5,)
+        gains.sum().backward()
+        assert candidates.grad.shape == (2, 2)
+        assert candidates.grad.dtype == torch.float32
+        assert (candidates.grad >= 0).all()
+
+    def test_what_has_no_derivative_says_so(self):
+        torch = pytest.importorskip("torch")
+        points = torch.rand(4, 3, requires_grad=True)
+        boxes = pp.nondominated_boxes(points, 0.0)
+        with pytest.raises(NotImplementedError, match="nondominated_boxes has no derivative"):
+            boxes.lower.sum().backward()
+        candidates = torch.rand(2, 3) + 1
+        with pytest.raises(NotImplementedError, match="derivative in its first argument only"):
+            pp.hypervolume_improvement(boxes, candidates).backward()
+        own = candidates.clone().requires_grad_()
+        fixed = [each.detach() for each in boxes]
+        (slope,) = torch.autograd.grad(
+            pp.hypervolume_improvement(fixed, own), own, create_graph=True
+        )
+        with pytest.raises(NotImplementedError, match="first derivatives only"):
+            slope.sum().backward()
+
+    def test_vmap(self):
+        torch = pytest.importorskip("torch")
+        points = torch.rand(3, 6, 3, dtype=torch.float64)
+        candidates = torch.rand(3, 4, 2, 3, dtype=torch.float64) + 0.2
+        boxes = pp.nondominated_boxes(points, 0.1)
+        mapped = torch.func.vmap(lambda x: tuple(pp.nondominated_boxes(x, 0.1)))(points)
+        for ours, theirs in zip(mapped, boxes, strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+        expected = pp.hypervolume_improvement([each[:, None] for each in boxes], candidates)
+        both = torch.func.vmap(
+            lambda lower, upper, x: pp.hypervolume_improvement((lower, upper), x)
+        )(boxes.lower, boxes.upper, candidates)
+        torch.testing.assert_close(both, expected, rtol=0, atol=0)
+        shared = [each[0] for each in boxes]
+        torch.testing.assert_close(
+            torch.func.vmap(lambda x: pp.hypervolume_improvement(shared, x))(candidates),
+            pp.hypervolume_improvement(shared, candidates),
+            rtol=0,
+            atol=0,
+        )
+        torch.testing.assert_close(
+            torch.func.vmap(
+                lambda lower, upper: pp.hypervolume_improvement((lower, upper), candidates[0, 0])
+            )(boxes.lower, boxes.upper),
+            pp.hypervolume_improvement(boxes, candidates[0, 0]),
+            rtol=0,
+            atol=0,
+        )
+        slopes = torch.func.vmap(torch.func.grad(lambda x: pp.hypervolume_improvement(shared, x)))(
+            candidates[0]
+        )
+        wanting = candidates[0].clone().requires_grad_()
+        pp.hypervolume_improvement(shared, wanting).sum().backward()
+        torch.testing.assert_close(slopes, wanting.grad, rtol=0, atol=0)
+
+    def test_compiled_calls_answer_alike_in_one_graph(self):
+        torch = pytest.importorskip("torch")
+        torch._dynamo.reset()
+        points = torch.rand(4, 6, 3, dtype=torch.float64)
+        candidates = torch.rand(4, 2, 3, dtype=torch.float64) + 0.2
+
+        def step(x, y):
+            boxes = pp.nondominated_boxes(x * 2, [0.1, 0.2, 0.3])
+            return boxes.counts + 1, pp.hypervolume_improvement(boxes, y) * 2
+
+        for backend in ("eager", "aot_eager"):
+            compiled = torch.compile(step, backend=backend, fullgraph=True)
+            for ours, theirs in zip(
+                compiled(points, candidates), step(points, candidates), strict=True
+            ):
+                torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+        torch._dynamo.reset()
+
+
+def test_the_limit_of_the_core_is_the_one_in_words():
+    assert _core.MOST_BOX_BYTES == 4 * 2**30
+    assert _core.TOO_MANY_BOXES < -1
