@@ -84,9 +84,16 @@ class Results:
         self.plan = plan
         self._records = dict(records)
         self._compared: dict[tuple[str, str], list[Comparison]] = {}
-        self.tasks = [
-            task for task in plan.tasks if all(self.seeds(task, m) for m in plan.methods_of(task))
-        ]
+        # Pairs are of the same seed: one counts when every method of its task has ended.
+        self._seeds = {
+            task: [
+                seed
+                for seed in plan.seeds_of(task)
+                if all(Cell(task, method, seed) in records for method in plan.methods_of(task))
+            ]
+            for task in plan.tasks
+        }
+        self.tasks = [task for task in plan.tasks if self._seeds[task]]
 
     @property
     def hours(self) -> float:
@@ -99,10 +106,8 @@ class Results:
         return len(self._records)
 
     def seeds(self, task: str, method: str) -> list[int]:
-        """Seeds whose trainings have ended."""
-        return [
-            seed for seed in self.plan.seeds_of(task) if Cell(task, method, seed) in self._records
-        ]
+        """Seeds of a task on which all of its methods have ended, if the method is one of them."""
+        return self._seeds[task] if method in self.plan.methods_of(task) else []
 
     def curve(self, task: str, method: str, measure: str) -> Floats:
         """(seeds, evaluations) a measure over a training.
@@ -154,7 +159,7 @@ class Results:
         measure: str | None = None,
         step: int | None = None,
     ) -> Floats:
-        """(seeds,) the least of a measure over tasks, seed by seed.
+        """(seeds,) the least of a measure over tasks, for each seed that all of them have.
 
         Args:
             method: The method.
@@ -163,9 +168,12 @@ class Results:
             step: See `read`.
         """
         tried = [task for task in self.tasks if (where or method) in self.methods(task)]
-        seeds = min(len(self.seeds(task, method)) for task in tried)
+        shared = set.intersection(*(set(self.seeds(task, method)) for task in tried))
         measure = measure or self.plan.study.measure
-        ends = [self.read(task, method, measure, step)[:seeds] for task in tried]
+        ends = [
+            self.read(task, method, measure, step)[np.isin(self.seeds(task, method), list(shared))]
+            for task in tried
+        ]
         worst: Floats = np.min(ends, axis=0)
         return worst
 

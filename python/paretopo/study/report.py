@@ -73,7 +73,9 @@ def format_report(results: Results, plots: Sequence[str]) -> str:
 
 def _origin(results: Results) -> str:
     plan = results.plan
-    seeds = ", ".join(f"{task} ({len(plan.seeds_of(task))} seeds)" for task in results.tasks)
+    seeds = ", ".join(
+        f"{task} ({len(results.seeds(task, plan.ours))} seeds)" for task in results.tasks
+    )
     missing = [task for task in plan.tasks if task not in results.tasks]
     lines = (
         f"{results.trainings:,} trainings, {results.hours:.1f} hours by their clocks. Method to "

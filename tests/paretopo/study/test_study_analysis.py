@@ -87,6 +87,18 @@ def test_a_task_that_is_not_finished_is_left_out():
     assert Results(study.plan, some).tasks == ["lucky"]
 
 
+def test_what_is_cut_short_is_compared_on_the_seeds_that_all_methods_have():
+    whole = results(ENDS)
+    missing = {"free/recommended/1000", "lucky/paper/1001"}
+    records = {cell: row for cell, row in whole._records.items() if str(cell) not in missing}
+    study = Results(whole.plan, records)
+    for task, gone in (("free", 0), ("lucky", 1)):
+        for one, full in zip(study.compare(task), whole.compare(task), strict=True):
+            assert one.differences.tolist() == np.delete(full.differences, gone).tolist()
+    assert study.worst("grpo").tolist() == whole.worst("grpo")[2:].tolist()
+    assert f"free ({SEEDS - 1} seeds), lucky ({SEEDS - 1} seeds)" in format_report(study, [])
+
+
 def test_the_report_has_every_method_and_finding():
     study = results(ENDS)
     text = format_report(study, ["overview.png"])
