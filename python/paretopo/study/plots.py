@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,10 +58,8 @@ def draw_overview(results: Results, path: Path) -> None:
     for label, method in zip(axes.get_yticklabels(), methods, strict=True):
         label.set_fontweight("bold" if method == results.plan.ours else "normal")
     seeds = max(len(results.seeds(task, results.plan.ours)) for task in results.tasks)
-    axes.set_title(
-        f"{measure.capitalize()} at the end, % of the best policy (mean of {seeds} seeds)",
-        loc="left",
-    )
+    title = f"{measure.capitalize()} at the end, % of the best policy (mean of {seeds} seeds)"
+    axes.set_title(textwrap.fill(title, 12 * len(columns)), loc="left")
     save_figure(figure, path, dpi=110)
 
 
