@@ -1,0 +1,142 @@
+"""Box decompositions and improvements on tensors: derivatives, vmap, compiled graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from support.strategies import (
+    few_values,
+    large_set,
+    point_batches,
+)
+
+import paretopo_core as pp
+
+torch = pytest.importorskip("torch")
+
+
+def test_tensors_come_out_of_tensors():
+    points = large_set("sphere", 20, 3)
+    expected = pp.nondominated_boxes(points, -0.1)
+    for given_points in (torch.from_numpy(points), torch.from_numpy(points).T.contiguous().T):
+        boxes = pp.nondominated_boxes(given_points, -0.1)
+        for ours, theirs in zip(boxes, expected, strict=True):
+            assert isinstance(ours, torch.Tensor)
+            np.testing.assert_array_equal(ours.numpy(), theirs)
+    candidates = torch.rand(5, 2, 3, dtype=torch.float64)
+    gains = pp.hypervolume_improvement(boxes, candidates)
+    assert gains.dtype == torch.float64
+    np.testing.assert_array_equal(
+        gains.numpy(), pp.hypervolume_improvement(expected, candidates.numpy())
+    )
+    mixed = pp.hypervolume_improvement(expected, candidates)
+    torch.testing.assert_close(mixed, gains, rtol=0, atol=0)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
+@pytest.mark.parametrize("q", [1, 2, 4])
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+def test_gradcheck(objectives, q):
+    rng = np.random.default_rng(objectives)
+    maximise = [m != 1 for m in range(objectives)]
+    signs = np.where(maximise, 1.0, -1.0)
+    front = large_set("sphere", 6, objectives) * signs
+    boxes = pp.nondominated_boxes(front, -0.05 * signs, maximise=maximise)
+    candidates = torch.from_numpy((rng.random((3, q, objectives)) + 0.2) * signs)
+    mask = torch.from_numpy(rng.random((3, q)) < 0.8)
+    assert torch.autograd.gradcheck(
+        lambda x: pp.hypervolume_improvement(boxes, x, maximise=maximise, mask=mask),
+        (candidates.requires_grad_(),),
+        check_forward_ad=True,
+    )
+
+
+@given(points=point_batches(elements=few_values, min_points=2, max_points=6, max_objectives=4))
+def test_its_slopes_are_those_of_the_hypervolume(points):
+    q = 2
+    points = torch.from_numpy(points.astype(np.float64))
+    front, candidates = points[:, :-q], points[:, -q:].clone().requires_grad_()
+    boxes = pp.nondominated_boxes(front, -1.5)
+    pp.hypervolume_improvement(boxes, candidates).sum().backward()
+    slopes = pp.hypervolume_gradient(points, -1.5)[:, -q:]
+    torch.testing.assert_close(candidates.grad, slopes, rtol=1e-12, atol=1e-12)
+
+
+def test_the_gradient_has_the_shape_and_dtype_of_the_candidates():
+    boxes = pp.nondominated_boxes(torch.rand(5, 6, 2), 0.0)
+    candidates = (torch.rand(2, 2) + 0.5).requires_grad_()
+    gains = pp.hypervolume_improvement(boxes, candidates)
+    assert gains.shape == (5,)
+    gains.sum().backward()
+    assert candidates.grad.shape == (2, 2)
+    assert candidates.grad.dtype == torch.float32
+    assert (candidates.grad >= 0).all()
+
+
+def test_what_has_no_derivative_says_so():
+    points = torch.rand(4, 3, requires_grad=True)
+    boxes = pp.nondominated_boxes(points, 0.0)
+    with pytest.raises(NotImplementedError, match="nondominated_boxes has no derivative"):
+        boxes.lower.sum().backward()
+    candidates = torch.rand(2, 3) + 1
+    with pytest.raises(NotImplementedError, match="derivative in its first argument only"):
+        pp.hypervolume_improvement(boxes, candidates).backward()
+    own = candidates.clone().requires_grad_()
+    fixed = [each.detach() for each in boxes]
+    (slope,) = torch.autograd.grad(pp.hypervolume_improvement(fixed, own), own, create_graph=True)
+    with pytest.raises(NotImplementedError, match="first derivatives only"):
+        slope.sum().backward()
+
+
+def test_vmap():
+    points = torch.rand(3, 6, 3, dtype=torch.float64)
+    candidates = torch.rand(3, 4, 2, 3, dtype=torch.float64) + 0.2
+    boxes = pp.nondominated_boxes(points, 0.1)
+    mapped = torch.func.vmap(lambda x: tuple(pp.nondominated_boxes(x, 0.1)))(points)
+    for ours, theirs in zip(mapped, boxes, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+    expected = pp.hypervolume_improvement([each[:, None] for each in boxes], candidates)
+    both = torch.func.vmap(lambda lower, upper, x: pp.hypervolume_improvement((lower, upper), x))(
+        boxes.lower, boxes.upper, candidates
+    )
+    torch.testing.assert_close(both, expected, rtol=0, atol=0)
+    shared = [each[0] for each in boxes]
+    torch.testing.assert_close(
+        torch.func.vmap(lambda x: pp.hypervolume_improvement(shared, x))(candidates),
+        pp.hypervolume_improvement(shared, candidates),
+        rtol=0,
+        atol=0,
+    )
+    torch.testing.assert_close(
+        torch.func.vmap(
+            lambda lower, upper: pp.hypervolume_improvement((lower, upper), candidates[0, 0])
+        )(boxes.lower, boxes.upper),
+        pp.hypervolume_improvement(boxes, candidates[0, 0]),
+        rtol=0,
+        atol=0,
+    )
+    slopes = torch.func.vmap(torch.func.grad(lambda x: pp.hypervolume_improvement(shared, x)))(
+        candidates[0]
+    )
+    wanting = candidates[0].clone().requires_grad_()
+    pp.hypervolume_improvement(shared, wanting).sum().backward()
+    torch.testing.assert_close(slopes, wanting.grad, rtol=0, atol=0)
+
+
+def test_compiled_calls_answer_alike_in_one_graph():
+    torch._dynamo.reset()
+    points = torch.rand(4, 6, 3, dtype=torch.float64)
+    candidates = torch.rand(4, 2, 3, dtype=torch.float64) + 0.2
+
+    def step(x, y):
+        boxes = pp.nondominated_boxes(x * 2, [0.1, 0.2, 0.3])
+        return boxes.counts + 1, pp.hypervolume_improvement(boxes, y) * 2
+
+    for backend in ("eager", "aot_eager"):
+        compiled = torch.compile(step, backend=backend, fullgraph=True)
+        for ours, theirs in zip(
+            compiled(points, candidates), step(points, candidates), strict=True
+        ):
+            torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+    torch._dynamo.reset()

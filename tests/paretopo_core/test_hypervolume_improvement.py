@@ -1,0 +1,118 @@
+"""hypervolume_improvement: what candidates gain in boxes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import (
+    few_values,
+    large_set,
+    masked_batches,
+    senses,
+)
+
+import paretopo_core as pp
+from paretopo_core import reference
+
+
+@given(batch=masked_batches(elements=few_values, max_points=4, max_objectives=4), data=st.data())
+def test_it_equals_its_definition(batch, data):
+    candidates, mask = batch
+    objectives = candidates.shape[-1]
+    maximise = data.draw(senses(objectives))
+    front = np.array(
+        data.draw(
+            st.lists(st.lists(few_values, min_size=objectives, max_size=objectives), max_size=5)
+        )
+    ).reshape(-1, objectives)
+    boxes = pp.nondominated_boxes(front, 0.0, maximise=maximise)
+    keywords = {"maximise": maximise, "mask": mask}
+    ours = pp.hypervolume_improvement(boxes, candidates, **keywords)
+    defined = reference.hypervolume_improvement(boxes, candidates, **keywords)
+    np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
+    together = np.concatenate(
+        [np.broadcast_to(front, (len(candidates), *front.shape)), candidates], axis=-2
+    )
+    counts = np.concatenate([np.ones((len(candidates), len(front)), bool), mask], axis=-1)
+    more = pp.hypervolume(together, 0.0, maximise=maximise, mask=counts)
+    less = pp.hypervolume(front, 0.0, maximise=maximise)
+    np.testing.assert_allclose(ours, more - less, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3, 8])
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5])
+def test_it_is_what_the_hypervolume_gains(objectives, q):
+    rng = np.random.default_rng(q)
+    front = large_set("sphere", 12, objectives)
+    candidates = rng.random((7, q, objectives)) * 0.9
+    maximise = [m % 2 == 0 for m in range(objectives)]
+    signs = np.where(maximise, 1, -1)
+    ref = -0.05 * signs
+    boxes = pp.nondominated_boxes(front * signs, ref, maximise=maximise)
+    gains = pp.hypervolume_improvement(boxes, candidates * signs, maximise=maximise)
+    for gain, each in zip(gains, candidates, strict=True):
+        together = np.concatenate([front, each])
+        expected = pp.hypervolume(together, -0.05) - pp.hypervolume(front, -0.05)
+        assert gain == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_of_dominated_boxes_it_is_what_both_dominate():
+    rng = np.random.default_rng(0)
+    one, other = rng.random((2, 6, 3))
+    shared = pp.hypervolume_improvement(pp.dominated_boxes(one, 0), other)
+    union = pp.hypervolume(np.concatenate([one, other]), 0)
+    assert shared == pytest.approx(pp.hypervolume(one, 0) + pp.hypervolume(other, 0) - union)
+
+
+def test_leading_dimensions_are_broadcast():
+    rng = np.random.default_rng(0)
+    fronts, candidates = rng.random((4, 6, 3)), rng.random((5, 4, 2, 3)) + 0.2
+    boxes = pp.nondominated_boxes(fronts, 0.0)
+    together = pp.hypervolume_improvement(boxes, candidates)
+    assert together.shape == (5, 4)
+    shared = pp.hypervolume_improvement(boxes, candidates[0, 0])
+    assert shared.shape == (4,)
+    for g in range(4):
+        own = pp.nondominated_boxes(fronts[g], 0.0)
+        np.testing.assert_allclose(
+            together[:, g], pp.hypervolume_improvement(own, candidates[:, g]), rtol=1e-13
+        )
+        assert shared[g] == pytest.approx(
+            pp.hypervolume_improvement(own, candidates[0, 0]), rel=1e-13
+        )
+    half = pp.hypervolume_improvement(boxes, candidates.astype(np.float32))
+    np.testing.assert_allclose(half, together, rtol=1e-5)
+
+
+def test_small_improvements_keep_their_digits():
+    front = large_set("sphere", 20, 3) * 1e6
+    boxes = pp.nondominated_boxes(front, 0.0)
+    step = 2.0**-40
+    candidate = np.full((1, 3), 0.0)
+    candidate[0] = [front[:, 0].max() * 2, step, step]
+    gain = pp.hypervolume_improvement(boxes, candidate)
+    assert gain == pytest.approx(front[:, 0].max() * step**2, rel=1e-12)
+
+
+def test_scales_beyond_products():
+    boxes = pp.nondominated_boxes([[1e200, 1e-200, 1.0]], 0.0)
+    gain = pp.hypervolume_improvement(boxes, [[2e200, 2e-200, 1.0]])
+    assert gain == pytest.approx(3.0, rel=1e-12)
+    huge = pp.nondominated_boxes(np.full((1, 3), 1e150), 0.0)
+    assert pp.hypervolume_improvement(huge, np.full((2, 3), 2e150)) == np.inf
+    tiny = pp.nondominated_boxes(np.full((1, 4), 1e-90), 0.0)
+    assert pp.hypervolume_improvement(tiny, np.full((2, 4), 2e-90)) == 0.0
+
+
+def test_nothing_to_improve_with():
+    boxes = pp.nondominated_boxes([[1.0, 2.0]], 0)
+    assert pp.hypervolume_improvement(boxes, np.zeros((0, 2))) == 0.0
+    assert pp.hypervolume_improvement(boxes, np.zeros((3, 0, 2))).tolist() == [0, 0, 0]
+    assert pp.hypervolume_improvement(boxes, [[9.0, -np.inf]]) == 0.0
+    assert pp.hypervolume_improvement(boxes, [[9.0, 9.0]], mask=[False]) == 0.0
+    empty = pp.dominated_boxes(np.zeros((0, 2)), 0)
+    assert pp.hypervolume_improvement(empty, [[1.0, 1.0]]) == 0.0
+    none = pp.nondominated_boxes(np.zeros((0, 3, 2)), 0)
+    assert pp.hypervolume_improvement(none, np.zeros((0, 1, 2))).shape == (0,)
