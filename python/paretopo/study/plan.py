@@ -39,7 +39,7 @@ class StudySection:
     ablations: tuple[str, ...] | None = key(
         None, "Variations that are tried on ablation_tasks only, beside the methods."
     )
-    ablation_tasks: tuple[str, ...] | None = key(None, "Tabular tasks of the ablations.")
+    ablation_tasks: tuple[str, ...] | None = key(None, "Tasks of the ablations.")
     seeds: int = key(10, "Seeds of each method and task.", low=1)
     first_seed: int = key(1000, "The seeds are this one and those after it.", low=0)
     steps: int = key(400, "Policy-gradient steps of a tabular task.", low=1)
