@@ -1,0 +1,54 @@
+"""The two distributions of a release, as scripts/make_distributions.py describes them."""
+
+from __future__ import annotations
+
+import importlib.util
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TABLE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def script():
+    path = ROOT / "scripts" / "make_distributions.py"
+    spec = importlib.util.spec_from_file_location("make_distributions", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def packages(table):
+    return set(table["tool"]["scikit-build"]["wheel"]["packages"])
+
+
+def test_the_core_requires_numpy_alone(script):
+    core = script.core_project(TABLE)
+    assert core["project"]["name"] == "paretopo-core"
+    assert core["project"]["dependencies"] == ["numpy>=1.26"]
+    assert core["project"].keys().isdisjoint({"optional-dependencies", "scripts", "entry-points"})
+    assert packages(core) == {"paretopo_core"}
+
+
+def test_the_training_requires_the_core_of_its_version(script):
+    training = script.training_project(TABLE)
+    project = training["project"]
+    assert f"paretopo-core=={TABLE['project']['version']}" in project["dependencies"]
+    assert project["optional-dependencies"] == TABLE["project"]["optional-dependencies"]
+    assert project["scripts"] == TABLE["project"]["scripts"]
+    assert not training["tool"]["scikit-build"]["wheel"]["cmake"]
+
+
+def test_together_they_are_the_checkout(script):
+    core, training = script.core_project(TABLE), script.training_project(TABLE)
+    assert packages(core) | packages(training) == packages(TABLE)
+    assert packages(core).isdisjoint(packages(training))
+    assert core["project"]["version"] == training["project"]["version"]
+
+
+def test_folders_that_a_distribution_leaves_out_are_there(script):
+    for one in script._NOT_CORE + script._NOT_TRAINING:
+        assert (ROOT / one).exists(), one
