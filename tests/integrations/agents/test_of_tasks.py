@@ -8,7 +8,12 @@ import json
 import pytest
 
 from paretopo.config import loads
-from paretopo.integrations.agents.of_tasks import make_agent
+from paretopo.integrations.agents.of_tasks import (
+    CalculatorAgent,
+    FunctionAgent,
+    ProtocolAgent,
+    make_agent,
+)
 from paretopo.tasks.choice import ensure_search_server, make_task
 
 
@@ -19,6 +24,21 @@ def played(agent, *texts):
         return [(await agent.take(text), agent.measured) for text in texts]
 
     return asyncio.run(rollout())
+
+
+@pytest.mark.parametrize(
+    ("text", "agent"),
+    [
+        ('name = "calculator"', CalculatorAgent),
+        ('name = "math"', ProtocolAgent),
+        ('name = "multihop"', ProtocolAgent),
+        ('name = "questions"\ntrain = "a"\nheld_out = "b"', ProtocolAgent),
+        ('name = "questions"\ntrain = "a"\nheld_out = "b"\ntools = "t.py"', FunctionAgent),
+    ],
+)
+def test_every_task_has_its_agent(text, agent, monkeypatch):
+    monkeypatch.setattr(ProtocolAgent, "episode", lambda self: None)
+    assert type(make_agent(loads(f"[task]\n{text}"), Words(), {})) is agent
 
 
 # ---- protocols -----------------------------------------------------------------------------------
