@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import warnings
 from types import SimpleNamespace
 
 import pytest
@@ -12,13 +13,16 @@ import pytest
 if importlib.util.find_spec("verl") is None:
     pytest.skip("verl is not installed", allow_module_level=True)
 
-from omegaconf import OmegaConf
-from verl.workers.rollout.replica import TokenOutput
+with warnings.catch_warnings():  # of engines that are not installed
+    warnings.simplefilter("ignore")
+    from omegaconf import OmegaConf
+    from verl.workers.rollout.replica import TokenOutput
+
+    from paretopo.integrations.verl import agent_loop
+    from paretopo.integrations.verl.agent_loop import TaskAgentLoop
 
 from paretopo.config import ConfigError, loads
 from paretopo.integrations.agents.agent import ToolAgent, Turn
-from paretopo.integrations.verl import agent_loop
-from paretopo.integrations.verl.agent_loop import TaskAgentLoop
 from paretopo.rollout import BadRollout
 from paretopo.run.folder import RunFolder
 
@@ -90,8 +94,14 @@ def call(expression):
 
 def test_turns_and_results_alternate_and_the_mask_tells_them_apart(play):
     output, asked, tokenizer = play("", f"{call('1+2')} <end>", "3 <end>")
-    own = [token for token, mine in zip(output.response_ids, output.response_mask) if mine]
-    heard = [token for token, mine in zip(output.response_ids, output.response_mask) if not mine]
+    own = [
+        token for token, mine in zip(output.response_ids, output.response_mask, strict=True) if mine
+    ]
+    heard = [
+        token
+        for token, mine in zip(output.response_ids, output.response_mask, strict=True)
+        if not mine
+    ]
     assert tokenizer.decode(own) == f"{call('1+2')}<end> 3<end>"
     assert tokenizer.decode(heard) == "<tool> 3<end>"
     assert tokenizer.decode(output.prompt_ids) == "1 + 2 ?"
@@ -133,8 +143,10 @@ def test_turns_end_where_the_agent_wants_them_to(play, monkeypatch):
     monkeypatch.setattr(agent_loop, "make_agent", Lookup)
     output, [(_, params)], _ = play("", "a b c d")
     assert params == {
-        **{"temperature": 1.0, "max_tokens": 3},
-        **{"stop": ["</lookup>"], "include_stop_str_in_output": True},
+        "temperature": 1.0,
+        "max_tokens": 3,
+        "stop": ["</lookup>"],
+        "include_stop_str_in_output": True,
     }
     assert output.reward_score == 1.0
 
@@ -143,11 +155,11 @@ def test_rewards_of_the_users_own_read_what_the_policy_wrote(play, tmp_path):
     own = tmp_path / "own.py"
     own.write_text(
         "def words(prompts, completions, id, answer, **_):\n"
-        "    assert (prompts, id, answer) == ([[dict(role='user', content='1 + 2 ?')]], ['q7'], ['3'])\n"
+        "    assert (prompts[0][0]['content'], id, answer) == ('1 + 2 ?', ['q7'], ['3'])\n"
         "    return [float(len(one.split())) for one in completions]\n",
         encoding="utf-8",
     )
-    text = f'[rewards]\nfile = "{own}"\n' + "".join(
+    text = f'[paretopo]\nstage2_estimator = "gd2po"\n[rewards]\nfile = "{own}"\n' + "".join(
         f'[[objectives]]\nname = "{name}"\n' for name in ("correct", "calls", "words")
     )
     output, _, _ = play(text, f"{call('1+2')} <end>", "it is 3 <end>")
