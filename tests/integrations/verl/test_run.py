@@ -122,6 +122,7 @@ def test_a_task_with_a_tool_is_rehearsed_as_it_stands(tmp_path):
     words = [
         *("-m", "paretopo.cli", "train", "examples/calculator.toml", "--steps", "2"),
         *("--backend", "verl", "--rehearse", "--set", "warmup.steps=60"),
+        *("--set", "paretopo.stage1_steps=1", "--set", "paretopo.stage2_estimator=pareto"),
         *("--set", "evaluation.prompts=8", "--out", str(tmp_path / "runs")),
     ]
     process = start(tmp_path, *words)
