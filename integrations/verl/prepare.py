@@ -80,9 +80,10 @@ def _row_of(tokenizer: Any, task: Task, question: Question, index: int) -> dict[
     more = {
         "id": question.id,
         "index": index,
-        "columns": dict(question.columns),
         "text": prompt_text(tokenizer, prompt, task.functions),
     }
+    if question.columns:  # Parquet has no empty mappings
+        more["columns"] = dict(question.columns)
     return {
         "data_source": question.kind,
         "prompt": [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt,
