@@ -77,7 +77,7 @@ def _row_of(tokenizer: Any, task: Task, question: Question, index: int) -> dict[
     The policy reads `text`, the same on every trainer; verl's column `prompt` has its messages.
     """
     prompt = task.prompt(question)
-    more = {
+    more: dict[str, Any] = {
         "id": question.id,
         "index": index,
         "text": prompt_text(tokenizer, prompt, task.functions),
