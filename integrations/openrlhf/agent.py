@@ -1,18 +1,12 @@
-"""Environments for rollouts: an agent counts its tool calls, its executor sees to the rest.
+"""Agents on OpenRLHF: the executor that sees to stop texts, the response's budget and deadlines.
 
 An agent file (`--train.agent_func_path`, `openrlhf.agent`) looks like this::
 
-    from paretopo.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor, Turn
+    from paretopo.integrations.agents.agent import ToolAgent, Turn
+    from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
 
     class Lookup(ToolAgent):
-        stop = ("</lookup>",)
-        turn_tokens = 500
-
-        async def turn(self, text):
-            if text.endswith("</lookup>") and self.calls < 3:
-                return Turn(feedback=my_index(text), calls=1)
-            right = float(self.label["answer"] in text)
-            return Turn(done=True, reward_components={"correct": right, "words": len(text.split())})
+        ...                             # as in integrations/agents/agent.py
 
     class AgentExecutor(ToolAgentExecutor):
         agent = Lookup
@@ -24,16 +18,15 @@ import copy
 import os
 import resource
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Integral
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import torch
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
-from paretopo.config import MEASURES, RunConfig, loads
-from paretopo.integrations.openrlhf.agent_thread import AgentThread, Overdue
+from paretopo.config import RunConfig, loads
+from paretopo.integrations.agents.agent import ToolAgent
+from paretopo.integrations.agents.thread import AgentThread, Overdue
 from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
 from paretopo.integrations.openrlhf.rollouts import (
     FINISHED,
@@ -42,113 +35,6 @@ from paretopo.integrations.openrlhf.rollouts import (
     prompt_id,
 )
 from paretopo.rollout import BadRollout
-
-
-@dataclass(frozen=True)
-class Turn:
-    """The environment's answer to one turn of the policy.
-
-    Attributes:
-        feedback: What the environment says next, with the chat's markers around it.
-        calls: Tools executed in this turn.
-        done: Is the rollout over?
-        reward_components: What the environment measured, by name and in its own unit: the
-            objectives of the run but for what is counted here (calls, turns, seconds, tokens); None
-            where one does not apply. What a later turn says of a name wins.
-
-    Raises:
-        TypeError: A field is of another type.
-    """
-
-    feedback: str = ""
-    calls: int = 0
-    done: bool = False
-    reward_components: Mapping[str, float | None] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name, kind, told in _TURN_FIELDS:
-            if not isinstance(getattr(self, name), kind):
-                raise TypeError(f"Turn.{name} must be {told}, got {getattr(self, name)!r:.80}")
-
-
-_TURN_FIELDS: tuple[tuple[str, type, str], ...] = (
-    ("feedback", str, "a text"),
-    ("calls", Integral, "a whole number"),
-    ("reward_components", Mapping, "a mapping of names to numbers"),
-)
-
-
-class ToolAgent(AgentInstanceBase):
-    """The environment of one rollout; subclasses say what a turn does.
-
-    All of it, `__init__` included, runs in a thread and an event loop of this rollout alone. A turn
-    may block, then; what belongs to an event loop, such as an asynchronous client, belongs to the
-    agent, and what agents share must bear threads.
-
-    Attributes:
-        stop: The next turn ends after any of these texts, which belong to it; () for none.
-        turn_tokens: Most tokens of the next turn; None for what the response has left.
-        config: The run's configuration.
-        tokenizer: The policy's.
-        label: The prompt's label as a mapping.
-        calls: Tools executed so far.
-    """
-
-    stop: tuple[str, ...] = ()
-    turn_tokens: int | None = None
-
-    def __init__(self, config: RunConfig, tokenizer: Any) -> None:
-        self.config = config
-        self.tokenizer = tokenizer
-        self.label: dict[str, Any] = {}
-        self.calls = 0
-        self._turns = 0
-        self._components: dict[str, float | None] = {}
-
-    async def turn(self, text: str) -> Turn:
-        """The answer to a turn; `text` is what the policy wrote, without its end-of-turn token."""
-        raise TypeError(f"{type(self).__name__} does not define turn(), but got {text!r}")
-
-    async def reset(self, states: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """OpenRLHF begins a rollout."""
-        self.label = label_fields(states["label"])
-        return {"observation": states["observation"]}
-
-    async def step(self, state_dict: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """OpenRLHF hands over a turn."""
-        text = state_dict["action_text"].removesuffix(self.tokenizer.eos_token)
-        turn = await self.turn(text)
-        if not isinstance(turn, Turn):
-            raise TypeError(
-                'turn() must return a Turn, as Turn(feedback="...", calls=1) where the rollout '
-                "goes on and Turn(done=True, reward_components={...}) at its end, got "
-                f"{turn!r:.80}"
-            )
-        self.calls += turn.calls
-        self._turns += 1
-        self._components |= turn.reward_components
-        return {
-            "rewards": _NOTHING,
-            "scores": _NOTHING,
-            "environment_feedback": turn.feedback,
-            "done": turn.done,
-            "extra_logs": {
-                REWARD_COMPONENTS: {
-                    **({} if turn.done else _unfinished(self.config)),
-                    **self._components,
-                    "calls": self.calls,
-                    "turns": self._turns,
-                },
-                FINISHED: float(turn.done),
-            },
-        }
-
-
-def _unfinished(config: RunConfig) -> dict[str, float | None]:
-    """Of a rollout that is not over: it has solved nothing, and what is not said does not apply."""
-    first, *others = (one.name for one in config.objectives)
-    return {first: 0.0} | {name: None for name in others if name not in MEASURES}
-
 
 _NOTHING = torch.tensor(0.0)  # what OpenRLHF takes for the reward: the session's comes later
 
@@ -169,16 +55,24 @@ class _Aside(AgentInstanceBase):
     def __init__(self, agent: ToolAgent, thread: AgentThread, timeout: float) -> None:
         self._agent, self._thread, self._timeout = agent, thread, timeout
 
-    async def reset(self, states: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """A rollout begins."""
-        return await self._thread.run(self._agent.reset(states, **more), self._timeout)
+    async def reset(self, states: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """OpenRLHF begins a rollout."""
+        return {"observation": states["observation"]}
 
-    async def step(self, state_dict: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """A turn."""
-        result = await self._thread.run(self._agent.step(state_dict, **more), self._timeout)
-        if not isinstance(result, Mapping):
-            raise TypeError(f"step() must return what ToolAgent.step returned, got {result!r:.80}")
-        return dict(result)
+    async def step(self, state_dict: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """OpenRLHF hands over a turn."""
+        text = state_dict["action_text"]
+        turn = await self._thread.run(self._agent.take(text), self._timeout)
+        return {
+            "rewards": _NOTHING,
+            "scores": _NOTHING,
+            "environment_feedback": turn.feedback,
+            "done": turn.done,
+            "extra_logs": {
+                REWARD_COMPONENTS: self._agent.measured,
+                FINISHED: float(turn.done),
+            },
+        }
 
 
 class _Turns:
@@ -208,9 +102,13 @@ class _Turns:
 
 
 class ToolAgentExecutor(MultiTurnAgentExecutor):
-    """Runs rollouts of `agent`: stop texts, response budget, truncation, the same keys for all."""
+    """Runs rollouts of `agent`: stop texts, response budget, truncation, the same keys for all.
 
-    agent: ClassVar[type[ToolAgent]]
+    Attributes:
+        agent: A class of agents, or what makes one: of the configuration, tokenizer and label.
+    """
+
+    agent: ClassVar[Callable[[RunConfig, Any, dict[str, Any]], ToolAgent]]
 
     def __init__(self) -> None:
         super().__init__(self.agent)
@@ -237,7 +135,7 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         began, timeout = time.perf_counter(), self._config.openrlhf.turn_timeout
         thread = AgentThread()
         try:
-            agent = await thread.run(self._make_agent(hf_tokenizer), timeout)
+            agent = await thread.run(self._make_agent(hf_tokenizer, label), timeout)
             turns = _Turns(llm_engine, agent)
             aside = _Aside(agent, thread, timeout)
             self.agent_instance_cls = lambda: aside  # asked for before the next await
@@ -262,7 +160,7 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
             thread.end()
         if not response["action_ranges"]:  # the prompt left no room: the agent had no turn
             response["extra_logs"] = {
-                REWARD_COMPONENTS: {**_unfinished(self._config), "calls": 0, "turns": 0},
+                REWARD_COMPONENTS: agent.measured,
                 FINISHED: 0.0,
             }
         components = response["extra_logs"].setdefault(REWARD_COMPONENTS, {})
@@ -274,5 +172,5 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         response["reward"] = response["scores"] = float(solved or 0.0)
         return response
 
-    async def _make_agent(self, tokenizer: Any) -> ToolAgent:
-        return self.agent(self._config, tokenizer)
+    async def _make_agent(self, tokenizer: Any, label: Any) -> ToolAgent:
+        return self.agent(self._config, tokenizer, label_fields(label))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, NONE, ConfigError, OpenRLHFConfig, RunConfig
+from paretopo.config import FROM_TASK, ConfigError, OpenRLHFConfig, RunConfig
 from paretopo.config.python_files import load_module
 from paretopo.integrations.huggingface.policy import (
     SMALL,
@@ -46,9 +46,7 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     cluster = config.openrlhf
     agent = Path(cluster.agent)
     if cluster.agent == FROM_TASK:
-        name = "protocol" if config.task.name != "calculator" else "calculator"
-        name = "functions" if config.task.tools != NONE else name
-        agent = Path(__file__).parent / "agents" / f"{name}.py"
+        agent = Path(__file__).with_name("task_agent.py")
     else:
         check_agent(agent)
     task = make_task(config)

@@ -15,6 +15,7 @@ from paretopo.run.folder import RunFolder
 ESTIMATOR = "paretopo"  # algorithm.adv_estimator; "paretopo_NAME" for another of stage 2
 TRAINERS = ("paretopo_sync", "paretopo_colocate_async")  # trainer.v1.trainer_mode
 INFORMATIVE = "paretopo_informative"  # algorithm.filter_groups.metric
+AGENT = "paretopo_task"  # actor_rollout_ref.rollout.agent.default_agent_loop
 
 _LOSSES = {
     "dapo": "token-mean",
@@ -32,16 +33,14 @@ class Files:
         model: Folder or name of the policy as it starts.
         prompts: Training prompts, with their number.
         held_out: Held-out prompts.
-        reward: Python file with `compute_score`.
-        reward_of_task: Is it ours, which is told the run?
+        reward: Python file with `compute_score`; None where the task's agents grade.
     """
 
     model: str
     prompts: Path
     prompt_count: int
     held_out: Path
-    reward: Path
-    reward_of_task: bool
+    reward: Path | None
 
 
 def verl_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]:
@@ -56,19 +55,21 @@ def verl_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]:
         ConfigError: The configuration asks for what verl cannot do.
     """
     options = {
-        **_data_options(config, run, files),
+        **_data_options(config, files),
         **_policy_options(config, files),
-        **_engine_options(config),
+        **_engine_options(config, files),
         **_trainer_options(config, run, files),
         "+paretopo.run": str(run.path),
     }
+    if config.tool.search_url != NONE:  # that of the server which this run has started, perhaps
+        options["+paretopo.search_url"] = config.tool.search_url
     words = [f"{name}={_value(value)}" for name, value in options.items()]
     if config.verl.options != NONE:
         words += shlex.split(config.verl.options)
     return words
 
 
-def _data_options(config: RunConfig, run: RunFolder, files: Files) -> dict[str, Any]:
+def _data_options(config: RunConfig, files: Files) -> dict[str, Any]:
     options: dict[str, Any] = {
         "data.train_files": str(files.prompts),
         "data.val_files": str(files.held_out),
@@ -78,11 +79,12 @@ def _data_options(config: RunConfig, run: RunFolder, files: Files) -> dict[str, 
         "data.max_response_length": config.optimiser.max_completion_tokens,
         "data.seed": config.seed % 2**31,
         "data.filter_overlong_prompts": True,
-        "reward.custom_reward_function.path": str(files.reward),
-        "reward.custom_reward_function.name": "compute_score",
     }
-    if files.reward_of_task:
-        options["+reward.custom_reward_function.reward_kwargs.run"] = str(run.path)
+    if files.reward is not None:
+        options |= {
+            "reward.custom_reward_function.path": str(files.reward),
+            "reward.custom_reward_function.name": "compute_score",
+        }
     return options
 
 
@@ -121,7 +123,7 @@ def _policy_options(config: RunConfig, files: Files) -> dict[str, Any]:
     return options
 
 
-def _engine_options(config: RunConfig) -> dict[str, Any]:
+def _engine_options(config: RunConfig, files: Files) -> dict[str, Any]:
     cluster, rollout = config.verl, "actor_rollout_ref.rollout"
     options: dict[str, Any] = {
         f"{rollout}.name": cluster.engine,
@@ -132,7 +134,7 @@ def _engine_options(config: RunConfig) -> dict[str, Any]:
         f"{rollout}.val_kwargs.n": 1,
         f"{rollout}.val_kwargs.temperature": config.evaluation.temperature,
         f"{rollout}.val_kwargs.do_sample": config.evaluation.temperature > 0,
-        f"{rollout}.agent.default_agent_loop": cluster.agent,
+        f"{rollout}.agent.default_agent_loop": AGENT if files.reward is None else cluster.agent,
     }
     if cluster.tools != NONE:
         options |= {

@@ -12,7 +12,7 @@ from paretopo.integrations.verl.version import verl_version
 
 try:
     verl_version()
-    from paretopo.integrations.verl import trainer  # noqa: F401
+    from paretopo.integrations.verl import agent_loop, trainer  # noqa: F401
 except Exception as error:
     print(
         f"paretopo: the plug-in for verl failed, and verl knows none of its trainers and "

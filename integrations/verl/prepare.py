@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig
+from paretopo.config import FROM_TASK, ConfigError, RunConfig
 from paretopo.config.python_files import load_module
-from paretopo.integrations.huggingface.policy import TINY, make_policy
+from paretopo.integrations.huggingface.policy import TINY, load_tokenizer, make_policy
+from paretopo.integrations.huggingface.prompts import prompt_text
 from paretopo.integrations.verl.options import Files
 from paretopo.run.folder import RunFolder
 from paretopo.tasks.choice import make_task
@@ -24,12 +25,10 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
         interrupted: Asked during the warm-up; True stops it.
 
     Raises:
-        ConfigError: A file is missing or wrong, or the task needs rollouts that verl's agent loops
-            do not make.
+        ConfigError: A file is missing or wrong.
         KeyboardInterrupt: `interrupted` said so.
     """
     settings = config.verl
-    check_task(config)
     task = make_task(config)
     model = config.model.path
     if model == TINY:
@@ -37,47 +36,33 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
         model = str(make_policy(config, run, task, interrupted, positions=positions).resolve())
     elif Path(model).is_dir():
         model = str(Path(model).resolve())
-    prompts = _data(run, "prompts", settings.prompts, task, task.training)
-    held_out = _data(run, "held_out", settings.held_out, task, task.held_out)
-    reward = Path(__file__).with_name("reward.py")
+    tokenizer = load_tokenizer(model)
+    prompts = _data(run, "prompts", settings.prompts, tokenizer, task, task.training)
+    held_out = _data(run, "held_out", settings.held_out, tokenizer, task, task.held_out)
+    reward = None
     if settings.reward != FROM_TASK:
         reward = Path(settings.reward).resolve()
         if not callable(getattr(load_module("verl.reward", reward), "compute_score", None)):
             raise ConfigError(f"verl.reward: {reward} has no function compute_score")
     count = _count_rows(prompts)
     config.optimiser.steps_per_epoch(count)
-    return Files(model, prompts, count, held_out, reward, settings.reward == FROM_TASK)
-
-
-def check_task(config: RunConfig) -> None:
-    """Refuse prompts and rewards of a task whose rollouts verl's agent loops do not make.
-
-    Raises:
-        ConfigError: The task is another than questions without tools.
-    """
-    settings = config.verl
-    asked = [
-        f"verl.{name}"
-        for name in ("prompts", "held_out", "reward")
-        if getattr(settings, name) == FROM_TASK
-    ]
-    if asked and (config.task.name != "questions" or config.task.tools != NONE):
-        raise ConfigError(
-            f'{" and ".join(asked)} = "task" is for task.name = "questions" without task.tools, '
-            f"whose rollouts are one turn, got {config.task.name!r}: give Parquet files and a "
-            "reward function of your own, or train this task with another backend"
-        )
+    return Files(model, prompts, count, held_out, reward)
 
 
 def _data(
-    run: RunFolder, name: str, source: str, task: Task, questions: Sequence[Question]
+    run: RunFolder,
+    name: str,
+    source: str,
+    tokenizer: Any,
+    task: Task,
+    questions: Sequence[Question],
 ) -> Path:
     if source == FROM_TASK:
         from datasets import Dataset
 
         run.data.mkdir(exist_ok=True)
         path = run.data / f"{name}.parquet"
-        rows = [_row_of(task, question, at) for at, question in enumerate(questions)]
+        rows = [_row_of(tokenizer, task, question, at) for at, question in enumerate(questions)]
         Dataset.from_list(rows).to_parquet(str(path))
         return path.resolve()
     path = Path(source)
@@ -86,14 +71,24 @@ def _data(
     return path.resolve()
 
 
-def _row_of(task: Task, question: Question, index: int) -> dict[str, Any]:
-    """A row with verl's columns; ours are in `extra_info`."""
+def _row_of(tokenizer: Any, task: Task, question: Question, index: int) -> dict[str, Any]:
+    """A row with verl's columns; ours are in `extra_info`.
+
+    The policy reads `text`, the same on every trainer; verl's column `prompt` has its messages.
+    """
     prompt = task.prompt(question)
+    more: dict[str, Any] = {
+        "id": question.id,
+        "index": index,
+        "text": prompt_text(tokenizer, prompt, task.functions),
+    }
+    if question.columns:  # Parquet has no empty mappings
+        more["columns"] = dict(question.columns)
     return {
         "data_source": question.kind,
         "prompt": [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt,
         "reward_model": {"style": "rule", "ground_truth": question.answer},
-        "extra_info": {"id": question.id, "index": index, "columns": dict(question.columns)},
+        "extra_info": more,
     }
 
 

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,8 @@ class CpuEngine:
         torch.set_num_threads(1)
         torch.manual_seed(0)
         self._model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).eval()
-        self._end = AutoTokenizer.from_pretrained(path).eos_token_id
+        self._tokenizer = AutoTokenizer.from_pretrained(path)
+        self._end = self._tokenizer.eos_token_id
         self._most, self._step = most_tokens, 0
 
     def load(self, weights: dict[str, torch.Tensor], step: int) -> None:
@@ -76,22 +77,24 @@ class CpuEngine:
     def generate(
         self, *, prompt_ids: list[int], sampling_params: dict[str, Any], **_: Any
     ) -> TokenOutput:
-        """One response, with the log-probabilities of its tokens."""
+        """One turn, with the log-probabilities of its tokens."""
         tokens, temperature, cache = (
             torch.tensor([prompt_ids]),
             sampling_params["temperature"],
             None,
         )
+        most = min(self._most, sampling_params.get("max_tokens", self._most))
+        stops = sampling_params.get("stop", ())
         written: list[int] = []
         told: list[float] = []
-        while len(written) < self._most:
+        while len(written) < most:
             seen = self._model(tokens, past_key_values=cache, use_cache=True)
             cache, logits = seen.past_key_values, seen.logits[0, -1].float()
             chances = torch.log_softmax(logits / (temperature or 1.0), dim=-1)
             token = int(torch.multinomial(chances.exp(), 1) if temperature else chances.argmax())
             written.append(token)
             told.append(float(chances[token]))
-            if token == self._end:
+            if token == self._end or (stops and self._ends_with(written, stops)):
                 break
             tokens = torch.tensor([[token]])
         return TokenOutput(
@@ -100,6 +103,10 @@ class CpuEngine:
             stop_reason="completed",
             extra_fields={"global_steps": self._step},
         )
+
+    def _ends_with(self, tokens: list[int], texts: Sequence[str]) -> bool:
+        text = self._tokenizer.decode(tokens)
+        return any(one in text for one in texts)
 
     def rest(self, *_: Any, **__: Any) -> None:
         """Nothing to do: memory stays where it is."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from paretopo.config import NONE, ConfigError, RunConfig
+from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig
 from paretopo.integrations.huggingface.policy import TINY
-from paretopo.integrations.verl.prepare import check_task
 
 PLATFORM = ENGINE = "paretopo_cpu"
 TRAINER = "paretopo_rehearsal"
 _STEPS = 4
-_MOST_PROMPTS, _MOST_POINTS, _MOST_TOKENS = 4, 4, 32
+_MOST_PROMPTS, _MOST_POINTS, _MOST_TOKENS = 4, 4, 96
 
 
 def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
@@ -25,9 +24,14 @@ def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
         steps: Training steps, by default 4 or as many as the configuration has.
 
     Raises:
-        ConfigError: The prompts are not those of a task, whose words a tiny policy knows.
+        ConfigError: The prompts or the policy are others than those of the task, whose words a tiny
+            policy knows.
     """
-    check_task(config)
+    if {config.verl.prompts, config.verl.held_out} != {FROM_TASK}:
+        raise ConfigError(
+            'a rehearsal on verl needs verl.prompts = verl.held_out = "task": its tiny policy '
+            "knows the words of a task alone"
+        )
     if config.model.path != TINY:
         raise ConfigError(
             f'a rehearsal on verl needs model.path = "{TINY}", which knows the words of the '

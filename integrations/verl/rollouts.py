@@ -128,13 +128,14 @@ class Rows:
         tokens = sum(int(sum(_plain(masks[row]))) for row in session.rows)
         response = _plain(responses[last])
         ends = bool(response) and response[-1] == self._tokenizer.eos_token_id
+        cut = self._told(last).get("truncated", len(response) >= self._longest and not ends)
         return Rollout(
             name,
             self._components(last, name),
             kind=str(self._field("data_source", last) or "all"),
             held_out=held_out,
             tokens=tokens,
-            truncated=len(response) >= self._longest and not ends,
+            truncated=bool(cut),
         )
 
     def with_text(self, rollout: Rollout, session: RolloutRows) -> Rollout:
@@ -163,8 +164,7 @@ class Rows:
         return hashlib.sha1(text.encode()).hexdigest()[:12]
 
     def _components(self, row: int, name: str) -> dict[str, float | None]:
-        fields = self._field("extra_fields", row)
-        told = fields.get("reward_extra_info") if isinstance(fields, Mapping) else None
+        told = self._told(row).get("reward_extra_info")
         told = dict(told) if isinstance(told, Mapping) else {}
         for objective in self._objectives:
             if objective not in told and objective not in _UNASKED:
@@ -179,6 +179,11 @@ class Rows:
         if turns is not None:  # those of the user, the policy and the tools
             components.setdefault("turns", int(turns) // 2)
         return components
+
+    def _told(self, row: int) -> Mapping[str, Any]:
+        """What the agent loop says beside the tokens."""
+        fields = self._field("extra_fields", row)
+        return fields if isinstance(fields, Mapping) else {}
 
     def _field(self, name: str, row: int) -> Any:
         return self._columns[name][row] if name in self._columns else None

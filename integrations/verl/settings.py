@@ -19,7 +19,7 @@ from paretopo.integrations.verl.options import ESTIMATOR, INFORMATIVE, TRAINERS
 from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
-_SETTINGS = ("run", "config", "method")
+_SETTINGS = ("run", "search_url", "config", "method")
 
 
 class VerlRun:

@@ -19,6 +19,7 @@ from paretopo.integrations.verl.version import verl_version
 from paretopo.run.files import read_rows
 from paretopo.run.folder import RunFolder
 from paretopo.run.interrupt import Interrupt
+from paretopo.tasks.choice import ensure_search_server
 
 _COMMAND = "verl.trainer.main_ppo"
 _END_SECONDS = 60  # for Ray to end its processes
@@ -43,13 +44,14 @@ def train(
     run = RunFolder(run.path.resolve(), config)
     verl_version()
     rehearsal = bool(run.manifest.get("rehearsal"))
-    with Interrupt() as interrupt:
-        files = prepare(config, run, lambda: interrupt.came)
-    words = verl_options(config, run, files)
-    words += plan_options() if rehearsal else []
-    command = [sys.executable, "-m", _COMMAND, *words, *options]
-    print("resumed:" if resume else "running:", shlex.join(command), flush=True)
-    code = _run(command, {**os.environ, **(worker_variables() if rehearsal else {})})
+    with ensure_search_server(config, run.data) as served:
+        with Interrupt() as interrupt:
+            files = prepare(served, run, lambda: interrupt.came)
+        words = verl_options(served, run, files)
+        words += plan_options() if rehearsal else []
+        command = [sys.executable, "-m", _COMMAND, *words, *options]
+        print("resumed:" if resume else "running:", shlex.join(command), flush=True)
+        code = _run(command, {**os.environ, **(worker_variables() if rehearsal else {})})
     done = max((row["step"] for row in run.steps()), default=0)
     if code or done < config.optimiser.steps:
         raise RuntimeError(

@@ -450,16 +450,21 @@ class VerlConfig:
 
     prompts: str = key(
         FROM_TASK,
-        'Training prompts: "task" (task.name = "questions" without tools), or a Parquet file with'
-        " verl's columns.",
+        'Training prompts: "task", or a Parquet file with verl\'s columns.',
     )
     held_out: str = key(FROM_TASK, "Held-out prompts, likewise.")
     reward: str = key(
         FROM_TASK,
-        'The reward function: "task", or a Python file with compute_score, which returns a number'
-        " for each objective beside score.",
+        'Who grades: "task", whose agent then takes turns with the policy, or a Python file with'
+        " compute_score, which returns a number for each objective beside score.",
     )
-    agent: str = key("single_turn_agent", "verl's agent loop: who takes turns with the policy.")
+    agent: str = key("single_turn_agent", "verl's agent loop, where reward is a file.")
+    turn_timeout: float = key(
+        600.0,
+        "Seconds after which a turn of the task's agent counts as hanging.",
+        low=0.0,
+        open_low=True,
+    )
     tools: str = key(
         NONE, 'A Python file of functions for the policy to call, for agent = "tool_agent"; "none".'
     )
@@ -488,6 +493,11 @@ class VerlConfig:
             raise ConfigError(
                 f"verl.engine_gpus must divide the {self.nodes * self.gpus_per_node} GPUs "
                 f"(nodes * gpus_per_node), got {self.engine_gpus}"
+            )
+        if self.reward == FROM_TASK and self.agent != "single_turn_agent":
+            raise ConfigError(
+                f"verl.agent = {self.agent!r} needs verl.reward, a Python file with compute_score: "
+                "the task's own rewards come with its agent"
             )
         if (self.tools != NONE) != (self.agent == "tool_agent"):
             raise ConfigError(

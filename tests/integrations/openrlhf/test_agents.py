@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("openrlhf")
 
 from paretopo.config import dumps, loads
+from paretopo.integrations.agents.agent import ToolAgent, Turn
 from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
 from paretopo.rollout import BadRollout
 
@@ -52,7 +53,7 @@ class Engine:
 @pytest.fixture
 def execute(monkeypatch):
     """``f(turn, label, timeout, reason)``: a rollout of an agent with that turn."""
-    from paretopo.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor
+    from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
 
     def make(turn, label="42", timeout=600.0, reason="stop"):
         class Agent(ToolAgent):
@@ -76,8 +77,6 @@ def execute(monkeypatch):
     [("stop", True, False), ("length", True, True), ("stop", False, True)],
 )
 def test_a_rollout_that_ran_out_of_room_is_marked(execute, reason, done, cut):
-    from paretopo.integrations.openrlhf.agent import Turn
-
     async def turn(self, text):
         return Turn(feedback="so", done=done)
 
@@ -87,8 +86,6 @@ def test_a_rollout_that_ran_out_of_room_is_marked(execute, reason, done, cut):
 
 
 def test_a_turn_that_blocks_holds_no_other_rollout_and_is_named(execute):
-    from paretopo.integrations.openrlhf.agent import Turn
-
     stuck, freed = threading.Event(), threading.Event()
 
     async def block(self, text):
@@ -118,8 +115,6 @@ def test_a_turn_that_blocks_holds_no_other_rollout_and_is_named(execute):
 
 
 def test_turns_that_block_run_beside_each_other(execute):
-    from paretopo.integrations.openrlhf.agent import Turn
-
     together = threading.Barrier(8)
 
     async def meet(self, text):
@@ -133,8 +128,6 @@ def test_turns_that_block_run_beside_each_other(execute):
 
 
 def test_what_belongs_to_an_event_loop_lives_as_long_as_the_rollout(execute):
-    from paretopo.integrations.openrlhf.agent import Turn
-
     loops = []
 
     async def turn(self, text):
@@ -163,17 +156,6 @@ def test_a_turn_that_returns_something_else_is_told_what_to_return(execute, retu
     assert complaint in str(told.value)
 
 
-def test_a_step_that_returns_something_else_is_told(execute, monkeypatch):
-    from paretopo.integrations.openrlhf.agent import ToolAgent
-
-    async def step(self, states, **_):
-        return None
-
-    monkeypatch.setattr(ToolAgent, "step", step)
-    with pytest.raises(BadRollout, match=r"step\(\) must return what ToolAgent.step returned, got"):
-        asyncio.run(execute(lambda self, text: None))
-
-
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
@@ -183,8 +165,6 @@ def test_a_step_that_returns_something_else_is_told(execute, monkeypatch):
     ],
 )
 def test_a_turn_of_wrong_fields_names_them(execute, given, complaint):
-    from paretopo.integrations.openrlhf.agent import Turn
-
     async def turn(self, text):
         return Turn(**given)
 
@@ -202,8 +182,6 @@ def test_a_limit_of_the_agents_own_is_no_hanging_turn(execute):
 
 
 def test_many_rollouts_at_a_time_do_not_run_out_of_open_files(execute):
-    from paretopo.integrations.openrlhf.agent import Turn
-
     together = threading.Barrier(200)
 
     async def turn(self, text):
@@ -222,8 +200,6 @@ def test_many_rollouts_at_a_time_do_not_run_out_of_open_files(execute):
 
 
 def test_threads_end_with_their_rollouts(execute):
-    from paretopo.integrations.openrlhf.agent import Turn
-
     async def turn(self, text):
         return Turn(done=True)
 
@@ -232,76 +208,3 @@ def test_threads_end_with_their_rollouts(execute):
     while any(thread.name == "agent" for thread in threading.enumerate()):
         assert time.monotonic() < end
         time.sleep(0.01)
-
-
-# ---- functions that the chat template presents ---------------------------------------------------
-
-
-class Template(Numbers):
-    """Frames results as chat templates do."""
-
-    def apply_chat_template(self, messages, **_):
-        return "".join(f"<{one['role']}>{one['content']}<end>" for one in messages)
-
-
-@pytest.fixture
-def function_turns(tmp_path):
-    """``f(*texts)``: what an agent with a tool of the user's own says to these turns."""
-    tools = tmp_path / "tools.py"
-    tools.write_text(
-        "def half(number: int) -> str:\n    return str(number // 2)\n"
-        "async def later(word: str) -> str:\n    return word.upper()\n",
-        encoding="utf-8",
-    )
-    text = (
-        f"[task]\nname = 'questions'\ntrain = 'a'\nheld_out = 'b'\ntools = '{tools}'\n"
-        "[optimiser]\nmax_tool_calls = 2"
-    )
-
-    def say(*texts, answer="21"):
-        from paretopo.integrations.openrlhf.agents.functions import AgentExecutor
-
-        async def rollout():
-            agent = AgentExecutor.agent(loads(text), Template())
-            await agent.reset({"observation": "half of 42?", "label": {"answer": answer}})
-            return [await agent.step({"action_text": one}) for one in texts]
-
-        return asyncio.run(rollout())
-
-    return say
-
-
-def call(name, **arguments):
-    import json
-
-    return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
-
-
-def test_functions_are_called_and_their_errors_are_the_policys_to_read(function_turns):
-    first, second = function_turns(
-        call("half", number=42), call("later", word="x") + call("double", number=1)
-    )
-    assert "<tool>21<end>" in first["environment_feedback"]
-    assert second["done"]  # three calls are too many
-    wrong, *_ = function_turns(call("half", number="many"))
-    assert "error: unsupported operand" in wrong["environment_feedback"]
-    both, *_ = function_turns(call("later", word="x") + call("double", number=1))
-    assert "<tool>X\nerror: there is no tool double<end>" in both["environment_feedback"]
-
-
-def test_functions_with_a_price_cost_it_each_call(function_turns, tmp_path):
-    with (tmp_path / "tools.py").open("a", encoding="utf-8") as tools:
-        tools.write("half.dollars = 0.25\n")
-    first, last = function_turns(call("half", number=4) + call("later", word="x"), "2")
-    assert first["extra_logs"]["reward_components"]["dollars"] == 0.25
-    assert last["extra_logs"]["reward_components"]["dollars"] == 0.25
-
-
-def test_answers_are_graded_and_what_asks_too_often_has_none(function_turns):
-    [right] = function_turns("21")
-    assert right["extra_logs"]["reward_components"] == {"correct": 1.0, "calls": 0, "turns": 1}
-    *_, over = function_turns(*[call("half", number=1)] * 3)
-    assert over["done"]
-    assert over["extra_logs"]["reward_components"] == {"correct": 0.0, "calls": 2, "turns": 3}
-    [ungraded] = function_turns("21", answer="")
-    assert "correct" not in ungraded["extra_logs"]["reward_components"]

@@ -50,21 +50,23 @@ def test_a_killed_engine_ends_the_run_and_leaves_no_process(new_run):
 
 
 AGENT = """
-from paretopo.integrations.openrlhf.agent import ToolAgent, ToolAgentExecutor, Turn
+from paretopo.integrations.agents.agent import ToolAgent, Turn
+from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
 class Agent(ToolAgent):
     async def turn(self, text):
         {turn}
-    async def step(self, states, **kwargs):
-        result = await super().step(states, **kwargs)
-        {step}
-        return result
+    @property
+    def measured(self):
+        measured = super().measured
+        {then}
+        return measured
 class AgentExecutor(ToolAgentExecutor):
     agent = Agent
 """
 
 
 @pytest.mark.parametrize(
-    ("turn", "step", "complaint"),
+    ("turn", "then", "complaint"),
     [
         ("raise ZeroDivisionError('my tool broke')", "pass", "ZeroDivisionError: my tool broke"),
         ("import time; time.sleep(9**9)", "pass", "openrlhf.turn_timeout = 20 seconds; give what"),
@@ -76,7 +78,7 @@ class AgentExecutor(ToolAgentExecutor):
         ),
         (
             "return Turn(done=True, reward_components={'correct': 1.0})",
-            "del result['extra_logs']['reward_components']['calls']",
+            "del measured['calls']",
             "says anything of the objective 'calls'",
         ),
         ("return Turn(done=True)", "pass", "has no 'correct' in its reward_components"),
@@ -87,9 +89,9 @@ class AgentExecutor(ToolAgentExecutor):
         ),
     ],
 )
-def test_a_bad_agent_is_told_with_its_prompt(new_run, tmp_path, turn, step, complaint):
+def test_a_bad_agent_is_told_with_its_prompt(new_run, tmp_path, turn, then, complaint):
     agent = tmp_path / "agent.py"
-    agent.write_text(AGENT.format(turn=turn, step=step), encoding="utf-8")
+    agent.write_text(AGENT.format(turn=turn, then=then), encoding="utf-8")
     run = new_run(openrlhf__agent=str(agent), openrlhf__turn_timeout=20.0)
     assert end_of(run) != 0
     last = output(run).strip().splitlines()[-1]
@@ -99,7 +101,7 @@ def test_a_bad_agent_is_told_with_its_prompt(new_run, tmp_path, turn, step, comp
 
 def test_an_engine_that_dies_while_it_starts_ends_the_run(new_run, tmp_path):
     agent = tmp_path / "agent.py"
-    agent.write_text(AGENT.format(turn="pass", step="pass") + BROKEN_EXECUTOR, encoding="utf-8")
+    agent.write_text(AGENT.format(turn="pass", then="pass") + BROKEN_EXECUTOR, encoding="utf-8")
     run = new_run(openrlhf__agent=str(agent))
     assert end_of(run) != 0
     told = output(run).strip().splitlines()[-1]

@@ -158,8 +158,8 @@ def test_a_killed_job_goes_on_where_its_checkpoint_is(new_run):
 
 OWN_AGENT = """
 from types import SimpleNamespace
+from paretopo.integrations.agents.episodes import EpisodeAgent
 from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
-from paretopo.integrations.openrlhf.episodes import EpisodeAgent
 class Episode:
     stop, turn_tokens, feedback_tokens, calls = (" day",), 6, 2, 0
     async def step(self, text):

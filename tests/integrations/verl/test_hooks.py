@@ -68,6 +68,18 @@ def test_a_response_that_filled_its_room_without_an_end_is_truncated():
     assert not ended.truncated
 
 
+def test_an_agent_loop_says_whether_a_response_is_whole():
+    told = {"reward_extra_info": {"correct": 1.0, "calls": 1}}
+    cut, whole = rollouts_of(
+        {
+            "u_0_0": row(extra_fields={**told, "truncated": True}),
+            "u_1_0": row(tokens=(5,) * 4, extra_fields={**told, "truncated": False}),
+        }
+    )
+    assert cut.truncated
+    assert not whole.truncated
+
+
 def test_a_missing_reward_names_prompt_and_row():
     table = {"u_0_0": row(), "u_1_0": row(extra_fields={"reward_extra_info": {"corect": 1.0}})}
     with pytest.raises(BadRollout, match=r"\(row u_1_0\) has no 'correct'.*did you mean 'corect'"):

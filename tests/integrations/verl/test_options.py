@@ -7,6 +7,7 @@ import importlib.util
 import re
 import shlex
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,12 @@ import pytest
 from paretopo.config import ConfigError, load, loads
 from paretopo.evaluation.own_task import plan_evaluation
 from paretopo.integrations.verl.options import Files, verl_options
-from paretopo.integrations.verl.prepare import check_task
 from paretopo.integrations.verl.rehearsal_plan import describe_gaps, plan_rehearsal
 from paretopo.run.folder import RunFolder
 from paretopo.run.provenance import check_release
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "own_rewards" / "train.toml"
-FILES = Files("a-model", Path("/a b/p.parquet"), 40, Path("/h.parquet"), Path("/r.py"), True)
+FILES = Files("a-model", Path("/a b/p.parquet"), 40, Path("/h.parquet"), None)
 
 
 def options_of(tmp_path, text="", **overrides):
@@ -45,7 +45,8 @@ def test_the_command_line_says_what_the_file_says(tmp_path):
     assert given["algorithm.adv_estimator"] == "paretopo"
     assert given["trainer.v1.trainer_mode"] == "paretopo_sync"
     assert given["+paretopo.run"] == str(tmp_path)
-    assert given["+reward.custom_reward_function.reward_kwargs.run"] == str(tmp_path)
+    assert given["actor_rollout_ref.rollout.agent.default_agent_loop"] == "paretopo_task"
+    assert not any(name.startswith("reward.") for name in given)
     assert given["actor_rollout_ref.actor.ppo_mini_batch_size"] == "8"
     assert given["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"] == "8"
     assert given["actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu"] == "8"
@@ -62,6 +63,13 @@ def test_a_filter_goes_by_whole_vectors(tmp_path):
     given = options_of(tmp_path, verl__dynamic_sampling=True, verl__asynchronous=True)
     assert given["algorithm.filter_groups.metric"] == "paretopo_informative"
     assert given["trainer.v1.trainer_mode"] == "paretopo_colocate_async"
+
+
+def test_a_reward_function_of_ones_own_goes_with_an_agent_loop_of_verls(tmp_path):
+    config = loads('backend = "verl"\n[verl]\nreward = "r.py"\nagent = "my_loop"')
+    words = verl_options(config, RunFolder(tmp_path, config), replace(FILES, reward=Path("/r.py")))
+    assert "reward.custom_reward_function.path=/r.py" in words
+    assert "actor_rollout_ref.rollout.agent.default_agent_loop=my_loop" in words
 
 
 def test_words_of_the_users_own_come_last(tmp_path):
@@ -87,7 +95,8 @@ def test_what_verl_cannot_do_is_refused(tmp_path, text, told):
     ("text", "told"),
     [
         ("[verl]\nengine_gpus = 3", "engine_gpus must divide the 8 GPUs"),
-        ('[verl]\nagent = "tool_agent"', "belong together"),
+        ('[verl]\nreward = "r.py"\nagent = "tool_agent"', "belong together"),
+        ('[verl]\nagent = "my_loop"', "needs verl.reward, a Python file with compute_score"),
         ('[optimiser]\nmethod = "sgd"', "verl trains with AdamW"),
         ('[optimiser]\nlearn_from = "answers"', "verl's own sft_trainer"),
     ],
@@ -95,12 +104,6 @@ def test_what_verl_cannot_do_is_refused(tmp_path, text, told):
 def test_sections_that_do_not_fit_are_refused(text, told):
     with pytest.raises(ConfigError, match=told):
         loads('backend = "verl"\n' + text)
-
-
-def test_rollouts_with_tools_of_ours_are_for_other_backends():
-    with pytest.raises(ConfigError, match=r"verl.prompts and .*got 'calculator'"):
-        check_task(loads('backend = "verl"'))
-    check_task(loads('backend = "verl"\n[verl]\nprompts = "p"\nheld_out = "h"\nreward = "r.py"\n'))
 
 
 def test_a_rehearsal_keeps_the_method_and_shrinks_the_rest():
@@ -113,6 +116,8 @@ def test_a_rehearsal_keeps_the_method_and_shrinks_the_rest():
     assert any("8" in line or "several processes" in line for line in describe_gaps(config))
     with pytest.raises(ConfigError, match=r'needs model.path = "tiny"'):
         plan_rehearsal(load(EXAMPLE, {"backend": "verl", "model.path": "a-model"}))
+    with pytest.raises(ConfigError, match=r'verl.prompts = verl.held_out = "task"'):
+        plan_rehearsal(load(EXAMPLE, {"backend": "verl", "verl.prompts": "p.parquet"}))
 
 
 def test_releases_outside_the_range_are_refused():

@@ -221,7 +221,7 @@ def test_the_command_line_of_a_run_is_one_that_verl_takes(tmp_path):
         'backend = "verl"\n[verl]\nreward = "r.py"\nprompts = "p"\nheld_out = "h"\n'
         "dynamic_sampling = true\ngpus_per_node = 2\n[optimiser]\nkl = 0.01"
     )
-    files = Files("a model", tmp_path / "it's.parquet", 64, tmp_path / "h", tmp_path / "r", False)
+    files = Files("a model", tmp_path / "it's.parquet", 64, tmp_path / "h", tmp_path / "r")
     run = RunFolder(tmp_path, config)
     words = [one for one in verl_options(config, run, files) if not one.startswith("hydra.")]
     seen = compose_options(*words)

@@ -115,3 +115,25 @@ def test_a_run_killed_and_resumed_crosses_both_stages(tmp_path):
     assert {group.held_out for group in groups} == {True, False}
     assert all(one.segments for group in groups for one in group.rollouts)
     assert (run.report / "report.md").exists()
+
+
+def test_a_task_with_a_tool_is_rehearsed_as_it_stands(tmp_path):
+    """The calculator: turns, results between them, and both stages in two steps."""
+    words = [
+        *("-m", "paretopo.cli", "train", "examples/calculator.toml", "--steps", "2"),
+        *("--backend", "verl", "--rehearse", "--set", "warmup.steps=60"),
+        *("--set", "paretopo.stage1_steps=1", "--set", "paretopo.stage2_estimator=pareto"),
+        *("--set", "evaluation.prompts=8", "--out", str(tmp_path / "runs")),
+    ]
+    process = start(tmp_path, *words)
+    log = RunFolder(tmp_path, None)
+    try:
+        assert process.wait(1500) == 0, output(log)[-6000:]
+    finally:
+        kill_all(process)
+    run = RunFolder.open(next((tmp_path / "runs").iterdir()))
+    assert "the queue got the controller's advantages" in output(log)
+    assert [row["stage"] for row in run.steps()] == [1, 2]
+    assert any(row["measured"]["calls"] > 0 for row in run.steps()), "no tool was called"
+    written = [one for group in run.trajectories() for one in group.rollouts]
+    assert any(len(one.segments) > 1 for one in written), "no result was read"

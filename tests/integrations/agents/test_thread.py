@@ -1,4 +1,4 @@
-"""Agents in threads of their own; neither OpenRLHF nor Ray is needed."""
+"""Agents in threads of their own."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from paretopo.integrations.openrlhf import agent_thread
-from paretopo.integrations.openrlhf.agent_thread import AgentThread, Overdue
+from paretopo.integrations.agents import thread
+from paretopo.integrations.agents.thread import AgentThread, Overdue
 
 
 def in_thread(*coroutines, timeout=600.0):
@@ -26,7 +26,7 @@ def in_thread(*coroutines, timeout=600.0):
 
 
 def test_the_example_runs():
-    found = doctest.testmod(agent_thread)
+    found = doctest.testmod(thread)
     assert (found.failed, found.attempted > 0) == (0, True)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paretopo.integrations.openrlhf.agent import ToolAgent, Turn
+from paretopo.integrations.agents.agent import ToolAgent, Turn
 
 
 class EpisodeAgent(ToolAgent):

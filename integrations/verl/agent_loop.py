@@ -1,0 +1,226 @@
+"""The agents of the tasks as an agent loop of verl: turns, tools and grades of one rollout."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from verl.experimental.agent_loop.agent_loop import (
+    AgentLoopBase,
+    AgentLoopMetrics,
+    AgentLoopOutput,
+    register,
+)
+
+from paretopo.config import NONE, ConfigError, RunConfig
+from paretopo.integrations.agents.agent import ToolAgent
+from paretopo.integrations.agents.of_tasks import make_agent
+from paretopo.integrations.agents.thread import AgentThread, Overdue
+from paretopo.integrations.verl.options import AGENT
+from paretopo.rewards.own import OwnRewards, load_own_rewards
+from paretopo.rollout import BadRollout
+from paretopo.run.folder import RunFolder
+
+
+class _Written:
+    """The tokens of a response: the policy's, and what was said to it.
+
+    Args:
+        room: Most tokens of all.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self.tokens: list[int] = []
+        self.mask: list[int] = []
+        self.chances: list[float] | None = []
+
+    @property
+    def room(self) -> int:
+        """Tokens that are left."""
+        return self._room - len(self.tokens)
+
+    def write(self, tokens: list[int], chances: list[float] | None) -> None:
+        """A turn of the policy, with the log-probabilities of its tokens where they are told."""
+        self._add(tokens, 1, chances)
+
+    def hear(self, tokens: list[int]) -> bool:
+        """What the policy reads next; False if no room is left to answer it."""
+        if len(tokens) >= self.room:
+            return False
+        self._add(tokens, 0, [0.0] * len(tokens))
+        return True
+
+    def _add(self, tokens: list[int], own: int, chances: list[float] | None) -> None:
+        self.tokens += tokens
+        self.mask += [own] * len(tokens)
+        if chances is None or self.chances is None:
+            self.chances = None
+        else:
+            self.chances += chances
+
+
+@register(AGENT)
+class TaskAgentLoop(AgentLoopBase):  # type: ignore[misc]
+    """Plays one rollout with the agent of the run's task, and measures it."""
+
+    async def run(self, sampling_params: dict[str, Any], **fields: Any) -> AgentLoopOutput:
+        """One rollout, as verl asks for it.
+
+        Args:
+            sampling_params: Of the engine.
+            fields: The prompt's columns.
+
+        Raises:
+            BadRollout: The agent failed, or took longer than `verl.turn_timeout` for a turn; names
+                the prompt.
+        """
+        config, own = _open(self.config.get("paretopo") or {})
+        label = _label(fields)
+        began, timeout = time.perf_counter(), config.verl.turn_timeout
+        prompt = await self._prompt(fields)
+        written, engine = _Written(int(self.rollout_config.response_length)), _Engine(self)
+        thread = AgentThread()
+        try:
+            agent = await thread.run(_make(config, self.tokenizer, label), timeout)
+            finished = False
+            while not finished and written.room > 0:
+                tokens = await engine.turn(prompt, written, agent, sampling_params)
+                turn = await thread.run(agent.take(self.tokenizer.decode(tokens)), timeout)
+                finished = turn.done
+                said = self.tokenizer(text=turn.feedback, add_special_tokens=False)["input_ids"]
+                if not finished and not written.hear(said):
+                    break
+            components = agent.measured
+            if own is not None:
+                texts = (self._own_text(written), fields, label)
+                components |= await thread.run(_measure(own, *texts), timeout)
+        except Overdue as error:
+            raise BadRollout(
+                f"the agent hung on prompt {label['id']!r}: a turn took more than "
+                f"verl.turn_timeout = {timeout:g} seconds; give what it waits for a limit of its "
+                "own, or raise turn_timeout"
+            ) from error
+        finally:
+            thread.end()
+        components.setdefault("seconds", time.perf_counter() - began)
+        solved = components.get(config.objectives[0].name)
+        return AgentLoopOutput(
+            prompt_ids=prompt,
+            response_ids=written.tokens,
+            response_mask=written.mask,
+            response_logprobs=written.chances or None,
+            reward_score=float(solved or 0.0),
+            num_turns=2 * int(components["turns"] or 0),  # verl counts those of the user, too
+            metrics=AgentLoopMetrics(generate_sequences=engine.seconds),
+            extra_fields={
+                **engine.told,
+                "turn_scores": [],
+                "tool_rewards": [],
+                "truncated": engine.cut or not finished,
+                "reward_extra_info": {"score": float(solved or 0.0), **components},
+            },
+        )
+
+    async def _prompt(self, fields: Mapping[str, Any]) -> list[int]:
+        text = fields["extra_info"].get("text")
+        if text is None:  # a row of the user's own
+            messages = list(fields["raw_prompt"])
+            return list(await self.ct_build_initial_tokens(messages))
+        tokens = self.tokenizer(text=text, add_special_tokens=False)["input_ids"]
+        return self._cap_text_prompt_length(list(tokens))  # type: ignore[no-any-return]
+
+    def _own_text(self, written: _Written) -> str:
+        own = [token for token, mine in zip(written.tokens, written.mask, strict=True) if mine]
+        return str(self.tokenizer.decode(own, skip_special_tokens=True))
+
+
+class _Engine:
+    """Asks verl's engine for turns that end where the agent wants them to.
+
+    Attributes:
+        seconds: Of generation.
+        told: What the engine says of a rollout, which verl's trainers read.
+        cut: Did the last turn end for want of tokens?
+    """
+
+    def __init__(self, loop: TaskAgentLoop) -> None:
+        self._loop, self._request = loop, uuid4().hex
+        self.seconds = 0.0
+        self.told: dict[str, Any] = {}
+        self.cut = False
+
+    async def turn(
+        self, prompt: list[int], written: _Written, agent: ToolAgent, params: dict[str, Any]
+    ) -> list[int]:
+        """The tokens of one turn, which are written."""
+        most = min(written.room, agent.turn_tokens or written.room)
+        params = {**params, "max_tokens": most}
+        if agent.stop:
+            params |= {"stop": list(agent.stop), "include_stop_str_in_output": True}
+        began = time.perf_counter()
+        output = await self._loop.server_manager.generate(
+            request_id=self._request,
+            prompt_ids=prompt + written.tokens,
+            sampling_params=params,
+        )
+        self.seconds += time.perf_counter() - began
+        tokens = list(output.token_ids)[:most]
+        told = output.log_probs
+        written.write(tokens, None if told is None else list(told)[:most])
+        ended = bool(tokens) and tokens[-1] == self._loop.tokenizer.eos_token_id
+        self.cut = len(tokens) == most and not ended
+        newest = output.extra_fields
+        # Versions of the weights: a rollout began with the first and ended with the last.
+        first = self.told or newest
+        self.told = {**first, **{key: newest[key] for key in _NEWEST if key in newest}}
+        return tokens
+
+
+_NEWEST = ("global_steps", "max_global_steps")
+
+
+def _label(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What an agent is told of its prompt."""
+    more, graded = fields["extra_info"], fields["reward_model"]
+    return {
+        "id": str(more.get("id", fields.get("index", ""))),
+        "kind": fields["data_source"],
+        "answer": graded["ground_truth"],
+        "columns": dict(more.get("columns") or {}),
+    }
+
+
+async def _make(config: RunConfig, tokenizer: Any, label: Mapping[str, Any]) -> ToolAgent:
+    return make_agent(config, tokenizer, label)
+
+
+async def _measure(
+    own: OwnRewards, text: str, fields: Mapping[str, Any], label: Mapping[str, Any]
+) -> dict[str, float | None]:
+    """What the rewards of the user's own say of one rollout."""
+    columns = {**label["columns"], **{one: label[one] for one in ("answer", "id", "kind")}}
+    prompt = columns.pop("prompt", fields["raw_prompt"])
+    given = {name: [value] for name, value in columns.items()}
+    [measured] = own.measure([prompt], [text], given)
+    return measured
+
+
+def _open(given: Mapping[str, Any]) -> tuple[RunConfig, OwnRewards | None]:
+    if "run" not in given:
+        raise ConfigError(
+            f"the agent loop {AGENT} belongs to runs of paretopo train: take one of verl's own, "
+            "actor_rollout_ref.rollout.agent.default_agent_loop=tool_agent"
+        )
+    return _load(str(given["run"]), str(given.get("search_url", NONE)))
+
+
+@functools.cache
+def _load(run: str, search_url: str) -> tuple[RunConfig, OwnRewards | None]:
+    config = RunFolder.open(run).config
+    config = replace(config, tool=replace(config.tool, search_url=search_url))
+    return config, load_own_rewards(config)

@@ -1,0 +1,168 @@
+"""The agents of the tasks: what they answer to a turn, and what they measure."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from paretopo.config import loads
+from paretopo.integrations.agents.of_tasks import (
+    CalculatorAgent,
+    FunctionAgent,
+    ProtocolAgent,
+    make_agent,
+)
+from paretopo.tasks.choice import ensure_search_server, make_task
+
+
+def played(agent, *texts):
+    """The agent's turns, each with what was measured until then."""
+
+    async def rollout():
+        return [(await agent.take(text), agent.measured) for text in texts]
+
+    return asyncio.run(rollout())
+
+
+@pytest.mark.parametrize(
+    ("text", "agent"),
+    [
+        ('name = "calculator"', CalculatorAgent),
+        ('name = "math"', ProtocolAgent),
+        ('name = "multihop"', ProtocolAgent),
+        ('name = "questions"\ntrain = "a"\nheld_out = "b"', ProtocolAgent),
+        ('name = "questions"\ntrain = "a"\nheld_out = "b"\ntools = "t.py"', FunctionAgent),
+    ],
+)
+def test_every_task_has_its_agent(text, agent, monkeypatch):
+    monkeypatch.setattr(ProtocolAgent, "episode", lambda self: None)
+    assert type(make_agent(loads(f"[task]\n{text}"), Words(), {})) is agent
+
+
+# ---- protocols -----------------------------------------------------------------------------------
+
+
+class Words:
+    """A tokenizer that counts words."""
+
+    eos_token = "<end>"
+
+    def __call__(self, text, add_special_tokens):
+        return {"input_ids": text.split(" ")}
+
+    def decode(self, tokens):
+        return " ".join(tokens)
+
+
+@pytest.mark.parametrize("name", [pytest.param("math", marks=pytest.mark.sandbox), "multihop"])
+def test_the_agent_plays_a_written_rollout_as_it_was_written(name, tmp_path):
+    text = f'[task]\nname = "{name}"\n[tool]\nworkers = 1\ntimeout = 30'
+    with ensure_search_server(loads(text), tmp_path / "data") as config:
+        task = make_task(config)
+        questions = {str(task.prompt(one)): one for one in task.training}
+        count = 0
+        for trace in task.traces(0, 300, redundant_calls=1, guess_rate=0.0):
+            if str(trace.prompt) not in questions or count == 6:
+                continue
+            count += 1
+            label = {"answer": questions[str(trace.prompt)].answer}
+            texts = [piece for piece, is_own in trace.pieces if is_own]
+            seen = [piece for piece, is_own in trace.pieces if not is_own]
+            turns = played(make_agent(config, Words(), label), *texts)
+            assert [turn.feedback for turn, _ in turns] == [*seen, ""]
+            assert [turn.done for turn, _ in turns] == [False] * len(seen) + [True]
+            _, measured = turns[-1]
+            assert (measured["correct"], measured["calls"]) == (1.0, len(seen))
+        assert count == 6
+
+
+# ---- functions that the chat template presents ---------------------------------------------------
+
+
+class Template:
+    """Frames results as chat templates do."""
+
+    eos_token = "<end>"
+
+    def apply_chat_template(self, messages, **_):
+        return "".join(f"<{one['role']}>{one['content']}<end>" for one in messages)
+
+
+@pytest.fixture
+def function_turns(tmp_path):
+    """``f(*texts)``: what an agent with a tool of the user's own says to these turns."""
+    tools = tmp_path / "tools.py"
+    tools.write_text(
+        "def half(number: int) -> str:\n    return str(number // 2)\n"
+        "async def later(word: str) -> str:\n    return word.upper()\n",
+        encoding="utf-8",
+    )
+    text = (
+        f"[task]\nname = 'questions'\ntrain = 'a'\nheld_out = 'b'\ntools = '{tools}'\n"
+        "[optimiser]\nmax_tool_calls = 2"
+    )
+
+    def say(*texts, answer="21"):
+        agent = make_agent(loads(text), Template(), {"answer": answer})
+        return played(agent, *texts)
+
+    return say
+
+
+def call(name, **arguments):
+    return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
+
+
+def test_functions_are_called_and_their_errors_are_the_policys_to_read(function_turns):
+    first, second = function_turns(
+        call("half", number=42), call("later", word="x") + call("double", number=1)
+    )
+    assert "<tool>21<end>" in first[0].feedback
+    assert second[0].done  # three calls are too many
+    wrong, *_ = function_turns(call("half", number="many"))
+    assert "error: unsupported operand" in wrong[0].feedback
+    both, *_ = function_turns(call("later", word="x") + call("double", number=1))
+    assert "<tool>X\nerror: there is no tool double<end>" in both[0].feedback
+
+
+def test_functions_with_a_price_cost_it_each_call(function_turns, tmp_path):
+    with (tmp_path / "tools.py").open("a", encoding="utf-8") as tools:
+        tools.write("half.dollars = 0.25\n")
+    first, last = function_turns(call("half", number=4) + call("later", word="x"), "2")
+    assert first[1]["dollars"] == 0.25
+    assert last[1]["dollars"] == 0.25
+
+
+def test_answers_are_graded_and_what_asks_too_often_has_none(function_turns):
+    [right] = function_turns("21")
+    assert right[1] == {"correct": 1.0, "calls": 0, "turns": 1}
+    *_, over = function_turns(*[call("half", number=1)] * 3)
+    assert over[0].done
+    assert over[1] == {"correct": 0.0, "calls": 2, "turns": 3}
+    [ungraded] = function_turns("21", answer="")
+    assert "correct" not in ungraded[1]
+
+
+# ---- the calculator ------------------------------------------------------------------------------
+
+
+def test_the_solver_of_the_calculator_task_costs_dollars():
+    def calculate(name, expression):
+        return call(name, expression=expression)
+
+    def play(config, *texts):
+        turns = played(make_agent(config, Template(), {"answer": "3"}), *texts)
+        return [turn.feedback for turn, _ in turns], turns[-1][1]
+
+    priced = loads("[tool]\nsolver_price = 0.25")
+    both = calculate("calculator", "1+1") + calculate("solver", "1+1+1")
+    said, components = play(priced, both, calculate("solver", "2*2-1"), "3")
+    assert said == ["<tool>2\n3<end>", "<tool>3<end>", ""]
+    assert components == {"correct": 1.0, "dollars": 0.5, "calls": 3, "turns": 3}
+    said, components = play(priced, calculate("solver", "1+1"))
+    assert components["dollars"] == 0.25  # it is not over, and has been paid for
+    said, components = play(loads(""), calculate("solver", "1+1+1"), "3")
+    assert said[0] == "<tool>error: there is no tool solver<end>"
+    assert components == {"correct": 1.0, "calls": 1, "turns": 2}
