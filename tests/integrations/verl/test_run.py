@@ -27,7 +27,7 @@ pytestmark = pytest.mark.timeout(2400)
 ROOT = Path(__file__).parents[3]
 TRAIN = [
     *("-m", "paretopo.cli", "train", "examples/own_rewards/train.toml"),
-    *("--backend", "verl", "--rehearse", "--set", "warmup.steps=20"),
+    *("--backend", "verl", "--rehearse", "--set", "warmup.steps=10"),
     *("--set", "paretopo.stage1_steps=2", "--set", "paretopo.stage2_estimator=pareto"),
     *("--set", "run.checkpoint_every=1", "--set", "evaluation.every=1"),
 ]
@@ -105,11 +105,14 @@ def test_a_run_killed_and_resumed_crosses_both_stages(tmp_path):
     assert [row["step"] for row in evaluations] == [0, 1, 2, 3, 4]
     assert evaluations[: len(known)] == known
     assert set(steps[0]["measured"]) == {"routed", "polite", "greets", "tokens"}
-    assert all(row["loss"] is not None and row["grad_norm"] > 0 for row in steps)
-    proofs = [json.loads(line) for line in (run.path / "rehearsal.jsonl").read_text().splitlines()]
-    assert {row["step"]: row["stage"] for row in proofs} == {1: 1, 2: 1, 3: 2, 4: 2}
-    assert all(row["rollouts"] == 16 for row in proofs)
-    assert sum(row["not_zero"] for row in proofs) > 16
+    lines = (run.path / "rehearsal.jsonl").read_text().splitlines()
+    proofs = {row["step"]: row for row in map(json.loads, lines)}
+    assert {step: row["stage"] for step, row in proofs.items()} == {1: 1, 2: 1, 3: 2, 4: 2}
+    assert all(row["rollouts"] == 16 for row in proofs.values())
+    taught = {step for step, row in proofs.items() if row["not_zero"] > 0}
+    assert taught, "no group had two different rollouts"
+    assert {row["step"] for row in steps if row["grad_norm"] > 0} == taught
+    assert all(row["loss"] is not None for row in steps)
     assert (run.model / "model.safetensors").exists()
     groups = list(run.trajectories())
     assert {group.held_out for group in groups} == {True, False}
