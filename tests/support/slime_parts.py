@@ -123,10 +123,10 @@ TOKENIZER = SimpleNamespace(
 )
 
 
-def arguments(save, **changes) -> Namespace:
+def arguments(folder, **changes) -> Namespace:
     """slime's arguments that are read here, with its defaults where they do not matter."""
     given: dict[str, Any] = {
-        "save": str(save),
+        "save": str(folder),
         "load": None,
         "hf_checkpoint": "a-model",
         "seed": 1234,
