@@ -39,6 +39,7 @@ class Sample:
     rollout_id: int | None = None
     prompt: str | list[dict[str, str]] = ""
     tokens: list[int] = field(default_factory=list)
+    response: str = ""
     response_length: int = 0
     label: str | None = None
     reward: float | dict[str, Any] | None = None
@@ -101,13 +102,13 @@ class RolloutDataSourceWithBuffer:
         return len(self.prompts)
 
 
-def install(tokenizer=None) -> None:
+def install() -> None:
     """Make `slime` importable, as far as we import it."""
     parts = {
         "slime.data.data_source": {"RolloutDataSourceWithBuffer": RolloutDataSourceWithBuffer},
         "slime.rollout.filter_hub.base_types": {"DynamicFilterOutput": DynamicFilterOutput},
         "slime.utils.processing_utils": {
-            "load_tokenizer": lambda name, trust_remote_code: tokenizer or TOKENIZER
+            "load_tokenizer": lambda name, trust_remote_code: TOKENIZER
         },
     }
     for name, content in parts.items():

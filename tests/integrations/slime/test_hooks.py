@@ -286,9 +286,7 @@ def test_a_configuration_must_be_named_and_an_evaluation_is_missed(tmp_path):
 
 
 def test_what_slime_says_is_recorded(tmp_path):
-    made = manager(
-        tmp_path, num_rollout=None, num_epoch=3, eval_interval=5, paretopo_method="gdpo"
-    )
+    made = manager(tmp_path, num_rollout=None, num_epoch=3, eval_interval=5, paretopo_method="gdpo")
     run = RunFolder.open(tmp_path / "run")
     config = run.config
     assert (config.backend, config.seed, config.model.path) == ("slime", 1234, "a-model")
@@ -360,7 +358,7 @@ def test_a_checkpoint_of_an_earlier_rollout_is_not_made_up(tmp_path):
     made = manager(tmp_path)
     for rollout_id in range(3):
         made.generate(rollout_id)
-    with pytest.raises(RuntimeError, match="slime saves rollout 0.*advantages for 3 rollouts"):
+    with pytest.raises(RuntimeError, match=r"slime saves rollout 0.*advantages for 3 rollouts"):
         made.save(0)
 
 
@@ -418,17 +416,39 @@ def test_the_page_names_what_there_is():
     assert {f"{HOOKS}.{name}" for name in ("post_process_rewards", "log_evaluation")} < named
     for path in named:
         load_function(path)
-    [function] = [block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)][:1]
+    function, _ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     given = {"count": lambda text: 2, "judge": lambda text: 0.5}
     exec(compile(function, "docs/slime.md", "exec"), given)
     assert inspect.iscoroutinefunction(given["reward"])
-    answered = sample(label="4")
-    answered.response = "it is 4"
+    answered = sample(label="4", response="it is 4")
     with pytest.raises(StopIteration) as returned:
         given["reward"](None, answered).send(None)
     answered.reward = returned.value.value
     [one] = read(answered, objectives=("correct", "calls", "polite"))
     assert one.reward_components == {"correct": 1.0, "calls": 2, "polite": 0.5, "turns": 1}
+
+
+def test_parameters_have_the_names_that_slime_holds_its_plug_ins_to():
+    wanted = {
+        hooks.post_process_rewards: ["args", "samples"],
+        hooks.log_evaluation: ["rollout_id", "args", "data", "extra_metrics"],
+    }
+    for function, names in wanted.items():
+        assert list(inspect.signature(function).parameters) == names
+
+
+def test_a_data_source_of_ones_own_keeps_its_part(tmp_path):
+    class Own(hooks.SessionSource, RolloutDataSourceWithBuffer):
+        def close(self):
+            super().close()
+            self.closed = True
+
+    source = Own(arguments(tmp_path, paretopo_config=CONFIG))
+    source.load(-1)
+    source.get_samples(2)
+    assert source.session.steps_done() == source.sample_group_index - 2 == 0
+    source.close()
+    assert source.closed
 
 
 def test_examples_run():
