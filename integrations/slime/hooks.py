@@ -38,6 +38,7 @@ from paretopo.integrations.slime.samples import (
 )
 from paretopo.integrations.slime.settings import (
     check_arguments,
+    claim_folder,
     open_folder,
     read_state,
     state_path,
@@ -63,8 +64,8 @@ def post_process_rewards(args: Any, samples: Sequence[Any]) -> tuple[list[Any], 
     Raises:
         BadRollout: A sample says nothing of an objective.
     """
-    raw = [one.get_reward_value(args) for one in samples]
-    return raw, _find_source().advantages(samples)
+    advantages = _find_source().advantages(samples)
+    return [one.get_reward_value(args) for one in samples], advantages
 
 
 def keep_informative(args: Any, samples: Sequence[Any], **_: Any) -> Any:  # noqa: ARG001
@@ -129,16 +130,17 @@ class SessionSource:
         loaded = super().load(rollout_id)  # type: ignore[misc]
         done = -1 if rollout_id is None else rollout_id
         prompts = len(self)  # type: ignore[arg-type]
-        with self._lock:
+        with self._lock, ExitStack() as claim:
             self._claim.close()
+            claim.enter_context(claim_folder(self.args))
             state = read_state(self.args, done) if done >= 0 else None
             run = open_folder(self.args, prompts=prompts, rollout_id=done)
-            self._claim.enter_context(run.claim())
             steps_per_epoch = run.config.optimiser.steps_per_epoch(prompts)
             session = Session(run, prompts=prompts, steps_per_epoch=steps_per_epoch)
             if state is not None or run.evaluations() or run.steps():
                 session.restore(state)  # None: it ended before its first checkpoint
             self._opened, self._since = session, time.perf_counter()
+            self._claim = claim.pop_all()
         return loaded
 
     def save(self, rollout_id: int) -> None:

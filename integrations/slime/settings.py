@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import warnings
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig, expand_method, from_table, read_table
 from paretopo.config.keys import nearest
-from paretopo.run.folder import RunFolder
+from paretopo.run.folder import Folder, RunFolder
 from paretopo.run.trackers import check_trackers
 
 _PREFIX = "paretopo_"
@@ -88,8 +89,19 @@ def check_arguments(args: Any) -> None:
         )
 
 
+def claim_folder(args: Any) -> AbstractContextManager[None]:
+    """Keep other jobs from writing into the run folder.
+
+    Raises:
+        ConfigError: Another works there.
+    """
+    path = Path(args.save).absolute()
+    path.mkdir(parents=True, exist_ok=True)
+    return Folder(path).claim()
+
+
 def open_folder(args: Any, *, prompts: int, rollout_id: int) -> RunFolder:
-    """The run folder, with its configuration written; begun, or gone on with.
+    """The run folder, which is claimed, with its configuration written; begun, or gone on with.
 
     Args:
         args: slime's arguments.
@@ -115,7 +127,6 @@ def open_folder(args: Any, *, prompts: int, rollout_id: int) -> RunFolder:
             "of that run: give its own folder, or begin anew without --load"
         )
     else:
-        path.mkdir(parents=True, exist_ok=True)
         run.begin(method=getattr(args, "paretopo_method", None), script=True)
     return run
 

@@ -378,8 +378,11 @@ def test_a_job_that_is_disposed_of_early_is_not_finished(tmp_path):
 
 def test_two_jobs_do_not_share_a_folder(tmp_path):
     first = manager(tmp_path)
+    begun = RunFolder.open(tmp_path / "run").manifest
     with pytest.raises(ConfigError, match="another process works in"):
-        manager(tmp_path)
+        manager(tmp_path, num_rollout=9)
+    assert RunFolder.open(tmp_path / "run").config.optimiser.steps == 4  # nothing was written
+    assert RunFolder.open(tmp_path / "run").manifest == begun
     first.dispose()
     manager(tmp_path)
 
