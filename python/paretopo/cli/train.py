@@ -97,9 +97,9 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
         if arguments.resume is not None:
             run = RunFolder.open(arguments.resume)
             if run.manifest.get("script"):
-                way = ", with trainer.train(resume_from_checkpoint=True)"
-                way = way if run.config.backend == "trl" else ""
-                refuse(f"{run.path} is the run of a script: start that again{way}")
+                on_trl = ", with trainer.train(resume_from_checkpoint=True)"
+                how = on_trl if run.config.backend == "trl" else ""
+                refuse(f"{run.path} is the run of a script: start that again{how}")
             # Those that the run was begun with, unless others are given.
             options = options or run.manifest.get("options", ())
         else:
