@@ -97,10 +97,9 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
         if arguments.resume is not None:
             run = RunFolder.open(arguments.resume)
             if run.manifest.get("script"):
-                refuse(
-                    f"{run.path} is the run of a script: start that again, with "
-                    "trainer.train(resume_from_checkpoint=True)"
-                )
+                on_trl = ", with trainer.train(resume_from_checkpoint=True)"
+                how = on_trl if run.config.backend == "trl" else ""
+                refuse(f"{run.path} is the run of a script: start that again{how}")
             # Those that the run was begun with, unless others are given.
             options = options or run.manifest.get("options", ())
         else:
@@ -189,6 +188,11 @@ def _plan_rehearsal(config: RunConfig, steps: int | None) -> tuple[RunConfig, li
 
 
 def _check_backend(backend: str, options: Sequence[str]) -> None:
+    if backend == "slime":
+        refuse(
+            'backend = "slime" is what a job of slime\'s own records: its command starts it, with '
+            "the options of docs/slime.md"
+        )
     if options and backend == "trl":
         refuse(f"options behind -- are OpenRLHF's or verl's, and the backend is \"{backend}\"")
     packages = {

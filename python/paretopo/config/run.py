@@ -32,13 +32,13 @@ class RunConfig:
     recipe: Literal["recommended", "paper"] = key(
         "recommended", "Algorithm 1 to the letter (paper), or what the study supports."
     )
-    backend: Literal["trl", "openrlhf", "verl"] = key(
+    backend: Literal["trl", "openrlhf", "verl", "slime"] = key(
         "trl", "The framework that performs the updates."
     )
     seed: int = key(
         0,
-        "Seed of everything random; on OpenRLHF and verl, whose engines answer in no fixed order,"
-        " two runs of one seed differ all the same.",
+        "Seed of everything random; on OpenRLHF, verl and slime, whose engines answer in no fixed"
+        " order, two runs of one seed differ all the same.",
         low=0,
         high=2**32 - 1,
     )
@@ -70,21 +70,30 @@ class RunConfig:
                     f"{section.recipe!r}"
                 )
         if self.optimiser.method != "adamw" and self.backend != "trl":
-            adamw = {"openrlhf": "OpenRLHF trains with DeepSpeed's", "verl": "verl trains with"}
+            adamw = {
+                "openrlhf": "OpenRLHF trains with DeepSpeed's",
+                "verl": "verl trains with",
+                "slime": "slime trains with Megatron's",
+            }
             raise ConfigError(
                 f'optimiser.method = "{self.optimiser.method}" is for backend = "trl": '
                 f"{adamw[self.backend]} AdamW"
             )
         if self.optimiser.learn_from == "answers" and self.backend != "trl":
-            theirs = {"openrlhf": "OpenRLHF's own train_sft", "verl": "verl's own sft_trainer"}
+            theirs = {
+                "openrlhf": "OpenRLHF's own train_sft",
+                "verl": "verl's own sft_trainer",
+                "slime": "slime's own sft_rollout",
+            }
             raise ConfigError(
                 'optimiser.learn_from = "answers" is for backend = "trl": fine-tune there, or with '
                 f"{theirs[self.backend]}, and give the result as model.path"
             )
-        if self.backend == "verl" and self.paretopo.multiplier_on == "learning_rate":
+        apart = self.backend in ("verl", "slime")
+        if apart and self.paretopo.multiplier_on == "learning_rate":
             raise ConfigError(
-                'paretopo.multiplier_on = "learning_rate" is not for backend = "verl", whose '
-                'policy processes keep their own schedule: take "advantage"'
+                f'paretopo.multiplier_on = "learning_rate" is not for backend = "{self.backend}", '
+                'whose policy processes keep their own schedule: take "advantage"'
             )
         few = self.backend == "openrlhf" and self.openrlhf.prompts == FROM_TASK
         if few and self.task.is_made_up and self.task.prompts < self.optimiser.prompts_per_step:

@@ -19,6 +19,7 @@ _PACKAGES = (
     "accelerate",
     "openrlhf",
     "verl",
+    "slime",
     "ray",
     "vllm",
     "deepspeed",
