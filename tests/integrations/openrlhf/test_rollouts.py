@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 
 from paretopo.config import ConfigError, loads
-from paretopo.integrations.openrlhf.chat_tools import find_calls, result_frame
 from paretopo.integrations.openrlhf.prepare import _check_apart, _rows, check_agent, check_step
 from paretopo.integrations.openrlhf.rollouts import (
     check_response,
@@ -185,26 +184,6 @@ def test_components_travel_in_an_experience():
     assert list(experience.info) == ["response_length"]
     with pytest.raises(BadRollout, match=r"'q' has 'polit' = 1.0 .* did you mean 'polite'"):
         put_components(experience, {"polit": 1.0}, objectives)
-
-
-def test_calls_are_found_and_broken_ones_are_not():
-    text = (
-        '<call>{"name": "f", "arguments": {"x": 1}}</call> <tool_call>\n{"name": "g", '
-        '"arguments": {}}\n</tool_call><call>{"name": 3, "arguments": {}}</call><call>{</call>'
-    )
-    assert find_calls(text) == [("f", {"x": 1}), ("g", {})]
-
-
-def test_results_are_framed_as_the_template_does():
-    def render(messages, **_):
-        said = "".join(f"<{m['role']}>{m['content']}<end>\n" for m in messages)
-        return said + "<assistant>"
-
-    tokenizer = SimpleNamespace(apply_chat_template=render, eos_token="<end>")
-    assert result_frame(tokenizer) == ("\n<tool>", "<end>\n<assistant>")
-    tokenizer.apply_chat_template = lambda messages, **_: "no results here"
-    with pytest.raises(ValueError, match="does not render tool results"):
-        result_frame(tokenizer)
 
 
 def test_samples_become_text():
