@@ -111,7 +111,7 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
     agent: ClassVar[Callable[[RunConfig, Any, dict[str, Any]], ToolAgent]]
 
     def __init__(self) -> None:
-        super().__init__(self.agent)
+        super().__init__(_Aside)  # made anew for each rollout
         self._config = loads(os.environ[CONFIG_VARIABLE])
         # Each rollout's event loop takes three open files, and there can be a thousand at a time.
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
