@@ -1,0 +1,374 @@
+// Every indicator here is one pass: for each row of one set the least gap to any row of another,
+// and a mean, or the largest, of these. R2 with all weights of two objectives has a closed form.
+#include "cpu/indicators.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "cpu/for_each_group.hpp"
+#include "cpu/lanes/indicator_kernels.hpp"
+#include "cpu/sides.hpp"
+
+namespace paretopo::cpu {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kChunk = 256;      // rows that one thread compares at a time
+constexpr std::size_t kBlock = 1024;      // rows that these meet before somebody asks
+constexpr int kSafe = 400;                // powers of two whose squares stay in range
+constexpr std::int64_t kNobody = -1;      // no set
+static_assert(kChunk % kMostRowsAtOnce == 0);
+
+enum class Domain { kFinite, kPositive };  // of positive values ratios are taken
+
+// What rows are made of: one side of a comparison.
+struct Source {
+    const AnyBatch* sets = nullptr;
+    const std::int64_t* of_group = nullptr;
+    std::vector<double> signs;  // (objectives,), what the values are multiplied by
+    Domain domain = Domain::kFinite;
+    const References* ideal = nullptr;  // then rows are gaps from it
+
+    std::int64_t set_of(std::int64_t g) const {
+        if (of_group) return of_group[g];
+        return count() == 1 ? 0 : g;
+    }
+    std::int64_t count() const {
+        return std::visit([](const auto& batch) { return batch.groups; }, *sets);
+    }
+    std::int32_t points() const {
+        return std::visit([](const auto& batch) { return batch.points; }, *sets);
+    }
+    std::int32_t objectives() const {
+        return std::visit([](const auto& batch) { return batch.objectives; }, *sets);
+    }
+};
+
+std::vector<double> signs_of(const AnyBatch& sets, bool is_turned = false) {
+    return std::visit(
+        [&](const auto& batch) {
+            std::vector<double> signs;
+            for (std::int32_t m = 0; m < batch.objectives; ++m) {
+                signs.push_back(batch.is_minimised(m) != is_turned ? 1.0 : -1.0);
+            }
+            return signs;
+        },
+        sets);
+}
+
+// Rows of doubles of the points first..end of one set that count.
+struct Rows {
+    std::vector<double> values;
+    std::size_t count = 0;
+    double largest = 0.0;  // in magnitude
+
+    // Whether none of them is refused.
+    bool take(const Source& source, std::int64_t set, std::int32_t first, std::int32_t end,
+              FirstRefused& refused) {
+        return std::visit(
+            [&](const auto& batch) {
+                const std::int64_t within = take_from(batch, source, set, first, end);
+                return !refused.note(batch, set, within);
+            },
+            *source.sets);
+    }
+
+  private:
+    template <typename Scalar>
+    std::int64_t take_from(const Batch<Scalar>& batch, const Source& source, std::int64_t set,
+                           std::int32_t first, std::int32_t end) {
+        const Scalar* group = batch.group(set);
+        const std::uint8_t* mask = batch.group_mask(set);
+        const std::int32_t width = batch.objectives;
+        const double* ideal = source.ideal ? source.ideal->of(set, width) : nullptr;
+        values.resize(static_cast<std::size_t>(end - first) * static_cast<std::size_t>(width));
+        count = 0;
+        largest = 0.0;
+        double* row = values.data();
+        for (std::int32_t i = first; i < end; ++i) {
+            if (mask && mask[i] == 0) continue;
+            for (std::int32_t m = 0; m < width; ++m) {
+                const std::int64_t at = std::int64_t{i} * width + m;
+                const double value = static_cast<double>(group[at]);
+                const bool is_ratio = source.domain == Domain::kPositive;
+                const double sign = is_ratio ? 1.0 : source.signs[static_cast<std::size_t>(m)];
+                if (!std::isfinite(value) || (is_ratio && !(value > 0.0))) return at;
+                // Better than the ideal is as good as the ideal.
+                row[m] = ideal ? std::max(sign * value - sign * ideal[m], 0.0) : sign * value;
+                largest = std::max(largest, std::fabs(row[m]));
+            }
+            row += width;
+            ++count;
+        }
+        return kNoneRefused;
+    }
+};
+
+// The least gaps of some rows, summed up.
+struct Share {
+    std::size_t count = 0;
+    double largest = -kInfinity;
+    double sum = 0.0;  // of the gaps, or of the powers of their parts of the largest
+};
+
+struct Comparison {
+    Source from, to;
+    Gap gap;
+    double p;  // of the mean over `from`; infinite: the largest
+};
+
+bool is_squared(Gap gap) { return gap == Gap::kDistance || gap == Gap::kShortfall; }
+
+// Scratch of one thread.
+class Compare {
+  public:
+    Compare(const Comparison* how, Share* shares, FirstRefused* refused_from,
+            FirstRefused* refused_to)
+        : how_(how), shares_(shares), refused_from_(refused_from), refused_to_(refused_to) {
+        for (const double sign : how->from.signs) inverted_.push_back(sign < 0.0);
+    }
+
+    static std::int64_t chunks(const Comparison& how) {
+        return std::max<std::int64_t>(1, (how.from.points() + kChunk - 1) / kChunk);
+    }
+
+    void operator()(std::int64_t part) {
+        const std::int64_t g = part / chunks(*how_);
+        const auto first = static_cast<std::int32_t>(part % chunks(*how_) * kChunk);
+        const auto end = static_cast<std::int32_t>(
+            std::min<std::int64_t>(first + kChunk, how_->from.points()));
+        if (const std::int64_t set = how_->to.set_of(g); set != held_) {
+            held_ = kNobody;
+            if (!to_.take(how_->to, set, 0, how_->to.points(), *refused_to_)) return;
+            held_ = set;
+        }
+        if (!from_.take(how_->from, how_->from.set_of(g), first, end, *refused_from_)) return;
+        const int power = excess();
+        fill_columns(power);
+        pass_rows(power);
+        shares_[part] = share(power);
+    }
+
+  private:
+    // The power of two that values are divided by, so that no square leaves the range of doubles.
+    int excess() const {
+        const double largest = std::max(from_.largest, to_.largest);
+        if (!is_squared(how_->gap) || largest == 0.0) return 0;
+        const int power = std::ilogb(largest);
+        return power <= kSafe && power >= -kSafe ? 0 : power;
+    }
+
+    void fill_columns(int power) {
+        const auto width = static_cast<std::size_t>(how_->from.objectives());
+        stride_ = (from_.count + kMostRowsAtOnce - 1) / kMostRowsAtOnce * kMostRowsAtOnce;
+        columns_.assign(stride_ * width, 0.0);
+        for (std::size_t i = 0; i < from_.count; ++i) {
+            for (std::size_t m = 0; m < width; ++m) {
+                const double value = from_.values[i * width + m];
+                columns_[m * stride_ + i] = power == 0 ? value : std::ldexp(value, -power);
+            }
+        }
+    }
+
+    void pass_rows(int power) {
+        const auto width = static_cast<std::size_t>(how_->to.objectives());
+        const double* rows = to_.values.data();
+        if (power != 0) {
+            scaled_.assign(rows, rows + to_.count * width);
+            for (double& value : scaled_) value = std::ldexp(value, -power);
+            rows = scaled_.data();
+        }
+        nearest_.assign(stride_, kInfinity);
+        for (std::size_t first = 0; first < to_.count; first += kBlock) {
+            if (first > 0) check_interrupt();
+            const std::size_t block = std::min(kBlock, to_.count - first);
+            const TwoSets sets{columns_.data(),      stride_, from_.count,
+                               rows + first * width, block,   how_->to.objectives(),
+                               inverted_.data()};
+            indicator_kernels().find_nearest(how_->gap, sets, nearest_.data());
+        }
+    }
+
+    Share share(int power) {
+        Share own;
+        own.count = from_.count;
+        for (std::size_t i = 0; i < from_.count; ++i) {
+            double& gap = nearest_[i];
+            if (is_squared(how_->gap)) gap = std::ldexp(std::sqrt(gap), power);
+            own.largest = std::max(own.largest, gap);
+        }
+        if (std::isinf(how_->p)) return own;
+        if (how_->p == 1.0) {
+            for (std::size_t i = 0; i < from_.count; ++i) own.sum += nearest_[i];
+        } else if (own.largest > 0.0 && own.largest < kInfinity) {
+            for (std::size_t i = 0; i < from_.count; ++i) {
+                own.sum += std::pow(nearest_[i] / own.largest, how_->p);
+            }
+        }
+        return own;
+    }
+
+    const Comparison* how_;
+    Share* shares_;
+    FirstRefused* refused_from_;
+    FirstRefused* refused_to_;
+    std::vector<std::uint8_t> inverted_;
+    Rows from_, to_;
+    std::int64_t held_ = kNobody;  // the set that `to_` holds
+    std::vector<double> columns_, scaled_, nearest_;
+    std::size_t stride_ = 0;
+};
+
+// The mean of the gaps behind all shares, or their largest; parts in their order, so that no digit
+// depends on the number of threads.
+double mean_of(const Share* shares, std::int64_t count, double p) {
+    Share all;
+    for (std::int64_t c = 0; c < count; ++c) {
+        all.count += shares[c].count;
+        all.largest = std::max(all.largest, shares[c].largest);
+    }
+    if (all.count == 0) return std::numeric_limits<double>::quiet_NaN();
+    if (std::isinf(p)) return all.largest;
+    const auto rows = static_cast<double>(all.count);
+    if (p == 1.0) {
+        for (std::int64_t c = 0; c < count; ++c) all.sum += shares[c].sum;
+        return all.sum / rows;
+    }
+    if (!(all.largest > 0.0) || std::isinf(all.largest)) return all.largest;
+    for (std::int64_t c = 0; c < count; ++c) {
+        if (shares[c].count > 0) {
+            all.sum += shares[c].sum * std::pow(shares[c].largest / all.largest, p);
+        }
+    }
+    return all.largest * std::pow(all.sum / rows, 1.0 / p);
+}
+
+void compare(const Comparison& how, std::int64_t groups, FirstRefused& refused_from,
+             FirstRefused& refused_to, double* values) {
+    const std::int64_t chunks = Compare::chunks(how);
+    std::vector<Share> shares(static_cast<std::size_t>(groups * chunks));
+    const double rows = static_cast<double>(std::min<std::int64_t>(kChunk, how.from.points()));
+    const double cost = 100.0 + 0.2 * rows * how.to.points() * how.from.objectives();
+    for_each_group(groups * chunks, cost,
+                   Compare(&how, shares.data(), &refused_from, &refused_to));
+    for (std::int64_t g = 0; g < groups; ++g) {
+        values[g] = mean_of(shares.data() + g * chunks, chunks, how.p);
+    }
+}
+
+Gap gap_of(Indicator which) {
+    switch (which) {
+        case Indicator::kGdPlus:
+        case Indicator::kIgdPlus:
+            return Gap::kShortfall;
+        case Indicator::kEpsilonAdditive:
+            return Gap::kExcess;
+        case Indicator::kEpsilonMult:
+            return Gap::kRatio;
+        default:
+            return Gap::kDistance;
+    }
+}
+
+}  // namespace
+
+RefusedBeside indicator(const SetsOfGroups& points, const SetsOfGroups& reference,
+                        std::int64_t groups, Indicator which, double p, double* values) {
+    FirstRefused refused_point;
+    FirstRefused refused_reference;
+    const Gap gap = gap_of(which);
+    const bool is_epsilon = gap == Gap::kExcess || gap == Gap::kRatio;
+    const auto source = [&](const SetsOfGroups& given, bool is_turned) {
+        Source made{&given.sets, given.of_group, signs_of(given.sets, is_turned)};
+        if (gap == Gap::kRatio) made.domain = Domain::kPositive;
+        return made;
+    };
+    const auto from_points = [&] {
+        // Both turned: from a point a reference is as far below as the point above it.
+        const Comparison how{source(points, true), source(reference, true), gap, p};
+        compare(how, groups, refused_point, refused_reference, values);
+    };
+    const auto from_reference = [&](double* to) {
+        Comparison how{source(reference, false), source(points, false), gap,
+                       is_epsilon ? kInfinity : p};
+        compare(how, groups, refused_reference, refused_point, to);
+    };
+    if (which == Indicator::kGd || which == Indicator::kGdPlus) {
+        from_points();
+    } else {
+        from_reference(values);
+    }
+    if (which == Indicator::kAvgHausdorffDist) {
+        std::vector<double> inverted(values, values + groups);
+        from_points();
+        for (std::int64_t g = 0; g < groups; ++g) {
+            // Without points one is NaN, the other infinite.
+            values[g] = std::fmax(values[g], inverted[static_cast<std::size_t>(g)]);
+        }
+    }
+    return {refused_point.index(), refused_reference.index()};
+}
+
+namespace {
+
+// The integral over all weights (w, 1 - w) of the least max(w u, (1 - w) v). A ray from the ideal
+// in direction (1 / w, 1 / (1 - w)) meets the staircase of the gaps (u, v), sorted by u, on the
+// level part of a step, where it is (1 - w) v, or on the upright one, where it is w u.
+double integrate_weights(std::vector<std::pair<double, double>>& gaps) {
+    if (gaps.empty()) return kInfinity;
+    std::sort(gaps.begin(), gaps.end());
+    const auto weight_at = [](double u, double v) {
+        // v / (u + v), without a sum that could overflow.
+        return v > u ? 1.0 / (1.0 + u / v) : u > 0.0 ? (v / u) / (1.0 + v / u) : 0.5;
+    };
+    double total = 0.0;
+    double before = kInfinity;  // v of the step before
+    for (std::size_t i = 0; i < gaps.size(); ++i) {
+        const auto [u, v] = gaps[i];
+        if (!(v < before)) continue;
+        if (u == 0.0 && v == 0.0) return 0.0;
+        std::size_t next = i + 1;
+        while (next < gaps.size() && !(gaps[next].second < v)) ++next;
+        const double corner = weight_at(u, v);
+        const double up = before == kInfinity ? 1.0 : weight_at(u, before);
+        const double level = next == gaps.size() ? 0.0 : weight_at(gaps[next].first, v);
+        total += u * (0.5 * (up - corner) * (up + corner));
+        total += v * (0.5 * (corner - level) * (2.0 - corner - level));
+        before = v;
+    }
+    return total;
+}
+
+}  // namespace
+
+std::int64_t r2(const AnyBatch& points, References ideal, const double* weights,
+                std::int64_t weight_count, double* values) {
+    FirstRefused refused;
+    Source gaps{&points, nullptr, signs_of(points)};
+    gaps.ideal = &ideal;
+    const std::int64_t groups = gaps.count();
+    if (weights) {
+        FirstRefused refused_weight;  // none: Python has looked
+        const AnyBatch rows = Batch<double>{
+            weights, nullptr, 1, static_cast<std::int32_t>(weight_count), gaps.objectives(), 0};
+        const Source vectors{&rows, nullptr, signs_of(rows, true)};
+        compare({vectors, gaps, Gap::kProduct, 1.0}, groups, refused_weight, refused, values);
+        return refused.index();
+    }
+    const auto work = [&gaps, &refused, values, rows = Rows(),
+                       pairs = std::vector<std::pair<double, double>>()](std::int64_t g) mutable {
+        if (!rows.take(gaps, g, 0, gaps.points(), refused)) return;
+        pairs.clear();
+        for (std::size_t i = 0; i < rows.count; ++i) {
+            pairs.emplace_back(rows.values[2 * i], rows.values[2 * i + 1]);
+        }
+        values[g] = integrate_weights(pairs);
+    };
+    for_each_group(groups, 50.0 + 30.0 * gaps.points(), work);
+    return refused.index();
+}
+
+}  // namespace paretopo::cpu
