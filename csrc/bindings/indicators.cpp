@@ -33,10 +33,9 @@ py::tuple indicator(const Points& points, std::uintptr_t points_of_group, const 
     cpu::RefusedBeside refused;
     {
         const Unlocked unlocked;
-        refused =
-            cpu::indicator({any_batch(points), at<const std::int64_t>(points_of_group)},
-                           {any_batch(reference), at<const std::int64_t>(reference_of_group)},
-                           groups, static_cast<cpu::Indicator>(which), p, at<double>(values));
+        refused = cpu::indicator({any_batch(points), at<const std::int64_t>(points_of_group)},
+                                 {any_batch(reference), at<const std::int64_t>(reference_of_group)},
+                                 groups, static_cast<cpu::Indicator>(which), p, at<double>(values));
     }
     return py::make_tuple(refused.point, refused.reference);
 }
@@ -123,11 +122,10 @@ py::tuple eaf(std::uintptr_t values, std::uintptr_t runs, std::int64_t points,
     cpu::Attained attained;
     {
         const Unlocked unlocked;
-        attained =
-            cpu::eaf({at<const double>(values), at<const std::int64_t>(runs),
-                      static_cast<std::size_t>(points), static_cast<std::size_t>(objectives),
-                      static_cast<std::size_t>(run_count)},
-                     static_cast<std::size_t>(highest));
+        attained = cpu::eaf({at<const double>(values), at<const std::int64_t>(runs),
+                             static_cast<std::size_t>(points), static_cast<std::size_t>(objectives),
+                             static_cast<std::size_t>(run_count)},
+                            static_cast<std::size_t>(highest));
     }
     const auto count = static_cast<py::ssize_t>(attained.levels.size());
     py::array_t<double> surfaces({count, static_cast<py::ssize_t>(objectives)});

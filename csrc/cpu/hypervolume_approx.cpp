@@ -3,8 +3,8 @@
 // chance. With r_i the distance to the end of box i and V the sum of the boxes, V max r^m / sum r^m
 // has the hypervolume for its mean, and is never above V: docs/mathematics.md.
 //
-// Directions of one replicate are a lattice of Kronecker, moved at random: a replicate has the right
-// mean, and the replicates are independent, so that their spread is the error.
+// Directions of one replicate are a lattice of Kronecker, moved at random: a replicate has the
+// right mean, and the replicates are independent, so that their spread is the error.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,9 +30,7 @@ std::uint64_t scramble(std::uint64_t seed, std::uint64_t index) {
 }
 
 // Strictly between 0 and 1.
-double uniform(std::uint64_t bits) {
-    return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
-}
+double uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52; }
 
 // Steps of a lattice: powers of one over the root of x^(d + 1) = x + 1, as parts of 2^64.
 std::vector<std::uint64_t> lattice_steps(std::size_t dimensions) {
@@ -118,7 +116,7 @@ class Estimate {
                 for (std::size_t d = 0; d < width_; ++d) place[d] += steps_[d];
             }
             indicator_kernels().share_rays(sides_.values.data(), sides_.count, batch_.objectives,
-                                       inverses_.data(), scratch_.data(), shares.data());
+                                           inverses_.data(), scratch_.data(), shares.data());
             const std::int64_t end = std::min<std::int64_t>(kDirections, samples_ - first);
             for (std::int64_t s = 0; s < end; ++s) sum += shares[static_cast<std::size_t>(s)];
         }
@@ -133,8 +131,9 @@ class Estimate {
         const auto box = static_cast<std::size_t>(found - until_.begin());
         const double low = box == 0 ? 0.0 : until_[box - 1];
         const double within = (at - low) / (until_[box] - low);
-        const auto face = std::min(
-            width_ - 1, static_cast<std::size_t>(std::max(within, 0.0) * static_cast<double>(width_)));
+        const auto face =
+            std::min(width_ - 1,
+                     static_cast<std::size_t>(std::max(within, 0.0) * static_cast<double>(width_)));
         std::size_t d = 1;
         for (std::size_t m = 0; m < width_; ++m) {
             const double part = m == face ? 1.0 : uniform(place[d++]);
@@ -166,8 +165,8 @@ std::int64_t hypervolume_approx(Batch<Scalar> batch, const double* ref, std::int
                                 std::uint64_t seed, double* values, double* errors) {
     std::vector<double> means(static_cast<std::size_t>(batch.groups) * kReplicates);
     FirstRefused refused;
-    const double cost = 1000.0 + static_cast<double>(samples) *
-                                     (20.0 + 0.2 * batch.points * batch.objectives);
+    const double cost =
+        1000.0 + static_cast<double>(samples) * (20.0 + 0.2 * batch.points * batch.objectives);
     for_each_group(batch.groups * kReplicates, cost,
                    Estimate<Scalar>(batch, ref, samples, seed, means.data(), &refused));
     for (std::int64_t g = 0; g < batch.groups; ++g) {

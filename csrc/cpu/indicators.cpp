@@ -16,10 +16,12 @@ namespace paretopo::cpu {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::int64_t kChunk = 256;      // rows that one thread compares at a time
-constexpr std::size_t kBlock = 1024;      // rows that these meet before somebody asks
-constexpr int kSafe = 400;                // powers of two whose squares stay in range
-constexpr std::int64_t kNobody = -1;      // no set
+constexpr std::int64_t kChunk = 256;     // rows that one thread compares at a time
+constexpr std::size_t kFirstBlock = 16;  // rows that these meet before some of them are done
+constexpr std::size_t kBlock = 1024;     // rows that they meet before somebody asks
+constexpr std::size_t kProbed = 8;       // rows that tell how large the largest gap is at least
+constexpr int kSafe = 400;               // powers of two whose squares stay in range
+constexpr std::int64_t kNobody = -1;     // no set
 static_assert(kChunk % kMostRowsAtOnce == 0);
 
 enum class Domain { kFinite, kPositive };  // of positive values ratios are taken
@@ -120,6 +122,9 @@ struct Comparison {
     double p;  // of the mean over `from`; infinite: the largest
 };
 
+// Of which the largest is asked for, and none that is no larger than one already known.
+bool is_largest(Gap gap) { return gap == Gap::kExcess || gap == Gap::kRatio; }
+
 bool is_squared(Gap gap) { return gap == Gap::kDistance || gap == Gap::kShortfall; }
 
 // Scratch of one thread.
@@ -138,8 +143,12 @@ class Compare {
     void operator()(std::int64_t part) {
         const std::int64_t g = part / chunks(*how_);
         const auto first = static_cast<std::int32_t>(part % chunks(*how_) * kChunk);
-        const auto end = static_cast<std::int32_t>(
-            std::min<std::int64_t>(first + kChunk, how_->from.points()));
+        const auto end =
+            static_cast<std::int32_t>(std::min<std::int64_t>(first + kChunk, how_->from.points()));
+        if (g != group_) {
+            group_ = g;
+            enough_ = is_largest(how_->gap) ? -kInfinity : 0.0;
+        }
         if (const std::int64_t set = how_->to.set_of(g); set != held_) {
             held_ = kNobody;
             if (!to_.take(how_->to, set, 0, how_->to.points(), *refused_to_)) return;
@@ -173,6 +182,7 @@ class Compare {
         }
     }
 
+    // Rows leave as soon as they are near enough.
     void pass_rows(int power) {
         const auto width = static_cast<std::size_t>(how_->to.objectives());
         const double* rows = to_.values.data();
@@ -182,29 +192,66 @@ class Compare {
             rows = scaled_.data();
         }
         nearest_.assign(stride_, kInfinity);
-        for (std::size_t first = 0; first < to_.count; first += kBlock) {
-            if (first > 0) check_interrupt();
-            const std::size_t block = std::min(kBlock, to_.count - first);
-            const TwoSets sets{columns_.data(),      stride_, from_.count,
-                               rows + first * width, block,   how_->to.objectives(),
+        left_ = from_.count;
+        const auto meet = [&](std::size_t columns, std::size_t first, std::size_t end) {
+            const TwoSets sets{columns_.data(),      stride_,     columns,
+                               rows + first * width, end - first, how_->to.objectives(),
                                inverted_.data()};
             indicator_kernels().find_nearest(how_->gap, sets, nearest_.data());
+        };
+        if (is_largest(how_->gap) && left_ > kProbed) {
+            for (std::size_t first = 0; first < to_.count; first += kBlock) {
+                if (first > 0) check_interrupt();
+                meet(kProbed, first, std::min(first + kBlock, to_.count));
+            }
+            for (std::size_t i = 0; i < kProbed; ++i) enough_ = std::max(enough_, nearest_[i]);
+            leave(width);
+        }
+        std::size_t block = kFirstBlock;
+        for (std::size_t first = 0; first < to_.count && left_ > 0;) {
+            if (first > 0) check_interrupt();
+            const std::size_t end = std::min(first + block, to_.count);
+            meet(left_, first, end);
+            leave(width);
+            first = end;
+            block = std::min(2 * block, kBlock);
         }
     }
 
+    void leave(std::size_t width) {
+        staying_.clear();
+        for (std::size_t i = 0; i < left_; ++i) {
+            if (nearest_[i] > enough_) staying_.push_back(i);
+        }
+        if (staying_.size() == left_) return;
+        left_ = staying_.size();
+        for (std::size_t i = 0; i < left_; ++i) nearest_[i] = nearest_[staying_[i]];
+        for (std::size_t m = 0; m < width; ++m) {
+            double* column = columns_.data() + m * stride_;
+            for (std::size_t i = 0; i < left_; ++i) column[i] = column[staying_[i]];
+        }
+    }
+
+    // Of the rows that are left; the others add nothing to a sum, and nothing new to a largest one.
     Share share(int power) {
         Share own;
         own.count = from_.count;
-        for (std::size_t i = 0; i < from_.count; ++i) {
+        if (is_largest(how_->gap)) {
+            for (std::size_t i = 0; i < left_; ++i) enough_ = std::max(enough_, nearest_[i]);
+            own.largest = enough_;
+            return own;
+        }
+        own.largest = own.count > 0 ? 0.0 : -kInfinity;
+        for (std::size_t i = 0; i < left_; ++i) {
             double& gap = nearest_[i];
             if (is_squared(how_->gap)) gap = std::ldexp(std::sqrt(gap), power);
             own.largest = std::max(own.largest, gap);
         }
         if (std::isinf(how_->p)) return own;
         if (how_->p == 1.0) {
-            for (std::size_t i = 0; i < from_.count; ++i) own.sum += nearest_[i];
+            for (std::size_t i = 0; i < left_; ++i) own.sum += nearest_[i];
         } else if (own.largest > 0.0 && own.largest < kInfinity) {
-            for (std::size_t i = 0; i < from_.count; ++i) {
+            for (std::size_t i = 0; i < left_; ++i) {
                 own.sum += std::pow(nearest_[i] / own.largest, how_->p);
             }
         }
@@ -219,7 +266,11 @@ class Compare {
     Rows from_, to_;
     std::int64_t held_ = kNobody;  // the set that `to_` holds
     std::vector<double> columns_, scaled_, nearest_;
+    std::vector<std::size_t> staying_;
     std::size_t stride_ = 0;
+    std::size_t left_ = 0;     // rows that are still compared
+    std::int64_t group_ = -1;  // the one at hand
+    double enough_ = 0.0;      // a row that is so near need not be any nearer
 };
 
 // The mean of the gaps behind all shares, or their largest; parts in their order, so that no digit
@@ -252,8 +303,7 @@ void compare(const Comparison& how, std::int64_t groups, FirstRefused& refused_f
     std::vector<Share> shares(static_cast<std::size_t>(groups * chunks));
     const double rows = static_cast<double>(std::min<std::int64_t>(kChunk, how.from.points()));
     const double cost = 100.0 + 0.2 * rows * how.to.points() * how.from.objectives();
-    for_each_group(groups * chunks, cost,
-                   Compare(&how, shares.data(), &refused_from, &refused_to));
+    for_each_group(groups * chunks, cost, Compare(&how, shares.data(), &refused_from, &refused_to));
     for (std::int64_t g = 0; g < groups; ++g) {
         values[g] = mean_of(shares.data() + g * chunks, chunks, how.p);
     }

@@ -265,9 +265,11 @@ def test_r2_by_definition(points, data):
 @pytest.mark.parametrize("maximise", [False, True, [True, False]])
 def test_exact_r2_is_moocores(maximise):
     rng = np.random.default_rng(0)
+    signs = np.where(np.broadcast_to(maximise, 2), 1, -1)
     for count in (1, 2, 5, 100):
         for draw in (rng.random((count, 2)), rng.integers(0, 6, (count, 2)) / 4):
-            for ideal in (-0.3, 1.2, [0.5, 0.25]):
+            best = (draw * signs).max(axis=0) * signs
+            for ideal in (best, best + 0.3 * signs, best + signs * [2, 0]):
                 ours = pp.r2(draw, ideal, maximise=maximise)
                 theirs = moocore.r2_exact(draw, ref=ideal, maximise=maximise)
                 assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-15)

@@ -1,9 +1,10 @@
 // For each row of one set the least gap to any row of another: a row per lane, the others passed
 // in turn; and rays through boxes. Every lane rounds as it would alone.
+#include "cpu/lanes/indicator_kernels.hpp"
+
 #include <limits>
 
 #include "cpu/lanes/doubles.hpp"
-#include "cpu/lanes/indicator_kernels.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
