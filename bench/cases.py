@@ -299,7 +299,9 @@ def indicators(*, quick: bool = False) -> Sequence[Case]:
         for points in ((20,) if quick else (100, 1_000))
         for m in ((2, 3) if quick else (2, 3, 5, 8))
     ]
-    few += [case("r2", points=points, objectives=2) for points in ((20,) if quick else (100, 1_000))]
+    few += [
+        case("r2", points=points, objectives=2) for points in ((20,) if quick else (100, 1_000))
+    ]
     sizes = ((20, 5),) if quick else ((100, 6), (50, 8), (20, 10))
     few += [
         case("hypervolume_approx", workload=workload, points=points, objectives=m)

@@ -297,7 +297,6 @@ class Pymoo:
 
         return run
 
-
     def igd(self, case: Case) -> Callable[[], Any]:
         """NumPy: all pairs at once; so are the others."""
         return self._compare("igd.IGD", case)

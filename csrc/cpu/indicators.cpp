@@ -24,15 +24,21 @@ constexpr int kSafe = 400;               // powers of two whose squares stay in 
 constexpr std::int64_t kNobody = -1;     // no set
 static_assert(kChunk % kMostRowsAtOnce == 0);
 
-enum class Domain { kFinite, kPositive };  // of positive values ratios are taken
+// What becomes of a value.
+enum class Form {
+    kOriented,  // smaller is better
+    kBeyond,    // by how much it is worse than the ideal
+    kPart,      // of a ratio: itself, or its inverse where larger is better
+    kInverse    // the other part
+};
 
 // What rows are made of: one side of a comparison.
 struct Source {
     const AnyBatch* sets = nullptr;
     const std::int64_t* of_group = nullptr;
-    std::vector<double> signs;  // (objectives,), what the values are multiplied by
-    Domain domain = Domain::kFinite;
-    const References* ideal = nullptr;  // then rows are gaps from it
+    Form form = Form::kOriented;
+    bool is_turned = false;  // oriented the other way: larger is better
+    const References* ideal = nullptr;
 
     std::int64_t set_of(std::int64_t g) const {
         if (of_group) return of_group[g];
@@ -49,63 +55,92 @@ struct Source {
     }
 };
 
-std::vector<double> signs_of(const AnyBatch& sets, bool is_turned = false) {
-    return std::visit(
-        [&](const auto& batch) {
-            std::vector<double> signs;
-            for (std::int32_t m = 0; m < batch.objectives; ++m) {
-                signs.push_back(batch.is_minimised(m) != is_turned ? 1.0 : -1.0);
-            }
-            return signs;
-        },
-        sets);
-}
-
-// Rows of doubles of the points first..end of one set that count.
+// The points first..end of one set that count, as doubles, in rows or in columns of `stride`.
 struct Rows {
     std::vector<double> values;
     std::size_t count = 0;
-    double largest = 0.0;  // in magnitude
+    std::size_t stride = 0;  // 0: in rows
 
     // Whether none of them is refused.
     bool take(const Source& source, std::int64_t set, std::int32_t first, std::int32_t end,
               FirstRefused& refused) {
         return std::visit(
             [&](const auto& batch) {
-                const std::int64_t within = take_from(batch, source, set, first, end);
-                return !refused.note(batch, set, within);
+                const bool is_fine = take_from(batch, source, set, first, end);
+                return is_fine ||
+                       !refused.note(batch, set, find_refused(batch, source, set, first, end));
             },
             *source.sets);
     }
 
+    // In magnitude.
+    double largest() const {
+        double found = 0.0;
+        for (const double value : values) found = std::max(found, std::fabs(value));
+        return found;
+    }
+
   private:
+    // Has the place in the range that the form takes? Sums of differences keep what is not finite.
     template <typename Scalar>
-    std::int64_t take_from(const Batch<Scalar>& batch, const Source& source, std::int64_t set,
-                           std::int32_t first, std::int32_t end) {
+    bool take_from(const Batch<Scalar>& batch, const Source& source, std::int64_t set,
+                   std::int32_t first, std::int32_t end) {
         const Scalar* group = batch.group(set);
         const std::uint8_t* mask = batch.group_mask(set);
-        const std::int32_t width = batch.objectives;
-        const double* ideal = source.ideal ? source.ideal->of(set, width) : nullptr;
-        values.resize(static_cast<std::size_t>(end - first) * static_cast<std::size_t>(width));
-        count = 0;
-        largest = 0.0;
-        double* row = values.data();
-        for (std::int32_t i = first; i < end; ++i) {
-            if (mask && mask[i] == 0) continue;
-            for (std::int32_t m = 0; m < width; ++m) {
-                const std::int64_t at = std::int64_t{i} * width + m;
-                const double value = static_cast<double>(group[at]);
-                const bool is_ratio = source.domain == Domain::kPositive;
-                const double sign = is_ratio ? 1.0 : source.signs[static_cast<std::size_t>(m)];
-                if (!std::isfinite(value) || (is_ratio && !(value > 0.0))) return at;
-                // Better than the ideal is as good as the ideal.
-                row[m] = ideal ? std::max(sign * value - sign * ideal[m], 0.0) : sign * value;
-                largest = std::max(largest, std::fabs(row[m]));
+        const auto width = static_cast<std::size_t>(batch.objectives);
+        const double* ideal = source.ideal ? source.ideal->of(set, batch.objectives) : nullptr;
+        const auto most = static_cast<std::size_t>(end - first);
+        const std::size_t step = stride > 0 ? 1 : width;
+        const std::size_t across = stride > 0 ? stride : 1;
+        values.assign((stride > 0 ? stride : most) * width, 0.0);
+        std::size_t kept = 0;
+        bool is_fine = true;
+        for (std::size_t m = 0; m < width; ++m) {
+            const bool is_minimised = batch.is_minimised(static_cast<int>(m));
+            const double sign = is_minimised != source.is_turned ? 1.0 : -1.0;
+            const bool is_inverted = is_minimised == (source.form == Form::kInverse);
+            const double corner = ideal ? sign * ideal[m] : 0.0;
+            const Scalar* from = group + static_cast<std::size_t>(first) * width + m;
+            double* to = values.data() + m * across;
+            kept = 0;
+            for (std::size_t i = 0; i < most; ++i) {
+                if (mask && mask[static_cast<std::size_t>(first) + i] == 0) continue;
+                double value = static_cast<double>(from[i * width]);
+                is_fine &= is_taken(source.form, value);
+                if (source.form == Form::kOriented) {
+                    value *= sign;
+                } else if (source.form == Form::kBeyond) {
+                    value = std::max(sign * value - corner, 0.0);  // better is as good as it
+                } else if (is_inverted) {
+                    value = 1.0 / value;
+                }
+                to[kept++ * step] = value;
             }
-            row += width;
-            ++count;
         }
-        return kNoneRefused;
+        count = kept;
+        return is_fine;
+    }
+
+    // Below the normal numbers an inverse would overflow.
+    static bool is_taken(Form form, double value) {
+        const bool is_ratio = form == Form::kPart || form == Form::kInverse;
+        const double least =
+            is_ratio ? std::numeric_limits<double>::min() : std::numeric_limits<double>::lowest();
+        return value >= least && value <= std::numeric_limits<double>::max();
+    }
+
+    template <typename Scalar>
+    std::int64_t find_refused(const Batch<Scalar>& batch, const Source& source, std::int64_t set,
+                              std::int32_t first, std::int32_t end) {
+        const Scalar* group = batch.group(set);
+        const std::uint8_t* mask = batch.group_mask(set);
+        for (std::int64_t i = first; i < end; ++i) {
+            if (mask && mask[i] == 0) continue;
+            for (std::int64_t at = i * batch.objectives; at < (i + 1) * batch.objectives; ++at) {
+                if (!is_taken(source.form, static_cast<double>(group[at]))) return at;
+            }
+        }
+        return std::int64_t{first} * batch.objectives;  // another thread has mended it meanwhile
     }
 };
 
@@ -122,19 +157,17 @@ struct Comparison {
     double p;  // of the mean over `from`; infinite: the largest
 };
 
-// Of which the largest is asked for, and none that is no larger than one already known.
-bool is_largest(Gap gap) { return gap == Gap::kExcess || gap == Gap::kRatio; }
-
 bool is_squared(Gap gap) { return gap == Gap::kDistance || gap == Gap::kShortfall; }
+
+// Is the largest gap asked for? Then none that is no larger than one already known.
+bool is_largest(const Comparison& how) { return std::isinf(how.p) && !is_squared(how.gap); }
 
 // Scratch of one thread.
 class Compare {
   public:
     Compare(const Comparison* how, Share* shares, FirstRefused* refused_from,
             FirstRefused* refused_to)
-        : how_(how), shares_(shares), refused_from_(refused_from), refused_to_(refused_to) {
-        for (const double sign : how->from.signs) inverted_.push_back(sign < 0.0);
-    }
+        : how_(how), shares_(shares), refused_from_(refused_from), refused_to_(refused_to) {}
 
     static std::int64_t chunks(const Comparison& how) {
         return std::max<std::int64_t>(1, (how.from.points() + kChunk - 1) / kChunk);
@@ -147,16 +180,20 @@ class Compare {
             static_cast<std::int32_t>(std::min<std::int64_t>(first + kChunk, how_->from.points()));
         if (g != group_) {
             group_ = g;
-            enough_ = is_largest(how_->gap) ? -kInfinity : 0.0;
+            enough_ = is_largest(*how_) ? -kInfinity : 0.0;
         }
         if (const std::int64_t set = how_->to.set_of(g); set != held_) {
             held_ = kNobody;
             if (!to_.take(how_->to, set, 0, how_->to.points(), *refused_to_)) return;
             held_ = set;
         }
+        const auto most = static_cast<std::size_t>(end - first);
+        from_.stride = (most + kMostRowsAtOnce - 1) / kMostRowsAtOnce * kMostRowsAtOnce;
         if (!from_.take(how_->from, how_->from.set_of(g), first, end, *refused_from_)) return;
         const int power = excess();
-        fill_columns(power);
+        if (power != 0) {
+            for (double& value : from_.values) value = std::ldexp(value, -power);
+        }
         pass_rows(power);
         shares_[part] = share(power);
     }
@@ -164,22 +201,11 @@ class Compare {
   private:
     // The power of two that values are divided by, so that no square leaves the range of doubles.
     int excess() const {
-        const double largest = std::max(from_.largest, to_.largest);
-        if (!is_squared(how_->gap) || largest == 0.0) return 0;
+        if (!is_squared(how_->gap)) return 0;
+        const double largest = std::max(from_.largest(), to_.largest());
+        if (largest == 0.0) return 0;
         const int power = std::ilogb(largest);
         return power <= kSafe && power >= -kSafe ? 0 : power;
-    }
-
-    void fill_columns(int power) {
-        const auto width = static_cast<std::size_t>(how_->from.objectives());
-        stride_ = (from_.count + kMostRowsAtOnce - 1) / kMostRowsAtOnce * kMostRowsAtOnce;
-        columns_.assign(stride_ * width, 0.0);
-        for (std::size_t i = 0; i < from_.count; ++i) {
-            for (std::size_t m = 0; m < width; ++m) {
-                const double value = from_.values[i * width + m];
-                columns_[m * stride_ + i] = power == 0 ? value : std::ldexp(value, -power);
-            }
-        }
     }
 
     // Rows leave as soon as they are near enough.
@@ -191,15 +217,14 @@ class Compare {
             for (double& value : scaled_) value = std::ldexp(value, -power);
             rows = scaled_.data();
         }
-        nearest_.assign(stride_, kInfinity);
+        nearest_.assign(from_.stride, kInfinity);
         left_ = from_.count;
         const auto meet = [&](std::size_t columns, std::size_t first, std::size_t end) {
-            const TwoSets sets{columns_.data(),      stride_,     columns,
-                               rows + first * width, end - first, how_->to.objectives(),
-                               inverted_.data()};
+            const TwoSets sets{from_.values.data(),  from_.stride, columns,
+                               rows + first * width, end - first,  how_->to.objectives()};
             indicator_kernels().find_nearest(how_->gap, sets, nearest_.data());
         };
-        if (is_largest(how_->gap) && left_ > kProbed) {
+        if (is_largest(*how_) && left_ > kProbed) {
             for (std::size_t first = 0; first < to_.count; first += kBlock) {
                 if (first > 0) check_interrupt();
                 meet(kProbed, first, std::min(first + kBlock, to_.count));
@@ -227,7 +252,7 @@ class Compare {
         left_ = staying_.size();
         for (std::size_t i = 0; i < left_; ++i) nearest_[i] = nearest_[staying_[i]];
         for (std::size_t m = 0; m < width; ++m) {
-            double* column = columns_.data() + m * stride_;
+            double* column = from_.values.data() + m * from_.stride;
             for (std::size_t i = 0; i < left_; ++i) column[i] = column[staying_[i]];
         }
     }
@@ -236,7 +261,7 @@ class Compare {
     Share share(int power) {
         Share own;
         own.count = from_.count;
-        if (is_largest(how_->gap)) {
+        if (is_largest(*how_)) {
             for (std::size_t i = 0; i < left_; ++i) enough_ = std::max(enough_, nearest_[i]);
             own.largest = enough_;
             return own;
@@ -262,12 +287,10 @@ class Compare {
     Share* shares_;
     FirstRefused* refused_from_;
     FirstRefused* refused_to_;
-    std::vector<std::uint8_t> inverted_;
     Rows from_, to_;
     std::int64_t held_ = kNobody;  // the set that `to_` holds
-    std::vector<double> columns_, scaled_, nearest_;
+    std::vector<double> scaled_, nearest_;
     std::vector<std::size_t> staying_;
-    std::size_t stride_ = 0;
     std::size_t left_ = 0;     // rows that are still compared
     std::int64_t group_ = -1;  // the one at hand
     double enough_ = 0.0;      // a row that is so near need not be any nearer
@@ -317,7 +340,7 @@ Gap gap_of(Indicator which) {
         case Indicator::kEpsilonAdditive:
             return Gap::kExcess;
         case Indicator::kEpsilonMult:
-            return Gap::kRatio;
+            return Gap::kProduct;
         default:
             return Gap::kDistance;
     }
@@ -330,20 +353,21 @@ RefusedBeside indicator(const SetsOfGroups& points, const SetsOfGroups& referenc
     FirstRefused refused_point;
     FirstRefused refused_reference;
     const Gap gap = gap_of(which);
-    const bool is_epsilon = gap == Gap::kExcess || gap == Gap::kRatio;
-    const auto source = [&](const SetsOfGroups& given, bool is_turned) {
-        Source made{&given.sets, given.of_group, signs_of(given.sets, is_turned)};
-        if (gap == Gap::kRatio) made.domain = Domain::kPositive;
-        return made;
+    const bool is_ratio = which == Indicator::kEpsilonMult;
+    const bool is_epsilon = is_ratio || which == Indicator::kEpsilonAdditive;
+    const auto source = [&](const SetsOfGroups& given, Form part) {
+        return Source{&given.sets, given.of_group, is_ratio ? part : Form::kOriented, false,
+                      nullptr};
     };
     const auto from_points = [&] {
-        // Both turned: from a point a reference is as far below as the point above it.
-        const Comparison how{source(points, true), source(reference, true), gap, p};
+        Comparison how{source(points, Form::kPart), source(reference, Form::kPart), gap, p};
+        // From a point a reference is as far below as the point is above it.
+        how.from.is_turned = how.to.is_turned = true;
         compare(how, groups, refused_point, refused_reference, values);
     };
     const auto from_reference = [&](double* to) {
-        Comparison how{source(reference, false), source(points, false), gap,
-                       is_epsilon ? kInfinity : p};
+        const Comparison how{source(reference, Form::kInverse), source(points, Form::kPart), gap,
+                             is_epsilon ? kInfinity : p};
         compare(how, groups, refused_reference, refused_point, to);
     };
     if (which == Indicator::kGd || which == Indicator::kGdPlus) {
@@ -397,14 +421,13 @@ double integrate_weights(std::vector<std::pair<double, double>>& gaps) {
 std::int64_t r2(const AnyBatch& points, References ideal, const double* weights,
                 std::int64_t weight_count, double* values) {
     FirstRefused refused;
-    Source gaps{&points, nullptr, signs_of(points)};
-    gaps.ideal = &ideal;
+    const Source gaps{&points, nullptr, Form::kBeyond, false, &ideal};
     const std::int64_t groups = gaps.count();
     if (weights) {
         FirstRefused refused_weight;  // none: Python has looked
         const AnyBatch rows = Batch<double>{
             weights, nullptr, 1, static_cast<std::int32_t>(weight_count), gaps.objectives(), 0};
-        const Source vectors{&rows, nullptr, signs_of(rows, true)};
+        const Source vectors{&rows, nullptr, Form::kOriented, true, nullptr};
         compare({vectors, gaps, Gap::kProduct, 1.0}, groups, refused_weight, refused, values);
         return refused.index();
     }

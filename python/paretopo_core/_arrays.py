@@ -153,8 +153,8 @@ class Batch:
         pairs = zip(reversed(given), reversed(expected), strict=False)
         if not fits or any(ours not in (1, theirs) for ours, theirs in pairs):
             raise ValueError(
-                f"{name} must be a number, shape ({self.objectives},), or {expected} for one to each "
-                f"group, got shape {given}"
+                f"{name} must be a number, shape ({self.objectives},), or {expected} for one to "
+                f"each group, got shape {given}"
             )
         return ref
 

@@ -151,7 +151,10 @@ def hypervolume_improvement(
     candidates: Tensor, lower: Any, upper: Any, maximise: Maximise, mask: Any
 ) -> Any:
     """See :func:`paretopo_core.hypervolume_improvement`."""
-    lower, upper = _numbers(lower, candidates, "boxes.lower"), _numbers(upper, candidates, "boxes.upper")
+    lower, upper = (
+        _numbers(lower, candidates, "boxes.lower"),
+        _numbers(upper, candidates, "boxes.upper"),
+    )
     return call(
         _hypervolume_improvement,
         _expanded(candidates, lower, upper),

@@ -248,7 +248,8 @@ def epsilon_additive(
     Raises:
         ValueError, TypeError: as :func:`igd`.
 
-    Cost: as :func:`igd`.
+    Cost: O(points · reference points · objectives) at worst; a reference point is done as soon as
+    it is no farther than another one is for certain.
 
     Source: Zitzler, Thiele, Laumanns, Fonseca and Grunert da Fonseca (2003), "Performance
     assessment of multiobjective optimizers", IEEE Trans. Evol. Comput. 7(2).
@@ -275,7 +276,8 @@ def epsilon_mult(
     smaller is. Below 1 for a set that is better than all of the reference set.
 
     Args:
-        points: shape (..., points, objectives), as for :func:`igd`; every value above 0.
+        points: shape (..., points, objectives), as for :func:`igd`; every value above 0, and no
+            subnormal number.
         reference: shape (..., reference points, objectives), as there; every value above 0.
         maximise: whether larger is better; one bool, or one per objective.
         mask, reference_mask: shape (..., points), bool; False marks padding.
@@ -288,7 +290,7 @@ def epsilon_mult(
             else as :func:`igd`.
         TypeError: as :func:`igd`.
 
-    Cost: as :func:`igd`, with a division for each pair of values.
+    Cost: as :func:`epsilon_additive`. Ratios are products with an inverse, exact to 1e-15.
 
     Source: Zitzler et al. (2003), as :func:`epsilon_additive`.
 
@@ -353,6 +355,7 @@ def compute_indicator(
             f"epsilon_mult takes up to 64 objectives where smaller is better, got "
             f"{batch.objectives}: pass the reciprocals of those values, and maximise=True"
         )
+    groups = math.prod(leading)
     values = batch.empty(leading, "float64")
     of_points, of_reference = _places(batch, leading), _places(beside, leading)
     point, other = _core.indicator(
@@ -360,7 +363,7 @@ def compute_indicator(
         0 if of_points is None else host_address(of_points),
         beside.view("indicator"),
         0 if of_reference is None else host_address(of_reference),
-        math.prod(leading),
+        groups,
         which,
         p,
         batch.address(values),
@@ -419,7 +422,9 @@ def _refuse_place(index: int, batch: Batch, name: str, mask: str, *, is_ratio: b
         return
     at = tuple(int(i) for i in np.unravel_index(index, tuple(batch.values.shape)))
     value = float(batch.values[at]) * (1.0 if batch.signs is None else batch.signs[at[-1]])
-    wanted = "finite and above 0, for ratios are taken" if is_ratio else "finite"
+    wanted = (
+        "finite and above 0 (2.3e-308 at least), for ratios are taken" if is_ratio else "finite"
+    )
     raise ValueError(
         f"{name} must be {wanted}, but {name}{list(at)} is {value}; leave such points out with "
         f"{mask}="
@@ -571,9 +576,9 @@ def hypervolume_approx(
     bias: the mean over seeds is the hypervolume. Every direction is that of a random point in the
     box of a point chosen by its volume; along it the distance is integrated exactly, so that a
     sample is max r_i^m / Σ r_i^m of the sum of the boxes, r_i the distance at which box i ends. A
-    sample never exceeds what the boxes would have side by side, nor falls below the largest of them
-    alone; one point is exact. Directions are lattices moved at random (32 of them), which is more
-    precise than independent ones, and leaves the spread of the replicates as an honest error.
+    sample lies between the mean box and the sum of all; one point is exact. Directions are lattices
+    moved at random (32 of them), which is more precise than independent ones, and leaves the spread
+    of the replicates as an honest error.
 
     Args:
         points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
@@ -687,8 +692,8 @@ def eaf(
             range; points on a GPU.
         TypeError: ``points`` or ``sets`` are not real numbers, or require a gradient.
 
-    Cost: a point costs O(levels · log points) and what it changes of the surfaces; at worst O(points
-    · size of all surfaces). Memory for the surfaces, of up to that size.
+    Cost: a point costs O(levels · log points) and what it changes of the surfaces, at worst all of
+    them. Memory for the surfaces.
 
     Source: Grunert da Fonseca, Fonseca and Hall (2001), "Inferential performance assessment of
     stochastic optimisers and the attainment function", EMO; three objectives swept as in Fonseca,
@@ -834,8 +839,7 @@ def weighted_hypervolume(
     each = hypervolume_improvement(
         (lower[..., None, :], upper[..., None, :]), beside, maximise=maximise, mask=over
     )
+    factors: Any = numbers
     if is_tensor(each):
-        import torch
-
-        numbers = torch.from_numpy(numbers)
-    return (each * numbers).sum(-1)
+        factors = _torch_arrays.from_host(numbers, each)
+    return (each * factors).sum(-1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from support.strategies import finite, few_values, senses, volume_batches
+from support.strategies import few_values, finite, senses, volume_batches
 
 import paretopo_core as pp
 from paretopo_core import reference
@@ -16,7 +16,10 @@ moocore = pytest.importorskip("moocore")
 
 
 def rows_of(surfaces):
-    return {(round(p, 6), *row) for p, row in zip(surfaces.percentiles, surfaces.points.tolist(), strict=True)}
+    return {
+        (round(p, 6), *row)
+        for p, row in zip(surfaces.percentiles, surfaces.points.tolist(), strict=True)
+    }
 
 
 @given(
@@ -30,7 +33,9 @@ def rows_of(surfaces):
     data=st.data(),
 )
 def test_the_definition(points, data):
-    sets = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(points), max_size=len(points))))
+    sets = np.array(
+        data.draw(st.lists(st.integers(0, 3), min_size=len(points), max_size=len(points)))
+    )
     maximise = data.draw(senses(points.shape[1]))
     ours = pp.eaf(points, sets, maximise=maximise)
     runs = len(np.unique(sets))
@@ -40,11 +45,16 @@ def test_the_definition(points, data):
     assert set(found) == set(reference.eaf(points, sets, maximise=maximise))
 
 
-@pytest.mark.parametrize(("count", "runs", "objectives"), [(60, 5, 2), (400, 30, 2), (40, 4, 3), (200, 10, 3)])
+@pytest.mark.parametrize(
+    ("count", "runs", "objectives"), [(60, 5, 2), (400, 30, 2), (40, 4, 3), (200, 10, 3)]
+)
 @pytest.mark.parametrize("levels", [None, [0, 25, 50, 100], [33.4]])
 def test_moocore(count, runs, objectives, levels):
     rng = np.random.default_rng(count)
-    for draw in (rng.random((count, objectives)), rng.integers(0, 12, (count, objectives)).astype(float)):
+    for draw in (
+        rng.random((count, objectives)),
+        rng.integers(0, 12, (count, objectives)).astype(float),
+    ):
         sets = np.sort(rng.integers(0, runs, count))
         theirs = moocore.eaf(draw, sets, percentiles=() if levels is None else levels)
         ours = pp.eaf(draw, sets, percentiles=levels, maximise=False)
@@ -60,7 +70,11 @@ def test_the_order_of_points_and_runs_changes_nothing():
     points, sets = rng.integers(0, 20, (300, 3)).astype(float), rng.integers(0, 7, 300)
     order = rng.permutation(300)
     ours = pp.eaf(points, sets)
-    for other in (pp.eaf(points[order], sets[order]), pp.eaf(points, 6 - sets), pp.eaf(points, sets * 0.5)):
+    for other in (
+        pp.eaf(points[order], sets[order]),
+        pp.eaf(points, 6 - sets),
+        pp.eaf(points, sets * 0.5),
+    ):
         np.testing.assert_array_equal(ours.points, other.points)
         np.testing.assert_array_equal(ours.percentiles, other.percentiles)
 
@@ -79,7 +93,15 @@ def test_the_extremes_are_known():
 
 def test_what_percentiles_stand_for():
     points = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
-    for percentile, goal in ((0, 3), (1, 3), (100 / 3, 3), (34, 2), (200 / 3, 2), (67, 1), (100, 1)):
+    for percentile, goal in (
+        (0, 3),
+        (1, 3),
+        (100 / 3, 3),
+        (34, 2),
+        (200 / 3, 2),
+        (67, 1),
+        (100, 1),
+    ):
         surfaces = pp.eaf(points, [0, 1, 2], percentiles=[percentile])
         assert surfaces.points.tolist() == [[goal, goal]]
         assert surfaces.percentiles.tolist() == [percentile]

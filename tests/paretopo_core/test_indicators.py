@@ -138,7 +138,8 @@ def test_invariances(points, others, data):
 @pytest.mark.parametrize("name", ALL)
 def test_a_set_beside_itself(name):
     points = large_set("uniform", 200, 4) + 0.25
-    assert getattr(pp, name)(points, points) == (1.0 if name == "epsilon_mult" else 0.0)
+    value = getattr(pp, name)(points, points)
+    assert value == (pytest.approx(1, rel=1e-15) if name == "epsilon_mult" else 0.0)
 
 
 def test_sets_without_points():
@@ -205,6 +206,9 @@ def test_ratios_take_positive_values():
     good, bad = np.ones((3, 2)), np.array([[1.0, 0.0]])
     with pytest.raises(ValueError, match=r"finite and above 0.*points\[0, 1\] is 0.0"):
         pp.epsilon_mult(bad, good)
+    with pytest.raises(ValueError, match=r"finite and above 0.*points\[0, 0\] is 1e-310"):
+        pp.epsilon_mult([[1e-310, 1.0]], good)
+    assert pp.epsilon_mult([[1e308, 2.3e-308]], [[1e308, 2.3e-308]]) == pytest.approx(1, rel=1e-14)
     with pytest.raises(ValueError, match=r"finite and above 0.*reference\[0, 1\] is 0.0"):
         pp.epsilon_mult(good, bad, maximise=False)
 
@@ -276,7 +280,9 @@ def test_exact_r2_is_moocores(maximise):
 
 
 @given(
-    points=arrays(np.float64, (5, 2), elements=st.one_of(st.integers(0, 3).map(float), st.floats(0, 9))),
+    points=arrays(
+        np.float64, (5, 2), elements=st.one_of(st.integers(0, 3).map(float), st.floats(0, 9))
+    ),
 )
 def test_exact_r2_is_the_limit_of_many_weights(points):
     shares = (np.arange(4000) + 0.5) / 4000
@@ -297,9 +303,7 @@ def test_r2_in_closed_form():
 
 def test_a_lattice_of_weights():
     points = large_set("sphere", 50, 3)
-    weights = np.array(
-        [(i, j, 6 - i - j) for i in range(7) for j in range(7 - i)], dtype=float
-    ) / 6
+    weights = np.array([(i, j, 6 - i - j) for i in range(7) for j in range(7 - i)], dtype=float) / 6
     assert pp.r2(points, 1.0, weights=6) == pytest.approx(pp.r2(points, 1.0, weights=weights))
     assert pp.r2(points[:, :1], 1.0, weights=6) == pytest.approx(1 - points[:, 0].max())
 
@@ -336,7 +340,10 @@ class TestTorch:
         points, others = np.random.default_rng(0).random((2, 3, 6, 3)) + 0.1
         measure, torch = getattr(pp, name), self.torch
         expected = measure(points, others[0])
-        for mixed in ((torch.tensor(points), others[0]), (torch.tensor(points), torch.tensor(others[0]))):
+        for mixed in (
+            (torch.tensor(points), others[0]),
+            (torch.tensor(points), torch.tensor(others[0])),
+        ):
             found = measure(*mixed)
             assert isinstance(found, torch.Tensor)
             np.testing.assert_array_equal(found, expected)
@@ -354,11 +361,17 @@ class TestTorch:
             torch.testing.assert_close(torch.func.vmap(measure)(points, others), each)
             shared = torch.func.vmap(measure, in_dims=(None, 0))(points, others)
             torch.testing.assert_close(shared, torch.stack([measure(points, b) for b in others]))
-        found = torch.func.vmap(lambda x, w: pp.r2(x, 0.0, weights=w, maximise=False))(points, weights)
-        each = [pp.r2(x, 0.0, weights=w, maximise=False) for x, w in zip(points, weights, strict=True)]
+        found = torch.func.vmap(lambda x, w: pp.r2(x, 0.0, weights=w, maximise=False))(
+            points, weights
+        )
+        each = [
+            pp.r2(x, 0.0, weights=w, maximise=False) for x, w in zip(points, weights, strict=True)
+        ]
         torch.testing.assert_close(found, torch.stack(each))
         compiled = torch.compile(
-            lambda x, r: pp.igd_plus(x, r) + pp.r2(x, 2.0, weights=4), fullgraph=True, backend="eager"
+            lambda x, r: pp.igd_plus(x, r) + pp.r2(x, 2.0, weights=4),
+            fullgraph=True,
+            backend="eager",
         )
         expected = pp.igd_plus(points, others) + pp.r2(points, 2.0, weights=4)
         torch.testing.assert_close(compiled(points, others), expected)

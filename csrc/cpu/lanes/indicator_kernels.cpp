@@ -18,7 +18,7 @@ constexpr double start_of(Gap gap) {
 
 // The gap of x and y with one more objective.
 template <Gap kGap>
-PARETOPO_INLINE Doubles widen(Doubles gap, Doubles x, Doubles y, bool is_inverted) {
+PARETOPO_INLINE Doubles widen(Doubles gap, Doubles x, Doubles y) {
     if constexpr (kGap == Gap::kDistance) {
         const Doubles apart = x - y;
         return gap + apart * apart;
@@ -27,8 +27,6 @@ PARETOPO_INLINE Doubles widen(Doubles gap, Doubles x, Doubles y, bool is_inverte
         return gap + above * above;
     } else if constexpr (kGap == Gap::kExcess) {
         return larger(y - x, gap);
-    } else if constexpr (kGap == Gap::kRatio) {
-        return larger(is_inverted ? x / y : y / x, gap);
     } else {
         return larger(x * y, gap);
     }
@@ -48,9 +46,8 @@ PARETOPO_INLINE void pass(const TwoSets& sets, std::size_t first, double* neares
         for (std::size_t m = 0; m < width; ++m) {
             const Doubles y = all(values[m]);
             const double* column = columns + m * sets.stride;
-            const bool is_inverted = kGap == Gap::kRatio && sets.inverted[m] != 0;
             for (int v = 0; v < kVectors; ++v) {
-                gap[v] = widen<kGap>(gap[v], load(column + v * kLanes), y, is_inverted);
+                gap[v] = widen<kGap>(gap[v], load(column + v * kLanes), y);
             }
         }
         for (int v = 0; v < kVectors; ++v) best[v] = smaller(gap[v], best[v]);
@@ -92,8 +89,6 @@ void find_nearest(Gap gap, const TwoSets& sets, double* nearest) {
             return pass_gap<Gap::kShortfall>(sets, nearest);
         case Gap::kExcess:
             return pass_gap<Gap::kExcess>(sets, nearest);
-        case Gap::kRatio:
-            return pass_gap<Gap::kRatio>(sets, nearest);
         case Gap::kProduct:
             return pass_gap<Gap::kProduct>(sets, nearest);
     }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 namespace paretopo::cpu {
 
@@ -12,7 +11,6 @@ enum class Gap {
     kDistance,   // the square of their distance
     kShortfall,  // the same, of the values alone in which y is above x
     kExcess,     // how far y is above x, where it is most
-    kRatio,      // y / x where it is largest, or x / y in the inverted objectives
     kProduct     // x * y where it is largest, of values that are not negative
 };
 
@@ -24,7 +22,6 @@ struct TwoSets {
     const double* rows;
     std::size_t row_count;
     int objectives;
-    const std::uint8_t* inverted;  // (objectives,), for kRatio
 };
 inline constexpr std::size_t kMostRowsAtOnce = 32;
 
