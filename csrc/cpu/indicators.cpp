@@ -81,7 +81,7 @@ struct Rows {
     }
 
   private:
-    // Has the place in the range that the form takes? Sums of differences keep what is not finite.
+    // Whether every value that counts is one that the form takes.
     template <typename Scalar>
     bool take_from(const Batch<Scalar>& batch, const Source& source, std::int64_t set,
                    std::int32_t first, std::int32_t end) {
@@ -102,19 +102,23 @@ struct Rows {
             const double corner = ideal ? sign * ideal[m] : 0.0;
             const Scalar* from = group + static_cast<std::size_t>(first) * width + m;
             double* to = values.data() + m * across;
-            kept = 0;
-            for (std::size_t i = 0; i < most; ++i) {
-                if (mask && mask[static_cast<std::size_t>(first) + i] == 0) continue;
-                double value = static_cast<double>(from[i * width]);
-                is_fine &= is_taken(source.form, value);
-                if (source.form == Form::kOriented) {
-                    value *= sign;
-                } else if (source.form == Form::kBeyond) {
-                    value = std::max(sign * value - corner, 0.0);  // better is as good as it
-                } else if (is_inverted) {
-                    value = 1.0 / value;
+            const auto fill = [&](const auto& form) {
+                kept = 0;
+                for (std::size_t i = 0; i < most; ++i) {
+                    if (mask && mask[static_cast<std::size_t>(first) + i] == 0) continue;
+                    const double value = static_cast<double>(from[i * width]);
+                    is_fine &= is_taken(source.form, value);
+                    to[kept++ * step] = form(value);
                 }
-                to[kept++ * step] = value;
+            };
+            if (source.form == Form::kOriented) {
+                fill([=](double value) { return sign * value; });
+            } else if (source.form == Form::kBeyond) {  // better is as good as it
+                fill([=](double value) { return std::max(sign * value - corner, 0.0); });
+            } else if (is_inverted) {
+                fill([](double value) { return 1.0 / value; });
+            } else {
+                fill([](double value) { return value; });
             }
         }
         count = kept;
@@ -224,7 +228,7 @@ class Compare {
                                rows + first * width, end - first,  how_->to.objectives()};
             indicator_kernels().find_nearest(how_->gap, sets, nearest_.data());
         };
-        if (is_largest(*how_) && left_ > kProbed) {
+        if (is_largest(*how_) && enough_ == -kInfinity && left_ > kProbed) {
             for (std::size_t first = 0; first < to_.count; first += kBlock) {
                 if (first > 0) check_interrupt();
                 meet(kProbed, first, std::min(first + kBlock, to_.count));
