@@ -93,6 +93,8 @@ struct Rows {
         const std::size_t step = stride > 0 ? 1 : width;
         const std::size_t across = stride > 0 ? stride : 1;
         values.assign((stride > 0 ? stride : most) * width, 0.0);
+        count = 0;
+        if (most == 0) return true;
         std::size_t kept = 0;
         bool is_fine = true;
         for (std::size_t m = 0; m < width; ++m) {

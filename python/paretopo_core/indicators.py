@@ -417,7 +417,9 @@ def _refuse_gpu(batch: Batch, name: str) -> None:
         raise ValueError(f"{name} are on a GPU, and indicators are for the CPU: pass {name}.cpu()")
 
 
-def _refuse_place(index: int, batch: Batch, name: str, mask: str, *, is_ratio: bool) -> None:
+def _refuse_place(
+    index: int, batch: Batch, name: str, mask: str = "", *, is_ratio: bool = False
+) -> None:
     if index < 0:
         return
     at = tuple(int(i) for i in np.unravel_index(index, tuple(batch.values.shape)))
@@ -426,8 +428,8 @@ def _refuse_place(index: int, batch: Batch, name: str, mask: str, *, is_ratio: b
         "finite and above 0 (2.3e-308 at least), for ratios are taken" if is_ratio else "finite"
     )
     raise ValueError(
-        f"{name} must be {wanted}, but {name}{list(at)} is {value}; leave such points out with "
-        f"{mask}="
+        f"{name} must be {wanted}, but {name}{list(at)} is {value}; leave such points out"
+        + (f" with {mask}=" if mask else "")
     )
 
 
@@ -496,7 +498,7 @@ def compute_r2(points: Any, ideal: Any, weights: Any, maximise: Maximise, mask: 
         batch.address(values),
     )
     del corners  # lived until here
-    _refuse_place(refused, batch, "points", "mask", is_ratio=False)
+    _refuse_place(refused, batch, "points", "mask")
     return values[()] if isinstance(values, np.ndarray) else values
 
 
@@ -540,7 +542,8 @@ def _lattice(divisions: int, objectives: int) -> np.ndarray:
     bars = np.array(list(combinations(range(places), objectives - 1)), dtype=np.int64)
     bars = bars.reshape(count, objectives - 1)
     ends = np.full((count, 1), -1), np.full((count, 1), places)
-    return (np.diff(np.hstack([ends[0], bars, ends[1]]), axis=1) - 1) / divisions
+    parts = np.diff(np.hstack([ends[0], bars, ends[1]]), axis=1) - 1
+    return parts.astype(np.float64) / float(divisions)
 
 
 class HypervolumeEstimate(NamedTuple):
@@ -717,10 +720,8 @@ def eaf(
             f"shape {tuple(batch.values.shape)}"
         )
     values = batch.values.astype(np.float64)
-    if not np.isfinite(values).all():
-        _refuse_place(
-            int(np.flatnonzero(~np.isfinite(values))[0]), batch, "points", "points", is_ratio=False
-        )
+    if not (is_finite := np.isfinite(values)).all():
+        _refuse_place(int(np.flatnonzero(~is_finite)[0]), batch, "points")
     runs = _torch_arrays.without_tensors([sets], "sets")[0]
     runs = np.asarray(runs)
     if runs.shape != (batch.points,):
@@ -830,12 +831,12 @@ def weighted_hypervolume(
         np.where(is_larger_better, np.maximum(end, corner), np.minimum(end, corner))
         for end in (lower, upper)
     )
-    if not (hasattr(points, "ndim") and hasattr(points, "shape")):
+    if not (isinstance(points, np.ndarray) or is_tensor(points)) or points.ndim < 2:
         points = Batch.of(points).values
-    if points.ndim < 2:  # worded there
-        Batch.of(points)
     beside = points[..., None, :, :]
-    over = None if mask is None else (mask if is_tensor(mask) else np.asarray(mask))[..., None, :]
+    over = mask if mask is None or is_tensor(mask) else np.asarray(mask)
+    if over is not None and over.ndim > 0:
+        over = over[..., None, :]
     each = hypervolume_improvement(
         (lower[..., None, :], upper[..., None, :]), beside, maximise=maximise, mask=over
     )
