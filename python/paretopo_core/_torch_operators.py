@@ -45,8 +45,8 @@ from paretopo_core.expected_hypervolume import (
 from paretopo_core.fronts import compute_nondominated, compute_ranks
 from paretopo_core.hypervolume import compute_contributions, compute_gradient, compute_hypervolume
 from paretopo_core.indicators import (
+    check_divisions,
     check_reference,
-    check_weights,
     compute_estimate,
     compute_indicator,
     compute_r2,
@@ -193,12 +193,13 @@ def indicator(
 
 def r2(points: Tensor, ideal: Any, weights: Any, maximise: Maximise, mask: Any) -> Any:
     """See :func:`paretopo_core.r2`."""
-    if weights is not None and not isinstance(weights, Tensor):
-        weights = torch.as_tensor(check_weights(weights, _objectives(points)))
-        weights = _beside(points, weights)
-    senses = _senses(maximise, points)
-    corner = _vector(ideal, points, "ideal")
-    return call(_r2, points, corner, _per_point(mask, points, "mask"), weights, senses)
+    corner, senses = _vector(ideal, points, "ideal"), _senses(maximise, points)
+    divisions = check_divisions(weights)
+    vectors = None
+    if weights is not None and divisions is None:
+        vectors = _numbers(weights, points, "weights")
+    over = _per_point(mask, points, "mask")
+    return call(_r2, points, corner, over, vectors, senses, divisions)
 
 
 def hypervolume_approx(
@@ -518,15 +519,26 @@ def _(
 
 @torch.library.custom_op("paretopo::r2", mutates_args=())
 def _r2(
-    points: Tensor, ideal: Tensor, mask: Tensor | None, weights: Tensor | None, senses: str
+    points: Tensor,
+    ideal: Tensor,
+    mask: Tensor | None,
+    weights: Tensor | None,
+    senses: str,
+    divisions: int | None,
 ) -> Tensor:
-    values: Tensor = compute_r2(points, ideal, weights, _bools(senses), mask)
+    given = weights if divisions is None else divisions
+    values: Tensor = compute_r2(points, ideal, given, _bools(senses), mask)
     return values
 
 
 @_r2.register_fake
 def _(
-    points: Tensor, ideal: Tensor, mask: Tensor | None, weights: Tensor | None, senses: str
+    points: Tensor,
+    ideal: Tensor,
+    mask: Tensor | None,
+    weights: Tensor | None,
+    senses: str,
+    divisions: int | None,
 ) -> Tensor:
     return points.new_empty(points.shape[:-2], dtype=torch.float64)
 

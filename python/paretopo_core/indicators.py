@@ -487,7 +487,7 @@ def compute_r2(points: Any, ideal: Any, weights: Any, maximise: Maximise, mask: 
     batch = Batch.of(points, maximise=maximise, mask=mask)
     _refuse_gpu(batch, "points")
     corners, address, per_group = batch.references(ideal, "ideal")
-    vectors = check_weights(weights, batch.objectives)
+    vectors = _check_weights(weights, batch.objectives)
     values = batch.empty(batch.leading, "float64")
     refused = _core.r2(
         batch.view("r2"),
@@ -502,7 +502,7 @@ def compute_r2(points: Any, ideal: Any, weights: Any, maximise: Maximise, mask: 
     return values[()] if isinstance(values, np.ndarray) else values
 
 
-def check_weights(weights: Any, objectives: int) -> np.ndarray | None:
+def _check_weights(weights: Any, objectives: int) -> np.ndarray | None:
     """Give the weight vectors as rows, or None for all weights of two objectives."""
     if weights is None:
         if objectives == 2:
@@ -511,8 +511,8 @@ def check_weights(weights: Any, objectives: int) -> np.ndarray | None:
             f"weights must be given for {objectives} objectives (only two have a closed form): "
             f"shape (vectors, {objectives}), or the divisions of a lattice"
         )
-    if isinstance(weights, (int, np.integer)) and not isinstance(weights, (bool, np.bool_)):
-        return _lattice(int(weights), objectives)
+    if (divisions := check_divisions(weights)) is not None:
+        return _lattice(divisions, objectives)
     vectors = numbers_of(weights, "weights")
     if vectors.ndim != 2 or vectors.shape[1] != objectives or len(vectors) == 0:
         raise ValueError(
@@ -526,6 +526,12 @@ def check_weights(weights: Any, objectives: int) -> np.ndarray | None:
             f"weights must be finite and not negative, got {vectors[at]} in vector {at[0]}"
         )
     return np.ascontiguousarray(vectors)
+
+
+def check_divisions(weights: Any) -> int | None:
+    """Give the divisions of a lattice, or None where weights are no whole number."""
+    is_whole = isinstance(weights, (int, np.integer)) and not isinstance(weights, (bool, np.bool_))
+    return int(weights) if is_whole else None
 
 
 def _lattice(divisions: int, objectives: int) -> np.ndarray:
@@ -542,8 +548,7 @@ def _lattice(divisions: int, objectives: int) -> np.ndarray:
     bars = np.array(list(combinations(range(places), objectives - 1)), dtype=np.int64)
     bars = bars.reshape(count, objectives - 1)
     ends = np.full((count, 1), -1), np.full((count, 1), places)
-    parts = np.diff(np.hstack([ends[0], bars, ends[1]]), axis=1) - 1
-    return parts.astype(np.float64) / float(divisions)
+    return (np.diff(np.hstack([ends[0], bars, ends[1]]), axis=1) - 1) / divisions
 
 
 class HypervolumeEstimate(NamedTuple):

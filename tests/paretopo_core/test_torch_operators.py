@@ -138,8 +138,8 @@ def test_the_operators_keep_torchs_rules(dtype):
         operators._nondominated_boxes: (x, vector, mask(), senses),
         operators._dominated_boxes: (x, vector.expand(4, 3), None, senses),
         operators._hypervolume_improvement: (x, *boxes, mask(), senses),
-        operators._indicator: (x, boxes[0], mask(), None, senses, 3, 1.0),
-        operators._r2: (x, vector, mask(), boxes[0].abs(), senses),
+        operators._indicator: (x, boxes[0].clamp(-9, 9), mask(), None, senses, 3, 1.0),
+        operators._r2: (x, vector, mask(), torch.eye(3), senses, None),
         operators._hypervolume_approx: (x, vector, mask(), senses, 32, 0),
         operators._hypervolume_improvement_gradient: (x, *boxes, None, senses),
     }
