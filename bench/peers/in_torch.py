@@ -134,14 +134,9 @@ class Evox:
         return partial(rank, to_tensor(case))
 
     def igd(self, case: Case) -> Callable[[], Any]:
-        """All pairs at once, by torch.cdist."""
+        """All pairs at once, by torch.cdist; its gd is of another definition."""
         points = to_tensor(case)
         return partial(self._metrics.igd, points[: case.points], points[case.points :])
-
-    def gd(self, case: Case) -> Callable[[], Any]:
-        """All pairs at once, by torch.cdist."""
-        points = to_tensor(case)
-        return partial(self._metrics.gd, points[: case.points], points[case.points :])
 
 
 class Torch:

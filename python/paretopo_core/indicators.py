@@ -182,7 +182,7 @@ def gd_plus(
 
     Source: Ishibuchi, Masuda, Tanigaki and Nojima (2015), as :func:`igd_plus`.
 
-    >>> gd_plus([[1, 2], [4, 4]], [[1, 1], [4, 5]])  # the first is better than [1, 1]
+    >>> gd_plus([[1, 2], [4, 4]], [[2, 2], [5, 4.5]])  # the second is better than [2, 2]
     np.float64(0.5)
     """
     return _indicator("gd_plus", points, reference, p, maximise, mask, reference_mask)
@@ -664,10 +664,13 @@ class AttainmentSurfaces(NamedTuple):
     """Where so many percent of the runs reach.
 
     Attributes:
-        points: shape (rows, objectives), float64, in the objectives' units: the least demanding
-            goals are above or behind, for each percentile its undominated points, best first in the
-            first objective.
+        points: shape (rows, objectives), float64, in the objectives' units: for each percentile the
+            most demanding goals that so many runs attain, best first in the first objective.
         percentiles: shape (rows,), float64, the percentile of each row, ascending.
+
+    >>> surfaces = eaf([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1], percentiles=[100])
+    >>> surfaces.points.tolist(), surfaces.percentiles.tolist()
+    ([[2.0, 1.0], [1.0, 2.0]], [100.0, 100.0])
     """
 
     points: Any
