@@ -612,7 +612,7 @@ def hypervolume_approx(
         TypeError: as there; ``samples`` or ``seed`` not a whole number. A derivative is refused
             when it is asked for (NotImplementedError).
 
-    Cost: O(samples · n · objectives) for n undominated points, 0.15 to 0.3 ns for each on AVX-512,
+    Cost: O(samples · n · objectives) for n undominated points, about 0.3 ns for each on AVX-512,
     and what it takes to find these; replicates are shared between threads.
 
     Source: boxes chosen by volume after Karp and Luby (1983), as Bringmann and Friedrich (2010),
