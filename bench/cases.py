@@ -20,10 +20,23 @@ ON_GPU = 0  # threads of a case that runs on a GPU
 DRAWN = 4  # k of hypervolume_advantage
 VALID = 4  # points of a padded group that count
 CANDIDATES = 1_000  # points whose improvements are asked for, one by one
+REFERENCE_POINTS = 1_000  # of the set that indicators compare a front with
+RUNS = 10  # whose attainment surfaces are asked for
+SAMPLES = 65_536  # directions that a hypervolume is estimated from
+DIVISIONS = 12  # of the lattice of weights, where R2 has no closed form
 WANTED = 10  # points whose slopes alone are asked for, of a front
 TURNS = 16  # small sets that are measured in turn
 BETA = 0.5  # how much the weights count beside the ranks, in pareto_advantage
 BOXED = ("nondominated_boxes", "dominated_boxes")  # tasks whose answers are boxes
+BESIDE = (  # tasks that compare a front with a reference set
+    "igd",
+    "igd_plus",
+    "gd",
+    "gd_plus",
+    "avg_hausdorff_dist",
+    "epsilon_additive",
+    "epsilon_mult",
+)
 TASKS = (
     "pareto_rank",
     "is_nondominated",
@@ -37,6 +50,10 @@ TASKS = (
     "archive_add",
     *BOXED,
     "hypervolume_improvement",
+    *BESIDE,
+    "r2",
+    "hypervolume_approx",
+    "eaf",
 )
 HARD = ("concave", "chain", "parallel", "equal", "discrete")  # one front, many fronts, ties
 FILTERED = ("uniform", "concave")  # mostly dominated; a front
@@ -94,10 +111,11 @@ class Case:
         A processor learns the branches of one small set that is measured again and again; users
         have another one each time. Batches, and sets of more points, have more branches than it
         remembers; from 6 objectives even the judge takes long. Of "overhead", the way in counts and
-        not the set; of "boxes", some peers take seconds for one set.
+        not the set; of "boxes", some peers take seconds for one set, and so does the judge of
+        "indicators".
         """
         is_small = not self.groups and self.points <= 200 and self.objectives <= 5
-        is_small = is_small and self.operation not in ("overhead", "boxes")
+        is_small = is_small and self.operation not in ("overhead", "boxes", "indicators")
         return [replace(self, draw=draw) for draw in range(TURNS if is_small else 1)]
 
     def __str__(self) -> str:
@@ -120,6 +138,7 @@ class Case:
         if self.groups:
             return workloads.make_groups(self.groups, self.points, self.objectives, self.dtype)
         more = {"archive_add": NEWCOMERS, "hypervolume_improvement": CANDIDATES}
+        more |= dict.fromkeys(BESIDE, REFERENCE_POINTS)
         count = self.points + more.get(self.task, 0)
         points = workloads.make_points(self.workload, count, self.objectives, self.draw)
         return points.astype(self.dtype)
@@ -128,6 +147,21 @@ class Case:
     def doubles(self) -> Array:
         """The data in float64."""
         return self.data.astype(np.float64)
+
+    @cached_property
+    def front(self) -> Array:
+        """The points that are compared with others, in float64."""
+        return self.doubles[: self.points]
+
+    @cached_property
+    def reference_set(self) -> Array:
+        """What the front is compared with, in float64."""
+        return self.doubles[self.points :]
+
+    @cached_property
+    def runs(self) -> Array:
+        """Which run each point is from, ascending."""
+        return np.sort(np.arange(self.points) % RUNS)
 
     @cached_property
     def mask(self) -> Array | None:
@@ -254,6 +288,29 @@ def boxes(*, quick: bool = False) -> Sequence[Case]:
         for m in ((2, 3) if quick else sizes)
         for points in (sizes[m][:1] if quick or task not in BOXED else sizes[m])
     ]
+
+
+def indicators(*, quick: bool = False) -> Sequence[Case]:
+    """Compare one front with a reference set, an ideal point, or other runs; estimate volumes."""
+    case = partial(Case, "indicators", workload="concave")
+    few = [
+        case(task, points=points, objectives=m)
+        for task in BESIDE
+        for points in ((20,) if quick else (100, 1_000))
+        for m in ((2, 3) if quick else (2, 3, 5, 8))
+    ]
+    few += [
+        case("r2", points=points, objectives=2) for points in ((20,) if quick else (100, 1_000))
+    ]
+    sizes = ((20, 5),) if quick else ((100, 6), (50, 8), (20, 10))
+    few += [
+        case("hypervolume_approx", workload=workload, points=points, objectives=m)
+        for workload in ("concave", "linear", "convex")
+        for points, m in sizes
+    ]
+    sizes = ((100, 2), (60, 3)) if quick else ((1_000, 2), (10_000, 2), (300, 3), (1_000, 3))
+    few += [case("eaf", workload="uniform", points=points, objectives=m) for points, m in sizes]
+    return few
 
 
 def crowding(*, quick: bool = False) -> Sequence[Case]:
@@ -398,6 +455,7 @@ OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
     "contributions": contributions,
     "gradient": gradient,
     "boxes": boxes,
+    "indicators": indicators,
     "crowding": crowding,
     "bounds": bounds,
     "batches": batches,

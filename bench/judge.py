@@ -13,11 +13,12 @@ import importlib.util
 import math
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from bench.cases import BETA, BOXED, DRAWN, NEWCOMERS, Case
+from bench.cases import BESIDE, BETA, BOXED, DIVISIONS, DRAWN, NEWCOMERS, Case
 from bench.workloads import FRONTS, Array
 from paretopo_core import reference
 
@@ -49,6 +50,8 @@ def find_error(case: Case, answer: Any, right: Array) -> str | None:
     and 2e-8 of the largest possible one, as several peers take them as differences or cut them off
     there, gains of an archive by 1e-12 of it; advantages by what float32 rounding allows. Boxes
     have to have the right volume to 1e-9, and to hold each of some places as often as they should.
+    Indicators may be off by 1e-6, as distances by scalar products are, attainment surfaces by
+    nothing, estimated hypervolumes by 1 in 50.
     """
     got = np.asarray(answer)
     if case.task in BOXED:
@@ -65,6 +68,13 @@ def find_error(case: Case, answer: Any, right: Array) -> str | None:
         with np.errstate(invalid="ignore"):  # the ends of a front are infinitely far apart
             is_close = np.abs(got - right) <= 1e-9 * (1 + np.abs(right))
         differs = ~((got == right) | is_close)
+    elif case.task in (*BESIDE, "r2"):
+        differs = ~(np.abs(got - right) <= 1e-6 * np.abs(right))
+    elif case.task == "hypervolume_approx":
+        differs = ~(np.abs(got - right) <= 0.02 * right)
+    elif case.task == "eaf":
+        got, right = (rows[np.lexsort(rows.T)] for rows in (got, right))
+        differs = ~(got == right)
     elif case.task == "pareto_advantage":
         differs = ~(np.abs(got - right) <= 2e-4)
     else:
@@ -267,6 +277,22 @@ def _solve_improvement(case: Case) -> Any:
     return [measure(np.vstack([front, each])) - measure(front) for each in candidates]
 
 
+def _solve_indicator(case: Case) -> Any:
+    return reference.indicator(case.task, case.front, case.reference_set, maximise=False)
+
+
+def _solve_r2(case: Case) -> Any:
+    if case.objectives == 2:
+        return _import_first("moocore").r2_exact(case.doubles, ref=np.zeros(2))
+    steps = range(DIVISIONS + 1)
+    lattice = [row for row in product(steps, repeat=case.objectives) if sum(row) == DIVISIONS]
+    return reference.r2(case.doubles, 0.0, np.array(lattice) / DIVISIONS, maximise=False)
+
+
+def _solve_attainment(case: Case) -> Any:
+    return _import_first("moocore").eaf(case.doubles, case.runs)
+
+
 def _solve_crowding(case: Case) -> Any:
     rank = _import_first("moocore").pareto_rank
     return _solve_each(case, lambda points: crowd(points, rank(points)))
@@ -328,4 +354,8 @@ _SOLVERS: dict[str, Callable[[Case], Any]] = {
     "nondominated_boxes": _solve_nondominated_boxes,
     "dominated_boxes": _solve_dominated_boxes,
     "hypervolume_improvement": _solve_improvement,
+    **dict.fromkeys(BESIDE, _solve_indicator),
+    "r2": _solve_r2,
+    "hypervolume_approx": _solve_hypervolume,
+    "eaf": _solve_attainment,
 }

@@ -10,7 +10,20 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from bench.cases import BOUNDS, CANDIDATES, FEW, FILTERED, HARD, VALID, WANTED, Case
+from bench.cases import (
+    BESIDE,
+    BOUNDS,
+    CANDIDATES,
+    FEW,
+    FILTERED,
+    HARD,
+    REFERENCE_POINTS,
+    RUNS,
+    SAMPLES,
+    VALID,
+    WANTED,
+    Case,
+)
 from bench.peers import OURS
 from bench.rows import Measurement
 from bench.workloads import FRONTS
@@ -74,6 +87,7 @@ def check_promises(rows: Sequence[Measurement], isa: str) -> list[Promise]:
         *_check_contributions(table),
         *_check_gradients(table),
         *_check_boxes(table),
+        *_check_indicators(table),
         *_check_crowding(table),
         *_check_archives(table),
         *(
@@ -448,6 +462,22 @@ def _check_boxes(table: _Table) -> list[Promise]:
     gains = table.cases("boxes", _with(task="hypervolume_improvement"))
     what = f"improvements of {CANDIDATES:,} candidates in such boxes, against botorch"
     return [*found, Promise(what, table.worst(gains, "botorch"), 1)]
+
+
+def _check_indicators(table: _Table) -> list[Promise]:
+    found = []
+    for task in BESIDE:
+        cases = table.cases("indicators", _with(task=task))
+        what = f"{task} of a front beside {REFERENCE_POINTS:,} points, every peer"
+        found.append(Promise(what, table.worst(cases), 1 if task.startswith("eps") else 2))
+    for task, what, target in (
+        ("r2", "exact R2 of two objectives, against moocore", 2),
+        ("hypervolume_approx", f"hypervolume from {SAMPLES:,} directions, against moocore", 1),
+        ("eaf", f"attainment surfaces of {RUNS} runs, against moocore", 1),
+    ):
+        cases = table.cases("indicators", _with(task=task))
+        found.append(Promise(what, table.worst(cases, "moocore"), target))
+    return found
 
 
 def _check_crowding(table: _Table) -> list[Promise]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bench import judge
-from bench.cases import DRAWN, Case
+from bench.cases import DRAWN, SAMPLES, Case
 from bench.timing import Work
 from bench.workloads import FRONTS, Array
 
@@ -53,6 +53,41 @@ class Moocore:
     def hv_contributions(self, case: Case) -> Callable[[], Any] | None:
         """C: HVC3D in 3-D, leaving one out from 4."""
         return answer_each(case, partial(self._library.hv_contributions, ref=case.ref))
+
+    def igd(self, case: Case) -> Callable[[], Any]:
+        """C: all pairs."""
+        return partial(self._library.igd, case.front, case.reference_set)
+
+    def igd_plus(self, case: Case) -> Callable[[], Any]:
+        """C: pairs until a point dominates."""
+        return partial(self._library.igd_plus, case.front, case.reference_set)
+
+    def avg_hausdorff_dist(self, case: Case) -> Callable[[], Any]:
+        """C: all pairs, twice."""
+        return partial(self._library.avg_hausdorff_dist, case.front, case.reference_set)
+
+    def epsilon_additive(self, case: Case) -> Callable[[], Any]:
+        """C: pairs until one is near enough."""
+        return partial(self._library.epsilon_additive, case.front, case.reference_set)
+
+    def epsilon_mult(self, case: Case) -> Callable[[], Any]:
+        """C: pairs until one is near enough."""
+        return partial(self._library.epsilon_mult, case.front, case.reference_set)
+
+    def r2(self, case: Case) -> Callable[[], Any] | None:
+        """C: a sweep; two objectives."""
+        if case.objectives != 2:
+            return None
+        return partial(self._library.r2_exact, case.doubles, ref=np.zeros(2))
+
+    def hypervolume_approx(self, case: Case) -> Callable[[], Any]:
+        """C: its default method, uniform directions of a sequence of low discrepancy."""
+        estimate = self._library.hv_approx
+        return partial(estimate, case.doubles, ref=case.ref, nsamples=SAMPLES)
+
+    def eaf(self, case: Case) -> Callable[[], Any]:
+        """C: sweeps."""
+        return partial(self._library.eaf, case.doubles, case.runs)
 
     def archive_add(self, case: Case) -> Work:
         """No archive: the filtered set and its hypervolume, anew for every point."""
@@ -261,6 +296,27 @@ class Pymoo:
             return chosen
 
         return run
+
+    def igd(self, case: Case) -> Callable[[], Any]:
+        """NumPy: all pairs at once; so are the others."""
+        return self._compare("igd.IGD", case)
+
+    def igd_plus(self, case: Case) -> Callable[[], Any]:
+        """All pairs, with the distance of what is worse."""
+        return self._compare("igd_plus.IGDPlus", case)
+
+    def gd(self, case: Case) -> Callable[[], Any]:
+        """All pairs."""
+        return self._compare("gd.GD", case)
+
+    def gd_plus(self, case: Case) -> Callable[[], Any]:
+        """All pairs, with the distance of what is worse."""
+        return self._compare("gd_plus.GDPlus", case)
+
+    def _compare(self, indicator: str, case: Case) -> Callable[[], Any]:
+        module, _, kind = indicator.partition(".")
+        library: Any = importlib.import_module(f"pymoo.indicators.{module}")
+        return partial(getattr(library, kind)(case.reference_set), case.front)
 
 
 class Paretoset:

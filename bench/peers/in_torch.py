@@ -124,6 +124,7 @@ class Evox:
         self._torch: Any = importlib.import_module("torch")
         module: Any = importlib.import_module("evox.operators.selection.non_dominate")
         self._rank = module.non_dominate_rank
+        self._metrics: Any = importlib.import_module("evox.metrics")
 
     def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
         """All pairs, then front after front; batches through torch.vmap."""
@@ -131,6 +132,11 @@ class Evox:
             return None
         rank = self._torch.vmap(self._rank) if case.groups else self._rank
         return partial(rank, to_tensor(case))
+
+    def igd(self, case: Case) -> Callable[[], Any]:
+        """All pairs at once, by torch.cdist; its gd is of another definition."""
+        points = to_tensor(case)
+        return partial(self._metrics.igd, points[: case.points], points[case.points :])
 
 
 class Torch:

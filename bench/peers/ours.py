@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import paretopo_core as pp
-from bench.cases import BETA, DRAWN, Case
+from bench.cases import BETA, DIVISIONS, DRAWN, SAMPLES, Case
 from bench.peers.in_torch import to_tensor
 from bench.timing import Work
 from bench.workloads import FRONTS
@@ -65,6 +65,55 @@ class Paretopo:
         boxes = pp.nondominated_boxes(points[: case.points], case.ref, maximise=False)
         candidates = points[case.points :, None]
         return partial(pp.hypervolume_improvement, boxes, candidates, maximise=False)
+
+    def igd(self, case: Case) -> Callable[[], Any]:
+        """One front, one reference set."""
+        return self._compare(pp.igd, case)
+
+    def igd_plus(self, case: Case) -> Callable[[], Any]:
+        """One front, one reference set."""
+        return self._compare(pp.igd_plus, case)
+
+    def gd(self, case: Case) -> Callable[[], Any]:
+        """One front, one reference set."""
+        return self._compare(pp.gd, case)
+
+    def gd_plus(self, case: Case) -> Callable[[], Any]:
+        """One front, one reference set."""
+        return self._compare(pp.gd_plus, case)
+
+    def avg_hausdorff_dist(self, case: Case) -> Callable[[], Any]:
+        """One front, one reference set."""
+        return self._compare(pp.avg_hausdorff_dist, case)
+
+    def epsilon_additive(self, case: Case) -> Callable[[], Any]:
+        """One front, one reference set."""
+        return self._compare(pp.epsilon_additive, case)
+
+    def epsilon_mult(self, case: Case) -> Callable[[], Any]:
+        """One front, one reference set."""
+        return self._compare(pp.epsilon_mult, case)
+
+    def _compare(self, measure: Callable[..., Any], case: Case) -> Callable[[], Any]:
+        points = self._place(case)
+        front, others = points[: case.points], points[case.points :]
+        return partial(measure, front, others, maximise=False)
+
+    def r2(self, case: Case) -> Callable[[], Any]:
+        """Exact for two objectives; beyond, over a lattice of weights."""
+        weights = None if case.objectives == 2 else DIVISIONS
+        return partial(pp.r2, self._place(case), 0, weights=weights, maximise=False)
+
+    def hypervolume_approx(self, case: Case) -> Callable[[], Any]:
+        """With its error, which nobody else gives."""
+        points, ref = self._place(case), case.ref
+        estimate = partial(pp.hypervolume_approx, points, ref, samples=SAMPLES, maximise=False)
+        return lambda: estimate().volume
+
+    def eaf(self, case: Case) -> Callable[[], Any]:
+        """All surfaces; as one array, as others return them."""
+        points, runs = self._place(case), case.runs
+        return lambda: np.column_stack(pp.eaf(points, runs, maximise=False))
 
     def crowding_distance(self, case: Case) -> Callable[[], Any]:
         """Finds the fronts first; they are those of maximisation: the data with the sign turned."""

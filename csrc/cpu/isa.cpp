@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "cpu/lanes/indicator_kernels.hpp"
+
 namespace paretopo::cpu {
 
 Isa best_isa() {
@@ -35,6 +37,14 @@ const Kernels& kernels([[maybe_unused]] Isa isa) {
     if (isa == Isa::kAvx2) return avx2::kKernels;
 #endif
     return portable::kKernels;
+}
+
+const IndicatorKernels& indicator_kernels() {
+#if defined(PARETOPO_X86_LANES)
+    if (isa() == Isa::kAvx512) return avx512::kIndicatorKernels;
+    if (isa() == Isa::kAvx2) return avx2::kIndicatorKernels;
+#endif
+    return portable::kIndicatorKernels;
 }
 
 HypervolumeKernel::~HypervolumeKernel() = default;

@@ -14,30 +14,58 @@ from paretopo_core.crowding import crowding_distance
 from paretopo_core.expected_hypervolume import expected_hypervolume, hypervolume_advantage
 from paretopo_core.fronts import is_nondominated, pareto_rank
 from paretopo_core.hypervolume import hv_contributions, hypervolume, hypervolume_gradient
+from paretopo_core.indicators import (
+    AttainmentSurfaces,
+    HypervolumeEstimate,
+    avg_hausdorff_dist,
+    eaf,
+    epsilon_additive,
+    epsilon_mult,
+    gd,
+    gd_plus,
+    hypervolume_approx,
+    igd,
+    igd_plus,
+    r2,
+    weighted_hypervolume,
+)
 from paretopo_core.isa import get_isa, set_isa
 from paretopo_core.smooth import stochastic_dominance, stochastic_pareto_rank
 from paretopo_core.threads import get_num_threads, set_num_threads
 
 __all__ = [
+    "AttainmentSurfaces",
     "Boxes",
+    "HypervolumeEstimate",
     "ParetoArchive",
     "__version__",
+    "avg_hausdorff_dist",
     "crowding_distance",
     "dominated_boxes",
+    "eaf",
+    "epsilon_additive",
+    "epsilon_mult",
     "expected_hypervolume",
+    "gd",
+    "gd_plus",
     "get_isa",
     "get_num_threads",
     "hv_contributions",
     "hypervolume",
     "hypervolume_advantage",
+    "hypervolume_approx",
     "hypervolume_gradient",
     "hypervolume_improvement",
+    "igd",
+    "igd_plus",
     "is_nondominated",
     "nondominated_boxes",
     "pareto_advantage",
     "pareto_rank",
+    "r2",
     "set_isa",
     "set_num_threads",
     "stochastic_dominance",
     "stochastic_pareto_rank",
+    "weighted_hypervolume",
 ]

@@ -99,19 +99,19 @@ class Batch:
         """The dtype the values are computed in: float32 or float64."""
         return "float32" if self.values.dtype.itemsize == 4 else "float64"
 
-    def reference(self, ref: Any) -> np.ndarray:
+    def reference(self, ref: Any, name: str = "ref") -> np.ndarray:
         """The reference point, turned as the values are; in host memory."""
-        corner = vector_of(ref, self.objectives, "ref", scalar=True)
+        corner = vector_of(ref, self.objectives, name, scalar=True)
         return corner if self.signs is None else corner * self.signs
 
-    def references(self, ref: Any) -> tuple[Any, int, bool]:
+    def references(self, ref: Any, name: str = "ref") -> tuple[Any, int, bool]:
         """One reference point in host memory, or one for each group beside the points.
 
         Returns the array, where it begins, and whether it has one for each group.
         """
-        corners = self._corners(ref)
+        corners = self._corners(ref, name)
         if corners is None:
-            corner = self.reference(ref)
+            corner = self.reference(ref, name)
             return corner, host_address(corner), False
         corners = self.library.to_doubles(corners, (*self.leading, self.objectives), self.values)
         if self.signs is not None:
@@ -135,26 +135,26 @@ class Batch:
         moved = replace(self, values=self.library.subtract(self.values, corners))
         return moved, np.zeros(self.objectives)
 
-    def _corners(self, ref: Any) -> Any:
+    def _corners(self, ref: Any, name: str = "ref") -> Any:
         """One reference to each group, not yet broadcast; None if there is one for all.
 
         On a GPU nobody looks whether they are finite: the host would have to wait.
         """
         is_there = self.is_on_gpu and (is_tensor(ref) or _cuda_arrays.recognises(ref))
         if not is_there or len(ref.shape) < 2:
-            ref = numbers_of(ref, "ref")
+            ref = numbers_of(ref, name)
             if ref.ndim < 2:
                 return None
             if not np.isfinite(ref).all():
-                raise ValueError(f"ref must be finite, got {ref[~np.isfinite(ref)][0]}")
+                raise ValueError(f"{name} must be finite, got {ref[~np.isfinite(ref)][0]}")
         expected = (*self.leading, self.objectives)
         given = tuple(ref.shape)
         fits = len(given) <= len(expected) and given[-1] == expected[-1]
         pairs = zip(reversed(given), reversed(expected), strict=False)
         if not fits or any(ours not in (1, theirs) for ours, theirs in pairs):
             raise ValueError(
-                f"ref must be a number, shape ({self.objectives},), or {expected} for one to each "
-                f"group, got shape {given}"
+                f"{name} must be a number, shape ({self.objectives},), or {expected} for one to "
+                f"each group, got shape {given}"
             )
         return ref
 

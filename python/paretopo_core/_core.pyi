@@ -14,6 +14,9 @@ CENTRES: tuple[str, ...]
 # Of box decompositions: what stands for a refused value, and what their corners may take.
 TOO_MANY_BOXES: int
 MOST_BOX_BYTES: int
+# Quality indicators by their codes, and how many replicates an estimate has.
+INDICATORS: tuple[str, ...]
+REPLICATES: int
 
 class Points:
     scratch: int
@@ -83,6 +86,40 @@ def hypervolume_improvement(
     improvements: int,
     is_gradient: bool,
 ) -> tuple[int, int]: ...
+def indicator(
+    points: Points,
+    points_of_group: int,
+    reference: Points,
+    reference_of_group: int,
+    groups: int,
+    which: int,
+    p: float,
+    values: int,
+) -> tuple[int, int]: ...
+def plain_indicator(
+    points: object,
+    reference: object,
+    which: int,
+    p: float,
+    maximise: object,
+    mask: object,
+    reference_mask: object,
+) -> Any: ...
+def r2(
+    points: Points, ideal: int, per_group: bool, weights: int, count: int, values: int
+) -> int: ...
+def plain_r2(
+    points: object, ideal: object, weights: object, maximise: object, mask: object
+) -> Any: ...
+def hypervolume_approx(
+    points: Points, ref: int, samples: int, seed: int, values: int, errors: int
+) -> int: ...
+def plain_hypervolume_approx(
+    points: object, ref: object, samples: object, seed: object, maximise: object, mask: object
+) -> None: ...
+def eaf(
+    values: int, runs: int, points: int, objectives: int, run_count: int, highest: int
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]: ...
 def plain_pareto_rank(points: object, maximise: object, mask: object) -> Any: ...
 def plain_is_nondominated(
     points: object, maximise: object, keep_weakly: bool, mask: object

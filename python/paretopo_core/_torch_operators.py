@@ -44,6 +44,13 @@ from paretopo_core.expected_hypervolume import (
 )
 from paretopo_core.fronts import compute_nondominated, compute_ranks
 from paretopo_core.hypervolume import compute_contributions, compute_gradient, compute_hypervolume
+from paretopo_core.indicators import (
+    check_divisions,
+    check_reference,
+    compute_estimate,
+    compute_indicator,
+    compute_r2,
+)
 
 
 def pareto_rank(points: Tensor, maximise: Maximise, mask: Any) -> Any:
@@ -144,7 +151,10 @@ def hypervolume_improvement(
     candidates: Tensor, lower: Any, upper: Any, maximise: Maximise, mask: Any
 ) -> Any:
     """See :func:`paretopo_core.hypervolume_improvement`."""
-    lower, upper = _doubles(lower, candidates, "lower"), _doubles(upper, candidates, "upper")
+    lower, upper = (
+        _numbers(lower, candidates, "boxes.lower"),
+        _numbers(upper, candidates, "boxes.upper"),
+    )
     return call(
         _hypervolume_improvement,
         _expanded(candidates, lower, upper),
@@ -155,26 +165,75 @@ def hypervolume_improvement(
     )
 
 
+def indicator(
+    points: Tensor,
+    reference: Any,
+    which: int,
+    p: float,
+    maximise: Maximise,
+    mask: Any,
+    reference_mask: Any,
+) -> Any:
+    """See :func:`paretopo_core.igd` and those beside it."""
+    others = _numbers(reference, points, "reference")
+    shapes = _shapes(others, points)
+    leading = check_reference(*shapes)
+    *own, count, objectives = shapes[1]
+    return call(
+        _indicator,
+        points if leading == tuple(own) else points.expand(*leading, count, objectives),
+        others,
+        _per_point(mask, points, "mask"),
+        _per_point(reference_mask, points, "reference_mask"),
+        _senses(maximise, points),
+        which,
+        p,
+    )
+
+
+def r2(points: Tensor, ideal: Any, weights: Any, maximise: Maximise, mask: Any) -> Any:
+    """See :func:`paretopo_core.r2`."""
+    corner, senses = _vector(ideal, points, "ideal"), _senses(maximise, points)
+    divisions = check_divisions(weights)
+    vectors = None
+    if weights is not None and divisions is None:
+        vectors = _numbers(weights, points, "weights")
+    over = _per_point(mask, points, "mask")
+    return call(_r2, points, corner, over, vectors, senses, divisions)
+
+
+def hypervolume_approx(
+    points: Tensor, ref: Any, samples: int, seed: int, maximise: Maximise, mask: Any
+) -> Any:
+    """See :func:`paretopo_core.hypervolume_approx`."""
+    corner, senses = _vector(ref, points, "ref"), _senses(maximise, points)
+    over = _per_point(mask, points, "mask")
+    return call(_hypervolume_approx, points, corner, over, senses, samples, seed)
+
+
 def _expanded(candidates: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
     """The candidates, broadcast over the leading dimensions of the boxes."""
-    shapes = [tuple(each.shape) for each in (lower, upper, candidates)]
-    if torch.compiler.is_compiling():
-        leading = check_corners(*shapes)
-    else:
-        with _constants():
-            shapes = [tuple(map(int, shape)) for shape in shapes]
-        leading = check_corners(*shapes)
+    shapes = _shapes(lower, upper, candidates)
+    leading = check_corners(*shapes)
     *own, count, objectives = shapes[-1]
     return candidates if leading == tuple(own) else candidates.expand(*leading, count, objectives)
 
 
-def _doubles(corners: Any, points: Tensor, name: str) -> Tensor:
-    if isinstance(corners, Tensor):
-        return corners
+def _shapes(*tensors: Tensor) -> list[tuple[int, ...]]:
+    shapes = [tuple(each.shape) for each in tensors]
     if torch.compiler.is_compiling():
-        return torch.as_tensor(corners, dtype=torch.float64)
+        return shapes
     with _constants():
-        return _beside(points, torch.from_numpy(numbers_of(corners, f"boxes.{name}")))
+        return [tuple(map(int, shape)) for shape in shapes]
+
+
+def _numbers(numbers: Any, points: Tensor, name: str) -> Tensor:
+    if isinstance(numbers, Tensor):
+        return numbers
+    if torch.compiler.is_compiling():
+        return torch.as_tensor(numbers, dtype=torch.float64)
+    with _constants():
+        return _beside(points, torch.from_numpy(numbers_of(numbers, name)))
 
 
 def _senses(maximise: Maximise, points: Tensor) -> str:
@@ -211,8 +270,9 @@ def _vector(numbers: Any, points: Tensor, name: str) -> Tensor:
         return torch.as_tensor(numbers, dtype=torch.float64)
     with _constants():
         array = numbers_of(numbers, name)
-        if array.ndim < 2 or name != "ref":
-            array = vector_of(array, _objectives(points), name, scalar=name == "ref")
+        is_place = name in ("ref", "ideal")
+        if array.ndim < 2 or not is_place:
+            array = vector_of(array, _objectives(points), name, scalar=is_place)
         return _beside(points, torch.from_numpy(array))
 
 
@@ -428,6 +488,79 @@ def _(candidates: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None, sen
     return candidates.new_empty(candidates.shape, dtype=torch.float64)
 
 
+@torch.library.custom_op("paretopo::indicator", mutates_args=())
+def _indicator(
+    points: Tensor,
+    reference: Tensor,
+    mask: Tensor | None,
+    reference_mask: Tensor | None,
+    senses: str,
+    which: int,
+    p: float,
+) -> Tensor:
+    values: Tensor = compute_indicator(
+        points, reference, which, p, _bools(senses), mask, reference_mask
+    )
+    return values
+
+
+@_indicator.register_fake
+def _(
+    points: Tensor,
+    reference: Tensor,
+    mask: Tensor | None,
+    reference_mask: Tensor | None,
+    senses: str,
+    which: int,
+    p: float,
+) -> Tensor:
+    return points.new_empty(points.shape[:-2], dtype=torch.float64)
+
+
+@torch.library.custom_op("paretopo::r2", mutates_args=())
+def _r2(
+    points: Tensor,
+    ideal: Tensor,
+    mask: Tensor | None,
+    weights: Tensor | None,
+    senses: str,
+    divisions: int | None,
+) -> Tensor:
+    given = weights if divisions is None else divisions
+    values: Tensor = compute_r2(points, ideal, given, _bools(senses), mask)
+    return values
+
+
+@_r2.register_fake
+def _(
+    points: Tensor,
+    ideal: Tensor,
+    mask: Tensor | None,
+    weights: Tensor | None,
+    senses: str,
+    divisions: int | None,
+) -> Tensor:
+    return points.new_empty(points.shape[:-2], dtype=torch.float64)
+
+
+@torch.library.custom_op("paretopo::hypervolume_approx", mutates_args=())
+def _hypervolume_approx(
+    points: Tensor, ref: Tensor, mask: Tensor | None, senses: str, samples: int, seed: int
+) -> tuple[Tensor, Tensor]:
+    estimate: tuple[Tensor, Tensor] = compute_estimate(
+        points, ref, samples, seed, _bools(senses), mask
+    )
+    return estimate
+
+
+@_hypervolume_approx.register_fake
+def _(
+    points: Tensor, ref: Tensor, mask: Tensor | None, senses: str, samples: int, seed: int
+) -> tuple[Tensor, Tensor]:
+    volume = points.new_empty(points.shape[:-2], dtype=torch.float64)
+    return volume, torch.empty_like(volume)
+
+
 _NOTHING_SUBTRACTED = 0  # the code of centre="none"
 
 # ---- Slopes: what a measure gains for each unit of a value ----
@@ -510,10 +643,18 @@ refuse_slopes(_hypervolume_gradient, " (hypervolumes have first derivatives only
 refuse_slopes(_hypervolume_improvement_gradient, " (improvements have first derivatives only)")
 refuse_slopes(_nondominated_boxes)
 refuse_slopes(_dominated_boxes)
-_IN_BOXES = (_hypervolume_improvement, _hypervolume_improvement_gradient)
+refuse_slopes(_indicator)
+refuse_slopes(_r2)
+refuse_slopes(_hypervolume_approx)
+_LOOPED = {_pareto_advantage: 1, _r2: 3}
+_BESIDE = {
+    _hypervolume_improvement: (1, 2),
+    _hypervolume_improvement_gradient: (1, 2),
+    _indicator: (1,),
+}
 for _operator in FUNCTIONS:
     add_batch_rule(
         _operator,
-        looped=1 if _operator is _pareto_advantage else None,
-        beside=(1, 2) if _operator in _IN_BOXES else (),
+        looped=_LOOPED.get(_operator),
+        beside=_BESIDE.get(_operator, ()),
     )

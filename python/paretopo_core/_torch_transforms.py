@@ -177,6 +177,8 @@ def add_batch_rule(operator: Any, looped: int | None = None, beside: tuple[int, 
                 operator(*[a if dim is None else a.select(dim, b) for a, dim in pairs])
                 for b in range(size)
             ]
+            if isinstance(parts[0], Tensor):
+                return torch.stack(parts), 0
             stacked = tuple(torch.stack(list(each)) for each in zip(*parts, strict=True))
             return stacked, (0,) * len(stacked)
         points, dim = arguments[0], in_dims[0]

@@ -210,7 +210,7 @@ def hypervolume_improvement(
     >>> hypervolume_improvement(boxes, [[[2, 2]], [[3, 1]]])
     array([1., 1.])
     """
-    lower, upper = _corners_of(boxes)
+    lower, upper = corners_of(boxes)
     return answer(
         "hypervolume_improvement", compute_improvement, candidates, lower, upper, maximise, mask
     )
@@ -287,7 +287,8 @@ def check_corners(
         ) from None
 
 
-def _corners_of(boxes: Any) -> tuple[Any, Any]:
+def corners_of(boxes: Any) -> tuple[Any, Any]:
+    """Take the corners out of what was given as boxes."""
     if isinstance(boxes, (tuple, list)) and len(boxes) in (2, 3):
         return boxes[0], boxes[1]
     raise TypeError(

@@ -356,6 +356,120 @@ def _cells(
     return both[0].reshape(shape), both[1].reshape(shape), counts
 
 
+def indicator(
+    name: str,
+    points: Array,
+    others: Array,
+    *,
+    p: float = 1.0,
+    maximise: Maximise = True,
+    mask: Array | None = None,
+    reference_mask: Array | None = None,
+) -> Array:
+    """Compare every point with every reference point: igd, gd_plus and so on, by their names."""
+    signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), -1.0, 1.0)
+
+    def gaps(rows: Array, references: Array) -> Array:
+        """What separates each row (first axis) from each reference point."""
+        a, r = rows[:, None].astype(np.float64), references[None].astype(np.float64)
+        if name == "epsilon_mult":
+            return np.asarray(np.where(signs > 0, a / r, r / a).max(axis=-1))
+        worse = signs * a - signs * r
+        if name == "epsilon_additive":
+            return np.asarray(worse.max(axis=-1))
+        if name.endswith("_plus"):
+            worse = np.maximum(worse, 0.0)
+        return np.asarray(np.sqrt((worse**2).sum(axis=-1)))
+
+    def mean(distances: Array) -> float:
+        if distances.size == 0:
+            return math.nan
+        if math.isinf(p) or name.startswith("epsilon"):
+            return float(distances.max())
+        return float((distances**p).mean() ** (1 / p))
+
+    leading = np.broadcast_shapes(points.shape[:-2], others.shape[:-2])
+
+    def sets(values: Array, keep: Array | None) -> list[tuple[Array, Array]]:
+        keep = np.broadcast_to(True if keep is None else keep, values.shape[:-1])
+        shape = (*leading, *values.shape[-2:])
+        return _sets(np.broadcast_to(values, shape), np.broadcast_to(keep, shape[:-1]))
+
+    found = []
+    for (group, keep), (other, kept) in zip(
+        sets(points, mask), sets(others, reference_mask), strict=True
+    ):
+        apart = gaps(group[keep], other[kept])
+        forth = mean(apart.min(axis=1))
+        back = mean(apart.min(axis=0, initial=math.inf))
+        if name == "avg_hausdorff_dist":
+            found.append(np.fmax(forth, back))
+        else:
+            found.append(forth if name.startswith("gd") else back)
+    return np.array(found, dtype=np.float64).reshape(leading)
+
+
+def r2(
+    points: Array,
+    ideal: Array,
+    weights: Array,
+    *,
+    maximise: Maximise = True,
+    mask: Array | None = None,
+) -> Array:
+    """Take the mean over weight vectors of the least weighted Tchebycheff distance from ideal."""
+    signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), -1.0, 1.0)
+    values = []
+    for (group, keep), corner in zip(_sets(points, mask), _corners(points, ideal), strict=True):
+        gap = np.maximum(signs * group[keep].astype(np.float64) - signs * corner, 0.0)
+        utilities = (weights[:, None] * gap).max(axis=-1)
+        values.append(float(utilities.min(axis=1, initial=math.inf).mean()))
+    return np.array(values, dtype=np.float64).reshape(points.shape[:-2])
+
+
+def eaf(
+    points: Array, sets: Array, *, maximise: Maximise = True
+) -> list[tuple[int, tuple[float, ...]]]:
+    """Look at every place of the grid: how many runs attain it, and whether no better one has that.
+
+    Returns pairs of a number of runs and a corner of the surface of that many.
+    """
+    signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), -1.0, 1.0)
+    values = points.astype(np.float64) * signs
+    places = np.array(list(product(*(np.unique(column) for column in values.T))))
+    reaches = (values[:, None] <= places).all(axis=-1)
+    runs = np.unique(sets)
+    counts = np.sum([reaches[sets == run].any(axis=0) for run in runs], axis=0)
+    found = []
+    for level in range(1, len(runs) + 1):
+        attained = places[counts >= level]
+        kept = is_nondominated(attained, maximise=False)
+        found += [(level, tuple(float(v) for v in row * signs + 0.0)) for row in attained[kept]]
+    return found
+
+
+def weighted_hypervolume(
+    points: Array,
+    boxes: tuple[Array, Array],
+    weights: Array,
+    ref: Array,
+    *,
+    maximise: Maximise = True,
+    mask: Array | None = None,
+) -> Array:
+    """Sum, over boxes, the weighted hypervolume of the points cut off at the box."""
+    is_larger_better = np.broadcast_to(np.asarray(maximise), points.shape[-1])
+    total = np.zeros(points.shape[:-2])
+    for lower, upper, weight in zip(*boxes, weights, strict=True):
+        worse = np.where(is_larger_better, np.maximum(lower, ref), np.minimum(upper, ref))
+        better = np.where(is_larger_better, upper, lower)
+        if ((worse < better) != is_larger_better).any():
+            continue  # behind the reference
+        cut = np.where(is_larger_better, np.minimum(points, better), np.maximum(points, better))
+        total = total + weight * hypervolume(cut, worse, maximise=maximise, mask=mask)
+    return np.asarray(total)
+
+
 def _volumes_of_subsets(
     group: Array, ref: Array, maximise: Maximise
 ) -> Callable[[tuple[int, ...]], float]:

@@ -42,6 +42,15 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
             pp.nondominated_boxes(large_set("sphere", 50, 5), 0.0), x.reshape(-1, 20, 5)
         ),
     ),
+    "indicators": (("sphere", 100_000, 5), lambda x: pp.igd(x[:50_000], x[50_000:])),
+    "estimates": (
+        ("sphere", 2_000, 8),
+        lambda x: pp.hypervolume_approx(x, -0.1, samples=1 << 22),
+    ),
+    "attainment": (
+        ("sphere", 200_000, 3),
+        lambda x: pp.eaf(x, np.arange(len(x)) % 40),
+    ),
     "crowding": (
         ("uniform", 100_000, 80),
         lambda x: pp.crowding_distance(x, ranks=np.zeros(len(x), np.int32)),

@@ -32,6 +32,11 @@ CALLS = {
         maximise=maximise,
         mask=mask,
     ),
+    "igd": lambda x, ref, **more: pp.igd(x, np.ones((2, len(_weights(x)))), p=2, **more),
+    "epsilon_additive": lambda x, ref, **more: pp.epsilon_additive(x, x, **more),
+    "r2": lambda x, ref, **more: pp.r2(
+        x, ref, weights=None if len(_weights(x)) == 2 else [_weights(x)], **more
+    ),
     "pareto_advantage": lambda x, ref, maximise, mask: pp.pareto_advantage(
         x, _weights(x), mask=mask, centre="loo"
     ),

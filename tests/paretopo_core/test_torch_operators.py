@@ -27,6 +27,10 @@ OPERATIONS = {
     "nondominated_boxes": lambda x, mask: pp.nondominated_boxes(x, 0.1, mask=mask).counts,
     "dominated_boxes": lambda x, mask: pp.dominated_boxes(x, 0.1, mask=mask).counts,
     "hypervolume_improvement": lambda x, mask: pp.hypervolume_improvement(BOXES, x, mask=mask),
+    "igd": lambda x, mask: pp.igd(x, [[0.5, 0.25, 0.75]], p=2, mask=mask),
+    "epsilon_additive": lambda x, mask: pp.epsilon_additive(x, BOXES[0], mask=mask),
+    "r2": lambda x, mask: pp.r2(x, 1.0, weights=3, mask=mask),
+    "hypervolume_approx": lambda x, mask: pp.hypervolume_approx(x, 0.1, samples=32, mask=mask)[0],
     "hypervolume_advantage": lambda x, mask: pp.hypervolume_advantage(
         x, [0.1, 0.2, 0.3], k=2, mask=mask
     ),
@@ -134,6 +138,9 @@ def test_the_operators_keep_torchs_rules(dtype):
         operators._nondominated_boxes: (x, vector, mask(), senses),
         operators._dominated_boxes: (x, vector.expand(4, 3), None, senses),
         operators._hypervolume_improvement: (x, *boxes, mask(), senses),
+        operators._indicator: (x, boxes[0].clamp(-9, 9), mask(), None, senses, 3, 1.0),
+        operators._r2: (x, vector, mask(), torch.eye(3), senses, None),
+        operators._hypervolume_approx: (x, vector, mask(), senses, 32, 0),
         operators._hypervolume_improvement_gradient: (x, *boxes, None, senses),
     }
     assert cases.keys() == operators.FUNCTIONS.keys()

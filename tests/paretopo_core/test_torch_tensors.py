@@ -29,6 +29,8 @@ MEASURES = {
 WHOLE = {"pareto_rank": pp.pareto_rank, "is_nondominated": pp.is_nondominated}
 REFUSING = {
     "hypervolume_gradient": lambda x, **more: pp.hypervolume_gradient(x, 0.1, **more),
+    "indicator": lambda x, **more: pp.igd(x, [[0.5, 0.25, 0.75]], **more),
+    "r2": lambda x, **more: pp.r2(x, 1.0, weights=3, **more),
     "crowding_distance": pp.crowding_distance,
     "pareto_advantage": lambda x, **more: pp.pareto_advantage(x, [0.3, 0.3, 0.4], **more),
     "hypervolume_advantage": lambda x, **more: pp.hypervolume_advantage(x, 0.1, k=2, **more),

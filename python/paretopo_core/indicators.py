@@ -1,0 +1,854 @@
+"""How good a set of points is: distances to a reference set, R2, estimates, attainment.
+
+Names and definitions are moocore's where it has them; it minimises unless told otherwise, this
+package maximises: ``maximise=False`` is moocore's default.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paretopo_core import _core, _torch_arrays
+from paretopo_core._arrays import Batch, answer, host_address, is_tensor, numbers_of, vector_of
+from paretopo_core._senses import Maximise, senses_of, signs_of
+from paretopo_core.boxes import corners_of, hypervolume_improvement
+from paretopo_core.hypervolume import refuse_value
+
+_MOST_WEIGHTS = 10**7  # vectors that a lattice may have
+_MOST_SEED = 2**63 - 1
+
+
+def igd(
+    points: Any,
+    reference: Any,
+    *,
+    p: float = 1.0,
+    maximise: Maximise = True,
+    mask: Any = None,
+    reference_mask: Any = None,
+) -> Any:
+    """Inverted generational distance: how far a reference point lies from the nearest point.
+
+    The mean over the reference set R of d(r) = min over points a of ‖a - r‖₂, or the power mean
+    (Σ d(r)^p / |R|)^(1/p). It is no matter which sense objectives have, and a better set may have
+    a larger one: see :func:`igd_plus`.
+
+    Args:
+        points: shape (..., points, objectives), any real dtype, finite; a NumPy array, a list, or a
+            torch tensor on the CPU. Units are the objectives' own, and matter: a distance adds them
+            up, so that they should be scaled to be comparable first.
+        reference: shape (reference points, objectives) for all sets, or (..., reference points,
+            objectives), finite, at least one point each. Leading dimensions are broadcast.
+        p: of the power mean, positive; ``math.inf`` is the largest distance.
+        maximise: whether larger is better; one bool, or one per objective.
+        mask: shape (..., points), bool; False marks padding.
+        reference_mask: shape (..., reference points), bool; False marks padding.
+
+    Returns:
+        shape (...), float64; a NumPy scalar for one set; smaller is better. Without points it is
+        infinite. Same library as ``points``.
+
+    Raises:
+        ValueError: wrong shape of an argument; a value that is NaN or infinite; a reference set
+            without points; ``p`` not positive; points on a GPU.
+        TypeError: ``points`` or ``reference`` are not real numbers, masks or ``maximise`` not bool.
+            A derivative is refused when it is asked for (NotImplementedError).
+
+    Cost: O(points · reference points · objectives), about 0.1 ns for each on AVX-512; chunks of
+    one large reference set are shared between threads. Distances are computed in float64; those
+    below 1e-154 of the largest value count as 0.
+
+    Source: Coello Coello and Reyes Sierra (2004), MICAI; the power mean: Schütze, Esquivel, Lara
+    and Coello Coello (2012), IEEE Trans. Evol. Comput. 16(4), IGD_p.
+
+    >>> points = [[3.5, 5.5], [3.6, 4.1], [4.1, 3.2], [5.5, 1.5]]
+    >>> reference = [[1, 6], [2, 5], [3, 4], [4, 3], [5, 2], [6, 1]]
+    >>> igd(points, reference, maximise=False).round(9)
+    np.float64(1.062790867)
+    """
+    return _indicator("igd", points, reference, p, maximise, mask, reference_mask)
+
+
+def igd_plus(
+    points: Any,
+    reference: Any,
+    *,
+    p: float = 1.0,
+    maximise: Maximise = True,
+    mask: Any = None,
+    reference_mask: Any = None,
+) -> Any:
+    """IGD+: by how much, on average, the nearest point falls short of a reference point.
+
+    As :func:`igd`, with the distance of the values alone in which a point is worse than the
+    reference point: d⁺(r, a) = ‖max(r - a, 0)‖₂ where larger is better, max(a - r, 0) where
+    smaller is. It never grows when the set gets better.
+
+    Args:
+        points: shape (..., points, objectives), as for :func:`igd`.
+        reference: shape (..., reference points, objectives), as there.
+        p: of the power mean, positive or ``math.inf``.
+        maximise: whether larger is better; one bool, or one per objective.
+        mask, reference_mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        shape (...), float64, as :func:`igd`.
+
+    Raises:
+        ValueError, TypeError: as :func:`igd`.
+
+    Cost: as :func:`igd`.
+
+    Source: Ishibuchi, Masuda, Tanigaki and Nojima (2015), "Modified distance calculation in
+    generational distance and inverted generational distance", EMO.
+
+    >>> points = [[3.5, 5.5], [3.6, 4.1], [4.1, 3.2], [5.5, 1.5]]
+    >>> reference = [[1, 6], [2, 5], [3, 4], [4, 3], [5, 2], [6, 1]]
+    >>> igd_plus(points, reference, maximise=False).round(9)
+    np.float64(0.985503647)
+    """
+    return _indicator("igd_plus", points, reference, p, maximise, mask, reference_mask)
+
+
+def gd(
+    points: Any,
+    reference: Any,
+    *,
+    p: float = 1.0,
+    maximise: Maximise = True,
+    mask: Any = None,
+    reference_mask: Any = None,
+) -> Any:
+    """Generational distance: how far a point lies from the nearest reference point.
+
+    The mean over the points of min over the reference set of ‖a - r‖₂, or the power mean: as
+    :func:`igd` with the sets exchanged. One good point alone has the best; use it beside others.
+
+    Args:
+        points: shape (..., points, objectives), as for :func:`igd`.
+        reference: shape (..., reference points, objectives), as there.
+        p: of the power mean, positive or ``math.inf``. (The first definition, Van Veldhuizen and
+            Lamont (1998), is the one with p = 2 over the root of the number of points.)
+        maximise: whether larger is better; one bool, or one per objective.
+        mask, reference_mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        shape (...), float64, as :func:`igd`; NaN without points, where there is nothing to average.
+
+    Raises:
+        ValueError, TypeError: as :func:`igd`.
+
+    Cost: as :func:`igd`.
+
+    Source: Schütze, Esquivel, Lara and Coello Coello (2012), GD_p.
+
+    >>> gd([[1, 2], [4, 4]], [[1, 1], [4, 0]])
+    np.float64(2.5)
+    """
+    return _indicator("gd", points, reference, p, maximise, mask, reference_mask)
+
+
+def gd_plus(
+    points: Any,
+    reference: Any,
+    *,
+    p: float = 1.0,
+    maximise: Maximise = True,
+    mask: Any = None,
+    reference_mask: Any = None,
+) -> Any:
+    """GD+: by how much, on average, a point falls short of the nearest reference point.
+
+    As :func:`gd`, with the distance d⁺ of :func:`igd_plus`.
+
+    Args:
+        points: shape (..., points, objectives), as for :func:`igd`.
+        reference: shape (..., reference points, objectives), as there.
+        p: of the power mean, positive or ``math.inf``.
+        maximise: whether larger is better; one bool, or one per objective.
+        mask, reference_mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        shape (...), float64, as :func:`gd`.
+
+    Raises:
+        ValueError, TypeError: as :func:`igd`.
+
+    Cost: as :func:`igd`.
+
+    Source: Ishibuchi, Masuda, Tanigaki and Nojima (2015), as :func:`igd_plus`.
+
+    >>> gd_plus([[1, 2], [4, 4]], [[2, 2], [5, 4.5]])  # the second is better than [2, 2]
+    np.float64(0.5)
+    """
+    return _indicator("gd_plus", points, reference, p, maximise, mask, reference_mask)
+
+
+def avg_hausdorff_dist(
+    points: Any,
+    reference: Any,
+    *,
+    p: float = 1.0,
+    maximise: Maximise = True,
+    mask: Any = None,
+    reference_mask: Any = None,
+) -> Any:
+    """Average Hausdorff distance: the larger of GD_p and IGD_p.
+
+    Args:
+        points: shape (..., points, objectives), as for :func:`igd`.
+        reference: shape (..., reference points, objectives), as there.
+        p: of both power means, positive; ``math.inf`` is the distance of Hausdorff.
+        maximise: whether larger is better; one bool, or one per objective.
+        mask, reference_mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        shape (...), float64, as :func:`igd`.
+
+    Raises:
+        ValueError, TypeError: as :func:`igd`.
+
+    Cost: twice that of :func:`igd`.
+
+    Source: Schütze, Esquivel, Lara and Coello Coello (2012), "Using the averaged Hausdorff
+    distance as a performance measure", IEEE Trans. Evol. Comput. 16(4).
+
+    >>> avg_hausdorff_dist([[0, 0], [0, 3]], [[0, 0]], p=math.inf)
+    np.float64(3.0)
+    """
+    return _indicator("avg_hausdorff_dist", points, reference, p, maximise, mask, reference_mask)
+
+
+def epsilon_additive(
+    points: Any,
+    reference: Any,
+    *,
+    maximise: Maximise = True,
+    mask: Any = None,
+    reference_mask: Any = None,
+) -> Any:
+    """Additive ε: by how much the points have to be raised to reach every reference point.
+
+    max over r of min over a of max over objectives of r - a where larger is better, a - r where
+    smaller is. Negative for a set that is better than all of the reference set.
+
+    Args:
+        points: shape (..., points, objectives), as for :func:`igd`.
+        reference: shape (..., reference points, objectives), as there.
+        maximise: whether larger is better; one bool, or one per objective.
+        mask, reference_mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        shape (...), float64, in the objectives' units; smaller is better; infinite without points.
+
+    Raises:
+        ValueError, TypeError: as :func:`igd`.
+
+    Cost: O(points · reference points · objectives) at worst; a reference point is done as soon as
+    it is no farther than another one is for certain.
+
+    Source: Zitzler, Thiele, Laumanns, Fonseca and Grunert da Fonseca (2003), "Performance
+    assessment of multiobjective optimizers", IEEE Trans. Evol. Comput. 7(2).
+
+    >>> points = [[3.5, 5.5], [3.6, 4.1], [4.1, 3.2], [5.5, 1.5]]
+    >>> reference = [[1, 6], [2, 5], [3, 4], [4, 3], [5, 2], [6, 1]]
+    >>> epsilon_additive(points, reference, maximise=False)
+    np.float64(2.5)
+    """
+    return _indicator("epsilon_additive", points, reference, 1.0, maximise, mask, reference_mask)
+
+
+def epsilon_mult(
+    points: Any,
+    reference: Any,
+    *,
+    maximise: Maximise = True,
+    mask: Any = None,
+    reference_mask: Any = None,
+) -> Any:
+    """Multiplicative ε: the factor by which the points have to be better to reach the reference.
+
+    max over r of min over a of max over objectives of r / a where larger is better, a / r where
+    smaller is. Below 1 for a set that is better than all of the reference set.
+
+    Args:
+        points: shape (..., points, objectives), as for :func:`igd`; every value above 0, and no
+            subnormal number.
+        reference: shape (..., reference points, objectives), as there; every value above 0.
+        maximise: whether larger is better; one bool, or one per objective.
+        mask, reference_mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        shape (...), float64; smaller is better; infinite without points.
+
+    Raises:
+        ValueError: a value that is not above 0; more than 64 objectives of which one is minimised;
+            else as :func:`igd`.
+        TypeError: as :func:`igd`.
+
+    Cost: as :func:`epsilon_additive`. Ratios are products with an inverse, exact to 1e-15.
+
+    Source: Zitzler et al. (2003), as :func:`epsilon_additive`.
+
+    >>> points = [[3.5, 5.5], [3.6, 4.1], [4.1, 3.2], [5.5, 1.5]]
+    >>> reference = [[1, 6], [2, 5], [3, 4], [4, 3], [5, 2], [6, 1]]
+    >>> epsilon_mult(points, reference, maximise=False)
+    np.float64(3.5)
+    """
+    return _indicator("epsilon_mult", points, reference, 1.0, maximise, mask, reference_mask)
+
+
+def _indicator(
+    name: str,
+    points: Any,
+    reference: Any,
+    p: float,
+    maximise: Maximise,
+    mask: Any,
+    reference_mask: Any,
+) -> Any:
+    if type(p) is not float:
+        p = _power(p)
+    which = _CODES[name]
+    return answer(
+        "indicator", compute_indicator, points, reference, which, p, maximise, mask, reference_mask
+    )
+
+
+_CODES = {name: code for code, name in enumerate(_core.INDICATORS)}
+
+
+def _power(p: Any) -> float:
+    if isinstance(p, (bool, np.bool_)) or not isinstance(p, (int, float, np.number)):
+        raise TypeError(f"p must be a number, got {p!r}")
+    return float(p)
+
+
+def compute_indicator(
+    points: Any,
+    reference: Any,
+    which: int,
+    p: float,
+    maximise: Maximise,
+    mask: Any,
+    reference_mask: Any,
+) -> Any:
+    """See :func:`igd` and those beside it; torch sees nothing of it."""
+    batch = Batch.of(points, maximise=maximise, mask=mask)
+    if is_tensor(reference) and not is_tensor(points):
+        reference = _torch_arrays.host_array(reference, "reference")
+    beside = Batch.of(reference, name="reference", maximise=maximise)
+    beside.mask = beside.bools(reference_mask, "reference_mask")
+    _refuse_gpu(batch, "points")
+    _refuse_gpu(beside, "reference")
+    leading = check_reference(tuple(beside.values.shape), tuple(batch.values.shape))
+    _refuse_empty(beside)
+    if not p > 0:
+        raise ValueError(f"p must be above 0 (math.inf: the largest distance), got {p}")
+    is_ratio = _core.INDICATORS[which] == "epsilon_mult"
+    if is_ratio and batch.signs is not None:
+        raise ValueError(
+            f"epsilon_mult takes up to 64 objectives where smaller is better, got "
+            f"{batch.objectives}: pass the reciprocals of those values, and maximise=True"
+        )
+    groups = math.prod(leading)
+    values = batch.empty(leading, "float64")
+    of_points, of_reference = _places(batch, leading), _places(beside, leading)
+    point, other = _core.indicator(
+        batch.view("indicator"),
+        0 if of_points is None else host_address(of_points),
+        beside.view("indicator"),
+        0 if of_reference is None else host_address(of_reference),
+        groups,
+        which,
+        p,
+        batch.address(values),
+    )
+    _refuse_place(point, batch, "points", "mask", is_ratio=is_ratio)
+    _refuse_place(other, beside, "reference", "reference_mask", is_ratio=is_ratio)
+    return values[()] if isinstance(values, np.ndarray) else values
+
+
+def check_reference(reference: tuple[int, ...], points: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the leading dimensions of points and reference sets, broadcast."""
+    if len(reference) < 2 or reference[-1] != points[-1]:
+        raise ValueError(
+            f"reference must have shape (..., reference points, {points[-1]}), with as many "
+            f"objectives as the points, got {tuple(reference)}"
+        )
+    try:
+        return np.broadcast_shapes(tuple(reference[:-2]), tuple(points[:-2]))
+    except ValueError:
+        raise ValueError(
+            f"reference of shape {tuple(reference)} and points of shape {tuple(points)} have "
+            "leading dimensions that cannot be broadcast: one reference set for many sets of "
+            "points has a 1, or nothing, in their place"
+        ) from None
+
+
+def _places(batch: Batch, leading: tuple[int, ...]) -> np.ndarray | None:
+    """Which of its sets each of the broadcast sets is; None if that is plain."""
+    sets = math.prod(batch.leading)
+    if sets == 1 or batch.leading == leading:
+        return None
+    numbers = np.arange(sets, dtype=np.int64).reshape(batch.leading)
+    return np.ascontiguousarray(np.broadcast_to(numbers, leading))
+
+
+def _refuse_empty(reference: Batch) -> None:
+    is_empty = reference.points == 0
+    if reference.mask is not None and not is_empty:
+        counts = np.asarray(reference.mask).any(-1)
+        is_empty = not bool(counts.all())
+    if is_empty and math.prod(reference.leading):
+        raise ValueError(
+            "reference must have at least one point in each set, got shape "
+            f"{tuple(reference.values.shape)}"
+            + ("" if reference.mask is None else " and a reference_mask without any")
+        )
+
+
+def _refuse_gpu(batch: Batch, name: str) -> None:
+    if batch.is_on_gpu:
+        raise ValueError(f"{name} are on a GPU, and indicators are for the CPU: pass {name}.cpu()")
+
+
+def _refuse_place(
+    index: int, batch: Batch, name: str, mask: str = "", *, is_ratio: bool = False
+) -> None:
+    if index < 0:
+        return
+    at = tuple(int(i) for i in np.unravel_index(index, tuple(batch.values.shape)))
+    value = float(batch.values[at]) * (1.0 if batch.signs is None else batch.signs[at[-1]])
+    wanted = (
+        "finite and above 0 (2.3e-308 at least), for ratios are taken" if is_ratio else "finite"
+    )
+    raise ValueError(
+        f"{name} must be {wanted}, but {name}{list(at)} is {value}; leave such points out"
+        + (f" with {mask}=" if mask else "")
+    )
+
+
+def r2(
+    points: Any, ideal: Any, *, weights: Any = None, maximise: Maximise = True, mask: Any = None
+) -> Any:
+    """R2 of weighted Tchebycheff utilities: how far the points stay from the ideal one, on average.
+
+    The mean over weight vectors w of min over points a of max over objectives m of
+    w[m] · gap[m](a), where gap is the distance from the ideal point in the worse direction (a value
+    better than the ideal has none). Without ``weights``, for two objectives, the mean is exact:
+    over all weights (w, 1 - w), w uniform in 0..1, in closed form; that one is strictly
+    Pareto-compliant, moocore's ``r2_exact``.
+
+    Args:
+        points: shape (..., points, objectives), any real dtype, finite; a NumPy array, a list, or a
+            torch tensor on the CPU.
+        ideal: the ideal or a utopian point, finite, in the objectives' units: a number, shape
+            (objectives,), or (..., objectives) for one to each set.
+        weights: None: all of them, for two objectives. Shape (vectors, objectives), finite, none
+            negative. Or a whole number H: the lattice of Das and Dennis (1998) with H divisions,
+            all vectors of multiples of 1/H with the sum 1, C(H + objectives - 1, objectives - 1).
+        maximise: whether larger is better; one bool, or one per objective; ``ideal`` is meant in
+            the same sense.
+        mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        shape (...), float64, in the objectives' units; a NumPy scalar for one set; smaller is
+        better; infinite without points. Same library as ``points``.
+
+    Raises:
+        ValueError: wrong shape of an argument; a value that is NaN or infinite; no ``weights`` for
+            other than two objectives; a negative weight; points on a GPU.
+        TypeError: an argument is not of real numbers, ``mask`` or ``maximise`` not bool. A
+            derivative is refused when it is asked for (NotImplementedError).
+
+    Cost: O(n log n) without weights; else O(points · vectors · objectives), as :func:`igd`.
+
+    Source: Hansen and Jaszkiewicz (1998), IMM-REP-1998-7, R2; unary with an ideal point: Brockhoff,
+    Wagner and Trautmann (2012), "On the properties of the R2 indicator", GECCO; exact:
+    Schäpermeier and Kerschke (2025), "R2 v2: the Pareto-compliant R2 indicator for better
+    benchmarking in bi-objective optimization".
+
+    >>> points = [[5, 5], [4, 6], [2, 7], [7, 4]]
+    >>> r2(points, 0, maximise=False).round(12)
+    np.float64(2.594191919192)
+    >>> r2(points, 0, weights=[[1, 0], [0.5, 0.5], [0, 1]], maximise=False).round(12)
+    np.float64(2.833333333333)
+    """
+    return answer("r2", compute_r2, points, ideal, weights, maximise, mask)
+
+
+def compute_r2(points: Any, ideal: Any, weights: Any, maximise: Maximise, mask: Any) -> Any:
+    """See :func:`r2`; torch sees nothing of it."""
+    batch = Batch.of(points, maximise=maximise, mask=mask)
+    _refuse_gpu(batch, "points")
+    corners, address, per_group = batch.references(ideal, "ideal")
+    vectors = _check_weights(weights, batch.objectives)
+    values = batch.empty(batch.leading, "float64")
+    refused = _core.r2(
+        batch.view("r2"),
+        address,
+        per_group,
+        0 if vectors is None else host_address(vectors),
+        0 if vectors is None else len(vectors),
+        batch.address(values),
+    )
+    del corners  # lived until here
+    _refuse_place(refused, batch, "points", "mask")
+    return values[()] if isinstance(values, np.ndarray) else values
+
+
+def _check_weights(weights: Any, objectives: int) -> np.ndarray | None:
+    """Give the weight vectors as rows, or None for all weights of two objectives."""
+    if weights is None:
+        if objectives == 2:
+            return None
+        raise ValueError(
+            f"weights must be given for {objectives} objectives (only two have a closed form): "
+            f"shape (vectors, {objectives}), or the divisions of a lattice"
+        )
+    if (divisions := check_divisions(weights)) is not None:
+        return _lattice(divisions, objectives)
+    vectors = numbers_of(weights, "weights")
+    if vectors.ndim != 2 or vectors.shape[1] != objectives or len(vectors) == 0:
+        raise ValueError(
+            f"weights must have shape (vectors, {objectives}), at least one vector, got shape "
+            f"{vectors.shape}"
+        )
+    is_wrong = ~(np.isfinite(vectors) & (vectors >= 0))
+    if is_wrong.any():
+        at = tuple(int(i) for i in np.argwhere(is_wrong)[0])
+        raise ValueError(
+            f"weights must be finite and not negative, got {vectors[at]} in vector {at[0]}"
+        )
+    return np.ascontiguousarray(vectors)
+
+
+def check_divisions(weights: Any) -> int | None:
+    """Give the divisions of a lattice, or None where weights are no whole number."""
+    is_whole = isinstance(weights, (int, np.integer)) and not isinstance(weights, (bool, np.bool_))
+    return int(weights) if is_whole else None
+
+
+def _lattice(divisions: int, objectives: int) -> np.ndarray:
+    """All vectors of multiples of 1 / divisions with the sum 1."""
+    if divisions < 1:
+        raise ValueError(f"weights must be at least 1 division, got {divisions}")
+    places = divisions + objectives - 1
+    count = math.comb(places, objectives - 1)
+    if count > _MOST_WEIGHTS:
+        raise ValueError(
+            f"weights={divisions} makes {count} vectors of {objectives} objectives, more than "
+            f"{_MOST_WEIGHTS}: take fewer divisions, or pass vectors"
+        )
+    bars = np.array(list(combinations(range(places), objectives - 1)), dtype=np.int64)
+    bars = bars.reshape(count, objectives - 1)
+    ends = np.full((count, 1), -1), np.full((count, 1), places)
+    return (np.diff(np.hstack([ends[0], bars, ends[1]]), axis=1) - 1) / divisions
+
+
+class HypervolumeEstimate(NamedTuple):
+    """A hypervolume that was estimated, and how far off that may be.
+
+    Attributes:
+        volume: shape (...), float64; its mean, over seeds, is the hypervolume.
+        error: shape (...), float64, the standard error of ``volume``, itself estimated from 32
+            replicates: true to about an eighth of it. The hypervolume is within two errors for 19
+            of 20 seeds.
+
+    >>> estimate = hypervolume_approx([[1, 3], [2, 2], [3, 1]], ref=0)
+    >>> abs(estimate.volume - 6) < 4 * estimate.error
+    np.True_
+    """
+
+    volume: Any
+    error: Any
+
+
+def hypervolume_approx(
+    points: Any,
+    ref: Any,
+    *,
+    samples: int = 65536,
+    seed: int = 0,
+    maximise: Maximise = True,
+    mask: Any = None,
+) -> HypervolumeEstimate:
+    """Estimate the hypervolume from random directions, with its standard error.
+
+    For 8 objectives and more, where :func:`paretopo_core.hypervolume` may take minutes. Without
+    bias: the mean over seeds is the hypervolume. Every direction is that of a random point in the
+    box of a point chosen by its volume; along it the distance is integrated exactly, so that a
+    sample is max r_i^m / Σ r_i^m of the sum of the boxes, r_i the distance at which box i ends. A
+    sample lies between the mean box and the sum of all; one point is exact. Directions are lattices
+    moved at random (32 of them), which is more precise than independent ones, and leaves the spread
+    of the replicates as an honest error.
+
+    Args:
+        points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
+            tensor on the CPU. A point that is not better than the reference in *every* objective,
+            or is dominated, changes nothing.
+        ref: the reference point, finite: a number, shape (objectives,), or (..., objectives).
+        samples: how many directions, at least 1; rounded up to a multiple of 32. The error falls
+            at least as fast as one over the root of it.
+        seed: from 0 to 2⁶³ - 1. The same seed gives the same numbers on any number of threads; a
+            set has the same estimate alone and in a batch, so that two similar sets are compared
+            more precisely than either is measured. (A mean over many sets does not average errors
+            away: for that, take other seeds.)
+        maximise: whether larger is better; one bool, or one per objective.
+        mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        ``volume`` and ``error``, shape (...) each, float64; NumPy scalars for one set. Same library
+        as ``points``.
+
+    Raises:
+        ValueError: as :func:`paretopo_core.hypervolume`; ``samples`` below 1; ``seed`` out of
+            range; points on a GPU.
+        TypeError: as there; ``samples`` or ``seed`` not a whole number. A derivative is refused
+            when it is asked for (NotImplementedError).
+
+    Cost: O(samples · n · objectives) for n undominated points, about 0.3 ns for each on AVX-512,
+    and what it takes to find these; replicates are shared between threads.
+
+    Source: boxes chosen by volume after Karp and Luby (1983), as Bringmann and Friedrich (2010),
+    Comput. Geom. 43, use them for hypervolumes; distances integrated along directions as Deng and
+    Zhang (2019), IEEE Trans. Evol. Comput. 23(5), do for uniform ones; replicates after Cranley and
+    Patterson (1976): docs/mathematics.md.
+
+    >>> points = 0.5 + np.eye(10) / 2
+    >>> volume, error = hypervolume_approx(points, ref=0, samples=4096)
+    >>> exact = 11 * 0.5**10  # a cube that all have, and as much for each point
+    >>> bool(abs(volume - exact) < 4 * error), bool(error < exact / 100)
+    (True, True)
+    """
+    volume, error = answer(
+        "hypervolume_approx", compute_estimate, points, ref, samples, seed, maximise, mask
+    )
+    return HypervolumeEstimate(volume, error)
+
+
+def compute_estimate(
+    points: Any, ref: Any, samples: int, seed: int, maximise: Maximise, mask: Any
+) -> tuple[Any, Any]:
+    """See :func:`hypervolume_approx`; torch sees nothing of it."""
+    batch = Batch.of(points, maximise=maximise, mask=mask)
+    _refuse_gpu(batch, "points")
+    measured, corner = batch.measure_from(ref)
+    for name, number, lowest in (("samples", samples, 1), ("seed", seed, 0)):
+        if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
+            raise TypeError(f"{name} must be a whole number, got {number!r}")
+        if not lowest <= number <= _MOST_SEED:
+            raise ValueError(f"{name} must be from {lowest} to 2**63 - 1, got {number}")
+    each = -(-int(samples) // _core.REPLICATES)
+    volume, error = (batch.empty(batch.leading, "float64") for _ in range(2))
+    refused = _core.hypervolume_approx(
+        measured.view("hypervolume_approx"),
+        host_address(corner),
+        each,
+        int(seed),
+        batch.address(volume),
+        batch.address(error),
+    )
+    refuse_value(refused, batch)
+    if isinstance(volume, np.ndarray):
+        return volume[()], error[()]
+    return volume, error
+
+
+class AttainmentSurfaces(NamedTuple):
+    """Where so many percent of the runs reach.
+
+    Attributes:
+        points: shape (rows, objectives), float64, in the objectives' units: for each percentile the
+            most demanding goals that so many runs attain, best first in the first objective.
+        percentiles: shape (rows,), float64, the percentile of each row, ascending.
+
+    >>> surfaces = eaf([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1], percentiles=[100])
+    >>> surfaces.points.tolist(), surfaces.percentiles.tolist()
+    ([[2.0, 1.0], [1.0, 2.0]], [100.0, 100.0])
+    """
+
+    points: Any
+    percentiles: Any
+
+
+def eaf(
+    points: Any, sets: Any, *, percentiles: Any = None, maximise: Maximise = True
+) -> AttainmentSurfaces:
+    """Empirical attainment function: what at least so many percent of the runs attain.
+
+    A run attains a goal if one of its points is at least as good in every objective. The goals that
+    at least k of n runs attain are bounded by the k-th attainment surface: its corners are what is
+    returned. The median surface (percentile 50) is to sets what the median is to numbers.
+
+    Args:
+        points: shape (points, objectives), 2 or 3 objectives, any real dtype, finite: the points of
+            all runs; a NumPy array, a list, or a torch tensor on the CPU.
+        sets: shape (points,), the run of each, as numbers in any order.
+        percentiles: shape (levels,), from 0 to 100; p stands for the least number of runs that is
+            at least p percent, 0 for one run. None: all of 100 k / n.
+        maximise: whether larger is better; one bool, or one per objective.
+
+    Returns:
+        ``points`` and ``percentiles``; as NumPy arrays, or tensors if the points were. moocore's
+        ``eaf`` has both as one array.
+
+    Raises:
+        ValueError: wrong shape of an argument; a point that is NaN or infinite; a percentile out of
+            range; points on a GPU.
+        TypeError: ``points`` or ``sets`` are not real numbers, or require a gradient.
+
+    Cost: a point costs O(levels · log points) and what it changes of the surfaces, at worst all of
+    them. Memory for the surfaces.
+
+    Source: Grunert da Fonseca, Fonseca and Hall (2001), "Inferential performance assessment of
+    stochastic optimisers and the attainment function", EMO; three objectives swept as in Fonseca,
+    Guerreiro, López-Ibáñez and Paquete (2011), "On the computation of the empirical attainment
+    function", EMO.
+
+    >>> points, percentiles = eaf([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1])
+    >>> np.column_stack([points, percentiles])
+    array([[  3.,   1.,  50.],
+           [  2.,   2.,  50.],
+           [  1.,   3.,  50.],
+           [  2.,   1., 100.],
+           [  1.,   2., 100.]])
+    """
+    given = _torch_arrays.host_array(points, "points") if is_tensor(points) else points
+    batch = Batch.of(given, maximise=maximise)
+    _refuse_gpu(batch, "points")
+    if len(batch.leading) or batch.objectives not in (2, 3):
+        raise ValueError(
+            "points must have shape (points, 2) or (points, 3), those of all runs together, got "
+            f"shape {tuple(batch.values.shape)}"
+        )
+    values = batch.values.astype(np.float64)
+    if not (is_finite := np.isfinite(values)).all():
+        _refuse_place(int(np.flatnonzero(~is_finite)[0]), batch, "points")
+    runs = _torch_arrays.without_tensors([sets], "sets")[0]
+    runs = np.asarray(runs)
+    if runs.shape != (batch.points,):
+        raise ValueError(
+            f"sets must have shape ({batch.points},), the run of each point, got {runs.shape}"
+        )
+    names, runs = np.unique(runs, return_inverse=True)
+    levels, wanted = _levels_of(percentiles, len(names))
+    signs = -signs_of(batch.minimised, batch.objectives)
+    surfaces, attaining = _core_eaf(values * signs, runs, len(names), max(levels, default=0))
+    rows = [np.flatnonzero(attaining == level) for level in levels]
+    found = np.concatenate([np.empty(0, np.int64), *rows])
+    counts = [len(each) for each in rows]
+    answers = surfaces[found] * signs + 0.0, np.repeat(wanted, counts)
+    if is_tensor(points):
+        return AttainmentSurfaces(*(_torch_arrays.from_host(each, points) for each in answers))
+    return AttainmentSurfaces(*answers)
+
+
+def _core_eaf(
+    values: np.ndarray, runs: np.ndarray, run_count: int, highest: int
+) -> tuple[np.ndarray, np.ndarray]:
+    values = np.ascontiguousarray(values)
+    runs = np.ascontiguousarray(runs, dtype=np.int64)
+    points, objectives = values.shape
+    return _core.eaf(
+        host_address(values), host_address(runs), points, objectives, run_count, highest
+    )
+
+
+def _levels_of(percentiles: Any, runs: int) -> tuple[list[int], np.ndarray]:
+    """How many runs each percentile takes, ascending."""
+    if percentiles is None:
+        wanted = np.arange(1.0, runs + 1) * (100.0 / max(runs, 1))
+        return list(range(1, runs + 1)), wanted
+    wanted = np.unique(np.atleast_1d(numbers_of(percentiles, "percentiles")))
+    if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 100)).all():
+        raise ValueError(f"percentiles must be from 0 to 100, got {percentiles!r}")
+    if runs == 0:
+        return [], np.empty(0)
+    # A percentile that came from dividing is not to take one run more for its rounding.
+    counts = np.ceil(wanted * (runs / 100.0) - 1e-9).astype(int).clip(1, runs)
+    return counts.tolist(), wanted
+
+
+def weighted_hypervolume(
+    points: Any,
+    boxes: Any,
+    weights: Any,
+    ref: Any,
+    *,
+    maximise: Maximise = True,
+    mask: Any = None,
+) -> Any:
+    """Hypervolume under a density that is constant in boxes, and 0 outside of them.
+
+    Σ over boxes of weight · volume of what the points dominate of the box above the reference.
+    Where boxes overlap, their weights add up. With boxes where two algorithms' attainment differs,
+    it says where a user prefers to be good (moocore's ``whv_rect``, for any number of objectives).
+
+    Args:
+        points: shape (..., points, objectives), as for :func:`paretopo_core.hypervolume`.
+        boxes: as (lower, upper), shape (..., boxes, objectives) each, in the objectives' units; an
+            end may be infinite. :class:`paretopo_core.Boxes` will do. Leading dimensions of boxes
+            and points are broadcast.
+        weights: shape (..., boxes), finite; a negative one counts against a set.
+        ref: the reference point, a number or shape (objectives,), finite.
+        maximise: whether larger is better; one bool, or one per objective; boxes are numbers in
+            either sense, ``lower`` below ``upper``.
+        mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        shape (...), float64; a NumPy scalar for one set. For tensors it has a first derivative in
+        the points, as :func:`paretopo_core.hypervolume_improvement`.
+
+    Raises:
+        ValueError, TypeError: as :func:`paretopo_core.hypervolume_improvement`; ``weights`` of a
+            wrong shape.
+
+    Cost: for each box the hypervolume of the points that reach into it.
+
+    Source: Zitzler, Brockhoff and Thiele (2007), "The hypervolume indicator revisited", EMO; boxes:
+    Diaz and López-Ibáñez (2021), Eur. J. Oper. Res. 289(3).
+
+    >>> boxes = [[1, 3], [2, 3.5], [2, 3]], [[2, np.inf], [2.5, np.inf], [3, 3.5]]
+    >>> weighted_hypervolume([[1, 2]], boxes, [1, 2, 3], ref=6, maximise=False)
+    np.float64(7.0)
+    """
+    lower, upper = (numbers_of(each, "boxes") for each in corners_of(boxes))
+    if lower.shape != upper.shape or lower.ndim < 2:
+        raise ValueError(
+            "boxes must have lower and upper corners of one shape (..., boxes, objectives), got "
+            f"{lower.shape} and {upper.shape}"
+        )
+    numbers = numbers_of(weights, "weights")
+    if numbers.ndim < 1 or numbers.shape[-1] != lower.shape[-2]:
+        raise ValueError(
+            f"weights must have shape (..., {lower.shape[-2]}), one number per box, got shape "
+            f"{numbers.shape}"
+        )
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"weights must be finite, got {numbers[~np.isfinite(numbers)][0]}")
+    objectives = lower.shape[-1]
+    corner = vector_of(ref, objectives, "ref", scalar=True)
+    is_larger_better = np.array(senses_of(maximise, objectives))
+    lower, upper = (
+        np.where(is_larger_better, np.maximum(end, corner), np.minimum(end, corner))
+        for end in (lower, upper)
+    )
+    if not (isinstance(points, np.ndarray) or is_tensor(points)) or points.ndim < 2:
+        points = Batch.of(points).values
+    beside = points[..., None, :, :]
+    over = mask if mask is None or is_tensor(mask) else np.asarray(mask)
+    if over is not None and over.ndim > 0:
+        over = over[..., None, :]
+    each = hypervolume_improvement(
+        (lower[..., None, :], upper[..., None, :]), beside, maximise=maximise, mask=over
+    )
+    factors: Any = numbers
+    if is_tensor(each):
+        factors = _torch_arrays.from_host(numbers, each)
+    return (each * factors).sum(-1)

@@ -1,0 +1,198 @@
+"""Empirical attainment surfaces, and hypervolumes weighted in boxes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from support.strategies import few_values, finite, senses, volume_batches
+
+import paretopo_core as pp
+from paretopo_core import reference
+
+moocore = pytest.importorskip("moocore")
+
+
+def rows_of(surfaces):
+    return {
+        (round(p, 6), *row)
+        for p, row in zip(surfaces.percentiles, surfaces.points.tolist(), strict=True)
+    }
+
+
+@given(
+    points=st.integers(2, 3).flatmap(
+        lambda m: arrays(
+            np.float64,
+            st.tuples(st.integers(1, 8), st.just(m)),
+            elements=st.one_of(st.integers(0, 3).map(float), finite),
+        )
+    ),
+    data=st.data(),
+)
+def test_the_definition(points, data):
+    sets = np.array(
+        data.draw(st.lists(st.integers(0, 3), min_size=len(points), max_size=len(points)))
+    )
+    maximise = data.draw(senses(points.shape[1]))
+    ours = pp.eaf(points, sets, maximise=maximise)
+    runs = len(np.unique(sets))
+    levels = np.round(ours.percentiles * runs / 100).astype(int).tolist()
+    found = list(zip(levels, map(tuple, ours.points.tolist()), strict=True))
+    assert len(found) == len(set(found))
+    assert set(found) == set(reference.eaf(points, sets, maximise=maximise))
+
+
+@pytest.mark.parametrize(
+    ("count", "runs", "objectives"), [(60, 5, 2), (400, 30, 2), (40, 4, 3), (200, 10, 3)]
+)
+@pytest.mark.parametrize("levels", [None, [0, 25, 50, 100], [33.4]])
+def test_moocore(count, runs, objectives, levels):
+    rng = np.random.default_rng(count)
+    for draw in (
+        rng.random((count, objectives)),
+        rng.integers(0, 12, (count, objectives)).astype(float),
+    ):
+        sets = np.sort(rng.integers(0, runs, count))
+        theirs = moocore.eaf(draw, sets, percentiles=() if levels is None else levels)
+        ours = pp.eaf(draw, sets, percentiles=levels, maximise=False)
+        expected = {(round(row[-1], 6), *row[:-1]) for row in theirs.tolist()}
+        assert rows_of(ours) == expected
+        assert len(ours.points) == len(theirs)
+        if objectives == 2:
+            np.testing.assert_array_equal(ours.points, theirs[:, :2])
+
+
+def test_the_order_of_points_and_runs_changes_nothing():
+    rng = np.random.default_rng(0)
+    points, sets = rng.integers(0, 20, (300, 3)).astype(float), rng.integers(0, 7, 300)
+    order = rng.permutation(300)
+    ours = pp.eaf(points, sets)
+    for other in (
+        pp.eaf(points[order], sets[order]),
+        pp.eaf(points, 6 - sets),
+        pp.eaf(points, sets * 0.5),
+    ):
+        np.testing.assert_array_equal(ours.points, other.points)
+        np.testing.assert_array_equal(ours.percentiles, other.percentiles)
+
+
+def test_the_extremes_are_known():
+    rng = np.random.default_rng(1)
+    points, sets = rng.random((200, 2)), rng.integers(0, 5, 200)
+    best = pp.eaf(points, sets, percentiles=[0]).points
+    front = points[pp.is_nondominated(points)]
+    np.testing.assert_array_equal(best, front[np.argsort(-front[:, 0])])
+    worst = pp.eaf(points, sets, percentiles=100).points
+    fronts = [points[sets == run] for run in range(5)]
+    for goal in worst:
+        assert all((front >= goal).all(axis=1).any() for front in fronts)
+
+
+def test_what_percentiles_stand_for():
+    points = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    for percentile, goal in (
+        (0, 3),
+        (1, 3),
+        (100 / 3, 3),
+        (34, 2),
+        (200 / 3, 2),
+        (67, 1),
+        (100, 1),
+    ):
+        surfaces = pp.eaf(points, [0, 1, 2], percentiles=[percentile])
+        assert surfaces.points.tolist() == [[goal, goal]]
+        assert surfaces.percentiles.tolist() == [percentile]
+    both = pp.eaf(points, [0, 1, 2], percentiles=[1, 2])
+    assert both.points.tolist() == [[3, 3], [3, 3]]
+    empty = pp.eaf(np.empty((0, 2)), [])
+    assert empty.points.shape == (0, 2)
+    assert pp.eaf(np.empty((0, 3)), [], percentiles=[50]).points.shape == (0, 3)
+
+
+def test_wrong_arguments():
+    points = np.ones((3, 2))
+    for arguments, keywords, match in (
+        ((np.ones((3, 4)), [0, 0, 0]), {}, r"points must have shape \(points, 2\)"),
+        ((np.ones((2, 3, 2)), [0, 0, 0]), {}, r"points must have shape \(points, 2\)"),
+        ((points, [0, 0]), {}, r"sets must have shape \(3,\)"),
+        ((points, [0, 0, 0]), {"percentiles": [101]}, "percentiles must be from 0 to 100"),
+        ((points, [0, 0, 0]), {"percentiles": [np.nan]}, "percentiles must be from 0 to 100"),
+        (([[1.0, np.nan]], [0]), {}, r"points\[0, 1\] is nan"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            pp.eaf(*arguments, **keywords)
+
+
+def test_tensors():
+    torch = pytest.importorskip("torch")
+    points, sets = torch.rand(20, 2), torch.arange(20) % 3
+    ours = pp.eaf(points, sets)
+    assert isinstance(ours.points, torch.Tensor)
+    np.testing.assert_array_equal(ours.points, pp.eaf(points.numpy(), sets.numpy()).points)
+
+
+# ---- Weighted hypervolumes ----
+
+RECTANGLES = np.array(
+    [[1.0, 3.0, 2.0, np.inf, 1], [2.0, 3.5, 2.5, np.inf, 2], [2.0, 3.0, 3.0, 3.5, 3]]
+)
+
+
+def test_weighted_hypervolumes_are_moocores():
+    rng = np.random.default_rng(0)
+    boxes = RECTANGLES[:, :2], RECTANGLES[:, 2:4]
+    for points in ([[2, 2]], [[2, 1]], [[1, 2]], *(rng.random((6, 2)) * 5 for _ in range(20))):
+        # It counts nothing right behind a dominated point, and writes into the rectangles.
+        front = np.asarray(points)[pp.is_nondominated(points, maximise=False)]
+        expected = moocore.whv_rect(front, RECTANGLES.copy(), ref=6)
+        ours = pp.weighted_hypervolume(points, boxes, RECTANGLES[:, 4], 6, maximise=False)
+        assert ours == pytest.approx(expected, rel=1e-12)
+
+
+@given(points=volume_batches(max_points=4, max_objectives=3, min_points=1), data=st.data())
+def test_weighted_hypervolumes_by_definition(points, data):
+    objectives = points.shape[-1]
+    maximise = data.draw(senses(objectives))
+    corners = data.draw(arrays(np.float64, (2, 3, objectives), elements=few_values))
+    boxes = corners.min(axis=0), corners.max(axis=0) + 1
+    weights = data.draw(arrays(np.float64, 3, elements=few_values))
+    ref = np.where(np.broadcast_to(maximise, objectives), -1.5, 1.5)
+    ours = pp.weighted_hypervolume(points, boxes, weights, ref, maximise=maximise)
+    defined = reference.weighted_hypervolume(points, boxes, weights, ref, maximise=maximise)
+    np.testing.assert_allclose(ours, defined, rtol=1e-9, atol=1e-9)
+
+
+def test_one_weight_everywhere_is_a_hypervolume():
+    points = np.random.default_rng(0).random((3, 12, 3))
+    boxes = np.full((1, 3), -np.inf), np.full((1, 3), np.inf)
+    ours = pp.weighted_hypervolume(points, boxes, [2.0], 0.1)
+    np.testing.assert_allclose(ours, 2 * pp.hypervolume(points, 0.1), rtol=1e-12)
+    divided = pp.dominated_boxes(points, 0.1)
+    ours = pp.weighted_hypervolume(points, divided, np.ones(divided.lower.shape[:-1]), 0.1)
+    np.testing.assert_allclose(ours, pp.hypervolume(points, 0.1), rtol=1e-12)
+
+
+def test_weighted_hypervolumes_have_slopes():
+    torch = pytest.importorskip("torch")
+    points = torch.rand(5, 2, dtype=torch.float64, requires_grad=True)
+    boxes = np.array([[0.0, 0.0], [0.5, 0.0]]), np.array([[0.5, 1.0], [1.0, 1.0]])
+    assert torch.autograd.gradcheck(
+        lambda x: pp.weighted_hypervolume(x, boxes, [1.0, 3.0], 0.0), points, atol=1e-4
+    )
+
+
+def test_wrong_boxes_and_weights():
+    points, boxes = np.ones((3, 2)), (np.zeros((2, 2)), np.ones((2, 2)))
+    with pytest.raises(ValueError, match=r"weights must have shape \(..., 2\)"):
+        pp.weighted_hypervolume(points, boxes, [1.0], 0)
+    with pytest.raises(ValueError, match="weights must be finite"):
+        pp.weighted_hypervolume(points, boxes, [1.0, np.inf], 0)
+    with pytest.raises(ValueError, match="boxes must have lower and upper corners"):
+        pp.weighted_hypervolume(points, (boxes[0], boxes[1][:1]), [1.0, 1.0], 0)
+    with pytest.raises(TypeError, match="boxes must be what nondominated_boxes returns"):
+        pp.weighted_hypervolume(points, boxes[0], [1.0, 1.0], 0)
+    with pytest.raises(ValueError, match="with as many objectives"):
+        pp.weighted_hypervolume(np.ones((3, 3)), boxes, [1.0, 1.0], 0)

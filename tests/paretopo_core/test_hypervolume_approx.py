@@ -1,0 +1,144 @@
+"""Estimated hypervolumes: their mean, their error, and what changes neither."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.strategies import large_set
+
+import paretopo_core as pp
+from paretopo_core import _core
+
+
+@pytest.fixture
+def isa():
+    """Choose an instruction set for one test."""
+    before = pp.get_isa()
+    yield pp.set_isa
+    pp.set_isa(before)
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("kind", ["uniform", "sphere", "grid", "chain"])
+def test_over_seeds_the_mean_is_the_volume_and_the_error_its_spread(kind, objectives):
+    points = large_set(kind, 40, objectives)
+    exact = float(pp.hypervolume(points, -0.1))
+    draws = [pp.hypervolume_approx(points, -0.1, samples=256, seed=seed) for seed in range(60)]
+    volumes = np.array([draw.volume for draw in draws])
+    errors = np.array([draw.error for draw in draws])
+    if volumes.std() < 1e-9 * exact:  # one box holds the others
+        np.testing.assert_allclose(volumes, exact, rtol=1e-9)
+        return
+    assert abs(volumes.mean() - exact) < 4 * volumes.std() / np.sqrt(len(draws))
+    # Of 60 draws the spread is known to a tenth; the error is to say the same.
+    ratio = np.sqrt((errors**2).mean()) / volumes.std()
+    assert 0.7 < ratio < 1.4
+    assert (np.abs(volumes - exact) < 2 * errors).mean() > 0.8
+
+
+@pytest.mark.parametrize("objectives", [8, 10, 15])
+def test_boxes_with_a_closed_form(objectives):
+    points = 0.5 + np.eye(objectives) / 2
+    exact = (objectives + 1) * 0.5**objectives
+    volume, error = pp.hypervolume_approx(points, 0.0, samples=8192)
+    assert abs(volume - exact) < 5 * error
+    assert 0 < error < exact / 100
+
+
+def test_one_point_is_exact():
+    point = np.array([[2.0, 3.0, 0.5, 7.0]])
+    volume, error = pp.hypervolume_approx(point, 0.0, samples=1)
+    assert volume == pytest.approx(21.0, rel=1e-14)
+    assert error <= 1e-14 * volume
+
+
+def test_dominated_points_change_nothing():
+    front = large_set("sphere", 30, 4)
+    more = np.vstack([front, front * 0.9, np.full((1, 4), -1.0)])
+    assert pp.hypervolume_approx(more, 0.0, samples=500) == pp.hypervolume_approx(
+        front, 0.0, samples=500
+    )
+
+
+def test_more_samples_are_more_precise():
+    points = large_set("sphere", 50, 6)
+    errors = [pp.hypervolume_approx(points, 0.0, samples=n).error for n in (1 << 10, 1 << 16)]
+    assert errors[1] < errors[0] / 5
+
+
+def test_the_same_seed_gives_the_same_bits(threads, isa):
+    batch = np.stack([large_set("sphere", 60, 5, seed=seed) for seed in range(3)])
+    found = []
+    for name in _core.ISAS[: _core.best_isa() + 1]:
+        for count in (1, 4):
+            isa(name)
+            threads(count)
+            found.append(pp.hypervolume_approx(batch, 0.0, samples=1000, seed=7))
+    for each in found:
+        np.testing.assert_array_equal(each, found[0])
+    for g, points in enumerate(batch):
+        alone = pp.hypervolume_approx(points, 0.0, samples=1000, seed=7)
+        assert alone == (found[0].volume[g], found[0].error[g])
+    other = pp.hypervolume_approx(batch, 0.0, samples=1000, seed=8)
+    assert (other.volume != found[0].volume).all()
+
+
+def test_senses_masks_references_and_dtypes():
+    points = large_set("sphere", 20, 3)
+    expected = pp.hypervolume_approx(points, 0.25, samples=320)
+    turned = points * [1, -1, 1]
+    assert expected == pp.hypervolume_approx(
+        turned, [0.25, -0.25, 0.25], samples=320, maximise=[True, False, True]
+    )
+    padded = np.vstack([points, np.full((5, 3), 9.0)])
+    assert expected == pp.hypervolume_approx(padded, 0.25, samples=320, mask=np.arange(25) < 20)
+    each = pp.hypervolume_approx(np.stack([points] * 2), [[0.25] * 3, [0.0] * 3], samples=320)
+    assert each.volume[0] == pytest.approx(expected.volume, rel=1e-12)
+    narrow = pp.hypervolume_approx(points.astype(np.float32), 0.25, samples=320)
+    assert narrow.volume == pytest.approx(expected.volume, rel=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+def test_products_stay_in_range(scale):
+    points = large_set("sphere", 20, 5)
+    expected = pp.hypervolume_approx(points, 0.0, samples=320)
+    scaled = pp.hypervolume_approx(points * scale, 0.0, samples=320)
+    assert scaled.volume == pytest.approx(expected.volume * scale**5, rel=1e-12)
+    assert scaled.error == pytest.approx(expected.error * scale**5, rel=1e-6)
+
+
+def test_sets_without_volume():
+    for points in (np.empty((2, 0, 3)), np.full((2, 4, 3), -1.0), np.full((2, 4, 3), -np.inf)):
+        volume, error = pp.hypervolume_approx(points, 0.0, samples=32)
+        assert volume.tolist() == error.tolist() == [0.0, 0.0]
+
+
+def test_wrong_arguments():
+    points = np.ones((3, 2))
+    for keywords, kind, match in (
+        ({"samples": 0}, ValueError, "samples must be from 1"),
+        ({"samples": 10.0}, TypeError, "samples must be a whole number"),
+        ({"samples": True}, TypeError, "samples must be a whole number"),
+        ({"seed": -1}, ValueError, "seed must be from 0"),
+        ({"seed": 2**63}, ValueError, "seed must be from 0"),
+        ({"seed": None}, TypeError, "seed must be a whole number"),
+    ):
+        with pytest.raises(kind, match=match):
+            pp.hypervolume_approx(points, 0, **keywords)
+    with pytest.raises(ValueError, match=r"points\[0, 1\] is NaN"):
+        pp.hypervolume_approx([[1.0, np.nan]], 0)
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    points = torch.rand(3, 10, 4, dtype=torch.float64)
+    ours = pp.hypervolume_approx(points, 0.0, samples=64)
+    np.testing.assert_array_equal(
+        ours.volume, pp.hypervolume_approx(points.numpy(), 0.0, samples=64)[0]
+    )
+    mapped = torch.func.vmap(lambda x: pp.hypervolume_approx(x, 0.0, samples=64).volume)(points)
+    torch.testing.assert_close(mapped, ours.volume, rtol=0, atol=0)
+    compiled = torch.compile(
+        lambda x: pp.hypervolume_approx(x, 0.0, samples=64)[1], fullgraph=True, backend="eager"
+    )
+    torch.testing.assert_close(compiled(points), ours.error, rtol=0, atol=0)

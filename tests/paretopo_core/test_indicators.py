@@ -1,0 +1,393 @@
+"""Distances to a reference set, R2 and ε: against their definitions, moocore, and closed forms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from support.strategies import few_values, finite, large_set, point_batches, senses
+
+import paretopo_core as pp
+from paretopo_core import _core, reference
+
+moocore = pytest.importorskip("moocore")
+
+MEANS = ("gd", "gd_plus", "igd", "igd_plus", "avg_hausdorff_dist")
+EPSILONS = ("epsilon_additive", "epsilon_mult")
+ALL = (*MEANS, *EPSILONS)
+
+
+@pytest.fixture
+def isa():
+    """Choose an instruction set for one test."""
+    before = pp.get_isa()
+    yield pp.set_isa
+    pp.set_isa(before)
+
+
+def test_the_core_and_the_package_name_the_same_indicators():
+    assert _core.INDICATORS == ALL
+    assert set(ALL) <= set(pp.__all__)
+
+
+@st.composite
+def compared(draw, *, positive=False):
+    """Points, reference sets that are broadcast with them, their masks, and senses."""
+    elements = st.integers(1, 4).map(float) if positive else st.one_of(few_values, finite)
+    points = draw(point_batches(elements=elements, max_objectives=4))
+    groups, _, objectives = points.shape
+    leading = draw(st.sampled_from([(), (1,), (groups,), (2, 1), (2, groups)]))
+    shape = (*leading, draw(st.integers(1, 6)), objectives)
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    others = draw(arrays(dtype, shape, elements=elements))
+    mask = draw(st.one_of(st.none(), arrays(np.bool_, points.shape[:-1])))
+    kept = draw(st.one_of(st.none(), arrays(np.bool_, shape[:-1])))
+    if kept is not None:
+        kept[..., 0] = True
+    return points, others, mask, kept, draw(senses(objectives))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_definition(name):
+    @given(case=compared(positive=name == "epsilon_mult"), p=st.sampled_from([0.5, 1, 2, math.inf]))
+    def agree(case, p):
+        points, others, mask, kept, maximise = case
+        keywords = {"maximise": maximise, "mask": mask, "reference_mask": kept}
+        if name in MEANS:
+            keywords["p"] = p
+        ours = getattr(pp, name)(points, others, **keywords)
+        defined = reference.indicator(name, points, others, **keywords)
+        assert ours.shape == defined.shape
+        np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
+
+    agree()
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 5, 9])
+@pytest.mark.parametrize("name", [name for name in ALL if name not in ("gd", "gd_plus")])
+def test_moocore(name, objectives):
+    rng = np.random.default_rng(objectives)
+    ours, theirs = getattr(pp, name), getattr(moocore, name)
+    for count, others in ((1, 1), (7, 40), (100, 33), (300, 700)):
+        points = rng.random((count, objectives)) + 0.1
+        beside = rng.random((others, objectives)) + 0.1
+        for maximise in (False, True, (rng.random(objectives) < 0.5).tolist()):
+            expected = theirs(points, beside, maximise=maximise)
+            assert ours(points, beside, maximise=maximise) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_large_sets_and_chunks(name):
+    points, others = large_set("sphere", 1500, 3), large_set("sphere", 1300, 3, seed=1)
+    ours = getattr(pp, name)(points, others, p=2)
+    assert ours == pytest.approx(reference.indicator(name, points, others, p=2.0), rel=1e-12)
+
+
+def test_printed_numbers():
+    """Ishibuchi et al. (2015), example 4: IGD prefers B, which is worse."""
+    beside = np.array([[10, 0], [6, 1], [2, 2], [1, 6], [0, 10]])
+    a, b = np.array([[4, 2], [3, 3], [2, 4]]), np.array([[8, 2], [4, 4], [2, 8]])
+    values = [round(float(pp.igd(each, beside, maximise=False)), 3) for each in (a, b)]
+    assert values == [3.707, 2.591]
+    values = [round(float(pp.igd_plus(each, beside, maximise=False)), 3) for each in (a, b)]
+    assert values == [1.483, 2.260]
+
+
+@pytest.mark.parametrize("name", ["igd_plus", "epsilon_additive", "epsilon_mult"])
+def test_a_better_set_is_never_worse(name):
+    @given(
+        points=arrays(np.float64, (4, 3), elements=st.integers(1, 5).map(float)),
+        better=arrays(np.float64, (4, 3), elements=st.integers(0, 2).map(float)),
+        others=arrays(np.float64, (5, 3), elements=st.integers(1, 6).map(float)),
+    )
+    def monotone(points, better, others):
+        measure = getattr(pp, name)
+        assert measure(points + better, others) <= measure(points, others)
+        more = np.vstack([points, points + better])
+        assert measure(more, others) <= measure(points, others)
+
+    monotone()
+
+
+@given(
+    points=arrays(np.float64, (5, 3), elements=st.integers(1, 9).map(float)),
+    others=arrays(np.float64, (6, 3), elements=st.integers(1, 9).map(float)),
+    data=st.data(),
+)
+def test_invariances(points, others, data):
+    order = data.draw(st.permutations(range(5)))
+    for name in ALL:
+        measure = getattr(pp, name)
+        value = measure(points, others)
+        np.testing.assert_allclose(measure(points[order], others), value, rtol=1e-14)
+        if name != "epsilon_mult":
+            assert measure(points + 32.0, others + 32.0) == pytest.approx(value, rel=1e-12)
+            assert measure(-points, -others, maximise=False) == value
+        factor = 1 if name == "epsilon_mult" else 4
+        assert measure(4 * points, 4 * others) == factor * value
+    assert pp.gd(points, others) == pp.igd(others, points)
+    assert pp.gd_plus(points, others) == pp.igd_plus(others, points, maximise=False)
+    ratio = math.exp(pp.epsilon_additive(np.log(points), np.log(others)))
+    assert pp.epsilon_mult(points, others) == pytest.approx(ratio, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_set_beside_itself(name):
+    points = large_set("uniform", 200, 4) + 0.25
+    value = getattr(pp, name)(points, points)
+    assert value == (pytest.approx(1, rel=1e-15) if name == "epsilon_mult" else 0.0)
+
+
+def test_sets_without_points():
+    others = np.ones((2, 2))
+    for name in ALL:
+        expected = math.nan if name.startswith("gd") else math.inf
+        empty = getattr(pp, name)(np.empty((3, 0, 2)), others)
+        np.testing.assert_array_equal(empty, [expected] * 3)
+        masked = getattr(pp, name)([[1.0, 2.0]], others, mask=[False])
+        np.testing.assert_array_equal(masked, expected)
+        with pytest.raises(ValueError, match="reference must have at least one point"):
+            getattr(pp, name)(others, np.empty((0, 2)))
+        with pytest.raises(ValueError, match="reference_mask without any"):
+            getattr(pp, name)(others, others, reference_mask=[False, False])
+        assert getattr(pp, name)(np.empty((0, 3, 2)), others).shape == (0,)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+def test_squares_stay_in_range(scale):
+    points, others = large_set("uniform", 20, 3), large_set("uniform", 9, 3, seed=1)
+    for name in MEANS:
+        for p in (1, 3):
+            value = getattr(pp, name)(points, others, p=p)
+            scaled = getattr(pp, name)(points * scale, others * scale, p=p)
+            assert scaled == pytest.approx(value * scale, rel=1e-12)
+
+
+@pytest.mark.parametrize("p", [30.0, 300.0, 3000.0])
+def test_high_powers_approach_the_largest(p):
+    points, others = large_set("uniform", 300, 2) * 1e9, large_set("uniform", 300, 2, seed=1) * 1e9
+    largest = pp.igd(points, others, p=math.inf)
+    assert largest / 300 ** (1 / p) <= pp.igd(points, others, p=p) <= largest
+
+
+def test_threads_and_instruction_sets_change_no_bit(threads, isa):
+    points, others = large_set("sphere", 700, 5), large_set("sphere", 5000, 5, seed=1)
+    found = []
+    for name, count in ((name, count) for name in _core.ISAS for count in (1, 3)):
+        if _core.ISAS.index(name) > _core.best_isa():
+            continue
+        isa(name)
+        threads(count)
+        found.append([getattr(pp, each)(points + 0.1, others + 0.1) for each in ALL])
+        found[-1].append(pp.r2(points, 2.0, weights=others))
+    for each in found[1:]:
+        assert each == found[0]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ALL)
+def test_values_that_are_refused_are_named(name, wrong):
+    measure, good = getattr(pp, name), np.ones((300, 3))
+    bad = good.copy()
+    bad[280, 1] = wrong
+    with pytest.raises(ValueError, match=rf"but points\[280, 1\] is {wrong}; .* with mask="):
+        measure(bad, good)
+    with pytest.raises(ValueError, match=r"but reference\[280, 1\] is .* with reference_mask="):
+        measure(good, bad)
+    keep = np.arange(300) != 280
+    assert measure(bad, good, mask=keep) == measure(good, bad, reference_mask=keep)
+
+
+def test_ratios_take_positive_values():
+    good, bad = np.ones((3, 2)), np.array([[1.0, 0.0]])
+    with pytest.raises(ValueError, match=r"finite and above 0.*points\[0, 1\] is 0.0"):
+        pp.epsilon_mult(bad, good)
+    with pytest.raises(ValueError, match=r"finite and above 0.*points\[0, 0\] is 1e-310"):
+        pp.epsilon_mult([[1e-310, 1.0]], good)
+    assert pp.epsilon_mult([[1e308, 2.3e-308]], [[1e308, 2.3e-308]]) == pytest.approx(1, rel=1e-14)
+    with pytest.raises(ValueError, match=r"finite and above 0.*reference\[0, 1\] is 0.0"):
+        pp.epsilon_mult(good, bad, maximise=False)
+
+
+def test_wrong_arguments():
+    good = np.ones((3, 2))
+    with pytest.raises(ValueError, match="reference must have shape"):
+        pp.igd(good, np.ones((3, 3)))
+    with pytest.raises(ValueError, match="reference must have shape"):
+        pp.igd(good, [1.0, 1.0])
+    with pytest.raises(ValueError, match="cannot be broadcast"):
+        pp.igd(np.ones((2, 3, 2)), np.ones((5, 3, 2)))
+    for p in (0, -1.0, math.nan):
+        with pytest.raises(ValueError, match="p must be above 0"):
+            pp.igd(good, good, p=p)
+    for p in ("1", None, True):
+        with pytest.raises(TypeError, match="p must be a number"):
+            pp.gd(good, good, p=p)
+    with pytest.raises(TypeError, match="reference must hold real numbers"):
+        pp.igd(good, good.astype(complex))
+    with pytest.raises(TypeError, match="reference_mask must be of dtype bool"):
+        pp.igd(good, good, reference_mask=[1, 0, 1])
+
+
+def test_many_objectives():
+    points, others = large_set("uniform", 5, 70), large_set("uniform", 6, 70, seed=1)
+    maximise = [m % 3 == 0 for m in range(70)]
+    for name in (*MEANS, "epsilon_additive"):
+        ours = getattr(pp, name)(points, others, maximise=maximise)
+        defined = reference.indicator(name, points, others, maximise=maximise)
+        assert ours == pytest.approx(float(defined), rel=1e-12)
+    expected = reference.indicator("epsilon_mult", points, others)
+    assert pp.epsilon_mult(points, others) == pytest.approx(float(expected), rel=1e-12)
+    with pytest.raises(ValueError, match="takes up to 64 objectives where smaller is better"):
+        pp.epsilon_mult(points, others, maximise=maximise)
+
+
+# ---- R2 ----
+
+
+@given(
+    points=point_batches(elements=st.one_of(few_values, finite), max_points=6, max_objectives=4),
+    data=st.data(),
+)
+def test_r2_by_definition(points, data):
+    objectives = points.shape[-1]
+    maximise = data.draw(senses(objectives))
+    keep = data.draw(st.one_of(st.none(), arrays(np.bool_, points.shape[:-1])))
+    weights = data.draw(arrays(np.float64, (3, objectives), elements=st.floats(0, 2)))
+    ideal = data.draw(st.sampled_from([0.0, np.arange(objectives) - 1.0]))
+    if data.draw(st.booleans()):
+        ideal = np.broadcast_to(ideal, (points.shape[0], objectives))
+    ours = pp.r2(points, ideal, weights=weights, maximise=maximise, mask=keep)
+    defined = reference.r2(points, ideal, weights, maximise=maximise, mask=keep)
+    np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("maximise", [False, True, [True, False]])
+def test_exact_r2_is_moocores(maximise):
+    rng = np.random.default_rng(0)
+    signs = np.where(np.broadcast_to(maximise, 2), 1, -1)
+    for count in (1, 2, 5, 100):
+        for draw in (rng.random((count, 2)), rng.integers(0, 6, (count, 2)) / 4):
+            best = (draw * signs).max(axis=0) * signs
+            for ideal in (best, best + 0.3 * signs, best + signs * [2, 0]):
+                ours = pp.r2(draw, ideal, maximise=maximise)
+                theirs = moocore.r2_exact(draw, ref=ideal, maximise=maximise)
+                assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-15)
+
+
+@given(
+    points=arrays(
+        np.float64, (5, 2), elements=st.one_of(st.integers(0, 3).map(float), st.floats(0, 9))
+    ),
+)
+def test_exact_r2_is_the_limit_of_many_weights(points):
+    shares = (np.arange(4000) + 0.5) / 4000
+    many = pp.r2(points, 0.0, weights=np.column_stack([shares, 1 - shares]), maximise=False)
+    assert pp.r2(points, 0.0, maximise=False) == pytest.approx(many, rel=1e-3, abs=1e-12)
+
+
+def test_r2_in_closed_form():
+    # Of one point with gaps u and v: (u^2 + u v + v^2) / (2 (u + v)).
+    assert pp.r2([[3.0, 5.0]], 0, maximise=False) == pytest.approx((9 + 15 + 25) / (2 * 8))
+    assert pp.r2([[0.0, 0.0], [9.0, 1.0]], 0, maximise=False) == 0.0
+    assert pp.r2([[0.0, 2.0]], 0, maximise=False) == 1.0
+    assert pp.r2([[1e308, 1e308]], 0, maximise=False) == pytest.approx(0.75e308)
+    assert pp.r2([[1e-308, 1e-308]], 0, maximise=False) == pytest.approx(0.75e-308)
+    assert pp.r2(np.empty((2, 0, 2)), 0).tolist() == [math.inf] * 2
+    np.testing.assert_array_equal(pp.r2([[[1, 1]], [[2, 2]]], [[2, 2], [3, 4]]), [0.75, 7 / 6])
+
+
+def test_a_lattice_of_weights():
+    points = large_set("sphere", 50, 3)
+    weights = np.array([(i, j, 6 - i - j) for i in range(7) for j in range(7 - i)], dtype=float) / 6
+    assert pp.r2(points, 1.0, weights=6) == pytest.approx(pp.r2(points, 1.0, weights=weights))
+    assert pp.r2(points[:, :1], 1.0, weights=6) == pytest.approx(1 - points[:, 0].max())
+
+
+def test_wrong_weights():
+    points = np.ones((4, 3))
+    for weights, match in (
+        (None, "weights must be given for 3 objectives"),
+        (0, "at least 1 division"),
+        (10_000, "take fewer divisions"),
+        (np.ones((2, 2)), r"weights must have shape \(vectors, 3\)"),
+        (np.ones((0, 3)), "at least one vector"),
+        ([[1, -1, 1]], "finite and not negative, got -1.0 in vector 0"),
+        ([[1, np.nan, 1]], "finite and not negative"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            pp.r2(points, 0, weights=weights)
+    with pytest.raises(ValueError, match="ideal must be finite"):
+        pp.r2(points, np.nan, weights=2)
+    with pytest.raises(ValueError, match=r"points\[0, 1\] is nan"):
+        pp.r2([[1.0, np.nan]], 0)
+
+
+# ---- torch ----
+
+
+class TestTorch:
+    @pytest.fixture(autouse=True)
+    def _torch(self):
+        self.torch = pytest.importorskip("torch")
+
+    @pytest.mark.parametrize("name", ALL)
+    def test_tensors(self, name):
+        points, others = np.random.default_rng(0).random((2, 3, 6, 3)) + 0.1
+        measure, torch = getattr(pp, name), self.torch
+        expected = measure(points, others[0])
+        for mixed in (
+            (torch.tensor(points), others[0]),
+            (torch.tensor(points), torch.tensor(others[0])),
+        ):
+            found = measure(*mixed)
+            assert isinstance(found, torch.Tensor)
+            np.testing.assert_array_equal(found, expected)
+        found = measure(points, torch.tensor(others[0]))
+        assert isinstance(found, np.ndarray)
+        np.testing.assert_array_equal(found, expected)
+
+    def test_transformations(self):
+        torch = self.torch
+        points, others = (torch.rand(4, 6, 3, dtype=torch.float64) + 0.1 for _ in range(2))
+        weights = torch.rand(4, 5, 3, dtype=torch.float64)
+        for name in ALL:
+            measure = getattr(pp, name)
+            each = torch.stack([measure(a, b) for a, b in zip(points, others, strict=True)])
+            torch.testing.assert_close(torch.func.vmap(measure)(points, others), each)
+            shared = torch.func.vmap(measure, in_dims=(None, 0))(points, others)
+            torch.testing.assert_close(shared, torch.stack([measure(points, b) for b in others]))
+        found = torch.func.vmap(lambda x, w: pp.r2(x, 0.0, weights=w, maximise=False))(
+            points, weights
+        )
+        each = [
+            pp.r2(x, 0.0, weights=w, maximise=False) for x, w in zip(points, weights, strict=True)
+        ]
+        torch.testing.assert_close(found, torch.stack(each))
+        compiled = torch.compile(
+            lambda x, r: pp.igd_plus(x, r) + pp.r2(x, 2.0, weights=4),
+            fullgraph=True,
+            backend="eager",
+        )
+        expected = pp.igd_plus(points, others) + pp.r2(points, 2.0, weights=4)
+        torch.testing.assert_close(compiled(points, others), expected)
+
+    def test_derivatives_are_refused(self):
+        torch = self.torch
+        points = torch.rand(6, 2, dtype=torch.float64, requires_grad=True)
+        for value in (
+            pp.igd(points, points.detach()),
+            pp.igd(points.detach(), points),
+            pp.r2(points, 2.0),
+            pp.hypervolume_approx(points, 0.0, samples=64).volume,
+        ):
+            with pytest.raises(NotImplementedError, match="has no derivative"):
+                value.backward()
+        with pytest.raises(TypeError, match="reference requires a gradient"):
+            pp.igd(np.ones((1, 2)), points)
+        with pytest.raises(TypeError, match="points requires a gradient"):
+            pp.eaf(points, np.zeros(6))
