@@ -19,6 +19,9 @@ void bind_plain_calls(pybind11::module_& m);
 // Box decompositions, and what candidates improve in them, both plain and with addresses.
 void bind_boxes(pybind11::module_& m);
 
+// Which points to keep: subsets of large hypervolume and selection, plain and with addresses.
+void bind_subsets(pybind11::module_& m);
+
 // The non-dominated points, and the record of how they came in.
 void bind_archive(pybind11::module_& m);
 

@@ -16,6 +16,7 @@ from paretopo_core.fronts import is_nondominated, pareto_rank
 from paretopo_core.hypervolume import hv_contributions, hypervolume, hypervolume_gradient
 from paretopo_core.isa import get_isa, set_isa
 from paretopo_core.smooth import stochastic_dominance, stochastic_pareto_rank
+from paretopo_core.subsets import hypervolume_subset, reference_directions, select
 from paretopo_core.threads import get_num_threads, set_num_threads
 
 __all__ = [
@@ -32,10 +33,13 @@ __all__ = [
     "hypervolume_advantage",
     "hypervolume_gradient",
     "hypervolume_improvement",
+    "hypervolume_subset",
     "is_nondominated",
     "nondominated_boxes",
     "pareto_advantage",
     "pareto_rank",
+    "reference_directions",
+    "select",
     "set_isa",
     "set_num_threads",
     "stochastic_dominance",

@@ -14,6 +14,11 @@ CENTRES: tuple[str, ...]
 # Of box decompositions: what stands for a refused value, and what their corners may take.
 TOO_MANY_BOXES: int
 MOST_BOX_BYTES: int
+# Of subsets: names by their codes, what stands for a refused value, and what choices may take.
+SUBSET_METHODS: tuple[str, ...]
+CUTS: tuple[str, ...]
+TOO_MANY_CHOICES: int
+MOST_CHOICE_BYTES: int
 
 class Points:
     scratch: int
@@ -83,6 +88,20 @@ def hypervolume_improvement(
     improvements: int,
     is_gradient: bool,
 ) -> tuple[int, int]: ...
+def hypervolume_subset(
+    points: Points, ref: int, per_group: bool, k: int, method: int, chosen: int
+) -> int: ...
+def select(
+    points: Points,
+    k: int,
+    cut: int,
+    ref: int,
+    per_group: bool,
+    directions: int,
+    count: int,
+    seed: int,
+    survivors: int,
+) -> int: ...
 def plain_pareto_rank(points: object, maximise: object, mask: object) -> Any: ...
 def plain_is_nondominated(
     points: object, maximise: object, keep_weakly: bool, mask: object
@@ -112,6 +131,19 @@ def plain_nondominated_boxes(
 def plain_dominated_boxes(points: object, ref: object, maximise: object, mask: object) -> Any: ...
 def plain_hypervolume_improvement(
     candidates: object, lower: object, upper: object, maximise: object, mask: object
+) -> Any: ...
+def plain_hypervolume_subset(
+    points: object, k: object, ref: object, method: int, maximise: object, mask: object
+) -> Any: ...
+def plain_select(
+    points: object,
+    k: object,
+    cut: int,
+    ref: object,
+    directions: object,
+    seed: object,
+    maximise: object,
+    mask: object,
 ) -> Any: ...
 
 class Archive:

@@ -44,6 +44,7 @@ from paretopo_core.expected_hypervolume import (
 )
 from paretopo_core.fronts import compute_nondominated, compute_ranks
 from paretopo_core.hypervolume import compute_contributions, compute_gradient, compute_hypervolume
+from paretopo_core.subsets import compute_selection, compute_subset
 
 
 def pareto_rank(points: Tensor, maximise: Maximise, mask: Any) -> Any:
@@ -155,6 +156,32 @@ def hypervolume_improvement(
     )
 
 
+def hypervolume_subset(
+    points: Tensor, k: int, ref: Any, method: int, maximise: Maximise, mask: Any
+) -> Any:
+    """See :func:`paretopo_core.hypervolume_subset`."""
+    corner, senses = _vector(ref, points, "ref"), _senses(maximise, points)
+    keep = _per_point(mask, points, "mask")
+    return call(_hypervolume_subset, points, corner, keep, senses, k, method)
+
+
+def select(
+    points: Tensor,
+    k: int,
+    method: int,
+    ref: Any,
+    directions: Any,
+    seed: int,
+    maximise: Maximise,
+    mask: Any,
+) -> Any:
+    """See :func:`paretopo_core.select`."""
+    corner = None if ref is None else _vector(ref, points, "ref")
+    toward = None if directions is None else _numbers(directions, points, "directions")
+    keep = _per_point(mask, points, "mask")
+    return call(_select, points, corner, toward, keep, _senses(maximise, points), k, method, seed)
+
+
 def _expanded(candidates: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
     """The candidates, broadcast over the leading dimensions of the boxes."""
     shapes = [tuple(each.shape) for each in (lower, upper, candidates)]
@@ -169,12 +196,16 @@ def _expanded(candidates: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
 
 
 def _doubles(corners: Any, points: Tensor, name: str) -> Tensor:
-    if isinstance(corners, Tensor):
-        return corners
+    return _numbers(corners, points, f"boxes.{name}")
+
+
+def _numbers(numbers: Any, points: Tensor, name: str) -> Tensor:
+    if isinstance(numbers, Tensor):
+        return numbers
     if torch.compiler.is_compiling():
-        return torch.as_tensor(corners, dtype=torch.float64)
+        return torch.as_tensor(numbers, dtype=torch.float64)
     with _constants():
-        return _beside(points, torch.from_numpy(numbers_of(corners, f"boxes.{name}")))
+        return _beside(points, torch.from_numpy(numbers_of(numbers, name)))
 
 
 def _senses(maximise: Maximise, points: Tensor) -> str:
@@ -428,6 +459,57 @@ def _(candidates: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None, sen
     return candidates.new_empty(candidates.shape, dtype=torch.float64)
 
 
+@torch.library.custom_op("paretopo::hypervolume_subset", mutates_args=())
+def _hypervolume_subset(
+    points: Tensor, ref: Tensor, mask: Tensor | None, senses: str, k: int, method: int
+) -> Tensor:
+    chosen: Tensor = compute_subset(points, k, ref, method, _bools(senses), mask)
+    return chosen
+
+
+@_hypervolume_subset.register_fake
+def _(
+    points: Tensor,
+    ref: Tensor,
+    mask: Tensor | None,
+    senses: str,
+    k: int,
+    method: int,
+) -> Tensor:
+    return points.new_empty((*points.shape[:-2], k), dtype=torch.int64)
+
+
+@torch.library.custom_op("paretopo::select", mutates_args=())
+def _select(
+    points: Tensor,
+    ref: Tensor | None,
+    directions: Tensor | None,
+    mask: Tensor | None,
+    senses: str,
+    k: int,
+    method: int,
+    seed: int,
+) -> Tensor:
+    survivors: Tensor = compute_selection(
+        points, k, method, ref, directions, seed, _bools(senses), mask
+    )
+    return survivors
+
+
+@_select.register_fake
+def _(
+    points: Tensor,
+    ref: Tensor | None,
+    directions: Tensor | None,
+    mask: Tensor | None,
+    senses: str,
+    k: int,
+    method: int,
+    seed: int,
+) -> Tensor:
+    return points.new_empty((*points.shape[:-2], k), dtype=torch.int64)
+
+
 _NOTHING_SUBTRACTED = 0  # the code of centre="none"
 
 # ---- Slopes: what a measure gains for each unit of a value ----
@@ -510,6 +592,8 @@ refuse_slopes(_hypervolume_gradient, " (hypervolumes have first derivatives only
 refuse_slopes(_hypervolume_improvement_gradient, " (improvements have first derivatives only)")
 refuse_slopes(_nondominated_boxes)
 refuse_slopes(_dominated_boxes)
+refuse_slopes(_hypervolume_subset)
+refuse_slopes(_select)
 _IN_BOXES = (_hypervolume_improvement, _hypervolume_improvement_gradient)
 for _operator in FUNCTIONS:
     add_batch_rule(
