@@ -24,6 +24,8 @@ WANTED = 10  # points whose slopes alone are asked for, of a front
 TURNS = 16  # small sets that are measured in turn
 BETA = 0.5  # how much the weights count beside the ranks, in pareto_advantage
 BOXED = ("nondominated_boxes", "dominated_boxes")  # tasks whose answers are boxes
+SUBSETS = ("greedy_subset", "removal_subset", "exact_subset")  # tasks whose volume is judged
+SELECTIONS = ("select_crowding", "select_crowding_removal", "select_hypervolume")
 TASKS = (
     "pareto_rank",
     "is_nondominated",
@@ -37,6 +39,8 @@ TASKS = (
     "archive_add",
     *BOXED,
     "hypervolume_improvement",
+    *SUBSETS,
+    *SELECTIONS,
 )
 HARD = ("concave", "chain", "parallel", "equal", "discrete")  # one front, many fronts, ties
 FILTERED = ("uniform", "concave")  # mostly dominated; a front
@@ -94,10 +98,10 @@ class Case:
         A processor learns the branches of one small set that is measured again and again; users
         have another one each time. Batches, and sets of more points, have more branches than it
         remembers; from 6 objectives even the judge takes long. Of "overhead", the way in counts and
-        not the set; of "boxes", some peers take seconds for one set.
+        not the set; of "boxes" and "subsets", some peers take seconds for one set.
         """
         is_small = not self.groups and self.points <= 200 and self.objectives <= 5
-        is_small = is_small and self.operation not in ("overhead", "boxes")
+        is_small = is_small and self.operation not in ("overhead", "boxes", "subsets")
         return [replace(self, draw=draw) for draw in range(TURNS if is_small else 1)]
 
     def __str__(self) -> str:
@@ -156,6 +160,11 @@ class Case:
     def wanted(self) -> Array:
         """The points of hypervolume_gradient_of_few, as many before the others; (points,)."""
         return np.arange(self.points) < WANTED
+
+    @property
+    def kept(self) -> int:
+        """How many points a subset has, or survive: a quarter, or half of them."""
+        return self.points // (4 if self.task in SUBSETS else 2)
 
     @cached_property
     def weights(self) -> Array:
@@ -253,6 +262,24 @@ def boxes(*, quick: bool = False) -> Sequence[Case]:
         for task in (*BOXED, "hypervolume_improvement")
         for m in ((2, 3) if quick else sizes)
         for points in (sizes[m][:1] if quick or task not in BOXED else sizes[m])
+    ]
+
+
+def subsets(*, quick: bool = False) -> Sequence[Case]:
+    """Choose a quarter of a front for its hypervolume; let half of it survive."""
+    sizes: dict[str, dict[int, tuple[int, ...]]] = {
+        "greedy_subset": {2: (200, 1_000), 3: (200, 1_000), 4: (200,)},
+        "removal_subset": {2: (200, 1_000), 3: (200, 1_000), 4: (200,), 5: (60,)},
+        "exact_subset": {2: (200, 1_000)},
+        "select_crowding": {2: (200, 2_000), 3: (200, 2_000)},
+        "select_crowding_removal": {2: (200, 1_000)},
+        "select_hypervolume": {2: (200,), 3: (200,), 4: (100,)},
+    }
+    return [
+        Case("subsets", task, "concave", 20 if quick else points, m)
+        for task, by_objectives in sizes.items()
+        for m, counts in by_objectives.items()
+        for points in (counts[:1] if quick else counts)
     ]
 
 
@@ -398,6 +425,7 @@ OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
     "contributions": contributions,
     "gradient": gradient,
     "boxes": boxes,
+    "subsets": subsets,
     "crowding": crowding,
     "bounds": bounds,
     "batches": batches,

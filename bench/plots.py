@@ -39,6 +39,7 @@ _TITLES = {
     "contributions": "Hypervolume contributions",
     "gradient": "Gradient of the hypervolume",
     "boxes": "Box decompositions",
+    "subsets": "Subsets and selection",
     "crowding": "Crowding distance",
     "batches": "Batches of groups",
     "advantage": "Rewards to advantages",

@@ -193,11 +193,13 @@ void HypervolumeSubset::pick_best(std::size_t k) {
     const auto volume = [this](std::size_t last, std::size_t place) {
         return best_[last] + (first(place) - first(last)) * second(place);
     };
-    // Of three lines, those of later places being better further on: is the middle one nowhere
-    // best?
-    const auto is_idle = [this](std::size_t a, std::size_t b, std::size_t c) {
-        return (best_[c] - best_[a]) * (first(b) - first(a)) >=
-               (best_[b] - best_[a]) * (first(c) - first(a));
+    // The second side below which the later of two places is the better one to come from. A
+    // quotient, because a product of three sides may leave the range of doubles.
+    const auto crossing = [this](std::size_t a, std::size_t b) {
+        return (best_[b] - best_[a]) / (first(b) - first(a));
+    };
+    const auto is_idle = [&](std::size_t a, std::size_t b, std::size_t c) {
+        return crossing(a, c) >= crossing(a, b);
     };
     for (std::size_t size = 2; size <= k; ++size) {
         std::uint32_t* choice = choices_.data() + (size - 2) * span;

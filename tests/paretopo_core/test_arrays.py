@@ -48,6 +48,10 @@ OPERATIONS = {
     "hypervolume_improvement": lambda points, **keywords: pp.hypervolume_improvement(
         _boxes(points), points, **keywords
     ),
+    "hypervolume_subset": lambda points, **keywords: pp.hypervolume_subset(
+        points, 1, -3.0, **keywords
+    ),
+    "select": lambda points, **keywords: pp.select(points, 1, **keywords),
     "crowding_distance": pp.crowding_distance,
     "pareto_advantage": lambda points, **keywords: pp.pareto_advantage(
         points, _equal_weights(points), **keywords

@@ -74,7 +74,7 @@ def test_greedy_by_recomputation(kind, objectives):
     chosen: list[int] = []
     while len(chosen) < 15:
         gains = [
-            pp.hypervolume(points[[*chosen, i]], -0.1) if i not in chosen else -1.0
+            round(pp.hypervolume(points[[*chosen, i]], -0.1), 12) if i not in chosen else -1
             for i in range(40)
         ]
         chosen.append(int(np.argmax(gains)))

@@ -24,6 +24,8 @@ OPERATIONS = {
     "hypervolume_gradient": lambda x, mask: pp.hypervolume_gradient(x, [0.1, 0.2, 0.3], mask=mask),
     "hv_contributions": lambda x, mask: pp.hv_contributions(x, 0.1, maximise=True, mask=mask),
     "expected_hypervolume": lambda x, mask: pp.expected_hypervolume(x, 0.1, 3, mask=mask),
+    "hypervolume_subset": lambda x, mask: pp.hypervolume_subset(x, 2, 0.1, mask=mask),
+    "select": lambda x, mask: pp.select(x, 2, "hypervolume", ref=0.1, mask=mask),
     "nondominated_boxes": lambda x, mask: pp.nondominated_boxes(x, 0.1, mask=mask).counts,
     "dominated_boxes": lambda x, mask: pp.dominated_boxes(x, 0.1, mask=mask).counts,
     "hypervolume_improvement": lambda x, mask: pp.hypervolume_improvement(BOXES, x, mask=mask),
@@ -133,6 +135,8 @@ def test_the_operators_keep_torchs_rules(dtype):
         operators._hypervolume_advantage: (x, vector.expand(4, 3), mask(), 2, 4),
         operators._nondominated_boxes: (x, vector, mask(), senses),
         operators._dominated_boxes: (x, vector.expand(4, 3), None, senses),
+        operators._hypervolume_subset: (x, vector, mask(), senses, 2, 1),
+        operators._select: (x, None, torch.eye(3), mask(), senses, 2, 3, 5),
         operators._hypervolume_improvement: (x, *boxes, mask(), senses),
         operators._hypervolume_improvement_gradient: (x, *boxes, None, senses),
     }

@@ -26,7 +26,14 @@ MEASURES = {
     "expected_hypervolume": lambda x, **more: pp.expected_hypervolume(x, 0.1, 2, **more),
     "hypervolume_improvement": lambda x, **more: pp.hypervolume_improvement(BOXES, x, **more),
 }
-WHOLE = {"pareto_rank": pp.pareto_rank, "is_nondominated": pp.is_nondominated}
+WHOLE = {
+    "pareto_rank": pp.pareto_rank,
+    "is_nondominated": pp.is_nondominated,
+    "hypervolume_subset": lambda x, **more: pp.hypervolume_subset(x, 2, 0.1, **more),
+    "select": lambda x, **more: pp.select(
+        x, 2, "reference_directions", directions=torch.eye(3), **more
+    ),
+}
 REFUSING = {
     "hypervolume_gradient": lambda x, **more: pp.hypervolume_gradient(x, 0.1, **more),
     "crowding_distance": pp.crowding_distance,
