@@ -27,7 +27,10 @@ def _boxes(points):
     return np.full((1, objectives), -3.0), np.full((1, objectives), np.inf)
 
 
-FOR_EACH_SET = {"hypervolume", "dominated_boxes", "hypervolume_improvement"}
+FOR_EACH_SET = {"hypervolume", "dominated_boxes", "hypervolume_improvement"} | {
+    "hypervolume_subset",
+    "select",
+}
 
 
 def _volume(boxes):
@@ -50,8 +53,8 @@ OPERATIONS = {
     ),
     "hypervolume_subset": lambda points, **keywords: pp.hypervolume_subset(
         points, 1, -3.0, **keywords
-    ),
-    "select": lambda points, **keywords: pp.select(points, 1, **keywords),
+    )[..., 0],
+    "select": lambda points, **keywords: pp.select(points, 1, **keywords)[..., 0],
     "crowding_distance": pp.crowding_distance,
     "pareto_advantage": lambda points, **keywords: pp.pareto_advantage(
         points, _equal_weights(points), **keywords
