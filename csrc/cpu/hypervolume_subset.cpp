@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -183,10 +184,11 @@ void HypervolumeSubset::put_last(std::uint32_t member) {
 // (Bringmann, Friedrich and Klitzke, 2014).
 void HypervolumeSubset::pick_best(std::size_t k) {
     const std::size_t span = count_ - k + 1;  // places where a subset of some size may end
-    if ((k - 1) * span > static_cast<std::size_t>(kMostChoiceBytes) / sizeof choices_[0]) {
+    if ((k - 1) * span > static_cast<std::size_t>(kMostChoiceBytes) / sizeof(std::uint32_t)) {
         throw TooManyChoices{};
     }
-    choices_.resize((k - 1) * span);
+    // Not filled with zeros first, which would take as long as the rest, and ask nobody.
+    const auto choices = std::make_unique_for_overwrite<std::uint32_t[]>((k - 1) * span);
     best_.resize(count_ + 1);
     next_.resize(count_ + 1);
     for (std::size_t p = 1; p <= span; ++p) best_[p] = first(p) * second(p);
@@ -202,7 +204,7 @@ void HypervolumeSubset::pick_best(std::size_t k) {
         return crossing(a, c) >= crossing(a, b);
     };
     for (std::size_t size = 2; size <= k; ++size) {
-        std::uint32_t* choice = choices_.data() + (size - 2) * span;
+        std::uint32_t* choice = choices.get() + (size - 2) * span;
         envelope_.clear();
         std::size_t at = 0;
         for (std::size_t place = size; place < size + span; ++place) {
@@ -228,7 +230,7 @@ void HypervolumeSubset::pick_best(std::size_t k) {
     for (std::size_t size = k;; --size) {
         picked_.push_back(order_[place - 1]);
         if (size == 1) return;
-        place = choices_[(size - 2) * span + place - size];
+        place = choices[(size - 2) * span + place - size];
     }
 }
 

@@ -69,7 +69,7 @@ class HypervolumeSubset {
     std::vector<std::uint32_t> before_, after_;    // of each place, the nearest that is in
     std::vector<std::uint32_t> inside_;            // places that are in, ascending
     std::vector<double> best_, next_;              // of each place, as the last of its subset
-    std::vector<std::uint32_t> choices_, envelope_;
+    std::vector<std::uint32_t> envelope_;  // places, of which each is the best to come from in turn
     LazyQueue<true> gains_;
     LazyQueue<false> losses_;
     Pace pace_;

@@ -230,7 +230,8 @@ def hypervolume_subset(
         left = list(range(len(group)))
         size = min(k, len(left))
         if method == "exact":
-            return list(max(combinations(left, size), key=volume))
+            best: tuple[int, ...] = max(combinations(left, size), key=volume)
+            return list(best)
         if method == "greedy_removal":
             while len(left) > size:
                 rest = [volume(tuple(i for i in left if i != j)) for j in left]
@@ -238,8 +239,8 @@ def hypervolume_subset(
             return left
         chosen: list[int] = []
         while len(chosen) < size:
-            rest = [i for i in left if i not in chosen]
-            chosen.append(max(rest, key=lambda i: volume((*chosen, i))))
+            others = [i for i in left if i not in chosen]
+            chosen.append(max(others, key=lambda i: volume((*chosen, i))))
         return chosen
 
     return _each_choice(subset, points, k, mask, _corners(points, ref))
@@ -469,7 +470,7 @@ def _niche(
     members = np.bincount(niches[:kept], minlength=len(units))
     left = list(range(kept, len(values)))
     draws = _draws(seed)
-    rows = []
+    rows: list[int] = []
     while len(rows) < wanted:
         open_niches = sorted({int(niches[i]) for i in left})
         fewest = min(members[niche] for niche in open_niches)

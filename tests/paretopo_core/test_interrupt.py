@@ -49,7 +49,7 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
     ),
     "the best subset": (
         ("sphere", 60_000, 2),
-        lambda x: pp.hypervolume_subset(x, 10_000, -0.1, method="exact"),
+        lambda x: pp.hypervolume_subset(x, 1_000, -0.1, method="exact"),
     ),
     "crowding removal": (
         ("uniform", 30_000, 80),
