@@ -9,6 +9,7 @@ from paretopo_core.boxes import (
     dominated_boxes,
     hypervolume_improvement,
     nondominated_boxes,
+    uncrowded_contributions,
 )
 from paretopo_core.crowding import crowding_distance
 from paretopo_core.expected_hypervolume import expected_hypervolume, hypervolume_advantage
@@ -44,4 +45,5 @@ __all__ = [
     "set_num_threads",
     "stochastic_dominance",
     "stochastic_pareto_rank",
+    "uncrowded_contributions",
 ]

@@ -36,6 +36,7 @@ from paretopo_core.boxes import (
     compute_improvement,
     compute_improvement_gradient,
     compute_nondominated_boxes,
+    compute_uncrowded,
 )
 from paretopo_core.crowding import compute_crowding
 from paretopo_core.expected_hypervolume import (
@@ -154,6 +155,12 @@ def hypervolume_improvement(
         _per_point(mask, candidates, "mask"),
         _senses(maximise, candidates),
     )
+
+
+def uncrowded_contributions(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> Any:
+    """See :func:`paretopo_core.uncrowded_contributions`."""
+    corner, senses = _vector(ref, points, "ref"), _senses(maximise, points)
+    return call(_uncrowded_contributions, points, corner, _per_point(mask, points, "mask"), senses)
 
 
 def hypervolume_subset(
@@ -459,6 +466,19 @@ def _(candidates: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None, sen
     return candidates.new_empty(candidates.shape, dtype=torch.float64)
 
 
+@torch.library.custom_op("paretopo::uncrowded_contributions", mutates_args=())
+def _uncrowded_contributions(
+    points: Tensor, ref: Tensor, mask: Tensor | None, senses: str
+) -> Tensor:
+    values: Tensor = compute_uncrowded(points, ref, _bools(senses), mask)
+    return values
+
+
+@_uncrowded_contributions.register_fake
+def _(points: Tensor, ref: Tensor, mask: Tensor | None, senses: str) -> Tensor:
+    return points.new_empty(points.shape[:-1], dtype=torch.float64)
+
+
 @torch.library.custom_op("paretopo::hypervolume_subset", mutates_args=())
 def _hypervolume_subset(
     points: Tensor, ref: Tensor, mask: Tensor | None, senses: str, k: int, method: int
@@ -592,6 +612,7 @@ refuse_slopes(_hypervolume_gradient, " (hypervolumes have first derivatives only
 refuse_slopes(_hypervolume_improvement_gradient, " (improvements have first derivatives only)")
 refuse_slopes(_nondominated_boxes)
 refuse_slopes(_dominated_boxes)
+refuse_slopes(_uncrowded_contributions)
 refuse_slopes(_hypervolume_subset)
 refuse_slopes(_select)
 _IN_BOXES = (_hypervolume_improvement, _hypervolume_improvement_gradient)

@@ -211,6 +211,26 @@ def hypervolume_improvement(
     return result
 
 
+def uncrowded_contributions(
+    points: Array, ref: Array, *, maximise: Maximise = True, mask: Array | None = None
+) -> Array:
+    """Take what a point contributes, or minus its distance from the nearest undominated cell."""
+    lower, upper, counts = nondominated_boxes(points, ref, maximise=maximise, mask=mask)
+    result = hv_contributions(points, 0.0, mask=np.zeros(points.shape[:-1], dtype=bool))
+    corners = _corners(points, ref).reshape(*points.shape[:-2], points.shape[-1])
+    for at in np.ndindex(points.shape[:-1]):
+        group, corner = points[at[:-1]], corners[at[:-1]]
+        keep = np.ones(len(group), dtype=bool) if mask is None else mask[at[:-1]]
+        if not keep[at[-1]]:
+            continue
+        cells = slice(int(counts[at[:-1]]))
+        nearest = np.clip(points[at], lower[at[:-1]][cells], upper[at[:-1]][cells])
+        distance = np.sqrt(np.square(nearest - points[at]).sum(axis=-1)).min()
+        share = hv_contributions(group[keep], corner, maximise=maximise)
+        result[at] = -distance if distance > 0 else share[keep[: at[-1]].sum()]
+    return result
+
+
 def hypervolume_subset(
     points: Array,
     k: int,

@@ -55,6 +55,9 @@ OPERATIONS = {
         points, 1, -3.0, **keywords
     )[..., 0],
     "select": lambda points, **keywords: pp.select(points, 1, **keywords)[..., 0],
+    "uncrowded_contributions": lambda points, **keywords: pp.uncrowded_contributions(
+        points, -3.0, **keywords
+    ),
     "crowding_distance": pp.crowding_distance,
     "pareto_advantage": lambda points, **keywords: pp.pareto_advantage(
         points, _equal_weights(points), **keywords

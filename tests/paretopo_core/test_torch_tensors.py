@@ -35,6 +35,7 @@ CHOICES = {
 }
 REFUSING = {
     "hypervolume_gradient": lambda x, **more: pp.hypervolume_gradient(x, 0.1, **more),
+    "uncrowded_contributions": lambda x, **more: pp.uncrowded_contributions(x, 0.1, **more),
     "crowding_distance": pp.crowding_distance,
     "pareto_advantage": lambda x, **more: pp.pareto_advantage(x, [0.3, 0.3, 0.4], **more),
     "hypervolume_advantage": lambda x, **more: pp.hypervolume_advantage(x, 0.1, k=2, **more),
