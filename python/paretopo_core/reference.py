@@ -216,7 +216,7 @@ def uncrowded_contributions(
 ) -> Array:
     """Take what a point contributes, or minus its distance from the nearest undominated cell."""
     lower, upper, counts = nondominated_boxes(points, ref, maximise=maximise, mask=mask)
-    result = hv_contributions(points, 0.0, mask=np.zeros(points.shape[:-1], dtype=bool))
+    result = np.zeros(points.shape[:-1])
     corners = _corners(points, ref).reshape(*points.shape[:-2], points.shape[-1])
     for at in np.ndindex(points.shape[:-1]):
         group, corner = points[at[:-1]], corners[at[:-1]]
