@@ -305,7 +305,8 @@ def select(
             )
             rows = chosen.tolist()
         else:
-            together = -values[np.concatenate([kept, last])]
+            by_front = kept[np.argsort(ranks[kept], kind="stable")]
+            together = -values[np.concatenate([by_front, last])]
             leading = int((ranks == 0).sum())
             rows = _niche(together, len(kept), leading, wanted, np.asarray(directions), seed)
         return sorted([*kept.tolist(), *last[rows].tolist()])
