@@ -40,7 +40,7 @@ def test_it_is_its_definition(method):
             elements=st.one_of(few_values, finite), min_points=1, max_points=9, max_objectives=4
         )
         if method != "hypervolume"
-        else masked_batches(elements=few_values, min_points=1, max_points=7, max_objectives=3),
+        else masked_batches(elements=few_values, min_points=1, max_points=6, max_objectives=3),
         data=st.data(),
     )
     def check(batch, data):
@@ -74,7 +74,7 @@ def test_large_sets(method, kind, objectives):
     count = 25 if method == "hypervolume" else 60
     points = large_set(kind, count, objectives)
     if method == "hypervolume" and objectives > 2:
-        points = points[:12]  # the definition measures cell by cell
+        points = points[: 12 if objectives == 3 else 6]  # the definition measures cell by cell
     keywords = more(method, objectives)
     for k in (3, len(points) // 2, len(points) - 1):
         np.testing.assert_array_equal(

@@ -27,7 +27,7 @@ def volumes_of(points, chosen, ref, **keywords):
 @pytest.mark.parametrize("method", ["greedy", "greedy_removal"])
 def test_they_are_their_definitions(method):
     @given(
-        batch=masked_batches(elements=few_values, min_points=1, max_points=7, max_objectives=4),
+        batch=masked_batches(elements=few_values, min_points=1, max_points=6, max_objectives=3),
         data=st.data(),
     )
     def check(batch, data):
