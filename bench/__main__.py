@@ -25,6 +25,7 @@ operations:
   gradient              how the hypervolume of a front grows with each value
   boxes                 what a front dominates and leaves, in boxes, and gains there
   indicators            fronts beside reference sets, estimated volumes, attainment
+  subsets               which points of a front to keep
   crowding              how far the neighbours of each point lie apart
   bounds                groups just below and above the sizes where another way is taken
   batches               many groups in one call: ranks, filter, ragged hypervolumes

@@ -37,6 +37,8 @@ BESIDE = (  # tasks that compare a front with a reference set
     "epsilon_additive",
     "epsilon_mult",
 )
+SUBSETS = ("greedy_subset", "removal_subset", "exact_subset")  # tasks whose volume is judged
+SELECTIONS = ("select_crowding", "select_crowding_removal", "select_hypervolume")
 TASKS = (
     "pareto_rank",
     "is_nondominated",
@@ -54,6 +56,8 @@ TASKS = (
     "r2",
     "hypervolume_approx",
     "eaf",
+    *SUBSETS,
+    *SELECTIONS,
 )
 HARD = ("concave", "chain", "parallel", "equal", "discrete")  # one front, many fronts, ties
 FILTERED = ("uniform", "concave")  # mostly dominated; a front
@@ -111,11 +115,12 @@ class Case:
         A processor learns the branches of one small set that is measured again and again; users
         have another one each time. Batches, and sets of more points, have more branches than it
         remembers; from 6 objectives even the judge takes long. Of "overhead", the way in counts and
-        not the set; of "boxes", some peers take seconds for one set, and so does the judge of
-        "indicators".
+        not the set; of "boxes" and "subsets", some peers take seconds for one set, and so does the
+        judge of "indicators".
         """
         is_small = not self.groups and self.points <= 200 and self.objectives <= 5
-        is_small = is_small and self.operation not in ("overhead", "boxes", "indicators")
+        is_slow = self.operation in ("overhead", "boxes", "indicators", "subsets")
+        is_small = is_small and not is_slow
         return [replace(self, draw=draw) for draw in range(TURNS if is_small else 1)]
 
     def __str__(self) -> str:
@@ -190,6 +195,11 @@ class Case:
     def wanted(self) -> Array:
         """The points of hypervolume_gradient_of_few, as many before the others; (points,)."""
         return np.arange(self.points) < WANTED
+
+    @property
+    def kept(self) -> int:
+        """How many points a subset has, or survive: a quarter, or half of them."""
+        return self.points // (4 if self.task in SUBSETS else 2)
 
     @cached_property
     def weights(self) -> Array:
@@ -311,6 +321,24 @@ def indicators(*, quick: bool = False) -> Sequence[Case]:
     sizes = ((100, 2), (60, 3)) if quick else ((1_000, 2), (10_000, 2), (300, 3), (1_000, 3))
     few += [case("eaf", workload="uniform", points=points, objectives=m) for points, m in sizes]
     return few
+
+
+def subsets(*, quick: bool = False) -> Sequence[Case]:
+    """Choose a quarter of a front for its hypervolume; let half of it survive."""
+    sizes: dict[str, dict[int, tuple[int, ...]]] = {
+        "greedy_subset": {2: (200, 1_000), 3: (200, 1_000), 4: (200,)},
+        "removal_subset": {2: (200, 1_000), 3: (200, 1_000), 4: (200,), 5: (60,)},
+        "exact_subset": {2: (200, 1_000)},
+        "select_crowding": {2: (200, 2_000), 3: (200, 2_000)},
+        "select_crowding_removal": {2: (200, 1_000)},
+        "select_hypervolume": {2: (200,), 3: (200,), 4: (100,)},
+    }
+    return [
+        Case("subsets", task, "concave", 20 if quick else points, m)
+        for task, by_objectives in sizes.items()
+        for m, counts in by_objectives.items()
+        for points in (counts[:1] if quick else counts)
+    ]
 
 
 def crowding(*, quick: bool = False) -> Sequence[Case]:
@@ -456,6 +484,7 @@ OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
     "gradient": gradient,
     "boxes": boxes,
     "indicators": indicators,
+    "subsets": subsets,
     "crowding": crowding,
     "bounds": bounds,
     "batches": batches,

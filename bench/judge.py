@@ -18,7 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from bench.cases import BESIDE, BETA, BOXED, DIVISIONS, DRAWN, NEWCOMERS, Case
+from bench.cases import (
+    BESIDE,
+    BETA,
+    BOXED,
+    DIVISIONS,
+    DRAWN,
+    NEWCOMERS,
+    SELECTIONS,
+    SUBSETS,
+    Case,
+)
 from bench.workloads import FRONTS, Array
 from paretopo_core import reference
 
@@ -49,7 +59,8 @@ def find_error(case: Case, answer: Any, right: Array) -> str | None:
     crowding distances to as much of what they can be. Contributions may be off by 1e-6 of their own
     and 2e-8 of the largest possible one, as several peers take them as differences or cut them off
     there, gains of an archive by 1e-12 of it; advantages by what float32 rounding allows. Boxes
-    have to have the right volume to 1e-9, and to hold each of some places as often as they should.
+    have to have the right volume to 1e-9, and to hold each of some places as often as they should;
+    subsets to have the right volume to 1e-9, and survivors to be the right ones.
     Indicators may be off by 1e-6, as distances by scalar products are, attainment surfaces by
     nothing, estimated hypervolumes by 1 in 50.
     """
@@ -58,11 +69,15 @@ def find_error(case: Case, answer: Any, right: Array) -> str | None:
         if got.ndim != 3 or (len(got), got.shape[-1]) != (2, case.objectives):
             return f"shape {got.shape} instead of (2, boxes, {case.objectives})"
         got = _look_at(case, got)
+    if case.task in SUBSETS and got.shape == (case.kept,):
+        got = _measure_subset(case, got)
+    if case.task in SELECTIONS:
+        got = np.sort(got, axis=0)
     if got.shape != right.shape:
         return f"shape {got.shape} instead of {right.shape}"
-    if case.task in ("pareto_rank", "is_nondominated"):
+    if case.task in ("pareto_rank", "is_nondominated", *SELECTIONS):
         differs = got != right
-    elif case.task == "hypervolume":
+    elif case.task in ("hypervolume", *SUBSETS):
         differs = ~(np.abs(got - right) <= 1e-9 * np.abs(right))
     elif case.task.startswith("hypervolume_gradient") or case.task in (*BOXED, "crowding_distance"):
         with np.errstate(invalid="ignore"):  # the ends of a front are infinitely far apart
@@ -293,6 +308,70 @@ def _solve_attainment(case: Case) -> Any:
     return _import_first("moocore").eaf(case.doubles, case.runs)
 
 
+def _measure_subset(case: Case, chosen: Array) -> Array:
+    """The volume of points by their indices, NaN if these are none."""
+    is_subset = chosen.dtype.kind in "iu" and len(set(chosen.tolist()) & set(range(case.points)))
+    if is_subset != len(chosen):
+        return np.array([np.nan])
+    return np.array([_import_first("moocore").hypervolume(case.doubles[chosen], ref=case.ref)])
+
+
+def _solve_greedy_subset(case: Case) -> Array:
+    measure = partial(_import_first("moocore").hypervolume, ref=case.ref)
+    chosen: list[int] = []
+    left = list(range(case.points))
+    while len(chosen) < case.kept:
+        volumes = [measure(case.doubles[[*chosen, i]]) for i in left]
+        chosen.append(left.pop(int(np.argmax(volumes))))
+    return _measure_subset(case, np.array(chosen))
+
+
+def _solve_removal_subset(case: Case) -> Array:
+    return _measure_subset(case, remove_least(case))
+
+
+def remove_least(case: Case) -> Array:
+    """Take the least contributor out of a front, again and again."""
+    contribute = partial(_import_first("moocore").hv_contributions, ref=case.ref)
+    left = np.arange(case.points)
+    while len(left) > case.kept:
+        left = np.delete(left, np.argmin(contribute(case.doubles[left])))
+    return left
+
+
+def _solve_exact_subset(case: Case) -> Array:
+    return _measure_subset(case, find_best_subset(case.doubles, case.ref, case.kept))
+
+
+def find_best_subset(front: Array, ref: Array, k: int) -> Array:
+    """Find the subset of a front of two objectives with the largest hypervolume.
+
+    Of each size that ends at each point, from all that are smaller by one: O(k · n²).
+    """
+    order = np.argsort(-front[:, 0])
+    x, y = (ref - front[order]).T
+    more = np.where(np.tri(len(x), k=-1, dtype=bool), (x[:, None] - x) * y[:, None], -np.inf)
+    best, choices = x * y, []
+    for _ in range(k - 1):
+        volumes = best + more
+        choices.append(volumes.argmax(axis=1))
+        best = volumes.max(axis=1)
+    chosen = [int(best.argmax())]
+    for choice in reversed(choices):
+        chosen.append(int(choice[chosen[-1]]))
+    return np.asarray(order[chosen])
+
+
+def _solve_selection(case: Case) -> Array:
+    """Of one front those with the largest distances, found once or after each removal."""
+    left = np.arange(case.points)
+    while len(left) > case.kept:
+        distances = crowd(case.doubles[left], np.zeros(len(left), dtype=int))
+        steps = 1 if case.task == "select_crowding_removal" else len(left) - case.kept
+        left = np.delete(left, np.argsort(distances)[:steps])
+    return left
+
+
 def _solve_crowding(case: Case) -> Any:
     rank = _import_first("moocore").pareto_rank
     return _solve_each(case, lambda points: crowd(points, rank(points)))
@@ -358,4 +437,10 @@ _SOLVERS: dict[str, Callable[[Case], Any]] = {
     "r2": _solve_r2,
     "hypervolume_approx": _solve_hypervolume,
     "eaf": _solve_attainment,
+    "greedy_subset": _solve_greedy_subset,
+    "removal_subset": _solve_removal_subset,
+    "exact_subset": _solve_exact_subset,
+    "select_crowding": _solve_selection,
+    "select_crowding_removal": _solve_selection,
+    "select_hypervolume": remove_least,
 }

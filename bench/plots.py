@@ -40,6 +40,7 @@ _TITLES = {
     "gradient": "Gradient of the hypervolume",
     "boxes": "Box decompositions",
     "indicators": "Quality indicators",
+    "subsets": "Subsets and selection",
     "crowding": "Crowding distance",
     "batches": "Batches of groups",
     "advantage": "Rewards to advantages",

@@ -88,6 +88,7 @@ def check_promises(rows: Sequence[Measurement], isa: str) -> list[Promise]:
         *_check_gradients(table),
         *_check_boxes(table),
         *_check_indicators(table),
+        *_check_subsets(table),
         *_check_crowding(table),
         *_check_archives(table),
         *(
@@ -477,6 +478,21 @@ def _check_indicators(table: _Table) -> list[Promise]:
     ):
         cases = table.cases("indicators", _with(task=task))
         found.append(Promise(what, table.worst(cases, "moocore"), target))
+    return found
+
+
+def _check_subsets(table: _Table) -> list[Promise]:
+    found = []
+    for task, what, peer, target in (
+        ("greedy_subset", "a quarter of a front, greedily, against optuna", "optuna", 10),
+        ("removal_subset", "a quarter left of a front, against moocore in a loop", "moocore", 7),
+        ("exact_subset", "the best quarter of a front, against NumPy", "numpy", 10),
+        ("select_crowding", "survivors by crowding, against pymoo", "pymoo", 10),
+        ("select_crowding_removal", "survivors by pruning, against pymoo", "pymoo", 50),
+        ("select_hypervolume", "survivors by hypervolume, against pymoo", "pymoo", 5),
+    ):
+        cases = table.cases("subsets", _with(task=task))
+        found.append(Promise(what, table.worst(cases, peer), target))
     return found
 
 

@@ -6,6 +6,7 @@ import ctypes
 import importlib
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,10 @@ class Moocore:
     def eaf(self, case: Case) -> Callable[[], Any]:
         """C: sweeps."""
         return partial(self._library.eaf, case.doubles, case.runs)
+
+    def removal_subset(self, case: Case) -> Callable[[], Any]:
+        """All contributions anew after each removal, as pymoo has it."""
+        return partial(judge.remove_least, case)
 
     def archive_add(self, case: Case) -> Work:
         """No archive: the filtered set and its hypervolume, anew for every point."""
@@ -268,6 +273,9 @@ class Pymoo:
         self._library: Any = importlib.import_module(
             "pymoo.functions.compiled.non_dominated_sorting"
         )
+        self._crowding: Any = importlib.import_module("pymoo.operators.survival.rank_and_crowding")
+        self._populations: Any = importlib.import_module("pymoo.core.population")
+        self._sms: Any = importlib.import_module("pymoo.algorithms.moo.sms")
 
     def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
         """Cython: efficient non-dominated sort with binary search over fronts."""
@@ -317,6 +325,30 @@ class Pymoo:
         module, _, kind = indicator.partition(".")
         library: Any = importlib.import_module(f"pymoo.indicators.{module}")
         return partial(getattr(library, kind)(case.reference_set), case.front)
+
+    def select_crowding(self, case: Case) -> Callable[[], Any]:
+        """NSGA-II: fronts by moocore."""
+        return self._select(case, self._crowding.RankAndCrowding())
+
+    def select_crowding_removal(self, case: Case) -> Callable[[], Any]:
+        """What it calls pruning, in Cython."""
+        return self._select(case, self._crowding.RankAndCrowding(crowding_func="pcd"))
+
+    def select_hypervolume(self, case: Case) -> Callable[[], Any]:
+        """SMS-EMOA: fronts and contributions by moocore."""
+        survival = self._sms.LeastHypervolumeContributionSurvival(eps=0.0)
+        bounds = {"ideal": np.zeros(case.objectives), "nadir": case.ref}
+        return self._select(case, survival, **bounds)
+
+    def _select(self, case: Case, survival: Any, **keywords: Any) -> Callable[[], Any]:
+        problem = SimpleNamespace(n_obj=case.objectives)
+        everybody = self._populations.Population.new(F=case.doubles, index=np.arange(case.points))
+
+        def run() -> Array:
+            survivors = survival._do(problem, everybody, n_survive=case.kept, **keywords)
+            return np.asarray(survivors.get("index"), dtype=np.int64)
+
+        return run
 
 
 class Paretoset:
@@ -369,6 +401,12 @@ class Optuna:
         return answer_each(
             case, lambda points: self._boxes.get_non_dominated_box_bounds(points, case.ref)
         )
+
+    def greedy_subset(self, case: Case) -> Callable[[], Any] | None:
+        """As its sampler cuts a front: lazily, in NumPy."""
+        solve = importlib.import_module("optuna._hypervolume.hssp")._solve_hssp
+        places = np.arange(case.points)
+        return answer_each(case, lambda points: solve(points, places, case.kept, case.ref))
 
 
 class Moarchiving:
@@ -483,6 +521,10 @@ class Numpy:
             return distances
 
         return run
+
+    def exact_subset(self, case: Case) -> Callable[[], Any] | None:
+        """Every last point of a subset beside every one before it."""
+        return partial(judge.find_best_subset, case.doubles, case.ref, case.kept)
 
     def hypervolume_advantage(self, case: Case) -> Callable[[], Any] | None:
         """Every cell of every grid against every point."""

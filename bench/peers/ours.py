@@ -115,6 +115,36 @@ class Paretopo:
         points, runs = self._place(case), case.runs
         return lambda: np.column_stack(pp.eaf(points, runs, maximise=False))
 
+    def greedy_subset(self, case: Case) -> Callable[[], Any]:
+        """One front."""
+        return self._choose(case, "greedy")
+
+    def removal_subset(self, case: Case) -> Callable[[], Any]:
+        """One front."""
+        return self._choose(case, "greedy_removal")
+
+    def exact_subset(self, case: Case) -> Callable[[], Any]:
+        """One front."""
+        return self._choose(case, "exact")
+
+    def _choose(self, case: Case, method: Any) -> Callable[[], Any]:
+        points, kept = self._place(case), case.kept
+        return partial(pp.hypervolume_subset, points, kept, case.ref, method=method, maximise=False)
+
+    def select_crowding(self, case: Case) -> Callable[[], Any]:
+        """Fronts first, as everybody."""
+        return partial(pp.select, self._place(case), case.kept, maximise=False)
+
+    def select_crowding_removal(self, case: Case) -> Callable[[], Any]:
+        """Fronts first, as everybody."""
+        points = self._place(case)
+        return partial(pp.select, points, case.kept, "crowding_removal", maximise=False)
+
+    def select_hypervolume(self, case: Case) -> Callable[[], Any]:
+        """Fronts first, as everybody."""
+        points = self._place(case)
+        return partial(pp.select, points, case.kept, "hypervolume", ref=case.ref, maximise=False)
+
     def crowding_distance(self, case: Case) -> Callable[[], Any]:
         """Finds the fronts first; they are those of maximisation: the data with the sign turned."""
         return partial(pp.crowding_distance, self._place(case, sign=-1), mask=case.mask)

@@ -9,6 +9,7 @@ from paretopo_core.boxes import (
     dominated_boxes,
     hypervolume_improvement,
     nondominated_boxes,
+    uncrowded_contributions,
 )
 from paretopo_core.crowding import crowding_distance
 from paretopo_core.expected_hypervolume import expected_hypervolume, hypervolume_advantage
@@ -31,6 +32,7 @@ from paretopo_core.indicators import (
 )
 from paretopo_core.isa import get_isa, set_isa
 from paretopo_core.smooth import stochastic_dominance, stochastic_pareto_rank
+from paretopo_core.subsets import hypervolume_subset, reference_directions, select
 from paretopo_core.threads import get_num_threads, set_num_threads
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "hypervolume_approx",
     "hypervolume_gradient",
     "hypervolume_improvement",
+    "hypervolume_subset",
     "igd",
     "igd_plus",
     "is_nondominated",
@@ -63,9 +66,12 @@ __all__ = [
     "pareto_advantage",
     "pareto_rank",
     "r2",
+    "reference_directions",
+    "select",
     "set_isa",
     "set_num_threads",
     "stochastic_dominance",
     "stochastic_pareto_rank",
+    "uncrowded_contributions",
     "weighted_hypervolume",
 ]

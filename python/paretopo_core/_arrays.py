@@ -219,15 +219,16 @@ def answer(operation: str, compute: Callable[..., Any], points: Any, *others: An
     the compiled core; it hands back what it does not know, errors included, to ``compute``, which
     has all the checks. Where torch has to see an operator, it sees one.
     """
+    plain_call = _PLAIN_CALLS.get(operation, _not_plain)
     if type(points) in _PLAIN:
-        result = _PLAIN_CALLS[operation](points, *others)
+        result = plain_call(points, *others)
         return compute(points, *others) if result is None else result
     calls = _torch_calls
     if (calls is not None and type(points) is calls.Tensor) or is_tensor(points):
         if points.dim() < 2:
             return compute(points, *others)
         calls = calls or _import_torch_calls()
-        return calls.answer_tensor(operation, compute, _PLAIN_CALLS[operation], points, *others)
+        return calls.answer_tensor(operation, compute, plain_call, points, *others)
     return compute(points, *others)
 
 
@@ -242,6 +243,10 @@ def _import_torch_calls() -> ModuleType:
 
     _torch_calls = calls
     return calls
+
+
+def _not_plain(*_: Any) -> None:
+    """Answer for an operation that is made of others and has no short way."""
 
 
 _PLAIN = (np.ndarray, list, tuple)

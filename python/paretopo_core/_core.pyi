@@ -17,6 +17,11 @@ MOST_BOX_BYTES: int
 # Quality indicators by their codes, and how many replicates an estimate has.
 INDICATORS: tuple[str, ...]
 REPLICATES: int
+# Of subsets: names by their codes, what stands for a refused value, and what choices may take.
+SUBSET_METHODS: tuple[str, ...]
+CUTS: tuple[str, ...]
+TOO_MANY_CHOICES: int
+MOST_CHOICE_BYTES: int
 
 class Points:
     scratch: int
@@ -120,6 +125,20 @@ def plain_hypervolume_approx(
 def eaf(
     values: int, runs: int, points: int, objectives: int, run_count: int, highest: int
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]: ...
+def hypervolume_subset(
+    points: Points, ref: int, per_group: bool, k: int, method: int, chosen: int
+) -> int: ...
+def select(
+    points: Points,
+    k: int,
+    cut: int,
+    ref: int,
+    per_group: bool,
+    directions: int,
+    count: int,
+    seed: int,
+    survivors: int,
+) -> int: ...
 def plain_pareto_rank(points: object, maximise: object, mask: object) -> Any: ...
 def plain_is_nondominated(
     points: object, maximise: object, keep_weakly: bool, mask: object
@@ -149,6 +168,19 @@ def plain_nondominated_boxes(
 def plain_dominated_boxes(points: object, ref: object, maximise: object, mask: object) -> Any: ...
 def plain_hypervolume_improvement(
     candidates: object, lower: object, upper: object, maximise: object, mask: object
+) -> Any: ...
+def plain_hypervolume_subset(
+    points: object, k: object, ref: object, method: int, maximise: object, mask: object
+) -> Any: ...
+def plain_select(
+    points: object,
+    k: object,
+    cut: int,
+    ref: object,
+    directions: object,
+    seed: object,
+    maximise: object,
+    mask: object,
 ) -> Any: ...
 
 class Archive:

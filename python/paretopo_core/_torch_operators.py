@@ -36,6 +36,7 @@ from paretopo_core.boxes import (
     compute_improvement,
     compute_improvement_gradient,
     compute_nondominated_boxes,
+    compute_uncrowded,
 )
 from paretopo_core.crowding import compute_crowding
 from paretopo_core.expected_hypervolume import (
@@ -51,6 +52,7 @@ from paretopo_core.indicators import (
     compute_indicator,
     compute_r2,
 )
+from paretopo_core.subsets import compute_selection, compute_subset
 
 
 def pareto_rank(points: Tensor, maximise: Maximise, mask: Any) -> Any:
@@ -211,6 +213,38 @@ def hypervolume_approx(
     return call(_hypervolume_approx, points, corner, over, senses, samples, seed)
 
 
+def uncrowded_contributions(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> Any:
+    """See :func:`paretopo_core.uncrowded_contributions`."""
+    corner, senses = _vector(ref, points, "ref"), _senses(maximise, points)
+    return call(_uncrowded_contributions, points, corner, _per_point(mask, points, "mask"), senses)
+
+
+def hypervolume_subset(
+    points: Tensor, k: int, ref: Any, method: int, maximise: Maximise, mask: Any
+) -> Any:
+    """See :func:`paretopo_core.hypervolume_subset`."""
+    corner, senses = _vector(ref, points, "ref"), _senses(maximise, points)
+    keep = _per_point(mask, points, "mask")
+    return call(_hypervolume_subset, points, corner, keep, senses, k, method)
+
+
+def select(
+    points: Tensor,
+    k: int,
+    method: int,
+    ref: Any,
+    directions: Any,
+    seed: int,
+    maximise: Maximise,
+    mask: Any,
+) -> Any:
+    """See :func:`paretopo_core.select`."""
+    corner = None if ref is None else _vector(ref, points, "ref")
+    toward = None if directions is None else _numbers(directions, points, "directions")
+    keep = _per_point(mask, points, "mask")
+    return call(_select, points, corner, toward, keep, _senses(maximise, points), k, method, seed)
+
+
 def _expanded(candidates: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
     """The candidates, broadcast over the leading dimensions of the boxes."""
     shapes = _shapes(lower, upper, candidates)
@@ -225,6 +259,10 @@ def _shapes(*tensors: Tensor) -> list[tuple[int, ...]]:
         return shapes
     with _constants():
         return [tuple(map(int, shape)) for shape in shapes]
+
+
+def _doubles(corners: Any, points: Tensor, name: str) -> Tensor:
+    return _numbers(corners, points, f"boxes.{name}")
 
 
 def _numbers(numbers: Any, points: Tensor, name: str) -> Tensor:
@@ -561,6 +599,70 @@ def _(
     return volume, torch.empty_like(volume)
 
 
+@torch.library.custom_op("paretopo::uncrowded_contributions", mutates_args=())
+def _uncrowded_contributions(
+    points: Tensor, ref: Tensor, mask: Tensor | None, senses: str
+) -> Tensor:
+    values: Tensor = compute_uncrowded(points, ref, _bools(senses), mask)
+    return values
+
+
+@_uncrowded_contributions.register_fake
+def _(points: Tensor, ref: Tensor, mask: Tensor | None, senses: str) -> Tensor:
+    return points.new_empty(points.shape[:-1], dtype=torch.float64)
+
+
+@torch.library.custom_op("paretopo::hypervolume_subset", mutates_args=())
+def _hypervolume_subset(
+    points: Tensor, ref: Tensor, mask: Tensor | None, senses: str, k: int, method: int
+) -> Tensor:
+    chosen: Tensor = compute_subset(points, k, ref, method, _bools(senses), mask)
+    return chosen
+
+
+@_hypervolume_subset.register_fake
+def _(
+    points: Tensor,
+    ref: Tensor,
+    mask: Tensor | None,
+    senses: str,
+    k: int,
+    method: int,
+) -> Tensor:
+    return points.new_empty((*points.shape[:-2], k), dtype=torch.int64)
+
+
+@torch.library.custom_op("paretopo::select", mutates_args=())
+def _select(
+    points: Tensor,
+    ref: Tensor | None,
+    directions: Tensor | None,
+    mask: Tensor | None,
+    senses: str,
+    k: int,
+    method: int,
+    seed: int,
+) -> Tensor:
+    survivors: Tensor = compute_selection(
+        points, k, method, ref, directions, seed, _bools(senses), mask
+    )
+    return survivors
+
+
+@_select.register_fake
+def _(
+    points: Tensor,
+    ref: Tensor | None,
+    directions: Tensor | None,
+    mask: Tensor | None,
+    senses: str,
+    k: int,
+    method: int,
+    seed: int,
+) -> Tensor:
+    return points.new_empty((*points.shape[:-2], k), dtype=torch.int64)
+
+
 _NOTHING_SUBTRACTED = 0  # the code of centre="none"
 
 # ---- Slopes: what a measure gains for each unit of a value ----
@@ -646,6 +748,9 @@ refuse_slopes(_dominated_boxes)
 refuse_slopes(_indicator)
 refuse_slopes(_r2)
 refuse_slopes(_hypervolume_approx)
+refuse_slopes(_uncrowded_contributions)
+refuse_slopes(_hypervolume_subset)
+refuse_slopes(_select)
 _LOOPED = {_pareto_advantage: 1, _r2: 3}
 _BESIDE = {
     _hypervolume_improvement: (1, 2),

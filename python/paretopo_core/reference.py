@@ -211,6 +211,109 @@ def hypervolume_improvement(
     return result
 
 
+def uncrowded_contributions(
+    points: Array, ref: Array, *, maximise: Maximise = True, mask: Array | None = None
+) -> Array:
+    """Take what a point contributes, or minus its distance from the nearest undominated cell."""
+    lower, upper, counts = nondominated_boxes(points, ref, maximise=maximise, mask=mask)
+    result = np.zeros(points.shape[:-1])
+    corners = _corners(points, ref).reshape(*points.shape[:-2], points.shape[-1])
+    for at in np.ndindex(points.shape[:-1]):
+        group, corner = points[at[:-1]], corners[at[:-1]]
+        keep = np.ones(len(group), dtype=bool) if mask is None else mask[at[:-1]]
+        if not keep[at[-1]]:
+            continue
+        cells = slice(int(counts[at[:-1]]))
+        nearest = np.clip(points[at], lower[at[:-1]][cells], upper[at[:-1]][cells])
+        distance = np.sqrt(np.square(nearest - points[at]).sum(axis=-1)).min()
+        share = hv_contributions(group[keep], corner, maximise=maximise)
+        result[at] = -distance if distance > 0 else share[keep[: at[-1]].sum()]
+    return result
+
+
+def hypervolume_subset(
+    points: Array,
+    k: int,
+    ref: Array,
+    *,
+    method: str = "greedy",
+    maximise: Maximise = True,
+    mask: Array | None = None,
+) -> Array:
+    """Add what gains most, remove what loses least, or try all subsets; of equals the first stays.
+
+    Each -1 stands for a point that a set does not have.
+    """
+
+    def subset(group: Array, corner: Array) -> list[int]:
+        volume = _volumes_of_subsets(group, corner, maximise)
+        left = list(range(len(group)))
+        size = min(k, len(left))
+        if method == "exact":
+            best: tuple[int, ...] = max(combinations(left, size), key=volume)
+            return list(best)
+        if method == "greedy_removal":
+            while len(left) > size:
+                rest = [volume(tuple(i for i in left if i != j)) for j in left]
+                left.pop(max(range(len(left)), key=lambda place: (rest[place], place)))
+            return left
+        chosen: list[int] = []
+        while len(chosen) < size:
+            others = [i for i in left if i not in chosen]
+            chosen.append(max(others, key=lambda i: volume((*chosen, i))))
+        return chosen
+
+    return _each_choice(subset, points, k, mask, _corners(points, ref))
+
+
+def select(
+    points: Array,
+    k: int,
+    method: str = "crowding",
+    *,
+    ref: Array | float = 0.0,
+    directions: Array | None = None,
+    seed: int = 0,
+    maximise: Maximise = True,
+    mask: Array | None = None,
+) -> Array:
+    """Take front after front; of the one that does not fit, what its method keeps.
+
+    Each -1 stands for a point that a set does not have.
+    """
+    signs = np.where(np.broadcast_to(np.asarray(maximise), points.shape[-1]), 1.0, -1.0)
+
+    def survivors(group: Array, corner: Array) -> list[int]:
+        ranks = pareto_rank(group, maximise=maximise)
+        values = group.astype(np.float64) * signs
+        fits = [front for front in range(len(group)) if (ranks <= front).sum() <= k]
+        kept = np.flatnonzero(ranks < len(fits))
+        last = np.flatnonzero(ranks == len(fits))
+        wanted = min(k, len(group)) - len(kept)
+        if wanted == 0:
+            rows: list[int] = []
+        elif method == "crowding":
+            rows = np.argsort(-crowding_distance(values[last]), kind="stable")[:wanted].tolist()
+        elif method == "crowding_removal":
+            rows = list(range(len(last)))
+            while len(rows) > wanted:
+                crowds = crowding_distance(values[last[rows]])
+                rows.pop(min(range(len(rows)), key=lambda place: (crowds[place], -place)))
+        elif method == "hypervolume":
+            chosen = hypervolume_subset(
+                group[last], wanted, corner, method="greedy_removal", maximise=maximise
+            )
+            rows = chosen.tolist()
+        else:
+            by_front = kept[np.argsort(ranks[kept], kind="stable")]
+            together = -values[np.concatenate([by_front, last])]
+            leading = int((ranks == 0).sum())
+            rows = _niche(together, len(kept), leading, wanted, np.asarray(directions), seed)
+        return sorted([*kept.tolist(), *last[rows].tolist()])
+
+    return _each_choice(survivors, points, k, mask, _corners(points, np.asarray(ref)))
+
+
 def crowding_distance(points: Array, *, mask: Array | None = None) -> Array:
     """Add up, objective by objective, how far the neighbours on the own front lie apart."""
 
@@ -468,6 +571,95 @@ def weighted_hypervolume(
         cut = np.where(is_larger_better, np.minimum(points, better), np.maximum(points, better))
         total = total + weight * hypervolume(cut, worse, maximise=maximise, mask=mask)
     return np.asarray(total)
+
+
+def _niche(
+    values: Array, kept: int, leading: int, wanted: int, directions: Array, seed: int
+) -> list[int]:
+    """Fill the emptiest niches with rows behind the first `kept`; smaller is better.
+
+    Niches are normalised by the extreme points of the first front, the first `leading` rows.
+    """
+    values = values * 0.5 - (values * 0.5).min(axis=0)
+    worst = values.max(axis=0)
+    aside = np.where(np.eye(values.shape[1], dtype=bool), 1.0, 1e6)
+    extremes = [int((values[:leading] * weights).max(axis=1).argmin()) for weights in aside]
+    span = values[:leading].max(axis=0)
+    with np.errstate(all="ignore"):
+        try:
+            plane = np.linalg.solve(values[extremes], np.ones(len(worst)))
+            is_plane = bool((abs(values[extremes] @ plane - 1) <= 1e-5).all())
+            if is_plane and (1 / plane > 1e-6 * worst).all():
+                span = 1 / plane
+        except np.linalg.LinAlgError:
+            pass
+    span = np.where((span > 1e-6 * worst) & (span <= worst), span, worst)
+    values = values / np.where(span == 0, 1.0, span)
+
+    units = directions / np.sqrt(_squares(directions))[:, None]
+    along = np.zeros((len(values), len(units)))
+    for m in range(values.shape[1]):
+        along += values[:, m, None] * units[:, m]
+    distances = _squares(values[:, None] - along[..., None] * units)
+    niches = distances.argmin(axis=1)
+    members = np.bincount(niches[:kept], minlength=len(units))
+    left = list(range(kept, len(values)))
+    draws = _draws(seed)
+    rows: list[int] = []
+    while len(rows) < wanted:
+        open_niches = sorted({int(niches[i]) for i in left})
+        fewest = min(members[niche] for niche in open_niches)
+        emptiest = [niche for niche in open_niches if members[niche] == fewest]
+        niche = emptiest[draws(len(emptiest))]
+        candidates = [i for i in left if niches[i] == niche]
+        if fewest == 0:
+            row = min(candidates, key=lambda i: distances[i, niche])
+        else:
+            row = candidates[draws(len(candidates))]
+        members[niche] += 1
+        left.remove(row)
+        rows.append(row - kept)
+    return rows
+
+
+def _draws(seed: int) -> Callable[[int], int]:
+    """Draw one of 0..count-1 by splitmix64; where there is one only, nothing is drawn."""
+    state, words = seed, 2**64
+
+    def draw(count: int) -> int:
+        nonlocal state
+        if count == 1:
+            return 0
+        state = (state + 0x9E3779B97F4A7C15) % words
+        bits = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 % words
+        bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB % words
+        bits ^= bits >> 31
+        return ((bits >> 32) * count) >> 32
+
+    return draw
+
+
+def _squares(rows: Array) -> Array:
+    """Sum the squares over the last axis, one after the other."""
+    total = np.zeros(rows.shape[:-1])
+    for m in range(rows.shape[-1]):
+        total += rows[..., m] * rows[..., m]
+    return total
+
+
+def _each_choice(
+    choose: Callable[[Array, Array], list[int]],
+    points: Array,
+    k: int,
+    mask: Array | None,
+    corners: Array,
+) -> Array:
+    """Choose k points of each set by their indices, -1 where it has fewer that count."""
+    result = np.full((math.prod(points.shape[:-2]), k), -1, dtype=np.int64)
+    for out, (group, keep), corner in zip(result, _sets(points, mask), corners, strict=True):
+        rows = choose(group[keep], corner)
+        out[: len(rows)] = np.flatnonzero(keep)[rows]
+    return result.reshape(*points.shape[:-2], k)
 
 
 def _volumes_of_subsets(

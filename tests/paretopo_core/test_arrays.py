@@ -34,6 +34,8 @@ FOR_EACH_SET = {
     "igd_plus",
     "r2",
     "hypervolume_approx",
+    "hypervolume_subset",
+    "select",
 }
 
 
@@ -62,6 +64,13 @@ OPERATIONS = {
     "hypervolume_approx": lambda points, **keywords: pp.hypervolume_approx(
         points, -3.0, samples=64, **keywords
     ).volume,
+    "hypervolume_subset": lambda points, **keywords: pp.hypervolume_subset(
+        points, 1, -3.0, **keywords
+    )[..., 0],
+    "select": lambda points, **keywords: pp.select(points, 1, **keywords)[..., 0],
+    "uncrowded_contributions": lambda points, **keywords: pp.uncrowded_contributions(
+        points, -3.0, **keywords
+    ),
     "crowding_distance": pp.crowding_distance,
     "pareto_advantage": lambda points, **keywords: pp.pareto_advantage(
         points, _equal_weights(points), **keywords

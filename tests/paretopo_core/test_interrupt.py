@@ -51,6 +51,25 @@ LONG: dict[str, tuple[tuple[str, int, int], Callable[[np.ndarray], object]]] = {
         ("sphere", 200_000, 3),
         lambda x: pp.eaf(x, np.arange(len(x)) % 40),
     ),
+    "greedy subsets": (("sphere", 3_000, 5), lambda x: pp.hypervolume_subset(x, 1_000, -0.1)),
+    "subsets by removal": (
+        ("sphere", 3_000, 4),
+        lambda x: pp.hypervolume_subset(x, 100, -0.1, method="greedy_removal"),
+    ),
+    "the best subset": (
+        ("sphere", 60_000, 2),
+        lambda x: pp.hypervolume_subset(x, 1_000, -0.1, method="exact"),
+    ),
+    "crowding removal": (
+        ("uniform", 30_000, 80),
+        lambda x: pp.select(x, 100, "crowding_removal"),
+    ),
+    "niches": (
+        ("sphere", 20_000, 5),
+        lambda x: pp.select(
+            x, 5_000, "reference_directions", directions=pp.reference_directions(5, 9)
+        ),
+    ),
     "crowding": (
         ("uniform", 100_000, 80),
         lambda x: pp.crowding_distance(x, ranks=np.zeros(len(x), np.int32)),

@@ -24,6 +24,8 @@ CALLS = {
     "hypervolume_gradient": pp.hypervolume_gradient,
     "hv_contributions": pp.hv_contributions,
     "expected_hypervolume": lambda x, ref, **more: pp.expected_hypervolume(x, ref, 2, **more),
+    "hypervolume_subset": lambda x, ref, **more: pp.hypervolume_subset(x, 2, ref, **more),
+    "select": lambda x, ref, **more: pp.select(x, 2, "hypervolume", ref=ref, **more),
     "nondominated_boxes": lambda x, ref, **more: pp.nondominated_boxes(x, ref, **more).counts,
     "dominated_boxes": lambda x, ref, **more: pp.dominated_boxes(x, ref, **more).lower,
     "hypervolume_improvement": lambda x, ref, maximise, mask: pp.hypervolume_improvement(

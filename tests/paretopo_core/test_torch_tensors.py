@@ -27,15 +27,22 @@ MEASURES = {
     "hypervolume_improvement": lambda x, **more: pp.hypervolume_improvement(BOXES, x, **more),
 }
 WHOLE = {"pareto_rank": pp.pareto_rank, "is_nondominated": pp.is_nondominated}
+CHOICES = {
+    "hypervolume_subset": lambda x, **more: pp.hypervolume_subset(x, 2, 0.1, **more),
+    "select": lambda x, **more: pp.select(
+        x, 2, "reference_directions", directions=np.eye(3), **more
+    ),
+}
 REFUSING = {
     "hypervolume_gradient": lambda x, **more: pp.hypervolume_gradient(x, 0.1, **more),
     "indicator": lambda x, **more: pp.igd(x, [[0.5, 0.25, 0.75]], **more),
     "r2": lambda x, **more: pp.r2(x, 1.0, weights=3, **more),
+    "uncrowded_contributions": lambda x, **more: pp.uncrowded_contributions(x, 0.1, **more),
     "crowding_distance": pp.crowding_distance,
     "pareto_advantage": lambda x, **more: pp.pareto_advantage(x, [0.3, 0.3, 0.4], **more),
     "hypervolume_advantage": lambda x, **more: pp.hypervolume_advantage(x, 0.1, k=2, **more),
 }
-OPERATIONS = MEASURES | WHOLE | REFUSING
+OPERATIONS = MEASURES | WHOLE | CHOICES | REFUSING
 
 
 def points(shape=(4, 6, 3)):
@@ -262,6 +269,14 @@ class TestTransformations:
         x = points()
         slopes = torch.func.grad(lambda y: (WHOLE[name](y) * y.sum(-1)).sum())(x)
         torch.testing.assert_close(slopes, WHOLE[name](x)[..., None].expand(x.shape).double())
+
+    @pytest.mark.parametrize("name", CHOICES)
+    def test_choices_have_none(self, name):
+        assert not CHOICES[name](points().requires_grad_()).requires_grad
+        x = points()
+        slopes = torch.func.grad(lambda y: (CHOICES[name](y) * y.sum((-2, -1))[:, None]).sum())(x)
+        chosen = CHOICES[name](x).sum(-1)[:, None, None].double()
+        torch.testing.assert_close(slopes, chosen.expand(x.shape))
 
     def test_weights_that_want_a_gradient_are_refused_not_forgotten(self):
         weights = torch.ones(3, requires_grad=True)

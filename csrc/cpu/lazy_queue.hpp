@@ -1,0 +1,66 @@
+// The best of many candidates, whose values go one way only while the others change: a value that
+// was measured once bounds it from then on, so that few are measured again for each choice. Minoux
+// (1978), "Accelerated greedy algorithms for maximizing submodular set functions".
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace paretopo::cpu {
+
+// kLargest: values shrink, the largest is taken, of equal ones the first. Otherwise values grow,
+// the smallest is taken, of equal ones the last.
+template <bool kLargest>
+class LazyQueue {
+  public:
+    // values[i], of candidate i, as they are now.
+    void begin(const std::vector<double>& values) {
+        turn_ = 0;
+        heap_.clear();
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            heap_.push_back({values[i], static_cast<std::uint32_t>(i), 0});
+        }
+        std::make_heap(heap_.begin(), heap_.end(), is_behind);
+    }
+
+    // Takes out the best; measure(i) is the value of candidate i as it is now.
+    template <typename Measure>
+    std::uint32_t take(const Measure& measure) {
+        for (;;) {
+            std::pop_heap(heap_.begin(), heap_.end(), is_behind);
+            Entry& best = heap_.back();
+            if (best.turn == turn_) break;
+            best.turn = turn_;
+            const double value = measure(best.candidate);
+            if (value == best.value) break;
+            best.value = value;
+            if (heap_.size() == 1 || !is_behind(best, heap_.front())) break;
+            std::push_heap(heap_.begin(), heap_.end(), is_behind);
+        }
+        const std::uint32_t taken = heap_.back().candidate;
+        heap_.pop_back();
+        ++turn_;
+        return taken;
+    }
+
+  private:
+    struct Entry {
+        double value;
+        std::uint32_t candidate;
+        std::uint32_t turn;  // in which it was measured
+    };
+
+    static bool is_behind(const Entry& one, const Entry& other) {
+        if (one.value != other.value) {
+            return kLargest ? one.value < other.value : one.value > other.value;
+        }
+        return kLargest ? one.candidate > other.candidate : one.candidate < other.candidate;
+    }
+
+    std::uint32_t turn_ = 0;  // changes with each choice
+    std::vector<Entry> heap_;
+};
+
+}  // namespace paretopo::cpu

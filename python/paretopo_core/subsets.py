@@ -1,0 +1,381 @@
+"""Which points of a set to keep: subsets of large hypervolume, and environmental selection."""
+
+from __future__ import annotations
+
+import math
+import operator
+from itertools import combinations
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from paretopo_core import _core
+from paretopo_core._arrays import ArrayT, Batch, answer, host_address, numbers_of
+from paretopo_core._senses import Maximise
+from paretopo_core.hypervolume import refuse_value
+
+SubsetMethod = Literal["greedy", "greedy_removal", "exact"]
+SelectionMethod = Literal["crowding", "crowding_removal", "hypervolume", "reference_directions"]
+
+_SUBSET_METHODS = {name: _core.SUBSET_METHODS.index(name) for name in get_args(SubsetMethod)}
+_SELECTION_METHODS = {name: _core.CUTS.index(name) for name in get_args(SelectionMethod)}
+_MOST_PLANE_OBJECTIVES = 1_000  # their plane is found by elimination
+_MOST_DIRECTIONS = 1_000_000
+
+
+def hypervolume_subset(
+    points: ArrayT,
+    k: int,
+    ref: Any,
+    *,
+    method: SubsetMethod = "greedy",
+    maximise: Maximise = True,
+    mask: Any = None,
+) -> ArrayT:
+    """Choose k points of each set whose hypervolume is large.
+
+    Args:
+        points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
+            tensor on the CPU. A point that is dominated, or not better than the reference in
+            *every* objective, adds nothing, and is chosen only where others are used up.
+        k: how many points to choose, from 1 to ``points``.
+        ref: the reference point, finite, in the objectives' units: a number, shape (objectives,),
+            or (..., objectives) for one to each set.
+        method: how they are found.
+
+            - ``"greedy"``: one point after the other, each time the one that adds most. Its volume
+              is at least 1 - 1/e = 63 % of the largest; as a rule 98 % and more.
+            - ``"greedy_removal"``: from the whole set, the point that adds least is removed, again
+              and again, as SMS-EMOA reduces its population.
+            - ``"exact"``: the subset of the largest volume; for 1 and 2 objectives.
+        maximise: whether larger is better; one bool, or one per objective; ``ref`` is meant in
+            the same sense.
+        mask: shape (..., points), bool; False marks padding, which is never chosen.
+
+    Returns:
+        shape (..., k), int64, indices of points; same library as ``points``. With "greedy" in the
+        order in which they were added, so that the first j are the answer to j; otherwise
+        ascending. A set with fewer than k points that count is chosen whole, and -1 stands behind.
+
+        Of points that add the same the first is added, and the last removed, so that earlier ones
+        stay. Where volumes differ by rounding alone, either may win; of several best subsets
+        "exact" finds one, the same each time.
+
+    Raises:
+        ValueError: wrong shape of an argument; ``k`` out of range; an unknown ``method``, or
+            "exact" for more than 2 objectives; ``ref`` not finite; a point that is NaN, or
+            infinite on the better side; points on a GPU.
+        TypeError: ``points`` are not real numbers, ``k`` no integer, ``mask`` or ``maximise`` not
+            bool.
+        MemoryError: "exact" would need more than 4 GiB: 4 bytes for each of k · (n - k) choices.
+
+    Cost: what a point adds is measured again only where it could be the next one. With 2 objectives
+    O(n log n) for each of the greedy ones as a rule, O(n · k) for "exact"; with more, for each
+    point measured the hypervolume of what limits it, see :func:`paretopo_core.hv_contributions`.
+
+    Source: greedy subsets after Guerreiro, Fonseca and Paquete (2016), "Greedy hypervolume subset
+    selection in low dimensions", Evol. Comput. 24(3), and lazily after Chen, Ishibuchi and Shang
+    (2022), IEEE Trans. Evol. Comput. 26(1); removal: Beume, Naujoks and Emmerich (2007), SMS-EMOA;
+    exact: Bringmann, Friedrich and Klitzke (2014), "Two-dimensional subset selection for
+    hypervolume and epsilon-indicator", GECCO.
+
+    >>> points = [[1, 9], [4, 7], [5, 5], [7, 4], [9, 1]]
+    >>> hypervolume_subset(points, 3, ref=0)
+    array([1, 3, 0])
+    >>> hypervolume_subset(points, 2, ref=0, method="exact")
+    array([1, 3])
+    """
+    if not isinstance(method, str) or method not in _SUBSET_METHODS:
+        raise ValueError(f"method must be one of {', '.join(_SUBSET_METHODS)}, got {method!r}")
+    chosen: ArrayT = answer(
+        "hypervolume_subset",
+        compute_subset,
+        points,
+        k,
+        ref,
+        _SUBSET_METHODS[method],
+        maximise,
+        mask,
+    )
+    return chosen
+
+
+def compute_subset(
+    points: ArrayT, k: int, ref: Any, method: int, maximise: Maximise, mask: Any
+) -> ArrayT:
+    """See :func:`hypervolume_subset`; torch sees nothing of it."""
+    batch = Batch.of(points, maximise=maximise, mask=mask)
+    _refuse_gpu(batch)
+    wanted = _check_k(k, batch)
+    if method == _SUBSET_METHODS["exact"] and batch.objectives > 2:
+        raise ValueError(
+            f"method 'exact' takes 1 or 2 objectives, got {batch.objectives}: with more the best "
+            "subset is NP-hard to find; pass method='greedy'"
+        )
+    corners, address, per_group = batch.references(ref)
+    chosen: ArrayT = batch.empty((*batch.leading, wanted), "int64")
+    view = batch.view("hypervolume_subset")
+    refused = _core.hypervolume_subset(
+        view, address, per_group, wanted, method, batch.address(chosen)
+    )
+    del corners  # lived until here
+    if refused == _core.TOO_MANY_CHOICES:
+        raise MemoryError(
+            f"the best {wanted} of {batch.points} points would take more than "
+            f"{_core.MOST_CHOICE_BYTES / 2**30:.3g} GiB to find: take fewer points, or "
+            "method='greedy'"
+        )
+    refuse_value(refused, batch)
+    return chosen
+
+
+def select(
+    points: ArrayT,
+    k: int,
+    method: SelectionMethod = "crowding",
+    *,
+    ref: Any = None,
+    directions: Any = None,
+    seed: int = 0,
+    maximise: Maximise = True,
+    mask: Any = None,
+) -> ArrayT:
+    """Choose the k survivors of each set, as evolutionary algorithms do at the end of a generation.
+
+    The fronts of :func:`paretopo_core.pareto_rank` survive, one after the other, as long as they
+    fit. Of the next one, ``method`` says who does:
+
+    - ``"crowding"``: those with the largest :func:`paretopo_core.crowding_distance`, as in NSGA-II.
+    - ``"crowding_removal"``: the one with the smallest distance leaves, the distances of its
+      neighbours grow, and so on: gaps stay even where several neighbours are crowded.
+    - ``"hypervolume"``: the one that adds least to the hypervolume leaves, and so on, as in
+      SMS-EMOA; that is :func:`hypervolume_subset` with "greedy_removal".
+    - ``"reference_directions"``: NSGA-III. Points are measured from the ideal point, in units of
+      where the plane through the extreme points of the first front cuts the axes (where there is
+      none: of the span of that front); each belongs to the direction it is nearest to. The
+      direction with the fewest survivors gets the next one: its nearest point if it has none yet,
+      one drawn at random otherwise. Directions that tie are drawn from, too.
+
+    Args:
+        points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
+            tensor on the CPU.
+        k: how many points survive, from 1 to ``points``.
+        method: see above.
+        ref: the reference point of "hypervolume", finite, in the objectives' units: a number,
+            shape (objectives,), or (..., objectives) for one to each set. Not for other methods.
+        directions: those of "reference_directions", shape (directions, objectives): none negative,
+            none all zero; of any length, as only where they point counts. For all sets alike, and
+            in distances from the ideal point, whatever ``maximise`` says. See
+            :func:`reference_directions`.
+        seed: of what is drawn at random, from 0 to 2⁶³ - 1; each set draws anew from it, so that
+            its survivors are those that it has alone.
+        maximise: whether larger is better; one bool, or one per objective; ``ref`` is meant in
+            the same sense.
+        mask: shape (..., points), bool; False marks padding, which never survives.
+
+    Returns:
+        shape (..., k), int64, indices of the survivors, ascending; same library as ``points``. A
+        set with fewer than k points that count survives whole, and -1 stands behind. Of equally
+        crowded points, and of those that add the same, the earlier ones survive.
+
+    Raises:
+        ValueError: wrong shape of an argument; ``k`` or ``seed`` out of range; an unknown
+            ``method``; ``ref`` or ``directions`` missing where the method takes them, or given
+            where it does not; a point that is NaN, or infinite on the better side, with
+            "hypervolume", or not finite with "reference_directions"; points on a GPU.
+        TypeError: ``points`` are not real numbers, ``k`` or ``seed`` no integer, ``mask`` or
+            ``maximise`` not bool.
+
+    Cost: that of the ranks, and of the one front that is cut: O(objectives · n log n) for
+    crowding; for volumes see :func:`hypervolume_subset`; O(n · directions · objectives) for
+    directions.
+
+    Source: Deb, Pratap, Agarwal and Meyarivan (2002), NSGA-II; removal: Kukkonen and Deb (2006),
+    "Improved pruning of non-dominated solutions based on crowding distance", CEC; Beume, Naujoks
+    and Emmerich (2007), SMS-EMOA; Deb and Jain (2014), NSGA-III, IEEE Trans. Evol. Comput. 18(4),
+    normalised as in Blank, Deb and Roy (2019), EMO, within one generation.
+
+    >>> points = [[0, 9], [1, 8], [2, 7], [9, 0], [0, 0]]
+    >>> select(points, 3)
+    array([0, 2, 3])
+    >>> select(points, 3, "reference_directions", directions=reference_directions(2, 2), seed=1)
+    array([0, 2, 3])
+    """
+    if not isinstance(method, str) or method not in _SELECTION_METHODS:
+        raise ValueError(f"method must be one of {', '.join(_SELECTION_METHODS)}, got {method!r}")
+    survivors: ArrayT = answer(
+        "select",
+        compute_selection,
+        points,
+        k,
+        _SELECTION_METHODS[method],
+        ref,
+        directions,
+        seed,
+        maximise,
+        mask,
+    )
+    return survivors
+
+
+def compute_selection(
+    points: ArrayT,
+    k: int,
+    method: int,
+    ref: Any,
+    directions: Any,
+    seed: int,
+    maximise: Maximise,
+    mask: Any,
+) -> ArrayT:
+    """See :func:`select`; torch sees nothing of it."""
+    batch = Batch.of(points, maximise=maximise, mask=mask)
+    _refuse_gpu(batch)
+    wanted = _check_k(k, batch)
+    corners, address, per_group = None, 0, False
+    if _is_given(ref, "ref", method, "hypervolume"):
+        corners, address, per_group = batch.references(ref)
+    toward = np.zeros((0, batch.objectives))
+    if _is_given(directions, "directions", method, "reference_directions"):
+        toward = _check_directions(directions, batch)
+    draws = _check_integer(seed, "seed")
+    if not 0 <= draws < 2**63:
+        raise ValueError(f"seed must lie in 0..2**63 - 1, got {draws}")
+    survivors: ArrayT = batch.empty((*batch.leading, wanted), "int64")
+    refused = _core.select(
+        batch.view("select"),
+        wanted,
+        method,
+        address,
+        per_group,
+        host_address(toward),
+        len(toward),
+        draws,
+        batch.address(survivors),
+    )
+    del corners  # lived until here
+    if refused >= 0 and len(toward):
+        _refuse_infinity(refused, batch)
+    refuse_value(refused, batch)
+    return survivors
+
+
+def reference_directions(objectives: int, partitions: int) -> np.ndarray:
+    """List the points of a simplex whose coordinates are multiples of 1 / partitions.
+
+    They are spread evenly over all proportions of the objectives: what NSGA-III aims at, and what
+    decomposition weighs objectives with. With many objectives two layers need fewer, as in
+    ``np.concatenate([outer, (inner + 1 / objectives) / 2])``, each with few partitions.
+
+    Args:
+        objectives: at least 1.
+        partitions: into how many parts each axis is divided, at least 1.
+
+    Returns:
+        shape (directions, objectives), float64, each row with the sum 1; there are
+        C(objectives + partitions - 1, partitions) of them, in ascending order.
+
+    Raises:
+        ValueError: a number below 1, or more than 10⁶ directions.
+        TypeError: a number that is no integer.
+
+    Cost: O(directions · objectives).
+
+    Source: Das and Dennis (1998), "Normal-boundary intersection", SIAM J. Optim. 8(3); layers:
+    Deb and Jain (2014).
+
+    >>> reference_directions(3, 2)
+    array([[0. , 0. , 1. ],
+           [0. , 0.5, 0.5],
+           [0. , 1. , 0. ],
+           [0.5, 0. , 0.5],
+           [0.5, 0.5, 0. ],
+           [1. , 0. , 0. ]])
+    """
+    width, parts = (
+        _check_integer(objectives, "objectives"),
+        _check_integer(partitions, "partitions"),
+    )
+    for name, number in (("objectives", width), ("partitions", parts)):
+        if number < 1:
+            raise ValueError(f"{name} must be at least 1, got {number}")
+    if (
+        width + parts > 2 * _MOST_DIRECTIONS
+        or math.comb(width + parts - 1, parts) > _MOST_DIRECTIONS
+    ):
+        raise ValueError(
+            f"{parts} partitions of {width} objectives make more than {_MOST_DIRECTIONS:.0e} "
+            "directions: take fewer partitions, and a second layer of them"
+        )
+    # Bars between stars: what lies between two of them is a coordinate.
+    bars = np.array(list(combinations(range(width + parts - 1), width - 1)), dtype=np.int64)
+    edges = np.full((len(bars), width + 1), -1)
+    edges[:, 1:-1] = bars.reshape(len(bars), width - 1)
+    edges[:, -1] = width + parts - 1
+    return (np.diff(edges, axis=1) - 1) / parts
+
+
+def _is_given(argument: Any, name: str, method: int, wants_it: str) -> bool:
+    """Whether an argument is there, which one method takes and no other."""
+    is_wanted = method == _SELECTION_METHODS[wants_it]
+    if is_wanted and argument is None:
+        raise ValueError(f"method {wants_it!r} takes {name}=, got none")
+    if not is_wanted and argument is not None:
+        raise ValueError(f"{name} belongs to method {wants_it!r} alone: leave it out, or pass that")
+    return is_wanted
+
+
+def _check_directions(directions: Any, batch: Batch) -> np.ndarray:
+    toward = numbers_of(directions, "directions")
+    if toward.ndim != 2 or toward.shape[1] != batch.objectives or len(toward) == 0:
+        raise ValueError(
+            f"directions must have shape (directions, {batch.objectives}), at least one, got shape "
+            f"{toward.shape}"
+        )
+    if batch.objectives > _MOST_PLANE_OBJECTIVES:
+        raise ValueError(
+            f"method 'reference_directions' takes at most {_MOST_PLANE_OBJECTIVES} objectives, got "
+            f"{batch.objectives}"
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.square(toward).sum(axis=1)
+        is_usable = (toward >= 0).all(axis=1) & (lengths > 0) & np.isfinite(lengths)
+    if not is_usable.all():
+        at = int(np.argmin(is_usable))
+        raise ValueError(
+            "directions must be finite, none negative and none all zero, but "
+            f"directions[{at}] is {toward[at]}"
+        )
+    return toward
+
+
+def _check_k(k: int, batch: Batch) -> int:
+    wanted = _check_integer(k, "k")
+    if not 1 <= wanted <= max(batch.points, 1):
+        raise ValueError(f"k must lie in 1..{batch.points}, the points of a set, got {wanted}")
+    return wanted
+
+
+def _check_integer(number: Any, name: str) -> int:
+    try:
+        return operator.index(number)
+    except TypeError as error:
+        raise TypeError(f"{name} must be an integer, got {number!r}") from error
+
+
+def _refuse_gpu(batch: Batch) -> None:
+    if batch.is_on_gpu:
+        raise ValueError(
+            "points are on a GPU, and subsets are chosen on the CPU: pass points.cpu()"
+        )
+
+
+def _refuse_infinity(index: int, batch: Batch) -> None:
+    at = tuple(int(i) for i in np.unravel_index(index, tuple(batch.values.shape)))
+    value = float(batch.values[at])
+    if math.isinf(value):
+        sign = 1.0 if batch.signs is None else batch.signs[at[-1]]
+        raise ValueError(
+            f"points must be finite where directions count, but points{list(at)} is "
+            f"{value * sign}; leave such points out with mask="
+        )

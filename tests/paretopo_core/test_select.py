@@ -1,0 +1,301 @@
+"""Environmental selection, by its definition; and reference directions."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import (
+    few_values,
+    finite,
+    large_set,
+    masked_batches,
+    point_batches,
+    senses,
+)
+
+import paretopo_core as pp
+from paretopo_core import reference
+
+METHODS = ("crowding", "crowding_removal", "hypervolume", "reference_directions")
+
+
+def more(method, objectives, better=True):
+    """What a method takes beside the points."""
+    if method == "hypervolume":
+        return {"ref": np.where(better, -2.0, 2.0) * np.ones(objectives)}
+    if method == "reference_directions":
+        return {"directions": pp.reference_directions(objectives, 3), "seed": 7}
+    return {}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_is_its_definition(method):
+    @given(
+        batch=masked_batches(
+            elements=st.one_of(few_values, finite), min_points=1, max_points=9, max_objectives=4
+        )
+        if method != "hypervolume"
+        else masked_batches(elements=few_values, min_points=1, max_points=6, max_objectives=3),
+        data=st.data(),
+    )
+    def check(batch, data):
+        points, mask = batch
+        maximise = data.draw(senses(points.shape[-1]))
+        k = data.draw(st.integers(1, points.shape[-2]))
+        keywords = {"maximise": maximise, "mask": mask}
+        keywords |= more(method, points.shape[-1], maximise)
+        ours = pp.select(points, k, method, **keywords)
+        assert ours.dtype == np.int64
+        np.testing.assert_array_equal(ours, reference.select(points, k, method, **keywords))
+
+    check()
+
+
+@pytest.mark.parametrize("method", ["crowding", "crowding_removal"])
+@given(points=point_batches(min_points=1), data=st.data())
+def test_nan_and_infinity_are_ranked(method, points, data):
+    k = data.draw(st.integers(1, points.shape[-2]))
+    maximise = data.draw(senses(points.shape[-1]))
+    ours = pp.select(points, k, method, maximise=maximise)
+    with np.errstate(all="ignore"):
+        defined = reference.select(points, k, method, maximise=maximise)
+    np.testing.assert_array_equal(ours, defined)
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 5])
+@pytest.mark.parametrize("kind", ["uniform", "sphere", "grid", "chain", "equal"])
+@pytest.mark.parametrize("method", METHODS)
+def test_large_sets(method, kind, objectives):
+    count = 25 if method == "hypervolume" else 60
+    points = large_set(kind, count, objectives)
+    if method == "hypervolume" and objectives > 2:
+        points = points[: 12 if objectives == 3 else 6]  # the definition measures cell by cell
+    keywords = more(method, objectives)
+    for k in (3, len(points) // 2, len(points) - 1):
+        np.testing.assert_array_equal(
+            pp.select(points, k, method, **keywords),
+            reference.select(points, k, method, **keywords),
+        )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_better_fronts_come_first(method):
+    for seed in range(10):
+        points = np.random.default_rng(seed).random((50, 3))
+        ranks = pp.pareto_rank(points)
+        for k in (1, 10, 49, 50):
+            survivors = pp.select(points, k, method, **more(method, 3))
+            assert len(set(survivors.tolist())) == k
+            assert (np.diff(survivors) > 0).all()
+            rest = np.delete(ranks, survivors)
+            assert ranks[survivors].max() <= rest.min(initial=50)
+
+
+def test_crowding_is_that_of_the_package():
+    points = large_set("sphere", 50, 3)
+    crowds = pp.crowding_distance(points)
+    expected = np.sort(np.argsort(-crowds, kind="stable")[:20])
+    np.testing.assert_array_equal(pp.select(points, 20), expected)
+
+
+def test_removal_keeps_one_of_a_crowd():
+    x = np.array([0, 4, 4.5, 8, 9, 10, 12.5])
+    crowd = np.stack([x, -x], axis=1)
+    assert pp.select(crowd, 5).tolist() == [0, 1, 2, 3, 6]  # 9 and 10 crowd each other
+    assert pp.select(crowd, 5, "crowding_removal").tolist() == [0, 1, 3, 5, 6]
+
+
+def test_hypervolume_is_removal_from_the_last_front():
+    points = large_set("sphere", 40, 3)
+    np.testing.assert_array_equal(
+        pp.select(points, 25, "hypervolume", ref=-0.1),
+        pp.hypervolume_subset(points, 25, -0.1, method="greedy_removal"),
+    )
+
+
+def test_niches_fill_evenly():
+    directions = pp.reference_directions(3, 6)
+    points = -large_set("sphere", 500, 3)
+    survivors = pp.select(points, len(directions), "reference_directions", directions=directions)
+    sides = points.max(0) - points[survivors]
+    sides /= sides.max(0)
+    units = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    nearest = np.argmax(sides @ units.T, axis=1)
+    assert len(set(nearest.tolist())) > 0.8 * len(directions)
+
+
+def test_seeds_and_lengths_of_directions():
+    points = large_set("sphere", 200, 3)
+    directions = pp.reference_directions(3, 3)
+
+    def survivors(seed, scale=1.0):
+        return pp.select(
+            points, 50, "reference_directions", directions=directions * scale, seed=seed
+        ).tolist()
+
+    assert survivors(0) == survivors(0)
+    assert survivors(0) == survivors(0, 4.0)
+    assert survivors(2**63 - 1) == survivors(2**63 - 1)
+    assert len({tuple(survivors(seed)) for seed in range(5)}) > 1
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-30, 1e30, 1.7e308])
+def test_niches_at_any_scale(factor):
+    points = large_set("sphere", 60, 3)
+    points = np.where(points == points.max(), 1.0, np.clip(points, None, 1.0))
+    factor = 2.0 ** np.floor(np.log2(factor))  # changes no digit
+    keywords = more("reference_directions", 3)
+    np.testing.assert_array_equal(
+        pp.select(points * factor, 20, "reference_directions", **keywords),
+        pp.select(points, 20, "reference_directions", **keywords),
+    )
+    wide = np.where(points > 0.5, 1.7e308, -1.7e308)  # whose distances are no numbers
+    assert len(pp.select(wide, 20, "reference_directions", **keywords)) == 20
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_batch_is_its_sets(method):
+    rng = np.random.default_rng(0)
+    points = rng.random((3, 5, 9, 2)).astype(np.float32)
+    mask = rng.random((3, 5, 9)) < 0.7
+    ref = rng.random((3, 5, 2)) / 2
+    keywords = more(method, 2)
+    if method == "hypervolume":
+        keywords = {"ref": ref}
+    together = pp.select(points, 4, method, mask=mask, **keywords)
+    for at in np.ndindex(3, 5):
+        if method == "hypervolume":
+            keywords = {"ref": ref[at]}
+        alone = pp.select(points[at], 4, method, mask=mask[at], **keywords)
+        np.testing.assert_array_equal(together[at], alone)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_shapes_and_padding(method):
+    for shape in ((0, 3, 2), (2, 0, 1), (2, 3, 4, 2), (5, 1)):
+        points = np.random.default_rng(0).random(shape)
+        survivors = pp.select(points, 1, method, **more(method, shape[-1]))
+        assert survivors.shape == (*shape[:-2], 1)
+        assert (survivors == -1).all() if shape[-2] == 0 else (survivors >= 0).all()
+    mask = [False, True, False, True]
+    survivors = pp.select(np.eye(4), 3, method, mask=mask, **more(method, 4))
+    assert survivors.tolist() == [1, 3, -1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_more_than_64_objectives(method):
+    points = large_set("sphere", 12, 65)
+    maximise = np.arange(65) % 3 > 0
+    signs = np.where(maximise, 1, -1)
+    keywords = {
+        "hypervolume": {"ref": -0.1 * signs},
+        "reference_directions": {"directions": np.eye(65)},
+    }.get(method, {})
+    turned = pp.select(points * signs, 5, method, maximise=maximise, **keywords)
+    if method == "hypervolume":
+        keywords = {"ref": -0.1}
+    np.testing.assert_array_equal(turned, pp.select(points, 5, method, **keywords))
+
+
+@given(points=point_batches(min_points=1, max_points=6, max_objectives=4))
+def test_wild_values_are_refused_or_measured(points):
+    for method in METHODS[2:]:
+        keywords = more(method, points.shape[-1])
+        has_no_place = ~np.isfinite(points)
+        if method == "hypervolume":
+            has_no_place &= ~np.isneginf(points)
+        if has_no_place.any():
+            with pytest.raises(ValueError, match=r"points\[\d+, \d+, \d+\] is"):
+                pp.select(points, 1, method, **keywords)
+        else:
+            assert (pp.select(points, 1, method, **keywords) >= 0).all()
+
+
+class TestErrors:
+    def test_values_without_a_place(self):
+        points = np.ones((2, 4, 3))
+        points[1, 2, 0] = np.nan
+        for method in METHODS[2:]:
+            with pytest.raises(ValueError, match=r"points\[1, 2, 0\] is NaN; leave such points"):
+                pp.select(points, 2, method, **more(method, 3))
+        points[1, 2, 0] = -np.inf
+        pp.select(points, 2, "hypervolume", ref=0)
+        with pytest.raises(ValueError, match=r"points must be finite .*\[1, 2, 0\] is -inf"):
+            pp.select(points, 2, "reference_directions", directions=np.eye(3))
+        with pytest.raises(ValueError, match=r"points\[1, 2, 0\] is -inf, an infinite volume"):
+            pp.select(points, 2, "hypervolume", ref=0, maximise=False)
+
+    def test_what_a_method_takes(self):
+        points = np.ones((4, 3))
+        with pytest.raises(ValueError, match="method 'hypervolume' takes ref=, got none"):
+            pp.select(points, 2, "hypervolume")
+        with pytest.raises(ValueError, match="'reference_directions' takes directions=, got none"):
+            pp.select(points, 2, "reference_directions")
+        with pytest.raises(ValueError, match="ref belongs to method 'hypervolume' alone"):
+            pp.select(points, 2, ref=0)
+        with pytest.raises(ValueError, match="directions belongs to method 'reference_directions'"):
+            pp.select(points, 2, "hypervolume", ref=0, directions=np.eye(3))
+        with pytest.raises(ValueError, match=r"method must be one of crowding, .*, got 'nsga2'"):
+            pp.select(points, 2, "nsga2")
+
+    @pytest.mark.parametrize(
+        ("directions", "words"),
+        [
+            (np.eye(2), r"shape \(directions, 3\), at least one, got shape \(2, 2\)"),
+            (np.zeros((0, 3)), r"at least one, got shape \(0, 3\)"),
+            (np.ones(3), r"got shape \(3,\)"),
+            ([[1, 1, 1], [0, 0, 0]], r"none all zero, but directions\[1\] is \[0. 0. 0.\]"),
+            ([[1, -1, 1]], r"none negative .* directions\[0\]"),
+            ([[1, np.inf, 1]], r"finite, .* directions\[0\]"),
+            ([[1, np.nan, 1]], r"finite, .* directions\[0\]"),
+            ([[1e300, 1e300, 1]], r"finite, .* directions\[0\]"),
+        ],
+    )
+    def test_directions(self, directions, words):
+        with pytest.raises(ValueError, match=words):
+            pp.select(np.ones((4, 3)), 2, "reference_directions", directions=directions)
+
+    def test_too_many_objectives_for_a_plane(self):
+        with pytest.raises(ValueError, match="takes at most 1000 objectives, got 1001"):
+            pp.select(np.ones((2, 1001)), 1, "reference_directions", directions=np.ones((1, 1001)))
+
+    @pytest.mark.parametrize(
+        ("seed", "error"), [(-1, ValueError), (2**63, ValueError), (0.5, TypeError)]
+    )
+    def test_seeds(self, seed, error):
+        with pytest.raises(error, match="seed must"):
+            pp.select(np.ones((2, 2)), 1, "reference_directions", directions=[[1, 1]], seed=seed)
+
+    @pytest.mark.parametrize("k", [0, 4])
+    def test_k(self, k):
+        with pytest.raises(ValueError, match=rf"k must lie in 1\.\.3, .* got {k}"):
+            pp.select(np.ones((3, 2)), k)
+
+
+class TestReferenceDirections:
+    @pytest.mark.parametrize("objectives", [1, 2, 3, 5])
+    @pytest.mark.parametrize("partitions", [1, 2, 4])
+    def test_all_proportions_are_there_once(self, objectives, partitions):
+        rows = pp.reference_directions(objectives, partitions)
+        expected = [
+            row
+            for row in product(range(partitions + 1), repeat=objectives)
+            if sum(row) == partitions
+        ]
+        np.testing.assert_array_equal(rows, np.array(expected) / partitions)
+        assert len(rows) == math.comb(objectives + partitions - 1, partitions)
+
+    def test_errors(self):
+        for objectives, partitions in ((0, 1), (2, 0), (-1, 2)):
+            with pytest.raises(ValueError, match=r"(objectives|partitions) must be at least 1"):
+                pp.reference_directions(objectives, partitions)
+        for objectives, partitions in ((15, 30), (10**12, 10**12)):
+            with pytest.raises(ValueError, match=r"make more than 1e\+06 directions"):
+                pp.reference_directions(objectives, partitions)
+        with pytest.raises(TypeError, match=r"partitions must be an integer, got 2\.5"):
+            pp.reference_directions(3, 2.5)

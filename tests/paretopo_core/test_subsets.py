@@ -1,0 +1,265 @@
+"""Subsets of large hypervolume, by their definitions and against all subsets."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import few_values, large_set, masked_batches, senses
+
+import paretopo_core as pp
+from paretopo_core import _core, reference
+
+METHODS = ("greedy", "greedy_removal", "exact")
+LARGE = {"greedy": (60, 12), "greedy_removal": (40, 25), "exact": (60, 20)}
+
+
+def volumes_of(points, chosen, ref, **keywords):
+    mask = chosen >= 0
+    kept = np.take_along_axis(points, np.where(mask, chosen, 0)[..., None], axis=-2)
+    return pp.hypervolume(kept, ref, mask=mask, **keywords)
+
+
+@pytest.mark.parametrize("method", ["greedy", "greedy_removal"])
+def test_they_are_their_definitions(method):
+    @given(
+        batch=masked_batches(elements=few_values, min_points=1, max_points=6, max_objectives=3),
+        data=st.data(),
+    )
+    def check(batch, data):
+        points, mask = batch
+        maximise = data.draw(senses(points.shape[-1]))
+        k = data.draw(st.integers(1, points.shape[-2]))
+        ref = np.where(np.broadcast_to(maximise, points.shape[-1]), -2.0, 2.0)
+        keywords = {"method": method, "maximise": maximise, "mask": mask}
+        ours = pp.hypervolume_subset(points, k, ref, **keywords)
+        assert ours.dtype == np.int64
+        np.testing.assert_array_equal(
+            ours, reference.hypervolume_subset(points, k, ref, **keywords)
+        )
+
+    check()
+
+
+@given(
+    batch=masked_batches(elements=few_values, min_points=1, max_points=8, max_objectives=2),
+    data=st.data(),
+)
+def test_exact_is_the_best_of_all_subsets(batch, data):
+    points, mask = batch
+    maximise = data.draw(senses(points.shape[-1]))
+    k = data.draw(st.integers(1, points.shape[-2]))
+    ref = np.where(np.broadcast_to(maximise, points.shape[-1]), -2.0, 2.0)
+    keywords = {"maximise": maximise}
+    ours = pp.hypervolume_subset(points, k, ref, method="exact", mask=mask, **keywords)
+    best = reference.hypervolume_subset(points, k, ref, method="exact", mask=mask, **keywords)
+    np.testing.assert_array_equal(
+        volumes_of(points, ours, ref, **keywords), volumes_of(points, best, ref, **keywords)
+    )
+    np.testing.assert_array_equal(ours >= 0, best >= 0)
+    for row, keep in zip(ours, mask, strict=True):
+        inside = row[row >= 0]
+        assert keep[inside].all()
+        assert (np.diff(inside) > 0).all()
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("kind", ["uniform", "sphere"])
+def test_greedy_by_recomputation(kind, objectives):
+    points = large_set(kind, 40, objectives)
+    chosen: list[int] = []
+    while len(chosen) < 15:
+        gains = [
+            round(pp.hypervolume(points[[*chosen, i]], -0.1), 12) if i not in chosen else -1
+            for i in range(40)
+        ]
+        chosen.append(int(np.argmax(gains)))
+    np.testing.assert_array_equal(pp.hypervolume_subset(points, 15, -0.1), chosen)
+    for k in (1, 7):  # the first ones are the answer to fewer
+        np.testing.assert_array_equal(pp.hypervolume_subset(points, k, -0.1), chosen[:k])
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("kind", ["uniform", "sphere"])
+def test_removal_by_recomputation(kind, objectives):
+    points = large_set(kind, 40, objectives)
+    left = np.arange(40)
+    while len(left) > 3:
+        if len(left) in (35, 20, 9):
+            ours = pp.hypervolume_subset(points, len(left), -0.1, method="greedy_removal")
+            np.testing.assert_array_equal(ours, left)
+        losses = pp.hv_contributions(points[left], -0.1)
+        least = np.flatnonzero(losses == losses.min())[-1]
+        left = np.delete(left, least)
+
+
+def test_exact_against_the_simple_programme():
+    for seed in range(5):
+        points = large_set("sphere", 60, 2, seed)
+        points[::7] *= 0.5  # dominated
+        front = points[pp.is_nondominated(points)]
+        x, y = front[np.argsort(front[:, 0])].T
+        best = x * y
+        for k in range(1, 20):
+            chosen = pp.hypervolume_subset(points, k, 0, method="exact")
+            assert len(set(chosen.tolist())) == k
+            volume = volumes_of(points, chosen, 0)
+            assert volume == pytest.approx(best.max(), rel=1e-12)
+            if k <= 2:
+                pairs = combinations(range(60), k)
+                most = max(pp.hypervolume(points[list(pair)], 0) for pair in pairs)
+                assert volume == pytest.approx(most, rel=1e-12)
+            gains = best[:, None] + (x - x[:, None]) * y  # [last, next]
+            best = np.where(x > x[:, None], gains, -np.inf).max(axis=0)
+
+
+def test_exact_is_at_least_as_good_as_greedy():
+    for seed in range(20):
+        points = np.random.default_rng(seed).random((200, 2))
+        volumes = [
+            volumes_of(points, pp.hypervolume_subset(points, 6, 0, method=method), 0)
+            for method in METHODS
+        ]
+        assert volumes[2] >= max(volumes) * (1 - 1e-12)
+        assert min(volumes) >= (1 - 1 / np.e) * volumes[2]
+
+
+def test_large_planes():
+    rng = np.random.default_rng(0)
+    points = np.sort(rng.random((20_000, 2)), axis=0)
+    points[:, 1] = points[::-1, 1]
+    points = points[rng.permutation(20_000)]
+    for method in METHODS:
+        chosen = pp.hypervolume_subset(points, 50, 0, method=method)
+        assert len(set(chosen.tolist())) == 50
+        assert volumes_of(points, chosen, 0) > 0.98 * pp.hypervolume(points, 0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_equal_points_and_those_without_volume(method):
+    call = pp.hypervolume_subset
+    equal = np.ones((5, 2))
+    assert sorted(call(equal, 3, 0, method=method)) == [0, 1, 2]
+    assert sorted(call(equal, 3, 5, method=method)) == [0, 1, 2]  # nobody beats that
+    points = [[0, 0], [3, 3], [-5, 9], [3, 3], [1, 4], [-np.inf, 3]]
+    assert sorted(call(points, 2, 0, method=method)) == [1, 4]
+    assert sorted(call(points, 4, 0, method=method)) == [0, 1, 2, 4]
+    assert sorted(call(points, 6, 0, method=method)) == [0, 1, 2, 3, 4, 5]
+    mask = [False, True, True, True, False, True]
+    assert call(points, 6, 0, method=method, mask=mask).tolist() == [1, 2, 3, 5, -1, -1]
+    nobody = call(np.ones((2, 3, 2)), 2, 0, method=method, mask=np.zeros((2, 3), bool))
+    assert nobody.tolist() == [[-1, -1], [-1, -1]]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_shapes(method):
+    for shape in ((0, 3, 2), (2, 0, 1), (2, 3, 4, 2), (5, 1)):
+        points = np.random.default_rng(0).random(shape)
+        chosen = pp.hypervolume_subset(points, 1, 0, method=method)
+        assert chosen.shape == (*shape[:-2], 1)
+        assert (chosen == -1).all() if shape[-2] == 0 else (chosen >= 0).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_batch_is_its_sets(method):
+    rng = np.random.default_rng(0)
+    points = rng.random((3, 5, 9, 2)).astype(np.float32)
+    ref = rng.random((3, 5, 2)) / 2
+    mask = rng.random((3, 5, 9)) < 0.7
+    together = pp.hypervolume_subset(points, 4, ref, method=method, mask=mask)
+    for at in np.ndindex(3, 5):
+        alone = pp.hypervolume_subset(points[at], 4, ref[at], method=method, mask=mask[at])
+        np.testing.assert_array_equal(together[at], alone)
+
+
+def test_senses_turn_the_points():
+    points = large_set("sphere", 50, 65)[:12]  # more than 64 objectives have no bits
+    maximise = [m % 3 > 0 for m in range(65)]
+    signs = np.where(maximise, 1, -1)
+    for method in ("greedy", "greedy_removal"):
+        turned = pp.hypervolume_subset(
+            points * signs, 5, -0.1 * signs, method=method, maximise=maximise
+        )
+        np.testing.assert_array_equal(turned, pp.hypervolume_subset(points, 5, -0.1, method=method))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("factor", [1e-200, 1e-120, 1e150, 1e300])
+def test_any_scale(method, factor):
+    points = large_set("sphere", 30, 2)
+    np.testing.assert_array_equal(
+        pp.hypervolume_subset(points * factor, 7, 0, method=method),
+        pp.hypervolume_subset(points, 7, 0, method=method),
+    )
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_number_of_threads_changes_nothing(count, threads):
+    points = np.random.default_rng(1).random((300, 30, 3))
+    expected = pp.hypervolume_subset(points, 8, 0)
+    threads(count)
+    np.testing.assert_array_equal(pp.hypervolume_subset(points, 8, 0), expected)
+
+
+class TestErrors:
+    @pytest.mark.parametrize("k", [0, -1, 4, 2**40])
+    def test_k_out_of_range(self, k):
+        with pytest.raises(
+            ValueError, match=rf"k must lie in 1\.\.3, the points of a set, got {k}"
+        ):
+            pp.hypervolume_subset(np.ones((3, 2)), k, 0)
+
+    @pytest.mark.parametrize("k", [1.0, "2", None, [1]])
+    def test_k_of_another_type(self, k):
+        with pytest.raises(TypeError, match="k must be an integer, got"):
+            pp.hypervolume_subset(np.ones((3, 2)), k, 0)
+
+    @pytest.mark.parametrize("method", ["best", None, ["greedy"]])
+    def test_unknown_methods(self, method):
+        words = "method must be one of greedy, greedy_removal, exact, got "
+        with pytest.raises(ValueError, match=words + re.escape(repr(method))):
+            pp.hypervolume_subset(np.ones((3, 2)), 1, 0, method=method)
+
+    def test_exact_subsets_of_three_objectives(self):
+        with pytest.raises(ValueError, match=r"'exact' takes 1 or 2 objectives, got 3: .*NP-hard"):
+            pp.hypervolume_subset(np.ones((4, 3)), 2, 0, method="exact")
+        view = _core.points_of(np.ones((4, 3)), None, 0)
+        with pytest.raises(ValueError, match="1 or 2 objectives"):
+            _core.hypervolume_subset(view, _core.address(np.zeros(3)), False, 2, 2, 0)
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_values_without_a_place(self, method):
+        for value, why in ((np.nan, "is NaN"), (np.inf, "an infinite volume")):
+            points = np.ones((2, 4, 2))
+            points[1, 2, 0] = value
+            with pytest.raises(ValueError, match=rf"points\[1, 2, 0\] .*{why}"):
+                pp.hypervolume_subset(points, 2, 0, method=method)
+            mask = np.arange(4) != 2
+            chosen = pp.hypervolume_subset(points, 4, 0, method=method, mask=mask)
+            assert chosen.tolist() == [[0, 1, 3, -1]] * 2
+
+    def test_exact_subsets_beyond_all_memory(self):
+        points = np.linspace(1, 2, 100_000)
+        points = np.stack([points, points[::-1]], axis=1)
+        with pytest.raises(MemoryError, match="the best 50000 of 100000 points would take more"):
+            pp.hypervolume_subset(points, 50_000, 0, method="exact")
+        with pytest.raises(MemoryError):
+            pp.hypervolume_subset(points, 50_000, np.zeros(2), method="exact", maximise=[True] * 2)
+
+
+def test_a_gpu_is_refused():
+    from support import device_arrays
+
+    with device_arrays.emulate("warp"):
+        array = device_arrays.DeviceArray(np.ones((2, 3)))
+        for call in (
+            lambda: pp.hypervolume_subset(array, 1, 0),
+            lambda: pp.select(array, 1),
+            lambda: pp.uncrowded_contributions(array, 0),
+        ):
+            with pytest.raises(ValueError, match=r"points are on a GPU, .*points\.cpu\(\)"):
+                call()
