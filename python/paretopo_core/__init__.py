@@ -15,6 +15,7 @@ from paretopo_core.expected_hypervolume import expected_hypervolume, hypervolume
 from paretopo_core.fronts import is_nondominated, pareto_rank
 from paretopo_core.hypervolume import hv_contributions, hypervolume, hypervolume_gradient
 from paretopo_core.isa import get_isa, set_isa
+from paretopo_core.normalise import ideal_point, knee_points, nadir_point, normalise
 from paretopo_core.smooth import stochastic_dominance, stochastic_pareto_rank
 from paretopo_core.threads import get_num_threads, set_num_threads
 
@@ -32,8 +33,12 @@ __all__ = [
     "hypervolume_advantage",
     "hypervolume_gradient",
     "hypervolume_improvement",
+    "ideal_point",
     "is_nondominated",
+    "knee_points",
+    "nadir_point",
     "nondominated_boxes",
+    "normalise",
     "pareto_advantage",
     "pareto_rank",
     "set_isa",
