@@ -13,7 +13,7 @@ import numpy as np
 from paretopo_core import _cuda_arrays
 from paretopo_core._arrays import Batch, answer, is_tensor, numbers_of, positive_vector
 from paretopo_core._dtypes import check_per_point
-from paretopo_core._senses import Maximise, minimised_bits, senses_of, signs_of
+from paretopo_core._senses import Maximise, senses_of
 from paretopo_core.fronts import compute_nondominated, compute_ranks
 
 # Ranks are found front by front from so many points and objectives on, for at most that part of the
@@ -60,6 +60,14 @@ class Frame:
     def shape(self) -> tuple[int, ...]:
         """Of one number for each point."""
         return tuple(self.points.shape[:-1])
+
+    def signs(self, dtype: Any) -> Any:
+        """Shape (objectives,): -1 where smaller is better, 1 elsewhere."""
+        senses = senses_of(self.maximise, self.points.shape[-1])
+        signs = [1.0 if is_maximised else -1.0 for is_maximised in senses]
+        if not self.is_tensor:
+            return np.array(signs, dtype=dtype)
+        return self.library.as_tensor(signs, dtype=dtype, device=self.points.device)
 
     def per_point(self, numbers: Any, name: str) -> Any:
         """One float for each point, beside the points."""
@@ -121,11 +129,11 @@ def _filtered(frame: Frame, keep_weakly: bool, epsilon: Any, mask: Any) -> Any:
     if epsilon is None:
         return _nondominated(frame.points, frame.maximise, keep_weakly, mask)
     objectives = frame.points.shape[-1]
-    signs = signs_of(minimised_bits(frame.maximise, objectives), objectives)
     library = frame.library
+    turn = -frame.signs(library.float64)
     if not frame.is_tensor:
         sides = positive_vector(epsilon, objectives)
-        values = frame.points.astype(np.float64) * -signs + 0.0  # one zero
+        values = frame.points.astype(np.float64) * turn + 0.0  # one zero
         with np.errstate(over="ignore", invalid="ignore"):
             corners, order = _boxes(values, sides, library)
         places = np.lexsort(order[::-1], axis=-1)
@@ -138,11 +146,10 @@ def _filtered(frame: Frame, keep_weakly: bool, epsilon: Any, mask: Any) -> Any:
     if not library.compiler.is_compiling():
         epsilon = positive_vector(epsilon, objectives)
     sides = library.as_tensor(epsilon, dtype=library.float64, device=device)
-    turn = library.as_tensor((-signs).tolist(), dtype=library.float64, device=device)
     corners, order = _boxes(frame.points.double() * turn + 0.0, sides, library)
-    places = library.argsort(order[-1], -1, stable=True)
+    places = library.argsort(order[-1], dim=-1, stable=True)
     for key in reversed(order[:-1]):
-        places = places.gather(-1, key.gather(-1, places).argsort(-1, stable=True))
+        places = places.gather(-1, key.gather(-1, places).argsort(dim=-1, stable=True))
     moved = corners.gather(-2, places[..., None].expand(corners.shape))
     kept = None if mask is None else mask.expand(frame.shape).gather(-1, places)
     back = places.argsort(-1)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from paretopo_core._arrays import ArrayT, is_tensor, numbers_of
 from paretopo_core._dominance import Frame
-from paretopo_core._senses import Maximise, minimised_bits, signs_of
+from paretopo_core._senses import Maximise
 from paretopo_core.fronts import is_nondominated
 
 
@@ -192,17 +190,7 @@ def _nadir(frame: Frame) -> Any:
 
 def _turned(frame: Frame) -> Any:
     """Larger is better in every objective."""
-    return frame.given * _signs(frame)
-
-
-def _signs(frame: Frame) -> Any:
-    objectives = frame.points.shape[-1]
-    signs = signs_of(minimised_bits(frame.maximise, objectives), objectives)
-    if not frame.is_tensor:
-        return signs.astype(frame.given.dtype)
-    return frame.library.as_tensor(
-        signs.tolist(), dtype=frame.given.dtype, device=frame.given.device
-    )
+    return frame.given * frame.signs(frame.given.dtype)
 
 
 def _extreme(frame: Frame, values: Any, known: Any, *, is_best: bool) -> Any:
@@ -213,7 +201,7 @@ def _extreme(frame: Frame, values: Any, known: Any, *, is_best: bool) -> Any:
         found = library.amax(library.where(known, values, -math.inf), -2)
     else:
         found = library.amin(library.where(known, values, math.inf), -2)
-    return library.where(known.any(-2), found * _signs(frame), math.nan)
+    return library.where(known.any(-2), found * frame.signs(frame.given.dtype), math.nan)
 
 
 def _corner(frame: Frame, corner: Any, name: str) -> Any:

@@ -16,20 +16,6 @@ from paretopo_core import reference
 violations = st.one_of(st.sampled_from([-1.0, 0.0, 0.5, 1.0, np.nan, np.inf]), anything64)
 
 
-def _as_tensor(array):
-    torch = pytest.importorskip("torch")
-    return torch.from_numpy(np.array(array))
-
-
-@pytest.fixture(params=["numpy", "torch"])
-def send(request):
-    """How an array is handed to a library."""
-    if request.param == "numpy":
-        return lambda array: array
-    pytest.importorskip("torch")
-    return lambda array: array if array is None else _as_tensor(array)
-
-
 def check_kind(answer, points, dtype):
     assert type(answer) is type(points)
     assert str(answer.dtype).removeprefix("torch.") == dtype

@@ -15,15 +15,6 @@ from paretopo_core import reference
 NAMES = ("ideal_point", "nadir_point", "normalise", "knee_points")
 
 
-@pytest.fixture(params=["numpy", "torch"])
-def send(request):
-    """How an array is handed to a library."""
-    if request.param == "numpy":
-        return lambda array: array
-    torch = pytest.importorskip("torch")
-    return lambda array: array if array is None else torch.from_numpy(np.array(array))
-
-
 @pytest.mark.parametrize("name", NAMES)
 @given(batch=masked_batches(max_objectives=4), data=st.data())
 def test_each_equals_its_definition(send, name, batch, data):
