@@ -24,6 +24,7 @@ operations:
   contributions         by how much each point of a front raises its hypervolume
   gradient              how the hypervolume of a front grows with each value
   boxes                 what a front dominates and leaves, in boxes, and gains there
+  dominance             ranks under constraints, and of the first fronts alone
   crowding              how far the neighbours of each point lie apart
   bounds                groups just below and above the sizes where another way is taken
   batches               many groups in one call: ranks, filter, ragged hypervolumes

@@ -20,6 +20,7 @@ ON_GPU = 0  # threads of a case that runs on a GPU
 DRAWN = 4  # k of hypervolume_advantage
 VALID = 4  # points of a padded group that count
 CANDIDATES = 1_000  # points whose improvements are asked for, one by one
+FIRST = 10  # the part of a set that pareto_rank_first is to rank is one in so many
 WANTED = 10  # points whose slopes alone are asked for, of a front
 TURNS = 16  # small sets that are measured in turn
 BETA = 0.5  # how much the weights count beside the ranks, in pareto_advantage
@@ -37,6 +38,8 @@ TASKS = (
     "archive_add",
     *BOXED,
     "hypervolume_improvement",
+    "pareto_rank_constrained",
+    "pareto_rank_first",
 )
 HARD = ("concave", "chain", "parallel", "equal", "discrete")  # one front, many fronts, ties
 FILTERED = ("uniform", "concave")  # mostly dominated; a front
@@ -158,6 +161,17 @@ class Case:
         return np.arange(self.points) < WANTED
 
     @cached_property
+    def violation(self) -> Array:
+        """Of the constraints of pareto_rank_constrained, half are none, with ties; (points,)."""
+        rng = np.random.default_rng((self.points, self.objectives))
+        return np.maximum(0.0, rng.normal(size=self.points).round(2))
+
+    @property
+    def first(self) -> int:
+        """How many points pareto_rank_first is to rank."""
+        return max(1, self.points // FIRST)
+
+    @cached_property
     def weights(self) -> Array:
         """The weights of pareto_advantage, shape (objectives,)."""
         return np.full(self.objectives, 1.0 / self.objectives)
@@ -253,6 +267,17 @@ def boxes(*, quick: bool = False) -> Sequence[Case]:
         for task in (*BOXED, "hypervolume_improvement")
         for m in ((2, 3) if quick else sizes)
         for points in (sizes[m][:1] if quick or task not in BOXED else sizes[m])
+    ]
+
+
+def dominance(*, quick: bool = False) -> Sequence[Case]:
+    """Rank one set under constraints, and only its first fronts."""
+    case = partial(Case, "dominance", workload="uniform")
+    return [
+        case(task, points=points, objectives=m)
+        for task in ("pareto_rank_constrained", "pareto_rank_first")
+        for m in ((2, 3) if quick else (2, 3, 5))
+        for points in ((300,) if quick else (300, 1_000, 10_000))
     ]
 
 
@@ -398,6 +423,7 @@ OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
     "contributions": contributions,
     "gradient": gradient,
     "boxes": boxes,
+    "dominance": dominance,
     "crowding": crowding,
     "bounds": bounds,
     "batches": batches,

@@ -39,6 +39,7 @@ _TITLES = {
     "contributions": "Hypervolume contributions",
     "gradient": "Gradient of the hypervolume",
     "boxes": "Box decompositions",
+    "dominance": "Ranks under constraints, and of the first fronts",
     "crowding": "Crowding distance",
     "batches": "Batches of groups",
     "advantage": "Rewards to advantages",
