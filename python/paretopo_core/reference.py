@@ -55,11 +55,11 @@ def is_nondominated(
     """
 
     def filtered(group: Array) -> Array:
-        kept = ~_dominates_within(group, maximise).any(axis=0)
+        kept = np.asarray(~_dominates_within(group, maximise).any(axis=0))
         feasible = _is_feasible(group[:, -1])
         equal = _are_equal(group[:, :-1], maximise)
-        unranked = _are_equal(group[:, -1:], False) & ~feasible[:, None] & ~feasible
-        repeats = (equal & feasible[:, None] & feasible) | unranked
+        as_bad = _are_equal(group[:, -1:], False) & ~feasible[:, None] & ~feasible
+        repeats = (equal & feasible[:, None] & feasible) | as_bad
         first = ~(repeats & np.tri(len(group), k=-1, dtype=bool)).any(axis=1)
         if epsilon is not None:
             values = _turned(group[:, :-1], maximise)
@@ -129,7 +129,7 @@ def knee_points(points: Array, *, maximise: Maximise = True, mask: Array | None 
 
     def knees(group: Array) -> Array:
         result = np.zeros(len(group), dtype=bool)
-        kept = np.isfinite(group).all(axis=1)
+        kept = np.asarray(np.isfinite(group).all(axis=1))
         kept[kept] = is_nondominated(group[kept], maximise=maximise)
         front = group[kept]
         if len(front) == 0:
@@ -451,7 +451,7 @@ def _turned(group: Array, maximise: Maximise) -> Array:
 
 def _boxes(values: Array, epsilon: float | Sequence[float]) -> Array:
     with np.errstate(over="ignore"):
-        return np.floor(values / np.asarray(epsilon))
+        return np.asarray(np.floor(values / np.asarray(epsilon)))
 
 
 def _key_in_box(value: Array, epsilon: float | Sequence[float]) -> tuple[float, ...]:
