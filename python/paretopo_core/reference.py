@@ -64,7 +64,8 @@ def is_nondominated(
         if epsilon is not None:
             values = _turned(group[:, :-1], maximise)
             boxes = _boxes(values, epsilon)
-            beaten = _dominates(np.where(feasible[:, None], boxes, np.nan), False).any(axis=0)
+            bounded = np.where(feasible[:, None], boxes, np.nan)
+            beaten = np.asarray(_dominates(bounded, False).any(axis=0))
             keys = [_key_in_box(value, epsilon) for value in values]
             for i in np.flatnonzero(feasible):
                 rivals = [j for j in np.flatnonzero(feasible) if _is_same(boxes[i], boxes[j])]
