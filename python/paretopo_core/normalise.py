@@ -161,7 +161,7 @@ def knee_points(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     finite = whole.library.isfinite(whole.points).all(-1)
     frame = Frame(whole.points, maximise, whole.among(finite))
     library = frame.library
-    chosen = is_nondominated(frame.points, maximise=maximise, mask=frame.mask)
+    chosen: ArrayT = is_nondominated(frame.points, maximise=maximise, mask=frame.mask)
     if frame.shape[-1] == 0:
         return chosen
     ideal, nadir = _ideal(frame)[..., None, :], _nadir(frame)[..., None, :]
