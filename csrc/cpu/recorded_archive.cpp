@@ -141,7 +141,8 @@ RecordedArchive::Outcome RecordedArchive::outcome_of(const double* row) {
     }
     if (outcome.is_plain) return outcome;
     outcome.volume = volume_of(next.rows);
-    outcome.added.gain = outcome.volume - volume_;
+    const bool is_same = outcome.volume == volume_;  // be both infinite
+    outcome.added.gain = is_same ? 0.0 : outcome.volume - volume_;
     if (is_within_rule && bounds_.keep == Keep::kContribution) {  // it never falls, but by rounding
         outcome.added.gain = std::max(0.0, outcome.added.gain);
     }

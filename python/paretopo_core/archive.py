@@ -89,10 +89,10 @@ class ParetoArchive:
     array([[1., 3.],
            [3., 1.]])
     >>> few = ParetoArchive(ref=[0.0, 0.0], capacity=2)
-    >>> [few.add(point, name) for point, name in [([1, 3], "a"), ([1.1, 2.9], "b"), ([3, 1], "c")]]
-    [3.0, 0.29..., 1.71...]
-    >>> [name for point, name in few.items()]
-    ['b', 'c']
+    >>> few.add([1, 3], "a"), few.add([3, 1], "b"), few.add([2.5, 2], "c")  # which adds more than b
+    (3.0, 2.0, 1.0)
+    >>> few.payloads
+    ['a', 'c']
     """
 
     __hash__ = None  # type: ignore[assignment]  # it changes

@@ -108,6 +108,14 @@ def test_of_equal_members_the_last_leaves():
     assert beyond.hypervolume == 0.0
 
 
+def test_volumes_beyond_the_largest_number_change_by_nothing():
+    archive = pp.ParetoArchive([0.0, 0.0], capacity=2)
+    rows = [[1e200, 3e200], [3e200, 1e200], [2e200, 2e200]]
+    assert archive.extend(rows).gains.tolist() == [np.inf, np.inf, 0.0]
+    crowded = pp.ParetoArchive([0.0, 0.0], capacity=3, keep="crowding")
+    assert crowded.extend([*rows, [2.5e200, 1.5e200]]).gains.tolist()[-1] == 0.0
+
+
 def test_payloads_go_with_their_members():
     class Thing:
         pass
