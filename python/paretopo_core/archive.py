@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paretopo_core import _archive_files, _core
+from paretopo_core import _core
 from paretopo_core._arrays import numbers_of, positive_vector, vector_of
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core.fronts import is_nondominated
@@ -478,6 +478,8 @@ class ParetoArchive:
         >>> again == archive, again.payloads
         (True, [{'prompt': 'Be brief.'}])
         """
+        from paretopo_core import _archive_files  # whose imports take as long as all others
+
         _archive_files.save(self.state_dict(), path)
 
     @classmethod
@@ -489,6 +491,8 @@ class ParetoArchive:
                 what it holds cannot be one, as :meth:`load_state_dict` says.
             OSError: the file cannot be read.
         """
+        from paretopo_core import _archive_files
+
         state = _archive_files.load(path)
         try:
             archive = cls(
