@@ -24,6 +24,7 @@ REFERENCE_POINTS = 1_000  # of the set that indicators compare a front with
 RUNS = 10  # whose attainment surfaces are asked for
 SAMPLES = 65_536  # directions that a hypervolume is estimated from
 DIVISIONS = 12  # of the lattice of weights, where R2 has no closed form
+FIRST = 10  # the part of a set that pareto_rank_first is to rank is one in so many
 WANTED = 10  # points whose slopes alone are asked for, of a front
 TURNS = 16  # small sets that are measured in turn
 BETA = 0.5  # how much the weights count beside the ranks, in pareto_advantage
@@ -58,6 +59,8 @@ TASKS = (
     "eaf",
     *SUBSETS,
     *SELECTIONS,
+    "pareto_rank_constrained",
+    "pareto_rank_first",
 )
 HARD = ("concave", "chain", "parallel", "equal", "discrete")  # one front, many fronts, ties
 FILTERED = ("uniform", "concave")  # mostly dominated; a front
@@ -202,6 +205,17 @@ class Case:
         return self.points // (4 if self.task in SUBSETS else 2)
 
     @cached_property
+    def violation(self) -> Array:
+        """Of the constraints of pareto_rank_constrained, half are none, with ties; (points,)."""
+        rng = np.random.default_rng((self.points, self.objectives))
+        return np.maximum(0.0, rng.normal(size=self.points).round(2))
+
+    @property
+    def first(self) -> int:
+        """How many points pareto_rank_first is to rank."""
+        return max(1, self.points // FIRST)
+
+    @cached_property
     def weights(self) -> Array:
         """The weights of pareto_advantage, shape (objectives,)."""
         return np.full(self.objectives, 1.0 / self.objectives)
@@ -338,6 +352,17 @@ def subsets(*, quick: bool = False) -> Sequence[Case]:
         for task, by_objectives in sizes.items()
         for m, counts in by_objectives.items()
         for points in (counts[:1] if quick else counts)
+    ]
+
+
+def dominance(*, quick: bool = False) -> Sequence[Case]:
+    """Rank one set under constraints, and only its first fronts."""
+    case = partial(Case, "dominance", workload="uniform")
+    return [
+        case(task, points=points, objectives=m)
+        for task in ("pareto_rank_constrained", "pareto_rank_first")
+        for m in ((2, 3) if quick else (2, 3, 5))
+        for points in ((300,) if quick else (300, 1_000, 10_000))
     ]
 
 
@@ -485,6 +510,7 @@ OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
     "boxes": boxes,
     "indicators": indicators,
     "subsets": subsets,
+    "dominance": dominance,
     "crowding": crowding,
     "bounds": bounds,
     "batches": batches,

@@ -41,6 +41,7 @@ _TITLES = {
     "boxes": "Box decompositions",
     "indicators": "Quality indicators",
     "subsets": "Subsets and selection",
+    "dominance": "Ranks under constraints, and of the first fronts",
     "crowding": "Crowding distance",
     "batches": "Batches of groups",
     "advantage": "Rewards to advantages",

@@ -89,6 +89,7 @@ def check_promises(rows: Sequence[Measurement], isa: str) -> list[Promise]:
         *_check_boxes(table),
         *_check_indicators(table),
         *_check_subsets(table),
+        *_check_dominance(table),
         *_check_crowding(table),
         *_check_archives(table),
         *(
@@ -494,6 +495,23 @@ def _check_subsets(table: _Table) -> list[Promise]:
         cases = table.cases("subsets", _with(task=task))
         found.append(Promise(what, table.worst(cases, peer), target))
     return found
+
+
+def _check_dominance(table: _Table) -> list[Promise]:
+    constrained = table.cases("dominance", _with(task="pareto_rank_constrained"))
+    first = table.cases("dominance", _with(task="pareto_rank_first"))
+    return [
+        Promise("ranks under constraints, against Optuna", table.worst(constrained, "optuna"), 5),
+        Promise(
+            "ranks under constraints, against moocore and NumPy",
+            table.worst(constrained, "moocore"),
+            1,
+        ),
+        Promise("ranks of the first tenth, against Optuna", table.worst(first, "optuna"), 5),
+        Promise(
+            "ranks of the first tenth, against moocore's of all", table.worst(first, "moocore"), 1
+        ),
+    ]
 
 
 def _check_crowding(table: _Table) -> list[Promise]:

@@ -81,14 +81,14 @@ class Checked {
         Rows sides;
         for (const Member& member : members_) {
             const Row row = row_of(member.point);
-            std::vector<double>& rows = expected.members.rows;
+            std::vector<double>& rows = expected.contents.members.rows;
             rows.insert(rows.end(), row.begin(), row.end());
-            expected.members.arrivals.push_back(member.arrival);
+            expected.contents.members.arrivals.push_back(member.arrival);
             sides.push_back(sides_of(in_, ref_.data(), 0, member.point));
         }
         const RecordedArchive::State state = archive_->state();
-        if (state.members.rows != expected.members.rows ||
-            state.members.arrivals != expected.members.arrivals ||
+        if (state.contents.members.rows != expected.contents.members.rows ||
+            state.contents.members.arrivals != expected.contents.members.arrivals ||
             state.additions != expected.additions || state.history != expected.history) {
             mismatch(in_, "the state, by its members,", 0, -1,
                      static_cast<double>(archive_->size()), static_cast<double>(members_.size()));

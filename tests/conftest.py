@@ -151,6 +151,15 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
             yield _device_array_backend(request.param)
 
 
+@pytest.fixture(scope="session", params=["numpy", "torch"])
+def send(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
+    """Hand an array, or None, to a library whose arrays live on the CPU."""
+    if request.param == "numpy":
+        return lambda array: array
+    torch = pytest.importorskip("torch")
+    return lambda array: None if array is None else torch.from_numpy(np.array(array))
+
+
 @pytest.fixture(scope="session")
 def each_isa() -> Callable[[Callable[[], Any]], Any]:
     """Call a function on every instruction set of this machine; all give the same bits."""

@@ -43,6 +43,31 @@ class Moocore:
         """C: Jensen's sweep in 2-D, a sweep per front in 3-D, Kung per front beyond."""
         return answer_each(case, self._library.pareto_rank)
 
+    def pareto_rank_constrained(self, case: Case) -> Callable[[], Any] | None:
+        """Has no constraints: the feasible ranked by it, the others by NumPy."""
+        rank, points, violation = self._library.pareto_rank, case.doubles, case.violation
+
+        def run() -> Array:
+            is_feasible = violation <= 0
+            ranks = np.empty(len(points), dtype=np.int64)
+            ranks[is_feasible] = rank(points[is_feasible])
+            behind = ranks[is_feasible].max(initial=-1) + 1
+            found = np.unique(violation[~is_feasible], return_inverse=True)[1]
+            ranks[~is_feasible] = behind + found
+            return ranks
+
+        return run
+
+    def pareto_rank_first(self, case: Case) -> Callable[[], Any] | None:
+        """Has no such option: ranks all, and cuts."""
+        rank, points, first = self._library.pareto_rank, case.doubles, case.first
+
+        def run() -> Array:
+            ranks = rank(points)
+            return np.asarray(np.minimum(ranks, np.partition(ranks, first - 1)[first - 1] + 1))
+
+        return run
+
     def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
         """C: Kung."""
         return answer_each(case, partial(self._library.is_nondominated, keep_weakly=True))
@@ -381,6 +406,15 @@ class Optuna:
     def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
         """Peels front after front."""
         return answer_each(case, self._sort._fast_non_domination_rank)
+
+    def pareto_rank_constrained(self, case: Case) -> Callable[[], Any] | None:
+        """The same, the feasible first."""
+        rank = self._sort._fast_non_domination_rank
+        return partial(rank, case.doubles, penalty=case.violation)
+
+    def pareto_rank_first(self, case: Case) -> Callable[[], Any] | None:
+        """Peels no more fronts than it takes."""
+        return partial(self._sort._fast_non_domination_rank, case.doubles, n_below=case.first)
 
     def is_nondominated(self, case: Case) -> Callable[[], Any] | None:
         """Sort, then peel by the first point left."""

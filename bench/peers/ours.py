@@ -29,6 +29,15 @@ class Paretopo:
         points = self._place(case)
         return partial(pp.is_nondominated, points, maximise=False, mask=case.mask)
 
+    def pareto_rank_constrained(self, case: Case) -> Callable[[], Any]:
+        """One set and its violations."""
+        points, violation = self._place(case), case.violation
+        return partial(pp.pareto_rank, points, maximise=False, violation=violation)
+
+    def pareto_rank_first(self, case: Case) -> Callable[[], Any]:
+        """One set."""
+        return partial(pp.pareto_rank, self._place(case), maximise=False, n_below=case.first)
+
     def hypervolume(self, case: Case) -> Callable[[], Any]:
         """Batches and masks in one call."""
         points = self._place(case)

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "bindings/bind.hpp"
@@ -33,37 +34,72 @@ std::vector<double> vector_of(const py::array& array) {
     return {doubles(array), doubles(array) + array.size()};
 }
 
+// A reference to a Python object, given back under Python's lock, whoever lets go of it.
+RecordedArchive::Payload payload_of(const py::handle object) {
+    if (object.is_none()) return {};
+    return {object.inc_ref().ptr(), [](void* held) {
+                const py::gil_scoped_acquire locked;
+                py::handle(static_cast<PyObject*>(held)).dec_ref();
+            }};
+}
+
+std::vector<RecordedArchive::Payload> payloads_of(const py::object& list) {
+    std::vector<RecordedArchive::Payload> payloads;
+    if (list.is_none()) return payloads;
+    for (const py::handle each : list) payloads.push_back(payload_of(each));
+    return payloads;
+}
+
+// None if there are none.
+py::object list_of(const std::vector<RecordedArchive::Payload>& payloads) {
+    if (payloads.empty()) return py::none();
+    py::list list;
+    for (const RecordedArchive::Payload& each : payloads) {
+        list.append(each ? py::handle(static_cast<PyObject*>(each.get())) : py::none());
+    }
+    return list;
+}
+
 std::unique_ptr<RecordedArchive> make(const py::array& signs, const py::array& ref,
-                                      bool keeps_history) {
+                                      bool keeps_history, std::size_t capacity, bool by_crowding,
+                                      const py::array& epsilon) {
+    cpu::ArchiveBounds bounds{capacity,
+                              by_crowding ? cpu::Keep::kCrowding : cpu::Keep::kContribution,
+                              vector_of(epsilon)};
     return std::make_unique<RecordedArchive>(static_cast<int>(ref.size()), doubles(signs),
-                                             doubles(ref), keeps_history);
+                                             doubles(ref), keeps_history, std::move(bounds));
 }
 
 // None: the point is not plain, and Python has to look at it first.
-py::object add(RecordedArchive& archive, const py::handle point) {
+py::object add(RecordedArchive& archive, const py::handle point, const py::handle given) {
     std::vector<double> row;
     const auto width = static_cast<py::ssize_t>(archive.width());
     if (!take_plain_vector(point.ptr(), width, false, row)) return py::none();
+    RecordedArchive::Payload payload = payload_of(given);
     const auto added = [&] {
         const Unlocked unlocked;
-        return archive.add(row.data());
+        return archive.add(row.data(), std::move(payload));
     }();
     return py::float_(added.gain);
 }
 
-py::tuple extend(RecordedArchive& archive, const py::array& rows) {
+// payloads: one for each row, or None.
+py::tuple extend(RecordedArchive& archive, const py::array& rows, const py::object& given) {
     const py::ssize_t count = rows.shape(0);
+    std::vector<RecordedArchive::Payload> payloads = payloads_of(given);
+    payloads.resize(static_cast<std::size_t>(count));
     py::array_t<double> gains(count);
     py::array_t<bool> joined(count);
-    const double* given = doubles(rows);
+    const double* row = doubles(rows);
     double* gain = gains.mutable_data();
     bool* has_joined = joined.mutable_data();
     {
         const Unlocked unlocked;
         for (py::ssize_t i = 0; i < count; ++i) {
             cpu::check_interrupt();
+            const auto place = static_cast<std::size_t>(i);
             const cpu::Archive::Addition added =
-                archive.add(given + static_cast<std::size_t>(i) * archive.width());
+                archive.add(row + place * archive.width(), std::move(payloads[place]));
             gain[i] = added.gain;
             has_joined[i] = added.has_joined;
         }
@@ -96,17 +132,25 @@ py::tuple state_of(RecordedArchive& archive) {
     const RecordedArchive::State state = unlocked_call(&RecordedArchive::state)(archive);
     py::object history = py::none();
     if (archive.keeps_history()) history = flat(state.history);
-    return py::make_tuple(flat(state.members.rows), flat(state.members.arrivals), state.additions,
-                          state.volume, history);
+    const auto& [members, payloads] = state.contents;
+    return py::make_tuple(flat(members.rows), flat(members.arrivals), state.additions, state.volume,
+                          history, list_of(payloads));
+}
+
+py::tuple contents_of(RecordedArchive& archive) {
+    const auto [members, payloads] = unlocked_call(&RecordedArchive::contents)(archive);
+    return py::make_tuple(flat(members.rows), flat(members.arrivals), list_of(payloads));
 }
 
 void load(RecordedArchive& archive, const py::array& members, const py::array& indices,
-          std::int64_t additions, double volume, const py::array& history) {
+          std::int64_t additions, double volume, const py::array& history,
+          const py::object& payloads) {
     const auto* numbers = static_cast<const std::int64_t*>(indices.data());
-    const RecordedArchive::State state{{vector_of(members), {numbers, numbers + indices.size()}},
-                                       additions,
-                                       volume,
-                                       vector_of(history)};
+    const RecordedArchive::State state{
+        {{vector_of(members), {numbers, numbers + indices.size()}}, payloads_of(payloads)},
+        additions,
+        volume,
+        vector_of(history)};
     const Unlocked unlocked;
     archive.load(state);
 }
@@ -115,9 +159,10 @@ void load(RecordedArchive& archive, const py::array& members, const py::array& i
 
 void bind_archive(py::module_& m) {
     py::class_<RecordedArchive>(m, "Archive")
-        .def(py::init(&make), "signs"_a, "ref"_a, "keeps_history"_a)
-        .def("add", &add, "point"_a)
-        .def("extend", &extend, "rows"_a)
+        .def(py::init(&make), "signs"_a, "ref"_a, "keeps_history"_a, "capacity"_a, "by_crowding"_a,
+             "epsilon"_a)
+        .def("add", &add, "point"_a, "payload"_a)
+        .def("extend", &extend, "rows"_a, "payloads"_a)
         .def("gains", &gains_of, "rows"_a)
         .def(
             "remove",
@@ -134,8 +179,10 @@ void bind_archive(py::module_& m) {
              })
         .def("volume", unlocked_call(&RecordedArchive::volume))
         .def("additions", unlocked_call(&RecordedArchive::additions))
+        .def("contents", &contents_of)
         .def("state", &state_of)
-        .def("load", &load, "members"_a, "indices"_a, "additions"_a, "volume"_a, "history"_a);
+        .def("load", &load, "members"_a, "indices"_a, "additions"_a, "volume"_a, "history"_a,
+             "payloads"_a);
 }
 
 }  // namespace paretopo::bindings

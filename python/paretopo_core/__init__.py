@@ -31,6 +31,7 @@ from paretopo_core.indicators import (
     weighted_hypervolume,
 )
 from paretopo_core.isa import get_isa, set_isa
+from paretopo_core.normalise import ideal_point, knee_points, nadir_point, normalise
 from paretopo_core.smooth import stochastic_dominance, stochastic_pareto_rank
 from paretopo_core.subsets import hypervolume_subset, reference_directions, select
 from paretopo_core.threads import get_num_threads, set_num_threads
@@ -59,10 +60,14 @@ __all__ = [
     "hypervolume_gradient",
     "hypervolume_improvement",
     "hypervolume_subset",
+    "ideal_point",
     "igd",
     "igd_plus",
     "is_nondominated",
+    "knee_points",
+    "nadir_point",
     "nondominated_boxes",
+    "normalise",
     "pareto_advantage",
     "pareto_rank",
     "r2",

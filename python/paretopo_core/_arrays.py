@@ -303,6 +303,14 @@ def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.n
     return vector
 
 
+def positive_vector(epsilon: Any, objectives: int) -> np.ndarray:
+    """The sides of boxes in objective space, float64, one for each objective."""
+    sides = vector_of(epsilon, objectives, "epsilon", scalar=True)
+    if not (sides > 0).all():
+        raise ValueError(f"epsilon must be larger than 0, got {sides.tolist()}")
+    return sides
+
+
 def _library_of(points: Any) -> ModuleType:
     if type(points) is np.ndarray:
         return _numpy_arrays

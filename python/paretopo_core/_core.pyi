@@ -185,11 +185,17 @@ def plain_select(
 
 class Archive:
     def __init__(
-        self, signs: np.ndarray[Any, Any], ref: np.ndarray[Any, Any], keeps_history: bool
+        self,
+        signs: np.ndarray[Any, Any],
+        ref: np.ndarray[Any, Any],
+        keeps_history: bool,
+        capacity: int,
+        by_crowding: bool,
+        epsilon: np.ndarray[Any, Any],
     ) -> None: ...
-    def add(self, point: object) -> float | None: ...
+    def add(self, point: object, payload: object) -> float | None: ...
     def extend(
-        self, rows: np.ndarray[Any, Any]
+        self, rows: np.ndarray[Any, Any], payloads: list[Any] | None
     ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]: ...
     def gains(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]: ...
     def remove(self, row: np.ndarray[Any, Any]) -> bool: ...
@@ -197,10 +203,18 @@ class Archive:
     def members(self) -> np.ndarray[Any, Any]: ...
     def volume(self) -> float: ...
     def additions(self) -> int: ...
+    def contents(
+        self,
+    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], list[Any] | None]: ...
     def state(
         self,
     ) -> tuple[
-        np.ndarray[Any, Any], np.ndarray[Any, Any], int, float, np.ndarray[Any, Any] | None
+        np.ndarray[Any, Any],
+        np.ndarray[Any, Any],
+        int,
+        float,
+        np.ndarray[Any, Any] | None,
+        list[Any] | None,
     ]: ...
     def load(
         self,
@@ -209,4 +223,5 @@ class Archive:
         additions: int,
         volume: float,
         history: np.ndarray[Any, Any],
+        payloads: list[Any] | None,
     ) -> None: ...

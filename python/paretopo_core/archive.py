@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import numbers_of, vector_of
+from paretopo_core._arrays import numbers_of, positive_vector, vector_of
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume
 
 _ROUNDING = 1e-6  # of a sum of gains against the hypervolume from scratch, relative
+_KEEPS = ("contribution", "crowding")
 
 
 class Additions(NamedTuple):
@@ -32,15 +34,51 @@ class ParetoArchive:
     A point that is not better than ``ref`` in every objective can be a member, but spans nothing.
 
     ``len(archive)`` counts the members, iteration gives them in the order of their arrival, and
-    ``point in archive`` tells whether a point is one. Archives are equal that have the same
-    reference, senses and members. Threads may share one: each call is done as a whole.
+    ``point in archive`` tells whether a point is one; :meth:`items` gives them with their payloads.
+    Archives are equal that have the same reference, senses, bounds and members.
+
+    Threads may share one. Each call is done as a whole, and what it returns, or iterates over, is
+    the archive as it was between two additions: others that add meanwhile change nothing in it.
+
+    An archive can be bounded, in one way or in both:
+
+    * ``capacity``: where one member more would come than that, one of them all leaves: with
+      ``keep="contribution"`` the one that adds the least hypervolume to the others
+      (:func:`hv_contributions`), so that the hypervolume never falls; with ``keep="crowding"`` the
+      one with the least :func:`crowding_distance`, so that the members lie apart evenly. Of equal
+      ones the last to arrive leaves, be it the new one, which then did not join.
+    * ``epsilon``: objective space is divided into boxes with sides of that length, and each box has
+      one member. Who is in a box that another's box dominates stays out, or leaves; of two in one
+      box stays who is nearer to its best corner, measured in sides; of those as near who is better
+      in the first objective that differs. So the members are those of
+      ``is_nondominated(points, epsilon=epsilon)`` of all points ever added, whatever their order.
+
+    The hypervolume is then that of the members alone, and :meth:`add` returns by how much it
+    changed, which may be less than 0 but for ``keep="contribution"`` alone. ``reference.archive``
+    in this package is the definition in plain NumPy.
 
     Args:
         ref: the reference point, shape (objectives,), finite.
         maximise: whether larger is better; one bool, or one per objective.
         keep_history: whether every point ever added is kept, 8 bytes a number.
+        capacity: how many members there may be; None for any number.
+        keep: by which rule a full archive chooses.
+        epsilon: the sides of the boxes, in the units of the objectives: a number, or one per
+            objective, larger than 0; None for no boxes.
 
-    Source: the ParetoPO paper, Algorithm 1, lines 2 and 14-17, which never removes a member.
+    Raises:
+        TypeError: an argument of another kind.
+        ValueError: no objectives, a wrong shape, NaN or infinity; ``capacity`` below 1, another
+            ``keep``, ``epsilon`` that is not larger than 0.
+
+    Source: the ParetoPO paper, Algorithm 1, lines 2 and 14-17, which never removes a member;
+    contributions: Knowles, Corne and Fleischer (2003), "Bounded archiving using the Lebesgue
+    measure", CEC; crowding: Deb, Pratap, Agarwal and Meyarivan (2002), NSGA-II, section III-B;
+    boxes: Laumanns, Thiele, Deb and Zitzler (2002), "Combining convergence and diversity in
+    evolutionary multiobjective optimization", Evolutionary Computation 10(3), algorithm 2, with
+    additive boxes and the nearer of two in a box as in Deb, Mohan and Mishra (2005), "Evaluating
+    the epsilon-domination based multi-objective evolutionary algorithm for a quick computation of
+    Pareto-optimal solutions", Evolutionary Computation 13(4).
 
     >>> archive = ParetoArchive(ref=[0.0, 0.0])
     >>> archive.add([1.0, 3.0]), archive.add([3.0, 1.0]), archive.add([0.5, 0.5])
@@ -50,17 +88,46 @@ class ParetoArchive:
     >>> archive.points
     array([[1., 3.],
            [3., 1.]])
+    >>> few = ParetoArchive(ref=[0.0, 0.0], capacity=2)
+    >>> few.add([1, 3], "a"), few.add([3, 1], "b"), few.add([2.5, 2], "c")  # which adds more than b
+    (3.0, 2.0, 1.0)
+    >>> few.payloads
+    ['a', 'c']
     """
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
-    def __init__(self, ref: Any, *, maximise: Maximise = True, keep_history: bool = False) -> None:
+    def __init__(
+        self,
+        ref: Any,
+        *,
+        maximise: Maximise = True,
+        keep_history: bool = False,
+        capacity: int | None = None,
+        keep: str = "contribution",
+        epsilon: Any = None,
+    ) -> None:
         numbers = numbers_of(ref, "ref")
         if numbers.size == 0:
             raise ValueError("ref must have one number per objective, got none")
         self._ref = vector_of(numbers, numbers.size, "ref", scalar=numbers.size == 1)
         self._sign = signs_of(minimised_bits(maximise, numbers.size), numbers.size)
-        self._core = _core.Archive(self._sign, self._ref, bool(keep_history))
+        self._capacity = None if capacity is None else _checked_capacity(capacity)
+        if keep not in _KEEPS:
+            raise ValueError(f"keep must be one of {', '.join(map(repr, _KEEPS))}, got {keep!r}")
+        self._keep = keep
+        self._epsilon = None if epsilon is None else positive_vector(epsilon, numbers.size)
+        self._core = self._new_core(bool(keep_history))
+
+    def _new_core(self, keeps_history: bool) -> _core.Archive:
+        return _core.Archive(
+            self._sign,
+            self._ref,
+            keeps_history,
+            self._capacity or 0,
+            self._keep == "crowding",
+            np.empty(0) if self._epsilon is None else self._epsilon,
+        )
 
     @property
     def ref(self) -> np.ndarray:
@@ -74,6 +141,21 @@ class ParetoArchive:
         return senses
 
     @property
+    def capacity(self) -> int | None:
+        """How many members there may be; None for any number."""
+        return self._capacity
+
+    @property
+    def keep(self) -> str:
+        """By which rule a full archive chooses: "contribution" or "crowding"."""
+        return self._keep
+
+    @property
+    def epsilon(self) -> np.ndarray | None:
+        """The sides of the boxes, shape (objectives,); None without boxes."""
+        return None if self._epsilon is None else self._epsilon.copy()
+
+    @property
     def points(self) -> np.ndarray:
         """The members in the order of their arrival, shape (members, objectives), copied."""
         return self._core.members().reshape(-1, self._ref.size)
@@ -85,7 +167,30 @@ class ParetoArchive:
         With it, what belongs to a point (decision variables, a model) is found beside the archive:
         the members of ``archive.extend(objectives_of(x))`` are ``x[archive.indices]``.
         """
-        return self._core.state()[1]
+        return self._core.contents()[1]
+
+    @property
+    def payloads(self) -> list[Any]:
+        """What was given with each member, in the order of their arrival; None without."""
+        return self._contents()[1]
+
+    def items(self) -> Iterator[tuple[np.ndarray, Any]]:
+        """Iterate over the members in the order of their arrival, each with its payload.
+
+        >>> archive = ParetoArchive(ref=[0.0, 0.0])
+        >>> archive.add([1, 3], payload={"prompt": "Be brief."}), archive.add([3, 1])
+        (3.0, 2.0)
+        >>> for point, payload in archive.items():
+        ...     print(point, payload)
+        [1. 3.] {'prompt': 'Be brief.'}
+        [3. 1.] None
+        """
+        points, payloads = self._contents()
+        return zip(points, payloads, strict=True)
+
+    def _contents(self) -> tuple[np.ndarray, list[Any]]:
+        members, indices, payloads = self._core.contents()
+        return members.reshape(-1, self._ref.size), payloads or [None] * len(indices)
 
     @property
     def additions(self) -> int:
@@ -106,7 +211,7 @@ class ParetoArchive:
 
     @property
     def hypervolume(self) -> float:
-        """The hypervolume of the members, the sum of all gains."""
+        """The hypervolume of the members: the sum of all gains, from scratch after a drop."""
         return self._core.volume()
 
     def __len__(self) -> int:
@@ -122,23 +227,40 @@ class ParetoArchive:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ParetoArchive):
             return NotImplemented
-        if self._ref.tolist() != other._ref.tolist() or self.maximise != other.maximise:
+        if self._frame() != other._frame():
             return False
         return sorted(self.points.tolist()) == sorted(other.points.tolist())
 
+    def _frame(self) -> dict[str, Any]:
+        """What an archive is made with, but its history."""
+        return {
+            "ref": self._ref.tolist(),
+            "maximise": self.maximise,
+            "capacity": self._capacity,
+            "keep": self._keep,
+            "epsilon": None if self._epsilon is None else self._epsilon.tolist(),
+        }
+
     def __repr__(self) -> str:
+        bounds = ""
+        if self._capacity is not None:
+            bounds += f", capacity={self._capacity}, keep={self._keep!r}"
+        if self._epsilon is not None:
+            bounds += f", epsilon={self._epsilon.tolist()}"
         return (
-            f"ParetoArchive(ref={self._ref.tolist()}, maximise={self.maximise}, "
+            f"ParetoArchive(ref={self._ref.tolist()}, maximise={self.maximise}{bounds}, "
             f"members={len(self)}, hypervolume={self.hypervolume})"
         )
 
-    def add(self, point: Any) -> float:
+    def add(self, point: Any, payload: Any = None) -> float:
         """Add a point; return by how much it raises the hypervolume, 0.0 or more.
 
         A member beyond the reference gains 0.0, too: :meth:`extend` tells who joined.
 
         Args:
             point: shape (objectives,), finite.
+            payload: any object that belongs to the point, kept as it is; it goes when the point
+                does. None: nothing. (One that refers to the archive itself keeps both alive.)
 
         Raises:
             ValueError: wrong shape, NaN or infinity, or so far from ``ref`` that float64 cannot
@@ -147,27 +269,31 @@ class ParetoArchive:
         Cost: O(log members) with 2 objectives, about a microsecond, and a step for each member
         that leaves; O(members) with 3, microseconds for 1,000 members; from 4 the hypervolume of
         what limits the new point comes on top. The gain is computed directly, not as the
-        difference of two hypervolumes.
+        difference of two hypervolumes. Of a bounded archive: O(members · objectives), and where
+        somebody leaves that the point does not cover, the hypervolume of the members, with
+        ``keep="contribution"`` their contributions.
         """
-        gain = self._core.add(point)
+        gain = self._core.add(point, payload)
         if gain is None:  # not a plain list or array
-            gain = self._core.add(vector_of(point, self._ref.size, "point", scalar=False))
+            row = vector_of(point, self._ref.size, "point", scalar=False)
+            gain = self._core.add(row, payload)
         return float(gain)  # type: ignore[arg-type]
 
-    def extend(self, points: Any) -> Additions:
+    def extend(self, points: Any, payloads: Sequence[Any] | None = None) -> Additions:
         """Add many points, one after the other; tell of each what :meth:`add` would, and more.
 
         Args:
             points: shape (points, objectives), finite.
+            payloads: one object for each point, or None.
 
         Returns:
             ``gains``, shape (points,), float64, and ``joined``, shape (points,), bool: whether the
             point became a member. One that a later point dominates had joined, too.
 
         Raises:
-            ValueError: wrong shape, NaN or infinity anywhere, or a point too far from ``ref``; the
-                archive is unchanged then. After Ctrl-C it holds the points up to some place:
-                :attr:`additions` tells how many.
+            ValueError: wrong shape, NaN or infinity anywhere, a point too far from ``ref``, or
+                another number of payloads; the archive is unchanged then. After Ctrl-C it holds
+                the points up to some place: :attr:`additions` tells how many.
 
         >>> archive = ParetoArchive(ref=[0.0, 0.0])
         >>> archive.extend([[1, 3], [0.5, 0.5], [3, 1], [-1, 9]]).joined
@@ -175,10 +301,18 @@ class ParetoArchive:
         >>> archive.indices
         array([0, 2, 3])
         """
-        return Additions(*self._core.extend(self._rows(points, "points")))
+        rows = self._rows(points, "points")
+        things = None if payloads is None else list(payloads)
+        if things is not None and len(things) != len(rows):
+            raise ValueError(
+                f"payloads must be one object for each of {len(rows)} points, got {len(things)}"
+            )
+        return Additions(*self._core.extend(rows, things))
 
     def gain(self, points: Any) -> Any:
         """Tell by how much each point, added alone, would raise the hypervolume; add none.
+
+        Of a bounded archive: by how much it would change, as :meth:`add` says.
 
         Args:
             points: one point, shape (objectives,), or many, shape (points, objectives); finite.
@@ -202,7 +336,7 @@ class ParetoArchive:
         return self._core.gains(self._rows(points, "points"))
 
     def remove(self, point: Any) -> None:
-        """Remove a member. What it kept out, or drove out, does not come back by itself.
+        """Remove a member and its payload. What it kept out, or drove out, does not come back.
 
         Args:
             point: shape (objectives,).
@@ -217,7 +351,7 @@ class ParetoArchive:
             raise ValueError(f"point is no member: {row.tolist()}")
 
     def merge(self, other: ParetoArchive) -> float:
-        """Add the members of another archive; return by how much they raise the hypervolume.
+        """Add the members of another archive, with their payloads; return the sum of their gains.
 
         Args:
             other: an archive of the same objectives and senses; its reference does not matter.
@@ -233,44 +367,62 @@ class ParetoArchive:
                 f"other has objectives of the senses maximise={other.maximise}, this archive has "
                 f"{self.maximise}"
             )
-        return math.fsum(self.extend(other.points).gains.tolist())
+        return math.fsum(self.extend(*other._contents()).gains.tolist())
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to continue, as plain JSON values."""
-        members, indices, additions, volume, history = self._core.state()
+        """Everything needed to continue: plain JSON values, and the payloads as they are."""
+        members, indices, additions, volume, history, payloads = self._core.state()
         width = self._ref.size
         return {
-            "ref": self._ref.tolist(),
-            "maximise": self.maximise,
+            **self._frame(),
             "points": members.reshape(-1, width).tolist(),
             "indices": indices.tolist(),
             "additions": additions,
             "history": None if history is None else history.reshape(-1, width).tolist(),
             "hypervolume": volume,
+            "payloads": payloads,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from :meth:`state_dict`, bit for bit.
 
         Raises:
-            ValueError: a key is missing, the state belongs to another reference or sense, or what
-                it holds cannot be the state of an archive: points of another width, not finite or
-                dominated, indices that are not ascending, a hypervolume that is not theirs. The
-                archive is unchanged then.
+            ValueError: a key is missing, the state belongs to another reference, sense or bound, or
+                what it holds cannot be the state of an archive: points of another width, not
+                finite or dominated, more than its capacity or two in a box, indices that are not
+                ascending, a hypervolume that is not theirs, another number of payloads. The archive
+                is unchanged then.
         """
-        keys = {"ref", "maximise", "points", "indices", "additions", "history", "hypervolume"}
-        missing = keys - set(state)
+        frame = self._frame()
+        keys = [*frame, "points", "indices", "additions", "history", "hypervolume", "payloads"]
+        missing = set(keys) - set(state)
         if missing:
             raise ValueError(f"state lacks {', '.join(sorted(missing))}")
-        ours = (self._ref.tolist(), self.maximise)
-        theirs = (list(state["ref"]), list(state["maximise"]))
-        if ours != theirs:
+        lists = ("ref", "maximise", "epsilon")
+        theirs = {
+            key: list(state[key]) if key in lists and state[key] is not None else state[key]
+            for key in frame
+        }
+        if theirs != frame:
+            differing = " and ".join(key for key in frame if frame[key] != theirs[key])
             raise ValueError(
-                f"state belongs to an archive with ref and maximise {theirs}, this one has {ours}"
+                f"state belongs to an archive with another {differing}: {theirs}, this one has "
+                f"{frame}"
             )
         points = self._rows(state["points"], "the points of the state")
         if not is_nondominated(points, maximise=self.maximise, keep_weakly=False).all():
             raise ValueError("the points of the state must not dominate or repeat one another")
+        if self._epsilon is not None and not (
+            is_nondominated(points, maximise=self.maximise, epsilon=self._epsilon).all()
+        ):
+            raise ValueError(
+                f"the points of the state must be one in a box, and no box dominated, with "
+                f"epsilon={self._epsilon.tolist()}"
+            )
+        if self._capacity is not None and len(points) > self._capacity:
+            raise ValueError(
+                f"the state must have at most capacity={self._capacity} points, got {len(points)}"
+            )
         indices, additions = list(state["indices"]), state["additions"]
         if any(type(each) is not int for each in (*indices, additions)) or not (
             len(indices) == len(points)
@@ -290,10 +442,71 @@ class ParetoArchive:
             raise ValueError(
                 f"the hypervolume of the state is {volume}, that of its points is {own}"
             )
-        core = _core.Archive(self._sign, self._ref, history is not None)
+        payloads = None if state["payloads"] is None else list(state["payloads"])
+        if payloads is not None and len(payloads) != len(points):
+            raise ValueError(
+                f"the payloads of the state must be one for each of {len(points)} points, got "
+                f"{len(payloads)}"
+            )
+        core = self._new_core(history is not None)
         past = np.empty(0) if history is None else history
-        core.load(points, np.array(indices, dtype=np.int64), additions, volume, past)
+        core.load(points, np.array(indices, dtype=np.int64), additions, volume, past, payloads)
         self._core = core
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the archive into a file, from which :meth:`load` continues bit for bit.
+
+        The file is replaced as a whole: one that is there stays as it was if this fails.
+
+        Args:
+            path: ends in ``.npz`` (NumPy's arrays) or ``.json`` (text). Neither holds code: no
+                pickle is written or read, so that files of strangers can be opened.
+
+        Raises:
+            ValueError: another ending.
+            TypeError: a payload that JSON cannot hold, or would give back as something else (a
+                tuple, a key that is no string, NaN); the payloads are JSON in both formats.
+            OSError: the file cannot be written.
+
+        >>> import pathlib, tempfile
+        >>> archive = ParetoArchive(ref=[0.0, 0.0], capacity=100)
+        >>> archive.add([1, 3], payload={"prompt": "Be brief."})
+        3.0
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     archive.save(pathlib.Path(folder) / "front.npz")
+        ...     again = ParetoArchive.load(pathlib.Path(folder) / "front.npz")
+        >>> again == archive, again.payloads
+        (True, [{'prompt': 'Be brief.'}])
+        """
+        from paretopo_core import _archive_files  # whose imports take as long as all others
+
+        _archive_files.save(self.state_dict(), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ParetoArchive:
+        """Make an archive of what :meth:`save` wrote.
+
+        Raises:
+            ValueError: another ending than ``.npz`` or ``.json``, not a file of an archive, or
+                what it holds cannot be one, as :meth:`load_state_dict` says.
+            OSError: the file cannot be read.
+        """
+        from paretopo_core import _archive_files
+
+        state = _archive_files.load(path)
+        try:
+            archive = cls(
+                state["ref"],
+                maximise=state["maximise"],
+                keep_history=state["history"] is not None,
+                capacity=state["capacity"],
+                keep=state["keep"],
+                epsilon=state["epsilon"],
+            )
+            archive.load_state_dict(state)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{os.fspath(path)} holds no archive: {error}") from error
+        return archive
 
     def recomputed_hypervolume(self) -> float:
         """The hypervolume of the members from scratch, free of the rounding of the sum."""
@@ -325,7 +538,15 @@ class ParetoArchive:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        members, indices, additions, volume, history = state["_core"]
-        self._core = _core.Archive(self._sign, self._ref, history is not None)
+        members, indices, additions, volume, history, payloads = state["_core"]
+        self._core = self._new_core(history is not None)
         past = np.empty(0) if history is None else history
-        self._core.load(members, indices, additions, volume, past)
+        self._core.load(members, indices, additions, volume, past, payloads)
+
+
+def _checked_capacity(capacity: Any) -> int:
+    if isinstance(capacity, (bool, np.bool_)) or not isinstance(capacity, (int, np.integer)):
+        raise TypeError(f"capacity must be a whole number, or None, got {capacity!r}")
+    if not 1 <= capacity < 2**31:
+        raise ValueError(f"capacity must be from 1 to {2**31 - 1}, got {capacity}")
+    return int(capacity)

@@ -17,19 +17,27 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Maximise = bool | Sequence[bool]
 
 
-def pareto_rank(points: Array, *, maximise: Maximise = True, mask: Array | None = None) -> Array:
-    """Peel off the undominated points of each set until none is left."""
+def pareto_rank(
+    points: Array,
+    *,
+    maximise: Maximise = True,
+    violation: Array | None = None,
+    n_below: int | None = None,
+    mask: Array | None = None,
+) -> Array:
+    """Peel off the undominated points of each set until none is left, or enough have a rank."""
 
     def rank(group: Array) -> Array:
-        dominates = _dominates(group, maximise)
+        dominates = _dominates_within(group, maximise)
         ranks = np.full(len(group), -1, dtype=np.int32)
         for front in range(len(group)):
             rivals = ranks == -1
             beaten = (dominates & rivals[:, None]).any(axis=0)
-            ranks[rivals & ~beaten] = front
+            is_enough = n_below is not None and (~rivals).sum() >= n_below
+            ranks[rivals if is_enough else rivals & ~beaten] = front
         return ranks
 
-    return _each_set(rank, points, mask, np.int32, missing=-1)
+    return _each_set(rank, _beside(points, violation), mask, np.int32, missing=-1)
 
 
 def is_nondominated(
@@ -37,18 +45,132 @@ def is_nondominated(
     *,
     maximise: Maximise = True,
     keep_weakly: bool = True,
+    violation: Array | None = None,
+    epsilon: float | Sequence[float] | None = None,
     mask: Array | None = None,
 ) -> Array:
-    """Keep the points nobody dominates; of equal points the first, unless keep_weakly."""
+    """Keep the points nobody dominates; of equal points the first, unless keep_weakly.
+
+    With boxes, keep of each box that no other's dominates the best by ``_key_in_box``.
+    """
 
     def filtered(group: Array) -> Array:
-        kept = ~_dominates(group, maximise).any(axis=0)
-        better = _better(group, maximise)
-        equal = ~better.any(axis=-1) & ~better.any(axis=-1).T
-        repeats = (equal & np.tri(len(group), k=-1, dtype=bool)).any(axis=1)
-        return np.asarray(kept if keep_weakly else kept & ~repeats)
+        kept = np.asarray(~_dominates_within(group, maximise).any(axis=0))
+        feasible = _is_feasible(group[:, -1])
+        equal = _are_equal(group[:, :-1], maximise)
+        as_bad = _are_equal(group[:, -1:], False) & ~feasible[:, None] & ~feasible
+        repeats = (equal & feasible[:, None] & feasible) | as_bad
+        first = ~(repeats & np.tri(len(group), k=-1, dtype=bool)).any(axis=1)
+        if epsilon is not None:
+            values = _turned(group[:, :-1], maximise)
+            boxes = _boxes(values, epsilon)
+            bounded = np.where(feasible[:, None], boxes, np.nan)
+            beaten = np.asarray(_dominates(bounded, False).any(axis=0))
+            keys = [_key_in_box(value, epsilon) for value in values]
+            for i in np.flatnonzero(feasible):
+                rivals = [j for j in np.flatnonzero(feasible) if _is_same(boxes[i], boxes[j])]
+                best = min(rivals, key=lambda j: (keys[j], j))
+                kept[i] = not beaten[i] and best == i
+        return np.asarray(kept if keep_weakly and epsilon is None else kept & first)
 
-    return _each_set(filtered, points, mask, np.bool_, missing=False)
+    return _each_set(filtered, _beside(points, violation), mask, np.bool_, missing=False)
+
+
+def ideal_point(points: Array, *, maximise: Maximise = True, mask: Array | None = None) -> Array:
+    """Take the best number of each objective."""
+    senses = np.broadcast_to(np.asarray(maximise), points.shape[-1:])
+
+    def best(column: Array, is_maximised: bool) -> float:
+        numbers = column[~np.isnan(column)]
+        if len(numbers) == 0:
+            return math.nan
+        return float(numbers.max() if is_maximised else numbers.min())
+
+    found = [
+        [best(column, sense) for column, sense in zip(group[keep].T, senses, strict=True)]
+        for group, keep in _sets(points, mask)
+    ]
+    return np.array(found, dtype=points.dtype).reshape(*points.shape[:-2], points.shape[-1])
+
+
+def nadir_point(points: Array, *, maximise: Maximise = True, mask: Array | None = None) -> Array:
+    """Take the worst value of each objective among the points nobody dominates."""
+    senses = np.broadcast_to(np.asarray(maximise), points.shape[-1:])
+
+    def worst(column: Array, is_maximised: bool) -> float:
+        if len(column) == 0:
+            return math.nan
+        return float(column.min() if is_maximised else column.max())
+
+    kept = is_nondominated(points, maximise=maximise, mask=mask)
+    found = [
+        [worst(column, sense) for column, sense in zip(group[keep].T, senses, strict=True)]
+        for group, keep in _sets(points, kept)
+    ]
+    return np.array(found, dtype=points.dtype).reshape(*points.shape[:-2], points.shape[-1])
+
+
+def normalise(
+    points: Array,
+    *,
+    ideal: Array | None = None,
+    nadir: Array | None = None,
+    maximise: Maximise = True,
+    mask: Array | None = None,
+) -> Array:
+    """Subtract the smaller of ideal and nadir point, and divide by their distance."""
+    one = ideal_point(points, maximise=maximise, mask=mask) if ideal is None else ideal
+    other = nadir_point(points, maximise=maximise, mask=mask) if nadir is None else nadir
+    least, most = np.minimum(one, other)[..., None, :], np.maximum(one, other)[..., None, :]
+    return np.asarray((points - least) / np.where(most == least, 1.0, most - least))
+
+
+def knee_points(points: Array, *, maximise: Maximise = True, mask: Array | None = None) -> Array:
+    """Add up how far each non-dominated point is from the ideal point, in parts of the range."""
+
+    def knees(group: Array) -> Array:
+        result = np.zeros(len(group), dtype=bool)
+        kept = np.asarray(np.isfinite(group).all(axis=1))
+        kept[kept] = is_nondominated(group[kept], maximise=maximise)
+        front = group[kept]
+        if len(front) == 0:
+            return result
+        ideal = ideal_point(front, maximise=maximise)
+        span = np.abs(nadir_point(front, maximise=maximise) - ideal)
+        total = np.zeros(len(front), dtype=group.dtype)
+        for m in range(group.shape[1]):
+            total = total + np.abs(front[:, m] - ideal[m]) / (span[m] if span[m] > 0 else 1)
+        result[kept] = total == total.min()
+        return result
+
+    return _each_set(knees, points, mask, np.bool_, missing=False)
+
+
+def archive(
+    points: Array,
+    ref: Array,
+    *,
+    maximise: Maximise = True,
+    capacity: int | None = None,
+    keep: str = "contribution",
+    epsilon: float | Sequence[float] | None = None,
+) -> Array:
+    """Add the points one after the other; the indices of those who are members then."""
+    members: list[int] = []
+    for i in range(len(points)):
+        rivals = [*members, i]
+        kept = is_nondominated(
+            points[rivals], maximise=maximise, keep_weakly=False, epsilon=epsilon
+        )
+        rivals = [j for j, is_kept in zip(rivals, kept, strict=True) if is_kept]
+        if capacity is not None and len(rivals) > capacity:
+            if keep == "contribution":
+                worth = hv_contributions(points[rivals], ref, maximise=maximise)
+            else:
+                worth = crowding_distance(-_turned(points[rivals], maximise))
+            del rivals[max(np.flatnonzero(worth == worth.min()))]
+        members = rivals
+    return np.array(members, dtype=np.int64)
 
 
 def hypervolume(
@@ -404,6 +526,64 @@ def _centred(advantages: Array, centre: str) -> Array:
         squares += (advantage - mean) * (advantage - mean)
     deviation = np.sqrt(squares / (count - 1)) + 1e-6
     return np.asarray(gaps.astype(np.float64) / deviation).astype(scalar)
+
+
+def _beside(points: Array, violation: Array | None) -> Array:
+    """The points with their violations as one column more; 0 without."""
+    shape = points.shape[:-1]
+    column = np.broadcast_to(0.0 if violation is None else violation, shape)[..., None]
+    return np.concatenate([points.astype(np.float64), column], axis=-1)
+
+
+def _is_feasible(violation: Array) -> Array:
+    return np.asarray(violation <= 0)
+
+
+def _dominates_within(group: Array, maximise: Maximise) -> Array:
+    """[a, b]: a dominates b under constraints, whose violations are the last column."""
+    feasible = _is_feasible(group[:, -1])
+    by_points = _dominates(group[:, :-1], maximise) & feasible[:, None] & feasible
+    by_violation = _dominates(group[:, -1:], False) & ~feasible[:, None] & ~feasible
+    return np.asarray(by_points | by_violation | (feasible[:, None] & ~feasible))
+
+
+def _turned(group: Array, maximise: Maximise) -> Array:
+    """Smaller is better; one zero."""
+    senses = np.broadcast_to(np.asarray(maximise), group.shape[-1])
+    return np.asarray(np.where(senses, -1.0, 1.0) * group + 0.0)
+
+
+def _boxes(values: Array, epsilon: float | Sequence[float]) -> Array:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.floor(values / np.asarray(epsilon)))
+
+
+def _key_in_box(value: Array, epsilon: float | Sequence[float]) -> tuple[float, ...]:
+    """The distance from the best corner, then the values; NaN is worse than every number."""
+    with np.errstate(over="ignore"):
+        places = (value / np.asarray(epsilon)).tolist()
+    distance = 0.0
+    for place in places:
+        part = (
+            0.0 if math.isinf(place) else place if math.isnan(place) else place - math.floor(place)
+        )
+        distance += part * part
+    numbers = (distance, *value.tolist())
+    return tuple(
+        part
+        for number in numbers
+        for part in (float(math.isnan(number)), 0.0 if math.isnan(number) else number)
+    )
+
+
+def _is_same(a: Array, b: Array) -> bool:
+    return bool(np.array_equal(a, b, equal_nan=True))
+
+
+def _are_equal(group: Array, maximise: Maximise) -> Array:
+    """[a, b]: neither is better than the other in any objective."""
+    better = _better(group, maximise).any(axis=-1)
+    return np.asarray(~better & ~better.T)
 
 
 def _better(group: Array, maximise: Maximise) -> Array:

@@ -125,10 +125,11 @@ def test_an_archive_survives_a_lack_of_memory():
 
 def test_bad_states_are_refused():
     archive = pp.ParetoArchive([0.0, 0.0], keep_history=True)
-    with pytest.raises(ValueError, match="state lacks additions, history, hypervolume, indices"):
+    missing = "additions, capacity, epsilon, history, hypervolume, indices, keep, payloads"
+    with pytest.raises(ValueError, match=f"state lacks {missing}"):
         archive.load_state_dict({"ref": [0, 0], "maximise": [True, True], "points": []})
     other = pp.ParetoArchive([0.0, 1.0]).state_dict()
-    with pytest.raises(ValueError, match="state belongs to an archive with ref and maximise"):
+    with pytest.raises(ValueError, match="state belongs to an archive with another ref"):
         archive.load_state_dict(other)
     archive.extend([[1.0, 2.0], [0.5, 0.5], [2.0, 1.0]])
     before = archive.state_dict()
@@ -152,6 +153,9 @@ def test_bad_states_are_refused():
         ({"hypervolume": np.inf}, "hypervolume of the state is inf"),
         ({"hypervolume": -1.0}, "hypervolume of the state is -1"),
         ({"hypervolume": 2.9}, "that of its points is 3.0"),
+        ({"payloads": ["one"]}, "payloads of the state must be one for each of 2 points, got 1"),
+        ({"capacity": 2}, "state belongs to an archive with another capacity"),
+        ({"epsilon": [1.0, 1.0]}, "state belongs to an archive with another epsilon"),
     ):
         with pytest.raises(ValueError, match=message):
             archive.load_state_dict({**before, **wrong})

@@ -1,0 +1,97 @@
+"""Archives in files: NumPy's npz or JSON, never pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+_ENDINGS = (".npz", ".json")
+_NUMBERS = ("ref", "maximise", "points", "indices", "additions", "hypervolume")
+_MAYBE = ("history", "epsilon", "capacity")  # absent where they are None
+_TEXTS = ("keep", "payloads")  # JSON
+# What json and NumPy raise for files of another kind, cut short or made to hurt.
+_UNREADABLE = (
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    RecursionError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def save(state: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write the state of an archive; see :meth:`paretopo_core.ParetoArchive.save`."""
+    target = Path(path)
+    ending = _ending_of(target)
+    _check_payloads(state["payloads"])
+    partial = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
+    try:
+        with partial.open("wb") as file:
+            if ending == ".json":
+                file.write(json.dumps(state, allow_nan=False).encode())
+            else:
+                np.savez(file, **_arrays_of(state))
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what :func:`save` wrote; whether it makes sense is not looked at."""
+    source = Path(path)
+    ending = _ending_of(source)
+    with source.open("rb") as file:
+        try:
+            state = json.load(file) if ending == ".json" else _state_of(file)
+        except _UNREADABLE as error:
+            raise ValueError(f"{source} is no {ending} file of an archive: {error}") from error
+    if not isinstance(state, dict):
+        raise ValueError(f"{source} is no {ending} file of an archive: it holds no object")
+    return state
+
+
+def _ending_of(path: Path) -> str:
+    if path.suffix not in _ENDINGS:
+        raise ValueError(f"path must end in {' or '.join(_ENDINGS)}, got {str(path)!r}")
+    return path.suffix
+
+
+def _check_payloads(payloads: list[Any] | None) -> None:
+    for place, payload in enumerate(payloads or ()):
+        try:
+            reason = "it would come back as something else"
+            is_kept = bool(json.loads(json.dumps(payload, allow_nan=False)) == payload)
+        except (TypeError, ValueError, RecursionError) as error:
+            is_kept, reason = False, str(error)
+        if not is_kept:
+            raise TypeError(
+                f"the payload of member {place} is a {type(payload).__name__} that JSON cannot "
+                f"hold ({reason}): give the points payloads of dicts with strings as keys, lists, "
+                "strings, finite numbers, bools and None, such as a path to the rest; or pickle "
+                "the archive, where whoever reads it may trust it"
+            )
+
+
+def _arrays_of(state: Mapping[str, Any]) -> dict[str, Any]:
+    arrays = {key: np.asarray(state[key]) for key in _NUMBERS}
+    arrays |= {key: np.asarray(state[key]) for key in _MAYBE if state[key] is not None}
+    arrays |= {key: np.asarray(json.dumps(state[key], allow_nan=False)) for key in _TEXTS}
+    return arrays
+
+
+def _state_of(file: IO[bytes]) -> dict[str, Any]:
+    with np.load(file, allow_pickle=False) as arrays:
+        state = {key: arrays[key].tolist() for key in _NUMBERS}
+        state |= {key: arrays[key].tolist() if key in arrays else None for key in _MAYBE}
+        state |= {key: json.loads(str(arrays[key])) for key in _TEXTS}
+    return state

@@ -1,0 +1,255 @@
+"""Dominance with options, of compiled calls and, between them, the caller's own array library.
+
+So a tensor stays on its device, and torch's transformations see the same operators as ever.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from paretopo_core import _cuda_arrays
+from paretopo_core._arrays import Batch, answer, is_tensor, numbers_of, positive_vector
+from paretopo_core._dtypes import check_per_point
+from paretopo_core._senses import Maximise, senses_of
+from paretopo_core.fronts import compute_nondominated, compute_ranks
+
+# Ranks are found front by front from so many points and objectives on, for at most that part of the
+# points, as long as so many fronts of the size of the last are missing. Otherwise all are sooner.
+_MANY = 4_000
+_OBJECTIVES = 3
+_PART = 1 / 4
+_FRONTS = 16
+_LAST = 2**31 - 2  # behind every rank
+
+
+class Frame:
+    """The points, their mask and what else is one number for each, in one array library."""
+
+    def __init__(self, points: Any, maximise: Maximise, mask: Any) -> None:
+        self.is_tensor = is_tensor(points)
+        self.maximise = maximise
+        self.mask = mask  # (..., points), bool, or None
+        if self.is_tensor and _is_tracing():  # no value may be looked at
+            self.points = points.detach()
+        else:
+            if _cuda_arrays.recognises(points) and not self.is_tensor:
+                raise TypeError(
+                    f"points are a {type(points).__name__} on a GPU, where this takes torch "
+                    "tensors: pass torch.as_tensor(points)"
+                )
+            batch = Batch.of(points, maximise=maximise, mask=mask)
+            self.points = batch.values
+            if batch.signs is not None:  # of more than 64 objectives they are turned
+                self.points = batch.library.apply_signs(batch.values, batch.signs)
+            if mask is not None:
+                self.mask = batch.mask != 0
+        if self.is_tensor and mask is not None:
+            self.mask = self.library.as_tensor(self.mask, device=self.points.device)
+        # The points with their gradient.
+        self.given = points.to(self.points.dtype) if self.is_tensor else self.points
+
+    @property
+    def library(self) -> Any:
+        """The module of the array functions."""
+        return sys.modules["torch"] if self.is_tensor else np
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one number for each point."""
+        return tuple(self.points.shape[:-1])
+
+    def signs(self, dtype: Any) -> Any:
+        """Shape (objectives,): -1 where smaller is better, 1 elsewhere."""
+        senses = senses_of(self.maximise, self.points.shape[-1])
+        signs = [1.0 if is_maximised else -1.0 for is_maximised in senses]
+        if not self.is_tensor:
+            return np.array(signs, dtype=dtype)
+        return self.library.as_tensor(signs, dtype=dtype, device=self.points.device)
+
+    def per_point(self, numbers: Any, name: str) -> Any:
+        """One float for each point, beside the points."""
+        if not self.is_tensor:
+            array = numbers_of(numbers, name)
+            check_per_point(array.shape, self.shape, name, "number")
+            return np.broadcast_to(array, self.shape)
+        torch = self.library
+        if not is_tensor(numbers):
+            if not torch.compiler.is_compiling():
+                numbers = numbers_of(numbers, name)
+            numbers = torch.as_tensor(numbers)
+        if numbers.dtype == torch.bool or numbers.dtype.is_complex:
+            raise TypeError(f"{name} must be real numbers, got dtype {numbers.dtype}")
+        check_per_point(tuple(numbers.shape), self.shape, name, "number")
+        return numbers.detach().to(self.points.device).expand(self.shape)
+
+    def among(self, chosen: Any) -> Any:
+        """Those of some points that are no padding."""
+        return chosen if self.mask is None else chosen & self.mask
+
+
+def rank(points: Any, maximise: Maximise, violation: Any, n_below: Any, mask: Any) -> Any:
+    """See :func:`paretopo_core.pareto_rank`, with at least one of the options."""
+    if n_below is not None:
+        n_below = _checked_count(n_below)
+    frame = Frame(points, maximise, mask)
+    if violation is None:
+        return _first_ranks(frame, frame.mask, n_below)
+    library = frame.library
+    numbers = frame.per_point(violation, "violation")
+    feasible = numbers <= 0
+    fronts = _first_ranks(frame, frame.among(feasible), n_below)
+    if frame.shape[-1] == 0:
+        return fronts
+    others = frame.among(~feasible)
+    behind = _ranks(_in_a_column(numbers), False, others)
+    last = library.amax(fronts, -1)[..., None]
+    ranks = library.where(others, behind + last + 1, fronts)
+    return ranks if n_below is None else _cut(ranks, n_below, library)
+
+
+def is_nondominated(
+    points: Any, maximise: Maximise, keep_weakly: bool, violation: Any, epsilon: Any, mask: Any
+) -> Any:
+    """See :func:`paretopo_core.is_nondominated`, with at least one of the options."""
+    frame = Frame(points, maximise, mask)
+    if violation is None:
+        return _filtered(frame, keep_weakly, epsilon, frame.mask)
+    numbers = frame.per_point(violation, "violation")
+    feasible = frame.among(numbers <= 0)
+    chosen = _filtered(frame, keep_weakly, epsilon, feasible)
+    others = frame.among(~feasible & ~feasible.any(-1)[..., None])
+    one_of_each = keep_weakly and epsilon is None
+    return chosen | _nondominated(_in_a_column(numbers), False, one_of_each, others)
+
+
+def _filtered(frame: Frame, keep_weakly: bool, epsilon: Any, mask: Any) -> Any:
+    if epsilon is None:
+        return _nondominated(frame.points, frame.maximise, keep_weakly, mask)
+    objectives = frame.points.shape[-1]
+    library = frame.library
+    turn = -frame.signs(library.float64)
+    if not frame.is_tensor:
+        sides = positive_vector(epsilon, objectives)
+        values = frame.points.astype(np.float64) * turn + 0.0  # one zero
+        with np.errstate(over="ignore", invalid="ignore"):
+            corners, order = _boxes(values, sides, library)
+        places = np.lexsort(order[::-1], axis=-1)
+        moved = np.take_along_axis(corners, places[..., None], -2)
+        kept = None if mask is None else np.take_along_axis(mask, places, -1)
+        chosen = np.empty(frame.shape, dtype=bool)
+        np.put_along_axis(chosen, places, _nondominated(moved, False, False, kept), -1)
+        return chosen
+    device = frame.points.device
+    if not library.compiler.is_compiling():
+        epsilon = positive_vector(epsilon, objectives)
+    sides = library.as_tensor(epsilon, dtype=library.float64, device=device)
+    corners, order = _boxes(frame.points.double() * turn + 0.0, sides, library)
+    places = library.argsort(order[-1], dim=-1, stable=True)
+    for key in reversed(order[:-1]):
+        places = places.gather(-1, key.gather(-1, places).argsort(dim=-1, stable=True))
+    moved = corners.gather(-2, places[..., None].expand(corners.shape))
+    kept = None if mask is None else mask.expand(frame.shape).gather(-1, places)
+    back = places.argsort(-1)
+    return _nondominated(moved, False, False, kept).gather(-1, back)
+
+
+def _boxes(values: Any, sides: Any, library: Any) -> tuple[Any, list[Any]]:
+    """The boxes of points of which less is better, and what the points of one are ordered by."""
+    places = values / sides
+    corners = library.floor(places)
+    parts = library.where(library.isinf(places), 0.0, places - corners)
+    objectives = values.shape[-1]
+    distance = parts[..., 0] * parts[..., 0]
+    for m in range(1, objectives):
+        distance = distance + parts[..., m] * parts[..., m]
+    return corners, [distance, *(values[..., m] for m in range(objectives))]
+
+
+def _first_ranks(frame: Frame, mask: Any, n_below: int | None) -> Any:
+    if n_below is None:
+        return _ranks(frame.points, frame.maximise, mask)
+    points = frame.points
+    is_here = not frame.is_tensor or (points.device.type == "cpu" and not _is_tracing())
+    is_large = points.shape[-2] >= _MANY and points.shape[-1] >= _OBJECTIVES
+    if is_here and is_large and n_below <= _PART * points.shape[-2]:
+        senses = senses_of(frame.maximise, points.shape[-1])
+        if not frame.is_tensor:
+            return _front_by_front(points, senses, mask, n_below)
+        kept = None if mask is None else mask.numpy()
+        return frame.library.from_numpy(_front_by_front(points.numpy(), senses, kept, n_below))
+    return _cut(_ranks(points, frame.maximise, mask), n_below, frame.library)
+
+
+def _front_by_front(
+    points: np.ndarray, senses: list[bool], mask: np.ndarray | None, n_below: int
+) -> np.ndarray:
+    """The first fronts of large sets, each a filter of what the ones before have left."""
+    ranks = np.empty(points.shape[:-1], dtype=np.int32)
+    for at in np.ndindex(ranks.shape[:-1]):
+        ranks[at] = _of_one_set(points[at], senses, None if mask is None else mask[at], n_below)
+    return ranks
+
+
+def _of_one_set(
+    points: np.ndarray, senses: list[bool], mask: np.ndarray | None, n_below: int
+) -> np.ndarray:
+    chosen = _nondominated(points, senses, True, mask)
+    front, missing = 0, n_below - int(chosen.sum())
+    if missing > _FRONTS * (n_below - missing):
+        return np.asarray(_cut(_ranks(points, senses, mask), n_below, np))
+    ranks = np.full(len(points), -1, dtype=np.int32)
+    ranks[chosen] = 0
+    rest = np.flatnonzero(~chosen if mask is None else ~chosen & mask)
+    while missing > 0 and len(rest):
+        front += 1
+        left = points[rest]
+        chosen = _nondominated(left, senses, True, None)
+        ranks[rest[chosen]] = front
+        count = int(chosen.sum())
+        missing, rest = missing - count, rest[~chosen]
+        if missing > _FRONTS * count and len(rest):
+            ranks[rest] = front + 1 + _cut(_ranks(points[rest], senses, None), missing, np)
+            return ranks
+    ranks[rest] = front + 1
+    return ranks
+
+
+def _cut(ranks: Any, n_below: int, library: Any) -> Any:
+    """Let all share the next rank behind the fronts that hold so many points."""
+    if ranks.shape[-1] <= n_below:
+        return ranks
+    if library is np and ranks.ndim == 1:
+        ordered = np.cumsum(np.bincount(ranks + 1)[1:])  # points up to each front
+        return np.minimum(ranks, np.searchsorted(ordered, n_below).astype(np.int32) + 1)
+    ordered = library.where(ranks < 0, _LAST, ranks)
+    ordered = np.sort(ordered, axis=-1) if library is np else ordered.sort(-1).values
+    return library.minimum(ranks, ordered[..., n_below - 1][..., None] + 1)
+
+
+def _ranks(points: Any, maximise: Maximise, mask: Any) -> Any:
+    return answer("pareto_rank", compute_ranks, points, maximise, mask)
+
+
+def _nondominated(points: Any, maximise: Maximise, keep_weakly: bool, mask: Any) -> Any:
+    return answer("is_nondominated", compute_nondominated, points, maximise, keep_weakly, mask)
+
+
+def _in_a_column(numbers: Any) -> Any:
+    return numbers[..., None] + 0.0
+
+
+def _checked_count(n_below: Any) -> int:
+    if isinstance(n_below, (bool, np.bool_)) or not isinstance(n_below, (int, np.integer)):
+        raise TypeError(f"n_below must be a whole number, or None, got {n_below!r}")
+    if n_below < 1:
+        raise ValueError(f"n_below must be 1 or more, got {n_below}")
+    return int(n_below)
+
+
+def _is_tracing() -> bool:
+    from paretopo_core._torch_calls import is_tracing
+
+    return is_tracing()

@@ -1,0 +1,228 @@
+"""The range of a front, points in its units, and where it bends most."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from paretopo_core._arrays import ArrayT, is_tensor, numbers_of
+from paretopo_core._dominance import Frame
+from paretopo_core._senses import Maximise
+from paretopo_core.fronts import is_nondominated
+
+
+def ideal_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) -> ArrayT:
+    """Give the best value that any point of each set has, objective by objective.
+
+    Args:
+        points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
+            tensor on CPU or CUDA.
+        maximise: whether larger is better; one bool, or one per objective.
+        mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        shape (..., objectives), in the units of the objectives: float32 or float64, as the points
+        are computed; same library, device and gradient as ``points``. NaN counts as no value; where
+        there is none, the result is NaN.
+
+    Raises:
+        ValueError: wrong shape of an argument, or no objectives.
+        TypeError: ``points`` are not real numbers, or on a GPU and no tensor; ``mask`` or
+            ``maximise`` not bool.
+
+    Cost: O(points · objectives) per set.
+
+    Source: Miettinen (1999), "Nonlinear Multiobjective Optimization", section 2.4.
+
+    >>> ideal_point([[3, 1], [1, 2], [0, 0]])
+    array([3., 2.])
+    """
+    frame = Frame(points, maximise, mask)
+    ideal: ArrayT = _ideal(frame)
+    return ideal
+
+
+def nadir_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) -> ArrayT:
+    """Give the worst value that any non-dominated point of each set has, objective by objective.
+
+    Args:
+        points: shape (..., points, objectives), as for :func:`ideal_point`.
+        maximise: whether larger is better; one bool, or one per objective.
+        mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        shape (..., objectives), in the units of the objectives: as that of :func:`ideal_point`. NaN
+        is worse than every number, so that one in a non-dominated point is the result; of no points
+        it is NaN.
+
+    Raises:
+        ValueError, TypeError: as :func:`ideal_point`.
+
+    Cost: that of :func:`is_nondominated`.
+
+    Source: Miettinen (1999), "Nonlinear Multiobjective Optimization", section 2.4: of the points
+    given, which for more than 2 objectives are not those of each objective's own best alone.
+
+    >>> nadir_point([[3, 1], [1, 2], [0, 0]])
+    array([1., 1.])
+    """
+    frame = Frame(points, maximise, mask)
+    nadir: ArrayT = _nadir(frame)
+    return nadir
+
+
+def normalise(
+    points: ArrayT,
+    *,
+    ideal: Any = None,
+    nadir: Any = None,
+    maximise: Maximise = True,
+    mask: Any = None,
+) -> ArrayT:
+    """Scale each objective so that ideal and nadir point are 0 and 1 apart.
+
+    The smaller of the two becomes 0 and the larger one 1. Every objective keeps its sense, and what
+    lies beyond stays beyond: below 0 or above 1.
+
+    Args:
+        points: shape (..., points, objectives), as for :func:`ideal_point`.
+        ideal: shape (objectives,), or (..., objectives) for one to each set, finite; by default
+            :func:`ideal_point` of the points.
+        nadir: likewise; by default :func:`nadir_point` of the points.
+        maximise: whether larger is better; one bool, or one per objective. Counts only for an
+            ``ideal`` or ``nadir`` that is not given.
+        mask: shape (..., points), bool; False marks padding, which has no say in them.
+
+    Returns:
+        shape (..., points, objectives), dimensionless; float32 or float64, as the points are
+        computed; same library, device and gradient as ``points``. An objective whose ideal and
+        nadir are equal is only shifted, so that they are 0.
+
+    Raises:
+        ValueError: wrong shape of an argument, or no objectives.
+        TypeError: ``points``, ``ideal`` or ``nadir`` are not real numbers, points on a GPU that are
+            no tensor; ``mask`` or ``maximise`` not bool.
+
+    Cost: O(points · objectives) per set, and the nadir point, unless given.
+
+    Source: Miettinen (1999), section 2.4; moocore's function of this name, with its bounds from the
+    non-dominated points.
+
+    >>> normalise([[30, 1], [10, 2], [0, 0]])
+    array([[ 1. ,  0. ],
+           [ 0. ,  1. ],
+           [-0.5, -1. ]])
+    >>> normalise([[30, 1], [10, 2]], ideal=[40, 4], nadir=[0, 0])
+    array([[0.75, 0.25],
+           [0.25, 0.5 ]])
+    """
+    frame = Frame(points, maximise, mask)
+    one = _ideal(frame) if ideal is None else _corner(frame, ideal, "ideal")
+    other = _nadir(frame) if nadir is None else _corner(frame, nadir, "nadir")
+    library = frame.library
+    least = library.minimum(one, other)[..., None, :]
+    span = library.maximum(one, other)[..., None, :] - least
+    normalised: ArrayT = (frame.given - least) / library.where(span == 0, 1.0, span)
+    return normalised
+
+
+def knee_points(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) -> ArrayT:
+    """Tell which point of each set lies where its front bends most.
+
+    That is the non-dominated point farthest from the plane through the ends of the front, on the
+    side of the ideal point. The ends are where one objective has its nadir and the others have
+    their ideal: with objectives scaled by :func:`normalise`, the plane on which the distances from
+    the ideal point in each objective add up to 1, and the knee the point where they add up to the
+    least.
+
+    Args:
+        points: shape (..., points, objectives), as for :func:`ideal_point`. A point with NaN or
+            infinity is left out.
+        maximise: whether larger is better; one bool, or one per objective.
+        mask: shape (..., points), bool; False marks padding, for which the answer is False.
+
+    Returns:
+        shape (..., points), bool; same library and device as ``points``. One point in each set, but
+        for equal distances; on a flat front rounding decides.
+
+    Raises:
+        ValueError, TypeError: as :func:`ideal_point`.
+
+    Cost: that of :func:`is_nondominated`.
+
+    Source: Das (1999), "On characterizing the knee of the Pareto curve based on normal-boundary
+    intersection", Structural Optimization 18; the ends as the nadir and ideal point have them, so
+    that it is defined for any number of objectives.
+
+    >>> knee_points([[0, 10], [4, 9], [7, 7], [10, 0], [6, 6]])
+    array([False, False,  True, False, False])
+    """
+    whole = Frame(points, maximise, mask)
+    finite = whole.library.isfinite(whole.points).all(-1)
+    frame = Frame(whole.points, maximise, whole.among(finite))
+    library = frame.library
+    chosen: ArrayT = is_nondominated(frame.points, maximise=maximise, mask=frame.mask)
+    if frame.shape[-1] == 0:
+        return chosen
+    ideal, nadir = _ideal(frame)[..., None, :], _nadir(frame)[..., None, :]
+    span = abs(nadir - ideal)
+    parts = abs(frame.points - ideal) / library.where(span == 0, 1.0, span)
+    total = parts[..., 0]
+    for m in range(1, parts.shape[-1]):
+        total = total + parts[..., m]
+    total = library.where(chosen, total, math.inf)
+    knees: ArrayT = chosen & (total == library.amin(total, -1)[..., None])
+    return knees
+
+
+def _ideal(frame: Frame) -> Any:
+    values = _turned(frame)
+    known = ~frame.library.isnan(values)
+    if frame.mask is not None:
+        known = known & frame.mask[..., None]
+    return _extreme(frame, values, known, is_best=True)
+
+
+def _nadir(frame: Frame) -> Any:
+    chosen = is_nondominated(frame.points, maximise=frame.maximise, mask=frame.mask)
+    return _extreme(frame, _turned(frame), chosen[..., None], is_best=False)
+
+
+def _turned(frame: Frame) -> Any:
+    """Larger is better in every objective."""
+    return frame.given * frame.signs(frame.given.dtype)
+
+
+def _extreme(frame: Frame, values: Any, known: Any, *, is_best: bool) -> Any:
+    library = frame.library
+    if frame.shape[-1] == 0:
+        return values.sum(-2) + math.nan
+    if is_best:
+        found = library.amax(library.where(known, values, -math.inf), -2)
+    else:
+        found = library.amin(library.where(known, values, math.inf), -2)
+    return library.where(known.any(-2), found * frame.signs(frame.given.dtype), math.nan)
+
+
+def _corner(frame: Frame, corner: Any, name: str) -> Any:
+    if frame.is_tensor and is_tensor(corner):
+        numbers = corner.to(frame.given.device, frame.given.dtype)
+    elif frame.is_tensor:
+        given = frame.given
+        if not frame.library.compiler.is_compiling():
+            corner = numbers_of(corner, name)
+        numbers = frame.library.as_tensor(corner, dtype=given.dtype, device=given.device)
+    else:
+        numbers = numbers_of(corner, name).astype(frame.given.dtype)
+    expected = (*frame.shape[:-1], frame.points.shape[-1])
+    shape = tuple(numbers.shape)
+    fits = len(shape) <= len(expected) and all(
+        ours in (1, theirs)
+        for ours, theirs in zip(reversed(shape), reversed(expected), strict=False)
+    )
+    if shape and not (fits and shape[-1] == expected[-1]):
+        raise ValueError(
+            f"{name} must be a number, shape {expected[-1:]}, or {expected} for one to each set, "
+            f"got shape {shape}"
+        )
+    return numbers

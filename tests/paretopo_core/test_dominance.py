@@ -1,0 +1,199 @@
+"""Options of dominance: violation=, n_below= and epsilon= of pareto_rank and is_nondominated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from support.device_arrays import DeviceArray
+from support.strategies import anything64, few_values, large_set, masked_batches, senses
+
+import paretopo_core as pp
+from paretopo_core import reference
+
+violations = st.one_of(st.sampled_from([-1.0, 0.0, 0.5, 1.0, np.nan, np.inf]), anything64)
+
+
+def check_kind(answer, points, dtype):
+    assert type(answer) is type(points)
+    assert str(answer.dtype).removeprefix("torch.") == dtype
+
+
+@given(batch=masked_batches(), data=st.data())
+def test_constrained_ranks_equal_their_definition(send, batch, data):
+    points, mask = batch
+    keywords = {
+        "maximise": data.draw(senses(points.shape[-1])),
+        "n_below": data.draw(st.one_of(st.none(), st.integers(1, 8))),
+    }
+    violation = data.draw(st.none() | arrays(np.float64, points.shape[:-1], elements=violations))
+    mask = data.draw(st.sampled_from([mask, None]))
+    sent = send(points)
+    ranks = pp.pareto_rank(sent, mask=send(mask), violation=send(violation), **keywords)
+    expected = reference.pareto_rank(points, mask=mask, violation=violation, **keywords)
+    np.testing.assert_array_equal(np.asarray(ranks), expected)
+    check_kind(ranks, sent, "int32")
+
+
+@given(batch=masked_batches(), keep_weakly=st.booleans(), data=st.data())
+def test_constrained_filters_equal_their_definition(send, batch, keep_weakly, data):
+    points, mask = batch
+    keywords = {"maximise": data.draw(senses(points.shape[-1])), "keep_weakly": keep_weakly}
+    violation = data.draw(st.none() | arrays(np.float64, points.shape[:-1], elements=violations))
+    sides = st.sampled_from([0.4, 1.0, 3.0, 1e-300])
+    epsilon = data.draw(
+        st.none() | sides | st.lists(sides, min_size=points.shape[-1], max_size=points.shape[-1])
+    )
+    mask = data.draw(st.sampled_from([mask, None]))
+    sent = send(points)
+    chosen = pp.is_nondominated(
+        sent, mask=send(mask), violation=send(violation), epsilon=epsilon, **keywords
+    )
+    expected = reference.is_nondominated(
+        points, mask=mask, violation=violation, epsilon=epsilon, **keywords
+    )
+    np.testing.assert_array_equal(np.asarray(chosen), expected)
+    check_kind(chosen, sent, "bool")
+
+
+@given(
+    points=arrays(
+        np.float64, st.tuples(st.integers(1, 12), st.integers(1, 4)), elements=few_values
+    ),
+    epsilon=st.sampled_from([0.7, 1.0, 2.5]),
+)
+def test_boxes_cover_all_points_with_one_each(points, epsilon):
+    kept = pp.is_nondominated(points, epsilon=epsilon)
+    assert (kept <= pp.is_nondominated(points)).all()
+    boxes = np.floor(-points / epsilon)
+    assert len(np.unique(boxes[kept], axis=0)) == kept.sum()
+    covers = (points[kept][:, None] + epsilon >= points).all(axis=-1).any(axis=0)
+    assert covers.all()  # an additive epsilon-approximation of all
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 5])
+@pytest.mark.parametrize("kind", ["uniform", "grid", "sphere", "chain", "equal"])
+def test_few_ranks_of_a_large_set_are_those_of_all(send, kind, objectives):
+    points = large_set(kind, 5_000, objectives)
+    maximise = [m % 2 == 0 for m in range(objectives)]
+    mask = np.arange(len(points)) % 7 > 0
+    for keep in (None, mask):
+        ranks = pp.pareto_rank(points, maximise=maximise, mask=keep)
+        sizes = np.cumsum(np.bincount(ranks[ranks >= 0]))
+        for n_below in (1, 40, 1_000, 4_999, 9_999):
+            last = int((sizes < n_below).sum()) + 1
+            few = pp.pareto_rank(send(points), maximise=maximise, mask=send(keep), n_below=n_below)
+            np.testing.assert_array_equal(np.asarray(few), np.minimum(ranks, last))
+    both = np.stack([points, points[::-1]])
+    violation = np.maximum(0, np.arange(len(points)) % 5 - 2)
+    few = pp.pareto_rank(send(both), n_below=300, violation=violation)
+    for group, found in zip(both, np.asarray(few), strict=True):
+        every = pp.pareto_rank(group, violation=violation)
+        last = int((np.cumsum(np.bincount(every)) < 300).sum()) + 1
+        np.testing.assert_array_equal(found, np.minimum(every, last))
+
+
+def test_ranks_equal_optunas():
+    sort = pytest.importorskip("optuna.study._multi_objective")
+    rng = np.random.default_rng(0)
+    points = rng.random((300, 3)).round(1)
+    penalty = np.maximum(0.0, rng.normal(size=300).round(1))
+    for n_below in (10, 100, 250, 300):
+        theirs = sort._fast_non_domination_rank(points, penalty=penalty, n_below=n_below)
+        ours = pp.pareto_rank(points, maximise=False, violation=penalty, n_below=n_below)
+        top = ours < ours.max()  # beyond, its ranks are said to be larger only
+        np.testing.assert_array_equal(ours[top], theirs[top])
+        assert theirs[~top].min(initial=ours.max()) >= ours.max()
+
+
+def test_violations_are_broadcast_and_may_be_lists():
+    points = np.arange(12.0).reshape(2, 3, 2)
+    expected = [[0, 2, 1], [0, 2, 1]]
+    for violation in ([0, 2, 1], (0.0, 2.0, 1.0), np.array([[0, 2, 1]], dtype=np.int8)):
+        assert pp.pareto_rank(points, violation=violation).tolist() == expected
+        assert pp.pareto_rank(points.tolist(), violation=violation).tolist() == expected
+    assert pp.is_nondominated([[1, 0], [0, 1]], violation=[2, 2]).tolist() == [True, True]
+    assert pp.is_nondominated([[1, 0], [0, 1]], violation=[2, 2], keep_weakly=False).tolist() == [
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("call", [pp.pareto_rank, pp.is_nondominated])
+def test_wrong_options_are_named(send, call):
+    points = send(np.zeros((2, 3, 2)))
+    for violation, kind, message in (
+        ([0, 1], ValueError, r"violation must have shape \(2, 3\), one number per point, got \(2,"),
+        (np.zeros((3, 3)), ValueError, "violation must have shape"),
+        (0.0, ValueError, "violation must have shape"),
+        (["a", "b", "c"], TypeError, "violation must be numbers"),
+        (np.array([True, False, True]), TypeError, "violation must be"),
+        (np.zeros(3, dtype=complex), TypeError, "violation must be real numbers"),
+    ):
+        with pytest.raises(kind, match=message):
+            call(points, violation=violation)
+    with pytest.raises(TypeError, match="mask must be of dtype bool"):
+        call(points, violation=[0, 0, 0], mask=np.ones(3))
+    with pytest.raises(ValueError, match=r"points must have shape \(\.\.\., points, objectives\)"):
+        call(points[0, 0], violation=[0, 0, 0])
+    with pytest.raises(TypeError, match=r"points are a DeviceArray on a GPU, where this takes tor"):
+        call(DeviceArray(np.zeros((3, 2))), violation=[0, 0, 0])
+
+
+def test_wrong_numbers_are_named():
+    points = np.zeros((3, 2))
+    for n_below, kind, message in (
+        (0, ValueError, "n_below must be 1 or more, got 0"),
+        (1.0, TypeError, "n_below must be a whole number, or None, got 1.0"),
+        (True, TypeError, "n_below must be a whole number, or None, got True"),
+    ):
+        with pytest.raises(kind, match=message):
+            pp.pareto_rank(points, n_below=n_below)
+    for epsilon, kind, message in (
+        (0, ValueError, "epsilon must be larger than 0, got"),
+        ([1, np.inf], ValueError, "epsilon must be finite"),
+        ([1, 2, 3], ValueError, r"epsilon must be a number or shape \(2,\)"),
+        ("wide", TypeError, "epsilon must be numbers"),
+    ):
+        with pytest.raises(kind, match=message):
+            pp.is_nondominated(points, epsilon=epsilon)
+    for shape in ((0, 2), (2, 0, 2), (0, 3, 2)):
+        none = np.zeros(shape)
+        violation = np.zeros(shape[:-1])
+        assert pp.pareto_rank(none, violation=violation, n_below=3).shape == shape[:-1]
+        assert pp.is_nondominated(none, violation=violation, epsilon=1).shape == shape[:-1]
+
+
+def test_more_than_64_objectives_keep_their_senses():
+    points = np.random.default_rng(0).integers(0, 2, (30, 70)).astype(np.float32)
+    points[:15] = points[0]
+    maximise = [m % 3 == 0 for m in range(70)]
+    violation = np.arange(30) % 4
+    for options in ({"violation": violation}, {"violation": violation, "epsilon": 0.5}):
+        np.testing.assert_array_equal(
+            pp.is_nondominated(points, maximise=maximise, **options),
+            reference.is_nondominated(points, maximise=maximise, **options),
+        )
+
+
+def test_transformations_of_torch_see_the_options():
+    torch = pytest.importorskip("torch")
+    points = torch.rand(4, 9, 3, generator=torch.Generator().manual_seed(0))
+    violation = torch.arange(9.0) % 3 - 1
+    mask = torch.arange(9) > 1
+
+    def rank(x):
+        return pp.pareto_rank(x, maximise=False, violation=violation, n_below=4, mask=mask)
+
+    def choose(x):
+        return pp.is_nondominated(x, violation=violation, epsilon=0.2, mask=mask)
+
+    for function in (rank, choose):
+        expected = function(points)
+        assert torch.equal(torch.vmap(function)(points), expected)
+        compiled = torch.compile(function, fullgraph=True, backend="eager")
+        assert torch.equal(compiled(points), expected)
+        assert torch.equal(function(points.clone().requires_grad_()), expected)
+        assert torch.equal(function(points.half().float()), function(points.half()))

@@ -1,0 +1,124 @@
+"""ideal_point, nadir_point, normalise and knee_points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.device_arrays import DeviceArray
+from support.strategies import masked_batches, senses
+
+import paretopo_core as pp
+from paretopo_core import reference
+
+NAMES = ("ideal_point", "nadir_point", "normalise", "knee_points")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(batch=masked_batches(max_objectives=4), data=st.data())
+def test_each_equals_its_definition(send, name, batch, data):
+    points, mask = batch
+    maximise = data.draw(senses(points.shape[-1]))
+    mask = data.draw(st.sampled_from([mask, None]))
+    sent = send(points)
+    with np.errstate(all="ignore"):
+        answer = getattr(pp, name)(sent, maximise=maximise, mask=send(mask))
+        expected = getattr(reference, name)(points, maximise=maximise, mask=mask)
+    np.testing.assert_array_equal(np.asarray(answer), expected)
+    assert type(answer) is type(sent)
+    dtype = points.dtype.name if name != "knee_points" else "bool"
+    assert str(answer.dtype).removeprefix("torch.") == dtype
+
+
+@given(batch=masked_batches(min_points=1, max_points=6), data=st.data())
+def test_corners_may_be_given_to_all_or_to_each(send, batch, data):
+    points, _ = batch
+    points = np.nan_to_num(points, nan=0.0, posinf=1.0, neginf=-1.0).clip(-1e6, 1e6)
+    maximise = data.draw(senses(points.shape[-1]))
+    ideal = pp.ideal_point(points, maximise=maximise)
+    nadir = pp.nadir_point(points, maximise=maximise)
+    expected = pp.normalise(points, maximise=maximise)
+    given_both = pp.normalise(send(points), ideal=send(ideal), nadir=send(nadir))
+    np.testing.assert_array_equal(np.asarray(given_both), expected)
+    front = pp.is_nondominated(points, maximise=maximise)
+    assert ((expected[front] >= 0) & (expected[front] <= 1)).all()
+    for group, own, corner, other in zip(points, expected, ideal, nadir, strict=True):
+        one = pp.normalise(send(group), ideal=corner.tolist(), nadir=tuple(other.tolist()))
+        np.testing.assert_array_equal(np.asarray(one), own)
+
+
+@given(batch=masked_batches(min_points=1, max_points=6), seed=st.integers(0, 99))
+def test_a_knee_does_not_depend_on_units(batch, seed):
+    points, mask = batch
+    points = np.nan_to_num(points, nan=0.0, posinf=1.0, neginf=-1.0).clip(-8, 8).round()
+    scale = 2.0 ** np.random.default_rng(seed).integers(-3, 4, points.shape[-1])
+    knees = pp.knee_points(points.astype(np.float64), mask=mask)
+    np.testing.assert_array_equal(pp.knee_points(points * scale + 16.0, mask=mask), knees)
+    np.testing.assert_array_equal(pp.knee_points(-points * scale, maximise=False, mask=mask), knees)
+    assert (knees <= pp.is_nondominated(points, mask=mask)).all()
+    assert (knees.any(axis=-1) == mask.any(axis=-1)).all()
+
+
+def test_the_knee_of_a_bent_front():
+    t = np.linspace(0, 1, 101)
+    front = np.column_stack([t, (1 - t) ** 4]) * [3.0, 1e5]
+    (at,) = np.flatnonzero(pp.knee_points(front, maximise=False))
+    assert t[at] == pytest.approx(1 - 0.25 ** (1 / 3), abs=0.01)  # where the slope is -1
+
+
+def test_equal_to_moocore():
+    moocore = pytest.importorskip("moocore")
+    points = np.random.default_rng(0).random((50, 3))
+    ideal, nadir = pp.ideal_point(points, maximise=False), pp.nadir_point(points, maximise=False)
+    ours = pp.normalise(points, maximise=False)
+    np.testing.assert_allclose(
+        ours, moocore.normalise(points, lower=ideal, upper=nadir), rtol=1e-12
+    )
+
+
+def test_a_tensor_keeps_its_gradient():
+    torch = pytest.importorskip("torch")
+    points = torch.tensor(
+        [[3.0, 1.0], [1.0, 2.0], [2.0, 1.5], [0.0, 0.0]], dtype=torch.float64, requires_grad=True
+    )
+    assert torch.autograd.gradcheck(pp.ideal_point, points)
+    assert torch.autograd.gradcheck(pp.nadir_point, points)
+    assert torch.autograd.gradcheck(pp.normalise, points)
+    assert not pp.knee_points(points).requires_grad
+    for name in NAMES:
+        function = getattr(pp, name)
+        expected = function(points.detach())
+        compiled = torch.compile(function, fullgraph=True, backend="eager")
+        assert torch.equal(compiled(points.detach()), expected)
+        many = torch.stack([points.detach()] * 3)
+        assert torch.equal(torch.vmap(function)(many), torch.stack([expected] * 3))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wrong_arguments_are_named(send, name):
+    function = getattr(pp, name)
+    points = send(np.zeros((2, 3, 2)))
+    with pytest.raises(ValueError, match=r"points must have shape \(\.\.\., points, objectives\)"):
+        function(points[0, 0])
+    with pytest.raises(ValueError, match="maximise must be a bool or have one bool for each"):
+        function(points, maximise=[True])
+    with pytest.raises(TypeError, match="mask must be of dtype bool"):
+        function(points, mask=np.ones(3))
+    with pytest.raises(ValueError, match="points has no objectives"):
+        function(send(np.zeros((3, 0))))
+    with pytest.raises(TypeError, match="points are a DeviceArray on a GPU"):
+        function(DeviceArray(np.zeros((3, 2))))
+
+
+def test_wrong_corners_are_named(send):
+    points = send(np.zeros((2, 3, 2)))
+    for name in ("ideal", "nadir"):
+        with pytest.raises(
+            ValueError, match=rf"{name} must be a number, shape \(2,\), or \(2, 2\)"
+        ):
+            pp.normalise(points, **{name: [1, 2, 3]})
+        with pytest.raises(ValueError, match=f"{name} must be a number, shape"):
+            pp.normalise(points, **{name: np.zeros((3, 2))})
+        with pytest.raises(TypeError, match=f"{name} must be numbers"):
+            pp.normalise(points, **{name: "low"})
