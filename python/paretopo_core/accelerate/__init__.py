@@ -140,7 +140,7 @@ def accelerate(host: str) -> Acceleration:
         ...
     ValueError: host must be one of pymoo, optuna, botorch, deap, got 'platypus'
     """
-    if host not in VERSIONS:
+    if not isinstance(host, str) or host not in VERSIONS:
         raise ValueError(f"host must be one of {', '.join(VERSIONS)}, got {host!r}")
     tested = VERSIONS[host]
     try:

@@ -72,10 +72,13 @@ def select(
     What a trial can add only falls as others are chosen: so trials are measured from the largest
     earlier value on, until no later one can be above the best.
     """
-    largest = reference_point - rank_i_loss_vals
-    whole = np.prod(largest, axis=-1)
-    if subset_size == len(rank_i_indices) or not np.isfinite(whole).all() or (largest < 0).any():
+    if (
+        subset_size == len(rank_i_indices)
+        or not (np.isfinite(rank_i_loss_vals).all() and np.isfinite(reference_point).all())
+        or (rank_i_loss_vals > reference_point).any()
+    ):
         return _select_any(rank_i_loss_vals, rank_i_indices, subset_size, reference_point)
+    whole = np.prod(reference_point - rank_i_loss_vals, axis=-1)
     gains = whole.copy()
     chosen = np.empty(subset_size, dtype=int)
     chosen[0] = gains.argmax()
