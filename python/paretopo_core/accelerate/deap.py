@@ -96,11 +96,15 @@ def least_contribution(front: Sequence[Any], **kargs: Any) -> np.intp:
 
 
 def _distinct(individuals: Sequence[Any]) -> tuple[list[list[Any]], np.ndarray]:
-    """Individuals of each distinct fitness, in the order met, and the weighted values of each."""
+    """Individuals of each distinct fitness, in the order met, and the weighted values of each.
+
+    There are no values where some have another number of objectives, as without a valid fitness.
+    """
     members: defaultdict[tuple[float, ...], list[Any]] = defaultdict(list)
     for one in individuals:
         members[one.fitness.wvalues].append(one)
-    return list(members.values()), np.array(list(members))
+    alike = len({len(values) for values in members}) == 1
+    return list(members.values()), np.array(list(members) if alike else [], dtype=float)
 
 
 def _is_odd(values: np.ndarray) -> bool:
