@@ -231,7 +231,7 @@ def test_greedy_subsets_of_optuna_are_the_same(objectives):
 
 
 def test_of_greedy_subsets_with_ties_the_volumes_are_the_same():
-    """Of trials that add the same, or nothing as dominated ones, Optuna takes what rounding says."""
+    """Of trials that add the same, or all nothing, Optuna takes what rounding says."""
     need("optuna")
     from optuna._hypervolume import _solve_hssp, compute_hypervolume
 
