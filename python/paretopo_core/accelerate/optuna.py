@@ -39,13 +39,15 @@ def rank(loss_values: np.ndarray, *, n_below: int | None = None) -> np.ndarray:
     """
     count, objectives = loss_values.shape if loss_values.ndim == 2 else (0, 0)
     if count == 0 or objectives == 1 or (n_below is not None and n_below <= 0):
-        return _rank_one_objective(loss_values, n_below=n_below)
-    ranks = pp.pareto_rank(loss_values, maximise=False).astype(int)
+        own: np.ndarray = _rank_one_objective(loss_values, n_below=n_below)
+        return own
+    ranks: np.ndarray = pp.pareto_rank(loss_values, maximise=False).astype(int)
     seen = 0
     for front in range(int(ranks.max())):
         seen += len(np.unique(loss_values[ranks == front], axis=0))
         if n_below is not None and seen >= n_below:
-            return np.minimum(ranks, front + 1)
+            ranks = np.minimum(ranks, front + 1)
+            break
     return ranks
 
 
@@ -77,7 +79,10 @@ def select(
         or not (np.isfinite(rank_i_loss_vals).all() and np.isfinite(reference_point).all())
         or (rank_i_loss_vals > reference_point).any()
     ):
-        return _select_any(rank_i_loss_vals, rank_i_indices, subset_size, reference_point)
+        own: np.ndarray = _select_any(
+            rank_i_loss_vals, rank_i_indices, subset_size, reference_point
+        )
+        return own
     whole = np.prod(reference_point - rank_i_loss_vals, axis=-1)
     gains = whole.copy()
     chosen = np.empty(subset_size, dtype=int)
@@ -98,7 +103,8 @@ def select(
             )
             best = max(best, gains[block].max(initial=-np.inf))
         chosen[step] = gains.argmax()
-    return rank_i_indices[chosen]
+    selected: np.ndarray = rank_i_indices[chosen]
+    return selected
 
 
 def divide(sorted_pareto_sols: np.ndarray, ref_point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

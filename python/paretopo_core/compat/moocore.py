@@ -116,7 +116,8 @@ def filter_dominated(
 ) -> np.ndarray:
     """Return the rows of which :func:`is_nondominated` is True, in their order and dtype."""
     kept = is_nondominated(points, maximise=maximise, keep_weakly=keep_weakly)
-    return np.asarray(points)[kept]
+    members: np.ndarray = np.asarray(points)[kept]
+    return members
 
 
 def pareto_rank(points: ArrayLike, /, *, maximise: Senses = False) -> np.ndarray:
@@ -276,9 +277,11 @@ def filter_dominated_within_sets(
             "data must have shape (points, objectives + 1), with 2 objectives or more, got "
             f"{rows.shape}"
         )
-    within = {"maximise": maximise, "keep_weakly": keep_weakly}
-    kept: np.ndarray = rows[is_nondominated_within_sets(rows[:, :-1], rows[:, -1], **within)]
-    return kept
+    kept = is_nondominated_within_sets(
+        rows[:, :-1], rows[:, -1], maximise=maximise, keep_weakly=keep_weakly
+    )
+    members: np.ndarray = rows[kept]
+    return members
 
 
 def apply_within_sets(
@@ -304,11 +307,10 @@ def apply_within_sets(
                 f"`func` returned an array of length {len(answer)} but the input has length "
                 f"{len(chosen)} for rows {chosen}"
             )
-    joined = np.concatenate(answers)
-    if len(joined) != len(rows):
-        return joined
-    in_order: np.ndarray = joined[np.concatenate(members).argsort()]
-    return in_order
+    joined: np.ndarray = np.concatenate(answers)
+    if len(joined) == len(rows):
+        joined = joined[np.concatenate(members).argsort()]
+    return joined
 
 
 # Arguments
@@ -328,7 +330,8 @@ def _one_each(values: np.ndarray, objectives: int, name: str) -> np.ndarray:
     flat = np.ravel(values)
     if len(flat) not in (1, objectives):
         raise ValueError(f"{name} must have length 1 or {objectives}, got {len(flat)}")
-    return np.broadcast_to(flat, (objectives,))
+    each: np.ndarray = np.broadcast_to(flat, (objectives,))
+    return each
 
 
 def _senses(maximise: Senses, objectives: int) -> list[bool]:
