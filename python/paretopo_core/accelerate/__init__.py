@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import threading
 from collections.abc import Sequence
-from importlib import metadata
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -140,6 +139,8 @@ def accelerate(host: str) -> Acceleration:
         ...
     ValueError: host must be one of pymoo, optuna, botorch, deap, got 'platypus'
     """
+    from importlib import metadata  # which loads a parser of mails: not with the package
+
     if not isinstance(host, str) or host not in VERSIONS:
         raise ValueError(f"host must be one of {', '.join(VERSIONS)}, got {host!r}")
     tested = VERSIONS[host]
