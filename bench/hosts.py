@@ -37,13 +37,14 @@ def spheres(x: np.ndarray, objectives: int) -> np.ndarray:
     """DTLZ2: objectives whose front is a part of the sphere."""
     radius = 1 + ((x[objectives - 1 :] - 0.5) ** 2).sum()
     angles = x[: objectives - 1] * np.pi / 2
-    return radius * np.array(
+    values: np.ndarray = radius * np.array(
         [
             np.prod(np.cos(angles[: objectives - 1 - m]))
             * (np.sin(angles[objectives - 1 - m]) if m else 1.0)
             for m in range(objectives)
         ]
     )
+    return values
 
 
 def pymoo_run(name: str, objectives: int, generations: int) -> Callable[[], Any]:
