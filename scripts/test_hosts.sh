@@ -31,6 +31,8 @@ fetch() {
     "$python" -m pip download --quiet --no-deps --no-binary "$1" --dest "$work" "$1==$version"
     tar -xzf "$work/$1-$version.tar.gz" -C "$work"
     mv "$work/$1-$version/$1" "$work/$1-$version/$1-as-published"
+    # Settings of this repository's tests are not for theirs.
+    [ -f "$work/$1-$version/pyproject.toml" ] || touch "$work/$1-$version/pytest.ini"
 }
 
 # Run a host's tests twice, and compare the outcome of each.
