@@ -38,4 +38,6 @@ def examples(package):
 def test_examples_run(name):
     if name.startswith("paretopo_core._torch"):
         pytest.importorskip("torch")
+    if name.startswith("paretopo_core.accelerate."):
+        pytest.importorskip(name.rpartition(".")[2])
     assert doctest.testmod(importlib.import_module(name)).failed == 0

@@ -2,6 +2,7 @@
 
 from paretopo_core import _interpreter  # noqa: F401 (first: the next could not refuse)
 from paretopo_core._core import __version__
+from paretopo_core.accelerate import accelerate
 from paretopo_core.advantage import pareto_advantage
 from paretopo_core.archive import ParetoArchive
 from paretopo_core.boxes import (
@@ -42,6 +43,7 @@ __all__ = [
     "HypervolumeEstimate",
     "ParetoArchive",
     "__version__",
+    "accelerate",
     "avg_hausdorff_dist",
     "crowding_distance",
     "dominated_boxes",

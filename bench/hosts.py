@@ -1,0 +1,216 @@
+"""Whole runs of pymoo, Optuna, BoTorch and DEAP beside the same runs accelerated.
+
+``python -m bench.hosts [HOST]... [--out FILE]``, from a checkout, with the extra ``hosts``. Each
+run is made without and with :func:`paretopo_core.accelerate`, in one process, on one thread, and
+timed on processor time; answers are compared first. A ratio is of the whole run, the host's own
+models, operators and bookkeeping included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import paretopo_core as pp
+
+
+class Run(NamedTuple):
+    """A whole run of a host: what it is, how it is made, and how near its answers are to be."""
+
+    host: str
+    what: str
+    make: Callable[[], Any]
+    tolerance: float = 0.0
+
+
+def spheres(x: np.ndarray, objectives: int) -> np.ndarray:
+    """DTLZ2: objectives whose front is a part of the sphere."""
+    radius = 1 + ((x[objectives - 1 :] - 0.5) ** 2).sum()
+    angles = x[: objectives - 1] * np.pi / 2
+    values: np.ndarray = radius * np.array(
+        [
+            np.prod(np.cos(angles[: objectives - 1 - m]))
+            * (np.sin(angles[objectives - 1 - m]) if m else 1.0)
+            for m in range(objectives)
+        ]
+    )
+    return values
+
+
+def pymoo_run(name: str, objectives: int, generations: int) -> Callable[[], Any]:
+    """100 individuals on DTLZ2."""
+
+    def make() -> Any:
+        from pymoo.algorithms.moo import nsga2, sms
+        from pymoo.optimize import minimize
+        from pymoo.problems import get_problem
+
+        algorithm = {"NSGA-II": nsga2.NSGA2, "SMS-EMOA": sms.SMSEMOA}[name](pop_size=100)
+        problem = get_problem("dtlz2", n_var=objectives + 9, n_obj=objectives)
+        return minimize(problem, algorithm, ("n_gen", generations), seed=1).F
+
+    return make
+
+
+def optuna_run(objectives: int, trials: int) -> Callable[[], Any]:
+    """TPE on DTLZ2."""
+
+    def make() -> Any:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+        def aims(trial: Any) -> list[float]:
+            x = [trial.suggest_float(f"x{i}", 0, 1) for i in range(objectives + 2)]
+            return [float(value) for value in spheres(np.array(x), objectives)]
+
+        sampler = optuna.samplers.TPESampler(seed=1)
+        study = optuna.create_study(directions=["minimize"] * objectives, sampler=sampler)
+        study.optimize(aims, n_trials=trials)
+        return np.array([trial.values for trial in study.trials])
+
+    return make
+
+
+def botorch_run(name: str, objectives: int, samples: int) -> Callable[[], Any]:
+    """One suggestion: boxes, and an acquisition that L-BFGS climbs; answers are values of it."""
+
+    def make() -> Any:
+        import torch
+        from botorch.acquisition.multi_objective import logei
+        from botorch.models import SingleTaskGP
+        from botorch.optim import optimize_acqf
+        from botorch.sampling import SobolQMCNormalSampler
+        from botorch.utils.multi_objective.box_decompositions.non_dominated import (
+            FastNondominatedPartitioning,
+        )
+
+        torch.manual_seed(0)
+        x = torch.rand(30, 6, dtype=torch.float64)
+        y = -torch.as_tensor(np.array([spheres(row, objectives) for row in x.numpy()]))
+        y = (y - y.mean(dim=0)) / y.std(dim=0)
+        ref = y.min(dim=0).values
+        model = SingleTaskGP(x, y)
+        sampler = SobolQMCNormalSampler(torch.Size([samples]), seed=0)
+        if name == "qLogNEHVI":
+            acquisition = logei.qLogNoisyExpectedHypervolumeImprovement(
+                model, ref, X_baseline=x, sampler=sampler
+            )
+        else:
+            boxes = FastNondominatedPartitioning(ref_point=ref, Y=y)
+            acquisition = logei.qLogExpectedHypervolumeImprovement(
+                model, ref, partitioning=boxes, sampler=sampler
+            )
+        bounds = torch.tensor([[0.0] * 6, [1.0] * 6], dtype=torch.float64)
+        options = {"maxiter": 20}
+        optimize_acqf(acquisition, bounds, 1, 2, raw_samples=32, options=options)
+        return acquisition(torch.rand(64, 1, 6, dtype=torch.float64)).detach().numpy()
+
+    return make
+
+
+def deap_run(objectives: int, generations: int) -> Callable[[], Any]:
+    """NSGA-II, 200 individuals on DTLZ2."""
+
+    def make() -> Any:
+        import random
+
+        from deap import algorithms, base, creator, tools
+
+        if not hasattr(creator, "Timed"):
+            creator.create("TimedFitness", base.Fitness, weights=(-1.0,) * objectives)
+            creator.create("Timed", list, fitness=creator.TimedFitness)
+        random.seed(1)
+        box = base.Toolbox()
+        box.register("value", random.random)
+        box.register("one", tools.initRepeat, creator.Timed, box.value, objectives + 9)
+        box.register("evaluate", lambda one: tuple(spheres(np.array(one), objectives)))
+        box.register("mate", tools.cxSimulatedBinaryBounded, low=0.0, up=1.0, eta=20.0)
+        box.register("mutate", tools.mutPolynomialBounded, low=0.0, up=1.0, eta=20.0, indpb=0.1)
+        box.register("select", tools.selNSGA2)
+        population = tools.initRepeat(list, box.one, 200)
+        algorithms.eaMuPlusLambda(population, box, 200, 200, 0.6, 0.4, generations, verbose=False)
+        return np.array([one.fitness.values for one in population])
+
+    return make
+
+
+RUNS = [
+    Run("pymoo", "SMS-EMOA, 3 objectives, 20 generations", pymoo_run("SMS-EMOA", 3, 20)),
+    Run("pymoo", "SMS-EMOA, 4 objectives, 20 generations", pymoo_run("SMS-EMOA", 4, 20)),
+    Run("pymoo", "SMS-EMOA, 5 objectives, 20 generations", pymoo_run("SMS-EMOA", 5, 20)),
+    Run("pymoo", "NSGA-II, 4 objectives, 40 generations", pymoo_run("NSGA-II", 4, 40)),
+    Run("optuna", "TPE, 3 objectives, 300 trials", optuna_run(3, 300)),
+    Run("optuna", "TPE, 4 objectives, 300 trials", optuna_run(4, 300)),
+    # The logarithms smooth each box on its own, and ours are other boxes of the same region.
+    Run("botorch", "qLogEHVI, 4 objectives, 128 samples", botorch_run("qLogEHVI", 4, 128), 0.1),
+    Run("botorch", "qLogNEHVI, 3 objectives, 16 samples", botorch_run("qLogNEHVI", 3, 16), 0.1),
+    Run("deap", "NSGA-II, 4 objectives, 20 generations", deap_run(4, 20)),
+]
+
+
+def timed(make: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds of processor time, and the answer."""
+    start = time.process_time()
+    answer = make()
+    return time.process_time() - start, answer
+
+
+def measure(run: Run) -> str:
+    """A row of the table; an answer too far from the host's own is an error."""
+    with pp.accelerate(run.host):
+        run.make()  # what is imported, compiled and cached once counts for neither
+    own_s, own = timed(run.make)
+    with pp.accelerate(run.host):
+        ours_s, ours = timed(run.make)
+    apart = float(np.abs(ours - own).max())
+    if ours.shape != own.shape or not apart <= run.tolerance:
+        raise SystemExit(f"{run.host}, {run.what}: answers are {apart} apart")
+    same = "equal" if apart == 0 else f"{apart:.1g} apart"
+    version = metadata.version(run.host)
+    ratio = own_s / ours_s
+    return (
+        f"| {run.host} {version} | {run.what} | {own_s:.2f} | {ours_s:.2f} | {ratio:.1f} | {same} |"
+    )
+
+
+def main() -> None:
+    """Measure what was asked for, and print it as a table."""
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("hosts", nargs="*", help="pymoo, optuna, botorch, deap; all without")
+    parser.add_argument("--out", type=Path, help="where the table is written, too")
+    asked = parser.parse_args()
+    if "torch" in sys.modules or os.environ.get("OMP_NUM_THREADS") != "1":
+        os.environ["OMP_NUM_THREADS"] = "1"
+        os.execv(sys.executable, [sys.executable, "-m", "bench.hosts", *sys.argv[1:]])
+    pp.set_num_threads(1)
+    lines = [
+        f"`python -m bench.hosts {' '.join(asked.hosts)}`".replace(" `", "`")
+        + f", {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}, "
+        "one thread, processor time:",
+        "",
+        "| host | run | its own, s | accelerated, s | times | answers |",
+        "|---|---|---:|---:|---:|---|",
+    ]
+    print("\n".join(lines), flush=True)
+    for run in RUNS:
+        if not asked.hosts or run.host in asked.hosts:
+            lines.append(measure(run))
+            print(lines[-1], flush=True)
+    if asked.out:
+        asked.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

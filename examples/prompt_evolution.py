@@ -1,0 +1,59 @@
+"""Prompts that evolve, and an archive of those that nobody dominates: right answers and tokens.
+
+A model would grade each prompt on questions; so that this runs in a second, a made-up one does: it
+follows some instructions, is led astray by others, and instructions cost tokens in every request.
+"""
+
+import numpy as np
+
+from paretopo_core import ParetoArchive
+
+rng = np.random.default_rng(0)
+INSTRUCTIONS = {  # what each is worth to the made-up model, in log-odds of a right answer
+    "Answer in one word.": -0.3,
+    "Be concise.": 0.2,
+    "Check the units before you answer.": 0.6,
+    "If you are not sure, look it up with the search tool.": 1.2,
+    "Let us think step by step.": 0.9,
+    "Repeat the question first.": -0.1,
+    "Use Python for every calculation, however small it may be.": 1.1,
+    "You are a helpful assistant.": 0.0,
+    "You are the world's best mathematician.": 0.1,
+}
+
+
+def grade(prompt):
+    """Share of 500 questions answered right, and tokens of the prompt."""
+    helped = sum(INSTRUCTIONS[line] * 0.9**i for i, line in enumerate(prompt))
+    right = rng.random(500) < 1 / (1 + np.exp(1.0 - helped))
+    return right.mean(), sum(len(line.split()) for line in prompt)
+
+
+def mutate(prompt):
+    """Drop a line, add one, or move one to the front."""
+    lines = list(prompt)
+    unused = sorted(set(INSTRUCTIONS) - set(lines))
+    change = rng.choice(["drop", "add", "move"]) if lines and unused else "add"
+    if change == "add" and unused:
+        lines.insert(rng.integers(len(lines) + 1), rng.choice(unused))
+    elif lines:
+        line = lines.pop(rng.integers(len(lines)))
+        if change == "move":
+            lines.insert(0, line)
+    return tuple(lines)
+
+
+archive = ParetoArchive(ref=[0.0, 80], maximise=[True, False])  # right: more; tokens: fewer
+prompts = [()]  # by the number of their addition, as the archive counts them
+archive.add(grade(()))
+for _ in range(1000):
+    parent = prompts[rng.choice(archive.indices)]
+    child = mutate(parent)
+    if child not in prompts:
+        prompts.append(child)
+        archive.add(grade(child))
+
+print(f"{archive.additions} prompts graded, {len(archive)} of them kept:")
+found = zip(archive.points.tolist(), archive.indices, strict=True)
+for (right, tokens), index in sorted(found, key=lambda one: one[0]):
+    print(f"{right:6.1%} right, {tokens:2.0f} tokens: {' '.join(prompts[index]) or '(no prompt)'}")

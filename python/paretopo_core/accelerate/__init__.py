@@ -1,0 +1,167 @@
+"""Other libraries' own code on this core, from one call until it is undone."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, NamedTuple
+
+# The versions whose own tests pass with it, and whose answers were compared: scripts/test_hosts.sh.
+VERSIONS = {
+    "pymoo": ("0.6.2",),
+    "optuna": ("5.0.0",),
+    "botorch": ("0.18.1",),
+    "deap": ("1.4.4",),
+}
+
+
+class Replacement(NamedTuple):
+    """What a name of a module, or of a class, is to be."""
+
+    owner: Any
+    name: str
+    value: Any
+
+
+class Acceleration:
+    """What :func:`accelerate` has replaced in a host, and how it is undone.
+
+    A ``with`` statement ends what it began: where the host was accelerated before, it still is
+    afterwards.
+
+    Attributes:
+        host: the library's name.
+        version: its version.
+        replaced: what is replaced, as dotted names.
+    """
+
+    def __init__(self, host: str, version: str, replaced: Sequence[str], began: bool) -> None:
+        self.host = host
+        self.version = version
+        self.replaced = tuple(replaced)
+        self._began = began
+
+    def undo(self) -> None:
+        """Give the host its own code back; nothing happens where it has it.
+
+        Raises:
+            RuntimeError: something else has replaced a name since, which is left as it is; the
+                others are the host's own again.
+        """
+        with _lock:
+            originals = _in_effect.pop(self.host, ())
+            foreign = [one.dotted for one in originals if not one.restore()]
+        if foreign:
+            raise RuntimeError(
+                f"{', '.join(foreign)} was replaced by something else after accelerate("
+                f"{self.host!r}), and is left as it is: undo that first, the last one first"
+            )
+
+    def __enter__(self) -> Acceleration:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._began:
+            self.undo()
+
+    def __repr__(self) -> str:
+        state = "on" if self.host in _in_effect else "undone"
+        return f"<{self.host} {self.version} accelerated: {', '.join(self.replaced)}; {state}>"
+
+
+class _Original:
+    """A name of the host, what it was, and what stands there now."""
+
+    def __init__(self, replacement: Replacement) -> None:
+        self._owner, self._name, self._value = replacement
+        if not hasattr(self._owner, self._name):
+            raise AttributeError(f"{self.dotted} is not there")
+        # A class may inherit the name; then there is nothing of its own to give back.
+        self._was = vars(self._owner).get(self._name, _INHERITED)
+
+    @property
+    def dotted(self) -> str:
+        owner = self._owner
+        module = f"{owner.__module__}." if isinstance(owner, type) else ""
+        return f"{module}{owner.__name__}.{self._name}"
+
+    def replace(self) -> None:
+        setattr(self._owner, self._name, self._value)
+
+    def restore(self) -> bool:
+        """Give the name back; False where something else stands there by now."""
+        if vars(self._owner).get(self._name) is not self._value:
+            return False
+        if self._was is _INHERITED:
+            delattr(self._owner, self._name)
+        else:
+            setattr(self._owner, self._name, self._was)
+        return True
+
+
+_INHERITED = object()
+_in_effect: dict[str, list[_Original]] = {}
+_lock = threading.Lock()
+
+
+def accelerate(host: str) -> Acceleration:
+    """Let another library compute on this core, where its own code would take longer.
+
+    Nothing of the caller's own changes: the slow inner functions of the library are replaced, in
+    this process, until :meth:`Acceleration.undo`, or the end of a ``with`` statement. Answers are
+    the library's own; where ties or the last digits can differ, docs/hosts.md says so and why. A
+    second call changes nothing.
+
+    Args:
+        host: "pymoo" (0.6.2), "optuna" (5.0.0), "botorch" (0.18.1) or "deap" (1.4.4). It is
+            imported by this call, not by ``import paretopo_core``.
+
+    Returns:
+        what was replaced, with ``undo()``; a context manager.
+
+    Raises:
+        ValueError: another library.
+        ModuleNotFoundError: it is not installed.
+        RuntimeError: it is installed in a version that this was not tested with. What is replaced
+            are private names, of which another version may mean something else.
+
+    Cost: the import of the library; nothing per call of it.
+
+    >>> accelerate("platypus")
+    Traceback (most recent call last):
+        ...
+    ValueError: host must be one of pymoo, optuna, botorch, deap, got 'platypus'
+    """
+    from importlib import metadata  # which loads a parser of mails: not with the package
+
+    if not isinstance(host, str) or host not in VERSIONS:
+        raise ValueError(f"host must be one of {', '.join(VERSIONS)}, got {host!r}")
+    tested = VERSIONS[host]
+    try:
+        version = metadata.version(host)
+    except metadata.PackageNotFoundError:
+        raise ModuleNotFoundError(
+            f"{host} is not installed: pip install {host}=={tested[-1]}", name=host
+        ) from None
+    if version not in tested:
+        raise RuntimeError(
+            f"{host} {version} is installed, and this was tested with {', '.join(tested)}: "
+            f"pip install {host}=={tested[-1]}, or go on without accelerate"
+        )
+    module = importlib.import_module(f"{__name__}.{host}")
+    with _lock:
+        began = host not in _in_effect
+        if began:
+            originals = [_Original(one) for one in module.replacements()]
+            for original in originals:
+                original.replace()
+            _in_effect[host] = originals
+        names = [original.dotted for original in _in_effect[host]]
+    return Acceleration(host, version, names, began)

@@ -1,0 +1,113 @@
+"""What Optuna computes in Python loops over trials, on this core.
+
+Replaced are the innermost functions, which Optuna's modules look up where they are defined: those
+who import the functions above them by name are served, too, and Optuna's own checks, orders and
+special cases stay.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from optuna._hypervolume import box_decomposition, hssp, wfg
+from optuna.study import _multi_objective as ranking
+
+import paretopo_core as pp
+from paretopo_core.accelerate import Replacement
+
+_BLOCK = 16  # candidates that are measured at once: more than needed cost little
+
+_rank_one_objective = ranking._calculate_nondomination_rank
+_select_any = hssp._solve_hssp_on_unique_loss_vals
+
+
+def replacements() -> list[Replacement]:
+    """Ranks, fronts, hypervolumes, greedy subsets (TPE) and box decompositions (GPSampler)."""
+    return [
+        Replacement(ranking, "_calculate_nondomination_rank", rank),
+        Replacement(ranking, "_is_pareto_front_nd", is_first_nondominated),
+        Replacement(wfg, "_compute_3d", measure),
+        Replacement(wfg, "_compute_hv", measure),
+        Replacement(hssp, "_solve_hssp_on_unique_loss_vals", select),
+        Replacement(box_decomposition, "_get_non_dominated_box_bounds", divide),
+    ]
+
+
+def rank(loss_values: np.ndarray, *, n_below: int | None = None) -> np.ndarray:
+    """Rank trials; those behind the front that completes the n_below best all get the next rank.
+
+    Equal trials count once towards n_below, as in Optuna.
+    """
+    count, objectives = loss_values.shape if loss_values.ndim == 2 else (0, 0)
+    if count == 0 or objectives == 1 or (n_below is not None and n_below <= 0):
+        own: np.ndarray = _rank_one_objective(loss_values, n_below=n_below)
+        return own
+    ranks: np.ndarray = pp.pareto_rank(loss_values, maximise=False).astype(int)
+    seen = 0
+    for front in range(int(ranks.max())):
+        seen += len(np.unique(loss_values[ranks == front], axis=0))
+        if n_below is not None and seen >= n_below:
+            ranks = np.minimum(ranks, front + 1)
+            break
+    return ranks
+
+
+def is_first_nondominated(unique_lexsorted_loss_values: np.ndarray) -> np.ndarray:
+    """Tell which trials nobody dominates; of equal ones the first."""
+    return pp.is_nondominated(unique_lexsorted_loss_values, maximise=False, keep_weakly=False)
+
+
+def measure(sorted_loss_vals: np.ndarray, reference_point: np.ndarray) -> float:
+    """Measure what the trials dominate; infinite where a loss is, as the caller makes of NaN."""
+    if not np.isfinite(sorted_loss_vals).all():
+        return float("inf")
+    return float(pp.hypervolume(sorted_loss_vals, ref=reference_point, maximise=False))
+
+
+def select(
+    rank_i_loss_vals: np.ndarray,
+    rank_i_indices: np.ndarray,
+    subset_size: int,
+    reference_point: np.ndarray,
+) -> np.ndarray:
+    """Choose greedily, each time the trial that adds most to the hypervolume of those chosen.
+
+    What a trial can add only falls as others are chosen: so trials are measured from the largest
+    earlier value on, until no later one can be above the best.
+    """
+    if (
+        subset_size == len(rank_i_indices)
+        or not (np.isfinite(rank_i_loss_vals).all() and np.isfinite(reference_point).all())
+        or (rank_i_loss_vals > reference_point).any()
+    ):
+        own: np.ndarray = _select_any(
+            rank_i_loss_vals, rank_i_indices, subset_size, reference_point
+        )
+        return own
+    whole = np.prod(reference_point - rank_i_loss_vals, axis=-1)
+    gains = whole.copy()
+    chosen = np.empty(subset_size, dtype=int)
+    chosen[0] = gains.argmax()
+    for step in range(1, subset_size):
+        gains[chosen[step - 1]] = -np.inf
+        taken = rank_i_loss_vals[chosen[:step]]
+        best = -np.inf
+        order = np.argsort(-gains, kind="stable")
+        for start in range(0, len(order), _BLOCK):
+            block = order[start : start + _BLOCK]
+            if gains[block[0]] < best:
+                break
+            block = block[gains[block] > -np.inf]
+            shared = np.maximum(rank_i_loss_vals[block, None], taken)
+            gains[block] = whole[block] - pp.hypervolume(
+                shared, ref=reference_point, maximise=False
+            )
+            best = max(best, gains[block].max(initial=-np.inf))
+        chosen[step] = gains.argmax()
+    selected: np.ndarray = rank_i_indices[chosen]
+    return selected
+
+
+def divide(sorted_pareto_sols: np.ndarray, ref_point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Divide what no trial dominates into boxes; another division than Optuna's, of the same."""
+    boxes = pp.nondominated_boxes(sorted_pareto_sols, ref=ref_point, maximise=False)
+    return boxes.lower, boxes.upper

@@ -1,0 +1,1 @@
+"""Other libraries' names, signatures and conventions on this core."""

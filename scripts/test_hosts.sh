@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Our tests of paretopo_core.accelerate on the real pymoo, Optuna, BoTorch and DEAP, then the own tests of these
+# hosts, without and with it: what passes without has to pass with it.
+# Usage: scripts/test_hosts.sh [FOLDER] [HOST=CHECKOUT]...
+#   FOLDER          the environment, made if not there (default .venv-hosts, about 2 GB)
+#   HOST=CHECKOUT   a checkout of pymoo or botorch at the version of the extra `hosts`: the archives that
+#                   they publish hold no tests, those of Optuna and DEAP do, and are downloaded
+set -euo pipefail
+cd "$(dirname "$0")/.."
+venv=.venv-hosts
+case ${1:-} in '' | *=*) ;; *) venv=$1 && shift ;; esac
+python=$PWD/$venv/bin/python
+
+if [ ! -x "$python" ]; then
+    python3.11 -m venv "$venv"
+    "$python" -m pip install --quiet "torch==2.13.0+cpu" ||
+        "$python" -m pip install --quiet "torch==2.13.0+cpu" --index-url https://download.pytorch.org/whl/cpu
+fi
+# Some of Optuna's tests draw; what is tested is the tree as it stands.
+PARETOPO_CUDA=OFF "$python" -m pip install --quiet ".[hosts]" pytest pytest-timeout hypothesis plotly matplotlib
+"$python" -m pytest tests/paretopo_core/test_accelerate_hosts.py tests/test_optimiser_examples.py
+
+work=build/hosts
+mkdir -p "$work"
+
+# Unpack the archive that a host has published, without the package itself: what is tested is installed.
+fetch() {
+    local version
+    version=$("$python" -c "from importlib import metadata; print(metadata.version('$1'))")
+    [ -d "$work/$1-$version" ] && return
+    "$python" -m pip download --quiet --no-deps --no-binary "$1" --dest "$work" "$1==$version"
+    tar -xzf "$work/$1-$version.tar.gz" -C "$work"
+    mv "$work/$1-$version/$1" "$work/$1-$version/$1-as-published"
+    # Settings of this repository's tests are not for theirs.
+    [ -f "$work/$1-$version/pyproject.toml" ] || touch "$work/$1-$version/pytest.ini"
+}
+
+# Run a host's tests twice, and compare the outcome of each.
+compare() {
+    local host=$1 folder=$2
+    shift 2
+    for mode in own accelerated; do
+        (cd "$folder" && "$python" - "$host" "$mode" "$@" <<'PROGRAM') || true
+import sys
+
+import paretopo_core
+import pytest
+
+host, mode, *tests = sys.argv[1:]
+if mode == "accelerated":
+    print(paretopo_core.accelerate(host))
+sys.exit(pytest.main([*tests, "-q", "-p", "no:cacheprovider", "--junitxml", f"{mode}.xml"]))
+PROGRAM
+    done
+    "$python" - "$host" "$folder" <<'PROGRAM'
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+host, folder = sys.argv[1], Path(sys.argv[2])
+
+
+def passed(mode):
+    cases = list(ElementTree.parse(folder / f"{mode}.xml").iter("testcase"))
+    return {(one.get("classname"), one.get("name")) for one in cases if len(one) == 0}, len(cases)
+
+
+(own, count), (ours, _) = passed("own"), passed("accelerated")
+print(f"{host}: of {count} tests {len(own)} pass as it is, and {len(own & ours)} of them accelerated")
+for case in sorted(own - ours):
+    print("  fails accelerated:", *case)
+sys.exit(bool(own - ours) or not own)
+PROGRAM
+}
+
+fetch optuna
+fetch deap
+compare deap "$work"/deap-* tests
+compare optuna "$work"/optuna-* tests/hypervolume_tests tests/test_multi_objective.py \
+    tests/study_tests/test_multi_objective.py tests/samplers_tests/test_nsgaii.py \
+    tests/samplers_tests/test_nsgaiii.py tests/samplers_tests/tpe_tests tests/gp_tests/test_acqf.py \
+    tests/visualization_tests/test_hypervolume_history.py tests/visualization_tests/test_pareto_front.py
+for checkout in "$@"; do
+    host=${checkout%%=*} folder=${checkout#*=}
+    case $host in
+        pymoo) compare pymoo "$folder" tests/indicators tests/misc tests/algorithms ;;
+        botorch) compare botorch "$folder" test/utils/multi_objective test/acquisition/multi_objective ;;
+        *) echo "$host=...: pymoo or botorch" && exit 1 ;;
+    esac
+done

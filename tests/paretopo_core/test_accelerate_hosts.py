@@ -1,0 +1,564 @@
+"""Each host accelerated gives its own answers, and is itself again afterwards."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import importlib
+import pickle
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paretopo_core import accelerate
+
+MODULE = sys.modules["paretopo_core.accelerate"]
+# Warnings of a host's own are not about us.
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+def need(host):
+    try:
+        version = metadata.version(host)
+    except metadata.PackageNotFoundError:
+        version = None
+    if version not in MODULE.VERSIONS[host]:
+        tested = " or ".join(MODULE.VERSIONS[host])
+        pytest.skip(f"{host} {tested} is not installed, but {version}: scripts/test_hosts.sh")
+    if host == "botorch":
+        pytest.importorskip("gpytorch")
+
+
+@pytest.fixture(params=MODULE.VERSIONS)
+def any_host(request):
+    need(request.param)
+    return request.param
+
+
+def test_nothing_of_ours_is_left_in_a_host(any_host):
+    handle = accelerate(any_host)
+    values = [one._value for one in MODULE._in_effect[any_host]]
+
+    def left():
+        return [
+            f"{name}.{attribute}"
+            for name, module in list(sys.modules.items())
+            if name.partition(".")[0] == any_host
+            for attribute, value in list(vars(module).items())
+            if any(value is ours for ours in values)
+            or (
+                isinstance(value, type)
+                and any(v is ours for v in vars(value).values() for ours in values)
+            )
+        ]
+
+    assert left()
+    handle.undo()
+    assert not left()
+
+
+def test_nobody_else_holds_what_is_replaced(any_host):
+    """A module of the host that imports a replaced function by name would keep its own."""
+    with accelerate(any_host) as handle:
+        replaced = {tuple(name.rpartition(".")[::2]) for name in handle.replaced}
+    root = Path(importlib.import_module(any_host).__file__).parent
+    found = []
+    for path in root.rglob("*.py"):
+        module = ".".join([any_host, *path.relative_to(root).with_suffix("").parts])
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found += [
+                    f"{module} imports {alias.name} of {node.module}"
+                    for alias in node.names
+                    if (node.module, alias.name) in replaced
+                ]
+    assert found == []
+
+
+def test_it_is_imported_by_the_call_alone(any_host):
+    code = (
+        "import sys, paretopo_core as pp;"
+        f"assert {any_host!r} not in sys.modules;"
+        f"handle = pp.accelerate({any_host!r});"
+        f"assert {any_host!r} in sys.modules and not handle.undo()"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=300)
+
+
+def both(host, compute):
+    """The host's own answer, and the one with it accelerated."""
+    own = compute()
+    with accelerate(host):
+        ours = compute()
+    np.testing.assert_equal(compute(), own)  # nothing is left of it
+    return own, ours
+
+
+# pymoo
+
+
+@pytest.mark.parametrize("algorithm", ["NSGA2", "NSGA3", "SMSEMOA", "AGEMOEA"])
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+def test_runs_of_pymoo_are_the_same_runs(algorithm, objectives):
+    need("pymoo")
+    from pymoo.optimize import minimize
+    from pymoo.problems import get_problem
+    from pymoo.util.ref_dirs import get_reference_directions
+
+    names = {"NSGA2": "nsga2", "NSGA3": "nsga3", "SMSEMOA": "sms", "AGEMOEA": "age"}
+    module = importlib.import_module(f"pymoo.algorithms.moo.{names[algorithm]}")
+    given = {"pop_size": 24}
+    if algorithm == "NSGA3":
+        given["ref_dirs"] = get_reference_directions("das-dennis", objectives, n_partitions=4)
+        given.pop("pop_size")
+
+    def run():
+        problem = get_problem("dtlz2", n_var=objectives + 4, n_obj=objectives)
+        found = minimize(problem, getattr(module, algorithm)(**given), ("n_gen", 8), seed=1)
+        return found.F
+
+    np.testing.assert_array_equal(*both("pymoo", run))
+
+
+def test_indicators_of_pymoo_are_the_same():
+    need("pymoo")
+    from pymoo.indicators.hv import HV
+    from pymoo.indicators.hv.approximate import ApproximateHypervolume
+    from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting, find_non_dominated
+
+    for objectives in (2, 3, 4):
+        points = np.random.default_rng(objectives).random((60, objectives)).round(1)
+
+        def measure(points=points, objectives=objectives):
+            ref = np.full(objectives, 1.1)
+            approximate = ApproximateHypervolume(ref).add(points)
+            return HV(ref_point=ref)(points), approximate.hvc
+
+        def sort(points=points):
+            fronts, ranks = NonDominatedSorting().do(points, return_rank=True)
+            some = NonDominatedSorting().do(points, n_stop_if_ranked=20)
+            return (ranks, find_non_dominated(points), *fronts, *some)
+
+        for own, ours in zip(*both("pymoo", measure), strict=True):
+            np.testing.assert_allclose(ours, own, atol=1e-7)
+        np.testing.assert_equal(*both("pymoo", sort))
+
+
+# Optuna
+
+
+def losses(count, objectives, seed, digits=1):
+    return np.random.default_rng(seed).random((count, objectives)).round(digits)
+
+
+def front(count, objectives, seed):
+    """Trials on a sphere, of which nobody dominates another."""
+    directions = np.abs(np.random.default_rng(seed).normal(size=(count, objectives)))
+    return 1 - directions / np.linalg.norm(directions, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+@pytest.mark.parametrize("n_below", [None, 0, 1, 7, 20, 1000])
+def test_ranks_of_optuna_are_the_same(objectives, n_below):
+    need("optuna")
+    from optuna.study import _multi_objective as ranking
+
+    for seed in range(4):
+        values = losses(50, objectives, seed)
+        values[seed, 0] = np.inf
+        penalty = losses(50, 1, seed)[:, 0] - 0.5
+
+        def rank(values=values, penalty=penalty):
+            return (
+                ranking._fast_non_domination_rank(values, n_below=n_below),
+                ranking._fast_non_domination_rank(values, penalty=penalty, n_below=n_below),
+                ranking._is_pareto_front(values, assume_unique_lexsorted=False),
+                ranking._fast_non_domination_rank(values[:0]),
+            )
+
+        own, ours = both("optuna", rank)
+        for mine, theirs in zip(ours, own, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+            assert mine.dtype == theirs.dtype
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5])
+def test_volumes_of_optuna_are_the_same(objectives):
+    need("optuna")
+    from optuna._hypervolume import compute_hypervolume
+
+    values = losses(30, objectives, objectives)
+    odd = values.copy()
+    odd[0, 0] = -np.inf
+    ref = np.ones(objectives)
+
+    def measure():
+        found = [
+            compute_hypervolume(values, ref),
+            compute_hypervolume(values, ref, assume_pareto=False),
+            compute_hypervolume(values[:0], ref),
+            compute_hypervolume(values, np.full(objectives, np.inf)),
+        ]
+        return found if objectives < 2 else [*found, compute_hypervolume(odd, ref)]
+
+    own, ours = both("optuna", measure)
+    np.testing.assert_allclose(ours, own, rtol=1e-12)
+
+    with accelerate("optuna"), pytest.raises(ValueError, match="must dominate or equal"):
+        compute_hypervolume(values + 1.0, ref)
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4, 5])
+def test_greedy_subsets_of_optuna_are_the_same(objectives):
+    """TPE asks for subsets of one front; the next test says where they are not the same."""
+    need("optuna")
+    from optuna._hypervolume import _solve_hssp
+
+    for seed in range(5):
+        values = front(80, objectives, seed)
+        values[7] = values[3]
+        indices = np.arange(100, 180)
+        for size in (1, 2, 10, 40, 80):
+
+            def select(values=values, indices=indices, size=size):
+                return _solve_hssp(values, indices, size, np.full(objectives, 1.1))
+
+            np.testing.assert_array_equal(*both("optuna", select))
+
+
+def test_of_greedy_subsets_with_ties_the_volumes_are_the_same():
+    """Of trials that add the same, or all nothing, Optuna takes what rounding says."""
+    need("optuna")
+    from optuna._hypervolume import _solve_hssp, compute_hypervolume
+
+    ref = np.full(3, 1.1)
+    for seed in range(10):
+        values = losses(60, 3, seed)
+
+        def select(values=values):
+            return _solve_hssp(values, np.arange(60), 12, ref)
+
+        own, ours = both("optuna", select)
+        assert len(set(ours.tolist())) == 12
+        first, second = (compute_hypervolume(values[chosen], ref) for chosen in (own, ours))
+        assert second == pytest.approx(first, rel=0.02)
+
+
+def test_odd_losses_are_optunas_own_matter():
+    need("optuna")
+    from optuna._hypervolume import _solve_hssp
+
+    values = losses(20, 3, 0, digits=17)
+    values[5, 1] = -np.inf
+    for reference in (np.full(3, np.inf), np.full(3, 1.1)):
+
+        def select(reference=reference):
+            with np.errstate(invalid="ignore"):
+                return _solve_hssp(values, np.arange(20), 6, reference)
+
+        np.testing.assert_array_equal(*both("optuna", select))
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+def test_boxes_of_optuna_cover_the_same_region(objectives):
+    need("optuna")
+    from optuna._hypervolume import get_non_dominated_box_bounds
+
+    values = losses(15, objectives, objectives, digits=17)
+    ref = np.full(objectives, 1.1)
+    own, ours = both("optuna", lambda: get_non_dominated_box_bounds(values, ref))
+    points = np.random.default_rng(0).random((2000, 1, objectives)) * 1.1
+
+    def inside(bounds):
+        return ((bounds[0] <= points) & (points < bounds[1])).all(-1).sum(-1)
+
+    np.testing.assert_array_equal(inside(ours), inside(own))
+    assert inside(ours).max() == 1
+
+
+@pytest.mark.parametrize("objectives", [2, 4])
+def test_a_study_of_optuna_is_the_same_study(objectives):
+    need("optuna")
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+    def aims(trial):
+        x = np.array([trial.suggest_float(f"x{i}", 0, 1) for i in range(4)])
+        return [float(((x - i / objectives) ** 2).sum()) for i in range(objectives)]
+
+    def run():
+        sampler = optuna.samplers.TPESampler(seed=3)
+        study = optuna.create_study(directions=["minimize"] * objectives, sampler=sampler)
+        study.optimize(aims, n_trials=40)
+        return [trial.values for trial in study.trials], [t.number for t in study.best_trials]
+
+    own, ours = both("optuna", run)
+    assert ours == own
+
+
+# BoTorch
+
+
+def partitions(kind, points, ref):
+    import torch
+    from botorch.utils.multi_objective.box_decompositions import dominated, non_dominated
+
+    made = {
+        "nondominated": non_dominated.FastNondominatedPartitioning,
+        "dominated": dominated.DominatedPartitioning,
+    }[kind]
+    return made(ref_point=torch.as_tensor(ref), Y=torch.as_tensor(points))
+
+
+@pytest.mark.parametrize("kind", ["nondominated", "dominated"])
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_partitionings_of_botorch_cover_the_same_region(kind, objectives, dtype):
+    need("botorch")
+    import torch
+
+    rng = np.random.default_rng(objectives)
+    points = rng.random((14, objectives)).astype(dtype)
+    more = rng.random((5, objectives)).astype(dtype)
+    ref = np.full(objectives, 0.1, dtype)
+    probes = torch.as_tensor(rng.random((3000, 1, objectives)).astype(dtype))
+
+    def cover():
+        found = []
+        for first in (points, points[:0], np.full((1, objectives), 0.05, dtype)):
+            partitioning = partitions(kind, first, ref)
+            for step in (None, more):
+                if step is not None:
+                    partitioning.update(torch.as_tensor(step))
+                lower, upper = partitioning.get_hypercell_bounds()
+                inside = ((lower <= probes) & (probes < upper)).all(-1).sum(-1)
+                assert inside.max() <= 1
+                volume = partitioning.compute_hypervolume()
+                assert volume.dtype == lower.dtype == partitioning.pareto_Y.dtype
+                found += [inside.tolist(), partitioning.pareto_Y.tolist(), round(volume.item(), 5)]
+        return found
+
+    own, ours = both("botorch", cover)
+    assert ours == own
+
+
+def test_a_partitioning_of_botorch_outlives_undo():
+    need("botorch")
+    import torch
+    from botorch.utils.multi_objective.box_decompositions import non_dominated
+
+    rng = np.random.default_rng(0)
+    points, more = rng.random((2, 10, 3))
+    before = partitions("nondominated", points, np.zeros(3))
+    with accelerate("botorch"):
+        made = partitions("nondominated", points, np.zeros(3))
+        assert isinstance(made, non_dominated.FastNondominatedPartitioning)
+        before.update(torch.as_tensor(more))  # made by BoTorch's own code, and still its own
+        copies = [made, copy.deepcopy(made), pickle.loads(pickle.dumps(made))]
+    for one in copies:
+        one.update(torch.as_tensor(more))
+        assert torch.equal(one.pareto_Y, before.pareto_Y)
+        torch.testing.assert_close(one.compute_hypervolume(), before.compute_hypervolume())
+
+
+def test_what_botorch_refuses_is_still_refused():
+    need("botorch")
+    import torch
+    from botorch.utils.multi_objective.box_decompositions import non_dominated
+
+    class Own(non_dominated.FastNondominatedPartitioning):
+        pass
+
+    with accelerate("botorch"):
+        with pytest.raises(NotImplementedError):
+            partitions("nondominated", np.ones((2, 4, 3)), np.zeros(3))
+        with pytest.raises(ValueError, match="NaN inputs are not supported"):
+            partitions("nondominated", np.full((4, 3), np.nan), np.zeros(3))
+        own = Own(ref_point=torch.zeros(3), Y=torch.rand(5, 3))
+        assert type(own) is Own  # a subclass of someone's own is left alone
+        assert own._U is not None
+        below = partitions("nondominated", np.ones((1, 3)), np.full(3, -np.inf))
+        assert type(below) is non_dominated.FastNondominatedPartitioning
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 5])
+def test_hypervolumes_of_botorch_are_the_same(objectives):
+    need("botorch")
+    import torch
+    from botorch.utils.multi_objective.hypervolume import Hypervolume
+
+    generator = torch.Generator().manual_seed(objectives)
+    points = torch.rand(12, objectives, generator=generator, dtype=torch.float64)
+    measure = Hypervolume(ref_point=torch.full((objectives,), 0.1, dtype=torch.float64))
+    own, ours = both("botorch", lambda: [measure.compute(points), measure.compute(points[:0])])
+    np.testing.assert_allclose(ours, own, rtol=1e-12)
+    assert type(ours[0]) is type(own[0])
+
+
+@pytest.fixture(scope="module")
+def model():
+    need("botorch")
+    import torch
+    from botorch.models import SingleTaskGP
+    from botorch.models.transforms import Standardize
+
+    generator = torch.Generator().manual_seed(0)
+    x = torch.rand(16, 3, generator=generator, dtype=torch.float64)
+    y = torch.stack([-((x - c) ** 2).sum(-1) for c in (0.2, 0.5, 0.8)], dim=-1)
+    return SingleTaskGP(x, y, outcome_transform=Standardize(m=3)), x, y
+
+
+@pytest.mark.parametrize("name", ["EHVI", "NEHVI", "LogEHVI", "LogNEHVI"])
+def test_acquisition_of_botorch_has_the_same_values(model, name):
+    """The logarithms smooth each box on its own: their values depend a little on the division."""
+    import torch
+    from botorch.acquisition.multi_objective import logei, monte_carlo
+    from botorch.sampling import SobolQMCNormalSampler
+
+    gp, x, y = model
+    ref = y.min(dim=0).values
+    at = torch.rand(6, 2, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    kinds = {
+        "EHVI": monte_carlo.qExpectedHypervolumeImprovement,
+        "NEHVI": monte_carlo.qNoisyExpectedHypervolumeImprovement,
+        "LogEHVI": logei.qLogExpectedHypervolumeImprovement,
+        "LogNEHVI": logei.qLogNoisyExpectedHypervolumeImprovement,
+    }
+
+    def value():
+        given = {"sampler": SobolQMCNormalSampler(torch.Size([16]), seed=5)}
+        if "NEHVI" in name:
+            given["X_baseline"] = x
+        else:
+            given["partitioning"] = partitions("nondominated", y, ref)
+        acquisition = kinds[name](model=gp, ref_point=ref, **given)
+        points = at.clone().requires_grad_()
+        values = acquisition(points)
+        return values.detach().numpy(), torch.autograd.grad(values.sum(), points)[0].numpy()
+
+    own, ours = both("botorch", value)
+    for mine, theirs in zip(ours, own, strict=True):
+        tolerance = 1e-2 if "Log" in name else 1e-9
+        np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance)
+
+
+# DEAP
+
+
+@pytest.fixture(scope="module")
+def made():
+    need("deap")
+    from deap import base, creator
+
+    for count in (1, 2, 3, 4):
+        weights = tuple((-1.0) ** m * (m + 1) for m in range(count))
+        creator.create(f"PairedFitness{count}", base.Fitness, weights=weights)
+        creator.create(f"Paired{count}", list, fitness=getattr(creator, f"PairedFitness{count}"))
+
+    def population(count, objectives, levels, seed=0):
+        rng = np.random.default_rng(seed)
+        found = []
+        for values in rng.integers(0, levels, (count, objectives)).astype(float):
+            one = getattr(creator, f"Paired{objectives}")([len(found)])
+            one.fitness.values = tuple(values)
+            found.append(one)
+        return found
+
+    return population
+
+
+def numbers(fronts):
+    """Which individuals, in their order."""
+    return [[one[0] for one in front] for front in fronts]
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+@pytest.mark.parametrize(("count", "levels"), [(1, 5), (12, 2), (80, 6), (80, 10**6)])
+def test_fronts_of_deap_are_the_same_in_the_same_order(made, objectives, count, levels):
+    from deap import tools
+
+    population = made(count, objectives, levels)
+
+    def sort():
+        found = [
+            tools.sortNondominated(population, k, first)
+            for k in (0, 1, count // 2, count, 2 * count)
+            for first in (False, True)
+        ]
+        if objectives > 1:  # DEAP's own has no end with one
+            found += [tools.sortLogNondominated(population, k) for k in (0, count // 2, count)]
+            found += [[tools.sortLogNondominated(population, count, first_front_only=True)]]
+            found += [[tools.selNSGA2(population, count // 2, nd="log")]]
+        found += [[tools.selNSGA2(population, max(1, count // 2))]]
+        return [numbers(one) for one in found]
+
+    own, ours = both("deap", sort)
+    assert ours == own
+
+
+def test_fronts_of_nobody_are_deaps_own_matter(made):
+    from deap import tools
+
+    with accelerate("deap"):
+        assert tools.sortNondominated([], 3) == [[]]
+
+
+def test_a_dominance_of_its_own_is_left_to_deap(made):
+    from deap import base, creator, tools
+
+    class Reversed(base.Fitness):
+        weights = (1.0, 1.0)
+
+        def dominates(self, other, *rest):
+            return base.Fitness.dominates(other, self, *rest)
+
+    population = made(20, 2, 5)
+    for one in population:
+        fitness = Reversed(one.fitness.values)
+        one.fitness = fitness
+    assert creator.Paired2
+    own, ours = both("deap", lambda: numbers(tools.sortNondominated(population, 20)))
+    assert ours == own
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+def test_the_least_contribution_of_deap_is_the_same(made, objectives):
+    from deap import tools
+
+    population = made(60, objectives, 10**6)
+    front = tools.sortNondominated(population, 60, True)[0]
+
+    def least():
+        return [
+            tools.hypervolume(front),
+            tools.hypervolume(front, ref=np.full(objectives, 10.0**7)),
+            tools.hypervolume(front[:1]),
+        ]
+
+    own, ours = both("deap", least)
+    assert ours == own
+
+    # Several dominated ones contribute nothing; which of them is found is a matter of rounding.
+    for choice in both("deap", lambda: tools.hypervolume(population)):
+        assert not any(population[choice] is one for one in front)
+
+
+def test_toolboxes_of_deap_registered_before_are_served(made):
+    from deap import base, tools
+
+    toolbox = base.Toolbox()
+    toolbox.register("select", tools.selNSGA2)
+    population = made(40, 3, 6)
+    calls = []
+    ours = importlib.import_module("paretopo_core.accelerate.deap")
+    with pytest.MonkeyPatch.context() as patch:
+        real = ours.sort_standard
+        patch.setattr(ours, "sort_standard", lambda *a, **k: calls.append(1) or real(*a, **k))
+        with accelerate("deap"):
+            toolbox.select(population, 10)
+    assert calls == [1]

@@ -1,0 +1,57 @@
+"""The examples of optimisers run in seconds, stand alone, and find what they look for."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def printed(name, tmp_path):
+    command = [sys.executable, "-W", "ignore", str(EXAMPLES / f"{name}.py")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not [*tmp_path.iterdir()]  # it leaves nothing behind
+    return done.stdout
+
+
+def volumes(text):
+    return [float(value) for value in re.findall(r"hypervolume (\d\.\d+)", text)]
+
+
+@pytest.mark.parametrize(("name", "least"), [("nsga2", 0.85), ("sms_emoa", 0.73)])
+def test_an_algorithm_finds_the_front_in_about_thirty_lines(name, least, tmp_path):
+    found = volumes(printed(name, tmp_path))
+    assert len(found) > 5
+    assert found[0] < 0.2
+    assert found[-1] > least
+    assert found == sorted(found)
+    lines = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8").splitlines()
+    assert len([line for line in lines if line.strip()]) <= 35
+
+
+def test_prompts_that_evolve_are_better_than_none(tmp_path):
+    text = printed("prompt_evolution", tmp_path)
+    found = re.findall(r"^ *([\d.]+)% right, +(\d+) tokens: (.+)$", text, re.MULTILINE)
+    right = [float(share) for share, _, _ in found]
+    tokens = [int(count) for _, count, _ in found]
+    assert len(found) >= 8
+    assert right == sorted(right)
+    assert tokens == sorted(tokens)  # more tokens buy right answers
+    assert right[-1] > 85
+    for _, count, prompt in found:  # an index leads to the prompt that was graded
+        assert int(count) == (0 if prompt == "(no prompt)" else len(prompt.split()))
+
+
+def test_a_loop_of_botorch_improves(tmp_path):
+    pytest.importorskip("botorch")
+    pytest.importorskip("gpytorch")
+    found = volumes(printed("botorch_loop", tmp_path))
+    assert len(found) == 7
+    assert found == sorted(found)
+    assert found[-1] > found[0]
