@@ -471,7 +471,10 @@ def _check_indicators(table: _Table) -> list[Promise]:
     for task in BESIDE:
         cases = table.cases("indicators", _with(task=task))
         what = f"{task} of a front beside {REFERENCE_POINTS:,} points, every peer"
-        found.append(Promise(what, table.worst(cases), 1 if task.startswith("eps") else 2))
+        if task.startswith("epsilon"):  # moocore compares few pairs, too
+            found.append(Promise(what, table.mean(cases), 1))
+        else:
+            found.append(Promise(what, table.worst(cases), 2))
     for task, what, target in (
         ("r2", "exact R2 of two objectives, against moocore", 2),
         ("hypervolume_approx", f"hypervolume from {SAMPLES:,} directions, against moocore", 1),

@@ -16,12 +16,12 @@ namespace paretopo::cpu {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::int64_t kChunk = 256;    // rows that one thread compares at a time
-constexpr std::size_t kFirstBlock = 8;  // rows that these meet before some of them are done
-constexpr std::size_t kBlock = 1024;    // rows that they meet before somebody asks
-constexpr std::size_t kProbed = 8;      // rows that tell how large the largest gap is at least
-constexpr int kSafe = 400;              // powers of two whose squares stay in range
-constexpr std::int64_t kNobody = -1;    // no set
+constexpr std::int64_t kChunk = 256;     // rows that one thread compares at a time
+constexpr std::size_t kFirstBlock = 16;  // rows that these meet before some of them are done
+constexpr std::size_t kBlock = 1024;     // rows that they meet before somebody asks
+constexpr std::size_t kProbed = 8;       // rows that tell how large the largest gap is at least
+constexpr int kSafe = 400;               // powers of two whose squares stay in range
+constexpr std::int64_t kNobody = -1;     // no set
 static_assert(kChunk % kMostRowsAtOnce == 0);
 
 // What becomes of a value.

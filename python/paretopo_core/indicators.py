@@ -404,7 +404,7 @@ def _refuse_empty(reference: Batch) -> None:
     if reference.mask is not None and not is_empty:
         counts = np.asarray(reference.mask).any(-1)
         is_empty = not bool(counts.all())
-    if is_empty and math.prod(reference.leading):
+    if is_empty and 0 not in reference.leading:
         raise ValueError(
             "reference must have at least one point in each set, got shape "
             f"{tuple(reference.values.shape)}"
