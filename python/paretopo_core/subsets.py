@@ -44,7 +44,7 @@ def hypervolume_subset(
         method: how they are found.
 
             - ``"greedy"``: one point after the other, each time the one that adds most. Its volume
-              is at least 1 - 1/e = 63 % of the largest; as a rule 98 % and more.
+              is at least 1 - 1/e = 63 % of the largest; as a rule 95 % and more.
             - ``"greedy_removal"``: from the whole set, the point that adds least is removed, again
               and again, as SMS-EMOA reduces its population.
             - ``"exact"``: the subset of the largest volume; for 1 and 2 objectives.
