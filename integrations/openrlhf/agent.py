@@ -18,13 +18,12 @@ import copy
 import os
 import resource
 import time
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import torch
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
-from paretopo.config import RunConfig, loads
+from paretopo.config import loads
 from paretopo.integrations.agents.agent import ToolAgent
 from paretopo.integrations.agents.thread import AgentThread, Overdue
 from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
@@ -105,10 +104,10 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
     """Runs rollouts of `agent`: stop texts, response budget, truncation, the same keys for all.
 
     Attributes:
-        agent: A class of agents, or what makes one: of the configuration, tokenizer and label.
+        agent: Their class.
     """
 
-    agent: ClassVar[Callable[[RunConfig, Any, dict[str, Any]], ToolAgent]]
+    agent: ClassVar[type[ToolAgent]]
 
     def __init__(self) -> None:
         super().__init__(_Aside)  # made anew for each rollout
@@ -135,7 +134,8 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         began, timeout = time.perf_counter(), self._config.openrlhf.turn_timeout
         thread = AgentThread()
         try:
-            agent = await thread.run(self._make_agent(hf_tokenizer, label), timeout)
+            fields = label_fields(label)
+            agent = await thread.run(self._make_agent(hf_tokenizer, fields), timeout)
             turns = _Turns(llm_engine, agent)
             aside = _Aside(agent, thread, timeout)
             self.agent_instance_cls = lambda: aside  # asked for before the next await
@@ -172,5 +172,5 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         response["reward"] = response["scores"] = float(solved or 0.0)
         return response
 
-    async def _make_agent(self, tokenizer: Any, label: Any) -> ToolAgent:
-        return self.agent(self._config, tokenizer, label_fields(label))
+    async def _make_agent(self, tokenizer: Any, label: dict[str, Any]) -> ToolAgent:
+        return self.agent(self._config, tokenizer, label)

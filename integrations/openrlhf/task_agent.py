@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from paretopo.integrations.agents.agent import ToolAgent
 from paretopo.integrations.agents.of_tasks import make_agent
 from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
 
@@ -9,4 +12,5 @@ from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
 class AgentExecutor(ToolAgentExecutor):
     """The class that OpenRLHF looks for."""
 
-    agent = staticmethod(make_agent)
+    async def _make_agent(self, tokenizer: Any, label: dict[str, Any]) -> ToolAgent:
+        return make_agent(self._config, tokenizer, label)

@@ -65,7 +65,7 @@ class _Written:
 
 
 @register(AGENT)
-class TaskAgentLoop(AgentLoopBase):  # type: ignore[misc]
+class TaskAgentLoop(AgentLoopBase):
     """Plays one rollout with the agent of the run's task, and measures it."""
 
     async def run(self, sampling_params: dict[str, Any], **fields: Any) -> AgentLoopOutput:
