@@ -44,16 +44,15 @@ def mutate(prompt):
 
 
 archive = ParetoArchive(ref=[0.0, 80], maximise=[True, False])  # right: more; tokens: fewer
-prompts = [()]  # by the number of their addition, as the archive counts them
-archive.add(grade(()))
+seen = {()}
+archive.add(grade(()), ())  # a prompt is the payload of its grades
 for _ in range(1000):
-    parent = prompts[rng.choice(archive.indices)]
+    parent = archive.payloads[rng.integers(len(archive))]
     child = mutate(parent)
-    if child not in prompts:
-        prompts.append(child)
-        archive.add(grade(child))
+    if child not in seen:
+        seen.add(child)
+        archive.add(grade(child), child)
 
 print(f"{archive.additions} prompts graded, {len(archive)} of them kept:")
-found = zip(archive.points.tolist(), archive.indices, strict=True)
-for (right, tokens), index in sorted(found, key=lambda one: one[0]):
-    print(f"{right:6.1%} right, {tokens:2.0f} tokens: {' '.join(prompts[index]) or '(no prompt)'}")
+for (right, tokens), prompt in sorted(archive.items(), key=lambda one: tuple(one[0])):
+    print(f"{right:6.1%} right, {tokens:2.0f} tokens: {' '.join(prompt) or '(no prompt)'}")

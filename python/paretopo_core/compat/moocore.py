@@ -37,32 +37,33 @@ __all__ = [
     "RelativeHypervolume",
     "any_dominated",
     "apply_within_sets",
+    "avg_hausdorff_dist",
+    "eaf",
+    "epsilon_additive",
+    "epsilon_mult",
     "filter_dominated",
     "filter_dominated_within_sets",
     "hv_contributions",
     "hypervolume",
+    "igd",
+    "igd_plus",
     "is_nondominated",
     "is_nondominated_within_sets",
     "normalise",
     "pareto_rank",
+    "r2_exact",
 ]
 
-# What moocore 0.3.2 has beyond that: indicators, attainment, and its readers of files and data.
+# What moocore 0.3.2 has beyond that: differences of attainment, estimates of volumes by its own
+# methods, rectangles with weights, and its readers of files and data.
 NOT_HERE = (
     "ReadDatasetsError",
-    "avg_hausdorff_dist",
-    "eaf",
     "eafdiff",
-    "epsilon_additive",
-    "epsilon_mult",
     "generate_ndset",
     "get_dataset",
     "get_dataset_path",
     "hv_approx",
-    "igd",
-    "igd_plus",
     "largest_eafdiff",
-    "r2_exact",
     "read_datasets",
     "total_whv_rect",
     "vorob_dev",
@@ -200,6 +201,70 @@ class RelativeHypervolume(Hypervolume):
     def __call__(self, points: ArrayLike) -> float:
         """Measure the points, shape (points, objectives), beside the reference set."""
         return 1.0 - super().__call__(points) / self._of_ref_set
+
+
+# Indicators
+
+
+def igd(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
+    """Average the distances from the points of a reference set to the nearest point."""
+    return _beside(pp.igd, points, ref, maximise)
+
+
+def igd_plus(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
+    """Average by how much the nearest point falls short of each point of a reference set."""
+    return _beside(pp.igd_plus, points, ref, maximise)
+
+
+def avg_hausdorff_dist(
+    points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False, p: int = 1
+) -> float:
+    """Take the larger of the mean distances to and from a reference set."""
+    return _beside(pp.avg_hausdorff_dist, points, ref, maximise, p=p)
+
+
+def epsilon_additive(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
+    """Measure by how much the points must get better to be as good as a reference set."""
+    return _beside(pp.epsilon_additive, points, ref, maximise)
+
+
+def epsilon_mult(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
+    """Measure by what factor the points must get better to be as good as a reference set."""
+    return _beside(pp.epsilon_mult, points, ref, maximise)
+
+
+def _beside(
+    indicator: Callable[..., Any], points: ArrayLike, ref: ArrayLike, maximise: Senses, **more: Any
+) -> float:
+    rows = _rows(points)
+    reference = np.asarray(ref, dtype=float)
+    return float(indicator(rows, reference, maximise=_senses(maximise, rows.shape[1]), **more))
+
+
+def r2_exact(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
+    """Average, over all weights of two objectives, the weighted distance from an ideal point.
+
+    >>> round(r2_exact([[5, 5], [4, 6], [2, 7], [7, 4]], ref=[0, 0]), 9)
+    2.594191919
+    """
+    rows = _rows(points)
+    ideal = _one_each(np.asarray(ref, dtype=float), rows.shape[1], "ref")
+    return float(pp.r2(rows, ideal, maximise=_senses(maximise, rows.shape[1])))
+
+
+def eaf(points: ArrayLike, /, sets: ArrayLike, *, percentiles: Sequence[float] = ()) -> np.ndarray:
+    """Find what each number of sets attains; the last column is the percentile.
+
+    >>> eaf([[1, 3], [3, 1], [2, 2]], [0, 0, 1], percentiles=[100])
+    array([[  2.,   3., 100.],
+           [  3.,   2., 100.]])
+    """
+    wanted = np.unique(np.ravel(percentiles).astype(float))
+    surfaces = pp.eaf(
+        _rows(points), sets, percentiles=wanted if len(wanted) else None, maximise=False
+    )
+    joined: np.ndarray = np.column_stack(surfaces)
+    return joined
 
 
 # Scales
