@@ -82,32 +82,41 @@ class Results:
 
     def __init__(self, plan: Plan, records: Mapping[Cell, Row]) -> None:
         self.plan = plan
-        self._records = dict(records)
         self._compared: dict[tuple[str, str], list[Comparison]] = {}
-        # Pairs are of the same seed: one counts when every method of its task has ended.
+        # Pairs are of the same seed: one counts when every method of its task has ended, an
+        # ablation when it has ended on all of these.
         self._seeds = {
             task: [
                 seed
                 for seed in plan.seeds_of(task)
-                if all(Cell(task, method, seed) in records for method in plan.methods_of(task))
+                if all(Cell(task, method, seed) in records for method in self.methods(task))
             ]
             for task in plan.tasks
+        }
+        self._records = {
+            cell: records[cell]
+            for task, seeds in self._seeds.items()
+            for method in plan.methods_of(task)
+            for cells in [[Cell(task, method, seed) for seed in seeds]]
+            if all(cell in records for cell in cells)
+            for cell in cells
         }
         self.tasks = [task for task in plan.tasks if self._seeds[task]]
 
     @property
     def hours(self) -> float:
-        """Of all trainings together, as their clocks had it."""
+        """Of what is compared together, as the trainings' clocks had it."""
         return sum(float(row.get("seconds", 0.0)) for row in self._records.values()) / 3600.0
 
     @property
     def trainings(self) -> int:
-        """How many there are."""
+        """How many are compared."""
         return len(self._records)
 
     def seeds(self, task: str, method: str) -> list[int]:
         """Seeds of a task on which all of its methods have ended, if the method is one of them."""
-        return self._seeds[task] if method in self.plan.methods_of(task) else []
+        seeds = self._seeds[task]
+        return seeds if all(Cell(task, method, seed) in self._records for seed in seeds) else []
 
     def curve(self, task: str, method: str, measure: str) -> Floats:
         """(seeds, evaluations) a measure over a training.

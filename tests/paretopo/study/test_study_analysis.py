@@ -13,13 +13,14 @@ from paretopo.study.report import format_report
 SEEDS = 12
 
 
-def results(ends, switches=None):
+def results(ends, switches=None, ablations=()):
     """Of a study whose runs end with (hypervolume, accuracy, calls) and a little noise."""
-    methods = list(dict.fromkeys(method for _, method in ends))
+    methods = list(dict.fromkeys(method for _, method in ends if method not in ablations))
     tasks = list(dict.fromkeys(task for task, _ in ends))
     plan = plans.from_table(
         {
-            "study": {"methods": methods, "seeds": SEEDS},
+            "study": {"methods": methods, "seeds": SEEDS}
+            | ({"ablations": list(ablations), "ablation_tasks": tasks} if ablations else {}),
             "tasks": {task: {} for task in tasks},
             "switches": switches or {},
         }
@@ -97,6 +98,24 @@ def test_what_is_cut_short_is_compared_on_the_seeds_that_all_methods_have():
             assert one.differences.tolist() == np.delete(full.differences, gone).tolist()
     assert study.worst("grpo").tolist() == whole.worst("grpo")[2:].tolist()
     assert f"free ({SEEDS - 1} seeds), lucky ({SEEDS - 1} seeds)" in format_report(study, [])
+
+
+def test_an_ablation_counts_when_it_has_ended_on_all_seeds():
+    ablation = "paper+without_stage_1"
+    ends = ENDS | {(task, ablation): (0.1, 0.4, 0.1) for task in ("free", "lucky")}
+    whole = results(ends, ablations=(ablation,))
+    records = {
+        cell: row for cell, row in whole._records.items() if str(cell) != f"free/{ablation}/1002"
+    }
+    study = Results(whole.plan, records)
+    assert whole.seeds("free", ablation) == whole.seeds("free", "paper")
+    assert study.seeds("free", ablation) == []
+    assert study.seeds("lucky", ablation) == whole.seeds("lucky", ablation)
+    assert study.trainings == whole.trainings - SEEDS
+    assert study.worst("grpo").tolist() == whole.worst("grpo").tolist()
+    claim = "removing stage 1 lowers accuracy"
+    found = {one.task for one in check_claims(study) if one.claim == claim}
+    assert found == {"lucky"}
 
 
 def test_the_report_has_every_method_and_finding():
