@@ -332,8 +332,8 @@ def indicators(*, quick: bool = False) -> Sequence[Case]:
         for workload in ("concave", "linear", "convex")
         for points, m in sizes
     ]
-    sizes = ((100, 2), (60, 3)) if quick else ((1_000, 2), (10_000, 2), (300, 3), (1_000, 3))
-    few += [case("eaf", workload="uniform", points=points, objectives=m) for points, m in sizes]
+    runs = ((100, 2), (60, 3)) if quick else ((1_000, 2), (10_000, 2), (300, 3), (1_000, 3))
+    few += [case("eaf", workload="uniform", points=points, objectives=m) for points, m in runs]
     return few
 
 

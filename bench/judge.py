@@ -316,7 +316,8 @@ def _solve_r2(case: Case) -> Any:
         return _import_first("moocore").r2_exact(case.doubles, ref=np.zeros(2))
     steps = range(DIVISIONS + 1)
     lattice = [row for row in product(steps, repeat=case.objectives) if sum(row) == DIVISIONS]
-    return reference.r2(case.doubles, 0.0, np.array(lattice) / DIVISIONS, maximise=False)
+    weights = np.array(lattice) / DIVISIONS
+    return reference.r2(case.doubles, np.zeros(case.objectives), weights, maximise=False)
 
 
 def _solve_attainment(case: Case) -> Any:
