@@ -11,25 +11,23 @@ from paretopo_core.boxes import (
     hypervolume_improvement,
     nondominated_boxes,
     uncrowded_contributions,
+    weighted_hypervolume,
 )
 from paretopo_core.crowding import crowding_distance
+from paretopo_core.eaf import AttainmentSurfaces, eaf
 from paretopo_core.expected_hypervolume import expected_hypervolume, hypervolume_advantage
 from paretopo_core.fronts import is_nondominated, pareto_rank
 from paretopo_core.hypervolume import hv_contributions, hypervolume, hypervolume_gradient
+from paretopo_core.hypervolume_approx import HypervolumeEstimate, hypervolume_approx
 from paretopo_core.indicators import (
-    AttainmentSurfaces,
-    HypervolumeEstimate,
     avg_hausdorff_dist,
-    eaf,
     epsilon_additive,
     epsilon_mult,
     gd,
     gd_plus,
-    hypervolume_approx,
     igd,
     igd_plus,
     r2,
-    weighted_hypervolume,
 )
 from paretopo_core.isa import get_isa, set_isa
 from paretopo_core.normalise import ideal_point, knee_points, nadir_point, normalise

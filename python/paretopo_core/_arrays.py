@@ -94,6 +94,11 @@ class Batch:
         """Whether the points live on a GPU, or on what stands for one."""
         return self.device != _core.CPU
 
+    def refuse_gpu(self, name: str, what: str) -> None:
+        """Raise ValueError if the points, which an error calls ``name``, live on a GPU."""
+        if self.is_on_gpu:
+            raise ValueError(f"{name} are on a GPU, and {what} are for the CPU: pass {name}.cpu()")
+
     @property
     def float_name(self) -> str:
         """The dtype the values are computed in: float32 or float64."""

@@ -45,10 +45,10 @@ from paretopo_core.expected_hypervolume import (
 )
 from paretopo_core.fronts import compute_nondominated, compute_ranks
 from paretopo_core.hypervolume import compute_contributions, compute_gradient, compute_hypervolume
+from paretopo_core.hypervolume_approx import compute_estimate
 from paretopo_core.indicators import (
     check_divisions,
     check_reference,
-    compute_estimate,
     compute_indicator,
     compute_r2,
 )

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paretopo_core import _core, _torch_arrays
-from paretopo_core._arrays import ArrayT, Batch, answer, is_tensor, numbers_of
-from paretopo_core._senses import Maximise
+from paretopo_core._arrays import ArrayT, Batch, answer, is_tensor, numbers_of, vector_of
+from paretopo_core._senses import Maximise, senses_of
 from paretopo_core.hypervolume import compute_contributions, refuse_value
 
 _MOST_BYTES = _core.MOST_BOX_BYTES  # both corners, padded
@@ -139,7 +139,7 @@ def _compute_boxes(
     operation: str, points: Any, ref: Any, maximise: Maximise, mask: Any
 ) -> tuple[Any, Any, Any]:
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    _refuse_gpu(batch, "points")
+    batch.refuse_gpu("points", "boxes")
     corners, address, per_group = batch.references(ref)
     found = getattr(_core, operation)(batch.view(operation), address, per_group, _MOST_BYTES)
     del corners  # lived until here
@@ -216,6 +216,85 @@ def hypervolume_improvement(
     )
 
 
+def weighted_hypervolume(
+    points: Any,
+    boxes: Any,
+    weights: Any,
+    ref: Any,
+    *,
+    maximise: Maximise = True,
+    mask: Any = None,
+) -> Any:
+    """Hypervolume under a density that is constant in boxes, and 0 outside of them.
+
+    Σ over boxes of weight · volume of what the points dominate of the box above the reference.
+    Where boxes overlap, their weights add up. With boxes where two algorithms' attainment differs,
+    it says where a user prefers to be good (moocore's ``whv_rect``, for any number of objectives).
+
+    Args:
+        points: shape (..., points, objectives), as for :func:`paretopo_core.hypervolume`.
+        boxes: as (lower, upper), shape (..., boxes, objectives) each, in the objectives' units; an
+            end may be infinite. :class:`paretopo_core.Boxes` will do. Leading dimensions of boxes
+            and points are broadcast.
+        weights: shape (..., boxes), finite; a negative one counts against a set.
+        ref: the reference point, a number or shape (objectives,), finite.
+        maximise: whether larger is better; one bool, or one per objective; boxes are numbers in
+            either sense, ``lower`` below ``upper``.
+        mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        shape (...), float64; a NumPy scalar for one set. For tensors it has a first derivative in
+        the points, as :func:`paretopo_core.hypervolume_improvement`.
+
+    Raises:
+        ValueError, TypeError: as :func:`paretopo_core.hypervolume_improvement`; ``weights`` of a
+            wrong shape.
+
+    Cost: for each box the hypervolume of the points that reach into it.
+
+    Source: Zitzler, Brockhoff and Thiele (2007), "The hypervolume indicator revisited", EMO; boxes:
+    Diaz and López-Ibáñez (2021), Eur. J. Oper. Res. 289(3).
+
+    >>> boxes = [[1, 3], [2, 3.5], [2, 3]], [[2, np.inf], [2.5, np.inf], [3, 3.5]]
+    >>> weighted_hypervolume([[1, 2]], boxes, [1, 2, 3], ref=6, maximise=False)
+    np.float64(7.0)
+    """
+    lower, upper = (numbers_of(each, "boxes") for each in corners_of(boxes))
+    if lower.shape != upper.shape or lower.ndim < 2:
+        raise ValueError(
+            "boxes must have lower and upper corners of one shape (..., boxes, objectives), got "
+            f"{lower.shape} and {upper.shape}"
+        )
+    numbers = numbers_of(weights, "weights")
+    if numbers.ndim < 1 or numbers.shape[-1] != lower.shape[-2]:
+        raise ValueError(
+            f"weights must have shape (..., {lower.shape[-2]}), one number per box, got shape "
+            f"{numbers.shape}"
+        )
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"weights must be finite, got {numbers[~np.isfinite(numbers)][0]}")
+    objectives = lower.shape[-1]
+    corner = vector_of(ref, objectives, "ref", scalar=True)
+    is_larger_better = np.array(senses_of(maximise, objectives))
+    lower, upper = (
+        np.where(is_larger_better, np.maximum(end, corner), np.minimum(end, corner))
+        for end in (lower, upper)
+    )
+    if not (isinstance(points, np.ndarray) or is_tensor(points)) or points.ndim < 2:
+        points = Batch.of(points).values
+    beside = points[..., None, :, :]
+    over = mask if mask is None or is_tensor(mask) else np.asarray(mask)
+    if over is not None and over.ndim > 0:
+        over = over[..., None, :]
+    each = hypervolume_improvement(
+        (lower[..., None, :], upper[..., None, :]), beside, maximise=maximise, mask=over
+    )
+    factors: Any = numbers
+    if is_tensor(each):
+        factors = _torch_arrays.from_host(numbers, each)
+    return (each * factors).sum(-1)
+
+
 def uncrowded_contributions(
     points: ArrayT, ref: Any, *, maximise: Maximise = True, mask: Any = None
 ) -> ArrayT:
@@ -260,7 +339,7 @@ def uncrowded_contributions(
 def compute_uncrowded(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -> ArrayT:
     """See :func:`uncrowded_contributions`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    _refuse_gpu(batch, "points")
+    batch.refuse_gpu("points", "boxes")
     values = np.asarray(compute_contributions(points, ref, maximise, True, mask))
     if batch.points:
         boxes = compute_nondominated_boxes(points, ref, maximise, mask)
@@ -301,7 +380,7 @@ def _compute_improvement(
     candidates: Any, lower: Any, upper: Any, maximise: Maximise, mask: Any, *, is_gradient: bool
 ) -> Any:
     batch = Batch.of(candidates, name="candidates", maximise=maximise)
-    _refuse_gpu(batch, "candidates")
+    batch.refuse_gpu("candidates", "boxes")
     lower, upper = _host_doubles(lower, "lower"), _host_doubles(upper, "upper")
     leading = check_corners(lower.shape, upper.shape, tuple(batch.values.shape))
     if leading != batch.leading:
@@ -375,11 +454,6 @@ def _turned(lower: np.ndarray, upper: np.ndarray, signs: np.ndarray) -> tuple[An
     """Corners of the points times their signs, and back."""
     turns = signs < 0
     return np.where(turns, -upper, lower), np.where(turns, -lower, upper)
-
-
-def _refuse_gpu(batch: Batch, name: str) -> None:
-    if batch.is_on_gpu:
-        raise ValueError(f"{name} are on a GPU, and boxes are for the CPU: pass {name}.cpu()")
 
 
 def _refuse_corner(index: int, lower: np.ndarray, upper: np.ndarray) -> None:

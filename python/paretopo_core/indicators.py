@@ -1,4 +1,4 @@
-"""How good a set of points is: distances to a reference set, R2, estimates, attainment.
+"""How good a set of points is: distances to a reference set, and R2.
 
 Names and definitions are moocore's where it has them; it minimises unless told otherwise, this
 package maximises: ``maximise=False`` is moocore's default.
@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from paretopo_core import _core, _torch_arrays
-from paretopo_core._arrays import Batch, answer, host_address, is_tensor, numbers_of, vector_of
-from paretopo_core._senses import Maximise, senses_of, signs_of
-from paretopo_core.boxes import corners_of, hypervolume_improvement
-from paretopo_core.hypervolume import refuse_value
+from paretopo_core._arrays import Batch, answer, host_address, is_tensor, numbers_of
+from paretopo_core._senses import Maximise
 
 _MOST_WEIGHTS = 10**7  # vectors that a lattice may have
-_MOST_SEED = 2**63 - 1
 
 
 def igd(
@@ -343,8 +340,8 @@ def compute_indicator(
         reference = _torch_arrays.host_array(reference, "reference")
     beside = Batch.of(reference, name="reference", maximise=maximise)
     beside.mask = beside.bools(reference_mask, "reference_mask")
-    _refuse_gpu(batch, "points")
-    _refuse_gpu(beside, "reference")
+    batch.refuse_gpu("points", "indicators")
+    beside.refuse_gpu("reference", "indicators")
     leading = check_reference(tuple(beside.values.shape), tuple(batch.values.shape))
     _refuse_empty(beside)
     if not p > 0:
@@ -368,8 +365,8 @@ def compute_indicator(
         p,
         batch.address(values),
     )
-    _refuse_place(point, batch, "points", "mask", is_ratio=is_ratio)
-    _refuse_place(other, beside, "reference", "reference_mask", is_ratio=is_ratio)
+    refuse_place(point, batch, "points", "mask", is_ratio=is_ratio)
+    refuse_place(other, beside, "reference", "reference_mask", is_ratio=is_ratio)
     return values[()] if isinstance(values, np.ndarray) else values
 
 
@@ -412,14 +409,10 @@ def _refuse_empty(reference: Batch) -> None:
         )
 
 
-def _refuse_gpu(batch: Batch, name: str) -> None:
-    if batch.is_on_gpu:
-        raise ValueError(f"{name} are on a GPU, and indicators are for the CPU: pass {name}.cpu()")
-
-
-def _refuse_place(
+def refuse_place(
     index: int, batch: Batch, name: str, mask: str = "", *, is_ratio: bool = False
 ) -> None:
+    """Raise the error of a value that is not finite, by its flat index; below 0 there is none."""
     if index < 0:
         return
     at = tuple(int(i) for i in np.unravel_index(index, tuple(batch.values.shape)))
@@ -485,7 +478,7 @@ def r2(
 def compute_r2(points: Any, ideal: Any, weights: Any, maximise: Maximise, mask: Any) -> Any:
     """See :func:`r2`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    _refuse_gpu(batch, "points")
+    batch.refuse_gpu("points", "indicators")
     corners, address, per_group = batch.references(ideal, "ideal")
     vectors = _check_weights(weights, batch.objectives)
     values = batch.empty(batch.leading, "float64")
@@ -498,7 +491,7 @@ def compute_r2(points: Any, ideal: Any, weights: Any, maximise: Maximise, mask: 
         batch.address(values),
     )
     del corners  # lived until here
-    _refuse_place(refused, batch, "points", "mask")
+    refuse_place(refused, batch, "points", "mask")
     return values[()] if isinstance(values, np.ndarray) else values
 
 
@@ -549,306 +542,3 @@ def _lattice(divisions: int, objectives: int) -> np.ndarray:
     bars = bars.reshape(count, objectives - 1)
     ends = np.full((count, 1), -1), np.full((count, 1), places)
     return (np.diff(np.hstack([ends[0], bars, ends[1]]), axis=1) - 1) / divisions
-
-
-class HypervolumeEstimate(NamedTuple):
-    """A hypervolume that was estimated, and how far off that may be.
-
-    Attributes:
-        volume: shape (...), float64; its mean, over seeds, is the hypervolume.
-        error: shape (...), float64, the standard error of ``volume``, itself estimated from 32
-            replicates: true to about an eighth of it. The hypervolume is within two errors for 19
-            of 20 seeds.
-
-    >>> estimate = hypervolume_approx([[1, 3], [2, 2], [3, 1]], ref=0)
-    >>> abs(estimate.volume - 6) < 4 * estimate.error
-    np.True_
-    """
-
-    volume: Any
-    error: Any
-
-
-def hypervolume_approx(
-    points: Any,
-    ref: Any,
-    *,
-    samples: int = 65536,
-    seed: int = 0,
-    maximise: Maximise = True,
-    mask: Any = None,
-) -> HypervolumeEstimate:
-    """Estimate the hypervolume from random directions, with its standard error.
-
-    For 8 objectives and more, where :func:`paretopo_core.hypervolume` may take minutes. Without
-    bias: the mean over seeds is the hypervolume. Every direction is that of a random point in the
-    box of a point chosen by its volume; along it the distance is integrated exactly, so that a
-    sample is max r_i^m / Σ r_i^m of the sum of the boxes, r_i the distance at which box i ends. A
-    sample lies between the mean box and the sum of all; one point is exact. Directions are lattices
-    moved at random (32 of them), which is more precise than independent ones, and leaves the spread
-    of the replicates as an honest error.
-
-    Args:
-        points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
-            tensor on the CPU. A point that is not better than the reference in *every* objective,
-            or is dominated, changes nothing.
-        ref: the reference point, finite: a number, shape (objectives,), or (..., objectives).
-        samples: how many directions, at least 1; rounded up to a multiple of 32. The error falls
-            at least as fast as one over the root of it.
-        seed: from 0 to 2⁶³ - 1. The same seed gives the same numbers on any number of threads; a
-            set has the same estimate alone and in a batch, so that two similar sets are compared
-            more precisely than either is measured. (A mean over many sets does not average errors
-            away: for that, take other seeds.)
-        maximise: whether larger is better; one bool, or one per objective.
-        mask: shape (..., points), bool; False marks padding.
-
-    Returns:
-        ``volume`` and ``error``, shape (...) each, float64; NumPy scalars for one set. Same library
-        as ``points``.
-
-    Raises:
-        ValueError: as :func:`paretopo_core.hypervolume`; ``samples`` below 1; ``seed`` out of
-            range; points on a GPU.
-        TypeError: as there; ``samples`` or ``seed`` not a whole number. A derivative is refused
-            when it is asked for (NotImplementedError).
-
-    Cost: O(samples · n · objectives) for n undominated points, about 0.3 ns for each on AVX-512,
-    and what it takes to find these; replicates are shared between threads.
-
-    Source: boxes chosen by volume after Karp and Luby (1983), as Bringmann and Friedrich (2010),
-    Comput. Geom. 43, use them for hypervolumes; distances integrated along directions as Deng and
-    Zhang (2019), IEEE Trans. Evol. Comput. 23(5), do for uniform ones; replicates after Cranley and
-    Patterson (1976): docs/mathematics.md.
-
-    >>> points = 0.5 + np.eye(10) / 2
-    >>> volume, error = hypervolume_approx(points, ref=0, samples=4096)
-    >>> exact = 11 * 0.5**10  # a cube that all have, and as much for each point
-    >>> bool(abs(volume - exact) < 4 * error), bool(error < exact / 100)
-    (True, True)
-    """
-    volume, error = answer(
-        "hypervolume_approx", compute_estimate, points, ref, samples, seed, maximise, mask
-    )
-    return HypervolumeEstimate(volume, error)
-
-
-def compute_estimate(
-    points: Any, ref: Any, samples: int, seed: int, maximise: Maximise, mask: Any
-) -> tuple[Any, Any]:
-    """See :func:`hypervolume_approx`; torch sees nothing of it."""
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    _refuse_gpu(batch, "points")
-    measured, corner = batch.measure_from(ref)
-    for name, number, lowest in (("samples", samples, 1), ("seed", seed, 0)):
-        if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
-            raise TypeError(f"{name} must be a whole number, got {number!r}")
-        if not lowest <= number <= _MOST_SEED:
-            raise ValueError(f"{name} must be from {lowest} to 2**63 - 1, got {number}")
-    each = -(-int(samples) // _core.REPLICATES)
-    volume, error = (batch.empty(batch.leading, "float64") for _ in range(2))
-    refused = _core.hypervolume_approx(
-        measured.view("hypervolume_approx"),
-        host_address(corner),
-        each,
-        int(seed),
-        batch.address(volume),
-        batch.address(error),
-    )
-    refuse_value(refused, batch)
-    if isinstance(volume, np.ndarray):
-        return volume[()], error[()]
-    return volume, error
-
-
-class AttainmentSurfaces(NamedTuple):
-    """Where so many percent of the runs reach.
-
-    Attributes:
-        points: shape (rows, objectives), float64, in the objectives' units: for each percentile the
-            most demanding goals that so many runs attain, best first in the first objective.
-        percentiles: shape (rows,), float64, the percentile of each row, ascending.
-
-    >>> surfaces = eaf([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1], percentiles=[100])
-    >>> surfaces.points.tolist(), surfaces.percentiles.tolist()
-    ([[2.0, 1.0], [1.0, 2.0]], [100.0, 100.0])
-    """
-
-    points: Any
-    percentiles: Any
-
-
-def eaf(
-    points: Any, sets: Any, *, percentiles: Any = None, maximise: Maximise = True
-) -> AttainmentSurfaces:
-    """Empirical attainment function: what at least so many percent of the runs attain.
-
-    A run attains a goal if one of its points is at least as good in every objective. The goals that
-    at least k of n runs attain are bounded by the k-th attainment surface: its corners are what is
-    returned. The median surface (percentile 50) is to sets what the median is to numbers.
-
-    Args:
-        points: shape (points, objectives), 2 or 3 objectives, any real dtype, finite: the points of
-            all runs; a NumPy array, a list, or a torch tensor on the CPU.
-        sets: shape (points,), the run of each, as numbers in any order.
-        percentiles: shape (levels,), from 0 to 100; p stands for the least number of runs that is
-            at least p percent, 0 for one run. None: all of 100 k / n.
-        maximise: whether larger is better; one bool, or one per objective.
-
-    Returns:
-        ``points`` and ``percentiles``; as NumPy arrays, or tensors if the points were. moocore's
-        ``eaf`` has both as one array.
-
-    Raises:
-        ValueError: wrong shape of an argument; a point that is NaN or infinite; a percentile out of
-            range; points on a GPU.
-        TypeError: ``points`` or ``sets`` are not real numbers, or require a gradient.
-
-    Cost: a point costs O(levels · log points) and what it changes of the surfaces, at worst all of
-    them. Memory for the surfaces.
-
-    Source: Grunert da Fonseca, Fonseca and Hall (2001), "Inferential performance assessment of
-    stochastic optimisers and the attainment function", EMO; three objectives swept as in Fonseca,
-    Guerreiro, López-Ibáñez and Paquete (2011), "On the computation of the empirical attainment
-    function", EMO.
-
-    >>> points, percentiles = eaf([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1])
-    >>> np.column_stack([points, percentiles])
-    array([[  3.,   1.,  50.],
-           [  2.,   2.,  50.],
-           [  1.,   3.,  50.],
-           [  2.,   1., 100.],
-           [  1.,   2., 100.]])
-    """
-    given = _torch_arrays.host_array(points, "points") if is_tensor(points) else points
-    batch = Batch.of(given, maximise=maximise)
-    _refuse_gpu(batch, "points")
-    if len(batch.leading) or batch.objectives not in (2, 3):
-        raise ValueError(
-            "points must have shape (points, 2) or (points, 3), those of all runs together, got "
-            f"shape {tuple(batch.values.shape)}"
-        )
-    values = batch.values.astype(np.float64)
-    if not (is_finite := np.isfinite(values)).all():
-        _refuse_place(int(np.flatnonzero(~is_finite)[0]), batch, "points")
-    runs = _torch_arrays.without_tensors([sets], "sets")[0]
-    runs = np.asarray(runs)
-    if runs.shape != (batch.points,):
-        raise ValueError(
-            f"sets must have shape ({batch.points},), the run of each point, got {runs.shape}"
-        )
-    names, runs = np.unique(runs, return_inverse=True)
-    levels, wanted = _levels_of(percentiles, len(names))
-    signs = -signs_of(batch.minimised, batch.objectives)
-    surfaces, attaining = _core_eaf(values * signs, runs, len(names), max(levels, default=0))
-    rows = [np.flatnonzero(attaining == level) for level in levels]
-    found = np.concatenate([np.empty(0, np.int64), *rows])
-    counts = [len(each) for each in rows]
-    answers = surfaces[found] * signs + 0.0, np.repeat(wanted, counts)
-    if is_tensor(points):
-        return AttainmentSurfaces(*(_torch_arrays.from_host(each, points) for each in answers))
-    return AttainmentSurfaces(*answers)
-
-
-def _core_eaf(
-    values: np.ndarray, runs: np.ndarray, run_count: int, highest: int
-) -> tuple[np.ndarray, np.ndarray]:
-    values = np.ascontiguousarray(values)
-    runs = np.ascontiguousarray(runs, dtype=np.int64)
-    points, objectives = values.shape
-    return _core.eaf(
-        host_address(values), host_address(runs), points, objectives, run_count, highest
-    )
-
-
-def _levels_of(percentiles: Any, runs: int) -> tuple[list[int], np.ndarray]:
-    """How many runs each percentile takes, ascending."""
-    if percentiles is None:
-        wanted = np.arange(1.0, runs + 1) * (100.0 / max(runs, 1))
-        return list(range(1, runs + 1)), wanted
-    wanted = np.unique(np.atleast_1d(numbers_of(percentiles, "percentiles")))
-    if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 100)).all():
-        raise ValueError(f"percentiles must be from 0 to 100, got {percentiles!r}")
-    if runs == 0:
-        return [], np.empty(0)
-    # A percentile that came from dividing is not to take one run more for its rounding.
-    counts = np.ceil(wanted * (runs / 100.0) - 1e-9).astype(int).clip(1, runs)
-    return counts.tolist(), wanted
-
-
-def weighted_hypervolume(
-    points: Any,
-    boxes: Any,
-    weights: Any,
-    ref: Any,
-    *,
-    maximise: Maximise = True,
-    mask: Any = None,
-) -> Any:
-    """Hypervolume under a density that is constant in boxes, and 0 outside of them.
-
-    Σ over boxes of weight · volume of what the points dominate of the box above the reference.
-    Where boxes overlap, their weights add up. With boxes where two algorithms' attainment differs,
-    it says where a user prefers to be good (moocore's ``whv_rect``, for any number of objectives).
-
-    Args:
-        points: shape (..., points, objectives), as for :func:`paretopo_core.hypervolume`.
-        boxes: as (lower, upper), shape (..., boxes, objectives) each, in the objectives' units; an
-            end may be infinite. :class:`paretopo_core.Boxes` will do. Leading dimensions of boxes
-            and points are broadcast.
-        weights: shape (..., boxes), finite; a negative one counts against a set.
-        ref: the reference point, a number or shape (objectives,), finite.
-        maximise: whether larger is better; one bool, or one per objective; boxes are numbers in
-            either sense, ``lower`` below ``upper``.
-        mask: shape (..., points), bool; False marks padding.
-
-    Returns:
-        shape (...), float64; a NumPy scalar for one set. For tensors it has a first derivative in
-        the points, as :func:`paretopo_core.hypervolume_improvement`.
-
-    Raises:
-        ValueError, TypeError: as :func:`paretopo_core.hypervolume_improvement`; ``weights`` of a
-            wrong shape.
-
-    Cost: for each box the hypervolume of the points that reach into it.
-
-    Source: Zitzler, Brockhoff and Thiele (2007), "The hypervolume indicator revisited", EMO; boxes:
-    Diaz and López-Ibáñez (2021), Eur. J. Oper. Res. 289(3).
-
-    >>> boxes = [[1, 3], [2, 3.5], [2, 3]], [[2, np.inf], [2.5, np.inf], [3, 3.5]]
-    >>> weighted_hypervolume([[1, 2]], boxes, [1, 2, 3], ref=6, maximise=False)
-    np.float64(7.0)
-    """
-    lower, upper = (numbers_of(each, "boxes") for each in corners_of(boxes))
-    if lower.shape != upper.shape or lower.ndim < 2:
-        raise ValueError(
-            "boxes must have lower and upper corners of one shape (..., boxes, objectives), got "
-            f"{lower.shape} and {upper.shape}"
-        )
-    numbers = numbers_of(weights, "weights")
-    if numbers.ndim < 1 or numbers.shape[-1] != lower.shape[-2]:
-        raise ValueError(
-            f"weights must have shape (..., {lower.shape[-2]}), one number per box, got shape "
-            f"{numbers.shape}"
-        )
-    if not np.isfinite(numbers).all():
-        raise ValueError(f"weights must be finite, got {numbers[~np.isfinite(numbers)][0]}")
-    objectives = lower.shape[-1]
-    corner = vector_of(ref, objectives, "ref", scalar=True)
-    is_larger_better = np.array(senses_of(maximise, objectives))
-    lower, upper = (
-        np.where(is_larger_better, np.maximum(end, corner), np.minimum(end, corner))
-        for end in (lower, upper)
-    )
-    if not (isinstance(points, np.ndarray) or is_tensor(points)) or points.ndim < 2:
-        points = Batch.of(points).values
-    beside = points[..., None, :, :]
-    over = mask if mask is None or is_tensor(mask) else np.asarray(mask)
-    if over is not None and over.ndim > 0:
-        over = over[..., None, :]
-    each = hypervolume_improvement(
-        (lower[..., None, :], upper[..., None, :]), beside, maximise=maximise, mask=over
-    )
-    factors: Any = numbers
-    if is_tensor(each):
-        factors = _torch_arrays.from_host(numbers, each)
-    return (each * factors).sum(-1)

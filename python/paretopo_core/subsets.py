@@ -105,7 +105,7 @@ def compute_subset(
 ) -> ArrayT:
     """See :func:`hypervolume_subset`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    _refuse_gpu(batch)
+    batch.refuse_gpu("points", "subsets")
     wanted = _check_k(k, batch)
     if method == _SUBSET_METHODS["exact"] and batch.objectives > 2:
         raise ValueError(
@@ -230,7 +230,7 @@ def compute_selection(
 ) -> ArrayT:
     """See :func:`select`; torch sees nothing of it."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    _refuse_gpu(batch)
+    batch.refuse_gpu("points", "subsets")
     wanted = _check_k(k, batch)
     corners, address, per_group = None, 0, False
     if _is_given(ref, "ref", method, "hypervolume"):
@@ -361,13 +361,6 @@ def _check_integer(number: Any, name: str) -> int:
         return operator.index(number)
     except TypeError as error:
         raise TypeError(f"{name} must be an integer, got {number!r}") from error
-
-
-def _refuse_gpu(batch: Batch) -> None:
-    if batch.is_on_gpu:
-        raise ValueError(
-            "points are on a GPU, and subsets are chosen on the CPU: pass points.cpu()"
-        )
 
 
 def _refuse_infinity(index: int, batch: Batch) -> None:

@@ -14,8 +14,6 @@ from optuna.study import _multi_objective as ranking
 import paretopo_core as pp
 from paretopo_core.accelerate import Replacement
 
-_BLOCK = 16  # candidates that are measured at once: more than needed cost little
-
 _rank_one_objective = ranking._calculate_nondomination_rank
 _select_any = hssp._solve_hssp_on_unique_loss_vals
 
@@ -69,11 +67,7 @@ def select(
     subset_size: int,
     reference_point: np.ndarray,
 ) -> np.ndarray:
-    """Choose greedily, each time the trial that adds most to the hypervolume of those chosen.
-
-    What a trial can add only falls as others are chosen: so trials are measured from the largest
-    earlier value on, until no later one can be above the best.
-    """
+    """Choose greedily, each time the trial that adds most to the hypervolume of those chosen."""
     if (
         subset_size == len(rank_i_indices)
         or not (np.isfinite(rank_i_loss_vals).all() and np.isfinite(reference_point).all())
@@ -83,26 +77,9 @@ def select(
             rank_i_loss_vals, rank_i_indices, subset_size, reference_point
         )
         return own
-    whole = np.prod(reference_point - rank_i_loss_vals, axis=-1)
-    gains = whole.copy()
-    chosen = np.empty(subset_size, dtype=int)
-    chosen[0] = gains.argmax()
-    for step in range(1, subset_size):
-        gains[chosen[step - 1]] = -np.inf
-        taken = rank_i_loss_vals[chosen[:step]]
-        best = -np.inf
-        order = np.argsort(-gains, kind="stable")
-        for start in range(0, len(order), _BLOCK):
-            block = order[start : start + _BLOCK]
-            if gains[block[0]] < best:
-                break
-            block = block[gains[block] > -np.inf]
-            shared = np.maximum(rank_i_loss_vals[block, None], taken)
-            gains[block] = whole[block] - pp.hypervolume(
-                shared, ref=reference_point, maximise=False
-            )
-            best = max(best, gains[block].max(initial=-np.inf))
-        chosen[step] = gains.argmax()
+    chosen = pp.hypervolume_subset(
+        rank_i_loss_vals, subset_size, ref=reference_point, maximise=False
+    )
     selected: np.ndarray = rank_i_indices[chosen]
     return selected
 

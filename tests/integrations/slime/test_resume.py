@@ -10,28 +10,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.sessions import THREE_OBJECTIVES
 
 from paretopo.run.folder import RunFolder
 
 TESTS = Path(__file__).parents[2]
-CONFIG = """
-[[objectives]]
-name = "correct"
-weight = 0.5
-[[objectives]]
-name = "calls"
-weight = 0.3
-economy = "paretopo"
-[[objectives]]
-name = "tokens"
-weight = 0.2
-economy = "paretopo"
+CONFIG = (
+    THREE_OBJECTIVES
+    + """economy = "paretopo"
 [paretopo]
 stage1_steps = 3
 stage2_estimator = "gd2po"
 [rewards]
 evaluation_n_opt = "recompute"
 """
+)
 # A job of its own, which kills itself where it is told to, and prints what each rollout trained on.
 JOB = f"""
 import json, os, signal, sys

@@ -1,0 +1,127 @@
+"""What so many percent of several runs attain: the empirical attainment function."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paretopo_core import _core, _torch_arrays
+from paretopo_core._arrays import Batch, host_address, is_tensor, numbers_of
+from paretopo_core._senses import Maximise, signs_of
+from paretopo_core.indicators import refuse_place
+
+
+class AttainmentSurfaces(NamedTuple):
+    """Where so many percent of the runs reach.
+
+    Attributes:
+        points: shape (rows, objectives), float64, in the objectives' units: for each percentile the
+            most demanding goals that so many runs attain, best first in the first objective.
+        percentiles: shape (rows,), float64, the percentile of each row, ascending.
+
+    >>> surfaces = eaf([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1], percentiles=[100])
+    >>> surfaces.points.tolist(), surfaces.percentiles.tolist()
+    ([[2.0, 1.0], [1.0, 2.0]], [100.0, 100.0])
+    """
+
+    points: Any
+    percentiles: Any
+
+
+def eaf(
+    points: Any, sets: Any, *, percentiles: Any = None, maximise: Maximise = True
+) -> AttainmentSurfaces:
+    """Empirical attainment function: what at least so many percent of the runs attain.
+
+    A run attains a goal if one of its points is at least as good in every objective. The goals that
+    at least k of n runs attain are bounded by the k-th attainment surface: its corners are what is
+    returned. The median surface (percentile 50) is to sets what the median is to numbers.
+
+    Args:
+        points: shape (points, objectives), 2 or 3 objectives, any real dtype, finite: the points of
+            all runs; a NumPy array, a list, or a torch tensor on the CPU.
+        sets: shape (points,), the run of each, as numbers in any order.
+        percentiles: shape (levels,), from 0 to 100; p stands for the least number of runs that is
+            at least p percent, 0 for one run. None: all of 100 k / n.
+        maximise: whether larger is better; one bool, or one per objective.
+
+    Returns:
+        ``points`` and ``percentiles``; as NumPy arrays, or tensors if the points were. moocore's
+        ``eaf`` has both as one array.
+
+    Raises:
+        ValueError: wrong shape of an argument; a point that is NaN or infinite; a percentile out of
+            range; points on a GPU.
+        TypeError: ``points`` or ``sets`` are not real numbers, or require a gradient.
+
+    Cost: a point costs O(levels · log points) and what it changes of the surfaces, at worst all of
+    them. Memory for the surfaces.
+
+    Source: Grunert da Fonseca, Fonseca and Hall (2001), "Inferential performance assessment of
+    stochastic optimisers and the attainment function", EMO; three objectives swept as in Fonseca,
+    Guerreiro, López-Ibáñez and Paquete (2011), "On the computation of the empirical attainment
+    function", EMO.
+
+    >>> points, percentiles = eaf([[1, 3], [3, 1], [2, 2]], sets=[0, 0, 1])
+    >>> np.column_stack([points, percentiles])
+    array([[  3.,   1.,  50.],
+           [  2.,   2.,  50.],
+           [  1.,   3.,  50.],
+           [  2.,   1., 100.],
+           [  1.,   2., 100.]])
+    """
+    given = _torch_arrays.host_array(points, "points") if is_tensor(points) else points
+    batch = Batch.of(given, maximise=maximise)
+    batch.refuse_gpu("points", "attainment surfaces")
+    if len(batch.leading) or batch.objectives not in (2, 3):
+        raise ValueError(
+            "points must have shape (points, 2) or (points, 3), those of all runs together, got "
+            f"shape {tuple(batch.values.shape)}"
+        )
+    values = batch.values.astype(np.float64)
+    if not (is_finite := np.isfinite(values)).all():
+        refuse_place(int(np.flatnonzero(~is_finite)[0]), batch, "points")
+    runs = _torch_arrays.without_tensors([sets], "sets")[0]
+    runs = np.asarray(runs)
+    if runs.shape != (batch.points,):
+        raise ValueError(
+            f"sets must have shape ({batch.points},), the run of each point, got {runs.shape}"
+        )
+    names, runs = np.unique(runs, return_inverse=True)
+    levels, wanted = _levels_of(percentiles, len(names))
+    signs = -signs_of(batch.minimised, batch.objectives)
+    surfaces, attaining = _core_eaf(values * signs, runs, len(names), max(levels, default=0))
+    rows = [np.flatnonzero(attaining == level) for level in levels]
+    found = np.concatenate([np.empty(0, np.int64), *rows])
+    counts = [len(each) for each in rows]
+    answers = surfaces[found] * signs + 0.0, np.repeat(wanted, counts)
+    if is_tensor(points):
+        return AttainmentSurfaces(*(_torch_arrays.from_host(each, points) for each in answers))
+    return AttainmentSurfaces(*answers)
+
+
+def _core_eaf(
+    values: np.ndarray, runs: np.ndarray, run_count: int, highest: int
+) -> tuple[np.ndarray, np.ndarray]:
+    values = np.ascontiguousarray(values)
+    runs = np.ascontiguousarray(runs, dtype=np.int64)
+    points, objectives = values.shape
+    return _core.eaf(
+        host_address(values), host_address(runs), points, objectives, run_count, highest
+    )
+
+
+def _levels_of(percentiles: Any, runs: int) -> tuple[list[int], np.ndarray]:
+    """How many runs each percentile takes, ascending."""
+    if percentiles is None:
+        wanted = np.arange(1.0, runs + 1) * (100.0 / max(runs, 1))
+        return list(range(1, runs + 1)), wanted
+    wanted = np.unique(np.atleast_1d(numbers_of(percentiles, "percentiles")))
+    if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 100)).all():
+        raise ValueError(f"percentiles must be from 0 to 100, got {percentiles!r}")
+    if runs == 0:
+        return [], np.empty(0)
+    # A percentile that came from dividing is not to take one run more for its rounding.
+    counts = np.ceil(wanted * (runs / 100.0) - 1e-9).astype(int).clip(1, runs)
+    return counts.tolist(), wanted

@@ -1,0 +1,123 @@
+"""Hypervolumes that are estimated, with how far off they may be."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paretopo_core import _core
+from paretopo_core._arrays import Batch, answer, host_address
+from paretopo_core._senses import Maximise
+from paretopo_core.hypervolume import refuse_value
+
+_MOST_SEED = 2**63 - 1
+
+
+class HypervolumeEstimate(NamedTuple):
+    """A hypervolume that was estimated, and how far off that may be.
+
+    Attributes:
+        volume: shape (...), float64; its mean, over seeds, is the hypervolume.
+        error: shape (...), float64, the standard error of ``volume``, itself estimated from 32
+            replicates: true to about an eighth of it. The hypervolume is within two errors for 19
+            of 20 seeds.
+
+    >>> estimate = hypervolume_approx([[1, 3], [2, 2], [3, 1]], ref=0)
+    >>> abs(estimate.volume - 6) < 4 * estimate.error
+    np.True_
+    """
+
+    volume: Any
+    error: Any
+
+
+def hypervolume_approx(
+    points: Any,
+    ref: Any,
+    *,
+    samples: int = 65536,
+    seed: int = 0,
+    maximise: Maximise = True,
+    mask: Any = None,
+) -> HypervolumeEstimate:
+    """Estimate the hypervolume from random directions, with its standard error.
+
+    For 8 objectives and more, where :func:`paretopo_core.hypervolume` may take minutes. Without
+    bias: the mean over seeds is the hypervolume. Every direction is that of a random point in the
+    box of a point chosen by its volume; along it the distance is integrated exactly, so that a
+    sample is max r_i^m / Σ r_i^m of the sum of the boxes, r_i the distance at which box i ends. A
+    sample lies between the mean box and the sum of all; one point is exact. Directions are lattices
+    moved at random (32 of them), which is more precise than independent ones, and leaves the spread
+    of the replicates as an honest error.
+
+    Args:
+        points: shape (..., points, objectives), any real dtype; a NumPy array, a list, or a torch
+            tensor on the CPU. A point that is not better than the reference in *every* objective,
+            or is dominated, changes nothing.
+        ref: the reference point, finite: a number, shape (objectives,), or (..., objectives).
+        samples: how many directions, at least 1; rounded up to a multiple of 32. The error falls
+            at least as fast as one over the root of it.
+        seed: from 0 to 2⁶³ - 1. The same seed gives the same numbers on any number of threads; a
+            set has the same estimate alone and in a batch, so that two similar sets are compared
+            more precisely than either is measured. (A mean over many sets does not average errors
+            away: for that, take other seeds.)
+        maximise: whether larger is better; one bool, or one per objective.
+        mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        ``volume`` and ``error``, shape (...) each, float64; NumPy scalars for one set. Same library
+        as ``points``.
+
+    Raises:
+        ValueError: as :func:`paretopo_core.hypervolume`; ``samples`` below 1; ``seed`` out of
+            range; points on a GPU.
+        TypeError: as there; ``samples`` or ``seed`` not a whole number. A derivative is refused
+            when it is asked for (NotImplementedError).
+
+    Cost: O(samples · n · objectives) for n undominated points, about 0.3 ns for each on AVX-512,
+    and what it takes to find these; replicates are shared between threads.
+
+    Source: boxes chosen by volume after Karp and Luby (1983), as Bringmann and Friedrich (2010),
+    Comput. Geom. 43, use them for hypervolumes; distances integrated along directions as Deng and
+    Zhang (2019), IEEE Trans. Evol. Comput. 23(5), do for uniform ones; replicates after Cranley and
+    Patterson (1976): docs/mathematics.md.
+
+    >>> points = 0.5 + np.eye(10) / 2
+    >>> volume, error = hypervolume_approx(points, ref=0, samples=4096)
+    >>> exact = 11 * 0.5**10  # a cube that all have, and as much for each point
+    >>> bool(abs(volume - exact) < 4 * error), bool(error < exact / 100)
+    (True, True)
+    """
+    volume, error = answer(
+        "hypervolume_approx", compute_estimate, points, ref, samples, seed, maximise, mask
+    )
+    return HypervolumeEstimate(volume, error)
+
+
+def compute_estimate(
+    points: Any, ref: Any, samples: int, seed: int, maximise: Maximise, mask: Any
+) -> tuple[Any, Any]:
+    """See :func:`hypervolume_approx`; torch sees nothing of it."""
+    batch = Batch.of(points, maximise=maximise, mask=mask)
+    batch.refuse_gpu("points", "estimates")
+    measured, corner = batch.measure_from(ref)
+    for name, number, lowest in (("samples", samples, 1), ("seed", seed, 0)):
+        if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
+            raise TypeError(f"{name} must be a whole number, got {number!r}")
+        if not lowest <= number <= _MOST_SEED:
+            raise ValueError(f"{name} must be from {lowest} to 2**63 - 1, got {number}")
+    each = -(-int(samples) // _core.REPLICATES)
+    volume, error = (batch.empty(batch.leading, "float64") for _ in range(2))
+    refused = _core.hypervolume_approx(
+        measured.view("hypervolume_approx"),
+        host_address(corner),
+        each,
+        int(seed),
+        batch.address(volume),
+        batch.address(error),
+    )
+    refuse_value(refused, batch)
+    if isinstance(volume, np.ndarray):
+        return volume[()], error[()]
+    return volume, error
