@@ -309,7 +309,7 @@ def _vector(numbers: Any, points: Tensor, name: str) -> Tensor:
     with _constants():
         array = numbers_of(numbers, name)
         is_place = name in ("ref", "ideal")
-        if array.ndim < 2 or not is_place:
+        if array.ndim < 2:
             array = vector_of(array, _objectives(points), name, scalar=is_place)
         return _beside(points, torch.from_numpy(array))
 
@@ -751,7 +751,7 @@ refuse_slopes(_hypervolume_approx)
 refuse_slopes(_uncrowded_contributions)
 refuse_slopes(_hypervolume_subset)
 refuse_slopes(_select)
-_LOOPED = {_pareto_advantage: 1, _r2: 3}
+_LOOPED = {_r2: 3}
 _BESIDE = {
     _hypervolume_improvement: (1, 2),
     _hypervolume_improvement_gradient: (1, 2),

@@ -466,6 +466,14 @@ def pareto_advantage(
     mask: Array | None = None,
 ) -> Array:
     """Turn ranks and weighted rewards into advantages, each step in the rewards' own dtype."""
+    if np.ndim(weights) > 1:  # those of each group
+        each = np.broadcast_to(weights, (*rewards.shape[:-2], rewards.shape[-1]))
+        masks = np.broadcast_to(True if mask is None else mask, rewards.shape[:-1])
+        result = np.zeros(rewards.shape[:-1], dtype=rewards.dtype)
+        for at in np.ndindex(rewards.shape[:-2]):
+            alone = {"beta": beta, "centre": centre, "mask": masks[at]}
+            result[at] = pareto_advantage(rewards[at], each[at], **alone)
+        return result
     scalar = rewards.dtype.type
     weights = np.asarray(weights, dtype=np.float64)
     heaviest = np.abs(weights).max()

@@ -134,7 +134,7 @@ def test_the_operators_keep_torchs_rules(dtype):
         operators._pareto_rank: (x, mask(), senses),
         operators._is_nondominated: (x, None, senses, True),
         operators._crowding_distance: (x, mask(), None, senses),
-        operators._pareto_advantage: (x, vector, mask(), 0.5, 1),
+        operators._pareto_advantage: (x, vector.expand(4, 3), mask(), 0.5, 1),
         operators._hypervolume: (x, vector, mask(), senses),
         operators._hypervolume_gradient: (x, vector, None, mask(), senses),
         operators._hv_contributions: (x, vector, None, senses, True),
