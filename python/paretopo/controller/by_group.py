@@ -51,13 +51,20 @@ def advantages_by_group(
     return step.advantages, controller.state_dict()
 
 
-def step_by_group(controller: ParetoPO, vectors: ArrayLike, group_ids: Sequence[Hashable]) -> Step:
+def step_by_group(
+    controller: ParetoPO,
+    vectors: ArrayLike,
+    group_ids: Sequence[Hashable],
+    weights: ArrayLike | None = None,
+) -> Step:
     """The controller's step for rollouts in any order; what it gives has that order, too.
 
     Args:
         controller: takes one step.
         vectors: (rollouts, objectives) rewards.
         group_ids: (rollouts,) of which group each is.
+        weights: (groups, objectives), the preference that each group was given, in the order in
+            which groups first appear; None takes those of the configuration.
 
     Returns:
         advantages (rollouts,), gated (rollouts, objectives), ranks (rollouts,), and informative
@@ -83,7 +90,7 @@ def step_by_group(controller: ParetoPO, vectors: ArrayLike, group_ids: Sequence[
     padded = np.zeros((len(sizes), points, rows.shape[1]))
     padded[group, place] = rows
     inside = np.arange(points) < sizes[:, None]
-    step = controller.step(padded, mask=None if inside.all() else inside)
+    step = controller.step(padded, mask=None if inside.all() else inside, weights=weights)
     return Step(
         advantages=step.advantages[group, place],
         gated=step.gated[group, place],
