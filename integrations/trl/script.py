@@ -230,7 +230,13 @@ class ScriptSession:
             known["evaluation.prompts"] = len(trainer.eval_dataset)
         if args.eval_strategy == "steps":
             known["evaluation.every"] = int(args.eval_steps)
-        return from_table(table, self._overrides | known)
+        config = from_table(table, self._overrides | known)
+        if config.paretopo.preference == "given":
+            raise ConfigError(
+                'paretopo.preference = "given" is for paretopo train, which writes preferences '
+                "into the prompts of its task: a script's prompts are its own"
+            )
+        return config
 
     def _weights_of_functions(self) -> dict[str, float]:
         names, given = self._trainer.reward_func_names, self._trainer.args.reward_weights

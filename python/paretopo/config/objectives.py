@@ -100,6 +100,13 @@ class Objective:
         open_low=True,
         shown_default="none",
     )
+    budgets: tuple[float, ...] | None = key(
+        None,
+        'For a cost, with preference.kind = "budget": what a rollout may spend at most, one of'
+        " these for each group.",
+        low=0.0,
+        shown_default="none",
+    )
     gate: bool = key(
         False,
         "A rollout solved its prompt where this objective is above 0; without any such, the first.",

@@ -196,7 +196,7 @@ class RunFolder(Folder):
             ConfigError: a section differs that the records depend on.
         """
         kept = RunFolder.open(self.path).config
-        for section in ("recipe", "seed", "objectives", "rewards", "paretopo"):
+        for section in ("recipe", "seed", "objectives", "rewards", "paretopo", "preference"):
             if getattr(kept, section) != getattr(self.config, section):
                 raise ConfigError(
                     f"the run was begun with other values of {section}, see config.toml in its "

@@ -67,10 +67,17 @@ class Group:
         """Is it a held-out question?"""
         return self.rollouts[0].held_out
 
+    @property
+    def preference(self) -> str:
+        """The text of the preference that it was given; "" for none."""
+        return self.rollouts[0].preference
+
     def to_row(self) -> files.Row:
         """The group as JSON's own types; what its rollouts share stands once."""
+        given = {"preference": self.preference} if self.preference else {}
         row: files.Row = files.to_json(
-            {
+            given
+            | {
                 "id": self.id,
                 "prompt": self.prompt,
                 "answer": self.answer,
@@ -97,6 +104,7 @@ class Group:
             "answer": _field(row, "answer", str),
             "held_out": _field(row, "held_out", bool),
             "kind": _field(row, "kind", str),
+            "preference": _field({"preference": ""} | row, "preference", str),
         }
         rollouts = tuple(_rollout(one, shared) for one in _field(row, "rollouts", list))
         if not rollouts:

@@ -65,9 +65,9 @@ def train_tabular(
     }
     method = with_economy(overrides, "paretopo" if task.counted else "raw")
     config = from_table({}, own | method)
-    rewards = _Rewards(task, config, seed)
-    run = _Run(task, _make_controller(task, config, steps), rewards, config.optimiser, rng)
-    optimiser = _Ascent() if config.optimiser.method == "sgd" else _Adam(run.logits.shape)
+    rewards = TabularRewards(task, config, seed)
+    run = TabularRun(task, make_controller(task, config, steps), rewards, config.optimiser, rng)
+    optimiser = _Ascent() if config.optimiser.method == "sgd" else Adam(run.logits.shape)
     rows = [run.evaluate(0)]
     for step in range(1, steps + 1):
         factor, gradient = run.step(step)
@@ -77,12 +77,14 @@ def train_tabular(
     return rows
 
 
-class _Run:
+class TabularRun:
+    """A softmax policy over ways, its controller and its rewards."""
+
     def __init__(
         self,
         task: TabularTask,
         controller: ParetoPO,
-        rewards: _Rewards,
+        rewards: TabularRewards,
         settings: OptimiserConfig,
         rng: np.random.Generator,
     ) -> None:
@@ -93,6 +95,7 @@ class _Run:
         self.logits = 0.3 * rng.standard_normal((self._rows.max() + 1, len(task.cost)))
 
     def policy(self) -> Floats:
+        """(rows, ways) probabilities."""
         weights = np.exp(self.logits - self.logits.max(axis=1, keepdims=True))
         policy: Floats = weights / weights.sum(axis=1, keepdims=True)
         return policy
@@ -109,7 +112,7 @@ class _Run:
         advantages = self.controller.step(
             vectors.reshape(kinds * QUESTIONS, GROUP, -1)
         ).advantages.reshape(chosen.shape)
-        advantages = advantages * _per_token(self._lengths(chosen), self.settings.loss)
+        advantages = advantages * per_token(self._lengths(chosen), self.settings.loss)
         moves = advantages[..., None] * (np.eye(ways)[chosen] - policy[:, None, None])
         gradient = np.zeros_like(self.logits)
         np.add.at(gradient, self._rows, moves.mean(axis=(1, 2)))
@@ -157,7 +160,7 @@ class _Answers:
 _Payment = Callable[[_Answers], Floats]
 
 
-class _Rewards:
+class TabularRewards:
     """Reward vectors of answers, economies as the method pays them."""
 
     def __init__(self, task: TabularTask, config: RunConfig, seed: int) -> None:
@@ -264,7 +267,7 @@ class _ByFewest:
         return float(self._fewest.mean())
 
 
-def _per_token(lengths: Floats, loss: str) -> Floats:
+def per_token(lengths: Floats, loss: str) -> Floats:
     """Factors by the loss's divisor: a mean over tokens weighs an answer by its length's inverse.
 
     The choice that the policy learns is one token.
@@ -278,7 +281,7 @@ def _per_token(lengths: Floats, loss: str) -> Floats:
     return weights
 
 
-def _make_controller(task: TabularTask, config: RunConfig, steps: int) -> ParetoPO:
+def make_controller(task: TabularTask, config: RunConfig, steps: int) -> ParetoPO:
     """Each of several economies has the floor and reference of calls, and a part of its weight."""
     economies = task.objectives - 1
     told = config.paretopo
@@ -292,13 +295,14 @@ def _make_controller(task: TabularTask, config: RunConfig, steps: int) -> Pareto
     return ParetoPO(switches, steps_per_epoch=PER_KIND // QUESTIONS, steps=steps)
 
 
-class _Adam:
-    """Kingma & Ba (2015)."""
+class Adam:
+    """Kingma & Ba (2015), at the learning rate of all trainings here."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._mean, self._square, self._steps = np.zeros(shape), np.zeros(shape), 0
 
     def step(self, gradient: Floats) -> Floats:
+        """By how much the logits move."""
         self._steps += 1
         self._mean = 0.9 * self._mean + 0.1 * gradient
         self._square = 0.999 * self._square + 0.001 * gradient**2

@@ -9,7 +9,8 @@ device; ``weights`` has one number per objective, or (groups, objectives) where 
 preference of its own; ``mask`` (groups, points) is False where a ragged group is padded. The
 result is float64 (groups, points), 0 where masked. ``f.switches`` names the switches that an
 estimator has; others are left aside. An estimator is a function in one of the modules here whose
-name stands in :data:`~paretopo.config.EstimatorName`, which a configuration takes. Formulas, sources, claims and known faults: ``docs/mathematics.md``.
+name stands in :data:`~paretopo.config.EstimatorName`, which a configuration takes. Formulas,
+sources, claims and known faults: ``docs/mathematics.md``.
 
 >>> import numpy as np
 >>> rewards = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.0], [0.0, 0.0]]])
