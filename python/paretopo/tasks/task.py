@@ -89,6 +89,19 @@ class Task(ABC):
             left -= len(order)
             lap += 1
 
+    def written(self, steps: int, per_step: int) -> Sequence[Question]:
+        """The training questions for a trainer that reads them from a file.
+
+        Where preferences are given each is drawn when the file is written: the file then holds the
+        questions of all steps, so that a question comes with several.
+        """
+        if self.preferences is None:
+            return self.training
+        return [
+            replace(question, preference=self.preferences.draw(number))
+            for number, question in enumerate(self.schedule(steps, per_step))
+        ]
+
     def sweep(self, preferences: Sequence[Preference] | None = None) -> list[Question]:
         """The held-out questions, once for each preference.
 
