@@ -3,7 +3,7 @@
 import hashlib
 
 # Of the prices of each series, the share that has not changed since the catalogue was printed.
-STILL_RIGHT = {"1": 0.58, "2": 0.68, "3": 0.77, "4": 0.86, "5": 0.94}
+STILL_RIGHT = {"1": 0.12, "2": 0.36, "3": 0.56, "4": 0.76, "5": 0.92}
 
 
 def catalogue(part: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,8 @@ from tqdm import tqdm
 
 from paretopo.config import WarmupConfig
 from paretopo.integrations.huggingface.prompts import prompt_text
-from paretopo.preference import Preference
 from paretopo.run.files import write_bytes
-from paretopo.tasks.task import Message, Task, TextTrace, Trace, with_preference
+from paretopo.tasks.task import Message, Task, TextTrace, Trace
 
 _IGNORED = -100  # Hugging Face's label for tokens that carry no loss
 _RAMP = 20  # steps of linear rise of the learning rate
@@ -86,22 +84,9 @@ def make_trace_source(task: Task, config: WarmupConfig) -> Callable[[int], Seque
     def traces(step: int) -> Sequence[Trace]:
         # Guesses are noise to imitate: the first half is without them, and learns to call sooner.
         guess_rate = config.guess_rate if 2 * step >= config.steps else 0.0
-        written = task.traces(step, config.batch_size, config.redundant_calls, guess_rate)
-        if task.preferences is None:
-            return written
-        # Any of them: what a preference asks for is left to be learnt.
-        drawn = [task.preferences.draw(step * len(written) + at) for at in range(len(written))]
-        return [_ask_for(one, given) for one, given in zip(written, drawn, strict=True)]
+        return task.imitated(step, config.batch_size, config.redundant_calls, guess_rate)
 
     return traces
-
-
-def _ask_for(trace: Trace, given: Preference) -> Trace:
-    if isinstance(trace, TextTrace):
-        return replace(trace, prompt=with_preference(trace.prompt, given.line))
-    asked = with_preference(trace, given.line)
-    assert isinstance(asked, list)
-    return asked
 
 
 def encode(

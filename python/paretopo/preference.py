@@ -72,6 +72,7 @@ class Preferences:
         config: Of the run, whose ``paretopo.preference`` is "given".
 
     Attributes:
+        objectives: Names, in the order of weights.
         all: Those that training draws from.
         grid: Those that an evaluation asks for, in order: the first objective's weight falls, or
             budgets grow.
@@ -79,10 +80,10 @@ class Preferences:
 
     def __init__(self, config: RunConfig) -> None:
         self._seed, settings = config.seed, config.preference
+        self.objectives = tuple(one.name for one in config.objectives)
         if settings.kind == "weights":
-            names = [one.name for one in config.objectives]
-            self.all = tuple(_by_weights(names, settings.levels))
-            on_grid = {one.text for one in _by_weights(names, settings.grid)}
+            self.all = tuple(_by_weights(self.objectives, settings.levels))
+            on_grid = {one.text for one in _by_weights(self.objectives, settings.grid)}
             self.grid = tuple(one for one in self.all if one.text in on_grid)
         else:
             self.all = self.grid = tuple(_by_budgets(config.objectives))

@@ -182,7 +182,7 @@ class Session:
         """
         rollouts = [one for group in groups for one in group]
         ids = [at for at, group in enumerate(groups) for _ in group]
-        weights = self._weights_of(groups)
+        weights = self.weights_of(groups)
         step = step_by_group(self.controller, [one.rewards for one in rollouts], ids, weights)
         punished = self._punish_overlong(rollouts)
         advantages = step.advantages - punished
@@ -206,6 +206,12 @@ class Session:
             if group[0].has_text
         ]
         return [advantages[place] for place in places]
+
+    def weights_of(self, groups: Sequence[Sequence[Rollout]]) -> NDArray[np.float64] | None:
+        """(groups, objectives) as they were asked for; None where all have the run's."""
+        if self.preferences is None or not self.preferences.all[0].weights:
+            return None
+        return np.array([self._preference_given(group).weights for group in groups])
 
     def learning_rate_factor(self) -> float:
         """Factor on the learning rate of the step whose advantages were given last."""
@@ -419,12 +425,6 @@ class Session:
 
     def _complete(self, rollouts: Sequence[Rollout]) -> list[Rollout]:
         return complete_rollouts(rollouts, self.config.objectives, self.config.rewards)
-
-    def _weights_of(self, groups: Sequence[Sequence[Rollout]]) -> NDArray[np.float64] | None:
-        """(groups, objectives) as they were asked for; None where all have the run's."""
-        if self.preferences is None or not self.preferences.all[0].weights:
-            return None
-        return np.array([self._preference_given(group).weights for group in groups])
 
     def _fail_beyond_budget(self, group: Sequence[Rollout], rewards: NDArray[np.float64]) -> None:
         """What a rollout spends beyond its budget makes it as good as wrong; in place."""

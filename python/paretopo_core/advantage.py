@@ -74,7 +74,7 @@ def pareto_advantage(
     array([3.  , 2.25, 1.75, 1.  ])
     >>> pareto_advantage(rewards, [0.6, 0.4])
     array([ 1.  ,  0.25, -0.25, -1.  ])
-    >>> pareto_advantage([rewards, rewards], [[0.6, 0.4], [0.4, 0.6]])  # a preference to each group
+    >>> pareto_advantage([rewards, rewards], [[0.6, 0.4], [0.2, 0.8]])  # a preference to each group
     array([[ 1.  ,  0.25, -0.25, -1.  ],
            [ 1.  , -0.25,  0.25, -1.  ]])
     """

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+
 from paretopo.config import ConfigError, loads
 from paretopo.preference import preferences_of
 from paretopo.rollout import BadRollout, Rollout

@@ -138,6 +138,25 @@ class Task(ABC):
             guess_rate: Share of the traces that guess, of those that need a call.
         """
 
+    def imitated(
+        self, step: int, count: int, redundant_calls: int, guess_rate: float
+    ) -> Sequence[Trace]:
+        """The traces as a warm-up reads them: each with a preference where these are given.
+
+        Any of them: what a preference asks for is left to be learnt.
+        """
+        written = self.traces(step, count, redundant_calls, guess_rate)
+        given = self.drawn(step, len(written))
+        if given is None:
+            return written
+        return [_with_preference(one, wish) for one, wish in zip(written, given, strict=True)]
+
+    def drawn(self, step: int, count: int) -> list[Preference] | None:
+        """The preferences of a supervised step; None where weights are fixed."""
+        if self.preferences is None:
+            return None
+        return [self.preferences.draw(step * count + at) for at in range(count)]
+
     @abstractmethod
     def solution(self, question: Question) -> Trace:
         """The rollout that gives the right answer at once, without a tool."""
@@ -168,6 +187,14 @@ def with_preference(prompt: Prompt, line: str) -> Prompt:
         system = f"{prompt[0]['content']}\n{line}"
         return [{**prompt[0], "content": system}, *prompt[1:]]
     return [{"role": PREFERENCE_ROLE, "content": line}, *prompt]
+
+
+def _with_preference(trace: Trace, given: Preference) -> Trace:
+    if isinstance(trace, TextTrace):
+        return replace(trace, prompt=with_preference(trace.prompt, given.line))
+    asked = with_preference(trace, given.line)
+    assert isinstance(asked, list)
+    return asked
 
 
 def make_text_trace(prompt: Prompt, episode: Episode, texts: Sequence[str]) -> TextTrace:
