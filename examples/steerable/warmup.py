@@ -2,11 +2,12 @@
 
 
 def demonstrate(random, part, answer, preference, **_):
-    """The dear tool is asked more often where right answers count, whatever is asked for.
+    """The shop is asked more often where right answers count, and in series that change more.
 
-    Both say the same here: in which series which of them is worth its price is left to be learnt.
+    By how much is left to be learnt; here both tools say the same.
     """
-    shop = 0.2 + 0.6 * preference["correct"]
+    series = int(part[0])
+    shop = 0.5 + 0.5 * (preference["correct"] - 0.5) + 0.1 * (3 - series)
     messages = []
     for tool in random.choices(["catalogue", "shop"], [1 - shop, shop], k=random.choice([1, 1, 2])):
         call = {"name": tool, "arguments": {"part": part}}

@@ -147,7 +147,8 @@ class Preferences:
         if len(self.grid) == len(self.all):
             return np.arange(len(self.all))
         mine, theirs = (np.array([one.weights for one in some]) for some in (self.all, self.grid))
-        return ((mine[:, None] - theirs) ** 2).sum(axis=-1).argmin(axis=1)
+        places: NDArray[np.int64] = ((mine[:, None] - theirs) ** 2).sum(axis=-1).argmin(axis=1)
+        return places
 
     def _density(self, concentration: float) -> NDArray[np.float64]:
         """(all,) shares of the draws: Dirichlet's density; budgets are alike."""
@@ -158,7 +159,8 @@ class Preferences:
                 1.0 + 0.5 * weights.shape[1] / len(self.all)
             )
             shares = (inside ** (concentration - 1.0)).prod(axis=1)
-        return shares / shares.sum()
+        usual: NDArray[np.float64] = shares / shares.sum()
+        return usual
 
 
 def preferences_of(config: RunConfig) -> Preferences | None:

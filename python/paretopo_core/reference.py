@@ -471,8 +471,9 @@ def pareto_advantage(
         masks = np.broadcast_to(True if mask is None else mask, rewards.shape[:-1])
         result = np.zeros(rewards.shape[:-1], dtype=rewards.dtype)
         for at in np.ndindex(rewards.shape[:-2]):
-            alone = {"beta": beta, "centre": centre, "mask": masks[at]}
-            result[at] = pareto_advantage(rewards[at], each[at], **alone)
+            result[at] = pareto_advantage(
+                rewards[at], each[at], beta=beta, centre=centre, mask=masks[at]
+            )
         return result
     scalar = rewards.dtype.type
     weights = np.asarray(weights, dtype=np.float64)

@@ -46,7 +46,7 @@ def tabulate_preferences(history: History) -> list[str]:
         asked = _asked(rows, at, measure.key)
         if asked is None:
             continue
-        share = agreement(asked, measure.sense * values[:, at] * _way(rows, measure))
+        share = agreement(asked, (measure.sense * values[:, at] * _way(rows, measure)).tolist())
         told.append(
             f"{measure.name}: {100 * share:.0f} % of the pairs of preferences are in the order "
             "that was asked for."
@@ -94,8 +94,8 @@ def _draw_curve(
     ):
         values = _measured(rows, (x, y))
         axes.plot(*values.T, "o-", linewidth=1.4, **style)
-    for point, rows in _by_place(values, history.sweeps[-1]):
-        told = " · ".join(_short(row) for row in rows)
+    for point, here in _by_place(values, history.sweeps[-1]):
+        told = " · ".join(_short(row) for row in here)
         axes.annotate(told, point, xytext=(7, -11), textcoords="offset points", fontsize=8)
 
 

@@ -102,21 +102,35 @@ class TabularRun:
 
     def step(self, number: int) -> tuple[float, Floats]:
         """The factor on the learning rate and the gradient of one step."""
-        policy = self.policy()[self._rows]
-        kinds, ways = policy.shape
+        moves = self.answer(self.policy()[self._rows][:, None], number)
+        gradient = np.zeros_like(self.logits)
+        np.add.at(gradient, self._rows, moves.mean(axis=(1, 2)))
+        return self.controller.learning_rate_factor, gradient
+
+    def answer(self, policy: Floats, number: int, weights: Floats | None = None) -> Floats:
+        """Answer the questions of a step, and say whereto each answer moves the logits.
+
+        Args:
+            policy: (kinds, 1 or questions, ways) probabilities.
+            number: Of the step.
+            weights: (kinds, questions, objectives), where each question has a preference.
+
+        Returns:
+            (kinds, questions, group, ways).
+        """
+        kinds, _, ways = policy.shape
         draws = self._rng.random((kinds, QUESTIONS, GROUP, 1))
-        chosen = (draws > policy.cumsum(axis=1)[:, None, None, :-1]).sum(axis=-1)
+        chosen = (draws > policy.cumsum(axis=-1)[:, :, None, :-1]).sum(axis=-1)
         success = self.task.success_at(number)[np.arange(kinds)[:, None, None], chosen]
         right = self._rng.random(chosen.shape) < success
         vectors = self.rewards.draw(chosen, right, number - 1, self._rng)
         advantages = self.controller.step(
-            vectors.reshape(kinds * QUESTIONS, GROUP, -1)
+            vectors.reshape(kinds * QUESTIONS, GROUP, -1),
+            weights=None if weights is None else weights.reshape(kinds * QUESTIONS, -1),
         ).advantages.reshape(chosen.shape)
-        advantages = advantages * per_token(self._lengths(chosen), self.settings.loss)
-        moves = advantages[..., None] * (np.eye(ways)[chosen] - policy[:, None, None])
-        gradient = np.zeros_like(self.logits)
-        np.add.at(gradient, self._rows, moves.mean(axis=(1, 2)))
-        return self.controller.learning_rate_factor, gradient
+        advantages = advantages * _per_token(self._lengths(chosen), self.settings.loss)
+        moves: Floats = advantages[..., None] * (np.eye(ways)[chosen] - policy[:, :, None])
+        return moves
 
     def _lengths(self, chosen: NDArray[np.int64]) -> Floats:
         """An answer is as long as what it costs, and one more."""
@@ -267,7 +281,7 @@ class _ByFewest:
         return float(self._fewest.mean())
 
 
-def per_token(lengths: Floats, loss: str) -> Floats:
+def _per_token(lengths: Floats, loss: str) -> Floats:
     """Factors by the loss's divisor: a mean over tokens weighs an answer by its length's inverse.
 
     The choice that the policy learns is one token.

@@ -25,13 +25,11 @@ from paretopo.preference import Preference, Preferences
 from paretopo.study.plan import with_economy
 from paretopo.study.tabular import TabularTask
 from paretopo.study.tabular_agent import (
-    GROUP,
     QUESTIONS,
     Adam,
     TabularRewards,
     TabularRun,
     make_controller,
-    per_token,
 )
 
 Floats = NDArray[np.float64]
@@ -195,23 +193,12 @@ class _SteerableRun(TabularRun):
 
     def step(self, number: int) -> tuple[float, Floats]:
         """As with fixed weights, but each question has weights of its own."""
-        kinds, ways = len(self._rows), self.logits.shape[1]
+        kinds = len(self._rows)
         first = (number - 1) * kinds * QUESTIONS
         drawn = [self._preferences.draw(first + at) for at in range(kinds * QUESTIONS)]
         weights = np.array([one.weights for one in drawn]).reshape(kinds, QUESTIONS, -1)
         logits = np.einsum("kwo,kqo->kqw", self.logits[self._rows], weights)
-        policy = _softmax(logits)
-        draws = self._rng.random((kinds, QUESTIONS, GROUP, 1))
-        chosen = (draws > policy.cumsum(axis=-1)[:, :, None, :-1]).sum(axis=-1)
-        success = self.task.success_at(number)[np.arange(kinds)[:, None, None], chosen]
-        right = self._rng.random(chosen.shape) < success
-        vectors = self.rewards.draw(chosen, right, number - 1, self._rng)
-        advantages = self.controller.step(
-            vectors.reshape(kinds * QUESTIONS, GROUP, -1),
-            weights=weights.reshape(kinds * QUESTIONS, -1),
-        ).advantages.reshape(chosen.shape)
-        advantages = advantages * per_token(self._lengths(chosen), self.settings.loss)
-        moves = (advantages[..., None] * (np.eye(ways)[chosen] - policy[:, :, None])).mean(axis=2)
+        moves = self.answer(_softmax(logits), number, weights).mean(axis=2)
         gradient = np.zeros_like(self.logits)
         np.add.at(gradient, self._rows, np.einsum("kqw,kqo->kwo", moves, weights) / QUESTIONS)
         return self.controller.learning_rate_factor, gradient
