@@ -104,7 +104,7 @@ def test_thin_draws_where_a_point_stands_alone():
         ("stage1_steps = 5", "needs paretopo.stage1_steps = 0"),
         ('stage2_estimator = "mo_grpo"', "an estimator that goes by weights"),
         ('stage2_estimator = "hypervolume"\ncentre = "exact"', "which may be 0"),
-        ('weighting = "equal"', 'paretopo.weighting = "as given"'),
+        ('weighting = "first alone"', "none of them alone by paretopo.weighting"),
         ('[preference]\nkind = "budget"', "needs costs with budgets"),
         ('[optimiser]\nlearn_from = "answers"', "learning from rewards"),
     ],

@@ -245,10 +245,11 @@ class RunConfig:
         if by_budget:
             return
         blind = sorted(_UNWEIGHTED & self.paretopo.estimators)
-        if blind or len(self.objectives) < 2 or self.paretopo.weighting != "as given":
+        alone = self.paretopo.weighting in ("first alone", "second alone")
+        if blind or len(self.objectives) < 2 or alone:
             raise ConfigError(
-                f'{given} needs several objectives, paretopo.weighting = "as given" and an '
-                "estimator that goes by weights, which may be 0; got "
+                f"{given} needs several objectives, none of them alone by paretopo.weighting, and "
+                "an estimator that goes by weights, which may be 0; got "
                 f"{len(self.objectives)}, {self.paretopo.weighting!r} and "
                 f"{self.paretopo.stage2_estimator!r}"
             )

@@ -66,8 +66,8 @@ class Estimator:
         if factors.shape not in ((objectives,), (groups, objectives)):
             raise ValueError(
                 "rewards must have shape (groups, points, objectives) with one weight per "
-                "objective, for all groups or for each, got "
-                f"{tuple(vectors.shape)} and weights of shape {factors.shape}"
+                f"objective, got {tuple(vectors.shape)} and weights of shape {factors.shape}: a "
+                "row for all groups, or one for each"
             )
         inside = _mask(mask, vectors)
         if mask is not None:
