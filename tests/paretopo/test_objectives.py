@@ -349,6 +349,28 @@ def test_a_reference_that_nothing_reaches_is_told(tmp_path):
     assert session.run.evaluations()[1]["gain"] == pytest.approx(5.0)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_saving_begins_below_its_reference_without_a_warning(tmp_path):
+    """It is counted from what the starting policy pays: nobody could give a better one."""
+    text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\n'
+    session = new_session(tmp_path, text)
+    spent = [10] * 9 + [200]
+    session.observe(
+        0, [Rollout(f"h{at}", {"correct": 1.0}, tokens=one) for at, one in enumerate(spent)]
+    )
+    [row] = session.run.evaluations()
+    assert row["outcome"]["tokens"] < 0.0
+
+
+def test_right_is_kept_where_somebody_asked_for_it(tmp_path):
+    """An answer that is there to be imitated says nothing of a rollout."""
+    text = '[[objectives]]\nname = "polite"\nhigh = 1\n'
+    [scored] = new_session(tmp_path, text).score(
+        [[Rollout("q", {"polite": 1.0, "correct": 0.0, "calls": 2.0})]]
+    )
+    assert scored.rollouts[0].reward_components == {"polite": 1.0, "calls": 2.0}
+
+
 # ---- a long run ----------------------------------------------------------------------------------
 
 

@@ -15,8 +15,6 @@ from paretopo.rollout import BadRollout  # noqa: E402
 from paretopo.run.folder import RunFolder  # noqa: E402
 from paretopo.run.report import write_report  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore:You are using 'rollout_func'")
-
 CONFIG = """
 [[objectives]]
 name = "correct"
