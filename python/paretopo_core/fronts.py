@@ -54,10 +54,10 @@ def pareto_rank(
     objectives, 128 with 3 and 256 with more, and on a GPU always; larger sets on the CPU O(n log n)
     with 2 objectives, O(n log² n) typically with 3, and O(n · fronts-searched · objectives) from 4,
     at worst O(n² · objectives). On a GPU the work is queued on the current stream, and nothing
-    waits for it. ``strict`` sorts by each objective three times before. ``violation`` adds the ranks
-    of one objective. ``n_below`` saves time where a few
-    fronts hold that many: of 4,000 points and 3 objectives or more, on the CPU, up to a quarter is
-    found by a filter (:func:`is_nondominated`) for each front.
+    waits for it. ``strict`` sorts by each objective three times first; ``violation`` adds the ranks
+    of one objective. ``n_below`` saves time where a few fronts hold that many: of 4,000 points and
+    3 objectives or more, on the CPU, up to a quarter is found by a filter
+    (:func:`is_nondominated`) for each front.
 
     Source: Deb, Pratap, Agarwal and Meyarivan (2002), "A fast and elitist multiobjective
     genetic algorithm: NSGA-II", IEEE Trans. Evol. Comput. 6(2), section III-A; for large sets
@@ -142,10 +142,10 @@ def is_nondominated(
     three times.
 
     Source: Kung, Luccio and Preparata (1975), "On finding the maxima of a set of vectors",
-    Journal of the ACM 22(4). ``strict``: Miettinen (1999), as :func:`pareto_rank`. Constrained domination: Deb et al. (2002), NSGA-II, section VI-A.
-    Boxes: Laumanns, Thiele, Deb and Zitzler (2002), Evolutionary Computation 10(3), algorithm 2,
-    with additive boxes and the nearer of two in a box as in Deb, Mohan and Mishra (2005),
-    Evolutionary Computation 13(4).
+    Journal of the ACM 22(4). ``strict``: Miettinen (1999), as :func:`pareto_rank`. Constrained
+    domination: Deb et al. (2002), NSGA-II, section VI-A. Boxes: Laumanns, Thiele, Deb and Zitzler
+    (2002), Evolutionary Computation 10(3), algorithm 2, with additive boxes and the nearer of two
+    in a box as in Deb, Mohan and Mishra (2005), Evolutionary Computation 13(4).
 
     >>> is_nondominated([[1, 0], [0, 1], [0, 1], [0, 0]])
     array([ True,  True,  True, False])

@@ -1,4 +1,4 @@
-"""Options of dominance: strict=, violation=, n_below= and epsilon= of pareto_rank and is_nondominated."""
+"""Options of ranks and filters: strict=, violation=, n_below= and epsilon=."""
 
 from __future__ import annotations
 
