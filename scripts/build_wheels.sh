@@ -44,7 +44,7 @@ for wheel in $wheels; do
     musllinux_1_2_*) PARETOPO_TARGET=$processor-linux-musl suffix=$processor-linux-musl.so ;;
     *) echo "$wheel: built on its own system, by .github/workflows/wheels.yml"; exit 2 ;;
   esac
-  export PARETOPO_TARGET _PYTHON_HOST_PLATFORM=$wheel
+  export PARETOPO_TARGET _PYTHON_HOST_PLATFORM=linux-$processor
   for python in "${pythons[@]}"; do
     version=$("$python" -c 'import sys; print(f"{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}")')
     made=build/wheels/made
