@@ -57,6 +57,14 @@ maximum_signature_line_length = 88
 add_module_names = False
 default_role = "code"
 
+# Names of other packages, whose sites cannot be asked at build time; aliases; and what only our own
+# adapters make.
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "ArrayT")}
+nitpick_ignore_regex = [
+    ("py:.*", r"(numpy|collections|os|pathlib|typing)\..*|ArrayLike|ArrayT|TypeAliasForwardRef|Generated"),
+    ("py:class", r"paretopo\.(controller\.gain|integrations|rewards|run)\..*"),
+]
+
 
 class CommandHelp(SphinxDirective):
     """The help of `paretopo` and of each of its commands, as the terminal shows it at 80 columns."""

@@ -26,7 +26,7 @@ class Replacement(NamedTuple):
 
 
 class Acceleration:
-    """What :func:`accelerate` has replaced in a host, and how it is undone.
+    """What :func:`~paretopo_core.accelerate` has replaced in a host, and how it is undone.
 
     A ``with`` statement ends what it began: where the host was accelerated before, it still is
     afterwards.
@@ -115,7 +115,7 @@ def accelerate(host: str) -> Acceleration:
     """Let another library compute on this core, where its own code would take longer.
 
     Nothing of the caller's own changes: the slow inner functions of the library are replaced, in
-    this process, until :meth:`Acceleration.undo`, or the end of a ``with`` statement. Answers are
+    this process, until :meth:`~paretopo_core.accelerate.Acceleration.undo`, or the end of a ``with`` statement. Answers are
     the library's own; where ties or the last digits can differ, docs/hosts.md says so and why. A
     second call changes nothing.
 
