@@ -61,7 +61,7 @@ default_role = "code"
 # adapters make.
 autodoc_type_aliases = {name: name for name in ("ArrayLike", "ArrayT")}
 nitpick_ignore_regex = [
-    ("py:.*", r"(numpy|collections|os|pathlib|typing)\..*|ArrayLike|ArrayT|TypeAliasForwardRef|Generated"),
+    ("py:.*", r"(np|numpy|collections|os|pathlib|typing)\..*|ArrayLike|ArrayT|TypeAliasForwardRef|Generated"),
     ("py:class", r"paretopo\.(controller\.gain|integrations|rewards|run)\..*"),
 ]
 
