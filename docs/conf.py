@@ -1,4 +1,4 @@
-"""How Sphinx makes a site of this folder and the docstrings; `bash scripts/build_site.sh` does it."""
+"""How Sphinx makes a site of this folder and the docstrings: `bash scripts/build_site.sh`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ mathjax_path = "tex-svg.js"
 html_static_path = [os.path.relpath(MATHJAX, Path(__file__).parent)]
 
 # What only training needs is imported as a stand-in, so that the core alone builds the site.
-autodoc_mock_imports = ["accelerate", "datasets", "safetensors", "torch", "transformers", "trl"]
+autodoc_mock_imports = [
+    *("accelerate", "datasets", "openrlhf", "safetensors", "torch", "transformers", "trl"),
+]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
@@ -61,15 +63,19 @@ default_role = "code"
 # adapters make.
 autodoc_type_aliases = {name: name for name in ("ArrayLike", "ArrayT")}
 nitpick_ignore_regex = [
-    ("py:.*", r"(np|numpy|collections|os|pathlib|typing)\..*|ArrayLike|ArrayT|TypeAliasForwardRef|Generated"),
+    (
+        "py:.*",
+        r"(np|numpy|collections|os|pathlib|typing)\..*|ArrayLike|ArrayT|TypeAliasForwardRef|Generated",
+    ),
     ("py:class", r"paretopo\.(controller\.gain|integrations|rewards|run)\..*"),
 ]
 
 
 class CommandHelp(SphinxDirective):
-    """The help of `paretopo` and of each of its commands, as the terminal shows it at 80 columns."""
+    """The help of `paretopo` and its commands, as a terminal of 80 columns shows it."""
 
     def run(self) -> list[nodes.Node]:
+        """One section for each command."""
         os.environ["COLUMNS"] = "80"
         parser = make_parser()
         [commands] = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]

@@ -20,5 +20,7 @@ if [ ! -f "$mathjax" ]; then
   rm "build/$packed"
 fi
 
+rm -rf build/site
 "$python" -m sphinx -W --keep-going -n -q docs build/site
+"$python" scripts/check_links.py build/site
 echo "build/site/index.html"

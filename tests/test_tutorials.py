@@ -1,4 +1,4 @@
-"""The pages for newcomers do what they say: tutorials, installation, and calls of peers beside ours."""
+"""What newcomers read does what it says: tutorials, installation, calls of peers beside ours."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_pymoo_on_our_core_makes_the_same_run():
 @pytest.mark.filterwarnings("ignore")  # of TRL, on a run of two steps
 def test_own_rewards_lead_to_a_front(tmp_path, monkeypatch):
     code = blocks((DOCS / "tutorial_training.md").read_text(encoding="utf-8"))
-    with_trl = [number for number, block in enumerate(code) if "torch" in block][0]
+    with_trl = next(number for number, block in enumerate(code) if "torch" in block)
     names = {}
     for block in code[:with_trl]:
         exec(compile(block, "docs/tutorial_training.md", "exec"), names)
