@@ -101,7 +101,17 @@ def check_formulas_can_be_drawn(app: Sphinx) -> None:
         )
 
 
+def name_pages_by_their_titles(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Show a link whose text is a file's name, as a code host wants it, with the page's title."""
+    for link in doctree.findall(nodes.reference):
+        name, ending = os.path.splitext(link.astext())  # noqa: PTH122
+        target = os.path.normpath(os.path.join(os.path.dirname(page), name))  # noqa: PTH118, PTH120
+        if ending == ".md" and target in app.env.titles:
+            link[:] = [nodes.Text(app.env.titles[target].astext())]
+
+
 def setup(app: Sphinx) -> None:
     """Register what is ours."""
     app.add_directive("command-help", CommandHelp)
     app.connect("builder-inited", check_formulas_can_be_drawn)
+    app.connect("doctree-resolved", name_pages_by_their_titles)
