@@ -12,6 +12,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from support.browsers import browser
 
 import paretopo_core as pp
 
@@ -102,3 +103,28 @@ def test_the_help_of_every_command_is_made():
     titles = [section[0].astext() for section in directive.run(None)]
     assert titles[0] == "paretopo"
     assert {"paretopo train", "paretopo report", "paretopo study"} < set(titles)
+
+
+# In a browser
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_fit_load_nothing_from_elsewhere_and_draw_their_formulas(width, tmp_path):
+    site = DOCS.parent / "build" / "site"
+    if not site.is_dir():
+        pytest.skip("there is no build/site: bash scripts/build_site.sh")
+    with browser(tmp_path) as page:
+        for dark, name in enumerate(("index", "mathematics", "api/choosing", "study/README")):
+            path = site / f"{name}.html"
+            formulas = path.read_text(encoding="utf-8").count('class="math notranslate')
+            page.events.clear()
+            page.open(path, dark=dark % 2 == 1, width=width)
+            page.wait(f"document.querySelectorAll('mjx-container').length >= {formulas}")
+            assert page.value("document.querySelectorAll('[data-mml-node=merror]').length") == 0
+            assert page.value("document.documentElement.scrollWidth") <= width, name
+            assert all(one.startswith(("file:", "data:")) for one in page.requests()), name
+            assert page.complaints() == []
+        page.open(site / "search.html", width=width)
+        page.value("location.search = '?q=crowding'")
+        page.wait("document.querySelectorAll('#search-results li').length > 3")
