@@ -14,6 +14,7 @@ from bench.cases import (
     BESIDE,
     BOUNDS,
     CANDIDATES,
+    CELLS,
     FEW,
     FILTERED,
     HARD,
@@ -479,6 +480,8 @@ def _check_indicators(table: _Table) -> list[Promise]:
         ("r2", "exact R2 of two objectives, against moocore", 2),
         ("hypervolume_approx", f"hypervolume from {SAMPLES:,} directions, against moocore", 1),
         ("eaf", f"attainment surfaces of {RUNS} runs, against moocore", 1),
+        ("eafdiff", "where 5 of them attain more than the others, against moocore", 1),
+        ("weighted_hypervolume", f"hypervolume with {CELLS**2} weights, against moocore", 1),
     ):
         cases = table.cases("indicators", _with(task=task))
         found.append(Promise(what, table.worst(cases, "moocore"), target))
@@ -513,6 +516,15 @@ def _check_dominance(table: _Table) -> list[Promise]:
         Promise("ranks of the first tenth, against Optuna", table.worst(first, "optuna"), 5),
         Promise(
             "ranks of the first tenth, against moocore's of all", table.worst(first, "moocore"), 1
+        ),
+        *(
+            Promise(what, table.worst(table.cases("dominance", _with(task=task))), 1)
+            for task, what in (
+                ("is_nondominated_strict", "strict filter, against all pairs in NumPy"),
+                ("epsilon_boxes", "one point in each box, against moocore and NumPy"),
+                ("normalise", "scaled by the front, against moocore"),
+                ("knee_points", "knees, against moocore and NumPy"),
+            )
         ),
     ]
 

@@ -90,11 +90,15 @@ class Frame:
         return chosen if self.mask is None else chosen & self.mask
 
 
-def rank(points: Any, maximise: Maximise, violation: Any, n_below: Any, mask: Any) -> Any:
+def rank(
+    points: Any, maximise: Maximise, strict: bool, violation: Any, n_below: Any, mask: Any
+) -> Any:
     """See :func:`paretopo_core.pareto_rank`, with at least one of the options."""
     if n_below is not None:
         n_below = _checked_count(n_below)
     frame = Frame(points, maximise, mask)
+    if strict:
+        frame.points, frame.maximise = _without_ties(frame), False
     if violation is None:
         return _first_ranks(frame, frame.mask, n_below)
     library = frame.library
@@ -111,10 +115,20 @@ def rank(points: Any, maximise: Maximise, violation: Any, n_below: Any, mask: An
 
 
 def is_nondominated(
-    points: Any, maximise: Maximise, keep_weakly: bool, violation: Any, epsilon: Any, mask: Any
+    points: Any,
+    maximise: Maximise,
+    keep_weakly: bool,
+    strict: bool,
+    violation: Any,
+    epsilon: Any,
+    mask: Any,
 ) -> Any:
     """See :func:`paretopo_core.is_nondominated`, with at least one of the options."""
     frame = Frame(points, maximise, mask)
+    if strict:
+        if epsilon is not None:
+            raise ValueError("strict is about points and epsilon= about boxes: pass one of them")
+        frame.points, frame.maximise = _without_ties(frame), False
     if violation is None:
         return _filtered(frame, keep_weakly, epsilon, frame.mask)
     numbers = frame.per_point(violation, "violation")
@@ -123,6 +137,37 @@ def is_nondominated(
     others = frame.among(~feasible & ~feasible.any(-1)[..., None])
     one_of_each = keep_weakly and epsilon is None
     return chosen | _nondominated(_in_a_column(numbers), False, one_of_each, others)
+
+
+def _without_ties(frame: Frame) -> Any:
+    """Places, less is better, of which some point's dominate another's if it is better everywhere.
+
+    Points that share a value in some objective are ordered there against the order of their rows,
+    so that none is better in that objective and in the first one that tells them apart. Equal
+    points stay equal.
+    """
+    library = frame.library
+    values = frame.points.double() if frame.is_tensor else frame.points.astype(np.float64)
+    values = values * -frame.signs(library.float64) + 0.0  # one zero
+    count = values.shape[-2]
+    places = [_dense(values[..., m], frame) for m in range(values.shape[-1])]
+    rows = places[0]
+    for place in places[1:]:
+        rows = _dense(rows * count + place, frame)
+    ordered = [_dense(place * count + (count - 1 - rows), frame) for place in places]
+    return library.stack(ordered, -1) + 0.0
+
+
+def _dense(numbers: Any, frame: Frame) -> Any:
+    """How many different numbers of the set are less than each; NaN is one, and the largest."""
+    library = frame.library
+    take = library.take_along_dim if frame.is_tensor else np.take_along_axis
+    order = library.argsort(numbers, -1)
+    ordered = take(numbers, order, -1)
+    one, next_one = ordered[..., :-1], ordered[..., 1:]
+    is_new = (one != next_one) & ((one == one) | (next_one == next_one))
+    places = library.concatenate([order[..., :1] * 0, library.cumsum(is_new, -1)], -1)
+    return take(places, library.argsort(order, -1), -1)
 
 
 def _filtered(frame: Frame, keep_weakly: bool, epsilon: Any, mask: Any) -> Any:
