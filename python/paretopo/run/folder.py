@@ -160,7 +160,7 @@ class RunFolder(Folder):
             ended=None,
             status="running",
             seed=self.config.seed,
-            method=method or self.config.recipe,
+            method=method or _name_method(self.config),
             command=shlex.join(sys.argv if command is None else command),
             versions=versions(),
             machine=machine(),
