@@ -35,6 +35,7 @@ operations:
   archive               points added to an archive, each with its gain
   overhead              one call on one tiny array
   threads               one thread against two
+  headline              with --beside: one case each of five of them
 
 examples, from the root of a checkout:
   pip install ".[bench]"                    the package, and every peer

@@ -538,6 +538,17 @@ def gpu(*, quick: bool = False) -> Sequence[Case]:
     ]
 
 
+def headline(*, quick: bool = False) -> Sequence[Case]:  # noqa: ARG001 (as all of them)
+    """Hold every change against five cases of other operations, beside the commit before it."""
+    return [
+        Case("fronts", "pareto_rank", "uniform", 10_000, 3),
+        Case("filter", "is_nondominated", "concave", 10_000, 3),
+        Case("hypervolume", "hypervolume", "concave", 300, 4),
+        Case("advantage", "pareto_advantage", "uniform", 8, 2, 8_192, "float32"),
+        Case("overhead", "pareto_rank", "uniform", 8, 2),
+    ]
+
+
 OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
     "fronts": fronts,
     "filter": filters,
@@ -558,3 +569,4 @@ OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
     "threads": threads,
 }
 GPU_OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {"gpu": gpu}
+BESIDE_OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {"headline": headline}

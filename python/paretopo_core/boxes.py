@@ -313,7 +313,7 @@ def uncrowded_contributions(
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
     Returns:
-        shape (..., points), float64: a volume where it is positive, minus a Euclidean distance
+        shape (..., points), float64; a volume where it is positive, minus a Euclidean distance
         where it is negative; same library as ``points``. Points on the border of what others
         dominate, and equal points, get 0.0; infinity on the worse side is infinitely far. For
         tensors it has a first derivative in ``points`` and ``ref``: of a contribution that of

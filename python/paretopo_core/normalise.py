@@ -21,7 +21,7 @@ def ideal_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
         mask: shape (..., points), bool; False marks padding.
 
     Returns:
-        shape (..., objectives), in the units of the objectives: float32 or float64, as the points
+        shape (..., objectives), in the units of the objectives; float32 or float64, as the points
         are computed; same library, device and gradient as ``points``. NaN counts as no value; where
         there is none, the result is NaN.
 
@@ -51,7 +51,7 @@ def nadir_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
         mask: shape (..., points), bool; False marks padding.
 
     Returns:
-        shape (..., objectives), in the units of the objectives: as that of :func:`ideal_point`. NaN
+        shape (..., objectives), in the units of the objectives; as that of :func:`ideal_point`. NaN
         is worse than every number, so that one in a non-dominated point is the result; of no points
         it is NaN.
 

@@ -148,9 +148,8 @@ def whv_rect(
 ) -> float:
     """Measure the hypervolume with weights: two corners and a weight in each row of rectangles.
 
-    >>> boxes = [[1, 3, 2, np.inf, 1], [2, 3.5, 2.5, np.inf, 2], [2, 3, 3, 3.5, 3]]
-    >>> whv_rect([[1, 2]], boxes, ref=6)
-    7.0
+    >>> whv_rect([[1, 2]], [[0, 0, 3, 3, 2], [3, 3, 4, 4, 5]], ref=4)
+    9.0
     """
     rows = rows_of(points)
     boxes = np.asarray(rectangles, dtype=float)
@@ -184,9 +183,8 @@ def total_whv_rect(
 ) -> float:
     """Add to the hypervolume a share of the weighted one: hv + scalefactor |Π(ref - ideal)| whv.
 
-    >>> boxes = [[1, 3, 2, np.inf, 1], [2, 3.5, 2.5, np.inf, 2], [2, 3, 3, 3.5, 3]]
-    >>> total_whv_rect([[1, 2]], boxes, ref=6, ideal=1)
-    37.5
+    >>> total_whv_rect([[1, 2]], [[0, 0, 3, 3, 2], [3, 3, 4, 4, 5]], ref=4, ideal=0)
+    20.4
     """
     if not 0 < scalefactor <= 1:
         raise ValueError(f"scalefactor must be larger than 0 and at most 1, got {scalefactor!r}")
