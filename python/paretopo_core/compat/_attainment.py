@@ -127,15 +127,14 @@ def eafdiff(
         scaled: np.ndarray = min(int(intervals), most) * ahead / (of_x * of_y)
         return scaled
 
-    if not rectangles:
-        rows = np.concatenate([np.c_[each, difference(each)] for each in surfaces])
-        turns = [*signs, 1.0]
-    else:
-        found = [_between(*pair) for pair in pairwise(surfaces)]
-        rows = np.concatenate([np.c_[each, difference(each[:, :2])] for each in found])
-        turns = [*signs, *signs, 1.0]
-    _, first = np.unique(rows, axis=0, return_index=True)
-    result: np.ndarray = rows[np.sort(first)] * turns + 0.0
+    found = [_between(*pair) for pair in pairwise(surfaces)] if rectangles else surfaces
+    corners = np.concatenate(found)
+    rows = np.column_stack([corners, difference(corners[:, :2])])
+    turns = [*signs, *signs, 1.0] if rectangles else [*signs, 1.0]
+    order = np.lexsort(rows.T)
+    is_new = np.ones(len(rows), dtype=bool)
+    is_new[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+    result: np.ndarray = rows[np.sort(order[is_new])] * turns + 0.0
     return result
 
 
