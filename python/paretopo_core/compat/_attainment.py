@@ -183,7 +183,9 @@ def total_whv_rect(
     ideal: ArrayLike | None = None,
     scalefactor: float = 0.1,
 ) -> float:
-    """Add to the hypervolume a share of the weighted one: hv + scalefactor |Π(ref - ideal)| whv.
+    """Add to the hypervolume a share of the weighted one.
+
+    That is ``hv + scalefactor * |Π(ref - ideal)| * whv``.
 
     >>> boxes = [[1, 3, 2, np.inf, 1], [2, 3.5, 2.5, np.inf, 2], [2, 3, 3, 3.5, 3]]
     >>> total_whv_rect([[1, 2]], boxes, ref=6, ideal=1)
