@@ -181,7 +181,9 @@ def total_whv_rect(
     ideal: ArrayLike | None = None,
     scalefactor: float = 0.1,
 ) -> float:
-    """Add to the hypervolume a share of the weighted one: hv + scalefactor |Π(ref - ideal)| whv.
+    """Add to the hypervolume a share of the weighted one.
+
+    That is ``hv + scalefactor * |Π(ref - ideal)| * whv``.
 
     >>> total_whv_rect([[1, 2]], [[0, 0, 3, 3, 2], [3, 3, 4, 4, 5]], ref=4, ideal=0)
     20.4
