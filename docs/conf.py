@@ -50,7 +50,8 @@ html_static_path = [os.path.relpath(MATHJAX, Path(__file__).parent)]
 
 # What only training needs is imported as a stand-in, so that the core alone builds the site.
 autodoc_mock_imports = [
-    *("accelerate", "datasets", "openrlhf", "safetensors", "torch", "transformers", "trl"),
+    *("accelerate", "datasets", "httpx", "openrlhf"),
+    *("safetensors", "torch", "tqdm", "transformers", "trl"),
 ]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -202,18 +203,21 @@ def _trainer(
     """With all its callbacks but the one for checkpoints."""
     config, run = session.config, session.run
     asked = list(task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step))
-    sampler = ParetoGRPOTrainer(
-        model=model,
-        args=make_rollout_arguments(config, run, device, evaluate_first=evaluate_first),
-        train_dataset=make_question_dataset(task, asked, tokenizer, held_out=False),
-        eval_dataset=make_question_dataset(task, task.held_out, tokenizer, held_out=True),
-        processing_class=tokenizer,
-        tools=list(task.functions) or None,
-        rollout_func=_rollouts(environment),
-        session=session,
-        rewards=SessionRewards(environment.grade, load_own_rewards(config), environment.prices),
-        evaluation_temperature=config.evaluation.temperature,
-    )
+    with warnings.catch_warnings():
+        # That TRL may change it is for us to know: its release is pinned.
+        warnings.filterwarnings("ignore", message="You are using 'rollout_func'")
+        sampler = ParetoGRPOTrainer(
+            model=model,
+            args=make_rollout_arguments(config, run, device, evaluate_first=evaluate_first),
+            train_dataset=make_question_dataset(task, asked, tokenizer, held_out=False),
+            eval_dataset=make_question_dataset(task, task.held_out, tokenizer, held_out=True),
+            processing_class=tokenizer,
+            tools=list(task.functions) or None,
+            rollout_func=_rollouts(environment),
+            session=session,
+            rewards=SessionRewards(environment.grade, load_own_rewards(config), environment.prices),
+            evaluation_temperature=config.evaluation.temperature,
+        )
     sampler.remove_callback(PrinterCallback)
     recorded = SessionCallback(sampler, [question.id for question in task.held_out])
     progress = Progress(session)

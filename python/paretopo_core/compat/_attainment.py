@@ -127,15 +127,14 @@ def eafdiff(
         scaled: np.ndarray = min(int(intervals), most) * ahead / (of_x * of_y)
         return scaled
 
-    if not rectangles:
-        rows = np.concatenate([np.c_[each, difference(each)] for each in surfaces])
-        turns = [*signs, 1.0]
-    else:
-        found = [_between(*pair) for pair in pairwise(surfaces)]
-        rows = np.concatenate([np.c_[each, difference(each[:, :2])] for each in found])
-        turns = [*signs, *signs, 1.0]
-    _, first = np.unique(rows, axis=0, return_index=True)
-    result: np.ndarray = rows[np.sort(first)] * turns + 0.0
+    found = [_between(*pair) for pair in pairwise(surfaces)] if rectangles else surfaces
+    corners = np.concatenate(found)
+    rows = np.column_stack([corners, difference(corners[:, :2])])
+    turns = [*signs, *signs, 1.0] if rectangles else [*signs, 1.0]
+    order = np.lexsort(rows.T)
+    is_new = np.ones(len(rows), dtype=bool)
+    is_new[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+    result: np.ndarray = rows[np.sort(order[is_new])] * turns + 0.0
     return result
 
 
@@ -149,9 +148,8 @@ def whv_rect(
 ) -> float:
     """Measure the hypervolume with weights: two corners and a weight in each row of rectangles.
 
-    >>> boxes = [[1, 3, 2, np.inf, 1], [2, 3.5, 2.5, np.inf, 2], [2, 3, 3, 3.5, 3]]
-    >>> whv_rect([[1, 2]], boxes, ref=6)
-    7.0
+    >>> whv_rect([[1, 2]], [[0, 0, 3, 3, 2], [3, 3, 4, 4, 5]], ref=4)
+    9.0
     """
     rows = rows_of(points)
     boxes = np.asarray(rectangles, dtype=float)
@@ -183,11 +181,12 @@ def total_whv_rect(
     ideal: ArrayLike | None = None,
     scalefactor: float = 0.1,
 ) -> float:
-    """Add to the hypervolume a share of the weighted one: hv + scalefactor |Π(ref - ideal)| whv.
+    """Add to the hypervolume a share of the weighted one.
 
-    >>> boxes = [[1, 3, 2, np.inf, 1], [2, 3.5, 2.5, np.inf, 2], [2, 3, 3, 3.5, 3]]
-    >>> total_whv_rect([[1, 2]], boxes, ref=6, ideal=1)
-    37.5
+    That is ``hv + scalefactor * |Π(ref - ideal)| * whv``.
+
+    >>> total_whv_rect([[1, 2]], [[0, 0, 3, 3, 2], [3, 3, 4, 4, 5]], ref=4, ideal=0)
+    20.4
     """
     if not 0 < scalefactor <= 1:
         raise ValueError(f"scalefactor must be larger than 0 and at most 1, got {scalefactor!r}")

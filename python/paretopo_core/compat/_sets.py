@@ -29,8 +29,8 @@ def apply_within_sets(
     for answer, chosen in zip(answers, members, strict=True):
         if len(answer) not in (1, len(chosen)):
             raise ValueError(
-                f"`func` returned an array of length {len(answer)} but the input has length "
-                f"{len(chosen)} for rows {chosen}"
+                f"func must return one row, or as many as it is given ({len(chosen)}), got "
+                f"{len(answer)}"
             )
     joined: np.ndarray = np.concatenate(answers)
     if len(joined) == len(rows):

@@ -222,7 +222,7 @@ def whv_hype(
     moocore's.
 
     >>> round(whv_hype([[3, 1]], ref=4, ideal=1, dist="exponential", mu=0.2), 3)
-    1.665
+    1.661
     """
     rows = rows_of(points)
     if rows.shape[1] != 2:
