@@ -8,6 +8,7 @@ import json
 import math
 import os
 import shutil
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -220,20 +221,23 @@ def _trainer(
     config, run = session.config, session.run
     questions = task.sweep() if held_out is None else held_out
     asked = list(task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step))
-    sampler = ParetoGRPOTrainer(
-        model=model,
-        args=make_rollout_arguments(
-            config, run, device, evaluate_first=evaluate_first, held_out=len(questions)
-        ),
-        train_dataset=make_question_dataset(task, asked, tokenizer, held_out=False),
-        eval_dataset=make_question_dataset(task, questions, tokenizer, held_out=True),
-        processing_class=tokenizer,
-        tools=list(task.functions) or None,
-        rollout_func=_rollouts(environment),
-        session=session,
-        rewards=SessionRewards(environment.grade, load_own_rewards(config), environment.prices),
-        evaluation_temperature=config.evaluation.temperature,
-    )
+    with warnings.catch_warnings():
+        # That TRL may change it is for us to know: its release is pinned.
+        warnings.filterwarnings("ignore", message="You are using 'rollout_func'")
+        sampler = ParetoGRPOTrainer(
+            model=model,
+            args=make_rollout_arguments(
+                config, run, device, evaluate_first=evaluate_first, held_out=len(questions)
+            ),
+            train_dataset=make_question_dataset(task, asked, tokenizer, held_out=False),
+            eval_dataset=make_question_dataset(task, questions, tokenizer, held_out=True),
+            processing_class=tokenizer,
+            tools=list(task.functions) or None,
+            rollout_func=_rollouts(environment),
+            session=session,
+            rewards=SessionRewards(environment.grade, load_own_rewards(config), environment.prices),
+            evaluation_temperature=config.evaluation.temperature,
+        )
     sampler.remove_callback(PrinterCallback)
     recorded = SessionCallback(sampler, [question.id for question in task.held_out])
     progress = Progress(session)

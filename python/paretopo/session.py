@@ -503,7 +503,11 @@ class Session:
 
     def _warn_of_reference(self, outcome: NDArray[np.float64]) -> None:
         """At the start: below it nothing gains hypervolume, and nothing else would say so."""
-        behind = np.flatnonzero(outcome < self.controller.reference)
+        # What the starting policy saves is about nothing: its savings are counted from there.
+        learnt = [
+            one.economy == "saving" and one.reference is None for one in self.config.objectives
+        ]
+        behind = np.flatnonzero((outcome < self.controller.reference) & ~np.array(learnt))
         if len(self._scores.outcomes()) > 1 or not len(behind):
             return
         told = ", ".join(

@@ -272,9 +272,10 @@ def _check_worth(objectives: tuple[Objective, ...]) -> None:
         if not one.is_share:
             bounded = one.better == "fewer" or one.high is not None
             cure = "" if bounded else "high, the best value there can be, and "
+            sense = "" if bounded else ' (a cost: better = "fewer")'
             raise ConfigError(
                 f"{worth} for shares, and objectives.{one.name} is none: give it {cure}economy = "
-                f'"saving", or take an estimator that scales each objective by itself, {other}'
+                f'"saving"{sense}, or take an estimator that scales each by itself, {other}'
             )
 
 

@@ -35,14 +35,15 @@ def advantages_by_group(
         group_ids: (rollouts,) of which prompt each is; in any order, groups of any sizes.
         config: the switches.
         state: what the step before returned, JSON-able; None before the first.
-        steps_per_epoch: as for :class:`ParetoPO`.
-        steps: as for :class:`ParetoPO`.
+        steps_per_epoch: as for :class:`~paretopo.controller.two_stages.ParetoPO`.
+        steps: as for :class:`~paretopo.controller.two_stages.ParetoPO`.
 
     Returns:
         (rollouts,) float64 in the order of ``vectors``, and the state.
 
     Raises:
-        ValueError: as :func:`step_by_group` and :meth:`ParetoPO.load_state_dict`.
+        ValueError: as :func:`step_by_group` and
+            :meth:`~paretopo.controller.two_stages.ParetoPO.load_state_dict`.
     """
     controller = ParetoPO(config, steps_per_epoch=steps_per_epoch, steps=steps)
     if state is not None:
@@ -71,7 +72,7 @@ def step_by_group(
         (groups,) in the order in which groups first appear.
 
     Raises:
-        ValueError: other shapes, or as :meth:`ParetoPO.step`.
+        ValueError: other shapes, or as :meth:`~paretopo.controller.two_stages.ParetoPO.step`.
     """
     rows = np.array(vectors, np.float64)
     if rows.ndim != 2 or len(rows) != len(group_ids):

@@ -221,7 +221,7 @@ class ParetoPO:
 
     @property
     def stage(self) -> int:
-        """1 or 2: the stage of the latest step, before the first step that of the first."""
+        """The stage of the latest step, 1 or 2; before the first step that of the first."""
         return self._stage_of(max(self._steps_taken, 1))
 
     @property
@@ -243,7 +243,7 @@ class ParetoPO:
 
     @property
     def learning_rate_factor(self) -> float:
-        """Factor on the learning rate of the latest step: read it after ``step``."""
+        """Factor on the learning rate of the latest step; read it after ``step``."""
         scales = self.config.multiplier_on == "learning_rate" and self.stage == 1
         return self._gain.multiplier if scales else 1.0
 

@@ -158,8 +158,10 @@ class History:
 
         Each only where no objective is the same number.
         """
-        first = self.objectives[0]
-        solved, graded = SOLVED.read(self.evaluations), first.read(self.evaluations)
+        # As shares: the first objective of the user's own is in no percent.
+        solved, graded = (
+            one.read(self.evaluations) / one.scale for one in (SOLVED, self.objectives[0])
+        )
         same = not (np.abs(solved - graded) > 1e-9).any()  # NaN is no difference
         tokens = any(one.key == "tokens" for one in self.objectives)
         return (*(() if same else (SOLVED,)), *(() if tokens else (RESPONSE_LENGTH,)))
@@ -225,11 +227,12 @@ def read_history(run: RunFolder) -> History:
 def compare_ends(history: History) -> list[Comparison]:
     """Each measure before and after training, for all questions and then for each kind.
 
-    What was measured at neither end is left out.
+    What was measured at neither end is left out; so is a single kind, which is all questions.
     """
     ends = history.evaluations[0], history.evaluations[-1]
     measures = (*history.objectives, *history.beside())
     kinds = sorted(ends[1].get("by_kind") or {})
+    kinds = kinds if len(kinds) > 1 else []
     by_kind = [
         (kind, [(row.get("by_kind") or {}).get(kind) or {} for row in ends]) for kind in kinds
     ]

@@ -54,8 +54,13 @@ class Group:
 
     @property
     def answer(self) -> str:
-        """The right answer."""
+        """The file's answer; "" where it has none."""
         return self.rollouts[0].answer
+
+    @property
+    def answer_name(self) -> str:
+        """What the answer is: where nobody grades by it, it may be there to be imitated alone."""
+        return "right answer" if "correct" in self.objectives else "answer"
 
     @property
     def kind(self) -> str:
