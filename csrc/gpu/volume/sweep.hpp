@@ -127,7 +127,7 @@ struct SweepByWarp {
     std::int64_t shared_bytes() const {
         Arena arena(nullptr);
         SweepOfPieces(arena, batch.points);
-        return arena.end();
+        return arena.bytes();
     }
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t g, char* memory) const {
@@ -135,7 +135,7 @@ struct SweepByWarp {
         const SweepOfPieces sweep(arena, batch.points);
         warp.each([&](int lane) { sweep.read(batch, g, ref, lane, warp.lanes()); });
         warp.each([&](int lane) { sweep.sort(warp, batch, g, ref, lane, warp.lanes()); });
-        warp.each([&](int lane) { sweep.measure(lane, warp.lanes()); });
+        warp.alone([&](int lane) { sweep.measure(lane, warp.lanes()); });
         const double volume = sweep.total(warp);
         warp.each([&](int lane) {
             if (lane == 0) volumes[g] = volume;
@@ -161,7 +161,7 @@ struct SweepOfSet {
                                 std::int64_t g) const {
         Arena sizes(nullptr);
         SweepOfPieces(sizes, batch.points);
-        Arena arena(scratch + g * sizes.end());
+        Arena arena(scratch + g * sizes.bytes());
         const SweepOfPieces sweep(arena, batch.points);
         if (step == SweepStep::kTotal) {
             const double volume = sweep.total(block);
@@ -170,7 +170,7 @@ struct SweepOfSet {
             });
             return;
         }
-        block.each([&](int lane) {
+        block.alone([&](int lane) {
             const std::int64_t own = part * block.lanes() + lane;
             const std::int64_t all = parts * block.lanes();
             if (step == SweepStep::kRead) sweep.read(batch, g, ref, own, all);
