@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import signal
+import resource
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ from support.kernel_cases import Case, cases
 import paretopo_core as pp
 from paretopo_core import _core
 
-_SECONDS = 120  # a lane that waits for a value that nobody writes may turn round forever
+_SECONDS = 120  # of processor: a lane that waits for what nobody writes may turn round forever
 
 
 def waits_of_the_source() -> dict[str, list[int]]:
@@ -51,7 +51,7 @@ def is_missed(wait: list[int], chosen: list[Case]) -> bool:
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        signal.alarm(_SECONDS)
+        resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
         library = ctypes.CDLL(_core.__file__)
         for number in wait:
             library.paretopo_leave_out_wait(number)

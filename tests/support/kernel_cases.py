@@ -84,7 +84,7 @@ def cases(dtypes: tuple[str, ...] = ("float32", "float64")) -> Iterator[Case]:
     for dtype in dtypes:
         for objectives in (2, 3, 4, 5):
             for name, operation in _RANKS.items():
-                for mapping, points in (("warp", 40), ("thread", 8), ("block", 70), ("grid", 150)):
+                for mapping, points in (("warp", 40), ("thread", 8), ("block", 130), ("grid", 150)):
                     for kind in ("ties", "front"):
                         shape = (13 if points < 50 else 5, points, objectives)
                         yield Case(mapping, name, operation, _points(kind, shape, dtype))
