@@ -3,7 +3,9 @@
 file(GLOB lane_sources CONFIGURE_DEPENDS csrc/cpu/lanes/*.cpp)
 set(lane_sets portable)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
-  list(APPEND lane_sets avx2 avx512)
+  if(NOT PARETOPO_PORTABLE)
+    list(APPEND lane_sets avx2 avx512)
+  endif()
   set(lane_flags_portable -msse4.2) # every x86-64 since 2009: comparisons of 64-bit integers
   set(lane_flags_avx2 -mavx2)
   set(lane_flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512

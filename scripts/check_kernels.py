@@ -1,9 +1,12 @@
-"""Reads the compiled kernels: fails if one spills registers, prints what each one takes.
+"""Reads the compiled kernels: fails if one spills registers or does not know where its memory is.
 
     python scripts/check_kernels.py [PATH/TO/_core.so]     the installed one by default
 
-A kernel that keeps anything in local memory has a stack: none may have one, on any target. Needs
-cuobjdump, from a CUDA toolkit or from ``pip install nvidia-cuda-cuobjdump``; no GPU.
+Prints what each one takes. A kernel that keeps anything in local memory has a stack: none may have
+one, on any target. Nor may one reach memory by instructions for memory of any kind, or shared
+memory byte by byte: the compiler has then lost sight of whose it is, or of what is in it. Needs
+cuobjdump, from a CUDA toolkit or from ``pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm``;
+no GPU.
 """
 
 from __future__ import annotations
@@ -13,14 +16,19 @@ import shutil
 import subprocess
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 _FUNCTION = re.compile(r"^\s*Function (\S+):$")
+_SASS_FUNCTION = re.compile(r"^\s*Function : (\S+)$")
 _USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 _TARGET = re.compile(r"^arch = (\S+)")
+_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)")
+# LDG, LDS, ... name the kind of memory; LD, ST and ATOM ask the address at each access.
+_ASTRAY = re.compile(r"(LD|ST|ATOM)(\.|$)|(LDS|STS)\.[US]8")
 _LARGEST_WHEEL = 8 * 10**6  # bytes
 
 
@@ -47,6 +55,21 @@ def kernels(listing: str) -> Iterator[Kernel]:
         elif found := _USAGE.search(line):
             registers, stack, shared, local = map(int, found.groups())
             yield Kernel(name, target, registers, stack, shared, local)
+
+
+def astray(listing: str) -> Counter[tuple[str, str]]:
+    """Kernels and their accesses of memory of any kind, or of single bytes of shared memory.
+
+    Read from what ``cuobjdump -sass`` prints.
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    name = ""
+    for line in listing.splitlines():
+        if start := _SASS_FUNCTION.match(line):
+            name = start[1]
+        elif (instruction := _INSTRUCTION.match(line)) and _ASTRAY.match(instruction[1]):
+            found[name, instruction[1]] += 1
+    return found
 
 
 def tool(name: str) -> str:
@@ -102,13 +125,20 @@ def main() -> int:
         ]
     for line in spilling:
         print(f"spills: {line}")
+    sass = subprocess.run(
+        [tool("cuobjdump"), "-sass", str(module)], capture_output=True, text=True, check=True
+    )
+    lost = astray(sass.stdout)
+    for (name, instruction), times in sorted(lost.items()):
+        print(f"memory of any kind: {plain([name])[0]}: {times} {instruction}")
     packed = len(zlib.compress(module.read_bytes()))
     print(f"in a wheel: {packed / 1e6:.1f} MB")
     if packed > _LARGEST_WHEEL:
         print(f"too large: a wheel may weigh {_LARGEST_WHEEL / 1e6:.0f} MB")
         return 1
     print("spills: none" if not spilling else f"{len(spilling)} spill")
-    return 1 if spilling else 0
+    print("memory of any kind: none" if not lost else f"{lost.total()} accesses of any kind")
+    return 1 if spilling or lost else 0
 
 
 if __name__ == "__main__":

@@ -2,27 +2,36 @@
 # Builds the core with a sanitizer and runs its tests:
 #     scripts/test_sanitized.sh address,undefined
 #     scripts/test_sanitized.sh thread
+#     scripts/test_sanitized.sh fibers       the kernels, emulated with lanes that run at once; then
+#                                            takes out one wait after the other: each must be missed
 # A finding ends the run with an error. Needs gcc; the environment is kept in build/ for next time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-sanitizers=${1:?usage: scripts/test_sanitized.sh address,undefined | thread}
+sanitizers=${1:?usage: scripts/test_sanitized.sh address,undefined | thread | fibers}
+venv=build/sanitized-${sanitizers//,/-}
+options=()
 # Without those that say how long something may take.
 chosen="not seconds and not import_is_fast and not in_a_second and not ends_soon and not doctest"
 case $sanitizers in
   thread) # what does not start threads cannot race; threads after a fork are beyond this sanitizer
     runtime=libtsan.so
     chosen="thread and not fork" ;;
+  fibers)
+    runtime=libtsan.so
+    sanitizers=thread
+    options=(--config-settings=cmake.define.PARETOPO_FIBERS=ON
+      --config-settings=cmake.define.PARETOPO_PORTABLE=ON)
+    chosen="(emulated or mapping or test_kernels) and not doctest" ;;
   *address*) runtime=libasan.so ;;
-  *) echo "expected address,undefined or thread, got $sanitizers"; exit 2 ;;
+  *) echo "expected address,undefined, thread or fibers, got $sanitizers"; exit 2 ;;
 esac
 
-venv=build/sanitized-${sanitizers//,/-}
 python3 -m venv "$venv"
 "$venv/bin/pip" install --quiet "scikit-build-core>=0.11" "pybind11>=3.0" cmake ninja numpy==2.3.5 \
   hypothesis pytest pytest-timeout
 PARETOPO_CUDA=OFF "$venv/bin/pip" install --quiet --no-deps --no-build-isolation \
-  --config-settings=cmake.define.PARETOPO_SANITIZE="$sanitizers" \
+  --config-settings=cmake.define.PARETOPO_SANITIZE="$sanitizers" "${options[@]}" \
   --config-settings=cmake.build-type=RelWithDebInfo --config-settings=install.strip=false \
   --config-settings=build-dir="$venv/build" .
 
@@ -31,4 +40,8 @@ export LD_PRELOAD="$(g++ -print-file-name=$runtime) $(g++ -print-file-name=libst
 export ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS="halt_on_error=1:report_signal_unsafe=0:suppressions=$PWD/scripts/tsan_suppressions.txt"
 cd tests # the package is the installed one, whatever the current folder holds
+if [ ${#options[@]} -gt 0 ]; then
+  "../$venv/bin/python" -m pytest -p no:cacheprovider --hypothesis-profile=few paretopo_core -k "$chosen" "${@:2}"
+  exec "../$venv/bin/python" ../scripts/check_waits.py
+fi
 exec "../$venv/bin/python" -m pytest -p no:cacheprovider paretopo_core -k "$chosen" "${@:2}"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from support import device_arrays
+from support import device_arrays, ptx_machine
 from support.browsers import CHROMIUM
 
 import paretopo_core as pp
@@ -54,6 +54,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "in the sandbox: apt-get install bubblewrap"
     if item.get_closest_marker("browser") and CHROMIUM is None:
         return "in a browser: apt-get install chromium"
+    if item.get_closest_marker("ptx") and not ptx_machine.IS_HERE:
+        return "on the PTX machine: scripts/run_ptx.sh"
     if item.get_closest_marker("cuda") and _without_cuda():
         return f"on a CUDA device: {_without_cuda()}"
     return None
@@ -126,6 +128,14 @@ def _device_array_backend(name: str) -> Backend:
         return array.host
 
     return Backend(name, lambda array: device_arrays.DeviceArray(np.array(array)), fetch)
+
+
+@pytest.fixture(autouse=ptx_machine.IS_HERE)
+def _nothing_found() -> Iterator[None]:
+    """What the PTX machine finds fails the test that made it."""
+    ptx_machine.forget()
+    yield
+    assert not ptx_machine.findings()
 
 
 _EMULATED = [f"emulated_{mapping}" for mapping in device_arrays.MAPPINGS]

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cuda/errors.hpp"
+#include "cuda/limits.hpp"
 #include "cuda/team.cuh"
 #include "gpu/launch/limits.hpp"
 #include "ops.hpp"
@@ -92,17 +93,15 @@ class Launcher {
     }
     template <typename Job>
     void blocks(std::int64_t parts, std::int64_t groups, const Job& job) const {
-        constexpr std::int64_t kMostGroups = 65535;  // in the y direction of a grid
         const dim3 grid(static_cast<unsigned>(parts),
-                        static_cast<unsigned>(std::min(groups, kMostGroups)));
+                        static_cast<unsigned>(std::min(groups, kMostRows)));
         by_blocks<<<grid, kBlockThreads, 0, stream_>>>(job, groups);
         check_launch();
     }
 
   private:
     static unsigned blocks_for(std::int64_t count, std::int64_t each) {
-        constexpr std::int64_t kMost = 1 << 22;
-        return static_cast<unsigned>(std::min((count + each - 1) / each, kMost));
+        return static_cast<unsigned>(std::min((count + each - 1) / each, kMostBlocks));
     }
     void check_launch() const {
         const cudaError_t status = cudaGetLastError();
@@ -124,6 +123,5 @@ using Here = Cuda;
 inline cuda::Launcher launcher_of(const Cuda& place, const char* operation) {
     return cuda::Launcher(place, operation);
 }
-inline gpu::Limits limits_of(const Cuda&) { return {}; }
 
 }  // namespace paretopo

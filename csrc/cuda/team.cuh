@@ -30,10 +30,12 @@ class Warp : public SharedNumbers {
         __syncwarp();
     }
     template <typename Step>
+    __device__ void alone(Step step) {
+        step(lane());
+    }
+    template <typename Step>
     __device__ bool any(Step step) {
-        const bool found = __any_sync(kAll, step(lane()));
-        __syncwarp();
-        return found;
+        return __any_sync(kAll, step(lane()));
     }
     template <typename Step>
     __device__ int count(Step step) {
@@ -51,7 +53,6 @@ class Warp : public SharedNumbers {
         if (count > kLanes) {
             found |= std::uint64_t{__ballot_sync(kAll, high < count && test(high))} << kLanes;
         }
-        __syncwarp();
         return found;
     }
 
@@ -66,7 +67,6 @@ class Warp : public SharedNumbers {
         for (int apart = 1; apart < kLanes; apart *= 2) {
             own += __shfl_xor_sync(kAll, own, apart);
         }
-        __syncwarp();
         return own;
     }
 };
@@ -82,6 +82,10 @@ class Block : public SharedNumbers {
         __syncthreads();
     }
     template <typename Step>
+    __device__ void alone(Step step) {
+        step(static_cast<int>(threadIdx.x));
+    }
+    template <typename Step>
     __device__ double sum(Step step) {
         __shared__ double of_warp[kThreads / Warp::kLanes];
         Warp warp;
@@ -91,7 +95,6 @@ class Block : public SharedNumbers {
         __syncthreads();
         double all = 0.0;
         for (const double part : of_warp) all += part;
-        __syncthreads();
         return all;
     }
     template <typename Work>

@@ -23,6 +23,10 @@ class Team {
         for (int k = 0; k < lanes_; ++k) step(backwards_ ? lanes_ - 1 - k : k);
     }
     template <typename Step>
+    void alone(Step step) {
+        each(step);
+    }
+    template <typename Step>
     bool any(Step step) {
         bool found = false;
         each([&](int lane) { found |= step(lane); });
@@ -107,18 +111,6 @@ using Here = Emulated;
 inline emulated::Launcher launcher_of(const Emulated& place, const char*) {
     return emulated::Launcher(place.mapping);
 }
-
-// Small bounds, so that small sets go the way of large ones.
-inline gpu::Limits limits_of(const Emulated& place) {
-    gpu::Limits limits;
-    if (place.mapping == Mapping::kThread) limits.thread_groups = 0;
-    if (place.mapping == Mapping::kBlock) limits.warp_points = 1;
-    if (place.mapping == Mapping::kGrid) {
-        limits.warp_points = limits.block_points = 1;
-        limits.tile = 3;
-        limits.super_tile = 7;
-    }
-    return limits;
-}
+inline gpu::Limits limits_of(const Emulated& place) { return gpu::limits_for(place.mapping, 3); }
 
 }  // namespace paretopo

@@ -71,7 +71,9 @@ struct Centring {
     template <typename Scalar>
     PARETOPO_HD Scalar apply(Scalar advantage) const {
         const Scalar gap = advantage - static_cast<Scalar>(mean);
-        return static_cast<Scalar>(static_cast<double>(gap) / divisor * factor);
+        if (divisor == 1.0 && factor == 1.0) return gap;  // the same bits, and nothing in double
+        const auto wide = static_cast<double>(gap);
+        return static_cast<Scalar>((divisor == 1.0 ? wide : wide / divisor) * factor);
     }
 };
 

@@ -84,7 +84,7 @@ struct AdvantageByWarp {
         Arena arena(nullptr);
         GroupOfWarp<Scalar, kObjectives>(arena, batch, nullptr, 0);
         AdvantageSteps<Scalar>(arena, batch.points);
-        return arena.end();
+        return arena.bytes();
     }
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t g, char* memory) const {
@@ -97,7 +97,7 @@ struct AdvantageByWarp {
         steps.run(warp, batch, g, weighting.of(g, batch.objectives), group.ranks, fronts,
                   advantages + at);
         if (!ranks) return;
-        for_each(warp, batch.points, [&](std::int64_t i) { ranks[at + i] = group.ranks[i]; });
+        for_own(warp, batch.points, [&](std::int64_t i) { ranks[at + i] = group.ranks[i]; });
     }
 };
 
@@ -112,7 +112,10 @@ struct AdvantageOfSet {
     bool is_ranked;
     template <typename Block>
     PARETOPO_HD void operator()(Block& block, std::int64_t, std::int64_t, std::int64_t g) const {
-        if (!is_ranked) RankSet<Scalar, kObjectives>{chains, ranks, tile}(block, 0, 1, g);
+        if (!is_ranked) {
+            RankSet<Scalar, kObjectives>{chains, ranks, tile}(block, 0, 1, g);
+            block.each([](int) {});
+        }
         const Batch<Scalar>& batch = chains.batch;
         const std::int64_t at = g * batch.points;
         chains.advantage_of(g).run(block, batch, g, weighting.of(g, batch.objectives), ranks + at,

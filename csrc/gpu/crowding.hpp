@@ -66,6 +66,7 @@ struct CrowdingByWarp {
         GroupOfWarp<Scalar, kObjectives> group(arena, batch, scratch, g);
         group.read(warp, batch, g);
         group.rank(warp);
+        warp.each([](int) {});  // each point is held against the ranks of all
         for_each(warp, batch.points, [&](std::int64_t i) {
             distances[g * batch.points + i] = crowding_of<Scalar>(
                 group.ranks, static_cast<std::int32_t>(i), batch.points, group.objectives,
@@ -84,7 +85,7 @@ struct CrowdingOfPoints {
                                 std::int64_t g) const {
         const auto chain = chains.of(g);
         const std::int64_t at = g * chain.points;
-        block.each([&](int lane) {
+        block.alone([&](int lane) {
             for (std::int64_t i = part * block.lanes() + lane; i < chain.points;
                  i += parts * block.lanes()) {
                 distances[at + i] = crowding_of<Scalar>(
@@ -108,7 +109,7 @@ struct CrowdingOfFronts {
                                 std::int64_t g) const {
         const std::int64_t at = g * batch.points;
         const Scalar* values = batch.group(g);
-        block.each([&](int lane) {
+        block.alone([&](int lane) {
             for (std::int64_t i = part * block.lanes() + lane; i < batch.points;
                  i += parts * block.lanes()) {
                 distances[at + i] = crowding_of<Scalar>(

@@ -38,7 +38,7 @@ struct ExpectedByWarp {
     std::int64_t shared_bytes() const {
         Arena arena(nullptr);
         SharedGrid(arena, batch.points, batch.objectives, kWarpLanes, false);
-        return arena.end();
+        return arena.bytes();
     }
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t g, char* memory) const {
@@ -47,7 +47,7 @@ struct ExpectedByWarp {
         grid.read(warp, batch, ref, g);
         const std::int32_t drawn = k < grid.count() ? k : grid.count();
         const double* total = grid.total(warp, drawn);
-        warp.each([&](int lane) {
+        warp.alone([&](int lane) {
             if (lane != 0) return;
             const double volume = grid.exponent() == 0 ? *total : ldexp(*total, grid.exponent());
             volumes[g] = grid.is_refused() ? kNoVolume : volume;
@@ -66,7 +66,7 @@ struct MarginalsByWarp {
     std::int64_t shared_bytes() const {
         Arena arena(nullptr);
         SharedGrid(arena, batch.points, batch.objectives, kWarpLanes, true);
-        return arena.end();
+        return arena.bytes();
     }
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t g, char* memory) const {

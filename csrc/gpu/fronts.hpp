@@ -38,8 +38,9 @@ struct RankByWarp {
         GroupOfWarp<Scalar, kObjectives> group(arena, batch, scratch, g);
         group.read(warp, batch, g);
         group.rank(warp);
-        for_each(warp, batch.points,
-                 [&](std::int64_t i) { ranks[g * batch.points + i] = group.ranks[i]; });
+        for_own(warp, batch.points,
+                [&](std::int64_t i) { ranks[g * batch.points + i] = group.ranks[i]; });
+        warp.each([](int) {});  // the next group's keys take the place of those compared here
     }
 };
 
@@ -115,7 +116,7 @@ struct NondominatedPoints {
                                 std::int64_t g) const {
         const auto chain = chains.of(g);
         const std::uint8_t* mask = chains.batch.group_mask(g);
-        block.each([&](int lane) {
+        block.alone([&](int lane) {
             for (std::int64_t i = part * block.lanes() + lane; i < chain.points;
                  i += parts * block.lanes()) {
                 nondominated[g * chain.points + i] = is_nondominated_point(chain, mask, i);

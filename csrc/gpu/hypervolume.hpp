@@ -79,7 +79,7 @@ struct Facet {
     std::int64_t shared_bytes() const {
         Arena arena(nullptr);
         Exclusive(arena, batch.points, batch.objectives - 1);
-        return arena.end();
+        return arena.bytes();
     }
     PARETOPO_HD bool is_wanted(std::int64_t g, std::int64_t i) const {
         return !wanted || wanted[g * batch.points + i] != 0;
@@ -128,7 +128,7 @@ struct Contribution {
     std::int64_t shared_bytes() const {
         Arena arena(nullptr);
         Exclusive(arena, batch.points, batch.objectives);
-        return arena.end();
+        return arena.bytes();
     }
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t job, char* memory) const {

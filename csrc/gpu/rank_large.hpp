@@ -28,7 +28,7 @@ struct SettleSuperTile {
             });
             chain.template settle<kObjectives>(block, from, to, tile);
         } else {
-            block.each([&](int lane) {
+            block.alone([&](int lane) {
                 chain.template raise<kObjectives>(before, from, to, chain.points,
                                                   (part - 1) * block.lanes() + lane,
                                                   (parts - 1) * block.lanes());

@@ -1,7 +1,8 @@
 """Arrays that pose as arrays on a GPU: they speak ``__cuda_array_interface__``, as CuPy's do.
 
 Their memory is the host's. With ``emulate`` the core takes them for arrays on a device that it
-emulates: everything but the kernels' launch is as on a GPU.
+emulates: everything but the kernels' launch is as on a GPU. In a build with the PTX machine they
+are lent to it, and the launch, too, is as on a GPU.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import ptx_machine
 
 from paretopo_core import _core, _cuda_arrays
 
@@ -28,7 +30,12 @@ class DeviceArray:
     __array__ = None  # NumPy must not look into it
     device = nullcontext()
 
-    def __init__(self, host: np.ndarray, *, stream: int | None = 1) -> None:
+    def __init__(self, host: np.ndarray, *, stream: int | None = 1, is_new: bool = False) -> None:
+        if ptx_machine.IS_HERE and host.size > 0 and host.flags.c_contiguous:
+            is_writeable = host.flags.writeable
+            host = host if is_new else np.array(host)
+            ptx_machine.lend(host, is_input=not is_new)
+            host.flags.writeable = is_writeable
         self.host = host
         self.stream = stream
 
@@ -69,9 +76,10 @@ sys.modules[_PACKAGE] = sys.modules[__name__]
 
 def empty(shape: tuple[int, ...], dtype: str) -> DeviceArray:
     """Garbage, so that what is not written shows."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    garbage = np.resize(np.frombuffer(b"\xad\xde\xf4\x7f", np.uint8), size + 16)
-    return DeviceArray(garbage[:size].view(dtype).reshape(shape))
+    host = np.empty(shape, dtype)
+    garbage = np.frombuffer(b"\xad\xde\xf4\x7f", np.uint8)
+    host.reshape(-1).view(np.uint8)[...] = np.resize(garbage, host.nbytes)
+    return DeviceArray(host, is_new=True)
 
 
 def asarray(values: Any, dtype: Any = None) -> DeviceArray:
@@ -99,7 +107,10 @@ def emulate(mapping: str) -> Iterator[None]:
     device = _core.EMULATED - MAPPINGS.index(mapping)
     patch.setitem(sys.modules, _PACKAGE, sys.modules[__name__])
     patch.setattr(_cuda_arrays, "_LIKE_NUMPY", {*_cuda_arrays._LIKE_NUMPY, _PACKAGE})
-    patch.setattr(_core, "cuda_device_of", lambda address: device)
+    if ptx_machine.IS_HERE:
+        ptx_machine.settle(MAPPINGS.index(mapping))
+    else:
+        patch.setattr(_core, "cuda_device_of", lambda address: device)
     try:
         yield
     finally:

@@ -133,6 +133,7 @@ class SharedGrid {
         return place;
     }
 
+    // Nobody waits at its end: what reads sides next comes after `weigh`.
     template <typename Team>
     PARETOPO_HD void scale(Team& team) {
         for_each(team, objectives_, [&](std::int64_t m) {
@@ -146,7 +147,7 @@ class SharedGrid {
             is_safe = is_safe && powers_[m] == 0;
         }
         if (is_safe) return;
-        for_each(team, points_, [&](std::int64_t j) {
+        for_own(team, points_, [&](std::int64_t j) {
             for (std::int32_t m = 0; m < objectives_; ++m) {
                 double& side = sides_[std::int64_t{m} * points_ + j];
                 side = ldexp(side, -powers_[m]);

@@ -25,6 +25,20 @@ struct Limits {
     std::int32_t super_tile = 1024;  // points settled by one launch on a large single set
 };
 
+// Small bounds, so that tests take small sets the way of large ones. tile: more than a warp has
+// lanes, or none of its points is settled by another lane than the one that raised it.
+inline Limits limits_for(Mapping mapping, std::int32_t tile) {
+    Limits limits;
+    if (mapping == Mapping::kThread) limits.thread_groups = 0;
+    if (mapping == Mapping::kBlock) limits.warp_points = 1;
+    if (mapping == Mapping::kGrid) {
+        limits.warp_points = limits.block_points = 1;
+        limits.tile = tile;
+        limits.super_tile = 2 * tile + 1;
+    }
+    return limits;
+}
+
 inline constexpr std::int32_t kWarpLanes = 32;
 inline constexpr std::int64_t kSharedBytes = 48 * 1024;  // of a block, without asking for more
 

@@ -6,14 +6,18 @@
 // A team offers:
 //   lanes()        how many
 //   each(step)     step(lane) by every lane; then all wait, and see what the others wrote
-//   any(step)      as each; whether a lane answers true
-//   count(step)    as each; the sum of the lanes' integers
-//   sum(step)      as each; the sum of the lanes' doubles, always in the same order
+//   alone(step)    step(lane) by every lane, and nobody waits: what such a step reads and writes in
+//                  memory that lanes share is the lane's own until the next wait
 //   atomic_max(at, value) and
 //   atomic_min(at, value), by any number of lanes within one step
-// and a warp, or what stands for one:
-//   ballot(n, test)  as each; bit i is test(i), for n <= 64
+// and a warp, or what stands for one, whose lanes tell each other an answer. That is no wait: they
+// see nothing that the others wrote, and no step of these writes:
+//   any(step)        whether a lane answers true
+//   count(step)      the sum of the lanes' integers
+//   sum(step)        the sum of the lanes' doubles, always in the same order
+//   ballot(n, test)  bit i is test(i), for n <= 64
 // and a block:
+//   sum(step)        as a warp's, and a wait; before the next one there is another wait
 //   one_warp(work)   work(warp) by the first warp; then all wait
 #pragma once
 
@@ -30,25 +34,35 @@ PARETOPO_HD void for_each(Team& team, std::int64_t count, Step step) {
     });
 }
 
+// As for_each, and nobody waits: each i is at home with its lane, i % lanes().
+template <typename Team, typename Step>
+PARETOPO_HD void for_own(Team& team, std::int64_t count, Step step) {
+    team.alone([&](int lane) {
+        for (std::int64_t i = lane; i < count; i += team.lanes()) step(i);
+    });
+}
+
 // The arrays of one job, one after the other in memory that somebody else owns. What lays them out
-// tells how much they take, too: an arena that begins at null ends at their size.
+// tells how much they take, too: an arena that begins at null gives out null and counts. Pointers
+// all the way: out of an integer, the compiler would not know shared memory, and reach it the slow
+// way of memory of any kind.
 class Arena {
   public:
-    PARETOPO_HD explicit Arena(void* start) : at_(reinterpret_cast<std::uintptr_t>(start)) {}
+    PARETOPO_HD explicit Arena(char* start) : start_(start) {}
 
     template <typename T>
     PARETOPO_HD T* array(std::int64_t count) {
-        T* first = reinterpret_cast<T*>(at_);
-        const auto bytes = static_cast<std::uintptr_t>(count) * sizeof(T);
-        at_ += (bytes + kAlign - 1) / kAlign * kAlign;
+        T* first = start_ ? reinterpret_cast<T*>(start_ + taken_) : nullptr;
+        taken_ += (count * static_cast<std::int64_t>(sizeof(T)) + kAlign - 1) / kAlign * kAlign;
         return first;
     }
 
-    PARETOPO_HD std::int64_t end() const { return static_cast<std::int64_t>(at_); }
+    PARETOPO_HD std::int64_t bytes() const { return taken_; }
 
   private:
-    static constexpr std::uintptr_t kAlign = 16;
-    std::uintptr_t at_;
+    static constexpr std::int64_t kAlign = 16;
+    char* start_;
+    std::int64_t taken_ = 0;
 };
 
 }  // namespace paretopo::gpu

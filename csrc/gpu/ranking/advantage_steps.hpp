@@ -66,7 +66,7 @@ struct AdvantageSteps {
                                                            value_of<Scalar>(lowest[ranks[i]]),
                                                            value_of<Scalar>(highest[ranks[i]]));
         });
-        team.each([&](int lane) {
+        team.alone([&](int lane) {
             centre(uncentred, ranks, points, how.centre, out, lane, team.lanes());
         });
     }

@@ -138,8 +138,8 @@ struct Chain {
     PARETOPO_HD void settle_tile(Warp& warp, std::int64_t from, std::int64_t to) const {
         const auto count = static_cast<std::int32_t>(to - from);
         std::uint64_t left = ~std::uint64_t{0} >> (kMostInTile - count);
-        for_each(warp, count,
-                 [&](std::int64_t i) { dominators[i] = dominators_in_tile<kObjectives>(from, i); });
+        for_own(warp, count,
+                [&](std::int64_t i) { dominators[i] = dominators_in_tile<kObjectives>(from, i); });
         while (left != 0) {
             const std::uint64_t ready = warp.ballot(count, [&](std::int32_t i) {
                 return (left >> i & 1) != 0 && (dominators[i] & left) == 0;

@@ -1,5 +1,5 @@
-// One group of up to 64 points by one warp: point i belongs to lane i % lanes, sets of points are
-// 64-bit words that every lane holds.
+// One group of up to 64 points by one warp: point i is at home with lane i % lanes, sets of points
+// are 64-bit words that every lane holds.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +44,11 @@ struct GroupOfWarp {
         present = warp.ballot(points, [&](std::int32_t i) { return !mask || mask[i] != 0; });
     }
 
-    // Ranks of all points, kUnranked for those that are masked; returns the number of fronts.
+    // Ranks of all points, kUnranked for those that are masked; returns the number of fronts. Each
+    // lane has its own ranks alone until the next wait.
     template <typename Warp>
     PARETOPO_HD std::int32_t rank(Warp& warp) {
-        for_each(warp, points, [&](std::int64_t i) {
+        for_own(warp, points, [&](std::int64_t i) {
             std::uint64_t found = 0;
             for (std::int32_t j = 0; j < points; ++j) {
                 const bool is_dominated = dominates<kObjectives>(row(j), row(i), objectives);
@@ -62,7 +63,7 @@ struct GroupOfWarp {
             const std::uint64_t taken = warp.ballot(points, [&](std::int32_t i) {
                 return (left >> i & 1) != 0 && (dominators[i] & left) == 0;
             });
-            for_each(warp, points, [&](std::int64_t i) {
+            for_own(warp, points, [&](std::int64_t i) {
                 if ((taken >> i & 1) != 0) ranks[i] = front;
             });
             left &= ~taken;
@@ -89,7 +90,7 @@ template <typename Scalar, int kObjectives>
 std::int64_t group_bytes(const Batch<Scalar>& batch) {
     Arena arena(nullptr);
     GroupOfWarp<Scalar, kObjectives>(arena, batch, nullptr, 0);
-    return arena.end();
+    return arena.bytes();
 }
 
 }  // namespace paretopo::gpu

@@ -25,7 +25,7 @@ struct Chains {
         Arena arena(nullptr);
         Chain<Scalar>(arena, batch.points, batch.objectives);
         AdvantageSteps<Scalar>(arena, batch.points);
-        return arena.end();
+        return arena.bytes();
     }
     PARETOPO_HD AdvantageSteps<Scalar> advantage_of(std::int64_t g) const {
         Arena arena(scratch + g * bytes(batch));
@@ -48,10 +48,12 @@ std::int64_t ranks_bytes(const Batch<Scalar>& batch, const Limits& limits) {
     if (fits_warp(batch, limits)) return 0;
     Arena arena(nullptr);
     arena.array<std::int32_t>(batch.groups * batch.points);
-    return arena.end();
+    return arena.bytes();
 }
 
 // ---- The steps of one large set as jobs: (block, part, parts, group) ----
+//
+// None waits at its end: a launch does.
 
 template <typename Scalar>
 struct ReadSet {
@@ -60,7 +62,7 @@ struct ReadSet {
     PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
                                 std::int64_t g) const {
         const auto chain = chains.of(g);
-        block.each([&](int lane) {
+        block.alone([&](int lane) {
             chain.read(chains.batch, g, part * block.lanes() + lane, parts * block.lanes());
         });
     }
@@ -73,7 +75,7 @@ struct SortSet {
     PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
                                 std::int64_t g) const {
         const auto chain = chains.of(g);
-        block.each(
+        block.alone(
             [&](int lane) { chain.sort(part * block.lanes() + lane, parts * block.lanes()); });
     }
 };
@@ -86,7 +88,7 @@ struct WriteRanks {
     PARETOPO_HD void operator()(Block& block, std::int64_t part, std::int64_t parts,
                                 std::int64_t g) const {
         const auto chain = chains.of(g);
-        block.each([&](int lane) {
+        block.alone([&](int lane) {
             chain.write(block, chains.batch.group_mask(g), ranks + g * chain.points,
                         part * block.lanes() + lane, parts * block.lanes());
         });
@@ -102,7 +104,9 @@ struct RankSet {
     template <typename Block>
     PARETOPO_HD void operator()(Block& block, std::int64_t, std::int64_t, std::int64_t g) const {
         ReadSet<Scalar>{chains}(block, 0, 1, g);
+        block.each([](int) {});
         SortSet<Scalar>{chains}(block, 0, 1, g);
+        block.each([](int) {});
         chains.of(g).template settle<kObjectives>(block, 0, chains.batch.points, tile);
         WriteRanks<Scalar>{chains, ranks}(block, 0, 1, g);
     }

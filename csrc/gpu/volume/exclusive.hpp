@@ -69,8 +69,9 @@ class Exclusive {
   private:
     // Positive doubles have the order of their bits.
     PARETOPO_HD double corner(std::int64_t k) const {
+        const std::int64_t bits = corner_[k];  // one load: nvcc copies out of memory byte by byte
         double value;
-        std::memcpy(&value, &corner_[k], sizeof(value));
+        std::memcpy(&value, &bits, sizeof(value));
         return value;
     }
 
@@ -120,8 +121,9 @@ class Exclusive {
             const double own = others_[j * width + key];
             std::int64_t place = 0;
             for (std::int64_t k = 0; k < candidates; ++k) {
+                if (kept_[k] == 0) continue;  // and may never have been written
                 const double other = others_[k * width + key];
-                place += kept_[k] != 0 && (other > own || (other == own && k < j));
+                place += other > own || (other == own && k < j);
             }
             for (std::int32_t m = 0; m < width; ++m) {
                 rows(width)[place * width + m] = others_[j * width + m];
@@ -173,6 +175,7 @@ class Exclusive {
                 if (width == width_) return level.total;
                 below = level.total;
                 level = levels_[++width];
+                warp.each([](int) {});  // all have read it before it changes
             } else {
                 limit(warp, level.next, width);
                 const std::int32_t candidates = arrange(warp, level.next, width - 1);
@@ -200,7 +203,6 @@ class Exclusive {
 
     template <typename Warp>
     PARETOPO_HD void enter(Warp& warp, std::int32_t width, Level level) {
-        warp.each([](int) {});  // all have read what is there
         warp.each([&](int lane) {
             if (lane == 0) levels_[width] = level;
         });

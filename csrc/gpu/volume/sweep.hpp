@@ -107,13 +107,14 @@ struct SweepOfPieces {
 
     template <typename Team>
     PARETOPO_HD double total(Team& team) const {
-        const double sum = team.sum([&](int lane) {
+        return team.sum([&](int lane) {
             double own = 0.0;
             for (std::int64_t i = lane; i < points; i += team.lanes()) own += pieces[i];
             return own;
         });
-        return *refused != 0 ? kNoVolume : sum;
     }
+    // For lane 0 alone, which began with it.
+    PARETOPO_HD double volume(double total) const { return *refused != 0 ? kNoVolume : total; }
 };
 
 // ---- As launches, for sets of any size ----
@@ -127,7 +128,7 @@ struct SweepByWarp {
     std::int64_t shared_bytes() const {
         Arena arena(nullptr);
         SweepOfPieces(arena, batch.points);
-        return arena.end();
+        return arena.bytes();
     }
     template <typename Warp>
     PARETOPO_HD void operator()(Warp& warp, std::int64_t g, char* memory) const {
@@ -135,10 +136,10 @@ struct SweepByWarp {
         const SweepOfPieces sweep(arena, batch.points);
         warp.each([&](int lane) { sweep.read(batch, g, ref, lane, warp.lanes()); });
         warp.each([&](int lane) { sweep.sort(warp, batch, g, ref, lane, warp.lanes()); });
-        warp.each([&](int lane) { sweep.measure(lane, warp.lanes()); });
-        const double volume = sweep.total(warp);
-        warp.each([&](int lane) {
-            if (lane == 0) volumes[g] = volume;
+        warp.alone([&](int lane) { sweep.measure(lane, warp.lanes()); });
+        const double total = sweep.total(warp);
+        warp.alone([&](int lane) {
+            if (lane == 0) volumes[g] = sweep.volume(total);
         });
     }
 };
@@ -161,16 +162,16 @@ struct SweepOfSet {
                                 std::int64_t g) const {
         Arena sizes(nullptr);
         SweepOfPieces(sizes, batch.points);
-        Arena arena(scratch + g * sizes.end());
+        Arena arena(scratch + g * sizes.bytes());
         const SweepOfPieces sweep(arena, batch.points);
         if (step == SweepStep::kTotal) {
-            const double volume = sweep.total(block);
+            const double total = sweep.total(block);
             block.each([&](int lane) {
-                if (lane == 0) volumes[g] = volume;
+                if (lane == 0) volumes[g] = sweep.volume(total);
             });
             return;
         }
-        block.each([&](int lane) {
+        block.alone([&](int lane) {
             const std::int64_t own = part * block.lanes() + lane;
             const std::int64_t all = parts * block.lanes();
             if (step == SweepStep::kRead) sweep.read(batch, g, ref, own, all);

@@ -1,0 +1,124 @@
+"""Takes out one wait of the kernels after the other: each must be missed.
+
+    python scripts/check_waits.py [PATTERN]
+
+A wait that nobody misses is speed given away, or a test that is not there. In a build whose
+emulated lanes are fibers (``scripts/test_sanitized.sh fibers``) these are the waits of the source;
+with the PTX machine (``scripts/run_ptx.sh``), those of the compiled kernels, where a copy that the
+compiler made for a case that never comes is reported and no error. PATTERN picks waits by name.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import resource
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from support import ptx_machine
+from support.kernel_cases import Case, cases
+
+import paretopo_core as pp
+from paretopo_core import _core
+
+_SECONDS = 120  # of processor: a lane that waits for what nobody writes may turn round forever
+
+
+def waits_of_the_source() -> dict[str, list[int]]:
+    """Waits by name: those of the same step for all types and numbers of objectives are one."""
+    library = ctypes.CDLL(_core.__file__)
+    library.paretopo_wait.restype = ctypes.c_char_p
+    found: dict[str, list[int]] = {}
+    number = 0
+    while (name := library.paretopo_wait(number)) is not None:
+        plain = (
+            name.decode().replace("paretopo::", "").replace("emulated::", "").replace("gpu::", "")
+        )
+        plain = re.sub(r"\bfloat\b|\bdouble\b", "Scalar", plain)
+        plain = re.sub(r", -?\d+>", ", N>", plain)
+        found.setdefault(plain, []).append(number)
+        number += 1
+    return found
+
+
+def is_missed(wait: list[int], chosen: list[Case]) -> bool:
+    """Whether a run without the wait ends in a race, a wrong answer or not at all."""
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
+        library = ctypes.CDLL(_core.__file__)
+        for number in wait:
+            library.paretopo_leave_out_wait(number)
+        os._exit(0 if all(case.is_right(case.on_device()) for case in chosen) else 1)
+    return os.waitpid(child, 0)[1] != 0
+
+
+def check_source(pattern: str) -> int:
+    """The waits of the source; the number of those that nobody misses."""
+    waits = {name: own for name, own in waits_of_the_source().items() if re.search(pattern, name)}
+    chosen = list(cases())
+    _ = [case.on_cpu for case in chosen]  # once, for all children
+    if is_missed([], chosen):
+        print("with every wait in its place, there is a race or a wrong answer")
+        return 1
+    unmissed = [name for name, own in waits.items() if not is_missed(own, chosen)]
+    for name in unmissed:
+        print(f"nobody misses: {name}")
+    print(f"{len(waits)} waits of the source, {len(unmissed)} that nobody misses")
+    return len(unmissed)
+
+
+def is_wrong(case: Case) -> bool:
+    """Whether the PTX machine finds something, or the answer is not the CPU's."""
+    ptx_machine.forget()
+    return not case.is_right(case.on_device()) or bool(ptx_machine.findings())
+
+
+def launching(kernel: str, launched: list[tuple[Case, set[str]]]) -> Iterator[Case]:
+    """The cases that launch a kernel."""
+    return (case for case, kernels in launched if kernel in kernels)
+
+
+def check_compiled(pattern: str) -> int:
+    """The waits of the PTX; the number of kernels that are wrong, or were never launched."""
+    launched: list[tuple[Case, set[str]]] = []
+    for case in cases():
+        if is_wrong(case):
+            print(f"{case}: {ptx_machine.findings() or 'a wrong answer'}")
+            return 1
+        launched.append((case, set(ptx_machine.counts())))
+    waits = [wait for wait in ptx_machine.waits() if re.search(pattern, wait.kernel)]
+    unmissed = []
+    for wait in waits:
+        ptx_machine.leave_out(wait)
+        # Most schedules show it at once; a lane gone astray must not keep us.
+        if not any(is_wrong(case) for case in launching(wait.kernel, launched)):
+            unmissed.append(wait)
+            print(f"nobody misses: {wait.kernel} line {wait.line} {wait.text}", flush=True)
+    ptx_machine.leave_out(None)
+    unreached = {wait.kernel for wait in waits} - {k for _, kernels in launched for k in kernels}
+    for kernel in sorted(unreached):
+        print(f"never launched: {kernel}")
+    print(f"{len(waits)} waits in the PTX, {len(unmissed)} that nobody misses")
+    return len(unreached)
+
+
+def main() -> int:
+    """0 if every wait is needed."""
+    pattern = sys.argv[1] if len(sys.argv) > 1 else ""
+    pp.set_num_threads(1)  # a child of fork has none of the others
+    if ptx_machine.IS_HERE:
+        return 1 if check_compiled(pattern) else 0
+    if not hasattr(ctypes.CDLL(_core.__file__), "paretopo_wait"):
+        sys.exit("no build with fibers or the PTX machine: scripts/test_sanitized.sh fibers")
+    return 1 if check_source(pattern) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

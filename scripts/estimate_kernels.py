@@ -1,0 +1,177 @@
+"""What the kernels would take on a GPU, computed from the instructions that their PTX executes.
+
+    scripts/run_ptx.sh cost          in the build that has the PTX machine
+
+Counted, not measured: a warp issues what any of its lanes executes. Each instruction goes to the
+unit that does it, with the results per clock and multiprocessor of NVIDIA's CUDA programming guide
+("Arithmetic Instructions", throughput of native arithmetic instructions). The time is that of the
+busiest of: units, issue (4 warps a clock), memory; all at the boost clock and without a stall, so
+that a device takes longer. PTX is not machine code: ptxas drops moves and fuses some of the rest.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+import numpy as np
+from support import device_arrays, ptx_machine
+from support.device_arrays import DeviceArray
+
+import paretopo_core as pp
+
+_LANES = 32
+_ISSUED = 128  # lanes of instructions, per clock and multiprocessor
+_GROUPS = 4096  # counted; times are for a million
+_MILLION = 10**6
+
+
+@dataclass(frozen=True)
+class Device:
+    """Results per clock and multiprocessor of each unit; clocks a second; bytes a second."""
+
+    name: str
+    multiprocessors: int
+    clock: float
+    memory: float
+    units: dict[str, int]
+
+
+_HOPPER = {"float": 128, "integer": 64, "double": 64, "convert": 16, "memory": 32}
+_ADA = {"float": 128, "integer": 64, "double": 2, "convert": 2, "memory": 32}
+_TURING = {"float": 64, "integer": 64, "double": 2, "convert": 2, "memory": 16}
+DEVICES = (
+    Device("H100", 132, 1.98e9, 3.35e12, _HOPPER),
+    Device("H200", 132, 1.98e9, 4.8e12, _HOPPER),
+    Device("RTX 4090", 128, 2.52e9, 1.01e12, _ADA),
+    Device("T4", 40, 1.59e9, 0.32e12, _TURING),
+)
+# Instructions of the machine for one of PTX, where it is not one: Newton's steps and what guards
+# them; 64-bit integers in halves.
+_DIVISION = {"f32": {"float": 9, "integer": 4}, "f64": {"double": 10, "integer": 12}}
+
+
+def units_of(opcode: str) -> dict[str, int]:
+    """What a PTX instruction costs: instructions of each unit."""
+    base, *rest = opcode.split(".")
+    types = [part for part in rest if part[0] in "bfsu" and part[1:].isdigit()]
+    kind = types[-1] if types else ""
+    wide = 2 if kind.endswith("64") and not kind.startswith("f") else 1
+    if base in ("ld", "st", "atom"):
+        vector = next((int(part[1]) for part in rest if part in ("v2", "v4")), 1)
+        is_constant = "param" in rest  # an operand of what uses it
+        words = vector * (2 if kind.endswith("64") else 1)
+        return {} if is_constant else {"memory": max(1, words // 2)}
+    if base in ("div", "sqrt", "rem") and kind in _DIVISION:
+        return _DIVISION[kind]
+    if base in ("div", "rem"):
+        return {"integer": 20 * wide}
+    if base == "cvt":
+        return {"convert": 1} if "f64" in types else {"integer": 1}
+    if base in ("bra", "bar", "ret", "exit", "vote", "shfl", "cvta"):
+        return {"issue": 1}
+    if base == "mov":
+        return {"issue": wide}
+    if kind == "f64" and base in ("add", "sub", "mul", "fma", "setp", "min", "max"):
+        return {"double": 1}
+    if kind == "f32" and base in ("add", "sub", "mul", "fma"):
+        return {"float": 1}
+    if base in ("mul", "mad") and wide == 2:
+        return {"integer": 4}
+    return {"integer": wide}
+
+
+def _pareto_advantage(points: DeviceArray) -> Any:
+    return pp.pareto_advantage(points, np.ones(points.shape[-1]))
+
+
+def _hypervolume_advantage(points: DeviceArray) -> Any:
+    return pp.hypervolume_advantage(points, 0, k=2)
+
+
+def _hypervolume(points: DeviceArray) -> Any:
+    return pp.hypervolume(points, 0)
+
+
+HEADLINES: tuple[tuple[str, str, Callable[..., Any], tuple[int, int]], ...] = (
+    ("pareto_advantage", "thread", _pareto_advantage, (8, 2)),
+    ("pareto_advantage", "thread", _pareto_advantage, (16, 3)),
+    ("pareto_rank", "thread", pp.pareto_rank, (8, 2)),
+    ("hypervolume_advantage", "thread", _hypervolume_advantage, (8, 2)),
+    ("pareto_advantage", "warp", _pareto_advantage, (64, 4)),
+    ("hypervolume", "warp", _hypervolume, (64, 3)),
+)
+
+
+def count(
+    mapping: str, operation: Callable[..., Any], shape: tuple[int, int]
+) -> ptx_machine.Counts:
+    """What a million groups would execute, from a few of them."""
+    groups = _GROUPS if mapping == "thread" else 48
+    points = np.random.default_rng(0).random((groups, *shape), dtype=np.float32)
+    with device_arrays.emulate(mapping):
+        ptx_machine.forget()
+        ptx_machine.settle(device_arrays.MAPPINGS.index(mapping), schedule=2, counts=True)
+        operation(DeviceArray(points))
+    total = ptx_machine.Counts(0, 0, 0, 0, 0)
+    for counts in ptx_machine.counts().values():
+        total.lane_instructions += counts.lane_instructions * _MILLION // groups
+        total.read += counts.read * _MILLION // groups
+        total.written += counts.written * _MILLION // groups
+        for opcode, times in counts.issued.items():
+            more = times * _MILLION / groups
+            total.issued[opcode] = total.issued.get(opcode, 0) + int(more)
+    return total
+
+
+def seconds(counts: ptx_machine.Counts, device: Device) -> tuple[float, str]:
+    """The time of the busiest part, and which it is."""
+    lanes: dict[str, float] = {"issue": 0.0}
+    for opcode, times in counts.issued.items():
+        for unit, instructions in units_of(opcode).items():
+            lanes["issue"] += times * _LANES * instructions
+            if unit != "issue":
+                lanes[unit] = lanes.get(unit, 0.0) + times * _LANES * instructions
+    rates = {"issue": _ISSUED} | device.units
+    clocks = {unit: work / rates[unit] / device.multiprocessors for unit, work in lanes.items()}
+    times = {unit: own / device.clock for unit, own in clocks.items()}
+    times["bandwidth"] = (counts.read + counts.written) / device.memory
+    busiest = max(times, key=lambda unit: times[unit])
+    return times[busiest], busiest
+
+
+def main() -> int:
+    """Print the table, in Markdown."""
+    if not ptx_machine.IS_HERE:
+        sys.exit("no build with the PTX machine: scripts/run_ptx.sh cost")
+    names = [device.name for device in DEVICES]
+    print(
+        "| a million groups | instructions a group | float, integer, double | bytes a group |",
+        end="",
+    )
+    print("".join(f" {name} |" for name in names))
+    print("|---" * (4 + len(names)) + "|")
+    for name, mapping, operation, shape in HEADLINES:
+        counts = count(mapping, operation, shape)
+        by_unit: dict[str, float] = {}
+        for opcode, times in counts.issued.items():
+            for unit, instructions in units_of(opcode).items():
+                by_unit[unit] = by_unit.get(unit, 0.0) + times * _LANES * instructions / _MILLION
+        units = ", ".join(f"{by_unit.get(unit, 0):.0f}" for unit in ("float", "integer", "double"))
+        moved = (counts.read + counts.written) / _MILLION
+        print(f"| `{name}` {shape[0]} x {shape[1]}, a {mapping} each ", end="")
+        print(f"| {counts.lane_instructions / _MILLION:.0f} | {units} | {moved:.0f} |", end="")
+        for device in DEVICES:
+            least, busiest = seconds(counts, device)
+            print(f" {least * 1e6:.0f} µs ({busiest}) |", end="")
+        print(flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Runs the kernels without a GPU: their PTX, as nvcc compiles it, on the machine of tests/ptx_machine,
+# which finds races, accesses out of bounds or of what nobody wrote, and lanes that wait for nobody.
+#     scripts/run_ptx.sh short                 one architecture, sets of every kind: minutes
+#     scripts/run_ptx.sh [tests|waits|cost]... all three by default; two architectures, hours
+# tests: the core's own; waits: each wait taken out in its turn; cost: instructions and estimated
+# times. Needs nvcc, of a CUDA toolkit or, with PARETOPO_CUDA=ON, of PyPI; the environment is kept in
+# build/ for next time.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+steps=("$@")
+[ ${#steps[@]} -gt 0 ] || steps=(tests waits cost)
+for step in "${steps[@]}"; do
+  case $step in
+    short | tests | waits | cost) ;;
+    *) echo "expected short, tests, waits or cost, got $step"; exit 2 ;;
+  esac
+done
+architectures=(75 90)
+[ "${steps[*]}" = short ] && architectures=(90)
+
+for architecture in "${architectures[@]}"; do
+  venv=build/ptx-$architecture
+  [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet "scikit-build-core>=0.11" "pybind11>=3.0" cmake ninja numpy==2.3.5 \
+    hypothesis pytest pytest-timeout
+  PARETOPO_CUDA=ON CUDAARCHS=$architecture-virtual "$venv/bin/pip" install --quiet --no-deps \
+    --no-build-isolation --config-settings=cmake.define.PARETOPO_PTX_MACHINE=ON \
+    --config-settings=cmake.define.PARETOPO_PORTABLE=ON --config-settings=build-dir="$venv/build" .
+  for step in "${steps[@]}"; do
+    echo "== $step, PTX for compute capability ${architecture:0:1}.${architecture:1}"
+    case $step in
+      short) (cd tests && "../$venv/bin/python" -m pytest -p no:cacheprovider -q --timeout=0 paretopo_core/test_kernels.py) ;;
+      tests) (cd tests && "../$venv/bin/python" -m pytest -p no:cacheprovider -q --timeout=0 \
+        --hypothesis-profile=few paretopo_core -k "emulated or mapping or test_kernels") ;;
+      waits) "$venv/bin/python" scripts/check_waits.py ;;
+      cost) "$venv/bin/python" scripts/estimate_kernels.py ;;
+    esac
+  done
+done

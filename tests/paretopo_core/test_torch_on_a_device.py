@@ -1,0 +1,114 @@
+"""What a CUDA tensor goes through on its way to the kernels, with an emulated device in its place.
+
+A call may be recorded into a graph if it allocates with torch's own allocator alone, queues on the
+current stream, and never waits for the device; test_cuda.py records some where there is one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import device_arrays
+
+import paretopo_core as pp
+from paretopo_core import _core, _torch_arrays
+
+torch = pytest.importorskip("torch")
+
+from torch.overrides import TorchFunctionMode, resolve_name  # noqa: E402
+
+from paretopo_core import _torch_calls  # noqa: E402
+
+STREAM = 0x5EED
+OPERATIONS = {
+    "pareto_rank": pp.pareto_rank,
+    "is_nondominated": pp.is_nondominated,
+    "crowding_distance": pp.crowding_distance,
+    "pareto_advantage": lambda x: pp.pareto_advantage(x, [0.3, 0.3, 0.4], return_ranks=True),
+    "hypervolume": lambda x: pp.hypervolume(x, -0.1),
+    "hypervolume_gradient": lambda x: pp.hypervolume_gradient(x, -0.1),
+    "hv_contributions": lambda x: pp.hv_contributions(x, -0.1),
+    "expected_hypervolume": lambda x: pp.expected_hypervolume(x, -0.1, 2),
+    "hypervolume_advantage": lambda x: pp.hypervolume_advantage(x, -0.1, k=2),
+}
+# Neither looks at the numbers of a tensor nor moves them.
+HARMLESS = {
+    "torch.empty",
+    "torch.Tensor.contiguous",
+    "torch.Tensor.data_ptr",
+    "torch.Tensor.detach",
+    "torch.Tensor.dim",
+    "torch.Tensor.is_neg",
+    "torch.Tensor.numel",
+    "torch.Tensor.resolve_neg",
+    "torch.Tensor.reshape",
+    "torch.Tensor.storage_offset",
+    "torch.Tensor.stride",
+    "torch.Tensor.untyped_storage",
+    "torch.Tensor.view",
+}
+
+
+class Recorder(TorchFunctionMode):
+    """Every function of torch that is called, but for attributes."""
+
+    def __init__(self):
+        super().__init__()
+        self.called = []
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name = resolve_name(function) or repr(function)
+        if not name.endswith((".__get__", ".__len__")):
+            self.called.append(name)
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.fixture(params=device_arrays.MAPPINGS)
+def places(request, monkeypatch):
+    """CPU tensors that count as tensors on the emulated device: no short way for them."""
+
+    def refuse(tensor):
+        raise BufferError("on a device")
+
+    seen = []
+    place = (_core.EMULATED - device_arrays.MAPPINGS.index(request.param), STREAM)
+    monkeypatch.setattr(_torch_calls, "_to_dlpack", refuse)
+    monkeypatch.setattr(_torch_arrays, "place_of", lambda values: seen.append(place) or place)
+    return seen
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("points", [6, 80])
+def test_a_call_only_allocates_and_launches(places, name, points):
+    if name in ("hypervolume_gradient", "hv_contributions"):
+        points = min(points, 20)  # slow, lane after lane
+    x = torch.from_numpy(np.random.default_rng(3).random((4, points, 3)))
+    with Recorder() as recorder:
+        found = OPERATIONS[name](x)
+    assert set(recorder.called) <= HARMLESS
+    assert "torch.empty" in recorder.called
+    assert places, "the tensor took the way of the CPU"
+    expected = OPERATIONS[name](x.numpy())
+    found, expected = (a if isinstance(a, tuple) else (a,) for a in (found, expected))
+    for ours, theirs in zip(found, expected, strict=True):
+        assert isinstance(ours, torch.Tensor)
+        np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-11, atol=1e-13)
+
+
+def test_the_core_gets_the_current_stream(places, monkeypatch):
+    views = []
+    view_of = _core.Points
+    monkeypatch.setattr(_core, "Points", lambda **view: views.append(view) or view_of(**view))
+    pp.pareto_rank(torch.rand(4, 6, 3, dtype=torch.float64))
+    assert [(view["device"], view["stream"]) for view in views] == places
+
+
+def test_the_current_stream_is_asked_of_torch(monkeypatch):
+    class Stream:
+        cuda_stream = STREAM
+
+    class Tensor:
+        device = torch.device("cuda", 3)
+
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Stream)
+    assert _torch_arrays.place_of(Tensor) == (3, STREAM)

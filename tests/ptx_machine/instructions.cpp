@@ -1,0 +1,770 @@
+#include "instructions.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <utility>
+
+namespace ptx {
+namespace {
+
+const std::pair<const char*, Type> kTypes[] = {
+    {"pred", Type::kPred}, {"b8", Type::kU8},   {"u8", Type::kU8},   {"s8", Type::kS8},
+    {"b16", Type::kU16},   {"u16", Type::kU16}, {"s16", Type::kS16}, {"b32", Type::kU32},
+    {"u32", Type::kU32},   {"s32", Type::kS32}, {"b64", Type::kU64}, {"u64", Type::kU64},
+    {"s64", Type::kS64},   {"f32", Type::kF32}, {"f64", Type::kF64}};
+
+template <typename T>
+struct Of {
+    using type = T;
+};
+
+// Calls op with the type, of those that Op can take.
+template <typename Op>
+Execute with_integer(Type type, Op op) {
+    switch (type) {
+        case Type::kU8:
+            return op(Of<std::uint8_t>());
+        case Type::kS8:
+            return op(Of<std::int8_t>());
+        case Type::kU16:
+            return op(Of<std::uint16_t>());
+        case Type::kS16:
+            return op(Of<std::int16_t>());
+        case Type::kU32:
+            return op(Of<std::uint32_t>());
+        case Type::kS32:
+            return op(Of<std::int32_t>());
+        case Type::kU64:
+            return op(Of<std::uint64_t>());
+        case Type::kS64:
+            return op(Of<std::int64_t>());
+        default:
+            return nullptr;
+    }
+}
+template <typename Op>
+Execute with_number(Type type, Op op) {
+    if (type == Type::kF32) return op(Of<float>());
+    if (type == Type::kF64) return op(Of<double>());
+    return with_integer(type, op);
+}
+template <typename Op>
+Execute with_bits(Type type, Op op) {
+    if (type == Type::kPred) return op(Of<std::uint8_t>());
+    return with_integer(type, op);
+}
+
+// An instruction of n operands of one type, which it returns: Op::of(T...).
+template <typename Op, typename T, int kOperands>
+Next compute(Lane& lane, const Instruction& in) {
+    if constexpr (kOperands == 1) {
+        lane.set<T>(in.to[0], Op::of(lane.get<T>(in.from[0])));
+    } else if constexpr (kOperands == 2) {
+        lane.set<T>(in.to[0], Op::of(lane.get<T>(in.from[0]), lane.get<T>(in.from[1])));
+    } else {
+        lane.set<T>(in.to[0], Op::of(lane.get<T>(in.from[0]), lane.get<T>(in.from[1]),
+                                     lane.get<T>(in.from[2])));
+    }
+    return Next::kGoOn;
+}
+
+// Integers wrap.
+template <typename T>
+using Wrapping = std::make_unsigned_t<std::conditional_t<sizeof(T) < 4, std::int32_t, T>>;
+
+struct Add {
+    template <typename T>
+    static T of(T a, T b) {
+        if constexpr (std::is_floating_point_v<T>)
+            return a + b;
+        else
+            return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+    }
+};
+struct Subtract {
+    template <typename T>
+    static T of(T a, T b) {
+        if constexpr (std::is_floating_point_v<T>)
+            return a - b;
+        else
+            return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+    }
+};
+struct Multiply {  // the low half, for integers
+    template <typename T>
+    static T of(T a, T b) {
+        if constexpr (std::is_floating_point_v<T>)
+            return a * b;
+        else
+            return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+    }
+};
+struct MultiplyHigh {
+    template <typename T>
+    static T of(T a, T b) {
+        __extension__ using Wide =
+            std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
+        return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b) >> (8 * sizeof(T)));
+    }
+};
+struct MultiplyAdd {
+    template <typename T>
+    static T of(T a, T b, T c) {
+        return Add::of(Multiply::of(a, b), c);
+    }
+};
+struct FusedMultiplyAdd {
+    template <typename T>
+    static T of(T a, T b, T c) {
+        return std::fma(a, b, c);
+    }
+};
+struct Divide {  // by 0: anything, on a GPU all bits
+    template <typename T>
+    static T of(T a, T b) {
+        if constexpr (std::is_floating_point_v<T>)
+            return a / b;
+        else if (b == 0)
+            return static_cast<T>(~T(0));
+        else if (std::is_signed_v<T> && b == static_cast<T>(-1))
+            return Subtract::of(T(0), a);
+        else
+            return static_cast<T>(a / b);
+    }
+};
+struct Remainder {
+    template <typename T>
+    static T of(T a, T b) {
+        if (b == 0) return static_cast<T>(~T(0));
+        if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
+        return static_cast<T>(a % b);
+    }
+};
+struct Smaller {
+    template <typename T>
+    static T of(T a, T b) {
+        if constexpr (std::is_floating_point_v<T>) {
+            if (std::isnan(a)) return b;
+            if (std::isnan(b)) return a;
+            if (a == b) return std::signbit(a) ? a : b;
+        }
+        return a < b ? a : b;
+    }
+};
+struct Larger {
+    template <typename T>
+    static T of(T a, T b) {
+        if constexpr (std::is_floating_point_v<T>) {
+            if (std::isnan(a)) return b;
+            if (std::isnan(b)) return a;
+            if (a == b) return std::signbit(a) ? b : a;
+        }
+        return a > b ? a : b;
+    }
+};
+struct Negate {
+    template <typename T>
+    static T of(T a) {
+        if constexpr (std::is_floating_point_v<T>)
+            return -a;
+        else
+            return Subtract::of(T(0), a);
+    }
+};
+struct Absolute {
+    template <typename T>
+    static T of(T a) {
+        if constexpr (std::is_floating_point_v<T>)
+            return std::fabs(a);
+        else
+            return a < 0 ? Negate::of(a) : a;
+    }
+};
+struct Root {
+    template <typename T>
+    static T of(T a) {
+        return std::sqrt(a);
+    }
+};
+struct Both {
+    template <typename T>
+    static T of(T a, T b) {
+        return static_cast<T>(a & b);
+    }
+};
+struct Either {
+    template <typename T>
+    static T of(T a, T b) {
+        return static_cast<T>(a | b);
+    }
+};
+struct OneOf {
+    template <typename T>
+    static T of(T a, T b) {
+        return static_cast<T>(a ^ b);
+    }
+};
+struct Same {
+    template <typename T>
+    static T of(T a) {
+        return a;
+    }
+};
+
+template <typename T>
+Next invert(Lane& lane, const Instruction& in) {
+    lane.set<T>(in.to[0], static_cast<T>(~lane.get<T>(in.from[0])));
+    return Next::kGoOn;
+}
+Next invert_predicate(Lane& lane, const Instruction& in) {
+    lane.set<std::uint8_t>(in.to[0], lane.get<std::uint8_t>(in.from[0]) == 0);
+    return Next::kGoOn;
+}
+template <typename T>
+Next shift_left(Lane& lane, const Instruction& in) {
+    const auto by = lane.get<std::uint32_t>(in.from[1]);
+    const auto value = static_cast<Wrapping<T>>(lane.get<T>(in.from[0]));
+    lane.set<T>(in.to[0], by >= 8 * sizeof(T) ? T(0) : static_cast<T>(value << by));
+    return Next::kGoOn;
+}
+template <typename T>
+Next shift_right(Lane& lane, const Instruction& in) {
+    const auto by = std::min<std::uint32_t>(lane.get<std::uint32_t>(in.from[1]), 8 * sizeof(T));
+    const T value = lane.get<T>(in.from[0]);
+    const T filled = std::is_signed_v<T> && value < 0 ? static_cast<T>(-1) : T(0);
+    lane.set<T>(in.to[0], by == 8 * sizeof(T) ? filled : static_cast<T>(value >> by));
+    return Next::kGoOn;
+}
+// As wide as both together.
+template <typename T, typename Wide>
+Next multiply_wide(Lane& lane, const Instruction& in) {
+    lane.set<Wide>(in.to[0], static_cast<Wide>(static_cast<Wide>(lane.get<T>(in.from[0])) *
+                                               static_cast<Wide>(lane.get<T>(in.from[1]))));
+    return Next::kGoOn;
+}
+template <typename T, typename Wide>
+Next multiply_add_wide(Lane& lane, const Instruction& in) {
+    const auto product = static_cast<Wide>(static_cast<Wide>(lane.get<T>(in.from[0])) *
+                                           static_cast<Wide>(lane.get<T>(in.from[1])));
+    lane.set<Wide>(in.to[0], Add::of(product, lane.get<Wide>(in.from[2])));
+    return Next::kGoOn;
+}
+template <typename T>
+Next choose(Lane& lane, const Instruction& in) {
+    const bool is_first = lane.get<std::uint8_t>(in.from[2]) != 0;
+    lane.set<T>(in.to[0], lane.get<T>(in.from[is_first ? 0 : 1]));
+    return Next::kGoOn;
+}
+template <typename From, typename To>
+Next convert(Lane& lane, const Instruction& in) {
+    lane.set<To>(in.to[0], static_cast<To>(lane.get<From>(in.from[0])));
+    return Next::kGoOn;
+}
+// As a GPU converts: towards zero, saturated, NaN to 0.
+template <typename From, typename To>
+Next truncate(Lane& lane, const Instruction& in) {
+    const From value = std::trunc(lane.get<From>(in.from[0]));
+    To result = 0;
+    if (value >= std::ldexp(From(1), std::numeric_limits<To>::digits)) {
+        result = std::numeric_limits<To>::max();
+    } else if (value < static_cast<From>(std::numeric_limits<To>::min())) {
+        result = std::numeric_limits<To>::min();
+    } else if (!std::isnan(value)) {
+        result = static_cast<To>(value);
+    }
+    lane.set<To>(in.to[0], result);
+    return Next::kGoOn;
+}
+template <typename T>
+Next count_leading_zeros(Lane& lane, const Instruction& in) {
+    lane.set<std::int32_t>(in.to[0], std::countl_zero(lane.get<T>(in.from[0])));
+    return Next::kGoOn;
+}
+template <typename T>
+Next count_ones(Lane& lane, const Instruction& in) {
+    lane.set<std::int32_t>(in.to[0], std::popcount(lane.get<T>(in.from[0])));
+    return Next::kGoOn;
+}
+template <typename T>
+Next reverse_bits(Lane& lane, const Instruction& in) {
+    T left = lane.get<T>(in.from[0]);
+    T result = 0;
+    for (unsigned k = 0; k < 8 * sizeof(T); ++k, left >>= 1) {
+        result = static_cast<T>(result << 1 | (left & 1));
+    }
+    lane.set<T>(in.to[0], result);
+    return Next::kGoOn;
+}
+// The bits of the first, from a place on, and so many, in the second.
+template <typename T>
+Next insert_bits(Lane& lane, const Instruction& in) {
+    const auto place = lane.get<std::uint32_t>(in.from[2]) & 0xff;
+    const auto count = lane.get<std::uint32_t>(in.from[3]) & 0xff;
+    const auto field = lane.get<T>(in.from[0]);
+    T result = lane.get<T>(in.from[1]);
+    for (unsigned k = 0; k < count && place + k < 8 * sizeof(T); ++k) {
+        const T bit = T(1) << (place + k);
+        result = (field >> k & 1) != 0 ? result | bit : result & ~bit;
+    }
+    lane.set<T>(in.to[0], result);
+    return Next::kGoOn;
+}
+
+// ---- Comparisons ----
+
+struct IsEqual {
+    template <typename T>
+    static bool of(T a, T b) {
+        return a == b;
+    }
+};
+struct IsUnequal {  // false of NaN, as every comparison but those whose name ends in u
+    template <typename T>
+    static bool of(T a, T b) {
+        return a < b || a > b;
+    }
+};
+struct IsLess {
+    template <typename T>
+    static bool of(T a, T b) {
+        return a < b;
+    }
+};
+struct IsAtMost {
+    template <typename T>
+    static bool of(T a, T b) {
+        return a <= b;
+    }
+};
+struct IsMore {
+    template <typename T>
+    static bool of(T a, T b) {
+        return a > b;
+    }
+};
+struct IsAtLeast {
+    template <typename T>
+    static bool of(T a, T b) {
+        return a >= b;
+    }
+};
+template <typename Not>
+struct No {
+    template <typename T>
+    static bool of(T a, T b) {
+        return !Not::of(a, b);
+    }
+};
+struct AreNumbers {
+    template <typename T>
+    static bool of(T a, T b) {
+        return a == a && b == b;
+    }
+};
+
+template <typename Op, typename T>
+Next compare(Lane& lane, const Instruction& in) {
+    lane.set<std::uint8_t>(in.to[0], Op::of(lane.get<T>(in.from[0]), lane.get<T>(in.from[1])));
+    return Next::kGoOn;
+}
+template <typename Op>
+Execute comparison_of(Type type) {
+    return with_number(type,
+                       [](auto t) -> Execute { return compare<Op, typename decltype(t)::type>; });
+}
+Execute comparison(const std::string& name, Type type) {
+    const bool is_floating = type == Type::kF32 || type == Type::kF64;
+    if (name == "eq") return comparison_of<IsEqual>(type);
+    if (name == "ne") return comparison_of<IsUnequal>(type);
+    if (name == "lt" || (name == "lo" && !is_floating)) return comparison_of<IsLess>(type);
+    if (name == "le" || (name == "ls" && !is_floating)) return comparison_of<IsAtMost>(type);
+    if (name == "gt" || (name == "hi" && !is_floating)) return comparison_of<IsMore>(type);
+    if (name == "ge" || (name == "hs" && !is_floating)) return comparison_of<IsAtLeast>(type);
+    if (!is_floating) return nullptr;
+    if (name == "neu") return comparison_of<No<IsEqual>>(type);
+    if (name == "equ") return comparison_of<No<IsUnequal>>(type);
+    if (name == "ltu") return comparison_of<No<IsAtLeast>>(type);
+    if (name == "leu") return comparison_of<No<IsMore>>(type);
+    if (name == "gtu") return comparison_of<No<IsAtMost>>(type);
+    if (name == "geu") return comparison_of<No<IsLess>>(type);
+    if (name == "num") return comparison_of<AreNumbers>(type);
+    if (name == "nan") return comparison_of<No<AreNumbers>>(type);
+    return nullptr;
+}
+
+// ---- Memory ----
+
+// Space of an address, and the address in it.
+std::uint64_t address_of(const Lane& lane, const Instruction& in) {
+    std::uint64_t address = lane.registers[in.from[0]] + static_cast<std::uint64_t>(in.offset);
+    if (in.space == Space::kShared) address = (address & 0xffffffff) + kSharedWindow;
+    if (in.space == Space::kParam) address += kParamWindow;
+    return address;
+}
+template <typename T>
+Next load(Lane& lane, const Instruction& in) {
+    const char* from =
+        machine.reach(lane, in, address_of(lane, in), sizeof(T) * in.width, Access::kRead);
+    for (int k = 0; k < in.width; ++k) {
+        T value{};
+        if (from) std::memcpy(&value, from + k * sizeof(T), sizeof(T));
+        lane.set<T>(in.to[k], value);
+    }
+    return Next::kGoOn;
+}
+template <typename T>
+Next store(Lane& lane, const Instruction& in) {
+    char* to = machine.reach(lane, in, address_of(lane, in), sizeof(T) * in.width, Access::kWrite);
+    for (int k = 0; to && k < in.width; ++k) {
+        const T value = lane.get<T>(in.to[k]);
+        std::memcpy(to + k * sizeof(T), &value, sizeof(T));
+    }
+    return Next::kGoOn;
+}
+template <typename Op, typename T>
+Next change(Lane& lane, const Instruction& in) {
+    char* at = machine.reach(lane, in, address_of(lane, in), sizeof(T), Access::kAtomic);
+    T before{};
+    if (at) std::memcpy(&before, at, sizeof(T));
+    const T after = Op::of(before, lane.get<T>(in.from[1]));
+    if (at) std::memcpy(at, &after, sizeof(T));
+    lane.set<T>(in.to[0], before);
+    return Next::kGoOn;
+}
+template <std::int64_t kBy>
+Next move_window(Lane& lane, const Instruction& in) {
+    lane.registers[in.to[0]] = lane.registers[in.from[0]] + static_cast<std::uint64_t>(kBy);
+    return Next::kGoOn;
+}
+
+// ---- Several registers as one ----
+
+template <typename Part>
+Next pack(Lane& lane, const Instruction& in) {
+    std::uint64_t all = 0;
+    for (int k = 0; k < in.width; ++k) {
+        all |= std::uint64_t{lane.get<Part>(in.from[k])} << (8 * sizeof(Part) * k);
+    }
+    lane.registers[in.to[0]] = all;
+    return Next::kGoOn;
+}
+template <typename Part>
+Next unpack(Lane& lane, const Instruction& in) {
+    const std::uint64_t all = lane.registers[in.from[0]];
+    for (int k = 0; k < in.width; ++k) {
+        lane.set<Part>(in.to[k], static_cast<Part>(all >> (8 * sizeof(Part) * k)));
+    }
+    return Next::kGoOn;
+}
+
+// ---- The way through the program, and together ----
+
+Next branch(Lane& lane, const Instruction& in) {
+    lane.at = in.target;
+    return Next::kGoOn;
+}
+Next end(Lane&, const Instruction&) { return Next::kEnd; }
+Next wait_for_warp(Lane&, const Instruction&) { return Next::kWaitForWarp; }
+Next wait_for_block(Lane&, const Instruction&) { return Next::kWaitForBlock; }
+
+template <typename Op, int kOperands>
+Shape numbers(Opcode& opcode, Instruction& into) {
+    const bool is_rounded = opcode.take("rn");
+    const Type type = opcode.take_type();
+    const bool is_floating = type == Type::kF32 || type == Type::kF64;
+    if (is_floating || !is_rounded) {
+        into.execute = with_number(type, [](auto t) -> Execute {
+            return compute<Op, typename decltype(t)::type, kOperands>;
+        });
+    }
+    return {1, kOperands};
+}
+template <typename Op, int kOperands>
+Shape floats(Opcode& opcode, Instruction& into) {
+    opcode.take("rn");
+    const Type type = opcode.take_type();
+    if (type == Type::kF32) into.execute = compute<Op, float, kOperands>;
+    if (type == Type::kF64) into.execute = compute<Op, double, kOperands>;
+    return {1, kOperands};
+}
+template <typename Op, int kOperands>
+Shape integers(Opcode& opcode, Instruction& into) {
+    into.execute = with_integer(opcode.take_type(), [](auto t) -> Execute {
+        return compute<Op, typename decltype(t)::type, kOperands>;
+    });
+    return {1, kOperands};
+}
+template <typename Op>
+Shape bits(Opcode& opcode, Instruction& into) {
+    into.execute = with_bits(opcode.take_type(), [](auto t) -> Execute {
+        return compute<Op, typename decltype(t)::type, 2>;
+    });
+    return {1, 2};
+}
+
+Shape multiply(Opcode& opcode, Instruction& into, bool adds) {
+    const Shape shape{1, adds ? 3 : 2};
+    const std::string half = opcode.take_one_of({"lo", "hi", "wide"});
+    if (half == "wide") {
+        const Type type = opcode.take_type();
+        using I = std::int32_t;
+        using U = std::uint32_t;
+        if (type == Type::kS32) {
+            into.execute =
+                adds ? multiply_add_wide<I, std::int64_t> : multiply_wide<I, std::int64_t>;
+        } else if (type == Type::kU32) {
+            into.execute =
+                adds ? multiply_add_wide<U, std::uint64_t> : multiply_wide<U, std::uint64_t>;
+        }
+        return shape;
+    }
+    if (half == "hi") return adds ? shape : integers<MultiplyHigh, 2>(opcode, into);
+    if (half == "lo") {
+        return adds ? integers<MultiplyAdd, 3>(opcode, into) : integers<Multiply, 2>(opcode, into);
+    }
+    return adds ? shape : floats<Multiply, 2>(opcode, into);
+}
+
+Shape conversion(Opcode& opcode, Instruction& into) {
+    const std::string rounding = opcode.take_one_of({"rn", "rzi"});
+    const Type to = opcode.take_type();
+    const Type from = opcode.take_type();
+    const bool is_truncated = rounding == "rzi";
+    into.execute = with_number(from, [&](auto source) -> Execute {
+        using From = typename decltype(source)::type;
+        return with_number(to, [&](auto target) -> Execute {
+            using To = typename decltype(target)::type;
+            constexpr bool kToInteger = std::is_floating_point_v<From> && std::is_integral_v<To>;
+            if (kToInteger != is_truncated) return nullptr;
+            if constexpr (kToInteger)
+                return truncate<From, To>;
+            else
+                return convert<From, To>;
+        });
+    });
+    return {1, 1};
+}
+
+Shape memory(Opcode& opcode, Instruction& into, bool is_load) {
+    const std::string space = opcode.take_one_of({"global", "shared", "param"});
+    into.space = space == "global"   ? Space::kGlobal
+                 : space == "shared" ? Space::kShared
+                 : space == "param"  ? Space::kParam
+                                     : Space::kGeneric;
+    if (is_load) opcode.take("nc");
+    const std::string width = opcode.take_one_of({"v2", "v4"});
+    into.width = width.empty() ? 1 : static_cast<std::uint8_t>(width[1] - '0');
+    into.execute = with_number(opcode.take_type(), [&](auto t) -> Execute {
+        using T = typename decltype(t)::type;
+        return is_load ? load<T> : store<T>;
+    });
+    return {into.width, 1, true};
+}
+
+Shape atomic(Opcode& opcode, Instruction& into) {
+    const std::string space = opcode.take_one_of({"global", "shared"});
+    into.space = space == "global"   ? Space::kGlobal
+                 : space == "shared" ? Space::kShared
+                                     : Space::kGeneric;
+    const std::string what = opcode.take_one_of({"max", "min", "add"});
+    into.execute = with_integer(opcode.take_type(), [&](auto t) -> Execute {
+        using T = typename decltype(t)::type;
+        if (what == "max") return change<Larger, T>;
+        if (what == "min") return change<Smaller, T>;
+        return what == "add" ? change<Add, T> : nullptr;
+    });
+    return {1, 2, true};
+}
+
+Shape address(Opcode& opcode, Instruction& into) {
+    const bool is_back = opcode.take("to");
+    const std::string space = opcode.take_one_of({"global", "shared", "param"});
+    if (opcode.take_type() != Type::kU64) return {1, 1};
+    constexpr auto kShared = static_cast<std::int64_t>(kSharedWindow);
+    constexpr auto kParam = static_cast<std::int64_t>(kParamWindow);
+    if (space == "global") into.execute = move_window<0>;
+    if (space == "shared") into.execute = is_back ? move_window<-kShared> : move_window<kShared>;
+    if (space == "param") into.execute = is_back ? move_window<-kParam> : move_window<kParam>;
+    return {1, 1};
+}
+
+Shape together(Opcode& opcode, Instruction& into) {
+    if (opcode.base() == "bar" && opcode.take("warp") && opcode.take("sync")) {
+        into.execute = wait_for_warp;
+        return {0, 1};
+    }
+    if (opcode.base() == "bar" && opcode.take("sync")) {
+        into.execute = wait_for_block;
+        return {0, 1};
+    }
+    if (!opcode.take("sync")) return {0, 0};
+    into.execute = wait_for_warp;
+    if (opcode.base() == "vote") {
+        const std::string what = opcode.take_one_of({"ballot", "any", "all"});
+        into.collective = what == "ballot" ? Collective::kBallot
+                          : what == "any"  ? Collective::kAny
+                                           : Collective::kAll;
+        opcode.take_type();
+        return {1, 2};
+    }
+    into.collective = Collective::kShuffle;
+    if (!opcode.take("bfly") || opcode.take_type() != Type::kU32) into.execute = nullptr;
+    return {2, 4};
+}
+
+Shape decode_parts(Opcode& opcode, Instruction& into) {
+    const std::string& base = opcode.base();
+    if (base == "add") return numbers<Add, 2>(opcode, into);
+    if (base == "sub") return numbers<Subtract, 2>(opcode, into);
+    if (base == "mul") return multiply(opcode, into, false);
+    if (base == "mad") return multiply(opcode, into, true);
+    if (base == "fma") return floats<FusedMultiplyAdd, 3>(opcode, into);
+    if (base == "div") return numbers<Divide, 2>(opcode, into);
+    if (base == "rem") return integers<Remainder, 2>(opcode, into);
+    if (base == "min") return numbers<Smaller, 2>(opcode, into);
+    if (base == "max") return numbers<Larger, 2>(opcode, into);
+    if (base == "neg") return numbers<Negate, 1>(opcode, into);
+    if (base == "abs") return numbers<Absolute, 1>(opcode, into);
+    if (base == "sqrt") return floats<Root, 1>(opcode, into);
+    if (base == "and") return bits<Both>(opcode, into);
+    if (base == "or") return bits<Either>(opcode, into);
+    if (base == "xor") return bits<OneOf>(opcode, into);
+    if (base == "cvt") return conversion(opcode, into);
+    if (base == "cvta") return address(opcode, into);
+    if (base == "ld") return memory(opcode, into, true);
+    if (base == "st") return memory(opcode, into, false);
+    if (base == "atom") return atomic(opcode, into);
+    if (base == "bar" || base == "vote" || base == "shfl") return together(opcode, into);
+    if (base == "not") {
+        const Type type = opcode.take_type();
+        into.execute =
+            type == Type::kPred ? invert_predicate : with_integer(type, [](auto t) -> Execute {
+                return invert<typename decltype(t)::type>;
+            });
+        return {1, 1};
+    }
+    if (base == "mov") {
+        const Type type = opcode.take_type();
+        into.execute = type == Type::kPred
+                           ? compute<Same, std::uint8_t, 1>
+                           : with_number(type, [](auto t) -> Execute {
+                                 return compute<Same, typename decltype(t)::type, 1>;
+                             });
+        return {1, 1};
+    }
+    if (base == "shl" || base == "shr") {
+        const bool is_left = base == "shl";
+        into.execute = with_integer(opcode.take_type(), [&](auto t) -> Execute {
+            using T = typename decltype(t)::type;
+            return is_left ? shift_left<T> : shift_right<T>;
+        });
+        return {1, 2};
+    }
+    if (base == "setp") {
+        const std::string name =
+            opcode.take_one_of({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ",
+                                "neu", "ltu", "leu", "gtu", "geu", "num", "nan"});
+        into.execute = comparison(name, opcode.take_type());
+        return {1, 2};
+    }
+    if (base == "selp") {
+        into.execute = with_number(opcode.take_type(), [](auto t) -> Execute {
+            return choose<typename decltype(t)::type>;
+        });
+        return {1, 3};
+    }
+    if (base == "clz" || base == "popc" || base == "brev") {
+        const Type type = opcode.take_type();
+        const bool is_wide = type == Type::kU64;
+        using U = std::uint32_t;
+        using W = std::uint64_t;
+        if (base == "clz") into.execute = is_wide ? count_leading_zeros<W> : count_leading_zeros<U>;
+        if (base == "popc") into.execute = is_wide ? count_ones<W> : count_ones<U>;
+        if (base == "brev") into.execute = is_wide ? reverse_bits<W> : reverse_bits<U>;
+        return {1, 1};
+    }
+    if (base == "bfi") {
+        into.execute = opcode.take_type() == Type::kU64 ? insert_bits<std::uint64_t>
+                                                        : insert_bits<std::uint32_t>;
+        return {1, 4};
+    }
+    if (base == "bra") {
+        opcode.take("uni");
+        into.execute = branch;
+        return {0, 1};
+    }
+    if (base == "ret" || base == "exit") into.execute = end;
+    return {0, 0};
+}
+
+}  // namespace
+
+int bytes_of(Type type) {
+    switch (type) {
+        case Type::kU8:
+        case Type::kS8:
+            return 1;
+        case Type::kU16:
+        case Type::kS16:
+            return 2;
+        case Type::kU32:
+        case Type::kS32:
+        case Type::kF32:
+            return 4;
+        case Type::kU64:
+        case Type::kS64:
+        case Type::kF64:
+            return 8;
+        default:
+            return 0;
+    }
+}
+
+Opcode::Opcode(const std::string& text) : text_(text) {
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, '.');) parts_.push_back(part);
+}
+bool Opcode::take(const std::string& part) {
+    const auto at = std::find(parts_.begin() + 1, parts_.end(), part);
+    if (at == parts_.end()) return false;
+    parts_.erase(at);
+    return true;
+}
+std::string Opcode::take_one_of(const std::vector<std::string>& parts) {
+    for (const auto& part : parts) {
+        if (take(part)) return part;
+    }
+    return "";
+}
+Type Opcode::take_type() {
+    for (std::size_t k = 1; k < parts_.size(); ++k) {
+        for (const auto& [name, type] : kTypes) {
+            if (parts_[k] != name) continue;
+            parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(k));
+            return type;
+        }
+    }
+    die("an instruction without a type: " + text_);
+}
+void Opcode::finish() const {
+    if (parts_.size() > 1) die("what ." + parts_[1] + " means is not known: " + text_);
+}
+
+Shape decode(Opcode opcode, Instruction& into) {
+    const Shape shape = decode_parts(opcode, into);
+    opcode.finish();
+    if (!into.execute) die("an instruction that is not known: " + into.opcode);
+    return shape;
+}
+
+Execute packing(bool packs, Type whole, int parts) {
+    const int bytes = bytes_of(whole) / parts;
+    if (bytes == 4) return packs ? pack<std::uint32_t> : unpack<std::uint32_t>;
+    if (bytes == 2) return packs ? pack<std::uint16_t> : unpack<std::uint16_t>;
+    die("parts of a register that are not known");
+}
+
+}  // namespace ptx
