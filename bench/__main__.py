@@ -26,7 +26,7 @@ operations:
   boxes                 what a front dominates and leaves, in boxes, and gains there
   indicators            fronts beside reference sets, estimated volumes, attainment
   subsets               which points of a front to keep
-  dominance             ranks under constraints, and of the first fronts alone
+  dominance             ranks under constraints, first fronts, ties, boxes, scales, knees
   crowding              how far the neighbours of each point lie apart
   bounds                groups just below and above the sizes where another way is taken
   batches               many groups in one call: ranks, filter, ragged hypervolumes
@@ -35,6 +35,7 @@ operations:
   archive               points added to an archive, each with its gain
   overhead              one call on one tiny array
   threads               one thread against two
+  headline              with --beside: one case each of five of them
 
 examples, from the root of a checkout:
   pip install ".[bench]"                    the package, and every peer

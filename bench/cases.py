@@ -27,6 +27,8 @@ DIVISIONS = 12  # of the lattice of weights, where R2 has no closed form
 FIRST = 10  # the part of a set that pareto_rank_first is to rank is one in so many
 WANTED = 10  # points whose slopes alone are asked for, of a front
 TURNS = 16  # small sets that are measured in turn
+CELLS = 8  # of a grid over each of two objectives, whose boxes a volume counts differently
+EPSILON = 0.1  # the sides of the boxes that a filter keeps one point in
 BETA = 0.5  # how much the weights count beside the ranks, in pareto_advantage
 BOXED = ("nondominated_boxes", "dominated_boxes")  # tasks whose answers are boxes
 BESIDE = (  # tasks that compare a front with a reference set
@@ -51,16 +53,23 @@ TASKS = (
     "pareto_advantage",
     "hypervolume_advantage",
     "archive_add",
+    "archive_bounded",
     *BOXED,
     "hypervolume_improvement",
     *BESIDE,
     "r2",
     "hypervolume_approx",
     "eaf",
+    "eafdiff",
+    "weighted_hypervolume",
     *SUBSETS,
     *SELECTIONS,
     "pareto_rank_constrained",
     "pareto_rank_first",
+    "is_nondominated_strict",
+    "epsilon_boxes",
+    "normalise",
+    "knee_points",
 )
 HARD = ("concave", "chain", "parallel", "equal", "discrete")  # one front, many fronts, ties
 FILTERED = ("uniform", "concave")  # mostly dominated; a front
@@ -145,7 +154,8 @@ class Case:
         """Shape (points, objectives) or (groups, points, objectives); smaller is better."""
         if self.groups:
             return workloads.make_groups(self.groups, self.points, self.objectives, self.dtype)
-        more = {"archive_add": NEWCOMERS, "hypervolume_improvement": CANDIDATES}
+        more = dict.fromkeys(("archive_add", "archive_bounded"), NEWCOMERS)
+        more["hypervolume_improvement"] = CANDIDATES
         more |= dict.fromkeys(BESIDE, REFERENCE_POINTS)
         count = self.points + more.get(self.task, 0)
         points = workloads.make_points(self.workload, count, self.objectives, self.draw)
@@ -170,6 +180,14 @@ class Case:
     def runs(self) -> Array:
         """Which run each point is from, ascending."""
         return np.sort(np.arange(self.points) % RUNS)
+
+    @cached_property
+    def rectangles(self) -> Array:
+        """Two corners and a weight in each row: a grid over two objectives; (boxes, 5)."""
+        ends = np.linspace(0.0, workloads.REFERENCE, CELLS + 1)
+        low = np.stack(np.meshgrid(ends[:-1], ends[:-1]), axis=-1).reshape(-1, 2)
+        weights = np.random.default_rng(self.points).integers(0, 5, len(low))
+        return np.column_stack([low, low + ends[1], weights])
 
     @cached_property
     def mask(self) -> Array | None:
@@ -333,7 +351,16 @@ def indicators(*, quick: bool = False) -> Sequence[Case]:
         for points, m in sizes
     ]
     runs = ((100, 2), (60, 3)) if quick else ((1_000, 2), (10_000, 2), (300, 3), (1_000, 3))
-    few += [case("eaf", workload="uniform", points=points, objectives=m) for points, m in runs]
+    few += [
+        case(task, workload="uniform", points=points, objectives=m)
+        for task in ("eaf", "eafdiff")
+        for points, m in runs
+        if task == "eaf" or m == 2
+    ]
+    few += [
+        case("weighted_hypervolume", points=points, objectives=2)
+        for points in ((20,) if quick else (100, 1_000))
+    ]
     return few
 
 
@@ -356,11 +383,17 @@ def subsets(*, quick: bool = False) -> Sequence[Case]:
 
 
 def dominance(*, quick: bool = False) -> Sequence[Case]:
-    """Rank one set under constraints, and only its first fronts."""
-    case = partial(Case, "dominance", workload="uniform")
+    """Rank under constraints, the first fronts; filter strictly, in boxes; scale, find knees."""
     return [
-        case(task, points=points, objectives=m)
-        for task in ("pareto_rank_constrained", "pareto_rank_first")
+        Case("dominance", task, workload, points, m)
+        for task, workload in (
+            ("pareto_rank_constrained", "uniform"),
+            ("pareto_rank_first", "uniform"),
+            ("is_nondominated_strict", "discrete"),
+            ("epsilon_boxes", "concave"),
+            ("normalise", "uniform"),
+            ("knee_points", "concave"),
+        )
         for m in ((2, 3) if quick else (2, 3, 5))
         for points in ((300,) if quick else (300, 1_000, 10_000))
     ]
@@ -433,11 +466,15 @@ def expected_hypervolume(*, quick: bool = False) -> Sequence[Case]:
 
 
 def archive(*, quick: bool = False) -> Sequence[Case]:
-    """Add 50 points of one front to an archive of up to 100,000, each with its exact gain."""
-    case = partial(Case, "archive", "archive_add", "concave")
+    """Add 50 points of one front to an archive, each with its exact gain; and to a full one."""
+    case = partial(Case, "archive", workload="concave")
     sizes = (100,) if quick else (100, 300, 1_000)
-    cases = [case(points, m) for m in (2, 3, 4) for points in sizes]
-    return cases if quick else [*cases, case(100_000, 2)]
+    cases = [
+        case("archive_add", points=points, objectives=m) for m in (2, 3, 4) for points in sizes
+    ]
+    if not quick:
+        cases.append(case("archive_add", points=100_000, objectives=2))
+    return [*cases, *(case("archive_bounded", points=100, objectives=m) for m in (2, 3, 4))]
 
 
 def overhead(*, quick: bool = False) -> Sequence[Case]:
@@ -501,6 +538,17 @@ def gpu(*, quick: bool = False) -> Sequence[Case]:
     ]
 
 
+def headline(*, quick: bool = False) -> Sequence[Case]:  # noqa: ARG001 (as all of them)
+    """Hold every change against five cases of other operations, beside the commit before it."""
+    return [
+        Case("fronts", "pareto_rank", "uniform", 10_000, 3),
+        Case("filter", "is_nondominated", "concave", 10_000, 3),
+        Case("hypervolume", "hypervolume", "concave", 300, 4),
+        Case("advantage", "pareto_advantage", "uniform", 8, 2, 8_192, "float32"),
+        Case("overhead", "pareto_rank", "uniform", 8, 2),
+    ]
+
+
 OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
     "fronts": fronts,
     "filter": filters,
@@ -521,3 +569,4 @@ OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
     "threads": threads,
 }
 GPU_OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {"gpu": gpu}
+BESIDE_OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {"headline": headline}

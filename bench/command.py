@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bench import beside, machine, peers, rows
-from bench.cases import GPU_OPERATIONS, OPERATIONS
+from bench.cases import BESIDE_OPERATIONS, GPU_OPERATIONS, OPERATIONS
 from bench.promises import check_promises, render
 from bench.rows import Measurement
 from bench.runner import Build, Plan, Runner
@@ -99,7 +99,7 @@ def measure_beside(
 
     Args:
         build: the other one.
-        names: of operations; all of them if empty.
+        names: of operations, or "headline"; all operations if empty.
         folder: where the CSV files and ``beside.md`` go.
         description: of the machine, by ``describe``.
         tolerance: by which part of its time a case may be slower.
@@ -113,8 +113,9 @@ def measure_beside(
     Raises:
         ValueError: an unknown operation, or an interpreter without the package.
     """
-    operations = GPU_OPERATIONS if "gpu" in description else OPERATIONS
-    chosen = _check(names, operations)
+    usual = GPU_OPERATIONS if "gpu" in description else OPERATIONS
+    operations = {**usual, **BESIDE_OPERATIONS}
+    chosen = _check(names or [*usual], operations)
     compared = []
     with Runner(replace(plan or BESIDE, beside=build)) as runner:
         folder.mkdir(parents=True, exist_ok=True)

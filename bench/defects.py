@@ -365,7 +365,7 @@ def _render(outcomes: dict[Defect, Outcome]) -> str:
             f"| [{number}](#{number}) | {defect.peer} {version} | {defect.what} | {outcome} |"
         )
     for number, defect in enumerate(seen, 1):
-        lines += ["", f"### {number}", "", f"{defect.peer}: {defect.what}.", ""]
+        lines += ["", f"## {number}", "", f"{defect.peer}: {defect.what}.", ""]
         lines += ["```python", defect.program.strip(), "```"]
     return "\n".join(lines) + "\n"
 

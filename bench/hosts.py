@@ -62,6 +62,23 @@ def pymoo_run(name: str, objectives: int, generations: int) -> Callable[[], Any]
     return make
 
 
+def pymoo_indicators(objectives: int, sets: int) -> Callable[[], Any]:
+    """What is plotted over a run: four distances of each population from a front of 1,000."""
+
+    def make() -> Any:
+        from pymoo.indicators import gd, gd_plus, igd, igd_plus
+
+        rng = np.random.default_rng(0)
+        front = np.abs(rng.normal(size=(1_000, objectives)))
+        front /= np.linalg.norm(front, axis=1, keepdims=True)
+        populations = 1 + rng.random((sets, 100, objectives))
+        kinds = (igd.IGD, igd_plus.IGDPlus, gd.GD, gd_plus.GDPlus)
+        indicators = [kind(front) for kind in kinds]
+        return np.array([[measure(each) for measure in indicators] for each in populations])
+
+    return make
+
+
 def optuna_run(objectives: int, trials: int) -> Callable[[], Any]:
     """TPE on DTLZ2."""
 
@@ -150,6 +167,7 @@ RUNS = [
     Run("pymoo", "SMS-EMOA, 4 objectives, 20 generations", pymoo_run("SMS-EMOA", 4, 20)),
     Run("pymoo", "SMS-EMOA, 5 objectives, 20 generations", pymoo_run("SMS-EMOA", 5, 20)),
     Run("pymoo", "NSGA-II, 4 objectives, 40 generations", pymoo_run("NSGA-II", 4, 40)),
+    Run("pymoo", "IGD, IGD+, GD and GD+ of 100 populations", pymoo_indicators(3, 100), 1e-12),
     Run("optuna", "TPE, 3 objectives, 300 trials", optuna_run(3, 300)),
     Run("optuna", "TPE, 4 objectives, 300 trials", optuna_run(4, 300)),
     # The logarithms smooth each box on its own, and ours are other boxes of the same region.

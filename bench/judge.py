@@ -24,6 +24,7 @@ from bench.cases import (
     BOXED,
     DIVISIONS,
     DRAWN,
+    EPSILON,
     NEWCOMERS,
     SELECTIONS,
     SUBSETS,
@@ -36,6 +37,15 @@ _SMALL = 300  # points whose pairs the definition may compare
 _CHUNK = 20_000  # groups compared at a time
 _MOST_AT_ONCE = 30_000_000  # booleans: who attains which cell
 _PLACES = 500  # where boxes are looked at
+_RUNS_EACH = 2  # algorithms whose attainment is compared: the runs are halved
+_EXACT = (  # whatever is a choice
+    "is_nondominated",
+    "is_nondominated_strict",
+    "epsilon_boxes",
+    "knee_points",
+    "archive_bounded",
+    *SELECTIONS,
+)
 _SWEPT = 3  # objectives up to which contributions are no differences
 
 
@@ -62,7 +72,7 @@ def find_error(case: Case, answer: Any, right: Array) -> str | None:
     have to have the right volume to 1e-9, and to hold each of some places as often as they should;
     subsets to have the right volume to 1e-9, and survivors to be the right ones.
     Indicators may be off by 1e-6, as distances by scalar products are, attainment surfaces by
-    nothing, estimated hypervolumes by 1 in 50.
+    rounding, estimated hypervolumes by 1 in 50.
     """
     got = np.asarray(answer)
     if case.task in BOXED:
@@ -75,12 +85,15 @@ def find_error(case: Case, answer: Any, right: Array) -> str | None:
         got = np.sort(got, axis=0)
     if got.shape != right.shape:
         return f"shape {got.shape} instead of {right.shape}"
-    is_exact = case.task in ("is_nondominated", *SELECTIONS)
-    if is_exact or case.task.startswith("pareto_rank"):
+    if case.task in _EXACT or case.task.startswith("pareto_rank"):
         differs = got != right
-    elif case.task in ("hypervolume", *SUBSETS):
+    elif case.task in ("hypervolume", "weighted_hypervolume", *SUBSETS):
         differs = ~(np.abs(got - right) <= 1e-9 * np.abs(right))
-    elif case.task.startswith("hypervolume_gradient") or case.task in (*BOXED, "crowding_distance"):
+    elif case.task.startswith("hypervolume_gradient") or case.task in (
+        *BOXED,
+        "crowding_distance",
+        "normalise",
+    ):
         with np.errstate(invalid="ignore"):  # the ends of a front are infinitely far apart
             is_close = np.abs(got - right) <= 1e-9 * (1 + np.abs(right))
         differs = ~((got == right) | is_close)
@@ -88,9 +101,9 @@ def find_error(case: Case, answer: Any, right: Array) -> str | None:
         differs = ~(np.abs(got - right) <= 1e-6 * np.abs(right))
     elif case.task == "hypervolume_approx":
         differs = ~(np.abs(got - right) <= 0.02 * right)
-    elif case.task == "eaf":
-        got, right = (rows[np.lexsort(rows.T)] for rows in (got, right))
-        differs = ~(got == right)
+    elif case.task in ("eaf", "eafdiff"):
+        got, right = (rows[np.lexsort(rows.T[::-1].round(9))] for rows in (got, right))
+        differs = ~(np.abs(got - right) <= 1e-12)
     elif case.task == "pareto_advantage":
         differs = ~(np.abs(got - right) <= 2e-4)
     else:
@@ -324,6 +337,74 @@ def _solve_attainment(case: Case) -> Any:
     return _import_first("moocore").eaf(case.doubles, case.runs)
 
 
+def halve_runs(case: Case) -> tuple[Array, Array]:
+    """The points of two algorithms, of which each has half of the runs; the last column is it."""
+    rows = np.column_stack([case.doubles, case.runs])
+    is_first = case.runs < (case.runs.max() + 1) // _RUNS_EACH
+    return rows[is_first], rows[~is_first]
+
+
+def _solve_difference(case: Case) -> Any:
+    return _import_first("moocore").eafdiff(*halve_runs(case))
+
+
+def _solve_weighted(case: Case) -> Any:
+    """Box by box: what the points, cut off at its one end, dominate up to the other."""
+    measure = _import_first("moocore").hypervolume
+    boxes = np.split(case.rectangles, [2, 4], axis=1)
+    return sum(
+        weight * measure(np.maximum(case.doubles, low), ref=high)
+        for low, high, (weight,) in zip(*boxes, strict=True)
+    )
+
+
+def _solve_strict(case: Case) -> Any:
+    points = case.doubles
+    return np.array([not (points < each).all(axis=1).any() for each in points])
+
+
+def _solve_boxes_of_filter(case: Case) -> Any:
+    """The best point of each box, then the boxes that no other's dominates."""
+    best: dict[tuple[float, ...], tuple[Any, int]] = {}
+    for i, point in enumerate(case.doubles):
+        places = point / EPSILON
+        box = np.floor(places)
+        key = (float(np.square(places - box).sum()), *point.tolist())
+        best[tuple(box)] = min(best.get(tuple(box), (key, i)), (key, i))
+    kept = _import_first("moocore").is_nondominated(np.array(list(best)))
+    chosen = np.zeros(case.points, dtype=bool)
+    chosen[[i for (_, i), is_kept in zip(best.values(), kept, strict=True) if is_kept]] = True
+    return chosen
+
+
+def scale_by_front(case: Case) -> Array:
+    """Move the range of the non-dominated points to 0..1."""
+    moocore = _import_first("moocore")
+    front = moocore.filter_dominated(case.doubles)
+    low, high = front.min(axis=0), front.max(axis=0)
+    return np.asarray(moocore.normalise(case.doubles, lower=low, upper=high))
+
+
+def find_knee(case: Case) -> Array:
+    """Of the non-dominated points, so scaled, the one with the least sum."""
+    kept = _import_first("moocore").is_nondominated(case.doubles, keep_weakly=True)
+    total = np.where(kept, scale_by_front(case).sum(axis=1), np.inf)
+    return np.asarray(total == total.min())
+
+
+def bound_archive(case: Case) -> Array:
+    """Add the points one by one, the least contributor leaving; the indices of who is left."""
+    moocore = _import_first("moocore")
+    left = np.arange(case.points)
+    for i in range(case.points, len(case.doubles)):
+        left = np.append(left, i)
+        left = left[moocore.is_nondominated(case.doubles[left])]
+        if len(left) > case.points:
+            contributions = moocore.hv_contributions(case.doubles[left], ref=case.ref)
+            left = np.delete(left, np.argmin(contributions))
+    return left
+
+
 def _measure_subset(case: Case, chosen: Array) -> Array:
     """The volume of points by their indices, NaN if these are none."""
     is_subset = chosen.dtype.kind in "iu" and len(set(chosen.tolist()) & set(range(case.points)))
@@ -446,6 +527,7 @@ _SOLVERS: dict[str, Callable[[Case], Any]] = {
     "pareto_advantage": _solve_advantage,
     "hypervolume_advantage": _solve_hypervolume_advantage,
     "archive_add": _solve_archive,
+    "archive_bounded": bound_archive,
     "nondominated_boxes": _solve_nondominated_boxes,
     "dominated_boxes": _solve_dominated_boxes,
     "hypervolume_improvement": _solve_improvement,
@@ -453,6 +535,8 @@ _SOLVERS: dict[str, Callable[[Case], Any]] = {
     "r2": _solve_r2,
     "hypervolume_approx": _solve_hypervolume,
     "eaf": _solve_attainment,
+    "eafdiff": _solve_difference,
+    "weighted_hypervolume": _solve_weighted,
     "greedy_subset": _solve_greedy_subset,
     "removal_subset": _solve_removal_subset,
     "exact_subset": _solve_exact_subset,
@@ -461,4 +545,8 @@ _SOLVERS: dict[str, Callable[[Case], Any]] = {
     "select_hypervolume": remove_least,
     "pareto_rank_constrained": _solve_constrained_ranks,
     "pareto_rank_first": _solve_first_ranks,
+    "is_nondominated_strict": _solve_strict,
+    "epsilon_boxes": _solve_boxes_of_filter,
+    "normalise": scale_by_front,
+    "knee_points": find_knee,
 }

@@ -8,7 +8,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64" AND CMAKE_CXX_COMPILER_ID
   endif()
   set(lane_flags_portable -msse4.2) # every x86-64 since 2009: comparisons of 64-bit integers
   set(lane_flags_avx2 -mavx2)
-  set(lane_flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+  set(lane_flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
+      ${PARETOPO_AVX512_FLAGS}) # what a toolchain file adds
 endif()
 foreach(set IN LISTS lane_sets)
   add_library(paretopo_lanes_${set} OBJECT ${lane_sources})

@@ -72,10 +72,11 @@ void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondom
 template <typename Scalar>
 void crowding_distance(Batch<Scalar> batch, const std::int32_t* ranks, double* distances);
 
-// advantages: (groups, points); ranks: (groups, points) or null. weights: (objectives,). Rewards
-// beyond `largest` saturate, so that no sum overflows. See formulas/advantage.hpp.
+// advantages: (groups, points); ranks: (groups, points) or null. weights: (objectives + 1,), or
+// (groups, objectives + 1) if per_group; the last is the reward beyond which rewards saturate, so
+// that no sum overflows. See formulas/advantage.hpp.
 template <typename Scalar>
-void pareto_advantage(Batch<Scalar> batch, const double* weights, double largest, double beta,
+void pareto_advantage(Batch<Scalar> batch, const double* weights, bool per_group, double beta,
                       Centre centre, Scalar* advantages, std::int32_t* ranks);
 
 // The hypervolume operations return the flat index of the first value they refuse (NaN, or
@@ -158,9 +159,10 @@ template <typename Place, typename Scalar>
 void crowding_distance(Place place, Batch<Scalar> batch, const std::int32_t* ranks,
                        double* distances);
 
-// weights are in host memory; `ranks` may be null.
+// One row of weights is in host memory, those of the groups beside the rewards; `ranks` may be
+// null.
 template <typename Place, typename Scalar>
-void pareto_advantage(Place place, Batch<Scalar> batch, const double* weights, double largest,
+void pareto_advantage(Place place, Batch<Scalar> batch, const double* weights, bool per_group,
                       double beta, Centre centre, Scalar* advantages, std::int32_t* ranks);
 
 // ref is in host memory. A set with a value that the CPU refuses has the volume NaN, and so have

@@ -12,21 +12,25 @@ template <typename Scalar>
 void run(Bytes& bytes) {
     Input<Scalar> in(bytes, choose_sizes(bytes, {{0, 3}, {0, 100}, {1, 20}}), false);
     in.batch.minimised = 0;
-    std::vector<double> weights;
-    for (int m = 0; m < in.batch.objectives; ++m) weights.push_back(bytes.next() / 255.0);
+    const bool per_group = bytes.next() % 2 == 1;
     const Scalar largest =
-        std::numeric_limits<Scalar>::max() / (Scalar(4) * static_cast<Scalar>(weights.size()));
+        std::numeric_limits<Scalar>::max() / (Scalar(4) * static_cast<Scalar>(in.batch.objectives));
+    std::vector<double> weights;
+    for (std::int64_t row = 0; row < (per_group ? in.batch.groups : 1); ++row) {
+        for (int m = 0; m < in.batch.objectives; ++m) weights.push_back(bytes.next() / 255.0);
+        weights.push_back(largest);
+    }
     const double beta = bytes.next() / 255.0;
     const auto centre = static_cast<Centre>(bytes.next() % 4);
     const auto points = static_cast<std::size_t>(in.batch.points);
     const auto rows = static_cast<std::size_t>(in.batch.groups) * points;
     std::vector<Scalar> ours(rows), theirs(rows);
     std::vector<std::int32_t> ranks(rows), gpu_ranks(rows);
-    cpu::pareto_advantage(in.batch, weights.data(), largest, beta, centre, ours.data(),
+    cpu::pareto_advantage(in.batch, weights.data(), per_group, beta, centre, ours.data(),
                           ranks.data());
     OnGpu<Scalar> device(in.batch, bytes);
     gpu::pareto_advantage(device.place(gpu::pareto_advantage_scratch), in.batch, weights.data(),
-                          largest, beta, centre, theirs.data(), gpu_ranks.data());
+                          per_group, beta, centre, theirs.data(), gpu_ranks.data());
     for (std::int64_t g = 0; g < in.batch.groups; ++g) {
         const std::vector<int> expected = ranks_of(in, g);
         const int fronts = points ? 1 + *std::max_element(expected.begin(), expected.end()) : 0;

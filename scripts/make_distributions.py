@@ -28,7 +28,9 @@ _CORE, _TRAINING = "paretopo-core", "paretopo"
 _CORE_SUMMARY = (
     "Non-dominated sorting, hypervolume and rank advantages for thousands of sets at once, in C++"
 )
-# What a source distribution leaves out of the repository, beside what pyproject.toml says.
+# What a source distribution leaves out of the repository, beside what pyproject.toml says; that of
+# the core takes its own tests along, for those who build it for their system.
+_CORE_TESTS = ["tests/paretopo_core/", "tests/support/", "tests/conftest.py"]
 _NOT_CORE = ["python/paretopo/", "integrations/", "examples/", "docs/", "tests/", "bench/"]
 _NOT_TRAINING = ["python/paretopo_core/", "csrc/", "cmake/", "fuzz/", "CMakeLists.txt", "bench/"]
 
@@ -44,7 +46,8 @@ def core_project(table: dict[str, Any]) -> dict[str, Any]:
     project["classifiers"] = [one for one in project["classifiers"] if one not in _OF_TRAINING]
     build["wheel"]["packages"] = {"paretopo_core": build["wheel"]["packages"]["paretopo_core"]}
     build["sdist"]["exclude"] += _NOT_CORE
-    return _build_only(table)
+    build["sdist"]["include"] = _CORE_TESTS
+    return _with_tools(table, "scikit-build", "cibuildwheel", "pytest")
 
 
 _OF_TRAINING = (
@@ -66,12 +69,12 @@ def training_project(table: dict[str, Any]) -> dict[str, Any]:
     table["build-system"]["requires"] = [
         one for one in table["build-system"]["requires"] if not one.startswith("pybind11")
     ]
-    return _build_only(table)
+    return _with_tools(table, "scikit-build")
 
 
-def _build_only(table: dict[str, Any]) -> dict[str, Any]:
-    """Without the settings of tools for development."""
-    return table | {"tool": {"scikit-build": table["tool"]["scikit-build"]}}
+def _with_tools(table: dict[str, Any], *names: str) -> dict[str, Any]:
+    """With the settings of these tools alone."""
+    return table | {"tool": {name: table["tool"][name] for name in names}}
 
 
 def _make(table: dict[str, Any], out: Path, *kinds: str) -> None:

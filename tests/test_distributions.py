@@ -49,6 +49,13 @@ def test_together_they_are_the_checkout(script):
     assert core["project"]["version"] == training["project"]["version"]
 
 
-def test_folders_that_a_distribution_leaves_out_are_there(script):
-    for one in script._NOT_CORE + script._NOT_TRAINING:
+def test_the_core_is_tested_as_it_is_built(script):
+    core = script.core_project(TABLE)
+    assert core["tool"]["cibuildwheel"] == TABLE["tool"]["cibuildwheel"]
+    assert core["tool"]["pytest"] == TABLE["tool"]["pytest"]
+    assert "tests/paretopo_core/" in core["tool"]["scikit-build"]["sdist"]["include"]
+
+
+def test_folders_that_a_distribution_names_are_there(script):
+    for one in script._NOT_CORE + script._CORE_TESTS + script._NOT_TRAINING:
         assert (ROOT / one).exists(), one

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from bench import judge
-from bench.cases import DRAWN, SAMPLES, Case
+from bench.cases import DRAWN, EPSILON, SAMPLES, Case
 from bench.timing import Work
 from bench.workloads import FRONTS, Array
 
 _MOST_SETS = 10_000  # sets of a batch that a loop in Python may go through
 _DENSE = 10_000  # points whose pairs fit in memory as a list
+_MOST_PAIRED = 10_000  # points whose pairs fit in memory as a table of bools
 
 
 def answer_each(case: Case, answer: Callable[[Array], Any]) -> Callable[[], Any] | None:
@@ -115,9 +116,43 @@ class Moocore:
         """C: sweeps."""
         return partial(self._library.eaf, case.doubles, case.runs)
 
+    def eafdiff(self, case: Case) -> Callable[[], Any]:
+        """C: a sweep."""
+        return partial(self._library.eafdiff, *judge.halve_runs(case))
+
+    def weighted_hypervolume(self, case: Case) -> Callable[[], Any]:
+        """C: a sweep over points and rectangles."""
+        return partial(self._library.whv_rect, case.doubles, case.rectangles, ref=case.ref)
+
+    def epsilon_boxes(self, case: Case) -> Callable[[], Any]:
+        """Has no boxes: its filter of the boxes, the best point of each first, by NumPy."""
+        library, points = self._library, case.doubles
+
+        def run() -> Array:
+            places = points / EPSILON
+            boxes = np.floor(places)
+            order = np.lexsort((*points.T[::-1], np.square(places - boxes).sum(axis=1)))
+            chosen = np.empty(len(points), dtype=bool)
+            chosen[order] = library.is_nondominated(boxes[order])
+            return chosen
+
+        return run
+
+    def normalise(self, case: Case) -> Callable[[], Any]:
+        """Its filter, and its scaling by the range that is left."""
+        return partial(judge.scale_by_front, case)
+
+    def knee_points(self, case: Case) -> Callable[[], Any]:
+        """Has no knees: its filter and its scaling, the sum by NumPy."""
+        return partial(judge.find_knee, case)
+
     def removal_subset(self, case: Case) -> Callable[[], Any]:
         """All contributions anew after each removal, as pymoo has it."""
         return partial(judge.remove_least, case)
+
+    def archive_bounded(self, case: Case) -> Callable[[], Any]:
+        """No archive: filter and contributions anew for every point."""
+        return partial(judge.bound_archive, case)
 
     def archive_add(self, case: Case) -> Work:
         """No archive: the filtered set and its hypervolume, anew for every point."""
@@ -553,6 +588,20 @@ class Numpy:
                 distances[order[1:-1]] += (column[2:] - column[:-2]) / (column[-1] - column[0])
                 distances[order[[0, -1]]] = np.inf
             return distances
+
+        return run
+
+    def is_nondominated_strict(self, case: Case) -> Callable[[], Any] | None:
+        """All pairs, objective by objective."""
+        if case.points > _MOST_PAIRED:
+            return None
+        points = case.doubles
+
+        def run() -> Array:
+            better = points[:, None, 0] < points[:, 0]
+            for column in points.T[1:]:
+                better &= column[:, None] < column
+            return np.asarray(~better.any(axis=0))
 
         return run
 

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 import paretopo_core as pp
-from bench.cases import BETA, DIVISIONS, DRAWN, SAMPLES, Case
+from bench import judge
+from bench.cases import BETA, DIVISIONS, DRAWN, EPSILON, SAMPLES, Case
 from bench.peers.in_torch import to_tensor
 from bench.timing import Work
 from bench.workloads import FRONTS
+from paretopo_core.compat import moocore
 
 
 class Paretopo:
@@ -37,6 +39,22 @@ class Paretopo:
     def pareto_rank_first(self, case: Case) -> Callable[[], Any]:
         """One set."""
         return partial(pp.pareto_rank, self._place(case), maximise=False, n_below=case.first)
+
+    def is_nondominated_strict(self, case: Case) -> Callable[[], Any]:
+        """One set."""
+        return partial(pp.is_nondominated, self._place(case), maximise=False, strict=True)
+
+    def epsilon_boxes(self, case: Case) -> Callable[[], Any]:
+        """One set."""
+        return partial(pp.is_nondominated, self._place(case), maximise=False, epsilon=EPSILON)
+
+    def normalise(self, case: Case) -> Callable[[], Any]:
+        """One set."""
+        return partial(pp.normalise, self._place(case), maximise=False)
+
+    def knee_points(self, case: Case) -> Callable[[], Any]:
+        """One set."""
+        return partial(pp.knee_points, self._place(case), maximise=False)
 
     def hypervolume(self, case: Case) -> Callable[[], Any]:
         """Batches and masks in one call."""
@@ -124,6 +142,16 @@ class Paretopo:
         points, runs = self._place(case), case.runs
         return lambda: np.column_stack(pp.eaf(points, runs, maximise=False))
 
+    def eafdiff(self, case: Case) -> Callable[[], Any]:
+        """By moocore's name."""
+        return partial(moocore.eafdiff, *judge.halve_runs(case))
+
+    def weighted_hypervolume(self, case: Case) -> Callable[[], Any]:
+        """One front, and a grid of boxes."""
+        low, high, weights = np.split(case.rectangles, [2, 4], axis=1)
+        measure = partial(pp.weighted_hypervolume, self._place(case), (low, high), maximise=False)
+        return partial(measure, weights=weights[:, 0], ref=case.ref)
+
     def greedy_subset(self, case: Case) -> Callable[[], Any]:
         """One front."""
         return self._choose(case, "greedy")
@@ -180,6 +208,21 @@ class Paretopo:
             run=lambda: [archive.add(point) for point in newcomers],
             fresh=lambda: archive.load_state_dict(state),
         )
+
+    def archive_bounded(self, case: Case) -> Work:
+        """A full archive; every newcomer, or a member, leaves."""
+        pp.set_num_threads(case.threads)
+        archive = pp.ParetoArchive(case.ref, maximise=False, capacity=case.points)
+        archive.extend(case.doubles[: case.points])
+        state = archive.state_dict()
+        newcomers = list(case.doubles[case.points :])
+
+        def run() -> Any:
+            for point in newcomers:
+                archive.add(point)
+            return archive.indices
+
+        return Work(run=run, fresh=lambda: archive.load_state_dict(state))
 
     def _place(self, case: Case, sign: int = 1) -> Any:
         """Put the data, or their negative, where they are to be used."""

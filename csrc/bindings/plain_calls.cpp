@@ -166,11 +166,11 @@ py::object pareto_advantage(py::handle rewards, py::handle weights, double beta,
     const auto computed = [&]<typename Scalar>(Scalar) -> py::object {
         py::array_t<Scalar> advantages(plain.per_point());
         auto* to = advantages.mutable_data();
-        const double largest = static_cast<double>(std::numeric_limits<Scalar>::max()) /
-                               (4.0 * plain.points.objectives * std::max(1.0, heaviest));
+        vector.push_back(static_cast<double>(std::numeric_limits<Scalar>::max()) /
+                         (4.0 * plain.points.objectives * std::max(1.0, heaviest)));
         plain.run([&]<typename Own>(Batch<Own> batch) {
             if constexpr (std::is_same_v<Own, Scalar>) {
-                cpu::pareto_advantage(batch, vector.data(), largest, beta,
+                cpu::pareto_advantage(batch, vector.data(), false, beta,
                                       static_cast<Centre>(centre), to, rank);
             }
         });

@@ -1,12 +1,12 @@
 // A call of the compiled core as Python sees it: others may run meanwhile, and Ctrl-C ends it.
 #pragma once
 
-#include <pthread.h>
 #include <pybind11/pybind11.h>
 
 #include <atomic>
 
 #include "cpu/call.hpp"
+#include "system.hpp"
 
 namespace paretopo::bindings {
 
@@ -17,7 +17,7 @@ inline void remember_main_thread() {
     const auto main = pybind11::module_::import("threading").attr("main_thread")();
     main_thread = main.attr("ident").cast<unsigned long>();
     // In a child of fork the thread that forked becomes the main one.
-    pthread_atfork(nullptr, nullptr, [] { main_thread = PyThread_get_thread_ident(); });
+    in_children([] { main_thread = PyThread_get_thread_ident(); });
 }
 
 // Runs the handlers of signals that have come; whether one has raised. Python keeps the exception.

@@ -32,11 +32,12 @@ class GroupAdvantage {
 
         lowest_.assign(static_cast<std::size_t>(fronts), std::numeric_limits<Scalar>::infinity());
         highest_.assign(static_cast<std::size_t>(fronts), -std::numeric_limits<Scalar>::infinity());
+        const Scalar* weights = how_.weights_of(g, batch_.objectives);
+        const Scalar largest = how_.largest_of(g);
         for (std::size_t k = 0; k < count; ++k) {
             const Scalar* rewards =
                 set_.values.data() + k * static_cast<std::size_t>(batch_.objectives);
-            sums_[k] = weighted_sum<OneLane<Scalar>>(rewards, how_.weights, how_.largest,
-                                                     batch_.objectives);
+            sums_[k] = weighted_sum<OneLane<Scalar>>(rewards, weights, largest, batch_.objectives);
             const auto front = static_cast<std::size_t>(own_ranks_[k]);
             lowest_[front] = std::min(lowest_[front], sums_[k]);
             highest_[front] = std::max(highest_[front], sums_[k]);
@@ -77,7 +78,12 @@ void advantages_of_part(const Batch<Scalar>& batch, std::int64_t first, std::int
     if (!few.take(batch, first, end)) return compute(batch, first, end, how, advantages, ranks);
     std::vector<Scalar> own(few.size());
     std::vector<std::int32_t> own_ranks(ranks ? few.size() : 0);
-    compute(few.batch(), 0, few.groups(), how, own.data(), ranks ? own_ranks.data() : nullptr);
+    Weighting<Scalar> of_these = how;  // whose first group has the number `first`
+    if (how.per_group) {
+        of_these.weights += first * batch.objectives;
+        of_these.largest += first;
+    }
+    compute(few.batch(), 0, few.groups(), of_these, own.data(), ranks ? own_ranks.data() : nullptr);
     few.spread(own.data(), Scalar(0), advantages);
     if (ranks) few.spread(own_ranks.data(), kUnranked, ranks);
 }
@@ -85,12 +91,19 @@ void advantages_of_part(const Batch<Scalar>& batch, std::int64_t first, std::int
 }  // namespace
 
 template <typename Scalar>
-void pareto_advantage(Batch<Scalar> batch, const double* weights, double largest, double beta,
+void pareto_advantage(Batch<Scalar> batch, const double* weights, bool per_group, double beta,
                       Centre centre, Scalar* advantages, std::int32_t* ranks) {
     if (batch.is_empty()) return;
-    std::vector<Scalar> own(static_cast<std::size_t>(batch.objectives));
-    for (std::size_t m = 0; m < own.size(); ++m) own[m] = static_cast<Scalar>(weights[m]);
-    const Weighting<Scalar> how{own.data(), static_cast<Scalar>(largest), static_cast<Scalar>(beta),
+    const auto rows = static_cast<std::size_t>(per_group ? batch.groups : 1);
+    const auto width = static_cast<std::size_t>(batch.objectives);
+    std::vector<Scalar> own(rows * width), largest(rows);
+    for (std::size_t row = 0; row < rows; ++row, weights += width + 1) {
+        for (std::size_t m = 0; m < width; ++m) {
+            own[row * width + m] = static_cast<Scalar>(weights[m]);
+        }
+        largest[row] = static_cast<Scalar>(weights[width]);
+    }
+    const Weighting<Scalar> how{own.data(), largest.data(), per_group, static_cast<Scalar>(beta),
                                 centre};
     constexpr std::int32_t kTiny = 16;  // points: then a block is quick even if nearly empty
     const bool is_tiny = batch.points <= kTiny && fits_lanes(batch.points, batch.objectives);
@@ -103,9 +116,9 @@ void pareto_advantage(Batch<Scalar> batch, const double* weights, double largest
                    GroupAdvantage<Scalar>(batch, how, advantages, ranks));
 }
 
-template void pareto_advantage(Batch<float>, const double*, double, double, Centre, float*,
+template void pareto_advantage(Batch<float>, const double*, bool, double, Centre, float*,
                                std::int32_t*);
-template void pareto_advantage(Batch<double>, const double*, double, double, Centre, double*,
+template void pareto_advantage(Batch<double>, const double*, bool, double, Centre, double*,
                                std::int32_t*);
 
 }  // namespace paretopo::cpu

@@ -1,12 +1,9 @@
 // Threads that stay from call to call, asleep in between: to wake one costs a few microseconds, to
 // start one costs many. They end with the process; a forked child starts its own.
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -15,25 +12,10 @@
 #include "cpu/for_each_group.hpp"
 #include "cpu/lanes/interrupt.hpp"
 #include "ops.hpp"
+#include "system.hpp"
 
 namespace paretopo::cpu {
 namespace {
-
-// Signals are the host program's: one that a thread of ours took would not wake the host's.
-class SignalsBlocked {
-  public:
-    SignalsBlocked() {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    SignalsBlocked(const SignalsBlocked&) = delete;
-    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
-  private:
-    sigset_t before_;
-};
 
 class ThreadPool {
   public:
@@ -97,8 +79,7 @@ class ThreadPool {
 // Never deleted: threads sleep in it until the process ends. A child of fork has none of them, and
 // finds the pool as it was in the middle of whatever other threads did: it gets a new one.
 ThreadPool* pool = new ThreadPool;
-[[maybe_unused]] const int renewed =
-    pthread_atfork(nullptr, nullptr, [] { pool = new ThreadPool; });
+[[maybe_unused]] const int renewed = in_children([] { pool = new ThreadPool; });
 
 std::atomic<int> limit{1};  // Python sets it at import, from the CPUs this process may use
 

@@ -19,24 +19,31 @@ namespace paretopo {
 // How ranks become advantages, in the precision of the rewards.
 template <typename Scalar>
 struct Weighting {
-    const Scalar* weights;  // (objectives,)
-    Scalar largest;         // rewards beyond it saturate, so that no sum overflows
+    const Scalar* weights;  // (objectives,) or (groups, objectives)
+    const Scalar* largest;  // (1,) or (groups,): rewards beyond it saturate, so no sum overflows
+    bool per_group;
     Scalar beta;
     Centre centre;
+
+    PARETOPO_HD const Scalar* weights_of(std::int64_t g, std::int32_t objectives) const {
+        return per_group ? weights + g * objectives : weights;
+    }
+    PARETOPO_HD Scalar largest_of(std::int64_t g) const { return largest[per_group ? g : 0]; }
 };
 
 // w . r, with NaN at the bottom and infinities saturated: a sum of rewards is always a number.
 // kObjectives is 0 where only `objectives` tells.
-template <typename Lanes, int kObjectives = 0, typename Rewards, typename Scalar>
+template <typename Lanes, int kObjectives = 0, typename Rewards, typename Weights>
 PARETOPO_HD PARETOPO_INLINE typename Lanes::F weighted_sum(const Rewards& rewards,
-                                                           const Scalar* weights, Scalar largest,
+                                                           const Weights& weights,
+                                                           typename Lanes::F largest,
                                                            int objectives) {
     auto sum = Lanes::all(0);
     const int count = kObjectives > 0 ? kObjectives : objectives;
     PARETOPO_UNROLL_4
     for (int m = 0; m < count; ++m) {
-        const auto reward = Lanes::larger(rewards[m], Lanes::all(-largest));  // NaN is not larger
-        sum = sum + Lanes::all(weights[m]) * Lanes::smaller(reward, Lanes::all(largest));
+        const auto reward = Lanes::larger(rewards[m], -largest);  // NaN is not larger
+        sum = sum + weights[m] * Lanes::smaller(reward, largest);
     }
     return sum;
 }

@@ -17,23 +17,30 @@ namespace paretopo::gpu {
 
 inline constexpr std::int32_t kMostWeights = 64;
 
-// A Weighting with the weights by value: they travel with the launch.
+// A Weighting whose weights travel with the launch, by value, where all groups share them.
 template <typename Scalar, int kMost>
 struct WeightingByValue {
     Scalar weights[kMost];
     Scalar largest;
+    const double* each;  // (groups, objectives + 1) or null
     Scalar beta;
     Centre centre;
 
-    WeightingByValue(const double* given, std::int32_t objectives, double largest, double beta,
+    WeightingByValue(const double* given, bool per_group, std::int32_t objectives, double beta,
                      Centre centre)
         : weights(),
-          largest(static_cast<Scalar>(largest)),
+          largest(per_group ? Scalar(0) : static_cast<Scalar>(given[objectives])),
+          each(per_group ? given : nullptr),
           beta(static_cast<Scalar>(beta)),
           centre(centre) {
+        if (per_group) return;
         for (std::int32_t m = 0; m < objectives; ++m) weights[m] = static_cast<Scalar>(given[m]);
     }
-    PARETOPO_HD Weighting<Scalar> get() const { return {weights, largest, beta, centre}; }
+    PARETOPO_HD GroupWeighting<Scalar> of(std::int64_t g, std::int32_t objectives) const {
+        const double* own = each ? each + g * (objectives + 1) : nullptr;
+        const Scalar most = own ? static_cast<Scalar>(own[objectives]) : largest;
+        return {{own, weights}, most, beta, centre};
+    }
 };
 
 template <int kPoints, int kObjectives>
@@ -47,7 +54,11 @@ struct AdvantageInRegisters {
         float sums[kPoints];
         std::uint32_t dominators[kPoints];
         std::int32_t own[kPoints];
-        group.weigh(weighting.weights, weighting.largest, sums);
+        const GroupWeighting<float> own_weighting = weighting.of(g, kObjectives);
+        float weights[kObjectives];
+        PARETOPO_UNROLL
+        for (int m = 0; m < kObjectives; ++m) weights[m] = own_weighting.weights[m];
+        group.weigh(weights, own_weighting.largest, sums);
         group.find_dominators(batch.minimised, dominators);
         const std::int32_t fronts = group.rank(dominators, own);
         rank_advantages_in_registers(fronts, own, weighting.beta, sums);
@@ -83,7 +94,8 @@ struct AdvantageByWarp {
         group.read(warp, batch, g);
         const std::int32_t fronts = group.rank(warp);
         const std::int64_t at = g * batch.points;
-        steps.run(warp, batch, g, weighting.get(), group.ranks, fronts, advantages + at);
+        steps.run(warp, batch, g, weighting.of(g, batch.objectives), group.ranks, fronts,
+                  advantages + at);
         if (!ranks) return;
         for_own(warp, batch.points, [&](std::int64_t i) { ranks[at + i] = group.ranks[i]; });
     }
@@ -106,13 +118,13 @@ struct AdvantageOfSet {
         }
         const Batch<Scalar>& batch = chains.batch;
         const std::int64_t at = g * batch.points;
-        chains.advantage_of(g).run(block, batch, g, weighting.get(), ranks + at,
+        chains.advantage_of(g).run(block, batch, g, weighting.of(g, batch.objectives), ranks + at,
                                    *chains.of(g).fronts, advantages + at);
     }
 };
 
 template <typename Place, typename Scalar>
-void pareto_advantage(Place place, Batch<Scalar> batch, const double* weights, double largest,
+void pareto_advantage(Place place, Batch<Scalar> batch, const double* weights, bool per_group,
                       double beta, Centre centre, Scalar* advantages, std::int32_t* ranks) {
     if (batch.groups == 0 || batch.points == 0) return;
     if (batch.objectives > kMostWeights) {
@@ -125,7 +137,7 @@ void pareto_advantage(Place place, Batch<Scalar> batch, const double* weights, d
     const Limits limits = limits_of(place);
     if constexpr (std::is_same_v<Scalar, float>) {
         if (fits_thread(batch, limits)) {
-            const WeightingByValue<float, 4> weighting(weights, batch.objectives, largest, beta,
+            const WeightingByValue<float, 4> weighting(weights, per_group, batch.objectives, beta,
                                                        centre);
             return with_registers(batch.points, batch.objectives, [&](auto points, auto m) {
                 launcher.threads(batch.groups, AdvantageInRegisters<points.value, m.value>{
@@ -135,7 +147,7 @@ void pareto_advantage(Place place, Batch<Scalar> batch, const double* weights, d
     }
     with_objectives(batch.objectives, [&](auto m) {
         const WeightingByValue<Scalar, m.value == 0 ? kMostWeights : m.value> weighting(
-            weights, batch.objectives, largest, beta, centre);
+            weights, per_group, batch.objectives, beta, centre);
         if (fits_warp(batch, limits)) {
             const AdvantageByWarp<Scalar, m.value> job{batch, place.scratch, weighting, advantages,
                                                        ranks};

@@ -16,7 +16,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, pre_tokenizers
 from tokenizers.models import WordLevel
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-from paretopo.tasks.task import Task
+from paretopo.tasks.task import PREFERENCE_ROLE, Task
 
 _PAD, _UNKNOWN, _END = "<|pad|>", "<|unknown|>", "<|end|>"
 _ROLES = {"user": "<|user|>", "assistant": "<|assistant|>", "tool": "<|tool|>"}
@@ -56,10 +56,13 @@ _RESPONSE_TEMPLATE = {
 
 def make_task_tokenizer(task: Task) -> PreTrainedTokenizerFast:
     """A tokenizer for what a made-up task reads and writes."""
-    texts = task.words()
+    texts, phrases = task.words(), task.phrases()
     if not task.functions:  # a protocol, with texts to stop at
         texts = [*texts, _BEFORE_EVERY_TOKEN]
-    return make_tokenizer(texts, task.phrases())
+    if task.preferences is not None:  # each is one token, in a message of its own
+        lines = [one.line for one in task.preferences.all]
+        phrases = [*phrases, f"<|{PREFERENCE_ROLE}|>", *lines]
+    return make_tokenizer(texts, phrases)
 
 
 def make_tokenizer(texts: Iterable[str], phrases: Sequence[str] = ()) -> PreTrainedTokenizerFast:

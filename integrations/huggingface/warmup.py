@@ -84,7 +84,7 @@ def make_trace_source(task: Task, config: WarmupConfig) -> Callable[[int], Seque
     def traces(step: int) -> Sequence[Trace]:
         # Guesses are noise to imitate: the first half is without them, and learns to call sooner.
         guess_rate = config.guess_rate if 2 * step >= config.steps else 0.0
-        return task.traces(step, config.batch_size, config.redundant_calls, guess_rate)
+        return task.imitated(step, config.batch_size, config.redundant_calls, guess_rate)
 
     return traces
 

@@ -65,7 +65,9 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
         model = str(Path(model).resolve())  # Ray's workers run elsewhere
     tokenizer = load_tokenizer(model)
     given = {"prompts": cluster.prompts, "held_out": cluster.held_out}
-    asked = {"prompts": task.training, "held_out": task.held_out}
+    optimiser = config.optimiser
+    training = task.written(optimiser.steps, optimiser.prompts_per_step)
+    asked = {"prompts": training, "held_out": task.sweep()}
     (prompts, count), (held_out, held_out_count) = (
         _write_rows(run, name, _rows(config, tokenizer, name, source, task, asked[name]))
         for name, source in given.items()
@@ -152,8 +154,10 @@ def _row_of(tokenizer: Any, task: Task, question: Question) -> dict[str, Any]:
     label: dict[str, Any] = {"id": question.id, "kind": question.kind, "answer": question.answer}
     if question.columns:
         label["columns"] = dict(question.columns)
+    if question.preference is not None:
+        label["preference"] = question.preference.text
     return {
-        "prompt": prompt_text(tokenizer, task.prompt(question), task.functions),
+        "prompt": prompt_text(tokenizer, task.ask(question), task.functions),
         "label": json.dumps(label),
         "datasource": question.kind,
     }

@@ -31,10 +31,12 @@ class RehearsedSession(Session):
         """The session's advantages, kept for the checks together with what they come from."""
         before = self.controller.state_dict()
         advantages = super().advantages(groups)
+        weights = self.weights_of(groups)
         entry = {
             "step": self.controller.steps_taken,
             "before": before,
             "rewards": [[one.rewards for one in group] for group in groups],
+            "weights": None if weights is None else weights.tolist(),
             "punished": [self._punish_overlong(group).tolist() for group in groups],
             "advantages": [own.tolist() for own in advantages],
         }
@@ -137,7 +139,8 @@ def _check_controller(run: RunFolder) -> str:
     for row in rows.values():
         controller = ParetoPO(run.config.paretopo, steps=run.config.optimiser.steps)
         controller.load_state_dict(row["before"])
-        wanted = controller.step(row["rewards"]).advantages - np.array(row["punished"])
+        step = controller.step(row["rewards"], weights=row["weights"])
+        wanted = step.advantages - np.array(row["punished"])
         _require(
             bool(np.array_equal(wanted, np.array(row["advantages"]))),
             f"the advantages of step {row['step']} are not those of the controller",

@@ -219,6 +219,7 @@ def read_rollouts(experience: Any) -> list[Rollout]:
                 if not math.isnan(values[row])
             },
             kind=str(label_fields(label).get("kind", "all")),
+            preference=str(label_fields(label).get("preference", "")),
             tokens=int(tokens),
             truncated=bool(cut),
             solved=bool(paid) and paid[0][row] > 0.0,  # the first objective says so

@@ -17,9 +17,9 @@ _EVALUATED_AT_ONCE = 256  # held-out questions per batch, unless memory is short
 
 
 def make_rollout_arguments(
-    config: RunConfig, run: RunFolder, device: str, *, evaluate_first: bool
+    config: RunConfig, run: RunFolder, device: str, *, evaluate_first: bool, held_out: int
 ) -> GRPOConfig:
-    """For learning from rewards, and for the rollouts of evaluations."""
+    """For learning from rewards, and for the rollouts of evaluations, of so many questions."""
     optimiser = config.optimiser
     rollouts = optimiser.prompts_per_step * optimiser.group_size
     at_once = optimiser.micro_batch or rollouts
@@ -29,7 +29,9 @@ def make_rollout_arguments(
         per_device_train_batch_size=at_once,
         gradient_accumulation_steps=rollouts // at_once,
         per_device_eval_batch_size=min(
-            config.evaluation.prompts, optimiser.micro_batch or max(rollouts, _EVALUATED_AT_ONCE)
+            # With fewer questions in the file the batch stays what it was: sampling goes by it.
+            max(config.evaluation.prompts, held_out),
+            optimiser.micro_batch or max(rollouts, _EVALUATED_AT_ONCE),
         ),
         num_generations=optimiser.group_size,
         num_generations_eval=1,

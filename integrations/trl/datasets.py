@@ -26,7 +26,7 @@ def make_question_dataset(
     """
 
     def prompt(question: Question) -> Prompt:
-        asked = task.prompt(question)
+        asked = task.ask(question)
         return asked if tokenizer.chat_template else prompt_text(tokenizer, asked)
 
     return Dataset.from_list(
@@ -40,10 +40,18 @@ def make_question_dataset(
                 "held_out": held_out,
                 # As text: Arrow wants one type for a column, and these are the user's.
                 "columns": json.dumps(dict(question.columns)),
+                **_given(task, question),
             }
             for row, question in enumerate(questions)
         ]
     )
+
+
+def _given(task: Task, question: Question) -> dict[str, str]:
+    """The preference, where any are given; "" where it is drawn when the question is asked."""
+    if task.preferences is None:
+        return {}
+    return {"preference": "" if question.preference is None else question.preference.text}
 
 
 def make_answer_dataset(task: Task, questions: Iterable[Question], tokenizer: Any) -> Dataset:

@@ -62,6 +62,7 @@ class SessionRewards:
         held_out: Sequence[bool],
         written: Sequence[str] | None = None,
         reward_components: Sequence[Mapping[str, float | None]] | None = None,
+        preference: Sequence[str] | None = None,
         **columns: Any,
     ) -> list[float]:
         """Take a batch in; TRL gets a zero for each, as the session gives the advantages."""
@@ -78,7 +79,9 @@ class SessionRewards:
                 **(reward_components[at] if reward_components else {}),
                 **own[at],
             }
-            local.append(Rollout(id[at], components, kind=kind[at], held_out=bool(held_out[at])))
+            given = preference[at] if preference else ""
+            side = bool(held_out[at])
+            local.append(Rollout(id[at], components, kind[at], preference=given, held_out=side))
         self.rollouts, self.rows = gather_object(local), gather_object(list(row))
         return [0.0] * len(local)
 

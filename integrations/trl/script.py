@@ -45,7 +45,8 @@ class ScriptSession:
 
     Each objective is a reward function of the trainer with its name, or one of calls, tokens,
     turns, seconds and dollars, which are measured without one. The first means that a rollout
-    solved its prompt. A reward of None does not apply to its rollout.
+    solved its prompt. A reward of None does not apply to its rollout. A function has no limit of
+    time, unless `rewards.timeout` gives it one.
 
     Args:
         config: A TOML file, or the table that one would hold: docs/training.md has the keys. Those
@@ -119,8 +120,16 @@ class ScriptSession:
                 "run.tensorboard and run.wandb_project are for paretopo train: in a script, "
                 "GRPOConfig.report_to names the trackers, and they get the same numbers"
             )
+        if self._config.rewards.file != NONE:
+            raise ConfigError(
+                "rewards.file is for paretopo train: in a script, reward functions are the "
+                "trainer's reward_funcs"
+            )
+        limit = self._config.rewards.timeout if self._has_timeout() else None
         trainer.reward_funcs = [
-            function if isinstance(function, torch.nn.Module) else check_reward(function, name)
+            function
+            if isinstance(function, torch.nn.Module)
+            else check_reward(function, name, limit)
             for function, name in zip(trainer.reward_funcs, trainer.reward_func_names, strict=True)
         ]
         self._rewards = ScriptRewards(trainer, [one.name for one in self._config.objectives])
@@ -230,11 +239,21 @@ class ScriptSession:
             known["evaluation.prompts"] = len(trainer.eval_dataset)
         if args.eval_strategy == "steps":
             known["evaluation.every"] = int(args.eval_steps)
-        return from_table(table, self._overrides | known)
+        config = from_table(table, self._overrides | known)
+        if config.paretopo.preference == "given":
+            raise ConfigError(
+                'paretopo.preference = "given" is for paretopo train, which writes preferences '
+                "into the prompts of its task: a script's prompts are its own"
+            )
+        return config
 
     def _weights_of_functions(self) -> dict[str, float]:
         names, given = self._trainer.reward_func_names, self._trainer.args.reward_weights
         return dict(zip(names, given or [1.0] * len(names), strict=True))
+
+    def _has_timeout(self) -> bool:
+        given = self._table.get("rewards", {})
+        return "timeout" in given or "rewards.timeout" in self._overrides
 
     def _check_names(self) -> None:
         """Objectives and reward functions belong together by their names."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from paretopo.integrations.trl.rewards import count_turns
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, name_prompt
-from paretopo.rollout import BadRollout, Rollout
+from paretopo.rewards.own import Hung, blame, call_with_limit, check_values
+from paretopo.rollout import Rollout
 
 _HANDED_OVER = ("calls", "turns", "seconds")  # by a `rollout_func`, a number for each rollout
 
@@ -84,27 +86,18 @@ class ScriptRewards:
         self._arrived = 0
 
 
-def check_reward(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def check_reward(
+    function: Callable[..., Any], name: str, seconds: float | None = None
+) -> Callable[..., Any]:
     """A reward function whose numbers are checked before they become a tensor.
 
     Afterwards NaN and None are the same.
-    """
 
-    def check(values: Any, prompts: Sequence[Any]) -> Any:
-        for prompt, value in zip(prompts, values, strict=False):  # TRL checks the length
-            if value is None:
-                continue
-            try:
-                finite = math.isfinite(value)
-            except TypeError:
-                finite = False
-            if not finite:
-                raise BadRollout(
-                    f"the reward function {name!r} returned {value!r} for the prompt "
-                    f"{name_prompt({'prompt': prompt})!r}, expected a finite number, or None where "
-                    "it does not apply"
-                )
-        return values
+    Args:
+        function: As TRL takes it, synchronous or not.
+        name: What errors call it.
+        seconds: Limit of a call; None leaves it without one, and in the thread of the script.
+    """
 
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004
@@ -112,12 +105,30 @@ def check_reward(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
         @functools.wraps(function)
         async def waited(*, prompts: Any, **kwargs: Any) -> Any:
-            return check(await function(prompts=prompts, **kwargs), prompts)
+            names = [name_prompt({"prompt": prompt}) for prompt in prompts]
+            with blame(name, names, seconds):
+                values = await _await_with_limit(function(prompts=prompts, **kwargs), seconds)
+            return check_values(name, names, values)
 
         return waited
 
     @functools.wraps(function)
     def called(*, prompts: Any, **kwargs: Any) -> Any:
-        return check(function(prompts=prompts, **kwargs), prompts)
+        names = [name_prompt({"prompt": prompt}) for prompt in prompts]
+        call = functools.partial(function, prompts=prompts, **kwargs)
+        with blame(name, names, seconds):
+            values = call() if seconds is None else call_with_limit(call, seconds)
+        return check_values(name, names, values)
 
     return called
+
+
+async def _await_with_limit(result: Awaitable[Any], seconds: float | None) -> Any:
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            return await result
+    except TimeoutError:
+        if limit.expired():  # not one of the function's own
+            raise Hung from None
+        raise

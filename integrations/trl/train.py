@@ -8,6 +8,8 @@ import json
 import math
 import os
 import shutil
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.integrations.trl.rollouts import ProtocolRollouts
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.preference import Preference, preferences_of
 from paretopo.rewards.own import load_own_rewards
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
@@ -39,7 +42,7 @@ from paretopo.run.interrupt import Interrupt
 from paretopo.session import Session
 from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo.tasks.environment import Environment, open_environment
-from paretopo.tasks.task import Task
+from paretopo.tasks.task import Question, Task
 
 
 def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
@@ -72,15 +75,19 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
             _train(served, task, environment, run, device, resume=resume)
 
 
-def evaluate(config: RunConfig, run: RunFolder) -> Row:
+def evaluate(
+    config: RunConfig, run: RunFolder, preferences: Sequence[Preference] | None = None
+) -> list[Row]:
     """Ask the held-out questions of a task once, as a training would between two steps.
 
     Args:
         config: Model, task and rewards.
         run: Where the evaluation is recorded.
+        preferences: Those to ask for; None for all of an evaluation, or for none where weights are
+            fixed.
 
     Returns:
-        Its row of ``evaluations.jsonl``.
+        Its rows of ``evaluations.jsonl``, one for each preference.
 
     Raises:
         ConfigError: As for :func:`train`.
@@ -96,10 +103,17 @@ def evaluate(config: RunConfig, run: RunFolder) -> Row:
             model.to(device)
             session = _session(config, task, run)
             trainer = _trainer(
-                session, task, environment, model, tokenizer, device, evaluate_first=False
+                session,
+                task,
+                environment,
+                model,
+                tokenizer,
+                device,
+                evaluate_first=False,
+                held_out=task.sweep(preferences),
             )
             trainer.evaluate()
-    return run.evaluations()[-1]
+    return run.evaluations()
 
 
 def _train(
@@ -185,6 +199,9 @@ def shared_warmup(config: RunConfig) -> Path:
         "warmup": dataclasses.asdict(dataclasses.replace(config.warmup, shared=NONE)),
         "files": hash_own_files(config),
     }
+    given = preferences_of(config)
+    if given is not None:
+        about["preferences"] = [one.text for one in given.all]
     name = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
     return Path(config.warmup.shared) / f"{name}.pt"
 
@@ -198,22 +215,29 @@ def _trainer(
     device: str,
     *,
     evaluate_first: bool,
+    held_out: Sequence[Question] | None = None,
 ) -> ParetoGRPOTrainer | AnswerTrainer:
     """With all its callbacks but the one for checkpoints."""
     config, run = session.config, session.run
+    questions = task.sweep() if held_out is None else held_out
     asked = list(task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step))
-    sampler = ParetoGRPOTrainer(
-        model=model,
-        args=make_rollout_arguments(config, run, device, evaluate_first=evaluate_first),
-        train_dataset=make_question_dataset(task, asked, tokenizer, held_out=False),
-        eval_dataset=make_question_dataset(task, task.held_out, tokenizer, held_out=True),
-        processing_class=tokenizer,
-        tools=list(task.functions) or None,
-        rollout_func=_rollouts(environment),
-        session=session,
-        rewards=SessionRewards(environment.grade, load_own_rewards(config), environment.prices),
-        evaluation_temperature=config.evaluation.temperature,
-    )
+    with warnings.catch_warnings():
+        # That TRL may change it is for us to know: its release is pinned.
+        warnings.filterwarnings("ignore", message="You are using 'rollout_func'")
+        sampler = ParetoGRPOTrainer(
+            model=model,
+            args=make_rollout_arguments(
+                config, run, device, evaluate_first=evaluate_first, held_out=len(questions)
+            ),
+            train_dataset=make_question_dataset(task, asked, tokenizer, held_out=False),
+            eval_dataset=make_question_dataset(task, questions, tokenizer, held_out=True),
+            processing_class=tokenizer,
+            tools=list(task.functions) or None,
+            rollout_func=_rollouts(environment),
+            session=session,
+            rewards=SessionRewards(environment.grade, load_own_rewards(config), environment.prices),
+            evaluation_temperature=config.evaluation.temperature,
+        )
     sampler.remove_callback(PrinterCallback)
     recorded = SessionCallback(sampler, [question.id for question in task.held_out])
     progress = Progress(session)

@@ -26,6 +26,7 @@ from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl.generated import Generated
 from paretopo.rollout import Rollout, format_prompt
 from paretopo.session import Session
+from paretopo.tasks.task import with_preference
 
 if TYPE_CHECKING:
     from paretopo.integrations.trl.rewards import SessionRewards
@@ -333,6 +334,11 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
             for number, (one, tokens, cut) in enumerate(measured)
         ]
 
+    def _generate_and_score_completions(self, inputs: Any) -> Any:
+        if self.session is not None and self.model.training:
+            inputs = [give_preference(self.session, row) for row in inputs]
+        return super()._generate_and_score_completions(inputs)
+
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, *args: Any, **kwargs: Any
     ) -> Any:
@@ -371,6 +377,14 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
             yield
         finally:
             self.generation_config, self.generation_kwargs = training
+
+
+def give_preference(session: Session, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row of training questions with the preference of its group, of which it has the number."""
+    given = None if session.preferences is None else session.preference_of(int(row["row"]))
+    if given is None:
+        return row
+    return {**row, "prompt": with_preference(row["prompt"], given.line), "preference": given.text}
 
 
 def name_prompt(row: Mapping[str, Any]) -> str:

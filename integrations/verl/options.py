@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig
+from paretopo.preference import preferences_of
 from paretopo.run.folder import RunFolder
 
 ESTIMATOR = "paretopo"  # algorithm.adv_estimator; "paretopo_NAME" for another of stage 2
@@ -73,7 +74,7 @@ def _data_options(config: RunConfig, files: Files) -> dict[str, Any]:
     options: dict[str, Any] = {
         "data.train_files": str(files.prompts),
         "data.val_files": str(files.held_out),
-        "data.val_max_samples": config.evaluation.prompts,
+        "data.val_max_samples": config.evaluation.prompts * _times_asked(config),
         "data.train_batch_size": config.optimiser.prompts_per_step,
         "data.max_prompt_length": config.verl.max_prompt_tokens,
         "data.max_response_length": config.optimiser.max_completion_tokens,
@@ -192,3 +193,9 @@ def _value(value: Any) -> str:
     if _PLAIN.fullmatch(value):
         return str(value)
     return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _times_asked(config: RunConfig) -> int:
+    """For how many preferences an evaluation asks each question."""
+    preferences = preferences_of(config)
+    return 1 if preferences is None else len(preferences.grid)

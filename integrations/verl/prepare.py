@@ -37,8 +37,10 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     elif Path(model).is_dir():
         model = str(Path(model).resolve())
     tokenizer = load_tokenizer(model)
-    prompts = _data(run, "prompts", settings.prompts, tokenizer, task, task.training)
-    held_out = _data(run, "held_out", settings.held_out, tokenizer, task, task.held_out)
+    optimiser = config.optimiser
+    training = task.written(optimiser.steps, optimiser.prompts_per_step)
+    prompts = _data(run, "prompts", settings.prompts, tokenizer, task, training)
+    held_out = _data(run, "held_out", settings.held_out, tokenizer, task, task.sweep())
     reward = None
     if settings.reward != FROM_TASK:
         reward = Path(settings.reward).resolve()
@@ -76,7 +78,7 @@ def _row_of(tokenizer: Any, task: Task, question: Question, index: int) -> dict[
 
     The policy reads `text`, the same on every trainer; verl's column `prompt` has its messages.
     """
-    prompt = task.prompt(question)
+    prompt = task.ask(question)
     more: dict[str, Any] = {
         "id": question.id,
         "index": index,
@@ -84,6 +86,8 @@ def _row_of(tokenizer: Any, task: Task, question: Question, index: int) -> dict[
     }
     if question.columns:  # Parquet has no empty mappings
         more["columns"] = dict(question.columns)
+    if question.preference is not None:
+        more["preference"] = question.preference.text
     return {
         "data_source": question.kind,
         "prompt": [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt,

@@ -26,7 +26,8 @@ from verl.workers.rollout import base as rollout_base
 from verl.workers.rollout.base import BaseRollout
 from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry, TokenOutput
 
-from paretopo.controller.by_group import advantages_by_group
+from paretopo.controller.by_group import step_by_group
+from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.verl.rehearsal_plan import ENGINE, TRAINER
 from paretopo.integrations.verl.rollouts import column
 from paretopo.integrations.verl.trainer import ParetoPPOTrainerSync
@@ -166,10 +167,12 @@ class RehearsedTrainer(ParetoPPOTrainerSync):
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         before = json.loads(json.dumps(self.session.controller.state_dict()))
         scored: list[list[float]] = []
+        weights: list[Any] = []
         ask = self.session.advantages
 
         def note(groups: Any) -> Any:
             scored.extend([*one.rewards] for group in groups for one in group)
+            weights.append(self.session.weights_of(groups))
             return ask(groups)
 
         self.session.advantages = note  # type: ignore[method-assign]
@@ -179,7 +182,9 @@ class RehearsedTrainer(ParetoPPOTrainerSync):
             self.session.advantages = ask  # type: ignore[method-assign]
         groups = self._group(batch)
         ids = [at for at, group in enumerate(groups) for _ in group]
-        wanted, _ = advantages_by_group(scored, ids, self.session.config.paretopo, before)
+        controller = ParetoPO(self.session.config.paretopo)
+        controller.load_state_dict(before)
+        wanted = step_by_group(controller, scored, ids, *weights).advantages
         data = transfer_queue.kv_batch_get(
             keys=batch.keys,
             partition_id=batch.partition_id,

@@ -129,10 +129,12 @@ class Rows:
         response = _plain(responses[last])
         ends = bool(response) and response[-1] == self._tokenizer.eos_token_id
         cut = self._told(last).get("truncated", len(response) >= self._longest and not ends)
+        more = self._field("extra_info", last)
         return Rollout(
             name,
             self._components(last, name),
             kind=str(self._field("data_source", last) or "all"),
+            preference=str(more.get("preference", "")) if isinstance(more, Mapping) else "",
             held_out=held_out,
             tokens=tokens,
             truncated=bool(cut),

@@ -54,6 +54,7 @@ class Rollout:
             the rollout: it counts as the mean of the rollouts of its group (in an evaluation, of
             all questions) to which it does.
         kind: Kind of question, or its data set.
+        preference: The text of the preference that its group was given; "" for none.
         held_out: Is its prompt from the held-out set?
         solved: Did it solve its prompt: is the objective that says so above 0?
         tokens: Tokens that the policy wrote; tool results are not counted.
@@ -70,6 +71,7 @@ class Rollout:
     prompt_id: str
     reward_components: Mapping[str, float | None]
     kind: str = "all"
+    preference: str = ""
     held_out: bool = False
     solved: bool = False
     tokens: int = 0

@@ -29,14 +29,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import paretopo_core
 from paretopo.controller.by_group import step_by_group
 from paretopo.controller.two_stages import ParetoPO, Step
+from paretopo.preference import Preference, preferences_of
 from paretopo.rewards.measures import complete_rollouts
 from paretopo.rewards.overlong import overlong
 from paretopo.rewards.scoring import Scores, fill_missing
-from paretopo.rollout import Rollout
+from paretopo.rollout import BadRollout, Rollout
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
+from paretopo.run.sweeps import average_sweep
 from paretopo.run.trackers import (
     Trackers,
     add_framework_numbers,
@@ -117,6 +120,8 @@ class Session:
             steps=math.ceil(self.config.optimiser.steps / updates_per_step),
         )
         self.objectives = tuple(one.name for one in self.config.objectives)
+        self.preferences = preferences_of(self.config)
+        self._thinness: list[float] | None = None  # of the front of the last evaluation
         self._scores = Scores(self.config.objectives, self.config.rewards)
         self._prompts = prompts
         self._warmed_up = warmed_up
@@ -134,6 +139,16 @@ class Session:
 
     # ---- training ------------------------------------------------------------------------------
 
+    def preference_of(self, group: int) -> Preference | None:
+        """The preference that a group of training is given; None where weights are fixed.
+
+        Args:
+            group: Its number in the run.
+        """
+        if self.preferences is None:
+            return None
+        return self.preferences.draw(group, self._thinness)
+
     def score(self, groups: Sequence[Sequence[Rollout]]) -> list[ScoredGroup]:
         """Score the rollouts of training prompts, a group for each prompt.
 
@@ -148,6 +163,7 @@ class Session:
         scored = []
         for group in completed:
             rewards = fill_missing(self._scores.rewards_of(group), self._unbound())
+            self._fail_beyond_budget(group, rewards)
             informative = bool(self.controller.informative(rewards[None])[0])
             self._groups.update(scored=1, informative=int(informative))
             scored.append(ScoredGroup(tuple(_with_rewards(group, rewards)), informative))
@@ -166,7 +182,8 @@ class Session:
         """
         rollouts = [one for group in groups for one in group]
         ids = [at for at, group in enumerate(groups) for _ in group]
-        step = step_by_group(self.controller, [one.rewards for one in rollouts], ids)
+        weights = self.weights_of(groups)
+        step = step_by_group(self.controller, [one.rewards for one in rollouts], ids, weights)
         punished = self._punish_overlong(rollouts)
         advantages = step.advantages - punished
         self._pending = {
@@ -179,6 +196,8 @@ class Session:
             "overlong": float(punished.mean()),
             "rank_histogram": step.rank_histogram,
         }
+        if self.preferences is not None:
+            self._pending["preferences"] = [group[0].preference for group in groups]
         bounds = np.cumsum([0, *map(len, groups)])
         places = [slice(first, last) for first, last in pairwise(bounds)]
         self._pending_groups = [
@@ -187,6 +206,12 @@ class Session:
             if group[0].has_text
         ]
         return [advantages[place] for place in places]
+
+    def weights_of(self, groups: Sequence[Sequence[Rollout]]) -> NDArray[np.float64] | None:
+        """(groups, objectives) as they were asked for; None where all have the run's."""
+        if self.preferences is None or not self.preferences.all[0].weights:
+            return None
+        return np.array([self._preference_given(group).weights for group in groups])
 
     def learning_rate_factor(self) -> float:
         """Factor on the learning rate of the step whose advantages were given last."""
@@ -250,13 +275,37 @@ class Session:
 
         Args:
             step: The step after which the policy was evaluated, 0 before the first.
-            rollouts: One for each held-out question. Those that come with their text are kept in
-                the records.
+            rollouts: One for each held-out question, or, where preferences are given, for each
+                question and preference. Those that come with their text are kept in the records.
             seconds: Time that the evaluation took.
 
         Returns:
-            Numbers for trackers of the framework's own.
+            Numbers for trackers of the framework's own; means over the preferences.
         """
+        asked = [""] if self.preferences is None else [one.text for one in self.preferences.all]
+        parts = {text: [one for one in rollouts if one.preference == text] for text in asked}
+        if sum(map(len, parts.values())) < len(rollouts):
+            strange = {one.preference for one in rollouts} - parts.keys()
+            raise BadRollout(f"held-out rollouts have preferences that are not given: {strange}")
+        parts = {text: part for text, part in parts.items() if part} or {"": []}
+        share = None if seconds is None else seconds / len(parts)
+        rows = []
+        for text, part in parts.items():
+            rows.append(self._observe_one(step, part, share, text))
+        row = rows[0] if len(rows) == 1 else average_sweep(rows)
+        self._note_thinness(rows)
+        tracked = numbers_of_evaluation(row)
+        if self._writes:
+            self._trackers.log("eval", step, tracked)
+        self._latest = _describe(row)
+        self._evaluations += len(rows)
+        self._evaluated = step
+        return tracked
+
+    def _observe_one(
+        self, step: int, rollouts: Sequence[Rollout], seconds: float | None, preference: str
+    ) -> Row:
+        """Take in and record the answers to all questions, asked for one preference."""
         controller = self.controller
         ordered = self._complete(
             [
@@ -275,6 +324,7 @@ class Session:
         kinds = sorted({one.kind for one in ordered})
         row: Row = {
             "step": step,
+            **self._describe_preference(preference, rewarded),
             "phase": self._phase(step),
             "stage": controller.stage,
             **self._averages(rewarded),
@@ -296,20 +346,15 @@ class Session:
         }
         if seconds is not None:
             row["seconds"] = seconds
-        tracked = numbers_of_evaluation(row)
         if self._writes:
             self.run.append_evaluation(row)
             answers = self._scores.latest_answers()
             if answers is not None:
                 self.run.append_answers({"step": step} | answers)
-            self._trackers.log("eval", step, tracked)
             if earlier is not None:
                 self.run.write_outcomes(self.objectives, self._scores.outcomes())
             self._record_held_out(step, rewarded)
-        self._latest = _describe(row)
-        self._evaluations += 1
-        self._evaluated = step
-        return tracked
+        return row
 
     # ---- where it stands -----------------------------------------------------------------------
 
@@ -331,7 +376,8 @@ class Session:
 
         It does not grow with the answers that were evaluated: those are in the run folder.
         """
-        return {
+        given = {} if self.preferences is None else {"thinness": self._thinness}
+        return given | {
             "controller": self.controller.state_dict(),
             "scores": self._scores.state_dict(),
             "consumed": self._consumed,
@@ -350,6 +396,7 @@ class Session:
             self.controller.load_state_dict(state["controller"])
             self._scores.load_state_dict(state["scores"], self.run.answers())
             self._consumed = int(state["consumed"])
+            self._thinness = state.get("thinness")
             done, evaluations = int(state["recorded"]), int(state["evaluations"])
         self._recorded, self._evaluations = max(done, 0), evaluations
         if self._writes:
@@ -378,6 +425,43 @@ class Session:
 
     def _complete(self, rollouts: Sequence[Rollout]) -> list[Rollout]:
         return complete_rollouts(rollouts, self.config.objectives, self.config.rewards)
+
+    def _fail_beyond_budget(self, group: Sequence[Rollout], rewards: NDArray[np.float64]) -> None:
+        """What a rollout spends beyond its budget makes it as good as wrong; in place."""
+        if self.preferences is None:
+            return
+        given = self._preference_given(group)
+        for one, reward in zip(group, rewards, strict=True):
+            if given.is_exceeded(one.reward_components):
+                reward[0] = min(reward[0], 0.0)
+
+    def _preference_given(self, group: Sequence[Rollout]) -> Preference:
+        texts = sorted({one.preference for one in group})
+        if self.preferences is None or len(texts) != 1:
+            raise BadRollout(
+                f"the rollouts of prompt {group[0].prompt_id!r} must share one preference, got "
+                f"{texts}"
+            )
+        return self.preferences[texts[0]]
+
+    def _describe_preference(self, text: str, rollouts: Sequence[Rollout]) -> Row:
+        if self.preferences is None:
+            return {}
+        given = self.preferences[text]
+        kept = [not given.is_exceeded(one.reward_components) for one in rollouts]
+        asked: Row = {"preference": text, "weights": list(given.weights)}
+        if given.budgets:
+            asked = {"preference": text, "budgets": dict(given.budgets)}
+            asked["within_budget"] = float(np.mean(kept))
+        return asked
+
+    def _note_thinness(self, rows: Sequence[Row]) -> None:
+        """What each point of a sweep of the whole grid adds alone to the hypervolume."""
+        if self.preferences is None or len(rows) != len(self.preferences.grid):
+            return
+        points = [[row["outcome"][name] for name in self.objectives] for row in rows]
+        alone = paretopo_core.hv_contributions(points, self.controller.reference)
+        self._thinness = np.asarray(alone).tolist()
 
     def _nowhere(self) -> NDArray[np.float64]:
         """What counts where an objective applies to no question of an evaluation: no gain."""
@@ -419,7 +503,11 @@ class Session:
 
     def _warn_of_reference(self, outcome: NDArray[np.float64]) -> None:
         """At the start: below it nothing gains hypervolume, and nothing else would say so."""
-        behind = np.flatnonzero(outcome < self.controller.reference)
+        # What the starting policy saves is about nothing: its savings are counted from there.
+        learnt = [
+            one.economy == "saving" and one.reference is None for one in self.config.objectives
+        ]
+        behind = np.flatnonzero((outcome < self.controller.reference) & ~np.array(learnt))
         if len(self._scores.outcomes()) > 1 or not len(behind):
             return
         told = ", ".join(
@@ -429,7 +517,7 @@ class Session:
         warnings.warn(
             "the held-out outcome does not reach the reference of the hypervolume, as rewards, in "
             f"{told}: nothing is gained until it does; give these objectives another reference",
-            stacklevel=3,
+            stacklevel=4,
         )
 
     def _punish_overlong(self, rollouts: Sequence[Rollout]) -> NDArray[np.float64]:

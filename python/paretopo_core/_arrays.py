@@ -150,18 +150,27 @@ class Batch:
             ref = numbers_of(ref, name)
             if ref.ndim < 2:
                 return None
-            if not np.isfinite(ref).all():
-                raise ValueError(f"{name} must be finite, got {ref[~np.isfinite(ref)][0]}")
+            self.check_per_group(ref, name)
+            return ref
+        self._check_leading(tuple(ref.shape), name, scalar=True)
+        return ref
+
+    def check_per_group(self, numbers: np.ndarray, name: str, *, scalar: bool = True) -> None:
+        """Refuse what is not finite, or cannot be broadcast to a vector for each group."""
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"{name} must be finite, got {numbers[~np.isfinite(numbers)][0]}")
+        self._check_leading(numbers.shape, name, scalar=scalar)
+
+    def _check_leading(self, given: tuple[int, ...], name: str, *, scalar: bool) -> None:
         expected = (*self.leading, self.objectives)
-        given = tuple(ref.shape)
         fits = len(given) <= len(expected) and given[-1] == expected[-1]
         pairs = zip(reversed(given), reversed(expected), strict=False)
         if not fits or any(ours not in (1, theirs) for ours, theirs in pairs):
+            number = "a number, " if scalar else ""
             raise ValueError(
-                f"{name} must be a number, shape ({self.objectives},), or {expected} for one to "
+                f"{name} must be {number}shape ({self.objectives},), or {expected} for one to "
                 f"each group, got shape {given}"
             )
-        return ref
 
     def ranks(self, ranks: Any, mask: Any) -> Any:
         """Ranks of the points, int32 beside them; that of padding is -1."""

@@ -58,7 +58,7 @@ def crowding_distance(points: Points, ranks: int, distances: int, /) -> None: ..
 def pareto_advantage(
     points: Points,
     weights: int,
-    largest: float,
+    per_group: bool,
     beta: float,
     centre: int,
     advantages: int,

@@ -90,11 +90,15 @@ class Frame:
         return chosen if self.mask is None else chosen & self.mask
 
 
-def rank(points: Any, maximise: Maximise, violation: Any, n_below: Any, mask: Any) -> Any:
+def rank(
+    points: Any, maximise: Maximise, strict: bool, violation: Any, n_below: Any, mask: Any
+) -> Any:
     """See :func:`paretopo_core.pareto_rank`, with at least one of the options."""
     if n_below is not None:
         n_below = _checked_count(n_below)
     frame = Frame(points, maximise, mask)
+    if strict:
+        frame.points, frame.maximise = _without_ties(frame), False
     if violation is None:
         return _first_ranks(frame, frame.mask, n_below)
     library = frame.library
@@ -111,10 +115,20 @@ def rank(points: Any, maximise: Maximise, violation: Any, n_below: Any, mask: An
 
 
 def is_nondominated(
-    points: Any, maximise: Maximise, keep_weakly: bool, violation: Any, epsilon: Any, mask: Any
+    points: Any,
+    maximise: Maximise,
+    keep_weakly: bool,
+    strict: bool,
+    violation: Any,
+    epsilon: Any,
+    mask: Any,
 ) -> Any:
     """See :func:`paretopo_core.is_nondominated`, with at least one of the options."""
     frame = Frame(points, maximise, mask)
+    if strict:
+        if epsilon is not None:
+            raise ValueError("strict is about points and epsilon= about boxes: pass one of them")
+        frame.points, frame.maximise = _without_ties(frame), False
     if violation is None:
         return _filtered(frame, keep_weakly, epsilon, frame.mask)
     numbers = frame.per_point(violation, "violation")
@@ -125,28 +139,55 @@ def is_nondominated(
     return chosen | _nondominated(_in_a_column(numbers), False, one_of_each, others)
 
 
+def _without_ties(frame: Frame) -> Any:
+    """Places, less is better, of which some point's dominate another's if it is better everywhere.
+
+    Points that share a value in some objective are ordered there against the order of their rows,
+    so that none is better in that objective and in the first one that tells them apart. Equal
+    points stay equal.
+    """
+    library = frame.library
+    values = frame.points.double() if frame.is_tensor else frame.points.astype(np.float64)
+    values = values * -frame.signs(library.float64) + 0.0  # one zero
+    count = values.shape[-2]
+    places = [_dense(values[..., m], frame) for m in range(values.shape[-1])]
+    rows = places[0]
+    for place in places[1:]:
+        rows = _dense(rows * count + place, frame)
+    ordered = [_dense(place * count + (count - 1 - rows), frame) for place in places]
+    return library.stack(ordered, -1) + 0.0
+
+
+def _dense(numbers: Any, frame: Frame) -> Any:
+    """How many different numbers of the set are less than each; NaN is one, and the largest."""
+    library = frame.library
+    take = library.take_along_dim if frame.is_tensor else np.take_along_axis
+    order = library.argsort(numbers, -1)
+    ordered = take(numbers, order, -1)
+    one, next_one = ordered[..., :-1], ordered[..., 1:]
+    is_new = (one != next_one) & ((one == one) | (next_one == next_one))
+    places = library.concatenate([order[..., :1] * 0, library.cumsum(is_new, -1)], -1)
+    return take(places, library.argsort(order, -1), -1)
+
+
 def _filtered(frame: Frame, keep_weakly: bool, epsilon: Any, mask: Any) -> Any:
     if epsilon is None:
         return _nondominated(frame.points, frame.maximise, keep_weakly, mask)
-    objectives = frame.points.shape[-1]
     library = frame.library
-    turn = -frame.signs(library.float64)
     if not frame.is_tensor:
-        sides = positive_vector(epsilon, objectives)
-        values = frame.points.astype(np.float64) * turn + 0.0  # one zero
+        sides = positive_vector(epsilon, frame.points.shape[-1])
         with np.errstate(over="ignore", invalid="ignore"):
-            corners, order = _boxes(values, sides, library)
-        places = np.lexsort(order[::-1], axis=-1)
+            corners, order = _boxes(frame, sides)
+        places = _ordered(order)
         moved = np.take_along_axis(corners, places[..., None], -2)
         kept = None if mask is None else np.take_along_axis(mask, places, -1)
         chosen = np.empty(frame.shape, dtype=bool)
         np.put_along_axis(chosen, places, _nondominated(moved, False, False, kept), -1)
         return chosen
-    device = frame.points.device
     if not library.compiler.is_compiling():
-        epsilon = positive_vector(epsilon, objectives)
-    sides = library.as_tensor(epsilon, dtype=library.float64, device=device)
-    corners, order = _boxes(frame.points.double() * turn + 0.0, sides, library)
+        epsilon = positive_vector(epsilon, frame.points.shape[-1])
+    sides = library.as_tensor(epsilon, dtype=library.float64, device=frame.points.device)
+    corners, order = _boxes(frame, sides.expand(frame.points.shape[-1]))
     places = library.argsort(order[-1], dim=-1, stable=True)
     for key in reversed(order[:-1]):
         places = places.gather(-1, key.gather(-1, places).argsort(dim=-1, stable=True))
@@ -156,16 +197,32 @@ def _filtered(frame: Frame, keep_weakly: bool, epsilon: Any, mask: Any) -> Any:
     return _nondominated(moved, False, False, kept).gather(-1, back)
 
 
-def _boxes(values: Any, sides: Any, library: Any) -> tuple[Any, list[Any]]:
-    """The boxes of points of which less is better, and what the points of one are ordered by."""
-    places = values / sides
-    corners = library.floor(places)
-    parts = library.where(library.isinf(places), 0.0, places - corners)
-    objectives = values.shape[-1]
-    distance = parts[..., 0] * parts[..., 0]
-    for m in range(1, objectives):
-        distance = distance + parts[..., m] * parts[..., m]
-    return corners, [distance, *(values[..., m] for m in range(objectives))]
+def _boxes(frame: Frame, sides: Any) -> tuple[Any, list[Any]]:
+    """The boxes of points, less is better, and by what the points of one are ordered.
+
+    Objective by objective, because rows as short as a point make NumPy slow.
+    """
+    library = frame.library
+    turn = -frame.signs(library.float64)
+    values = frame.points.double() if frame.is_tensor else frame.points.astype(np.float64)
+    distance, corners, columns = 0.0, [], []
+    for m in range(values.shape[-1]):
+        column = values[..., m] * turn[m] + 0.0  # one zero
+        place = column / sides[m]
+        corner = library.floor(place)
+        part = library.where(library.isinf(place), 0.0, place - corner)
+        distance = distance + part * part
+        corners.append(corner)
+        columns.append(column)
+    return library.stack(corners, -1), [distance, *columns]
+
+
+def _ordered(keys: list[np.ndarray]) -> np.ndarray:
+    """Sort by the first key, ties by the next ones; mostly there are none, and one sort does."""
+    places = keys[0].argsort(axis=-1)
+    first = np.take_along_axis(keys[0], places, -1)
+    is_strict = (first[..., :-1] < first[..., 1:]).all()
+    return places if is_strict else np.lexsort(keys[::-1], axis=-1)
 
 
 def _first_ranks(frame: Frame, mask: Any, n_below: int | None) -> Any:

@@ -35,6 +35,7 @@ from paretopo_core.boxes import (
     compute_dominated_boxes,
     compute_improvement,
     compute_improvement_gradient,
+    compute_nearest,
     compute_nondominated_boxes,
     compute_uncrowded,
 )
@@ -309,7 +310,7 @@ def _vector(numbers: Any, points: Tensor, name: str) -> Tensor:
     with _constants():
         array = numbers_of(numbers, name)
         is_place = name in ("ref", "ideal")
-        if array.ndim < 2 or not is_place:
+        if array.ndim < 2:
             array = vector_of(array, _objectives(points), name, scalar=is_place)
         return _beside(points, torch.from_numpy(array))
 
@@ -612,6 +613,17 @@ def _(points: Tensor, ref: Tensor, mask: Tensor | None, senses: str) -> Tensor:
     return points.new_empty(points.shape[:-1], dtype=torch.float64)
 
 
+@torch.library.custom_op("paretopo::nearest_undominated", mutates_args=())
+def _nearest_undominated(points: Tensor, ref: Tensor, mask: Tensor | None, senses: str) -> Tensor:
+    places: Tensor = compute_nearest(points, ref, _bools(senses), mask)
+    return places
+
+
+@_nearest_undominated.register_fake
+def _(points: Tensor, ref: Tensor, mask: Tensor | None, senses: str) -> Tensor:
+    return points.new_empty(points.shape, dtype=torch.float64)
+
+
 @torch.library.custom_op("paretopo::hypervolume_subset", mutates_args=())
 def _hypervolume_subset(
     points: Tensor, ref: Tensor, mask: Tensor | None, senses: str, k: int, method: int
@@ -693,6 +705,35 @@ def _slopes_of_contributions(
     return slopes
 
 
+def _slopes_of_uncrowded(points: Tensor, ref: Tensor, mask: Tensor | None, senses: str) -> Tensor:
+    # Minus a distance grows by as much as the point comes nearer, and shrinks by as much as what
+    # bounds the undominated there moves away: the point that would dominate, one step back.
+    device = points.device
+    signs = torch.tensor(
+        [1.0 if each else -1.0 for each in _bools(senses)], dtype=torch.float64, device=device
+    )
+    corners = ref.to(device, torch.float64)
+    corners = corners[..., None, :] if ref.dim() > 1 else corners
+    own = points.double() * signs
+    nearest = call(_nearest_undominated, points, ref, mask, senses) * signs
+    away = nearest - own
+    far = torch.isinf(away)  # as of a distance that grows without end
+    away = torch.where(far.any(-1, keepdim=True), far.double(), away)
+    distance = away.square().sum(-1, keepdim=True).sqrt()
+    is_away = distance > 0
+    ways = torch.where(is_away, away / torch.where(is_away, distance, 1.0), 0.0)
+    on_front = call(_is_nondominated, points, mask, senses, True)
+    on_front = on_front & (own > corners * signs).all(-1)
+    others, places = own[..., None, :, :], nearest[..., :, None, :]
+    bounds = (others >= places).all(-1, keepdim=True) & (others == places)
+    bounds = bounds & on_front[..., None, :, None]
+    bounds = bounds & (bounds.cumsum(-2) == 1)  # of several the first
+    itself = torch.eye(points.shape[-2], dtype=torch.float64, device=device)[..., None]
+    slopes = ways[..., :, None, :] * (itself - bounds.double()) * signs
+    contributed = _slopes_of_contributions(points, ref, mask, senses, True)
+    return torch.where(is_away[..., None], slopes, contributed)
+
+
 def _slopes_of_expected(
     points: Tensor, ref: Tensor, mask: Tensor | None, senses: str, k: int
 ) -> Tensor:
@@ -729,6 +770,7 @@ add_slopes(
 )
 add_slopes(_hv_contributions, _slopes_of_contributions)
 add_slopes(_expected_hypervolume, _slopes_of_expected)
+add_slopes(_uncrowded_contributions, _slopes_of_uncrowded)
 add_slopes(
     _hypervolume_improvement,
     lambda candidates, lower, upper, mask, senses: call(
@@ -748,10 +790,10 @@ refuse_slopes(_dominated_boxes)
 refuse_slopes(_indicator)
 refuse_slopes(_r2)
 refuse_slopes(_hypervolume_approx)
-refuse_slopes(_uncrowded_contributions)
+refuse_slopes(_nearest_undominated, " (uncrowded contributions have first derivatives only)")
 refuse_slopes(_hypervolume_subset)
 refuse_slopes(_select)
-_LOOPED = {_pareto_advantage: 1, _r2: 3}
+_LOOPED = {_r2: 3}
 _BESIDE = {
     _hypervolume_improvement: (1, 2),
     _hypervolume_improvement_gradient: (1, 2),

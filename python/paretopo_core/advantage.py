@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
+from functools import reduce
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, answer, host_address, vector_of
+from paretopo_core._arrays import Batch, answer, host_address, numbers_of, vector_of
 
 Centre = Literal["mean", "none", "std", "loo"]
 _LARGEST = {name: float(np.finfo(name).max) for name in ("float32", "float64")}
@@ -42,8 +42,9 @@ def pareto_advantage(
         rewards: shape (..., points, objectives), any real dtype, larger is better; a NumPy
             array, a list, a torch tensor on CPU or CUDA, or another array on a GPU, such as
             CuPy's. NaN counts as below every number.
-        weights: shape (objectives,), finite; only their proportions within a front matter. On a
-            GPU at most 64, and in host memory, or the host has to wait for them.
+        weights: shape (objectives,), or (..., objectives) for those of each group, finite; only
+            their proportions within a front matter. On a GPU at most 64, and in host memory, or the
+            host has to wait for them.
         beta: from 0 to 1; how much the weights count beside the ranks. At 1 neighbouring
             fronts can tie.
         centre: see above.
@@ -73,6 +74,9 @@ def pareto_advantage(
     array([3.  , 2.25, 1.75, 1.  ])
     >>> pareto_advantage(rewards, [0.6, 0.4])
     array([ 1.  ,  0.25, -0.25, -1.  ])
+    >>> pareto_advantage([rewards, rewards], [[0.6, 0.4], [0.2, 0.8]])  # a preference to each group
+    array([[ 1.  ,  0.25, -0.25, -1.  ],
+           [ 1.  , -0.25,  0.25, -1.  ]])
     """
     try:
         beta = float(beta)
@@ -99,32 +103,51 @@ def compute_advantage(
 ) -> Any:
     """See :func:`pareto_advantage`; torch sees nothing of it."""
     batch = Batch.of(rewards, name="rewards", mask=mask)
-    weight = vector_of(weights, batch.objectives, "weights", scalar=False)
+    rows, address, per_group = _rows_of(weights, batch)
     shape = batch.per_point
     dtype = batch.float_name
     advantages = batch.empty(shape, dtype)
     ranks = batch.empty(shape, "int32") if return_ranks else None
-    weight, largest = bound_weights(weight, dtype)
     _core.pareto_advantage(
         batch.view("pareto_advantage"),
-        host_address(weight),
-        largest,
+        address,
+        per_group,
         beta,
         centre,
         batch.address(advantages),
         batch.address(ranks),
     )
+    del rows  # lived until here
     return (advantages, ranks) if return_ranks else advantages
 
 
-def bound_weights(weights: np.ndarray, dtype: str) -> tuple[np.ndarray, float]:
-    """Weights that ``dtype`` can hold, and the reward beyond which values saturate.
+def _rows_of(weights: Any, batch: Batch) -> tuple[Any, int, bool]:
+    """What the core takes: the array, where it begins, and whether each group has a row."""
+    given = numbers_of(weights, "weights")
+    if given.ndim < 2:
+        vector = vector_of(given, batch.objectives, "weights", scalar=False)
+        rows = bound_weights(vector, batch.float_name)
+        return rows, host_address(rows), False
+    batch.check_per_group(given, "weights", scalar=False)
+    rows = bound_weights(given, batch.float_name)
+    shape = (*batch.leading, batch.objectives + 1)
+    rows = batch.library.to_doubles(rows, shape, batch.values)
+    return rows, batch.address(rows), True
+
+
+def bound_weights(weights: np.ndarray, dtype: str) -> np.ndarray:
+    """(..., objectives + 1): weights that ``dtype`` can hold, and where rewards saturate.
 
     Weights far from 1 are brought there by a power of two: only their proportions matter. Below
     the largest reward no weighted sum overflows.
     """
-    heaviest: float = max(map(abs, weights.tolist()))
-    if heaviest and not 2.0**-32 <= heaviest <= 2.0**32:
-        weights = np.ldexp(weights, -math.frexp(heaviest)[1])
-        heaviest = 1.0
-    return weights, _LARGEST[dtype] / (4.0 * len(weights) * max(1.0, heaviest))
+    heaviest = reduce(np.maximum, np.moveaxis(np.abs(weights), -1, 0))  # quicker than max(axis=-1)
+    is_far = (heaviest > 2.0**32) | ((heaviest > 0.0) & (heaviest < 2.0**-32))
+    if is_far.any():
+        exponents = np.where(is_far, -np.frexp(heaviest)[1], 0)
+        weights = np.ldexp(weights, exponents[..., None])
+        heaviest = np.where(is_far, 1.0, heaviest)
+    rows = np.empty((*weights.shape[:-1], weights.shape[-1] + 1))
+    rows[..., :-1] = weights
+    rows[..., -1] = _LARGEST[dtype] / (4.0 * weights.shape[-1] * np.maximum(1.0, heaviest))
+    return rows

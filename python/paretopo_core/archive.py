@@ -20,7 +20,7 @@ _KEEPS = ("contribution", "crowding")
 
 
 class Additions(NamedTuple):
-    """What :meth:`ParetoArchive.extend` says of each point, in their order."""
+    """What :meth:`~paretopo_core.ParetoArchive.extend` says of each point, in their order."""
 
     gains: np.ndarray  # (points,), float64
     joined: np.ndarray  # (points,), bool: became a member, be it that a later one dominates it
@@ -147,7 +147,7 @@ class ParetoArchive:
 
     @property
     def keep(self) -> str:
-        """By which rule a full archive chooses: "contribution" or "crowding"."""
+        """Which rule a full archive chooses by, "contribution" or "crowding"."""
         return self._keep
 
     @property
@@ -211,7 +211,7 @@ class ParetoArchive:
 
     @property
     def hypervolume(self) -> float:
-        """The hypervolume of the members: the sum of all gains, from scratch after a drop."""
+        """The hypervolume of the members, as the sum of all gains; from scratch after a drop."""
         return self._core.volume()
 
     def __len__(self) -> int:

@@ -313,16 +313,19 @@ def uncrowded_contributions(
         mask: shape (..., points), bool; False marks padding, which gets 0.0.
 
     Returns:
-        shape (..., points), float64: a volume where it is positive, minus a Euclidean distance
+        shape (..., points), float64; a volume where it is positive, minus a Euclidean distance
         where it is negative; same library as ``points``. Points on the border of what others
-        dominate, and equal points, get 0.0; infinity on the worse side is infinitely far.
+        dominate, and equal points, get 0.0; infinity on the worse side is infinitely far. For
+        tensors it has a first derivative in ``points`` and ``ref``: of a contribution that of
+        :func:`paretopo_core.hv_contributions`; of a distance one unit towards the gap, and as much
+        away from it for the points that bound it there.
 
     Raises:
-        ValueError, TypeError, MemoryError: as :func:`nondominated_boxes`. A derivative is refused
-            when it is asked for (NotImplementedError).
+        ValueError, TypeError, MemoryError: as :func:`nondominated_boxes`.
 
     Cost: that of :func:`paretopo_core.hv_contributions` and of :func:`nondominated_boxes`, and
-    O(points · boxes · objectives) time with O(points · boxes) memory for the distances.
+    O(points · boxes · objectives) time with O(points · boxes) memory for the distances. The
+    derivative: that of the contributions, and O(points² · objectives).
 
     Source: Touré, Hansen, Auger and Brockhoff (2019), "Uncrowded hypervolume improvement:
     COMO-CMA-ES and the Sofomore framework", GECCO, arXiv 1904.08823, of each point to the others.
@@ -341,24 +344,47 @@ def compute_uncrowded(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -
     batch = Batch.of(points, maximise=maximise, mask=mask)
     batch.refuse_gpu("points", "boxes")
     values = np.asarray(compute_contributions(points, ref, maximise, True, mask))
-    if batch.points:
-        boxes = compute_nondominated_boxes(points, ref, maximise, mask)
-        lower, upper, counts = (np.asarray(each) for each in boxes)
-        numbers = np.asarray(batch.values, dtype=np.float64)
-        if batch.signs is not None:
-            numbers = numbers * batch.signs
-        is_padding = np.arange(lower.shape[-2]) >= counts[..., None]
-        squares = np.where(is_padding, np.inf, 0.0)[..., None, :].repeat(batch.points, axis=-2)
-        for m in range(batch.objectives):
-            value = numbers[..., m, None]
-            low, high = lower[..., None, :, m], upper[..., None, :, m]
-            squares += np.square(np.maximum(np.maximum(low - value, value - high), 0.0))
-        distances = np.sqrt(squares.min(axis=-1, initial=np.inf))
-        if batch.mask is not None:
-            distances[np.asarray(batch.mask) == 0] = 0.0
-        values = np.where(distances > 0.0, -distances, values)
+    numbers, nearest = _nearest_undominated(batch, points, ref, maximise, mask)
+    squares = np.zeros(batch.per_point)
+    for m in range(batch.objectives):
+        squares += np.square(nearest[..., m] - numbers[..., m])
+    distances = np.sqrt(squares)
+    values = np.where(distances > 0.0, -distances, values)
     result: ArrayT = batch.library.from_host(values, batch.values)
     return result
+
+
+def compute_nearest(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -> ArrayT:
+    """Find, for each point, the nearest place that none dominates, (..., points, objectives)."""
+    batch = Batch.of(points, maximise=maximise, mask=mask)
+    nearest = _nearest_undominated(batch, points, ref, maximise, mask)[1]
+    result: ArrayT = batch.library.from_host(nearest, batch.values)
+    return result
+
+
+def _nearest_undominated(
+    batch: Batch, points: Any, ref: Any, maximise: Maximise, mask: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """The points in float64, and what is undominated and nearest; padding stays where it is."""
+    numbers = np.asarray(batch.values, dtype=np.float64)
+    if batch.signs is not None:
+        numbers = numbers * batch.signs
+    if numbers.size == 0:
+        return numbers, numbers
+    boxes = compute_nondominated_boxes(points, ref, maximise, mask)
+    lower, upper, counts = (np.asarray(each) for each in boxes)
+    is_padding = np.arange(lower.shape[-2]) >= counts[..., None]
+    squares = np.where(is_padding, np.inf, 0.0)[..., None, :].repeat(batch.points, axis=-2)
+    for m in range(batch.objectives):
+        value = numbers[..., m, None]
+        low, high = lower[..., None, :, m], upper[..., None, :, m]
+        squares += np.square(np.maximum(np.maximum(low - value, value - high), 0.0))
+    box = squares.argmin(axis=-1)[..., None]
+    low, high = (np.take_along_axis(each, box, axis=-2) for each in (lower, upper))
+    nearest = np.clip(numbers, low, high)
+    if batch.mask is not None:
+        nearest = np.where(np.asarray(batch.mask)[..., None] == 0, numbers, nearest)
+    return numbers, nearest
 
 
 def compute_improvement(

@@ -13,6 +13,7 @@ def pareto_rank(
     points: ArrayT,
     *,
     maximise: Maximise = True,
+    strict: bool = False,
     violation: Any = None,
     n_below: int | None = None,
     mask: Any = None,
@@ -29,6 +30,8 @@ def pareto_rank(
             counts as worse than every number.
         maximise: whether larger is better; one bool, or one per objective. (moocore, pymoo
             and pygmo minimise: pass ``maximise=False`` for their meaning.)
+        strict: whether only a point that is better in *every* objective takes another one to a
+            later front: front 0 then holds all weakly Pareto-optimal points.
         violation: shape (..., points), numbers: by how much each point violates constraints, as
             the sum of what it lacks in each. 0 and less is feasible, and NaN violates more than
             every number. Constrained domination: feasible points are ranked among themselves;
@@ -51,28 +54,34 @@ def pareto_rank(
     objectives, 128 with 3 and 256 with more, and on a GPU always; larger sets on the CPU O(n log n)
     with 2 objectives, O(n log² n) typically with 3, and O(n · fronts-searched · objectives) from 4,
     at worst O(n² · objectives). On a GPU the work is queued on the current stream, and nothing
-    waits for it. ``violation`` adds the ranks of one objective. ``n_below`` saves time where a few
-    fronts hold that many: of 4,000 points and 3 objectives or more, on the CPU, up to a quarter is
-    found by a filter (:func:`is_nondominated`) for each front.
+    waits for it. ``strict`` sorts by each objective three times first; ``violation`` adds the ranks
+    of one objective. ``n_below`` saves time where a few fronts hold that many: of 4,000 points and
+    3 objectives or more, on the CPU, up to a quarter is found by a filter
+    (:func:`is_nondominated`) for each front.
 
     Source: Deb, Pratap, Agarwal and Meyarivan (2002), "A fast and elitist multiobjective
     genetic algorithm: NSGA-II", IEEE Trans. Evol. Comput. 6(2), section III-A; for large sets
     Jensen (2003), IEEE Trans. Evol. Comput. 7(5), and Zhang et al. (2015), IEEE Trans. Evol.
     Comput. 19(2). Constrained domination: Deb (2000), Comput. Methods Appl. Mech. Engrg. 186, and
-    Deb et al. (2002), section VI-A. ``n_below`` is Optuna's.
+    Deb et al. (2002), section VI-A. ``n_below`` is Optuna's. ``strict``: Miettinen (1999),
+    "Nonlinear Multiobjective Optimization", definition 2.5.1, weak Pareto optimality.
 
     >>> import numpy as np
     >>> pareto_rank(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
     array([0, 0, 1], dtype=int32)
+    >>> pareto_rank([[1, 0], [0, 1], [0, 0]], strict=True)  # nothing is better than 0, 0 in both
+    array([0, 0, 0], dtype=int32)
     >>> pareto_rank([[9, 9], [1, 0], [0, 1], [8, 8]], violation=[0.5, 0, 0, 0.1])
     array([2, 0, 0, 1], dtype=int32)
     >>> pareto_rank([[3], [4], [1], [2], [0]], n_below=2)
     array([1, 0, 2, 2, 2], dtype=int32)
     """
-    if violation is not None or n_below is not None:
+    if strict or violation is not None or n_below is not None:
         from paretopo_core import _dominance  # which imports this module
 
-        constrained: ArrayT = _dominance.rank(points, maximise, violation, n_below, mask)
+        constrained: ArrayT = _dominance.rank(
+            points, maximise, bool(strict), violation, n_below, mask
+        )
         return constrained
     ranks: ArrayT = answer("pareto_rank", compute_ranks, points, maximise, mask)
     return ranks
@@ -91,6 +100,7 @@ def is_nondominated(
     *,
     maximise: Maximise = True,
     keep_weakly: bool = True,
+    strict: bool = False,
     violation: Any = None,
     epsilon: Any = None,
     mask: Any = None,
@@ -103,6 +113,9 @@ def is_nondominated(
         keep_weakly: whether all of several equal points are kept (then the result equals
             ``pareto_rank(points) == 0``), or only the first of them. (moocore's default is
             False.)
+        strict: whether only a point that is better in *every* objective takes another one out. What
+            stays are the weakly Pareto-optimal points, which a step to the better leaves in one
+            objective at least; ``keep_weakly`` goes on to say which of equal ones.
         violation: shape (..., points), numbers; 0 and less is feasible. Constrained domination,
             as for :func:`pareto_rank`: where no point is feasible, those with the least violation
             are kept, and are equal.
@@ -119,33 +132,36 @@ def is_nondominated(
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives; ``epsilon`` not finite or not
-            larger than 0.
+            larger than 0, or together with ``strict``.
         TypeError: ``points``, ``violation`` or ``epsilon`` are not real numbers, ``mask`` or
             ``maximise`` not bool; an option with points on a GPU that are no tensor.
 
     Cost: O(n log n) up to 3 objectives, O(n) where few points are left once a few good ones have
     been compared with all; from 4 O(n · front · objectives); on a GPU O(n²) at worst.
-    ``violation`` adds a filter of one objective, ``epsilon`` sorting by each objective.
+    ``violation`` adds a filter of one objective, ``epsilon`` sorting by each objective, ``strict``
+    three times.
 
     Source: Kung, Luccio and Preparata (1975), "On finding the maxima of a set of vectors",
-    Journal of the ACM 22(4). Constrained domination: Deb et al. (2002), NSGA-II, section VI-A.
-    Boxes: Laumanns, Thiele, Deb and Zitzler (2002), Evolutionary Computation 10(3), algorithm 2,
-    with additive boxes and the nearer of two in a box as in Deb, Mohan and Mishra (2005),
-    Evolutionary Computation 13(4).
+    Journal of the ACM 22(4). ``strict``: Miettinen (1999), as :func:`pareto_rank`. Constrained
+    domination: Deb et al. (2002), NSGA-II, section VI-A. Boxes: Laumanns, Thiele, Deb and Zitzler
+    (2002), Evolutionary Computation 10(3), algorithm 2, with additive boxes and the nearer of two
+    in a box as in Deb, Mohan and Mishra (2005), Evolutionary Computation 13(4).
 
     >>> is_nondominated([[1, 0], [0, 1], [0, 1], [0, 0]])
     array([ True,  True,  True, False])
     >>> is_nondominated([[1, 0], [0, 1], [0, 1], [0, 0]], keep_weakly=False)
     array([ True,  True, False, False])
+    >>> is_nondominated([[2, 1], [1, 1], [1, 0]], strict=True)
+    array([ True,  True, False])
     >>> is_nondominated([[1.9, 0.1], [1.2, 0.9], [0.5, 1.5], [0.4, 1.6]], epsilon=1)
     array([False,  True,  True, False])
     """
     weakly = bool(keep_weakly)
-    if violation is not None or epsilon is not None:
+    if strict or violation is not None or epsilon is not None:
         from paretopo_core import _dominance  # which imports this module
 
         constrained: ArrayT = _dominance.is_nondominated(
-            points, maximise, weakly, violation, epsilon, mask
+            points, maximise, weakly, bool(strict), violation, epsilon, mask
         )
         return constrained
     nondominated: ArrayT = answer(

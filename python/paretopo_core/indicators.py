@@ -31,8 +31,8 @@ def igd(
     """Inverted generational distance: how far a reference point lies from the nearest point.
 
     The mean over the reference set R of d(r) = min over points a of ‖a - r‖₂, or the power mean
-    (Σ d(r)^p / |R|)^(1/p). It is no matter which sense objectives have, and a better set may have
-    a larger one: see :func:`igd_plus`.
+    ``(Σ d(r)^p / |R|)^(1/p)``. It is no matter which sense objectives have, and a better set may
+    have a larger one: see :func:`igd_plus`.
 
     Args:
         points: shape (..., points, objectives), any real dtype, finite; a NumPy array, a list, or a

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from paretopo_core._arrays import ArrayT, is_tensor, numbers_of
 from paretopo_core._dominance import Frame
 from paretopo_core._senses import Maximise
@@ -21,7 +23,7 @@ def ideal_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
         mask: shape (..., points), bool; False marks padding.
 
     Returns:
-        shape (..., objectives), in the units of the objectives: float32 or float64, as the points
+        shape (..., objectives), in the units of the objectives; float32 or float64, as the points
         are computed; same library, device and gradient as ``points``. NaN counts as no value; where
         there is none, the result is NaN.
 
@@ -38,7 +40,7 @@ def ideal_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     array([3., 2.])
     """
     frame = Frame(points, maximise, mask)
-    ideal: ArrayT = _ideal(frame)
+    ideal: ArrayT = _ideal(frame, _swapped(frame, frame.given))
     return ideal
 
 
@@ -51,7 +53,7 @@ def nadir_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
         mask: shape (..., points), bool; False marks padding.
 
     Returns:
-        shape (..., objectives), in the units of the objectives: as that of :func:`ideal_point`. NaN
+        shape (..., objectives), in the units of the objectives; as that of :func:`ideal_point`. NaN
         is worse than every number, so that one in a non-dominated point is the result; of no points
         it is NaN.
 
@@ -67,7 +69,7 @@ def nadir_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     array([1., 1.])
     """
     frame = Frame(points, maximise, mask)
-    nadir: ArrayT = _nadir(frame)
+    nadir: ArrayT = _nadir(frame, _swapped(frame, frame.given))
     return nadir
 
 
@@ -117,12 +119,13 @@ def normalise(
            [0.25, 0.5 ]])
     """
     frame = Frame(points, maximise, mask)
-    one = _ideal(frame) if ideal is None else _corner(frame, ideal, "ideal")
-    other = _nadir(frame) if nadir is None else _corner(frame, nadir, "nadir")
-    library = frame.library
-    least = library.minimum(one, other)[..., None, :]
-    span = library.maximum(one, other)[..., None, :] - least
-    normalised: ArrayT = (frame.given - least) / library.where(span == 0, 1.0, span)
+    library, columns = frame.library, _swapped(frame, frame.given)
+    one = _ideal(frame, columns) if ideal is None else _corner(frame, ideal, "ideal")
+    other = _nadir(frame, columns) if nadir is None else _corner(frame, nadir, "nadir")
+    least = library.minimum(one, other)[..., None]
+    span = library.maximum(one, other)[..., None] - least
+    scaled = (columns - least) / library.where(span == 0, 1.0, span)
+    normalised: ArrayT = _swapped(frame, scaled)
     return normalised
 
 
@@ -164,44 +167,51 @@ def knee_points(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     chosen: ArrayT = is_nondominated(frame.points, maximise=maximise, mask=frame.mask)
     if frame.shape[-1] == 0:
         return chosen
-    ideal, nadir = _ideal(frame)[..., None, :], _nadir(frame)[..., None, :]
+    columns = _swapped(frame, frame.points)
+    ideal, nadir = _ideal(frame, columns)[..., None], _nadir(frame, columns)[..., None]
     span = abs(nadir - ideal)
-    parts = abs(frame.points - ideal) / library.where(span == 0, 1.0, span)
-    total = parts[..., 0]
-    for m in range(1, parts.shape[-1]):
-        total = total + parts[..., m]
+    parts = abs(columns - ideal) / library.where(span == 0, 1.0, span)
+    total = parts[..., 0, :]
+    for m in range(1, parts.shape[-2]):
+        total = total + parts[..., m, :]
     total = library.where(chosen, total, math.inf)
     knees: ArrayT = chosen & (total == library.amin(total, -1)[..., None])
     return knees
 
 
-def _ideal(frame: Frame) -> Any:
-    values = _turned(frame)
+def _swapped(frame: Frame, values: Any) -> Any:
+    """Objectives before points, or back again; rows as short as a point make NumPy slow."""
+    swapped = frame.library.swapaxes(values, -1, -2)
+    return swapped if frame.is_tensor else np.ascontiguousarray(swapped)
+
+
+def _ideal(frame: Frame, columns: Any) -> Any:
+    values = _turned(frame, columns)
     known = ~frame.library.isnan(values)
     if frame.mask is not None:
-        known = known & frame.mask[..., None]
+        known = known & frame.mask[..., None, :]
     return _extreme(frame, values, known, is_best=True)
 
 
-def _nadir(frame: Frame) -> Any:
+def _nadir(frame: Frame, columns: Any) -> Any:
     chosen = is_nondominated(frame.points, maximise=frame.maximise, mask=frame.mask)
-    return _extreme(frame, _turned(frame), chosen[..., None], is_best=False)
+    return _extreme(frame, _turned(frame, columns), chosen[..., None, :], is_best=False)
 
 
-def _turned(frame: Frame) -> Any:
+def _turned(frame: Frame, columns: Any) -> Any:
     """Larger is better in every objective."""
-    return frame.given * frame.signs(frame.given.dtype)
+    return columns * frame.signs(columns.dtype)[:, None]
 
 
 def _extreme(frame: Frame, values: Any, known: Any, *, is_best: bool) -> Any:
     library = frame.library
     if frame.shape[-1] == 0:
-        return values.sum(-2) + math.nan
+        return values.sum(-1) + math.nan
     if is_best:
-        found = library.amax(library.where(known, values, -math.inf), -2)
+        found = library.amax(library.where(known, values, -math.inf), -1)
     else:
-        found = library.amin(library.where(known, values, math.inf), -2)
-    return library.where(known.any(-2), found * frame.signs(frame.given.dtype), math.nan)
+        found = library.amin(library.where(known, values, math.inf), -1)
+    return library.where(known.any(-1), found * frame.signs(frame.given.dtype), math.nan)
 
 
 def _corner(frame: Frame, corner: Any, name: str) -> Any:

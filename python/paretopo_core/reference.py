@@ -21,6 +21,7 @@ def pareto_rank(
     points: Array,
     *,
     maximise: Maximise = True,
+    strict: bool = False,
     violation: Array | None = None,
     n_below: int | None = None,
     mask: Array | None = None,
@@ -28,7 +29,7 @@ def pareto_rank(
     """Peel off the undominated points of each set until none is left, or enough have a rank."""
 
     def rank(group: Array) -> Array:
-        dominates = _dominates_within(group, maximise)
+        dominates = _dominates_within(group, maximise, strict=strict)
         ranks = np.full(len(group), -1, dtype=np.int32)
         for front in range(len(group)):
             rivals = ranks == -1
@@ -45,6 +46,7 @@ def is_nondominated(
     *,
     maximise: Maximise = True,
     keep_weakly: bool = True,
+    strict: bool = False,
     violation: Array | None = None,
     epsilon: float | Sequence[float] | None = None,
     mask: Array | None = None,
@@ -55,7 +57,7 @@ def is_nondominated(
     """
 
     def filtered(group: Array) -> Array:
-        kept = np.asarray(~_dominates_within(group, maximise).any(axis=0))
+        kept = np.asarray(~_dominates_within(group, maximise, strict=strict).any(axis=0))
         feasible = _is_feasible(group[:, -1])
         equal = _are_equal(group[:, :-1], maximise)
         as_bad = _are_equal(group[:, -1:], False) & ~feasible[:, None] & ~feasible
@@ -466,6 +468,15 @@ def pareto_advantage(
     mask: Array | None = None,
 ) -> Array:
     """Turn ranks and weighted rewards into advantages, each step in the rewards' own dtype."""
+    if np.ndim(weights) > 1:  # those of each group
+        each = np.broadcast_to(weights, (*rewards.shape[:-2], rewards.shape[-1]))
+        masks = np.broadcast_to(True if mask is None else mask, rewards.shape[:-1])
+        result = np.zeros(rewards.shape[:-1], dtype=rewards.dtype)
+        for at in np.ndindex(rewards.shape[:-2]):
+            result[at] = pareto_advantage(
+                rewards[at], each[at], beta=beta, centre=centre, mask=masks[at]
+            )
+        return result
     scalar = rewards.dtype.type
     weights = np.asarray(weights, dtype=np.float64)
     heaviest = np.abs(weights).max()
@@ -539,10 +550,12 @@ def _is_feasible(violation: Array) -> Array:
     return np.asarray(violation <= 0)
 
 
-def _dominates_within(group: Array, maximise: Maximise) -> Array:
+def _dominates_within(group: Array, maximise: Maximise, *, strict: bool = False) -> Array:
     """[a, b]: a dominates b under constraints, whose violations are the last column."""
     feasible = _is_feasible(group[:, -1])
-    by_points = _dominates(group[:, :-1], maximise) & feasible[:, None] & feasible
+    points = group[:, :-1]
+    better = _better(points, maximise).all(axis=-1) if strict else _dominates(points, maximise)
+    by_points = better & feasible[:, None] & feasible
     by_violation = _dominates(group[:, -1:], False) & ~feasible[:, None] & ~feasible
     return np.asarray(by_points | by_violation | (feasible[:, None] & ~feasible))
 

@@ -30,7 +30,7 @@ def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
         margin: in the objectives' units; 0 or more.
 
     Returns:
-        shape (..., points, points): entry [i, j] belongs to "i dominates j"; the diagonal is 0.
+        shape (..., points, points); entry [i, j] belongs to "i dominates j"; the diagonal is 0.
 
     Raises:
         ValueError: wrong shape, NaN or infinity, ``sigma`` not positive or ``margin`` negative. On

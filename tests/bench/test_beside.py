@@ -12,7 +12,7 @@ from support.benchmarks import EFFORT, TINY, a_row, one_line
 
 from bench import __main__ as cli
 from bench import beside, command, judge, rows
-from bench.cases import OPERATIONS, Case
+from bench.cases import BESIDE_OPERATIONS, OPERATIONS, Case
 
 
 def test_of_two_builds_the_median_round_counts():
@@ -104,3 +104,12 @@ def test_another_build_that_cannot_be_asked_is_refused(words, reason, tmp_path, 
     assert cli.main(["fronts", "--out", str(tmp_path / "out"), *words]) == 2
     assert reason in one_line(capsys)
     assert not (tmp_path / "out").exists()
+
+
+def test_the_headline_cases_are_five_of_the_usual_ones_and_asked_for_by_name(tmp_path, capsys):
+    (headline,) = BESIDE_OPERATIONS.values()
+    usual = {case for operation in OPERATIONS.values() for case in operation(quick=False)}
+    assert len(headline()) == 5
+    assert set(headline()) <= usual
+    assert cli.main(["headline", "--out", str(tmp_path)]) == 2  # nothing to compare with
+    assert "operation must be one of" in capsys.readouterr().err

@@ -349,6 +349,28 @@ def test_a_reference_that_nothing_reaches_is_told(tmp_path):
     assert session.run.evaluations()[1]["gain"] == pytest.approx(5.0)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_saving_begins_below_its_reference_without_a_warning(tmp_path):
+    """It is counted from what the starting policy pays: nobody could give a better one."""
+    text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\n'
+    session = new_session(tmp_path, text)
+    spent = [10] * 9 + [200]
+    session.observe(
+        0, [Rollout(f"h{at}", {"correct": 1.0}, tokens=one) for at, one in enumerate(spent)]
+    )
+    [row] = session.run.evaluations()
+    assert row["outcome"]["tokens"] < 0.0
+
+
+def test_right_is_kept_where_somebody_asked_for_it(tmp_path):
+    """An answer that is there to be imitated says nothing of a rollout."""
+    text = '[[objectives]]\nname = "polite"\nhigh = 1\n'
+    [scored] = new_session(tmp_path, text).score(
+        [[Rollout("q", {"polite": 1.0, "correct": 0.0, "calls": 2.0})]]
+    )
+    assert scored.rollouts[0].reward_components == {"polite": 1.0, "calls": 2.0}
+
+
 # ---- a long run ----------------------------------------------------------------------------------
 
 
@@ -393,3 +415,24 @@ def test_memory_and_records_of_a_long_run_are_bounded(tmp_path):
     [apart] = set(np.diff(kept))  # evenly, from the first to the last
     assert (kept[0], kept[-1]) == (apart, steps)
     assert 10_000 * sum(per_row.values()) + RunFolderConfig().trajectories_mb * 1e6 <= 200e6
+
+
+def test_answers_that_may_be_scored_anew_leave_room_for_a_long_run(tmp_path):
+    """At its largest: 512 questions at every step, three costs by the fewest, one of them real."""
+    names, economy = ("calls", "tokens", "seconds"), 'economy = "paretopo"\n'
+    costs = "".join(f'[[objectives]]\nname = "{name}"\n{economy}' for name in names)
+    session = new_session(tmp_path, f'[[objectives]]\nname = "correct"\n{costs}', **OF_ANY_UNIT)
+    rng = np.random.default_rng(0)
+    for step in range(3):
+        answers = [told(rng, f"h{at}", 1)[0] for at in range(512)]
+        session.observe(
+            step,
+            [
+                replace(one, reward_components=one.reward_components | {"seconds": rng.random()})
+                for one in answers
+            ],
+        )
+    files = ("evaluations.jsonl", "answers.jsonl", "outcomes.json")
+    an_evaluation = sum((session.run.path / name).stat().st_size for name in files) / 3
+    a_step, texts = 600, RunFolderConfig().trajectories_mb * 1e6
+    assert 10_000 * (an_evaluation + a_step) + texts <= 200e6

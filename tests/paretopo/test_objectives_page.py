@@ -95,7 +95,6 @@ def test_the_lines_for_a_script_are_those_of_the_example():
     assert left == {"session=session,", 'print("report:", session.write_report())'}
 
 
-@pytest.mark.filterwarnings("ignore:You are using 'rollout_func'")
 def test_every_command_runs(tmp_path, monkeypatch, capsys):
     pytest.importorskip("trl")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")

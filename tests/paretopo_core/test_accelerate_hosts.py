@@ -161,6 +161,28 @@ def front(count, objectives, seed):
     return 1 - directions / np.linalg.norm(directions, axis=1, keepdims=True)
 
 
+@pytest.mark.parametrize("objectives", [2, 3, 5])
+@pytest.mark.parametrize("keywords", [{}, {"zero_to_one": True}, {"norm_by_dist": True}], ids=str)
+def test_distances_of_pymoo_are_the_same(objectives, keywords):
+    need("pymoo")
+    from pymoo.indicators import epsilon, gd, gd_plus, igd, igd_plus
+
+    rng = np.random.default_rng(objectives)
+    points, front = rng.random((40, objectives)) + 0.1, rng.random((70, objectives))
+    kinds = [igd.IGD, igd_plus.IGDPlus, gd.GD, gd_plus.GDPlus]
+    if not keywords:
+        kinds += [epsilon.Epsilon, epsilon.EpsilonMultiplicative]
+    broken = points.copy()
+    broken[3, 0] = np.inf
+    for kind in kinds:
+        for given in (points, points[0], broken, points[:0]):
+            own, ours = both("pymoo", lambda kind=kind, given=given: kind(front, **keywords)(given))
+            assert ours == pytest.approx(own, rel=1e-12, nan_ok=True)
+    moved = gd.GD(front)
+    moved.dist_func = lambda a, b, norm: np.abs(a - b).max(axis=1)  # somebody's own
+    np.testing.assert_equal(*both("pymoo", lambda: moved(points)))
+
+
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4])
 @pytest.mark.parametrize("n_below", [None, 0, 1, 7, 20, 1000])
 def test_ranks_of_optuna_are_the_same(objectives, n_below):

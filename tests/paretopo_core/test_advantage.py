@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -40,6 +42,42 @@ def test_it_equals_its_definition_bit_for_bit(backend, case):
     assert backend.fetch(advantages).dtype == rewards.dtype
     np.testing.assert_array_equal(backend.fetch(ranks), reference.pareto_rank(rewards, mask=mask))
     assert np.isfinite(expected).all()  # whatever the rewards are
+
+
+@given(case=advantage_cases(), seed=st.integers(0, 99))
+def test_each_group_has_the_weights_that_are_given_to_it(backend, case, seed):
+    rewards, mask, weights, beta, centre = case
+    drawn = np.random.default_rng(seed).normal(size=(len(rewards), len(weights))) ** 5
+    drawn[::3] = weights
+    keywords = {"beta": beta, "centre": centre}
+    ours = pp.pareto_advantage(backend.send(rewards), drawn, mask=backend.send(mask), **keywords)
+    expected = reference.pareto_advantage(rewards, drawn, mask=mask, **keywords)
+    np.testing.assert_array_equal(backend.fetch(ours), expected)
+
+
+@given(case=advantage_cases())
+def test_equal_weights_of_every_group_change_no_bit(backend, case):
+    rewards, mask, weights, beta, centre = case
+    sent, keywords = backend.send(rewards), {"beta": beta, "centre": centre}
+    keywords["mask"] = backend.send(mask)
+    for each in (np.tile(weights, (len(rewards), 1)), [weights]):
+        np.testing.assert_array_equal(
+            backend.fetch(pp.pareto_advantage(sent, each, **keywords)),
+            backend.fetch(pp.pareto_advantage(sent, weights, **keywords)),
+        )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("points", "objectives"), [(4, 2), (8, 2), (16, 3), (24, 2), (1, 256)])
+def test_many_groups_have_weights_of_their_own(each_isa, dtype, points, objectives):
+    rng = np.random.default_rng(points)
+    rewards = rng.integers(0, 4, (301, points, objectives)).astype(dtype)
+    weights = rng.normal(size=(301, objectives)) * 10.0 ** rng.integers(-40, 40, (301, 1))
+    for mask in (None, rng.random(rewards.shape[:-1]) < 0.8, rng.random(rewards.shape[:-1]) < 0.1):
+        np.testing.assert_array_equal(
+            each_isa(partial(pp.pareto_advantage, rewards, weights, mask=mask)),
+            reference.pareto_advantage(rewards, weights, mask=mask),
+        )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -168,6 +206,10 @@ def test_bad_arguments_are_named():
     rewards = np.ones((4, 8, 2))
     with pytest.raises(ValueError, match=r"weights must be shape \(2,\).*got shape \(3,\)"):
         pp.pareto_advantage(rewards, [1, 1, 1])
+    with pytest.raises(ValueError, match=r"weights must be shape \(2,\), or \(4, 2\) for one to"):
+        pp.pareto_advantage(rewards, np.ones((3, 2)))
+    with pytest.raises(ValueError, match="weights must be finite, got nan"):
+        pp.pareto_advantage(rewards, np.full((4, 2), np.nan))
     with pytest.raises(ValueError, match=r"weights must be finite, got \[nan, 1.0\]"):
         pp.pareto_advantage(rewards, [np.nan, 1])
     with pytest.raises(ValueError, match=r"beta must lie in 0\.\.1, got 1\.5"):

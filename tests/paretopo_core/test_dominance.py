@@ -1,4 +1,4 @@
-"""Options of dominance: violation=, n_below= and epsilon= of pareto_rank and is_nondominated."""
+"""Options of ranks and filters: strict=, violation=, n_below= and epsilon=."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def test_constrained_ranks_equal_their_definition(send, batch, data):
     points, mask = batch
     keywords = {
         "maximise": data.draw(senses(points.shape[-1])),
+        "strict": data.draw(st.booleans()),
         "n_below": data.draw(st.one_of(st.none(), st.integers(1, 8))),
     }
     violation = data.draw(st.none() | arrays(np.float64, points.shape[:-1], elements=violations))
@@ -43,8 +44,15 @@ def test_constrained_filters_equal_their_definition(send, batch, keep_weakly, da
     keywords = {"maximise": data.draw(senses(points.shape[-1])), "keep_weakly": keep_weakly}
     violation = data.draw(st.none() | arrays(np.float64, points.shape[:-1], elements=violations))
     sides = st.sampled_from([0.4, 1.0, 3.0, 1e-300])
-    epsilon = data.draw(
-        st.none() | sides | st.lists(sides, min_size=points.shape[-1], max_size=points.shape[-1])
+    keywords["strict"] = data.draw(st.booleans())
+    epsilon = (
+        None
+        if keywords["strict"]
+        else data.draw(
+            st.none()
+            | sides
+            | st.lists(sides, min_size=points.shape[-1], max_size=points.shape[-1])
+        )
     )
     mask = data.draw(st.sampled_from([mask, None]))
     sent = send(points)
@@ -56,6 +64,30 @@ def test_constrained_filters_equal_their_definition(send, batch, keep_weakly, da
     )
     np.testing.assert_array_equal(np.asarray(chosen), expected)
     check_kind(chosen, sent, "bool")
+
+
+def test_only_a_point_that_is_better_everywhere_takes_another_out(send):
+    points = send(np.array([[2.0, 1.0], [1.0, 1.0], [1.0, 0.0], [2.0, 1.0], [np.nan, 0.5]]))
+    weak = pp.is_nondominated(points, strict=True)
+    assert weak.tolist() == [True, True, False, True, False]
+    assert pp.pareto_rank(points, strict=True).tolist() == [0, 0, 1, 0, 1]
+    first = pp.is_nondominated(points, strict=True, keep_weakly=False)
+    assert first.tolist() == [True, True, False, False, False]
+    assert pp.is_nondominated(points).tolist() == [True, False, False, True, False]
+
+
+@pytest.mark.parametrize("kind", ["grid", "sphere", "equal"])
+@pytest.mark.parametrize("objectives", [2, 3, 5])
+def test_strict_filters_of_large_sets_equal_their_definition(kind, objectives):
+    points = large_set(kind, 1_500, objectives)
+    strict = pp.is_nondominated(points, strict=True)
+    np.testing.assert_array_equal(strict, reference.is_nondominated(points, strict=True))
+    assert (pp.is_nondominated(points) <= strict).all()
+
+
+def test_strict_and_boxes_exclude_each_other():
+    with pytest.raises(ValueError, match="strict is about points and epsilon= about boxes"):
+        pp.is_nondominated([[1.0, 0.0]], strict=True, epsilon=1.0)
 
 
 @given(
@@ -164,6 +196,7 @@ def test_wrong_numbers_are_named():
         violation = np.zeros(shape[:-1])
         assert pp.pareto_rank(none, violation=violation, n_below=3).shape == shape[:-1]
         assert pp.is_nondominated(none, violation=violation, epsilon=1).shape == shape[:-1]
+        assert pp.is_nondominated(none, strict=True).shape == shape[:-1]
 
 
 def test_more_than_64_objectives_keep_their_senses():
@@ -171,7 +204,11 @@ def test_more_than_64_objectives_keep_their_senses():
     points[:15] = points[0]
     maximise = [m % 3 == 0 for m in range(70)]
     violation = np.arange(30) % 4
-    for options in ({"violation": violation}, {"violation": violation, "epsilon": 0.5}):
+    for options in (
+        {"violation": violation},
+        {"violation": violation, "epsilon": 0.5},
+        {"strict": True},
+    ):
         np.testing.assert_array_equal(
             pp.is_nondominated(points, maximise=maximise, **options),
             reference.is_nondominated(points, maximise=maximise, **options),
@@ -190,7 +227,10 @@ def test_transformations_of_torch_see_the_options():
     def choose(x):
         return pp.is_nondominated(x, violation=violation, epsilon=0.2, mask=mask)
 
-    for function in (rank, choose):
+    def choose_weakly(x):
+        return pp.is_nondominated(x.round(decimals=1), strict=True, mask=mask)
+
+    for function in (rank, choose, choose_weakly):
         expected = function(points)
         assert torch.equal(torch.vmap(function)(points), expected)
         compiled = torch.compile(function, fullgraph=True, backend="eager")

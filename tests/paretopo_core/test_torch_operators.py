@@ -134,7 +134,7 @@ def test_the_operators_keep_torchs_rules(dtype):
         operators._pareto_rank: (x, mask(), senses),
         operators._is_nondominated: (x, None, senses, True),
         operators._crowding_distance: (x, mask(), None, senses),
-        operators._pareto_advantage: (x, vector, mask(), 0.5, 1),
+        operators._pareto_advantage: (x, vector.expand(4, 3), mask(), 0.5, 1),
         operators._hypervolume: (x, vector, mask(), senses),
         operators._hypervolume_gradient: (x, vector, None, mask(), senses),
         operators._hv_contributions: (x, vector, None, senses, True),
@@ -143,6 +143,7 @@ def test_the_operators_keep_torchs_rules(dtype):
         operators._nondominated_boxes: (x, vector, mask(), senses),
         operators._dominated_boxes: (x, vector.expand(4, 3), None, senses),
         operators._uncrowded_contributions: (x, vector, mask(), senses),
+        operators._nearest_undominated: (x, vector.expand(4, 3), None, senses),
         operators._hypervolume_subset: (x, vector, mask(), senses, 2, 1),
         operators._select: (x, None, torch.eye(3), mask(), senses, 2, 3, 5),
         operators._hypervolume_improvement: (x, *boxes, mask(), senses),
@@ -159,6 +160,7 @@ def test_the_operators_keep_torchs_rules(dtype):
         wanting = x.double().requires_grad_()
         torch.library.opcheck(operators._hypervolume, (wanting, vector, None, senses))
         torch.library.opcheck(operators._hypervolume_improvement, (wanting, *boxes, mask(), senses))
+        torch.library.opcheck(operators._uncrowded_contributions, (wanting, vector, None, senses))
 
 
 def test_smooth_ranks_compile():

@@ -25,6 +25,7 @@ MEASURES = {
     "hv_contributions": lambda x, **more: pp.hv_contributions(x, 0.1, **more),
     "expected_hypervolume": lambda x, **more: pp.expected_hypervolume(x, 0.1, 2, **more),
     "hypervolume_improvement": lambda x, **more: pp.hypervolume_improvement(BOXES, x, **more),
+    "uncrowded_contributions": lambda x, **more: pp.uncrowded_contributions(x, 0.1, **more),
 }
 WHOLE = {"pareto_rank": pp.pareto_rank, "is_nondominated": pp.is_nondominated}
 CHOICES = {
@@ -37,7 +38,6 @@ REFUSING = {
     "hypervolume_gradient": lambda x, **more: pp.hypervolume_gradient(x, 0.1, **more),
     "indicator": lambda x, **more: pp.igd(x, [[0.5, 0.25, 0.75]], **more),
     "r2": lambda x, **more: pp.r2(x, 1.0, weights=3, **more),
-    "uncrowded_contributions": lambda x, **more: pp.uncrowded_contributions(x, 0.1, **more),
     "crowding_distance": pp.crowding_distance,
     "pareto_advantage": lambda x, **more: pp.pareto_advantage(x, [0.3, 0.3, 0.4], **more),
     "hypervolume_advantage": lambda x, **more: pp.hypervolume_advantage(x, 0.1, k=2, **more),

@@ -65,3 +65,71 @@ def test_batches_and_their_references():
     together = pp.uncrowded_contributions(points, ref)
     for g in range(4):
         np.testing.assert_array_equal(together[g], pp.uncrowded_contributions(points[g], ref[g]))
+
+
+class TestSlopes:
+    @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
+    @pytest.mark.parametrize("objectives", [1, 2, 3, 4])
+    def test_gradcheck(self, objectives):
+        torch = pytest.importorskip("torch")
+        rng = np.random.default_rng(objectives)
+        maximise = [m != 1 for m in range(objectives)]
+        signs = np.where(maximise, 1.0, -1.0)
+        points = (large_set("uniform", 16, objectives).reshape(2, 8, objectives) + 0.05) * signs
+        points[0, 0] = -0.3 * signs  # beyond the reference, which then bounds the gap
+        ref = np.stack([np.zeros(objectives), np.full(objectives, 0.1)]) * signs
+        mask = torch.from_numpy(rng.random((2, 8)) < 0.9)
+        given = [torch.from_numpy(each).requires_grad_() for each in (points, ref)]
+
+        def values(x, corner):
+            return pp.uncrowded_contributions(x, corner, maximise=maximise, mask=mask)
+
+        assert (values(*given) < 0).sum() > 2
+        assert torch.autograd.gradcheck(values, given, check_forward_ad=True)
+
+    def test_every_dominated_point_has_a_way_up(self):
+        torch = pytest.importorskip("torch")
+        points = torch.from_numpy(large_set("uniform", 30, 3)).requires_grad_()
+        values = pp.uncrowded_contributions(points, 0.0)
+        jacobian = torch.func.jacrev(lambda x: pp.uncrowded_contributions(x, 0.0))(points)
+        own = torch.diagonal(jacobian, dim1=0, dim2=1).T
+        dominated = values < 0
+        assert dominated.any()
+        torch.testing.assert_close(
+            own[dominated].norm(dim=-1), torch.ones(int(dominated.sum())).double()
+        )
+        # Moving all together changes nothing.
+        still = pp.uncrowded_contributions(points, torch.zeros(3).double())
+        (slope,) = torch.autograd.grad(still[dominated].sum(), points)
+        corner = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+        moved = pp.uncrowded_contributions(points, corner)[dominated].sum()
+        (in_ref,) = torch.autograd.grad(moved, corner)
+        torch.testing.assert_close(slope.sum(0), -in_ref)
+
+    def test_golden_slopes(self):
+        torch = pytest.importorskip("torch")
+        points = torch.tensor(
+            [[1.0, 3], [3, 1], [0.5, 0.5], [2, 0.5], [-np.inf, 1]], requires_grad=True
+        )
+        values = pp.uncrowded_contributions(points, 0.0)
+        # The nearest gap is at (1, 1), which the one point bounds in x and the other in y.
+        (slope,) = torch.autograd.grad(values[2], points, retain_graph=True)
+        half = np.sqrt(0.5)
+        expected = [[-half, 0], [0, -half], [half, half], [0, 0], [0, 0]]
+        np.testing.assert_allclose(slope.numpy(), expected, rtol=1e-6)
+        (slope,) = torch.autograd.grad(values[3], points, retain_graph=True)
+        assert slope.tolist() == [[0, 0], [0, -1], [0, 0], [0, 1], [0, 0]]
+        (slope,) = torch.autograd.grad(values[4], points)
+        assert slope[4].tolist() == [1, 0]
+
+    def test_climbing_leads_into_the_gaps(self):
+        torch = pytest.importorskip("torch")
+        front = torch.tensor([[1.0, 3], [3, 1]])
+        own = torch.tensor([[0.3, 0.2]], requires_grad=True)
+        optimiser = torch.optim.SGD([own], lr=0.1)
+        for _ in range(30):
+            optimiser.zero_grad()
+            value = pp.uncrowded_contributions(torch.cat([front, own]), 0.0)[2]
+            (-value).backward()
+            optimiser.step()
+        assert value > 0

@@ -27,17 +27,21 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives, kCapa
     using Base::ranks_;
 
   public:
-    using Base::Base;
+    explicit AdvantageBlock(const Batch<Scalar>& batch) : Base(batch), all_groups_(batch.groups) {}
 
-    // The values of the block become its advantages, not yet centred. Ranks are known.
-    __attribute__((noinline)) void advantages(const Weighting<Scalar>& how) {
+    // The values of the block become its advantages, not yet centred. Ranks are known. `first` is
+    // the number of its first group.
+    __attribute__((noinline)) void advantages(const Weighting<Scalar>& how, std::int64_t first) {
+        F weights[kObjectives ? kObjectives : kMostValues];
+        F largest;
+        read_weights(how, first, weights, largest);
         F sums[kCapacity];
         F low[kCapacity];
         F high[kCapacity];
 #pragma GCC unroll 16
         for (int i = 0; i < points(); ++i) {
-            sums[i] = weighted_sum<V, kObjectives>(columns_ + i * objectives(), how.weights,
-                                                   how.largest, objectives());
+            sums[i] = weighted_sum<V, kObjectives>(columns_ + i * objectives(), weights, largest,
+                                                   objectives());
         }
         if constexpr (kPoints && kPoints <= 8) {
             range_by_pairs(sums, low, high);
@@ -74,6 +78,22 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives, kCapa
     }
 
   private:
+    // What every lane multiplies its group's rewards with.
+    PARETOPO_INLINE void read_weights(const Weighting<Scalar>& how, std::int64_t first, F* weights,
+                                      F& largest) const {
+        if (!how.per_group) {
+            for (int m = 0; m < objectives(); ++m) weights[m] = V::all(how.weights[m]);
+            largest = V::all(*how.largest);
+            return;
+        }
+        const auto read = [&](const Scalar* rows, int width, F* columns) {
+            const bool last = (first + V::kLanes) * width + V::kLanes > all_groups_ * width;
+            read_columns<Scalar>(rows + first * width, width, groups_, last, columns);
+        };
+        read(how.weights, objectives(), weights);
+        read(how.largest, 1, &largest);
+    }
+
     // The lowest and the highest sum in the front of each point. Few points: each pair once.
     PARETOPO_INLINE void range_by_pairs(const F* sums, F* low, F* high) const {
         for (int i = 0; i < points(); ++i) {
@@ -140,6 +160,8 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives, kCapa
 #pragma GCC unroll 16
         for (int i = 0; i < points(); ++i) columns_[i] = columns_[i] - mean;
     }
+
+    std::int64_t all_groups_;
 };
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

@@ -102,7 +102,7 @@ void advantages(Batch<Scalar> batch, std::int64_t from, std::int64_t end, Weight
                 block.find_dominators();
                 block.rank();
                 if (ranks) block.write_ranks(ranks + first * batch.points);
-                block.advantages(how);
+                block.advantages(how, first);
                 block.write_advantages(how, advantages + first * batch.points);
             });
     });

@@ -11,6 +11,25 @@
 
 namespace paretopo::gpu {
 
+// The weights of one group, in the precision of the rewards: its own, or those of all.
+template <typename Scalar>
+struct GroupWeights {
+    const double* own;  // (objectives,) or null
+    const Scalar* shared;
+    PARETOPO_HD Scalar operator[](int m) const {
+        return own ? static_cast<Scalar>(own[m]) : shared[m];
+    }
+};
+
+// A Weighting of one group.
+template <typename Scalar>
+struct GroupWeighting {
+    GroupWeights<Scalar> weights;
+    Scalar largest;
+    Scalar beta;
+    Centre centre;
+};
+
 // The steps by which a team turns the ranks of one group into advantages, and their memory.
 template <typename Scalar>
 struct AdvantageSteps {
@@ -27,7 +46,7 @@ struct AdvantageSteps {
 
     template <typename Team>
     PARETOPO_HD void run(Team& team, const Batch<Scalar>& batch, std::int64_t g,
-                         const Weighting<Scalar>& how, const std::int32_t* ranks,
+                         const GroupWeighting<Scalar>& how, const std::int32_t* ranks,
                          std::int32_t fronts, Scalar* out) const {
         const std::int32_t points = batch.points;
         for_each(team, points, [&](std::int64_t i) {

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from paretopo.cli.subcommands import Subcommands, need, refuse
 
 if TYPE_CHECKING:
+    from paretopo.config import RunConfig
     from paretopo.evaluation.folder import EvaluationFolder
     from paretopo.evaluation.settings import EvaluationSettings
+    from paretopo.preference import Preference
 
 _EXAMPLES = """\
 examples:
@@ -26,6 +28,7 @@ examples:
   paretopo evaluate runs/RUN --tool rag --data data/nq/test.jsonl --limit 500
   paretopo evaluate runs/RUN --tool python --data data/aime24/test.jsonl \\
       --temperature 1 --samples 16
+  paretopo evaluate runs/RUN --preference 0.8,0.2   a run that takes preferences; --sweep: several
   paretopo report evaluations/A evaluations/B      tables beside the paper's, tests, a plot
 
 tools:
@@ -76,6 +79,15 @@ def add_evaluate(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--plain", action="store_true", help="do not apply the model's chat template"
     )
+    asked = parser.add_mutually_exclusive_group()
+    asked.add_argument(
+        "--preference",
+        metavar="W,W|N",
+        help="task, of a run that takes preferences: weights of the objectives, or budgets",
+    )
+    asked.add_argument(
+        "--sweep", action="store_true", help="likewise: all of an evaluation; the default"
+    )
     parser.add_argument("--name", help="what the model is called in tables")
     parser.add_argument(
         "--out", metavar="DIR", help="the result folder; evaluations/NAME-TOOL-DIGEST"
@@ -122,6 +134,8 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         refuse(f"--batch must be at least 1, got {arguments.batch}")
     if arguments.tool == "task" or arguments.data is None:
         return _run_task(arguments)
+    if arguments.preference is not None or arguments.sweep:
+        refuse("--preference and --sweep are for --tool task, whose prompts carry a preference")
     model, name = find_model(arguments.model)
     name = arguments.name or name
     try:
@@ -179,19 +193,49 @@ def _run_task(arguments: argparse.Namespace) -> int:
         device = arguments.device or config.run.device
         threads = arguments.threads or config.run.threads
         config = replace(config, run=replace(config.run, device=device, threads=threads))
+        preferences = _preferences_of(arguments, config)
         out = Path(arguments.out or Path("evaluations") / f"{arguments.name or name}-task")
         folder = RunFolder(fresh_folder(out.parent, out.name), config)
         folder.begin(method=run.manifest.get("method"), evaluated=str(run.path.resolve()))
         from paretopo.integrations.trl.train import evaluate
 
         with folder.claim(), folder.note_failure(), terminate_as_interrupt():
-            row = evaluate(config, folder)
+            rows = evaluate(config, folder, preferences)
     except (ConfigError, OSError) as error:
         refuse(str(error))
     folder.finish()
-    print(format_evaluation(row))
+    print(format_evaluation(rows))
     print(f"\n{folder.path}: paretopo show has the texts, evaluations.jsonl all numbers")
     return 0
+
+
+def _preferences_of(
+    arguments: argparse.Namespace, config: RunConfig
+) -> Sequence[Preference] | None:
+    """Those to ask for; None for all of an evaluation."""
+    from paretopo.preference import preferences_of
+
+    known = preferences_of(config)
+    if known is None and (arguments.preference is not None or arguments.sweep):
+        refuse(
+            "--preference and --sweep are for runs whose prompts carry one: this one was trained "
+            'without paretopo.preference = "given"'
+        )
+    if known is None or arguments.preference is None:
+        return None
+    return [known.find(parse_preference(arguments.preference))]
+
+
+def parse_preference(text: str) -> list[float]:
+    """Numbers between commas.
+
+    >>> parse_preference("0.8,0.2")
+    [0.8, 0.2]
+    """
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        refuse(f"a preference must be numbers between commas, as 0.8,0.2, got {text!r}")
 
 
 def _evaluate(

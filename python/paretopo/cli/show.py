@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paretopo.cli.subcommands import Subcommands, refuse
+from paretopo.cli.subcommands import Subcommands, need, refuse
 
 if TYPE_CHECKING:
     from paretopo.run.trajectories import Group
@@ -23,6 +23,7 @@ examples:
   paretopo show runs/RUN --sort calls               those with the best reward for calls first
   paretopo show runs/RUN --color always | less -R   page by page
   paretopo show runs/RUN --html look.html --open    a page for the browser; no server, no network
+  paretopo show runs/RUN --ask                      ask what was trained, with a preference
   paretopo show trajectories.jsonl                  a file of trajectories from elsewhere
 
 A run keeps the rollouts of as many prompts of each step as run.trajectories says.
@@ -66,6 +67,9 @@ def add_show(subcommands: Subcommands) -> None:
         "--open", action="store_true", help="and open it; written into RUN/report without --html"
     )
     parser.add_argument(
+        "--ask", action="store_true", help="ask the trained model instead, question by question"
+    )
+    parser.add_argument(
         "--color",
         choices=("auto", "always", "never"),
         default="auto",
@@ -81,6 +85,8 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
     if arguments.groups is not None and arguments.groups < 1:
         refuse(f"--groups must be at least 1, got {arguments.groups}")
+    if arguments.ask:
+        return _ask(arguments.run_folder)
     out = _page_path(arguments)
     selection = Selection(
         step=arguments.step,
@@ -111,6 +117,26 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         import webbrowser
 
         webbrowser.open(out.resolve().as_uri())
+    return 0
+
+
+def _ask(folder: str) -> int:
+    need("torch", "transformers")
+    from paretopo.cli.evaluate import find_model, parse_preference
+    from paretopo.config import ConfigError
+    from paretopo.integrations.huggingface.ask import answer_on_terminal
+    from paretopo.run.folder import RunFolder
+
+    try:
+        run = RunFolder.open(folder)
+        if run.manifest.get("script"):
+            refuse(f"{run.path} is the run of a script: its questions and tools are there")
+        find_model(folder)
+        for line in answer_on_terminal(run, input, parse_preference):
+            print(line)
+    except (ConfigError, OSError) as error:
+        refuse(str(error))
+    print()
     return 0
 
 

@@ -73,8 +73,8 @@ class Objective:
         None,
         "How it becomes a reward: as it is (a cost negated); its place between the worst and the"
         " best of its group, from 0 to 1; a cost by its distance d from the fewest of a success,"
-        " exp(-alpha * d), or OTC's sine and cosine; 1 - cost / what the starting policy pays at"
-        " its dear end; or, within the group, Arora and Zanette's sigmoid of the successes'"
+        " exp(-alpha * d), or OTC's sine and cosine; 1 - cost / a high quantile of what the"
+        " starting policy pays; or, within the group, Arora and Zanette's sigmoid of the successes'"
         " z-scores or the length reward of Kimi k1.5.",
         shown_default='"saving" for a cost, else "raw"; with recipe = "paper" "paretopo" for calls,'
         ' else "raw"',
@@ -98,6 +98,13 @@ class Objective:
         " of which more is better.",
         low=0.0,
         open_low=True,
+        shown_default="none",
+    )
+    budgets: tuple[float, ...] | None = key(
+        None,
+        'For a cost, with preference.kind = "budget": what a rollout may spend at most, one of'
+        " these for each group.",
+        low=0.0,
         shown_default="none",
     )
     gate: bool = key(

@@ -150,6 +150,11 @@ class ParetoPOConfig:
         "The weights of the objectives, or others: all alike, all on the one that says what solved"
         " means, or, of two objectives, all on the other.",
     )
+    preference: Literal["fixed", "given"] = key(
+        "fixed",
+        "The weights of the objectives for all questions, or a preference that is given with each"
+        " group's question: see [preference].",
+    )
     beta: float = key(0.5, "Spread of the stage-2 advantages inside one front.", low=0.0, high=1.0)
     gamma: float = key(
         0.5,

@@ -16,6 +16,7 @@ from paretopo.config.sections import (
     ModelConfig,
     OpenRLHFConfig,
     OptimiserConfig,
+    PreferenceConfig,
     RewardsConfig,
     RunFolderConfig,
     TaskConfig,
@@ -49,6 +50,7 @@ class RunConfig:
     warmup: WarmupConfig = dataclasses.field(default_factory=WarmupConfig)
     rewards: RewardsConfig = dataclasses.field(default=cast(Any, None))
     paretopo: ParetoPOConfig = dataclasses.field(default=cast(Any, None))
+    preference: PreferenceConfig = dataclasses.field(default_factory=PreferenceConfig)
     optimiser: OptimiserConfig = dataclasses.field(default_factory=OptimiserConfig)
     evaluation: EvaluationConfig = dataclasses.field(default_factory=EvaluationConfig)
     run: RunFolderConfig = dataclasses.field(default_factory=RunFolderConfig)
@@ -110,6 +112,7 @@ class RunConfig:
                 f"got {together}"
             )
         self._check_task()
+        self._check_preference()
 
     def _settle_objectives(self) -> None:
         """Arrange them, and tell the controller."""
@@ -197,6 +200,64 @@ class RunConfig:
                 "a run starts is for its own machine: paretopo serve-search --host ADDRESS"
             )
 
+    def _check_preference(self) -> None:
+        """Refuse what cannot go by a preference that is given with the question."""
+        limited = [one.name for one in self.objectives if one.budgets]
+        by_budget = self.preference.kind == "budget"
+        if self.paretopo.preference == "fixed":
+            if limited:
+                raise ConfigError(
+                    f'objectives.{limited[0]}.budgets are for paretopo.preference = "given" with '
+                    'preference.kind = "budget"'
+                )
+            return
+        given = 'paretopo.preference = "given"'
+        if self.paretopo.stage1_steps != 0:
+            raise ConfigError(
+                f"{given} needs paretopo.stage1_steps = 0: the multiplier of stage 1 goes by one "
+                f"front over time, got {self.paretopo.stage1_steps!r}"
+            )
+        if self.backend == "slime" or self.optimiser.learn_from == "answers":
+            raise ConfigError(
+                f'{given} is for backend = "trl", "openrlhf" and "verl", learning from rewards'
+            )
+        if self.backend != "trl" and self.preference.sampling == "thin":
+            raise ConfigError(
+                f'preference.sampling = "thin" is for backend = "trl": {self.backend} reads '
+                "prompts that are written before training"
+            )
+        own = {
+            "openrlhf": (self.openrlhf.prompts, self.openrlhf.held_out, self.openrlhf.agent),
+            "verl": (self.verl.prompts, self.verl.held_out, self.verl.reward),
+        }.get(self.backend, ())
+        if any(one != FROM_TASK for one in own):
+            raise ConfigError(
+                f"{given} is for the questions of [task], into whose prompts it is written: "
+                f'{self.backend}\'s prompts, held_out and agent or reward must be "{FROM_TASK}"'
+            )
+        if by_budget != bool(limited) or any(
+            one.budgets and one.better == "more" for one in self.objectives
+        ):
+            raise ConfigError(
+                'preference.kind = "budget" needs costs with budgets, as budgets = [0, 1, 2] in '
+                f"[[objectives]], and no other kind takes them; got them for {limited or 'none'}"
+            )
+        if by_budget:
+            return
+        blind = sorted(_UNWEIGHTED & self.paretopo.estimators)
+        alone = self.paretopo.weighting in ("first alone", "second alone")
+        if blind or len(self.objectives) < 2 or alone:
+            raise ConfigError(
+                f"{given} needs several objectives, none of them alone by paretopo.weighting, and "
+                "an estimator that goes by weights, which may be 0; got "
+                f"{len(self.objectives)}, {self.paretopo.weighting!r} and "
+                f"{self.paretopo.stage2_estimator!r}"
+            )
+
+
+# Estimators to which weights mean nothing, and one that no weight may be 0 for.
+_UNWEIGHTED = frozenset({"mo_grpo", "lexicographic", "constant", "hypervolume"})
+
 
 def _check_worth(objectives: tuple[Objective, ...]) -> None:
     """Refuse what the estimator of the recommended recipe cannot weigh against being right."""
@@ -211,9 +272,10 @@ def _check_worth(objectives: tuple[Objective, ...]) -> None:
         if not one.is_share:
             bounded = one.better == "fewer" or one.high is not None
             cure = "" if bounded else "high, the best value there can be, and "
+            sense = "" if bounded else ' (a cost: better = "fewer")'
             raise ConfigError(
                 f"{worth} for shares, and objectives.{one.name} is none: give it {cure}economy = "
-                f'"saving", or take an estimator that scales each objective by itself, {other}'
+                f'"saving"{sense}, or take an estimator that scales each by itself, {other}'
             )
 
 
@@ -224,6 +286,7 @@ SECTIONS: dict[str, type] = {
     "warmup": WarmupConfig,
     "rewards": RewardsConfig,
     "paretopo": ParetoPOConfig,
+    "preference": PreferenceConfig,
     "optimiser": OptimiserConfig,
     "evaluation": EvaluationConfig,
     "run": RunFolderConfig,

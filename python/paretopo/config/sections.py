@@ -214,6 +214,39 @@ class RewardsConfig:
 
 
 @dataclass(frozen=True)
+class PreferenceConfig:
+    """The preferences that are given with questions, where ``paretopo.preference`` says so."""
+
+    kind: Literal["weights", "budget"] = key(
+        "weights",
+        "Weights of the objectives, or what a rollout may spend at most, as each objective's"
+        " budgets say.",
+    )
+    sampling: Literal["dirichlet", "thin"] = key(
+        "dirichlet",
+        "Which are drawn in training: by a Dirichlet distribution, or half of them where the front"
+        " of the last evaluation is thin (backend trl only).",
+    )
+    concentration: float = key(
+        1.0,
+        "Of the Dirichlet distribution: 1 is uniform, below 1 favours the extremes.",
+        low=0.0,
+        open_low=True,
+    )
+    levels: int = key(10, "Weights are multiples of 1 / levels.", low=1)
+    grid: int = key(
+        5, "An evaluation asks for every weighting in multiples of 1 / grid; divides levels.", low=1
+    )
+
+    def __post_init__(self) -> None:
+        check_section(self, "preference")
+        if self.levels % self.grid:
+            raise ConfigError(
+                f"preference.grid must divide preference.levels, got {self.grid} and {self.levels}"
+            )
+
+
+@dataclass(frozen=True)
 class OptimiserConfig:
     """The policy-gradient steps."""
 

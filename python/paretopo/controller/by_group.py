@@ -35,14 +35,15 @@ def advantages_by_group(
         group_ids: (rollouts,) of which prompt each is; in any order, groups of any sizes.
         config: the switches.
         state: what the step before returned, JSON-able; None before the first.
-        steps_per_epoch: as for :class:`ParetoPO`.
-        steps: as for :class:`ParetoPO`.
+        steps_per_epoch: as for :class:`~paretopo.controller.two_stages.ParetoPO`.
+        steps: as for :class:`~paretopo.controller.two_stages.ParetoPO`.
 
     Returns:
         (rollouts,) float64 in the order of ``vectors``, and the state.
 
     Raises:
-        ValueError: as :func:`step_by_group` and :meth:`ParetoPO.load_state_dict`.
+        ValueError: as :func:`step_by_group` and
+            :meth:`~paretopo.controller.two_stages.ParetoPO.load_state_dict`.
     """
     controller = ParetoPO(config, steps_per_epoch=steps_per_epoch, steps=steps)
     if state is not None:
@@ -51,20 +52,27 @@ def advantages_by_group(
     return step.advantages, controller.state_dict()
 
 
-def step_by_group(controller: ParetoPO, vectors: ArrayLike, group_ids: Sequence[Hashable]) -> Step:
+def step_by_group(
+    controller: ParetoPO,
+    vectors: ArrayLike,
+    group_ids: Sequence[Hashable],
+    weights: ArrayLike | None = None,
+) -> Step:
     """The controller's step for rollouts in any order; what it gives has that order, too.
 
     Args:
         controller: takes one step.
         vectors: (rollouts, objectives) rewards.
         group_ids: (rollouts,) of which group each is.
+        weights: (groups, objectives), the preference that each group was given, in the order in
+            which groups first appear; None takes those of the configuration.
 
     Returns:
         advantages (rollouts,), gated (rollouts, objectives), ranks (rollouts,), and informative
         (groups,) in the order in which groups first appear.
 
     Raises:
-        ValueError: other shapes, or as :meth:`ParetoPO.step`.
+        ValueError: other shapes, or as :meth:`~paretopo.controller.two_stages.ParetoPO.step`.
     """
     rows = np.array(vectors, np.float64)
     if rows.ndim != 2 or len(rows) != len(group_ids):
@@ -83,7 +91,7 @@ def step_by_group(controller: ParetoPO, vectors: ArrayLike, group_ids: Sequence[
     padded = np.zeros((len(sizes), points, rows.shape[1]))
     padded[group, place] = rows
     inside = np.arange(points) < sizes[:, None]
-    step = controller.step(padded, mask=None if inside.all() else inside)
+    step = controller.step(padded, mask=None if inside.all() else inside, weights=weights)
     return Step(
         advantages=step.advantages[group, place],
         gated=step.gated[group, place],

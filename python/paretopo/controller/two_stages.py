@@ -128,13 +128,21 @@ class ParetoPO:
 
     # ---- the training side -------------------------------------------------------------------
 
-    def step(self, rewards: ArrayLike, *, mask: ArrayLike | None = None) -> Step:
+    def step(
+        self,
+        rewards: ArrayLike,
+        *,
+        mask: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Step:
         """Turn the reward vectors of one step into advantages; counts the step.
 
         Args:
             rewards: (groups, points, objectives), larger is better, finite, not yet gated;
                 a group holds the rollouts of one prompt.
             mask: (groups, points) bool, False where a group of fewer rollouts is padded.
+            weights: (groups, objectives), the preference that each group was given; None takes
+                those of the configuration.
 
         Returns:
             Advantages of stage 1 or 2, by the number of calls so far, with the gated vectors, the
@@ -145,11 +153,13 @@ class ParetoPO:
                 that their sums overflow; the step does not count then.
         """
         vectors, inside = self._check(rewards, mask)
+        preferred = self._weights if weights is None else np.asarray(weights, np.float64)
         gated = self._apply_gate(vectors, inside)
         keep = find_informative(gated, inside, self.config.group_filter)
         stage = self._stage_of(self._steps_taken + 1)
         multiplier = self._gain.multiplier
-        values = self._estimate(gated, inside, stage, multiplier if stage == 1 else 1.0)
+        scale = multiplier if stage == 1 else 1.0
+        values = self._estimate(gated, preferred, inside, stage, scale)
         kept = keep[:, None] if inside is None else keep[:, None] & inside
         ranks = np.asarray(paretopo_core.pareto_rank(gated, mask=inside), np.int32)
         self._steps_taken += 1
@@ -211,7 +221,7 @@ class ParetoPO:
 
     @property
     def stage(self) -> int:
-        """1 or 2: the stage of the latest step, before the first step that of the first."""
+        """The stage of the latest step, 1 or 2; before the first step that of the first."""
         return self._stage_of(max(self._steps_taken, 1))
 
     @property
@@ -233,7 +243,7 @@ class ParetoPO:
 
     @property
     def learning_rate_factor(self) -> float:
-        """Factor on the learning rate of the latest step: read it after ``step``."""
+        """Factor on the learning rate of the latest step; read it after ``step``."""
         scales = self.config.multiplier_on == "learning_rate" and self.stage == 1
         return self._gain.multiplier if scales else 1.0
 
@@ -291,6 +301,7 @@ class ParetoPO:
     def _estimate(
         self,
         gated: NDArray[np.float64],
+        weights: NDArray[np.float64],
         inside: NDArray[np.bool_] | None,
         stage: int,
         scale: float,
@@ -301,7 +312,7 @@ class ParetoPO:
         try:
             with np.errstate(over="raise"):
                 values: NDArray[np.float64] = estimator(
-                    rewards, self._weights, mask=inside, **self._switches(estimator)
+                    rewards, weights, mask=inside, **self._switches(estimator)
                 )
         except FloatingPointError:
             raise ValueError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -61,17 +61,23 @@ def plan_evaluation(
     )
 
 
-def format_evaluation(row: Mapping[str, Any]) -> str:
-    """What was measured, of all questions and by kind, each objective in its own unit.
+def format_evaluation(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What was measured, each objective in its own unit: by kind, or by preference.
+
+    Args:
+        rows: The evaluation's; one, or one for each preference.
 
     >>> part = {"solved": 0.5, "measured": {"calls": 1.25}}
-    >>> print(format_evaluation({**part, "by_kind": {"all": part}}))
+    >>> print(format_evaluation([{**part, "by_kind": {"all": part}}]))
     |        |  all |
     |--------|-----:|
     | solved |  0.5 |
     | calls  | 1.25 |
     """
+    row = rows[0]
     parts = {"all": row} | (row["by_kind"] if len(row["by_kind"]) > 1 else {})
+    if "preference" in row:
+        parts = {one["preference"]: one for one in rows}
     lines = [["solved", *(f"{part['solved']:.3g}" for part in parts.values())]]
     for name in row["measured"]:
         values = [part["measured"].get(name) for part in parts.values()]

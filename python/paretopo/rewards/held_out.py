@@ -43,9 +43,9 @@ class HeldOut:
         self._support = min_support
         self._minima = self._new_minima()
         self._prompts: list[str] = []
-        # Of each evaluation (questions, costs), NaN where one does not apply, in the smallest
+        # Of each evaluation (questions,) of each cost, NaN where it does not apply, in the smallest
         # type that holds them: they are all that grows with a run.
-        self._costs: list[NDArray[Any]] = []
+        self._costs: list[list[NDArray[Any]]] = []
         self._solved: list[NDArray[np.bool_]] = []
 
     def add(self, prompt_ids: Sequence[str], costs: ArrayLike, solved: ArrayLike) -> bool:
@@ -54,6 +54,7 @@ class HeldOut:
         Args:
             prompt_ids: (questions,) the same in every evaluation, in any order, no two alike.
             costs: (questions, costs) of each answer, at least 0; NaN where one does not apply.
+                Those that are not whole count to six digits.
             solved: (questions,) was the answer right?
 
         Returns:
@@ -64,7 +65,7 @@ class HeldOut:
                 are negative.
         """
         prompts = list(prompt_ids)
-        values, right = np.asarray(costs, np.float64), np.asarray(solved, np.bool_)
+        values, right = _round(np.asarray(costs, np.float64)), np.asarray(solved, np.bool_)
         shape = (len(prompts), len(self._economies))
         if values.shape != shape or right.shape != shape[:1]:
             raise ValueError(
@@ -98,9 +99,8 @@ class HeldOut:
             latest: Of the last so many evaluations alone.
         """
         rows = self._costs if latest is None else self._costs[-latest:]
-        shape = (len(rows), len(self._prompts), len(self._economies))
-        costs = np.array([row.astype(np.float64) for row in rows]).reshape(shape)
-        values = np.empty(shape)
+        costs = self._stack(rows)
+        values = np.empty(costs.shape)
         for kind, (economy, minimum) in enumerate(
             zip(self._economies.values(), self._minima, strict=True)
         ):
@@ -130,7 +130,7 @@ class HeldOut:
         return {
             "solved": "".join("01"[int(one)] for one in self._solved[-1]),
             "costs": {
-                name: [_to_json(one) for one in self._costs[-1][:, at].tolist()]
+                name: [_to_json(one) for one in self._costs[-1][at].tolist()]
                 for at, name in columns
             },
         }
@@ -168,11 +168,16 @@ class HeldOut:
             solved = np.array([mark == "1" for mark in one["solved"]], np.bool_)
             rows = [one["costs"][name] for name in self._economies]
             values = np.array(rows, np.float64).reshape(len(rows), len(solved)).T  # None is NaN
-            self._costs.append(_compact(values))
+            self._costs.append(_compact(_round(values)))
             self._solved.append(solved)
         if count:
-            costs = np.array([row.astype(np.float64) for row in self._costs])
-            _learn(self._minima, self._prompts, costs, self.solved())
+            _learn(self._minima, self._prompts, self._stack(self._costs), self.solved())
+
+    def _stack(self, rows: Sequence[Sequence[NDArray[Any]]]) -> NDArray[np.float64]:
+        """(evaluations, questions, costs) of some evaluations."""
+        costs = np.array([[column.astype(np.float64) for column in row] for row in rows])
+        shape = (len(rows), len(self._economies), len(self._prompts))
+        return costs.reshape(shape).swapaxes(1, 2)
 
     def _new_minima(self) -> list[CostMinimum]:
         return [CostMinimum(min_support=self._support) for _ in self._economies]
@@ -185,7 +190,7 @@ class HeldOut:
                 old, new = before[kind].n_opt(name), after[kind].n_opt(name)
                 if old == new:
                     continue
-                costs = np.array([row[at, kind] for row in self._costs], np.float64)
+                costs = np.array([row[kind][at] for row in self._costs], np.float64)
                 before_it, after_it = (_apply(economy, costs, fewest) for fewest in (old, new))
                 if not np.array_equal(before_it, after_it, equal_nan=True):
                     return True
@@ -216,12 +221,29 @@ def _apply(
     return values
 
 
-def _compact(costs: NDArray[np.float64]) -> NDArray[Any]:
-    whole = np.isfinite(costs).all() and (costs == np.floor(costs)).all()
-    if costs.size and whole and costs.max() < 2**32:
-        return costs.astype(np.min_scalar_type(int(costs.max())))
-    return costs.copy()
+def _round(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What is not whole to six digits, as float32 holds them: a row of JSON gives them back.
+
+    More would say less than a clock knows, in twice the room.
+    """
+    rounded = costs.copy()
+    real = costs != np.floor(costs)  # NaN, too
+    rounded[real] = [np.float32(f"{one:.6g}") for one in costs[real].tolist()]
+    return rounded
+
+
+def _compact(costs: NDArray[np.float64]) -> list[NDArray[Any]]:
+    """(questions,) of each column of (questions, costs), in the smallest type that holds it."""
+    return [_narrow(column) for column in costs.T]
+
+
+def _narrow(column: NDArray[np.float64]) -> NDArray[Any]:
+    whole = np.isfinite(column).all() and (column == np.floor(column)).all()
+    if column.size and whole and column.max() < 2**32:
+        return column.astype(np.min_scalar_type(int(column.max())))
+    narrow = column.astype(np.float32)
+    return narrow if np.array_equal(narrow, column, equal_nan=True) else column.copy()
 
 
 def _to_json(cost: float) -> float | None:
-    return None if cost != cost else shorten(float(cost))
+    return None if cost != cost else shorten(float(f"{cost:.6g}") if cost % 1 else float(cost))

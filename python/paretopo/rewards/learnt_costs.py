@@ -103,7 +103,7 @@ class CostMinimum:
 
 
 class CostReference:
-    """What the policy pays at its dear end before it has learnt to save: a quantile of its costs.
+    """What the policy pays before it has learnt to save: a high quantile of its costs.
 
     The quantile is that of all costs so far, successes and failures alike, until there are
     ``first`` of them and one is above 0; then it stays. It is of the costs themselves and of no

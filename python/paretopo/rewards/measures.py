@@ -59,8 +59,9 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
                 f"its reward_components, which is no objective; {nearest(name, known)}"
             )
     wanted = {one.name for one in objectives}
-    if "seconds" not in wanted:  # the clock's: runs would not be equal that are
-        components.pop("seconds", None)
+    # The clock's, or runs would not be equal that are; what nobody asked to grade.
+    for name in {"seconds", "correct"} - wanted:
+        components.pop(name, None)
     if "tokens" in wanted:
         components.setdefault("tokens", float(rollout.tokens))
     if "dollars" in wanted:

@@ -19,7 +19,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,51 +74,103 @@ class OwnRewards:
                 of values or one that is no finite number; names prompt, objective and value.
         """
         given = {**columns, "prompts": list(prompts), "completions": list(completions)}
-        named = list(dict.fromkeys(map(str, columns["id"])))
-        of = f"prompt {named[0]!r}" + (f" and {len(named) - 1} more" if len(named) > 1 else "")
+        ids = [str(one) for one in columns["id"]]
         measured: list[dict[str, float | None]] = [{} for _ in completions]
         for name, function in self._functions.items():
-            values = self._call(name, function, given, of)
-            if not isinstance(values, list | tuple) and not hasattr(values, "tolist"):
-                raise BadRollout(f"the reward {name!r} must return a list, got {values!r} for {of}")
-            listed = values if isinstance(values, list | tuple) else values.tolist()
-            if len(listed) != len(completions):
-                raise BadRollout(
-                    f"the reward {name!r} returned {len(listed)} values for the "
-                    f"{len(completions)} rollouts of {of}: one for each is expected, None where "
-                    "it does not apply"
-                )
-            for one, prompt, value in zip(measured, columns["id"], listed, strict=True):
-                one[name] = check_number(str(prompt), name, value)
+            with blame(name, ids, self._timeout):
+                values = call_with_limit(partial(_call, function, given), self._timeout)
+            for one, value in zip(measured, check_values(name, ids, values), strict=True):
+                one[name] = value
         return measured
 
-    def _call(self, name: str, function: Reward, given: Mapping[str, Any], of: str) -> Any:
-        """In a thread of its own: a call that hangs must not hold the run."""
-        outcome: dict[str, Any] = {}
 
-        def run() -> None:
-            try:
-                result = function(**_wanted(function, given))
-                outcome["values"] = (
-                    asyncio.run(_await(result)) if inspect.isawaitable(result) else result
-                )
-            except BaseException as error:
-                outcome["error"] = error
+class Hung(Exception):
+    """A call that took longer than its limit."""
 
-        thread = threading.Thread(target=run, name=f"reward {name}", daemon=True)
-        thread.start()
-        thread.join(self._timeout)
-        if thread.is_alive():
-            raise BadRollout(
-                f"the reward {name!r} hung on {of}: it took more than rewards.timeout = "
-                f"{self._timeout:g} seconds"
-            )
-        if "error" in outcome:
-            error = outcome["error"]
-            raise BadRollout(
-                f"the reward {name!r} failed on {of}: {type(error).__name__}: {error}"
-            ) from error
-        return outcome["values"]
+
+def call_with_limit(call: Callable[[], Any], seconds: float) -> Any:
+    """What a call returns or raises, made in a thread: one that hangs must not hold the run.
+
+    Raises:
+        Hung: It took longer than so many seconds.
+    """
+    outcome: dict[str, Any] = {}
+
+    def run() -> None:
+        try:
+            outcome["value"] = call()
+        except BaseException as error:
+            outcome["error"] = error
+
+    thread = threading.Thread(target=run, name="reward", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise Hung
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["value"]
+
+
+@contextmanager
+def blame(name: str, prompts: Sequence[str], seconds: float | None) -> Iterator[None]:
+    """Say of which reward function and prompts an error is.
+
+    Args:
+        name: Of the function.
+        prompts: Names of those that it was given.
+        seconds: Its limit; None where it has none.
+
+    Raises:
+        BadRollout: It failed, or hung.
+    """
+    try:
+        yield
+    except Hung:
+        raise BadRollout(
+            f"the reward {name!r} hung on {name_prompts(prompts)}: it took more than "
+            f"rewards.timeout = {seconds:g} seconds"
+        ) from None
+    except Exception as error:
+        raise BadRollout(
+            f"the reward {name!r} failed on {name_prompts(prompts)}: {type(error).__name__}: "
+            f"{error}"
+        ) from error
+
+
+def check_values(name: str, prompts: Sequence[str], values: Any) -> list[float | None]:
+    """What a reward function returned, one number or None for each rollout.
+
+    Args:
+        name: Of the function.
+        prompts: Of which prompt each rollout is.
+        values: A list, tuple, array or tensor.
+
+    Raises:
+        BadRollout: It is none of these, of another length, or a value is no finite number.
+    """
+    if not isinstance(values, list | tuple) and not hasattr(values, "tolist"):
+        raise BadRollout(
+            f"the reward {name!r} must return a list, got {values!r} for {name_prompts(prompts)}"
+        )
+    listed = values if isinstance(values, list | tuple) else values.tolist()
+    if len(listed) != len(prompts):
+        raise BadRollout(
+            f"the reward {name!r} returned {len(listed)} values for the {len(prompts)} rollouts of "
+            f"{name_prompts(prompts)}: one for each is expected, None where it does not apply"
+        )
+    return [check_number(prompt, name, one) for prompt, one in zip(prompts, listed, strict=True)]
+
+
+def name_prompts(names: Sequence[str]) -> str:
+    """The first, and how many there are besides.
+
+    >>> name_prompts(["a", "a", "b"])
+    "prompt 'a' and 1 more"
+    """
+    different = list(dict.fromkeys(names))
+    more = f" and {len(different) - 1} more" if len(different) > 1 else ""
+    return f"prompt {different[0]!r}{more}"
 
 
 def load_own_rewards(config: RunConfig) -> OwnRewards | None:
@@ -125,6 +179,11 @@ def load_own_rewards(config: RunConfig) -> OwnRewards | None:
     if settings.file == NONE:
         return None
     return OwnRewards(settings.file, [one.name for one in config.objectives], settings.timeout)
+
+
+def _call(function: Reward, given: Mapping[str, Any]) -> Any:
+    result = function(**_wanted(function, given))
+    return asyncio.run(_await(result)) if inspect.isawaitable(result) else result
 
 
 async def _await(result: Awaitable[Any]) -> Any:

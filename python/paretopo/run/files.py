@@ -26,7 +26,7 @@ def append_row(path: Path, row: Mapping[str, Any]) -> None:
     """
     if "step" not in row:
         raise ValueError(f"a row of {path.name} must say its step, got keys {sorted(row)}")
-    line = (json.dumps(to_json(row)) + "\n").encode()
+    line = (json.dumps(to_json(row), separators=(",", ":")) + "\n").encode()
     _drop_torn_line(path)
     # One write to a file opened for appending: a row is there whole or is the torn last line.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)

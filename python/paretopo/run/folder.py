@@ -32,7 +32,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, ConfigError, RunConfig, dumps, load
+from paretopo.config import FROM_TASK, RECIPES, ConfigError, RunConfig, dumps, load
 from paretopo.run import files
 from paretopo.run.files import Row, write_text
 from paretopo.run.provenance import git_commit, machine, versions
@@ -134,10 +134,10 @@ class RunFolder(Folder):
             config: written as ``config.toml``.
             command: how the run was started, for the manifest; the process's own by default.
             method: what :mod:`~paretopo.config.methods` calls it, for name and manifest;
-                the recipe by default.
+                the recipe by default, and its estimator where the file has another.
         """
         stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        name = f"{_asked(config)}-{method or config.recipe}-seed{config.seed}-{stamp}"
+        name = f"{_asked(config)}-{method or _name_method(config)}-seed{config.seed}-{stamp}"
         run = cls(fresh_folder(Path(out), name), config)
         for folder in ("checkpoints", "model", "report"):
             (run.path / folder).mkdir()
@@ -160,7 +160,7 @@ class RunFolder(Folder):
             ended=None,
             status="running",
             seed=self.config.seed,
-            method=method or self.config.recipe,
+            method=method or _name_method(self.config),
             command=shlex.join(sys.argv if command is None else command),
             versions=versions(),
             machine=machine(),
@@ -196,7 +196,7 @@ class RunFolder(Folder):
             ConfigError: a section differs that the records depend on.
         """
         kept = RunFolder.open(self.path).config
-        for section in ("recipe", "seed", "objectives", "rewards", "paretopo"):
+        for section in ("recipe", "seed", "objectives", "rewards", "paretopo", "preference"):
             if getattr(kept, section) != getattr(self.config, section):
                 raise ConfigError(
                     f"the run was begun with other values of {section}, see config.toml in its "
@@ -205,8 +205,11 @@ class RunFolder(Folder):
 
     @property
     def method(self) -> str:
-        """What :mod:`~paretopo.config.methods` calls it; the recipe where the run has no method."""
-        return str(self.manifest.get("method") or self.config.recipe)
+        """What :mod:`~paretopo.config.methods` calls it.
+
+        Where the run has no method it is the recipe, and its estimator where the file has another.
+        """
+        return str(self.manifest.get("method") or _name_method(self.config))
 
     @property
     def checkpoints(self) -> Path:
@@ -344,6 +347,12 @@ def _asked(config: RunConfig) -> str:
     given = {"openrlhf": config.openrlhf.agent, "verl": config.verl.reward}
     own = given.get(config.backend, FROM_TASK)
     return config.task.name if own == FROM_TASK else Path(own).stem
+
+
+def _name_method(config: RunConfig) -> str:
+    own = config.paretopo.stage2_estimator
+    usual = RECIPES[config.recipe]["paretopo"]["stage2_estimator"]
+    return config.recipe if own == usual else f"{config.recipe}+{own}"
 
 
 def fresh_folder(out: Path, name: str) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ import paretopo_core
 from paretopo.config import Objective
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder, find_start
+from paretopo.run.sweeps import average_sweep, split_sweeps
 
 Series = NDArray[np.float64]
 
@@ -120,6 +122,9 @@ class History:
         evaluations: The rows of its evaluations from the end of the warm-up on: what was before
             would only stretch axes.
         outcomes: Of these evaluations, as rewards by objective, by what is known at the end.
+        sweeps: Where preferences are given, the rows of each evaluation, one for each preference;
+            ``evaluations`` and ``outcomes`` are then means over these. Else empty.
+        points: The outcomes of the last sweep.
     """
 
     run: RunFolder
@@ -127,6 +132,8 @@ class History:
     steps: tuple[Row, ...]
     evaluations: tuple[Row, ...]
     outcomes: tuple[Mapping[str, float | None], ...]
+    sweeps: tuple[tuple[Row, ...], ...] = ()
+    points: tuple[Mapping[str, float | None], ...] = ()
 
     def measured(self, measures: Sequence[Measure]) -> Series:
         """(evaluations, measures), each in its unit; NaN where the records do not have it."""
@@ -151,8 +158,10 @@ class History:
 
         Each only where no objective is the same number.
         """
-        first = self.objectives[0]
-        solved, graded = SOLVED.read(self.evaluations), first.read(self.evaluations)
+        # As shares: the first objective of the user's own is in no percent.
+        solved, graded = (
+            one.read(self.evaluations) / one.scale for one in (SOLVED, self.objectives[0])
+        )
         same = not (np.abs(solved - graded) > 1e-9).any()  # NaN is no difference
         tokens = any(one.key == "tokens" for one in self.objectives)
         return (*(() if same else (SOLVED,)), *(() if tokens else (RESPONSE_LENGTH,)))
@@ -195,24 +204,35 @@ def read_history(run: RunFolder) -> History:
     rows = run.evaluations()
     if not rows:
         raise ValueError(f"{run.path} has no evaluations yet: there is nothing to report")
+    objectives, steps = tuple(map(_measure_objective, run.config.objectives)), tuple(run.steps())
+    outcomes = run.outcomes()
+    if "preference" in rows[0]:
+        sweeps = split_sweeps(rows)
+        ends = np.cumsum([0, *map(len, sweeps)])
+        parts = [outcomes[first:last] for first, last in pairwise(ends)]
+        start = find_start([sweep[-1] for sweep in sweeps])
+        return History(
+            run,
+            objectives,
+            steps,
+            tuple(map(average_sweep, sweeps[start:])),
+            tuple(map(average_sweep, parts[start:])),
+            tuple(map(tuple, sweeps[start:])),
+            tuple(parts[-1]),
+        )
     start = find_start(rows)
-    return History(
-        run,
-        tuple(map(_measure_objective, run.config.objectives)),
-        tuple(run.steps()),
-        tuple(rows[start:]),
-        tuple(run.outcomes()[start:]),
-    )
+    return History(run, objectives, steps, tuple(rows[start:]), tuple(outcomes[start:]))
 
 
 def compare_ends(history: History) -> list[Comparison]:
     """Each measure before and after training, for all questions and then for each kind.
 
-    What was measured at neither end is left out.
+    What was measured at neither end is left out; so is a single kind, which is all questions.
     """
     ends = history.evaluations[0], history.evaluations[-1]
     measures = (*history.objectives, *history.beside())
     kinds = sorted(ends[1].get("by_kind") or {})
+    kinds = kinds if len(kinds) > 1 else []
     by_kind = [
         (kind, [(row.get("by_kind") or {}).get(kind) or {} for row in ends]) for kind in kinds
     ]

@@ -15,6 +15,7 @@ from paretopo.run.history import (
     read_history,
 )
 from paretopo.run.plots import draw_dynamics, draw_front
+from paretopo.run.preferences import draw_preferences, tabulate_preferences
 from paretopo.run.summary import summarise_runs
 from paretopo.run.viewer.report_page import render_report_page
 
@@ -49,6 +50,9 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> Path:
         draw_front(histories, out / "front.png")
     else:
         (out / "front.png").unlink(missing_ok=True)  # of a report before this one
+    if any(history.sweeps for history in histories.values()):
+        pictures.insert(0, ("What each preference leads to", "preferences.png"))
+        draw_preferences(histories, out / "preferences.png")
     page = render_report_page(histories)
     (out / "report.html").write_text(page, encoding="utf-8")
     parts = ["# Training report", "", "[The same as a page](report.html)", ""]
@@ -56,6 +60,7 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> Path:
         parts += [*_tabulate_runs(histories), ""]
     for label, history in histories.items():
         parts += [f"## {label}", "", *_describe_run(history), "", *_tabulate_ends(history), ""]
+        parts += tabulate_preferences(history)
     for title, name in pictures:
         parts += [f"![{title}]({name})", ""]
     path = out / "report.md"

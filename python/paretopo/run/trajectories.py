@@ -54,8 +54,13 @@ class Group:
 
     @property
     def answer(self) -> str:
-        """The right answer."""
+        """The file's answer; "" where it has none."""
         return self.rollouts[0].answer
+
+    @property
+    def answer_name(self) -> str:
+        """What the answer is: where nobody grades by it, it may be there to be imitated alone."""
+        return "right answer" if "correct" in self.objectives else "answer"
 
     @property
     def kind(self) -> str:
@@ -67,10 +72,17 @@ class Group:
         """Is it a held-out question?"""
         return self.rollouts[0].held_out
 
+    @property
+    def preference(self) -> str:
+        """The text of the preference that it was given; "" for none."""
+        return self.rollouts[0].preference
+
     def to_row(self) -> files.Row:
         """The group as JSON's own types; what its rollouts share stands once."""
+        given = {"preference": self.preference} if self.preference else {}
         row: files.Row = files.to_json(
-            {
+            given
+            | {
                 "id": self.id,
                 "prompt": self.prompt,
                 "answer": self.answer,
@@ -97,6 +109,7 @@ class Group:
             "answer": _field(row, "answer", str),
             "held_out": _field(row, "held_out", bool),
             "kind": _field(row, "kind", str),
+            "preference": _field({"preference": ""} | row, "preference", str),
         }
         rollouts = tuple(_rollout(one, shared) for one in _field(row, "rollouts", list))
         if not rollouts:

@@ -19,6 +19,7 @@ from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
 from paretopo.study.plan import Cell, Plan, TaskSection
 from paretopo.study.tabular_agent import train_tabular
+from paretopo.study.tabular_fronts import train_tabular_front
 from paretopo.study.tabular_tasks import TASKS
 
 _ERROR_LINES = 15  # of a failed training
@@ -46,8 +47,12 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
     if section.config is None:
         steps = section.steps or plan.study.steps
         overrides = plan.overrides_of(cell.method)
-        evaluations = train_tabular(
-            TASKS[cell.task], overrides, seed=cell.seed, steps=steps, every=plan.study.every
+        task, along = TASKS[cell.task], {"steps": steps, "every": plan.study.every}
+        preferences = plan.study.preferences
+        evaluations = (
+            train_tabular(task, overrides, seed=cell.seed, **along)
+            if preferences is None
+            else train_tabular_front(task, overrides, preferences, seed=cell.seed, **along)
         )
     else:
         evaluations = _train_language_model(plan, cell, runs)
@@ -84,6 +89,8 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
             "paid": [task.counted, task.budget, task.scaled],
             "table": [None if part is None else part.tolist() for part in table],
         }
+        if plan.study.preferences is not None:
+            about["preferences"] = plan.study.preferences
     else:
         # As it is written, not as it is resolved: a new key does not change old trainings.
         about["config"] = tomllib.loads(Path(section.config).read_text(encoding="utf-8"))

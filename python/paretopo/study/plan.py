@@ -50,6 +50,13 @@ class StudySection:
     measure: Literal["hypervolume", "preference"] = key(
         "hypervolume", "What decides between methods; fixed before anything is run."
     )
+    preferences: int | None = key(
+        None,
+        "Tabular tasks of two objectives alone: train for so many preferences, by one policy that"
+        " is given them or by as many policies; hypervolumes are those of fronts, steps those of"
+        " all policies together.",
+        low=2,
+    )
     margin: float = key(
         0.01, "Differences up to this share of the best policy are as good as none.", low=0.0
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from paretopo.config import ConfigError
 from paretopo.study import plots
-from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results, describe
+from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results, compare, describe
 from paretopo.study.claims import Finding, check_claims, describe_margins
 from paretopo.study.plan import Plan
 from paretopo.study.records import read_records
@@ -45,6 +45,12 @@ _TITLES = {
     "hypervolume": "Hypervolume, % of the best policy",
     "preference": "Value by the stated preference, % of the best policy",
 }
+_OF_FRONTS = (
+    "A method is a front here: of one policy that is given a preference, or of {count} policies, "
+    "one for each. Hypervolume is that of the front between (how often right, what right answers "
+    "save) of a policy that takes every way alike and the front of the best policies; the value by "
+    "the stated preference is the mean over the preferences. Steps are those of all policies."
+)
 
 
 def format_report(results: Results, plots: Sequence[str]) -> str:
@@ -57,6 +63,8 @@ def format_report(results: Results, plots: Sequence[str]) -> str:
     parts = ["# Study", "", _origin(results), "", *_losses(results)]
     parts += [f"![{name}]({name})\n" for name in plots]
     study = results.plan.study
+    if study.preferences is not None:
+        parts += [_OF_FRONTS.format(count=study.preferences), "", *_at_a_part_of_the_cost(results)]
     if len(results.tasks) > 1:
         measures = [study.measure, *(name for name in _TITLES if name != study.measure)]
         parts += _worst_cases(results, measures)
@@ -157,6 +165,41 @@ def _scores(results: Results, measure: str, step: int | None) -> list[str]:
         ]
         worst = _mean_and_deviation(100 * results.worst(method, measure=measure, step=step))
         lines.append(_row([f"`{method}`", *cells, worst]))
+    return [*lines, ""]
+
+
+def _at_a_part_of_the_cost(results: Results) -> list[str]:
+    """Ours after the early steps against others at the end."""
+    early, ours = results.plan.study.early, results.plan.ours
+    if early is None:
+        return []
+    lines = [
+        f"## `{ours}` after {early} steps against the others at the end",
+        "",
+        _row(["task", "against", "% of its hypervolume", "ours less theirs, points", "95 %", "p"]),
+        _row(["---", "---", "---:", "---:", "---", "---:"]),
+    ]
+    measure = results.plan.study.measure
+    for task in results.tasks:
+        cheap = results.read(task, ours, measure, early)
+        others = {
+            method: results.read(task, method, measure)
+            for method in results.methods(task)
+            if method != ours
+        }
+        margins = dict.fromkeys(others, results.plan.study.margin)
+        compared = compare({name: cheap - theirs for name, theirs in others.items()}, margins)
+        for one in compared:
+            share = _mean_and_deviation(100 * cheap / others[one.other])
+            told = [
+                task,
+                f"`{one.other}`",
+                share,
+                f"{100 * one.mean:+.2f}",
+                _interval(one),
+                _p(one),
+            ]
+            lines.append(_row(told))
     return [*lines, ""]
 
 

@@ -65,9 +65,9 @@ def train_tabular(
     }
     method = with_economy(overrides, "paretopo" if task.counted else "raw")
     config = from_table({}, own | method)
-    rewards = _Rewards(task, config, seed)
-    run = _Run(task, _make_controller(task, config, steps), rewards, config.optimiser, rng)
-    optimiser = _Ascent() if config.optimiser.method == "sgd" else _Adam(run.logits.shape)
+    rewards = TabularRewards(task, config, seed)
+    run = TabularRun(task, make_controller(task, config, steps), rewards, config.optimiser, rng)
+    optimiser = _Ascent() if config.optimiser.method == "sgd" else Adam(run.logits.shape)
     rows = [run.evaluate(0)]
     for step in range(1, steps + 1):
         factor, gradient = run.step(step)
@@ -77,12 +77,14 @@ def train_tabular(
     return rows
 
 
-class _Run:
+class TabularRun:
+    """A softmax policy over ways, its controller and its rewards."""
+
     def __init__(
         self,
         task: TabularTask,
         controller: ParetoPO,
-        rewards: _Rewards,
+        rewards: TabularRewards,
         settings: OptimiserConfig,
         rng: np.random.Generator,
     ) -> None:
@@ -93,27 +95,42 @@ class _Run:
         self.logits = 0.3 * rng.standard_normal((self._rows.max() + 1, len(task.cost)))
 
     def policy(self) -> Floats:
+        """(rows, ways) probabilities."""
         weights = np.exp(self.logits - self.logits.max(axis=1, keepdims=True))
         policy: Floats = weights / weights.sum(axis=1, keepdims=True)
         return policy
 
     def step(self, number: int) -> tuple[float, Floats]:
         """The factor on the learning rate and the gradient of one step."""
-        policy = self.policy()[self._rows]
-        kinds, ways = policy.shape
+        moves = self.answer(self.policy()[self._rows][:, None], number)
+        gradient = np.zeros_like(self.logits)
+        np.add.at(gradient, self._rows, moves.mean(axis=(1, 2)))
+        return self.controller.learning_rate_factor, gradient
+
+    def answer(self, policy: Floats, number: int, weights: Floats | None = None) -> Floats:
+        """Answer the questions of a step, and say whereto each answer moves the logits.
+
+        Args:
+            policy: (kinds, 1 or questions, ways) probabilities.
+            number: Of the step.
+            weights: (kinds, questions, objectives), where each question has a preference.
+
+        Returns:
+            (kinds, questions, group, ways).
+        """
+        kinds, _, ways = policy.shape
         draws = self._rng.random((kinds, QUESTIONS, GROUP, 1))
-        chosen = (draws > policy.cumsum(axis=1)[:, None, None, :-1]).sum(axis=-1)
+        chosen = (draws > policy.cumsum(axis=-1)[:, :, None, :-1]).sum(axis=-1)
         success = self.task.success_at(number)[np.arange(kinds)[:, None, None], chosen]
         right = self._rng.random(chosen.shape) < success
         vectors = self.rewards.draw(chosen, right, number - 1, self._rng)
         advantages = self.controller.step(
-            vectors.reshape(kinds * QUESTIONS, GROUP, -1)
+            vectors.reshape(kinds * QUESTIONS, GROUP, -1),
+            weights=None if weights is None else weights.reshape(kinds * QUESTIONS, -1),
         ).advantages.reshape(chosen.shape)
         advantages = advantages * _per_token(self._lengths(chosen), self.settings.loss)
-        moves = advantages[..., None] * (np.eye(ways)[chosen] - policy[:, None, None])
-        gradient = np.zeros_like(self.logits)
-        np.add.at(gradient, self._rows, moves.mean(axis=(1, 2)))
-        return self.controller.learning_rate_factor, gradient
+        moves: Floats = advantages[..., None] * (np.eye(ways)[chosen] - policy[:, :, None])
+        return moves
 
     def _lengths(self, chosen: NDArray[np.int64]) -> Floats:
         """An answer is as long as what it costs, and one more."""
@@ -157,7 +174,7 @@ class _Answers:
 _Payment = Callable[[_Answers], Floats]
 
 
-class _Rewards:
+class TabularRewards:
     """Reward vectors of answers, economies as the method pays them."""
 
     def __init__(self, task: TabularTask, config: RunConfig, seed: int) -> None:
@@ -278,7 +295,7 @@ def _per_token(lengths: Floats, loss: str) -> Floats:
     return weights
 
 
-def _make_controller(task: TabularTask, config: RunConfig, steps: int) -> ParetoPO:
+def make_controller(task: TabularTask, config: RunConfig, steps: int) -> ParetoPO:
     """Each of several economies has the floor and reference of calls, and a part of its weight."""
     economies = task.objectives - 1
     told = config.paretopo
@@ -292,13 +309,14 @@ def _make_controller(task: TabularTask, config: RunConfig, steps: int) -> Pareto
     return ParetoPO(switches, steps_per_epoch=PER_KIND // QUESTIONS, steps=steps)
 
 
-class _Adam:
-    """Kingma & Ba (2015)."""
+class Adam:
+    """Kingma & Ba (2015), at the learning rate of all trainings here."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._mean, self._square, self._steps = np.zeros(shape), np.zeros(shape), 0
 
     def step(self, gradient: Floats) -> Floats:
+        """By how much the logits move."""
         self._steps += 1
         self._mean = 0.9 * self._mean + 0.1 * gradient
         self._square = 0.999 * self._square + 0.001 * gradient**2

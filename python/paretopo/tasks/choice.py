@@ -10,6 +10,7 @@ from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig
 from paretopo.config.python_files import load_functions
+from paretopo.preference import preferences_of
 from paretopo.protocols.search_r1 import tagged_answer
 from paretopo.protocols.torl import boxed_answer
 from paretopo.tasks.calculator import CalculatorTask, CalculatorWithSolver
@@ -27,6 +28,12 @@ def make_task(config: RunConfig) -> Task:
     Raises:
         ConfigError: There are not so many, or a file cannot be used.
     """
+    task = _make_task(config)
+    task.preferences = preferences_of(config)
+    return task
+
+
+def _make_task(config: RunConfig) -> Task:
     task, held_out = config.task, config.evaluation.prompts
     if task.name == "questions":
         return OwnQuestions(

@@ -16,6 +16,9 @@ A warm-up imitates the answers, or what a function of the user's own makes of a 
             {"role": "tool", "name": "look_up", "content": answer},
             {"role": "assistant", "content": answer},
         ]
+
+Where preferences are given it may take one, too: ``preference``, the weights by objective, or the
+budgets.
 """
 
 from __future__ import annotations
@@ -25,12 +28,14 @@ import inspect
 import json
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from paretopo.config import ConfigError
+from paretopo.preference import Preference
 from paretopo.rewards.correctness import exact_answer, normalised_match
-from paretopo.tasks.task import Message, Prompt, Question, Task
+from paretopo.tasks.task import Message, Prompt, Question, Task, Trace
 
 _KNOWN = ("id", "kind", "prompt", "answer")
 
@@ -86,10 +91,17 @@ class OwnQuestions(Task):
         given = question.columns["prompt"]
         return list(given) if isinstance(given, list) else super().prompt(question)
 
+    def imitated(self, step: int, count: int, *_: Any) -> Sequence[Trace]:
+        """As traces, with preferences, which a demonstration may know."""
+        return self.traces(step, count)
+
     def traces(self, step: int, count: int, *_: Any) -> list[list[Message]]:
         """Training questions at random, with their answers or demonstrations."""
         rng = random.Random(f"trace {step} {self.seed}")
         asked = [rng.choice(self.training) for _ in range(count)]
+        given = self.drawn(step, count)
+        if given is not None:
+            asked = [replace(one, preference=wish) for one, wish in zip(asked, given, strict=True)]
         if self._demonstrate is None:
             return [self.solution(question) for question in asked]
         return [self._demonstration(self._demonstrate, question, rng) for question in asked]
@@ -108,6 +120,8 @@ class OwnQuestions(Task):
         self, demonstrate: Demonstrate, question: Question, rng: random.Random
     ) -> list[Message]:
         given = {"answer": question.answer, **question.columns}
+        if question.preference is not None:
+            given["preference"] = self._numbers(question.preference)
         try:
             shown = demonstrate(rng, **given)
         except Exception as error:
@@ -125,8 +139,14 @@ class OwnQuestions(Task):
         return [*self._messages(question), *shown]
 
     def _messages(self, question: Question) -> list[Message]:
-        prompt = self.prompt(question)
+        prompt = self.ask(question)
         return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+
+    def _numbers(self, given: Preference) -> dict[str, float]:
+        """Weights or budgets by objective."""
+        assert self.preferences is not None
+        names = self.preferences.objectives
+        return dict(given.budgets or zip(names, given.weights, strict=True))
 
     def words(self) -> list[str]:
         """Prompts, answers and some demonstrations: all that a tiny model has to know."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from paretopo.preference import Preference, Preferences
 from paretopo.protocols.episode import Episode, StepResult
 
 Message = dict[str, Any]
@@ -29,6 +30,7 @@ class Question:
         answer: The right answer, or several.
         steps: What a tool has to be asked, in order, where that is known.
         columns: What the rewards of the user's own read.
+        preference: The one that is given with it.
     """
 
     id: str
@@ -37,6 +39,7 @@ class Question:
     answer: Answer
     steps: tuple[str, ...] = ()
     columns: Mapping[str, Any] = field(default_factory=dict)
+    preference: Preference | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class Task(ABC):
         functions: Tools that the chat template presents; none where text and tool take turns by a
             protocol.
         seed: Fixes the order of the questions.
+        preferences: Those that are given with questions; None where weights are fixed.
     """
 
     training: Sequence[Question]
@@ -72,6 +76,7 @@ class Task(ABC):
     is_chat: bool
     functions: Sequence[Callable[..., str]] = ()
     seed: int
+    preferences: Preferences | None = None
 
     def schedule(self, steps: int, per_step: int) -> Iterator[Question]:
         """Training questions for `steps` steps: pass after pass, each in a fresh random order."""
@@ -84,9 +89,41 @@ class Task(ABC):
             left -= len(order)
             lap += 1
 
+    def written(self, steps: int, per_step: int) -> Sequence[Question]:
+        """The training questions for a trainer that reads them from a file.
+
+        Where preferences are given each is drawn when the file is written: the file then holds the
+        questions of all steps, so that a question comes with several.
+        """
+        if self.preferences is None:
+            return self.training
+        return [
+            replace(question, preference=self.preferences.draw(number))
+            for number, question in enumerate(self.schedule(steps, per_step))
+        ]
+
+    def sweep(self, preferences: Sequence[Preference] | None = None) -> list[Question]:
+        """The held-out questions, once for each preference.
+
+        Args:
+            preferences: Those to ask for; None for all of an evaluation.
+        """
+        if self.preferences is None:
+            return list(self.held_out)
+        return [
+            replace(question, preference=given)
+            for given in (self.preferences.grid if preferences is None else preferences)
+            for question in self.held_out
+        ]
+
     def prompt(self, question: Question) -> Prompt:
         """The prompt of a question: a message or a text, as `is_chat` says."""
         return [{"role": "user", "content": question.text}] if self.is_chat else question.text
+
+    def ask(self, question: Question) -> Prompt:
+        """The prompt with the preference that is given with the question."""
+        prompt, given = self.prompt(question), question.preference
+        return prompt if given is None else with_preference(prompt, given.line)
 
     @abstractmethod
     def traces(
@@ -101,6 +138,25 @@ class Task(ABC):
             guess_rate: Share of the traces that guess, of those that need a call.
         """
 
+    def imitated(
+        self, step: int, count: int, redundant_calls: int, guess_rate: float
+    ) -> Sequence[Trace]:
+        """The traces as a warm-up reads them: each with a preference where these are given.
+
+        Any of them: what a preference asks for is left to be learnt.
+        """
+        written = self.traces(step, count, redundant_calls, guess_rate)
+        given = self.drawn(step, len(written))
+        if given is None:
+            return written
+        return [_with_preference(one, wish) for one, wish in zip(written, given, strict=True)]
+
+    def drawn(self, step: int, count: int) -> list[Preference] | None:
+        """The preferences of a supervised step; None where weights are fixed."""
+        if self.preferences is None:
+            return None
+        return [self.preferences.draw(step * count + at) for at in range(count)]
+
     @abstractmethod
     def solution(self, question: Question) -> Trace:
         """The rollout that gives the right answer at once, without a tool."""
@@ -112,6 +168,33 @@ class Task(ABC):
     @abstractmethod
     def phrases(self) -> list[str]:
         """Texts that are one token each for the tiny model, so that a call is a handful of them."""
+
+
+PREFERENCE_ROLE = "system"
+
+
+def with_preference(prompt: Prompt, line: str) -> Prompt:
+    r"""The prompt with a line before all else: a system message, or the first line of a text.
+
+    >>> with_preference("2 + 2 =", "Preference: calls 1")
+    'Preference: calls 1\n2 + 2 ='
+    >>> with_preference([{"role": "system", "content": "Be kind."}], "Preference: calls 1")
+    [{'role': 'system', 'content': 'Be kind.\nPreference: calls 1'}]
+    """
+    if isinstance(prompt, str):
+        return f"{line}\n{prompt}"
+    if prompt and prompt[0]["role"] == PREFERENCE_ROLE:  # templates take one, and first
+        system = f"{prompt[0]['content']}\n{line}"
+        return [{**prompt[0], "content": system}, *prompt[1:]]
+    return [{"role": PREFERENCE_ROLE, "content": line}, *prompt]
+
+
+def _with_preference(trace: Trace, given: Preference) -> Trace:
+    if isinstance(trace, TextTrace):
+        return replace(trace, prompt=with_preference(trace.prompt, given.line))
+    asked = with_preference(trace, given.line)
+    assert isinstance(asked, list)
+    return asked
 
 
 def make_text_trace(prompt: Prompt, episode: Episode, texts: Sequence[str]) -> TextTrace:

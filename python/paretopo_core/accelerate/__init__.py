@@ -26,7 +26,7 @@ class Replacement(NamedTuple):
 
 
 class Acceleration:
-    """What :func:`accelerate` has replaced in a host, and how it is undone.
+    """What :func:`~paretopo_core.accelerate` has replaced in a host, and how it is undone.
 
     A ``with`` statement ends what it began: where the host was accelerated before, it still is
     afterwards.
@@ -115,9 +115,9 @@ def accelerate(host: str) -> Acceleration:
     """Let another library compute on this core, where its own code would take longer.
 
     Nothing of the caller's own changes: the slow inner functions of the library are replaced, in
-    this process, until :meth:`Acceleration.undo`, or the end of a ``with`` statement. Answers are
-    the library's own; where ties or the last digits can differ, docs/hosts.md says so and why. A
-    second call changes nothing.
+    this process, until :meth:`~paretopo_core.accelerate.Acceleration.undo`, or the end of a
+    ``with`` statement. Answers are the library's own; where ties or the last digits can differ,
+    docs/hosts.md says so and why. A second call changes nothing.
 
     Args:
         host: "pymoo" (0.6.2), "optuna" (5.0.0), "botorch" (0.18.1) or "deap" (1.4.4). It is

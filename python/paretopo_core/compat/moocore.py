@@ -12,6 +12,9 @@ Where the two differ it is on purpose:
   on the better side, whose volume would be infinite.
 * Small contributions keep their digits; from 4 objectives moocore rounds those below 1.5e-8 to 0.
 * An array that is not of two dimensions is refused everywhere.
+* ``whv_hype`` is exact, where moocore draws samples. ``hv_approx`` estimates the same volume by
+  :func:`paretopo_core.hypervolume_approx`, whose last digits are others.
+* ``maximise=`` works wherever it is in the signature, also where moocore refuses it.
 
 >>> filter_dominated([[1, 1], [0, 1], [1, 0], [1, 0]])
 array([[0, 1],
@@ -22,15 +25,25 @@ array([[0, 1],
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Never
+import math
+from collections.abc import Callable
+from typing import Any, Literal, Never
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 import paretopo_core as pp
-
-Senses = bool | Sequence[bool] | np.ndarray
+from paretopo_core.compat._arguments import Senses, one_each, rows_of, senses_of
+from paretopo_core.compat._attainment import (
+    eaf,
+    eafdiff,
+    largest_eafdiff,
+    total_whv_rect,
+    vorob_dev,
+    vorob_t,
+    whv_rect,
+)
+from paretopo_core.compat._sets import apply_within_sets
 
 __all__ = [
     "Hypervolume",
@@ -39,38 +52,32 @@ __all__ = [
     "apply_within_sets",
     "avg_hausdorff_dist",
     "eaf",
+    "eafdiff",
     "epsilon_additive",
     "epsilon_mult",
     "filter_dominated",
     "filter_dominated_within_sets",
+    "generate_ndset",
+    "hv_approx",
     "hv_contributions",
     "hypervolume",
     "igd",
     "igd_plus",
     "is_nondominated",
     "is_nondominated_within_sets",
+    "largest_eafdiff",
     "normalise",
     "pareto_rank",
     "r2_exact",
-]
-
-# What moocore 0.3.2 has beyond that: differences of attainment, estimates of volumes by its own
-# methods, rectangles with weights, and its readers of files and data.
-NOT_HERE = (
-    "ReadDatasetsError",
-    "eafdiff",
-    "generate_ndset",
-    "get_dataset",
-    "get_dataset_path",
-    "hv_approx",
-    "largest_eafdiff",
-    "read_datasets",
     "total_whv_rect",
     "vorob_dev",
     "vorob_t",
     "whv_hype",
     "whv_rect",
-)
+]
+
+# What moocore 0.3.2 has beyond that: its files and their reader.
+NOT_HERE = ("ReadDatasetsError", "get_dataset", "get_dataset_path", "read_datasets")
 
 
 def __getattr__(name: str) -> Never:
@@ -93,8 +100,8 @@ def is_nondominated(
     >>> is_nondominated([[1, 1], [0, 1], [1, 0], [1, 0]])
     array([False,  True,  True, False])
     """
-    rows = _rows(points)
-    senses = _senses(maximise, rows.shape[1])
+    rows = rows_of(points)
+    senses = senses_of(maximise, rows.shape[1])
     return pp.is_nondominated(rows, maximise=senses, keep_weakly=bool(keep_weakly))
 
 
@@ -106,7 +113,7 @@ def any_dominated(
     >>> any_dominated([[0, 1], [1, 0], [1, 0]]), any_dominated([[0, 1], [1, 0]])
     (True, False)
     """
-    rows = _rows(points)
+    rows = rows_of(points)
     if len(rows) == 0:
         raise ValueError("points must have at least one row, got none")
     return not is_nondominated(rows, maximise=maximise, keep_weakly=keep_weakly).all()
@@ -127,8 +134,8 @@ def pareto_rank(points: ArrayLike, /, *, maximise: Senses = False) -> np.ndarray
     >>> pareto_rank([[0, 0], [1, 1], [0, 1]])
     array([0, 2, 1], dtype=int32)
     """
-    rows = _rows(points)
-    return pp.pareto_rank(rows, maximise=_senses(maximise, rows.shape[1]))
+    rows = rows_of(points)
+    return pp.pareto_rank(rows, maximise=senses_of(maximise, rows.shape[1]))
 
 
 # Volumes
@@ -136,10 +143,10 @@ def pareto_rank(points: ArrayLike, /, *, maximise: Senses = False) -> np.ndarray
 
 def hypervolume(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
     """Measure what the points dominate below ref, or above it where larger is better."""
-    rows = _rows(points)
+    rows = rows_of(points)
     objectives = rows.shape[1]
-    corner = _one_each(np.asarray(ref, dtype=float), objectives, "ref")
-    return float(pp.hypervolume(rows, ref=corner, maximise=_senses(maximise, objectives)))
+    corner = one_each(np.asarray(ref, dtype=float), objectives, "ref")
+    return float(pp.hypervolume(rows, ref=corner, maximise=senses_of(maximise, objectives)))
 
 
 def hv_contributions(
@@ -154,12 +161,168 @@ def hv_contributions(
     >>> hv_contributions([[5, 5], [4, 6], [2, 7], [7, 4]], ref=[10, 10])
     array([2., 1., 6., 3.])
     """
-    rows = _rows(points)
+    rows = rows_of(points)
     objectives = rows.shape[1]
-    corner = _one_each(np.asarray(ref, dtype=float), objectives, "ref")
-    senses = _senses(maximise, objectives)
+    corner = one_each(np.asarray(ref, dtype=float), objectives, "ref")
+    senses = senses_of(maximise, objectives)
     ignore = bool(ignore_dominated)
     return pp.hv_contributions(rows, ref=corner, maximise=senses, ignore_dominated=ignore)
+
+
+def hv_approx(
+    points: ArrayLike,
+    /,
+    ref: ArrayLike,
+    *,
+    maximise: Senses = False,
+    nsamples: int = 262_144,
+    seed: int | np.random.Generator | None = None,
+    method: Literal["DZ2019-HW", "DZ2019-MC", "Rphi-FWE+"] = "Rphi-FWE+",
+) -> float:
+    """Estimate the hypervolume from ``nsamples`` directions.
+
+    All of moocore's methods are one here; a ``seed`` counts for "DZ2019-MC" only, as there.
+
+    >>> round(hv_approx([[5, 5], [4, 6], [2, 7], [7, 4]], ref=[10, 10]), 2)
+    38.0
+    """
+    methods = ("DZ2019-HW", "DZ2019-MC", "Rphi-FWE+")
+    if method not in methods:
+        raise ValueError(f"method must be one of {', '.join(methods)}, got {method!r}")
+    rows = rows_of(points)
+    corner = one_each(np.asarray(ref, dtype=float), rows.shape[1], "ref")
+    number = 0
+    if method == "DZ2019-MC":
+        number = int(np.random.default_rng(seed).integers(2**63))
+    senses = senses_of(maximise, rows.shape[1])
+    found = pp.hypervolume_approx(rows, corner, samples=nsamples, seed=number, maximise=senses)
+    return float(found.volume)
+
+
+def whv_hype(
+    points: ArrayLike,
+    /,
+    *,
+    ref: ArrayLike,
+    ideal: ArrayLike,
+    maximise: Senses = False,
+    nsamples: int = 100000,  # noqa: ARG001
+    seed: int | np.random.Generator | None = None,  # noqa: ARG001
+    dist: Literal["uniform", "point", "exponential"] = "uniform",
+    mu: float | ArrayLike | None = None,
+) -> float:
+    """Measure the hypervolume of 2 objectives under one of HypE's weights, exactly.
+
+    It is the area between ideal and ref times the chance that a draw is dominated, which moocore
+    estimates: ``nsamples`` and ``seed`` are for it. In units of that area draws are uniform, or
+    exponential with mean ``mu`` along one objective and uniform along the other (each as often), or
+    normal around the point ``mu``, along the diagonal, with a deviation of 1/4 in each.
+
+    Source: Auger, Bader, Brockhoff and Zitzler (2009), GECCO, equation 18; the distributions are
+    moocore's.
+
+    >>> round(whv_hype([[3, 1]], ref=4, ideal=1, dist="exponential", mu=0.2), 3)
+    1.661
+    """
+    rows = rows_of(points)
+    if rows.shape[1] != 2:
+        raise NotImplementedError(
+            f"points must have 2 objectives, got {rows.shape[1]}: weighted_hypervolume takes more"
+        )
+    signs = np.where(senses_of(maximise, 2), -1.0, 1.0)
+    corner, best = (
+        signs * one_each(np.asarray(each, dtype=float), 2, name)
+        for each, name in ((ref, "ref"), (ideal, "ideal"))
+    )
+    span = corner - best
+    if not (span > 0).all():
+        raise ValueError(
+            f"ideal must be better than ref in each objective, got {ideal!r} and {ref!r}"
+        )
+    front = rows[pp.is_nondominated(rows * signs, maximise=False, keep_weakly=False)] * signs
+    front = (front[front[:, 0].argsort()] - best) / span
+    if dist == "point":
+        centre = (signs * one_each(np.asarray(mu, dtype=float), 2, "mu") - best) / span
+        nearest = (front - centre).max(axis=1).min(initial=math.inf)
+        chance = math.erfc(nearest / 0.25 / math.sqrt(2)) / 2
+    elif dist in ("uniform", "exponential"):
+        ways = [("uniform", "uniform")]
+        if dist == "exponential":
+            if not isinstance(mu, (int, float)) or not mu > 0:
+                raise ValueError(f"mu must be a number larger than 0, got {mu!r}")
+            ways = [("exponential", "uniform"), ("uniform", "exponential")]
+        chance = float(np.mean([_chance(front, *way, mu) for way in ways]))
+    else:
+        raise ValueError(f"dist must be uniform, point or exponential, got {dist!r}")
+    return float(span.prod() * chance)
+
+
+def _chance(front: np.ndarray, first: str, second: str, mu: Any) -> float:
+    """That a draw of two independent numbers is dominated by a staircase."""
+
+    def beyond(values: np.ndarray, dist: str) -> np.ndarray:
+        left = np.maximum(values, 0.0)
+        reached: np.ndarray = np.exp(-left / mu) if dist == "exponential" else 1 - left.clip(max=1)
+        return reached
+
+    ahead = beyond(np.append(front[:, 0], np.inf), first)
+    return float(((ahead[:-1] - ahead[1:]) * beyond(front[:, 1], second)).sum())
+
+
+def generate_ndset(
+    n: int,
+    d: int,
+    /,
+    method: str,
+    *,
+    seed: int | np.random.Generator | None = None,
+    integer: bool = False,
+) -> np.ndarray:
+    """Draw n points that do not dominate each other, uniformly on a surface in 0..1.
+
+    >>> generate_ndset(3, 2, "simplex", seed=0).sum(axis=1)
+    array([1., 1., 1.])
+    """
+    generator = np.random.default_rng(seed)
+
+    def sphere() -> np.ndarray:
+        drawn = np.abs(generator.normal(size=(n, d)))
+        radii: np.ndarray = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+        return radii
+
+    def simplex() -> np.ndarray:
+        drawn = generator.exponential(size=(n, d))
+        shares: np.ndarray = drawn / drawn.sum(axis=1, keepdims=True)
+        return shares
+
+    surfaces: dict[str, Callable[[], np.ndarray]] = {
+        "simplex": simplex,
+        "concave-sphere": sphere,
+        "convex-sphere": lambda: 1.0 - sphere(),
+        "convex-simplex": lambda: simplex() ** 2,
+        "concave-simplex": lambda: 1.0 - simplex() ** 2,
+        "inverted-simplex": lambda: 1.0 - simplex(),
+    }
+    short = {
+        "linear": "simplex",
+        "L": "simplex",
+        "sphere": "concave-sphere",
+        "C": "concave-sphere",
+        "X": "convex-sphere",
+        "inverted-linear": "inverted-simplex",
+    }
+    name = short.get(method, method)
+    if name not in surfaces:
+        raise ValueError(f"method must be one of {', '.join(surfaces)}, got {method!r}")
+    points = surfaces[name]()
+    while any_dominated(points):  # by rounding, once in a blue moon
+        points = surfaces[name]()
+    if not integer:
+        return points
+    scale = 64
+    while any_dominated(whole := (points * scale).astype(int)):
+        scale *= 2
+    return whole
 
 
 class Hypervolume:
@@ -236,9 +399,9 @@ def epsilon_mult(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = Fal
 def _beside(
     indicator: Callable[..., Any], points: ArrayLike, ref: ArrayLike, maximise: Senses, **more: Any
 ) -> float:
-    rows = _rows(points)
+    rows = rows_of(points)
     reference = np.asarray(ref, dtype=float)
-    return float(indicator(rows, reference, maximise=_senses(maximise, rows.shape[1]), **more))
+    return float(indicator(rows, reference, maximise=senses_of(maximise, rows.shape[1]), **more))
 
 
 def r2_exact(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) -> float:
@@ -247,24 +410,9 @@ def r2_exact(points: ArrayLike, /, ref: ArrayLike, *, maximise: Senses = False) 
     >>> round(r2_exact([[5, 5], [4, 6], [2, 7], [7, 4]], ref=[0, 0]), 9)
     2.594191919
     """
-    rows = _rows(points)
-    ideal = _one_each(np.asarray(ref, dtype=float), rows.shape[1], "ref")
-    return float(pp.r2(rows, ideal, maximise=_senses(maximise, rows.shape[1])))
-
-
-def eaf(points: ArrayLike, /, sets: ArrayLike, *, percentiles: Sequence[float] = ()) -> np.ndarray:
-    """Find what each number of sets attains; the last column is the percentile.
-
-    >>> eaf([[1, 3], [3, 1], [2, 2]], [0, 0, 1], percentiles=[100])
-    array([[  2.,   3., 100.],
-           [  3.,   2., 100.]])
-    """
-    wanted = np.unique(np.ravel(percentiles).astype(float))
-    surfaces = pp.eaf(
-        _rows(points), sets, percentiles=wanted if len(wanted) else None, maximise=False
-    )
-    joined: np.ndarray = np.column_stack(surfaces)
-    return joined
+    rows = rows_of(points)
+    ideal = one_each(np.asarray(ref, dtype=float), rows.shape[1], "ref")
+    return float(pp.r2(rows, ideal, maximise=senses_of(maximise, rows.shape[1])))
 
 
 # Scales
@@ -287,19 +435,19 @@ def normalise(
     array([[0., 1.],
            [1., 0.]])
     """
-    rows = _rows(points)
+    rows = rows_of(points)
     objectives = rows.shape[1]
     ends = np.asarray(to_range, dtype=float)
     if ends.shape != (2,):
         raise ValueError(f"to_range must be two numbers, got shape {ends.shape}")
     low, high = (
-        _one_each(np.asarray(bound, dtype=float), objectives, name)
+        one_each(np.asarray(bound, dtype=float), objectives, name)
         for bound, name in ((lower, "lower"), (upper, "upper"))
     )
     if len(rows):
         low = np.where(np.isnan(low), rows.min(axis=0), low)
         high = np.where(np.isnan(high), rows.max(axis=0), high)
-    senses = np.array(_senses(maximise, objectives))
+    senses = np.array(senses_of(maximise, objectives))
     width = np.where(high == low, 1.0, high - low)
     from_best = np.where(senses, high - rows, rows - low)
     result: np.ndarray = ends[0] + (ends[1] - ends[0]) * (from_best / width)
@@ -347,60 +495,3 @@ def filter_dominated_within_sets(
     )
     members: np.ndarray = rows[kept]
     return members
-
-
-def apply_within_sets(
-    x: ArrayLike, sets: ArrayLike, func: Callable[..., Any], **kwargs: Any
-) -> np.ndarray:
-    """Call func on the rows of each set, and join the answers.
-
-    Answers with as many rows as they were given come back in the order of x; answers with one row,
-    or scalars, in the order in which the sets begin.
-
-    >>> apply_within_sets([[5], [7], [6]], ["b", "a", "b"], lambda rows: rows.max())
-    array([6, 7])
-    """
-    rows = np.asarray(x)
-    _, first, of_row = np.unique(np.asarray(sets), return_index=True, return_inverse=True)
-    if len(of_row) != len(rows):
-        raise ValueError(f"sets must name one for each of the {len(rows)} rows, got {len(of_row)}")
-    members = [np.flatnonzero(of_row == which) for which in first.argsort()]
-    answers = [np.atleast_1d(func(rows[chosen], **kwargs)) for chosen in members]
-    for answer, chosen in zip(answers, members, strict=True):
-        if len(answer) not in (1, len(chosen)):
-            raise ValueError(
-                f"`func` returned an array of length {len(answer)} but the input has length "
-                f"{len(chosen)} for rows {chosen}"
-            )
-    joined: np.ndarray = np.concatenate(answers)
-    if len(joined) == len(rows):
-        joined = joined[np.concatenate(members).argsort()]
-    return joined
-
-
-# Arguments
-
-
-def _rows(points: ArrayLike) -> np.ndarray:
-    rows = np.asarray(points, dtype=float)
-    if rows.ndim != 2 or rows.shape[1] == 0:
-        raise ValueError(
-            f"points must have shape (points, objectives), 1 objective or more, got {rows.shape}"
-        )
-    return rows
-
-
-def _one_each(values: np.ndarray, objectives: int, name: str) -> np.ndarray:
-    """One value for each objective, from as many, or from one for all."""
-    flat = np.ravel(values)
-    if len(flat) not in (1, objectives):
-        raise ValueError(f"{name} must have length 1 or {objectives}, got {len(flat)}")
-    each: np.ndarray = np.broadcast_to(flat, (objectives,))
-    return each
-
-
-def _senses(maximise: Senses, objectives: int) -> list[bool]:
-    senses: list[bool] = (
-        _one_each(np.asarray(maximise), objectives, "maximise").astype(bool).tolist()
-    )
-    return senses

@@ -107,10 +107,10 @@ def test_a_good_rehearsal_passes(finished):
 @pytest.mark.parametrize(
     ("name", "before", "after", "complaint"),
     [
-        ("steps.jsonl", '"vllm_kl": 0.0001', '"vllm_kl": null', "vllm_kl"),
-        ("steps.jsonl", '"vllm_kl": 0.0001', '"vllm_kl": 0.02', "vllm_kl"),
-        ("steps.jsonl", '"stage": 2', '"stage": 1', "expected the stages"),
-        ("evaluations.jsonl", '"step": 0', '"step": 1', "expected evaluations"),
+        ("steps.jsonl", '"vllm_kl":0.0001', '"vllm_kl":null', "vllm_kl"),
+        ("steps.jsonl", '"vllm_kl":0.0001', '"vllm_kl":0.02', "vllm_kl"),
+        ("steps.jsonl", '"stage":2', '"stage":1', "expected the stages"),
+        ("evaluations.jsonl", '"step":0', '"step":1', "expected evaluations"),
         ("rehearsal/weights.jsonl", '"qk": [4, 2.0, 2.0]', '"qk": [4, 2.1, 2.0]', "fused"),
         (
             "rehearsal/weights.jsonl",

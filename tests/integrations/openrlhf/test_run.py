@@ -222,6 +222,27 @@ def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
     assert (folder / "report" / "report.md").exists()
 
 
+def test_the_command_rehearses_questions_and_rewards_of_ones_own(tmp_path, monkeypatch):
+    """As docs/objectives.md has it: four objectives, of which one does not apply to all."""
+    monkeypatch.chdir(Path(__file__).parents[3])
+    words = ["train", "examples/own_rewards/train.toml", "--backend", "openrlhf", "--rehearse"]
+    told = command(tmp_path, "paretopo.cli", *words, "--out", str(tmp_path / "runs"))
+    assert "Proved here" in told
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = RunFolder.open(folder)
+    for row in [*run.steps(), *run.evaluations()]:
+        assert list(row["measured"]) == ["routed", "polite", "greets", "tokens"]
+    greeted = [
+        one.reward_components["greets"]
+        for group in run.trajectories()
+        if not group.held_out
+        for one in group.rollouts
+    ]
+    assert len(run.steps()) == 4
+    assert set(greeted) <= {0.0, 1.0, None}
+    assert (folder / "report" / "report.html").exists()
+
+
 def test_forty_steps_of_the_example_raise_accuracy_while_calls_do_not_rise(tmp_path):
     example = Path(__file__).parents[3] / "examples" / "rehearsal.toml"
     words = ["train", str(example), "--rehearse", "--steps", "40", "--out", str(tmp_path / "runs")]

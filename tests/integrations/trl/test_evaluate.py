@@ -14,8 +14,6 @@ from paretopo.config import load  # noqa: E402
 from paretopo.integrations.trl.train import train  # noqa: E402
 from paretopo.run.folder import RunFolder  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore:You are using 'rollout_func'")
-
 SIZES = """
 [model]
 layers = 1

@@ -15,8 +15,6 @@ from paretopo.rollout import BadRollout  # noqa: E402
 from paretopo.run.folder import RunFolder  # noqa: E402
 from paretopo.run.report import write_report  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore:You are using 'rollout_func'")
-
 CONFIG = """
 [[objectives]]
 name = "correct"
@@ -62,6 +60,7 @@ device = "cpu"
 trajectories = 4
 """
 REWARDS = """
+import time
 from pathlib import Path
 
 def words(prompts, completions, **columns):
@@ -116,6 +115,39 @@ def test_three_rewards_of_ones_own_are_trained_on_and_recorded(folder):
     assert "# Training report" in write_report([run]).read_text(encoding="utf-8")
 
 
+EIGHT = ("correct", "words", "polite", "tokens", "turns", "calls", "seconds", "dollars")
+FURTHER = {"words": 'better = "fewer"\n', "polite": "high = 1\n"}
+RIGHT_ALONE = """
+def correct(completions, answer):
+    return [float(text in right) for text, right in zip(completions, answer)]
+"""
+
+
+@pytest.mark.parametrize("names", [EIGHT[:1], EIGHT])
+def test_one_and_eight_objectives_train_and_are_reported(folder, names):
+    tables = [f'[[objectives]]\nname = "{name}"\n{FURTHER.get(name, "")}' for name in names]
+    path = folder / "config.toml"
+    rest = path.read_text(encoding="utf-8").partition("[rewards]")[2]
+    path.write_text(f"{''.join(tables)}[rewards]{rest}", encoding="utf-8")
+    if len(names) == 1:
+        (folder / "my_rewards.py").write_text(RIGHT_ALONE, encoding="utf-8")
+    prices = {"rewards.dollars_per_1000_tokens": 1.0}
+    config = load(path, {"optimiser.steps": 2, "paretopo.stage2_estimator": "gd2po", **prices})
+    run = RunFolder.create(folder / "runs", config)
+    train(config, run)
+    for row in [*run.steps(), *run.evaluations()]:
+        assert tuple(row["measured"]) == tuple(row["rewards"]) == names
+        told = row["measured"]
+        if len(names) == 8:
+            assert told["dollars"] == pytest.approx(told["tokens"] / 1000)
+            assert (told["turns"], told["calls"]) == (1.0, 0.0)
+            assert told["seconds"] > 0.0
+    assert tuple(run.evaluations()[-1]["outcome"]) == names
+    report = write_report([run])
+    assert all(f"| {name} | " in report.read_text(encoding="utf-8") for name in names)
+    assert report.with_name("front.png").exists() == (len(names) > 1)
+
+
 @pytest.mark.parametrize(
     ("trouble", "message"),
     [
@@ -123,10 +155,11 @@ def test_three_rewards_of_ones_own_are_trained_on_and_recorded(folder):
         ("[2.0] * 8", r"prompt '\w+' has 'polite' = 2 .* at least 0 and at most 1"),
         ("[1.0]", r"'polite' returned 1 values for the 8 rollouts of prompt '\w+'"),
         ("1 / 0", r"'polite' failed on prompt '\w+' and 1 more: ZeroDivisionError"),
+        ("time.sleep(60)", r"'polite' hung on prompt '\w+' and 1 more: .*rewards.timeout = 5 sec"),
     ],
 )
 def test_a_reward_that_breaks_stops_the_run_and_loses_nothing(folder, trouble, message):
-    config = load(folder / "config.toml")
+    config = load(folder / "config.toml", {"rewards.timeout": 5 if "sleep" in trouble else 600})
     run = RunFolder.create(folder / "runs", config)
     appended = run.append_step
 

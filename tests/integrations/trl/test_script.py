@@ -9,6 +9,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -326,6 +327,12 @@ def test_only_the_same_run_goes_on(tmp_path):
             r"unknown method 'gdpoo'; did you mean 'gdpo'",
         ),
         (TABLE, (digits, even), {"method": "otc_grpo"}, "there is no objective 'calls' to set"),
+        (
+            TABLE | {"rewards": {"file": "rewards.py"}},
+            (digits, even),
+            {},
+            "rewards.file is for paretopo train",
+        ),
         ("nowhere.toml", (digits, even), {}, "cannot read the configuration file nowhere.toml"),
         (
             TABLE | {"optimizer": {}},
@@ -376,7 +383,7 @@ def test_a_broken_reward_names_function_prompt_and_value(tmp_path, value, shown)
 
     # A held-out question: the records up to then are kept.
     trainer = make_trainer(tmp_path, functions=(digits, even))
-    message = rf"'even' returned {shown} for the prompt '2.\+1=', expected a finite number, or None"
+    message = rf"prompt '2.\+1=' has 'even' = {shown} in .*, expected a finite number, or None"
     with pytest.raises(BadRollout, match=message):
         trainer.train()
     assert RunFolder.open(tmp_path).manifest["status"] == "failed"
@@ -398,10 +405,40 @@ def rename(function, name):
     return renamed
 
 
-def test_a_wrong_number_of_rewards_names_the_function(tmp_path):
-    short = rename(lambda completions, **_: [1.0] * (len(completions) - 1), "even")
-    with pytest.raises(ValueError, match="'even' returned 7 rewards, but 8 were expected"):
-        make_trainer(tmp_path, functions=(digits, short)).train()
+def fail(completions, **_):
+    raise ZeroDivisionError("oh")
+
+
+async def wait_long(completions, **_):
+    await asyncio.sleep(60)
+
+
+async def own_limit(completions, **_):
+    raise TimeoutError("theirs")
+
+
+@pytest.mark.parametrize(
+    ("broken", "complaint"),
+    [
+        (lambda completions, **_: [1.0] * (len(completions) - 1), "returned 7 values for the 8"),
+        (lambda **_: None, "must return a list, got None for"),
+        (fail, "failed on prompt '2..1=' and 3 more: ZeroDivisionError: oh"),
+        (own_limit, "failed on prompt '2..1=' and 3 more: TimeoutError: theirs"),
+        (lambda **_: time.sleep(60), "hung on prompt '2..1=' and 3 more: .* = 5 seconds"),
+        (wait_long, "hung on prompt '2..1=' and 3 more: .*rewards.timeout = 5 seconds"),
+    ],
+)
+def test_a_reward_that_breaks_names_itself_and_prompts(tmp_path, broken, complaint):
+    if asyncio.iscoroutinefunction(broken):
+
+        async def even(**columns):
+            return await broken(**columns)
+    else:
+        even = rename(broken, "even")
+    table = TABLE | {"rewards": {"timeout": 5}}
+    with pytest.raises(BadRollout, match=f"the reward 'even' .*{complaint}"):
+        make_trainer(tmp_path, table, functions=(digits, even)).train()
+    assert RunFolder.open(tmp_path).manifest["status"] == "failed"
 
 
 # ---- several processes -----------------------------------------------------------------------

@@ -16,6 +16,7 @@ from support.trajectory_groups import asked_again, hostile, many_objectives, put
 
 from paretopo import cli
 from paretopo.config import RunConfig
+from paretopo.rollout import Rollout
 from paretopo.run.folder import RunFolder
 from paretopo.run.trajectories import Group
 from paretopo.run.viewer.selection import Selection
@@ -62,6 +63,21 @@ off
   model  1700
 """
     )
+
+
+@pytest.mark.parametrize(
+    ("answer", "objectives", "shown"),
+    [
+        ("7", ("correct", "calls"), ["  right  7"]),
+        ("7", ("polite", "calls"), ["  answer 7"]),  # imitated, perhaps: nobody grades by it
+        ("", ("polite", "calls"), []),
+    ],
+)
+def test_an_answer_is_called_right_where_it_is_graded_by(answer, objectives, shown):
+    one = Rollout("q", {"calls": 0.0}, prompt="3+4", answer=answer)
+    group = Group((one,), objectives=objectives)
+    lines = list(render_lines([group], Selection(), width=80, colours=False))
+    assert lines[lines.index("  asked  3+4") + 1 : lines.index("")] == shown
 
 
 def test_a_held_out_question_has_neither_rank_nor_advantage():

@@ -24,6 +24,14 @@ EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.toml"))
 CALCULATOR = str(EXAMPLES[0])
 
 
+# Methods that go by weights from the first step, and by no others than are given.
+STEERABLE = {
+    *("recommended", "grpo", "dr_grpo", "rloo", "soft_pareto", "hypervolume_gd2po"),
+    *("gdpo", "gdpo_conditioned", "gd2po", "gd2po_hard", "saw", "saw_grpo"),
+    *("without_stage_1", "without_dynamic_weighting", "without_ranking"),
+}
+
+
 def test_there_are_examples():
     assert len(EXAMPLES) >= 6
     assert EXAMPLES[0].name == "calculator.toml"
@@ -40,8 +48,17 @@ def test_every_method_goes_on_every_example(example, name):
         with pytest.raises(ConfigError, match=r"OTC is made of .* is for two objectives, got 3"):
             with_method(example, name)
         return
-    if name == "worth" and not all(one.is_share for one in load(example).objectives[1:]):
+    given = load(example).paretopo.preference == "given"
+    if (
+        name == "worth"
+        and not given
+        and not all(one.is_share for one in load(example).objectives[1:])
+    ):
         with pytest.raises(ConfigError, match=r'dollars is none: .* economy = "saving"'):
+            with_method(example, name)
+        return
+    if given and name not in STEERABLE:
+        with pytest.raises(ConfigError, match=r'preference = "given"|no objective .calls.'):
             with_method(example, name)
         return
     config = with_method(example, name)

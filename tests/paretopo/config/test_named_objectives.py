@@ -78,7 +78,10 @@ def test_one_key_of_one_objective_is_set():
             r"those of 'tokens' end at 0",
         ),
         (RAW, r'objectives.tokens is none: give it economy = "saving", or take'),
-        (TOKENS.replace("tokens", "b"), r"objectives.b is none: give it high, the best .* and eco"),
+        (
+            TOKENS.replace("tokens", "b"),
+            r'b is none: give it high, .* \(a cost: better = "fewer"\), or',
+        ),
         (TOKENS.replace("tokens", "b") + 'high = 1\nfailure = "keeps"', "b.failure = .* count"),
         ('[[objectives]]\nname = "a"\nlow = 0\nfailure = 0', "failure must not be given for the"),
         ("weight = 1", r"unknown key weight; did you mean objectives.NAME.weight\?"),

@@ -96,6 +96,36 @@ def test_a_ragged_batch_equals_its_groups_alone(several, name):
         np.testing.assert_allclose(values[number, : len(alone)], alone, atol=1e-9)
 
 
+@given(
+    st.lists(vectors, min_size=1, max_size=4),
+    st.sampled_from(sorted(set(ESTIMATORS) - WHITENED)),
+    st.data(),
+)
+def test_each_group_can_have_weights_of_its_own(several, name, data):
+    padded, mask = ragged(several)
+    drawn = [data.draw(st.floats(0.05, 0.95)) for _ in several]
+    weights = np.array([[one, 1.0 - one] for one in drawn])
+    values = ESTIMATORS[name](padded, weights, mask=mask)
+    for number, group in enumerate(several):
+        alone = ESTIMATORS[name](group, weights[number])[0]
+        np.testing.assert_allclose(values[number, : len(alone)], alone, atol=1e-9)
+
+
+@given(st.lists(vectors, min_size=1, max_size=4), st.sampled_from(sorted(ESTIMATORS)))
+def test_equal_weights_for_each_group_are_the_weights_of_all(several, name):
+    padded, mask = ragged(several)
+    np.testing.assert_allclose(
+        ESTIMATORS[name](padded, np.tile(WEIGHTS, (len(several), 1)), mask=mask),
+        ESTIMATORS[name](padded, WEIGHTS, mask=mask),
+        atol=1e-9,
+    )
+
+
+def test_weights_of_another_number_of_groups_are_refused():
+    with pytest.raises(ValueError, match=r"shape \(3, 2\): a row for all groups, or one for each"):
+        ESTIMATORS["worth"](np.zeros((2, 4, 2)), np.full((3, 2), 0.5))
+
+
 @given(st.lists(vectors, min_size=1, max_size=4), st.sampled_from(sorted(ESTIMATORS)))
 def test_padding_changes_nothing(several, name):
     padded, mask = ragged(several)

@@ -95,6 +95,21 @@ def test_answers_take_few_characters_and_the_state_none_of_them():
     assert max(sizes) - min(sizes) <= 1  # the digits of a number
 
 
+@given(st.lists(st.lists(st.floats(0.0, 1e9) | st.none(), min_size=3, max_size=3), min_size=1))
+def test_real_costs_take_few_characters_and_come_back_as_they_count(history):
+    costs = [np.array(row, np.float64)[:, None] for row in history]
+    first, second, answers = new(), new(), []
+    for row in costs:
+        first.add(["a", "b", "c"], row, [True, False, True])
+        answers.append(json.loads(json.dumps(first.latest())))
+        assert all(len(json.dumps(one)) <= 12 for one in answers[-1]["costs"]["calls"])
+    second.load_state_dict(first.state_dict(), answers)
+    np.testing.assert_array_equal(first.economies(), second.economies())
+    assert second.latest() == first.latest()
+    kept = np.array([one["costs"]["calls"] for one in answers], np.float64)
+    np.testing.assert_allclose(kept, np.array(costs)[..., 0], rtol=1e-5, atol=1e-37)
+
+
 def test_missing_answers_are_told():
     held_out = new()
     add(held_out, [(True, 2)] * 3)

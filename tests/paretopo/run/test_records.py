@@ -35,6 +35,13 @@ def test_two_runs_in_the_same_second_get_their_own_folders(tmp_path):
     assert len(folders) == 3
 
 
+def test_a_run_without_a_method_is_named_by_recipe_and_estimator(tmp_path):
+    own = RunFolder.create(tmp_path, loads("", {"paretopo.stage2_estimator": "gdpo"}))
+    assert own.path.name.startswith("calculator-recommended-gdpo-seed0-")
+    assert RunFolder.open(own.path).method == "recommended+gdpo"
+    assert RunFolder.create(tmp_path, loads("")).method == "recommended"
+
+
 def test_opening_finds_the_run_again(run):
     run.append_step({"step": 1})
     again = RunFolder.open(run.path)

@@ -347,6 +347,22 @@ def test_the_share_solved_is_told_where_no_objective_is_it(tmp_path):
     assert "| solved | more | % | 75.0 | 75.0 | +0.0 |" in write_report([graded]).read_text()
 
 
+def test_the_share_solved_is_no_second_row_of_a_first_objective_of_ones_own(tmp_path):
+    config = loads('[[objectives]]\nname = "routed"\n[[objectives]]\nname = "tokens"\n')
+    run = RunFolder.create(tmp_path, config)
+    run.append_evaluation({"step": 0, "solved": 0.75, "measured": {"routed": 0.75, "tokens": 3.0}})
+    assert read_history(run).beside() == ()
+
+
+def test_one_kind_alone_is_all_questions(tmp_path):
+    run = RunFolder.create(tmp_path, loads(""))
+    means = {"solved": 0.5, "measured": {"correct": 0.5, "calls": 2.0}}
+    run.append_evaluation({"step": 0, **means, "by_kind": {"all": means}})
+    assert {one.kind for one in compare_ends(read_history(run))} == {""}
+    run.append_evaluation({"step": 1, **means, "by_kind": {"easy": means, "hard": means}})
+    assert {one.kind for one in compare_ends(read_history(run))} == {"", "easy", "hard"}
+
+
 @pytest.mark.parametrize(
     ("better", "before", "after", "change", "verdict"),
     [

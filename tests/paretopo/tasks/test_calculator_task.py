@@ -187,14 +187,20 @@ def tools_of(conversation):
     return [message["name"] for message in conversation if message["role"] == "tool"]
 
 
+def as_recorded(question):
+    told = asdict(question)
+    assert told.pop("preference") is None
+    return told
+
+
 def test_without_a_solver_the_task_is_what_it_was():
     """Recorded when there was none: texts, questions, tools, traces."""
     task = CalculatorTask(prompts=40, held_out=20, seed=5)
     told = {
         "words": task.words(),
         "phrases": task.phrases(),
-        "training": [asdict(question) for question in task.training],
-        "held_out": [asdict(question) for question in task.held_out],
+        "training": [as_recorded(question) for question in task.training],
+        "held_out": [as_recorded(question) for question in task.held_out],
         "traces": [task.traces(step, 8, 2, 0.3) for step in range(3)],
         "functions": [(tool.__name__, tool.__doc__) for tool in task.functions],
     }

@@ -5,11 +5,12 @@ Every estimator is called alike::
     f(rewards, weights, *, mask=None, **switches) -> advantages
 
 ``rewards`` has shape (groups, points, objectives), larger is better, in NumPy or in torch on any
-device; ``weights`` has one number per objective; ``mask`` (groups, points) is False where a ragged
-group is padded. The result is float64 (groups, points), 0 where masked. ``f.switches`` names the
-switches that an estimator has; others are left aside. An estimator is a function in one of the
-modules here whose name stands in :data:`~paretopo.config.EstimatorName`, which a configuration
-takes. Formulas, sources, claims and known faults: ``docs/mathematics.md``.
+device; ``weights`` has one number per objective, or (groups, objectives) where each group has a
+preference of its own; ``mask`` (groups, points) is False where a ragged group is padded. The
+result is float64 (groups, points), 0 where masked. ``f.switches`` names the switches that an
+estimator has; others are left aside. An estimator is a function in one of the modules here whose
+name stands in :data:`~paretopo.config.EstimatorName`, which a configuration takes. Formulas,
+sources, claims and known faults: ``docs/mathematics.md``.
 
 >>> import numpy as np
 >>> rewards = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.0], [0.0, 0.0]]])

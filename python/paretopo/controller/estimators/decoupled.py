@@ -101,8 +101,8 @@ def _weighted(values: Array, weights: Array) -> Array:
 
 
 def _by_variation(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
-    """(objectives,) weights that sum to their number."""
+    """(objectives,) or (groups, objectives) weights that sum to their number."""
     values = split_objectives(rewards)
     mean, std = batch_moments(values, mask)
     variation = like(weights, rewards) * (std / (abs(mean) + _CV_EPSILON))[:, 0, 0]
-    return len(variation) * variation / (variation.sum() + _CV_EPSILON)
+    return variation.shape[-1] * variation / (variation.sum(-1)[..., None] + _CV_EPSILON)

@@ -45,7 +45,7 @@ class Estimator:
 
         Args:
             rewards: (groups, points, objectives), larger is better; NumPy, or torch on any device.
-            weights: (objectives,), on the host.
+            weights: (objectives,), or (groups, objectives) for those of each group; on the host.
             mask: (groups, points) bool, False where a ragged group is padded.
             **switches: those of :attr:`switches` count, those of other estimators are left
                 aside: the same call serves every one.
@@ -62,10 +62,12 @@ class Estimator:
         library = get_library(rewards)
         vectors = np.asarray(rewards, np.float64) if library is np else rewards.double()
         factors = np.asarray(weights, np.float64)
-        if vectors.ndim != 3 or factors.shape != tuple(vectors.shape[-1:]):
+        groups, *_, objectives = vectors.shape if vectors.ndim == 3 else (-1, -1)
+        if factors.shape not in ((objectives,), (groups, objectives)):
             raise ValueError(
                 "rewards must have shape (groups, points, objectives) with one weight per "
-                f"objective, got {tuple(vectors.shape)} and weights of shape {factors.shape}"
+                f"objective, got {tuple(vectors.shape)} and weights of shape {factors.shape}: a "
+                "row for all groups, or one for each"
             )
         inside = _mask(mask, vectors)
         if mask is not None:

@@ -38,8 +38,9 @@ def like(numbers: np.ndarray, values: Array) -> Array:
 
 
 def weighted_sum(rewards: Array, weights: np.ndarray) -> Array:
-    """(groups, points) scalar rewards."""
-    return rewards @ like(weights, rewards)
+    """(groups, points) scalar rewards, by the weights of all groups or of each."""
+    factors = like(weights, rewards)
+    return rewards @ factors if factors.ndim == 1 else (rewards @ factors[..., None])[..., 0]
 
 
 def split_objectives(rewards: Array) -> Array:
@@ -49,8 +50,9 @@ def split_objectives(rewards: Array) -> Array:
 
 
 def along_objectives(weights: Array, values: Array) -> Array:
-    """(objectives, 1, 1), to multiply what :func:`split_objectives` gives."""
-    return like(weights, values)[:, None, None]
+    """(objectives, 1 or groups, 1), to multiply what :func:`split_objectives` gives."""
+    factors = like(weights, values)
+    return factors[:, None, None] if factors.ndim == 1 else factors.T[:, :, None]
 
 
 def mask_out(values: Array, mask: Array) -> Array:

@@ -8,6 +8,7 @@ from paretopo.controller.estimators.groups import (
     Array,
     deviation,
     get_library,
+    like,
     standardise,
     subtract_others,
     weighted_sum,
@@ -51,12 +52,13 @@ def worth(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     Source: here, docs/mathematics.md, section 7; the baseline as :func:`rloo`.
     """
     first, others = rewards[..., 0], rewards[..., 1:]
-    if others.shape[-1] == 0:
-        return subtract_others(first * float(weights[0]), mask)
-    least = get_library(rewards).amin(others, axis=-1)
-    return subtract_others(
-        first * (float(weights[0]) + float(weights[1:].sum()) * least).clip(0.0), mask
+    right, saved = (
+        like(part[..., None], rewards) for part in (weights[..., 0], weights[..., 1:].sum(axis=-1))
     )
+    if others.shape[-1] == 0:
+        return subtract_others(first * right, mask)
+    least = get_library(rewards).amin(others, axis=-1)
+    return subtract_others(first * (right + saved * least).clip(0.0), mask)
 
 
 def constant(rewards: Array, weights: np.ndarray, mask: Array) -> Array:

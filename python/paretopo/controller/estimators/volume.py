@@ -10,7 +10,7 @@ import numpy as np
 import paretopo_core
 from paretopo.config import ARCHIVE_K
 from paretopo.controller.estimators.decoupled import gd2po
-from paretopo.controller.estimators.groups import Array, extremes, get_library
+from paretopo.controller.estimators.groups import Array, extremes, get_library, like
 
 K: TypeAlias = int | tuple[int, ...] | Literal["archive"]
 
@@ -39,10 +39,13 @@ def hypervolume(
     arXiv 2505.15201.
     """
     reference = (
-        reference_by(weights) if hypervolume_reference == "weights" else hypervolume_reference
+        reference_by(weights)
+        if hypervolume_reference == "weights"
+        else np.array(hypervolume_reference)
     )
     if hypervolume_unit == "range":
-        rewards = _by_range(rewards, mask & (rewards[..., 0] > reference[0]))
+        first = like(reference[..., :1], rewards)
+        rewards = _by_range(rewards, mask & (rewards[..., 0] > first))
     return paretopo_core.hypervolume_advantage(
         rewards,
         reference,
@@ -76,7 +79,8 @@ def hypervolume_gd2po(
         points, 0.0, k=k, centre="none", mask=None if bool(mask.all()) else mask
     )
     both = library.stack([points[..., 0], added], axis=-1)
-    return gd2po(both, np.array([weights[0], weights[1:].sum()]), mask, conflict=conflict)
+    weighing = np.stack([weights[..., 0], weights[..., 1:].sum(axis=-1)], axis=-1)
+    return gd2po(both, weighing, mask, conflict=conflict)
 
 
 def _in_units_of_the_group(rewards: Array, solved: Array, mask: Array) -> Array:
@@ -93,16 +97,29 @@ def _in_units_of_the_group(rewards: Array, solved: Array, mask: Array) -> Array:
     return library.concatenate([correct, library.moveaxis(share, 0, -1)], axis=-1)
 
 
-def reference_by(weights: np.ndarray) -> tuple[float, ...]:
+def reference_by(weights: np.ndarray) -> np.ndarray:
     """The reference point with which, for k = 1 and two objectives, volumes are w · r of successes.
 
     (0, -w_0 / w_1, -w_0 / w_2, ...), in the objectives' units: a success whose economy is 0 has
     w_0 / (w_0 + w_1) of the volume of one whose economy is 1.
 
-    >>> reference_by(np.array([0.75, 0.25]))
-    (0.0, -3.0)
+    Args:
+        weights: (objectives,), or (groups, objectives) for those of each group.
+
+    Raises:
+        ValueError: a weight behind the first is 0: its reference would lie nowhere.
+
+    >>> reference_by(np.array([0.75, 0.25])).tolist()
+    [0.0, -3.0]
     """
-    return (0.0, *(float(-weights[0] / weight) for weight in weights[1:]))
+    if not weights[..., 1:].all():
+        raise ValueError(
+            'the estimator "hypervolume" takes weights above 0 behind the first for its reference, '
+            f"got {weights[(weights[..., 1:] == 0.0).any(axis=-1)].tolist()}"
+        )
+    reference = np.zeros(weights.shape)
+    reference[..., 1:] = -weights[..., :1] / weights[..., 1:]
+    return reference
 
 
 def _by_range(rewards: Array, inside: Array) -> Array:

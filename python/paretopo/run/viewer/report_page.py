@@ -201,6 +201,7 @@ def _describe_rollout(group: Group) -> Row:
     return {
         "prompt": group.prompt,
         "answer": group.answer,
+        "answerName": group.answer_name,
         "solved": rollout.solved,
         "facts": describe_rewards(rollout, group.objectives),
         "segments": [{"kind": one.kind, "text": one.text} for one in rollout.segments],

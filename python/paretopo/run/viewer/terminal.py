@@ -88,7 +88,8 @@ class _Page:
         for line in self._wrap(" · ".join([*about, right])):
             yield self._style(line, "title")
         yield from self._render_labelled("asked", group.prompt, "faint")
-        yield from self._render_labelled("right", group.answer, "faint")
+        if group.answer:
+            yield from self._render_labelled(group.answer_name.split()[0], group.answer, "faint")
         for number, rollout in selection.select_rollouts(group):
             yield ""
             yield from self._render_rollout(number, rollout, group)

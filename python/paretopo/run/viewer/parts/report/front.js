@@ -49,7 +49,7 @@ function drawFront(width) {
     label: `${nameOf(up)}, against ${nameOf(along)}; the arrow keys go through the evaluations`,
   });
   const places = placesIn(chart, up, along);
-  chart.svg.append(...drawEdges(places, up, along), betterCorner(chart, up, along));
+  chart.svg.append(...drawEdges(places, up, along));
   for (const { run, at, x: left, y: top } of places) {
     const evaluations = data.runs[run].evaluations;
     const onFront = evaluations[at].front[view.space];
@@ -85,15 +85,6 @@ function drawFront(width) {
   });
   followPointer(chart.svg, places, 40);
   return chart.svg;
-}
-
-function betterCorner(chart, up, along) {
-  const [right, above] = [senseOf(along) > 0, senseOf(up) > 0];
-  const arrow = above ? (right ? "↗" : "↖") : right ? "↘" : "↙";
-  const x = right ? chart.right - 6 : chart.left + 8;
-  const y = above ? chart.top + 14 : chart.bottom - 8;
-  const text = right ? `better ${arrow}` : `${arrow} better`;
-  return drawing("text", { x, y, class: "faint", "text-anchor": right ? "end" : "start" }, text);
 }
 
 // ---- three objectives and more -------------------------------------------------------------------

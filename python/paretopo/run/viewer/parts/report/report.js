@@ -31,7 +31,7 @@ function rolloutOf(run, rollout) {
     element("p", { class: "asked", dir: "auto" }, rollout.prompt),
     ...rollout.segments.map((segment) => segmentOf(segment)),
     ...(rollout.segments.length ? [] : [element("p", { class: "key" }, "nothing written")]),
-    element("p", { class: "key", dir: "auto" }, `right answer: ${rollout.answer}`),
+    ...(rollout.answer ? [element("p", { class: "key", dir: "auto" }, `${rollout.answerName}: ${rollout.answer}`)] : []),
   ];
 }
 

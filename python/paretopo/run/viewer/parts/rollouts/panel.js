@@ -22,7 +22,7 @@ function panelOf(group, view, pinned, onPin) {
         "dl",
         { class: "asked" },
         element("dt", {}, "Prompt"), element("dd", { dir: "auto" }, ...marked(group.prompt, view.sought)),
-        element("dt", {}, "Right answer"), element("dd", { dir: "auto" }, ...marked(group.answer, view.sought)),
+        ...(group.answer ? [element("dt", {}, nameOfAnswer(group)), element("dd", { dir: "auto" }, ...marked(group.answer, view.sought))] : []),
         element("dt", {}, "Solved"), element("dd", {}, `${group.rollouts.filter((one) => one.solved).length} of ${group.rollouts.length}`),
       ),
       ...plotOf(group, view.axes),
@@ -31,6 +31,11 @@ function panelOf(group, view, pinned, onPin) {
       ? element("div", { class: "rollouts" }, ...rollouts.map(([place, one]) => rolloutCard(place, one, group, view)))
       : element("p", {}, "No rollout of this prompt is wanted."),
   );
+}
+
+// Where nobody grades by it, it may be there to be imitated alone.
+function nameOfAnswer({ objectives }) {
+  return objectives.includes("correct") ? "Right answer" : "Answer";
 }
 
 // Pairs of a rollout's number, from 1, and the rollout.

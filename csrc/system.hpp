@@ -1,0 +1,44 @@
+// What operating systems have or lack: signals of threads, and children of a process.
+#pragma once
+
+#if !defined(_WIN32)
+#include <pthread.h>
+
+#include <csignal>
+#endif
+
+namespace paretopo {
+
+#if defined(_WIN32)  // has neither
+
+class SignalsBlocked {
+  public:
+    SignalsBlocked() {}  // written out, so that a variable of it counts as used
+};
+inline int in_children(void (*)()) { return 0; }
+
+#else
+
+// For the duration of a scope. Signals are the host program's: one that a thread of ours took would
+// not wake the host's, so ours are started in such a scope.
+class SignalsBlocked {
+  public:
+    SignalsBlocked() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+  private:
+    sigset_t before_;
+};
+
+// From now on every child of fork begins with a call of `renew`.
+inline int in_children(void (*renew)()) { return pthread_atfork(nullptr, nullptr, renew); }
+
+#endif
+
+}  // namespace paretopo

@@ -1,0 +1,118 @@
+"""How Sphinx makes a site of this folder and the docstrings: `bash scripts/build_site.sh`."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+from contextlib import redirect_stdout
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.errors import ConfigError
+from sphinx.util.docutils import SphinxDirective
+
+from paretopo.cli import make_parser
+from paretopo_core import __version__
+
+ROOT = Path(__file__).parents[1]
+
+project = "paretopo"
+author = copyright = "The paretopo developers"
+version = release = __version__
+html_title = f"paretopo {__version__}"
+html_theme = "furo"
+html_copy_source = html_show_sourcelink = False
+highlight_language = "text"
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+]
+exclude_patterns: list[str] = []
+
+# Pages are read on a code host, too: links are relative, anchors those of headings, formulas stand
+# between dollars or in a fence called math.
+myst_enable_extensions = ["dollarmath"]
+myst_fence_as_directive = ["math"]
+myst_heading_anchors = 4
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+# Formulas are drawn by a copy beside the pages: a reader needs no network.
+MATHJAX = ROOT / "build" / "mathjax"
+mathjax_path = "tex-svg.js"
+html_static_path = [os.path.relpath(MATHJAX, Path(__file__).parent)]
+
+# What only training needs is imported as a stand-in, so that the core alone builds the site.
+autodoc_mock_imports = [
+    *("accelerate", "datasets", "httpx", "openrlhf"),
+    *("safetensors", "torch", "tqdm", "transformers", "trl"),
+]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+maximum_signature_line_length = 88
+add_module_names = False
+default_role = "code"
+
+# Names of other packages, whose sites cannot be asked at build time; aliases; and what only our own
+# adapters make.
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "ArrayT")}
+nitpick_ignore_regex = [
+    (
+        "py:.*",
+        r"(np|numpy|collections|os|pathlib|typing)\..*|ArrayLike|ArrayT|TypeAliasForwardRef|Generated",
+    ),
+    ("py:class", r"paretopo\.(controller\.gain|integrations|rewards|run)\..*"),
+]
+
+
+class CommandHelp(SphinxDirective):
+    """The help of `paretopo` and its commands, as a terminal of 80 columns shows it."""
+
+    def run(self) -> list[nodes.Node]:
+        """One section for each command."""
+        os.environ["COLUMNS"] = "80"
+        parser = make_parser()
+        [commands] = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+        made: list[nodes.Node] = []
+        for name, command in {"": parser, **commands.choices}.items():
+            title = f"paretopo {name}".strip()
+            section = nodes.section(ids=[nodes.make_id(title)], names=[title.replace(" ", "-")])
+            section += nodes.title(text=title)
+            shown = io.StringIO()
+            with redirect_stdout(shown):
+                command.print_help()
+            section += nodes.literal_block(shown.getvalue(), shown.getvalue(), language="text")
+            made.append(section)
+        return made
+
+
+def check_formulas_can_be_drawn(app: Sphinx) -> None:
+    """Refuse to build pages whose formulas would stay as TeX."""
+    if app.builder.format == "html" and not (MATHJAX / mathjax_path).is_file():
+        raise ConfigError(
+            f"{MATHJAX / mathjax_path} must be MathJax's tex-svg.js, got no file: "
+            "build with scripts/build_site.sh, which fetches it"
+        )
+
+
+def name_pages_by_their_titles(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Show a link whose text is a file's name, as a code host wants it, with the page's title."""
+    for link in doctree.findall(nodes.reference):
+        name, ending = os.path.splitext(link.astext())  # noqa: PTH122
+        target = os.path.normpath(os.path.join(os.path.dirname(page), name))  # noqa: PTH118, PTH120
+        if ending == ".md" and target in app.env.titles:
+            link[:] = [nodes.Text(app.env.titles[target].astext())]
+
+
+def setup(app: Sphinx) -> None:
+    """Register what is ours."""
+    app.add_directive("command-help", CommandHelp)
+    app.connect("builder-inited", check_formulas_can_be_drawn)
+    app.connect("doctree-resolved", name_pages_by_their_titles)

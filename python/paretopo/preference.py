@@ -1,0 +1,194 @@
+"""Preferences that are given with a question: which there are, how one is written, who is given it.
+
+With ``paretopo.preference = "given"`` each group of rollouts is given a preference: weights of
+the objectives, or budgets that a rollout may spend. The prompt carries it, and the advantages of
+the group go by it. A preference has one name everywhere, its text: in prompts, records and labels.
+
+>>> from paretopo.config import loads
+>>> preferences = preferences_of(loads('''
+... [paretopo]
+... preference = "given"
+... [preference]
+... levels = 4
+... grid = 2
+... '''))
+>>> [one.text for one in preferences.grid]
+['correct 1, calls 0', 'correct 0.5, calls 0.5', 'correct 0, calls 1']
+>>> preferences.draw(7).line
+'Preference: correct 0, calls 1'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from paretopo.config import ConfigError, Objective, RunConfig
+from paretopo.config.keys import nearest
+
+_STREAM = 20  # of random numbers, beside those of questions and weights
+_EVERYWHERE = 0.5  # of all draws go by no thinness: what is covered must not be forgotten
+
+
+@dataclass(frozen=True)
+class Preference:
+    """One preference.
+
+    Attributes:
+        text: As prompts, records and labels have it.
+        weights: (objectives,) that sum to 1; () where it is a budget.
+        budgets: The most that a rollout may spend, by objective and in its own unit; empty where it
+            is weights.
+    """
+
+    text: str
+    weights: tuple[float, ...] = ()
+    budgets: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def line(self) -> str:
+        """What the prompt carries."""
+        return f"Preference: {self.text}"
+
+    def is_exceeded(self, measured: Mapping[str, float | None]) -> bool:
+        """Did a rollout spend more than it was allowed?
+
+        >>> once = Preference("at most 1 calls", budgets=(("calls", 1.0),))
+        >>> once.is_exceeded({"calls": 2.0}), once.is_exceeded({"calls": 1.0})
+        (True, False)
+        """
+        spent = [(measured.get(name), most) for name, most in self.budgets]
+        return any(value is not None and value > most for value, most in spent)
+
+
+class Preferences:
+    """All preferences that a run may give.
+
+    Args:
+        config: Of the run, whose ``paretopo.preference`` is "given".
+
+    Attributes:
+        objectives: Names, in the order of weights.
+        all: Those that training draws from.
+        grid: Those that an evaluation asks for, in order: the first objective's weight falls, or
+            budgets grow.
+    """
+
+    def __init__(self, config: RunConfig) -> None:
+        self._seed, settings = config.seed, config.preference
+        self.objectives = tuple(one.name for one in config.objectives)
+        if settings.kind == "weights":
+            self.all = tuple(_by_weights(self.objectives, settings.levels))
+            on_grid = {one.text for one in _by_weights(self.objectives, settings.grid)}
+            self.grid = tuple(one for one in self.all if one.text in on_grid)
+        else:
+            self.all = self.grid = tuple(_by_budgets(config.objectives))
+        self._named = {one.text: one for one in self.all}
+        self._nearest = self._find_nearest()
+        self._usual = self._density(settings.concentration)
+        self._by_front = settings.sampling == "thin"
+
+    def __getitem__(self, text: str) -> Preference:
+        """The preference of a text.
+
+        Raises:
+            ConfigError: there is none; names the nearest.
+        """
+        if text not in self._named:
+            raise ConfigError(f"no preference {text!r} is given here; {nearest(text, self._named)}")
+        return self._named[text]
+
+    def find(self, numbers: Sequence[float]) -> Preference:
+        """The preference of weights, or of budgets in the order of their objectives.
+
+        Raises:
+            ConfigError: there is none; lists some that there are.
+        """
+        for one in self.all:
+            own = one.weights or tuple(most for _, most in one.budgets)
+            if len(own) == len(numbers) and np.allclose(own, numbers, atol=1e-6):
+                return one
+        known = "; ".join(one.text for one in self.grid)
+        raise ConfigError(
+            f"no preference {', '.join(f'{one:g}' for one in numbers)} is given here, among others "
+            f"there are: {known}"
+        )
+
+    def draw(self, group: int, thinness: ArrayLike | None = None) -> Preference:
+        """The preference of a group; the same for the same arguments.
+
+        Args:
+            group: Number of the group in the run.
+            thinness: (grid,) what each preference of the last evaluation adds alone to the
+                hypervolume: where that is much, its neighbours are far. Counts with ``sampling =
+                "thin"``; None before there is one.
+        """
+        shares = self._usual
+        if self._by_front and thinness is not None:
+            shares = shares * self._thin_shares(np.asarray(thinness, np.float64))[self._nearest]
+            shares = shares / shares.sum()
+        rng = np.random.default_rng([self._seed, _STREAM, group])
+        return self.all[int(rng.choice(len(self.all), p=shares))]
+
+    def _thin_shares(self, thinness: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = thinness.sum()
+        even = np.full(len(self.grid), 1.0 / len(self.grid))
+        shares: NDArray[np.float64] = even
+        if total > 0.0:
+            shares = _EVERYWHERE * even + (1.0 - _EVERYWHERE) * thinness / total
+        return shares
+
+    def _find_nearest(self) -> NDArray[np.int64]:
+        """(all,) the place on the grid that is nearest to each."""
+        if len(self.grid) == len(self.all):
+            return np.arange(len(self.all))
+        mine, theirs = (np.array([one.weights for one in some]) for some in (self.all, self.grid))
+        places: NDArray[np.int64] = ((mine[:, None] - theirs) ** 2).sum(axis=-1).argmin(axis=1)
+        return places
+
+    def _density(self, concentration: float) -> NDArray[np.float64]:
+        """(all,) shares of the draws: Dirichlet's density; budgets are alike."""
+        shares = np.ones(len(self.all))
+        if self.all[0].weights:
+            weights = np.array([one.weights for one in self.all])
+            inside = (weights + 0.5 / len(self.all)) / (
+                1.0 + 0.5 * weights.shape[1] / len(self.all)
+            )
+            shares = (inside ** (concentration - 1.0)).prod(axis=1)
+        usual: NDArray[np.float64] = shares / shares.sum()
+        return usual
+
+
+def preferences_of(config: RunConfig) -> Preferences | None:
+    """The preferences of a run; None where its weights are fixed."""
+    return Preferences(config) if config.paretopo.preference == "given" else None
+
+
+def _by_weights(names: Sequence[str], levels: int) -> Iterator[Preference]:
+    """Every weighting in whole parts of 1 / levels, the first objective's weight falling."""
+    for parts in _compositions(levels, len(names)):
+        weights = tuple(part / levels for part in parts)
+        told = zip(names, weights, strict=True)
+        yield Preference(", ".join(f"{name} {weight:.3g}" for name, weight in told), weights)
+
+
+def _compositions(total: int, count: int) -> Iterator[tuple[int, ...]]:
+    if count == 1:
+        yield (total,)
+        return
+    for first in range(total, -1, -1):
+        for rest in _compositions(total - first, count - 1):
+            yield (first, *rest)
+
+
+def _by_budgets(objectives: Sequence[Objective]) -> Iterator[Preference]:
+    """Every combination of the objectives' budgets."""
+    limited = [one for one in objectives if one.budgets]
+    for mosts in product(*(sorted(one.budgets or ()) for one in limited)):
+        budgets = tuple((one.name, most) for one, most in zip(limited, mosts, strict=True))
+        told = ", ".join(f"{most:g} {name}" for name, most in budgets)
+        yield Preference(f"at most {told}", budgets=budgets)

@@ -1,0 +1,297 @@
+"""What several runs attain, and where two algorithms differ in it, as moocore has it.
+
+Public as names of :mod:`paretopo_core.compat.moocore`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import paretopo_core as pp
+from paretopo_core.compat._arguments import Senses, one_each, rows_of, senses_of
+from paretopo_core.compat._sets import apply_within_sets
+
+
+def eaf(points: ArrayLike, /, sets: ArrayLike, *, percentiles: Sequence[float] = ()) -> np.ndarray:
+    """Find what each number of sets attains; the last column is the percentile.
+
+    >>> eaf([[1, 3], [3, 1], [2, 2]], [0, 0, 1], percentiles=[100])
+    array([[  2.,   3., 100.],
+           [  3.,   2., 100.]])
+    """
+    wanted = np.unique(np.ravel(percentiles).astype(float))
+    surfaces = pp.eaf(
+        rows_of(points), sets, percentiles=wanted if len(wanted) else None, maximise=False
+    )
+    joined: np.ndarray = np.column_stack(surfaces)
+    return joined
+
+
+def vorob_t(points: ArrayLike, /, sets: ArrayLike, *, ref: ArrayLike) -> dict[str, object]:
+    """Find the attainment surface whose hypervolume is nearest to the mean of the runs.
+
+    Its percentile is Vorob'ev's threshold, as moocore finds it: by halving 0..100 until the volume
+    stays the same. Source: Binois, Ginsbourger and Roustant (2015), Eur. J. Oper. Res. 243(2).
+
+    >>> answer = vorob_t([[1, 3], [3, 1], [2, 2]], [0, 0, 1], ref=[4, 4])
+    >>> answer["threshold"], answer["avg_hyp"], answer["ve"].tolist()
+    (62.5, 4.5, [[2.0, 3.0], [3.0, 2.0]])
+    """
+    rows = rows_of(points)
+    corner = _corner(ref, rows)
+    surfaces = _surfaces(rows, np.asarray(sets))
+    volumes = [float(pp.hypervolume(each, corner, maximise=False)) for each in surfaces]
+    mean = float(np.mean(_volumes_of_runs(rows, sets, corner)))
+    low, high, before = 0.0, 100.0, np.nan
+    while True:
+        threshold = (low + high) / 2
+        runs = max(1, int(np.ceil(threshold * (len(surfaces) / 100) - 1e-9)))
+        volume = volumes[runs - 1]
+        if volume > mean:
+            low = threshold
+        else:
+            high = threshold
+        if volume == before:
+            return {"threshold": threshold, "ve": surfaces[runs - 1], "avg_hyp": mean}
+        before = volume
+
+
+def vorob_dev(
+    points: ArrayLike, /, sets: ArrayLike, *, ref: ArrayLike, ve: ArrayLike | None = None
+) -> float:
+    """Average the hypervolume of what either a run or Vorob'ev's expectation attains, not both.
+
+    >>> vorob_dev([[1, 3], [3, 1], [2, 2]], [0, 0, 1], ref=[4, 4])
+    1.5
+    """
+    rows = rows_of(points)
+    corner = _corner(ref, rows)
+    middle = rows_of(vorob_t(rows, sets, ref=ref)["ve"] if ve is None else ve)  # type: ignore[arg-type]
+
+    def apart(run: np.ndarray) -> float:
+        both, own = (
+            float(pp.hypervolume(each, corner, maximise=False))
+            for each in (np.concatenate([run, middle]), run)
+        )
+        return 2 * both - own
+
+    of_runs = apply_within_sets(rows, sets, apart)
+    return float(of_runs.mean() - pp.hypervolume(middle, corner, maximise=False))
+
+
+def eafdiff(
+    x: ArrayLike,
+    y: ArrayLike,
+    /,
+    *,
+    intervals: int | None = None,
+    maximise: Senses = False,
+    rectangles: bool = False,
+) -> np.ndarray:
+    """Find where one algorithm attains more than another: 2 objectives, the last column the run.
+
+    Rows are corners of the attainment surfaces of all runs together or, as ``rectangles``, two
+    corners of what lies between two surfaces; the last column is the share of the runs of x that
+    attain it less that of y, times ``intervals``: by default as many as there are runs of each, so
+    that it counts runs. (Where x and y have different numbers of runs, moocore halves them all.)
+
+    >>> eafdiff([[1, 2, 0], [2, 1, 0]], [[2, 2, 0]])
+    array([[1., 2., 1.],
+           [2., 1., 1.],
+           [2., 2., 0.]])
+    >>> eafdiff([[1, 2, 0], [2, 1, 0]], [[2, 2, 0]], rectangles=True)
+    array([[ 1.,  2.,  2., inf,  1.],
+           [ 2.,  1., inf,  2.,  1.]])
+    """
+    one, other = (_with_runs(each, name) for each, name in ((x, "x"), (y, "y")))
+    signs = np.where(senses_of(maximise, 2), -1.0, 1.0)
+    sides = [_runs(rows[:, :2] * signs, rows[:, 2]) for rows in (one, other)]
+    runs = [*sides[0], *sides[1]]
+    most = len(runs) // 2
+    if intervals is None:
+        intervals = most
+    elif not float(intervals).is_integer() or intervals < 1:
+        raise ValueError(f"intervals must be a whole number from 1 on, got {intervals!r}")
+    points = np.concatenate(runs)
+    of_run = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
+    surfaces = _surfaces(points, of_run)
+
+    def difference(corners: np.ndarray) -> np.ndarray:
+        counts = [np.sum([_is_attained(run, corners) for run in side], axis=0) for side in sides]
+        of_x, of_y = (len(side) for side in sides)
+        ahead = counts[0] * of_y - counts[1] * of_x  # whole: whether it is an interval is exact
+        scaled: np.ndarray = min(int(intervals), most) * ahead / (of_x * of_y)
+        return scaled
+
+    found = [_between(*pair) for pair in pairwise(surfaces)] if rectangles else surfaces
+    corners = np.concatenate(found)
+    rows = np.column_stack([corners, difference(corners[:, :2])])
+    turns = [*signs, *signs, 1.0] if rectangles else [*signs, 1.0]
+    order = np.lexsort(rows.T)
+    is_new = np.ones(len(rows), dtype=bool)
+    is_new[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+    result: np.ndarray = rows[np.sort(order[is_new])] * turns + 0.0
+    return result
+
+
+def whv_rect(
+    points: ArrayLike,
+    /,
+    rectangles: ArrayLike,
+    *,
+    ref: ArrayLike,
+    maximise: Senses = False,
+) -> float:
+    """Measure the hypervolume with weights: two corners and a weight in each row of rectangles.
+
+    >>> whv_rect([[1, 2]], [[0, 0, 3, 3, 2], [3, 3, 4, 4, 5]], ref=4)
+    9.0
+    """
+    rows = rows_of(points)
+    boxes = np.asarray(rectangles, dtype=float)
+    objectives = rows.shape[1]
+    if boxes.ndim != 2 or boxes.shape[1] != 2 * objectives + 1:
+        raise ValueError(
+            f"rectangles must have shape (rectangles, {2 * objectives + 1}), two corners and a "
+            f"weight, got {boxes.shape}"
+        )
+    corners = boxes[:, :objectives], boxes[:, objectives:-1]
+    return float(
+        pp.weighted_hypervolume(
+            rows,
+            (np.minimum(*corners), np.maximum(*corners)),
+            boxes[:, -1],
+            _corner(ref, rows),
+            maximise=senses_of(maximise, objectives),
+        )
+    )
+
+
+def total_whv_rect(
+    points: ArrayLike,
+    /,
+    rectangles: ArrayLike,
+    *,
+    ref: ArrayLike,
+    maximise: Senses = False,
+    ideal: ArrayLike | None = None,
+    scalefactor: float = 0.1,
+) -> float:
+    """Add to the hypervolume a share of the weighted one.
+
+    That is ``hv + scalefactor * |Π(ref - ideal)| * whv``.
+
+    >>> total_whv_rect([[1, 2]], [[0, 0, 3, 3, 2], [3, 3, 4, 4, 5]], ref=4, ideal=0)
+    20.4
+    """
+    if not 0 < scalefactor <= 1:
+        raise ValueError(f"scalefactor must be larger than 0 and at most 1, got {scalefactor!r}")
+    rows = rows_of(points)
+    corner, senses = _corner(ref, rows), senses_of(maximise, rows.shape[1])
+    best = _ideal(rows, senses) if ideal is None else _corner(ideal, rows, "ideal")
+    whole = float(pp.hypervolume(rows, corner, maximise=senses))
+    share = scalefactor * abs(float((corner - best).prod()))
+    return whole + share * whv_rect(rows, rectangles, ref=corner, maximise=senses)
+
+
+def largest_eafdiff(
+    x: list[ArrayLike],
+    /,
+    ref: ArrayLike,
+    *,
+    maximise: Senses = False,
+    intervals: int = 5,
+    ideal: ArrayLike | None = None,
+) -> tuple[tuple[int, int], float]:
+    """Find the two algorithms of which each is most ahead of the other somewhere.
+
+    Each item of x has the run in its last column. The value of a pair is the area, between ideal
+    and ref, where the one attains more by an interval at least, or that of the other if it is
+    smaller. Source: Diaz and López-Ibáñez (2021), Eur. J. Oper. Res. 289(3).
+
+    >>> first, second, third = [[1, 2, 0]], [[2, 1, 0]], [[3, 3, 0]]
+    >>> largest_eafdiff([first, second, third], ref=[4, 4])
+    ((0, 1), 2.0)
+    """
+    sides = [_with_runs(each, f"x[{at}]") for at, each in enumerate(x)]
+    if len(sides) < 2:
+        raise ValueError(f"x must have two data sets at least, got {len(sides)}")
+    senses = senses_of(maximise, 2)
+    every = np.concatenate(sides)[:, :2]
+    best = _ideal(every, senses) if ideal is None else _corner(ideal, every, "ideal")
+    values = {}
+    for one, other in combinations(range(len(sides)), 2):
+        found = eafdiff(
+            sides[one], sides[other], intervals=intervals, maximise=senses, rectangles=True
+        )
+        ahead = [found[sign * found[:, -1] >= 1] for sign in (1, -1)]
+        values[one, other] = min(
+            whv_rect([best], np.c_[boxes[:, :-1], np.ones(len(boxes))], ref=ref, maximise=senses)
+            for boxes in ahead
+        )
+    pair = max(values, key=lambda each: values[each])
+    return pair, values[pair]
+
+
+def _corner(ref: ArrayLike, rows: np.ndarray, name: str = "ref") -> np.ndarray:
+    return one_each(np.asarray(ref, dtype=float), rows.shape[1], name)
+
+
+def _ideal(rows: np.ndarray, senses: list[bool]) -> np.ndarray:
+    best: np.ndarray = np.where(senses, rows.max(axis=0), rows.min(axis=0))
+    return best
+
+
+def _with_runs(data: ArrayLike, name: str) -> np.ndarray:
+    rows = np.asarray(data, dtype=float)
+    if rows.ndim != 2 or rows.shape[1] != 3 or len(rows) == 0:
+        raise ValueError(
+            f"{name} must have shape (points, 3), two objectives and the run, 1 point or more, got "
+            f"{rows.shape}"
+        )
+    return rows
+
+
+def _runs(points: np.ndarray, names: np.ndarray) -> list[np.ndarray]:
+    return [points[names == name] for name in np.unique(names)]
+
+
+def _volumes_of_runs(rows: np.ndarray, sets: ArrayLike, corner: np.ndarray) -> np.ndarray:
+    return apply_within_sets(
+        rows, sets, lambda run: float(pp.hypervolume(run, corner, maximise=False))
+    )
+
+
+def _surfaces(points: np.ndarray, of_run: np.ndarray) -> list[np.ndarray]:
+    """The attainment surface of each number of runs, best first in the first objective."""
+    corners, percentiles = pp.eaf(points, of_run, maximise=False)
+    return [corners[percentiles == each] for each in np.unique(percentiles)]
+
+
+def _is_attained(run: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """Whether some point of the run is as good as each corner, in 2 objectives."""
+    order = run[:, 0].argsort()
+    least = np.minimum.accumulate(run[order, 1])
+    found = np.searchsorted(run[order, 0], corners[:, 0], side="right")
+    attained: np.ndarray = (found > 0) & (least[found - 1] <= corners[:, 1])
+    return attained
+
+
+def _between(better: np.ndarray, worse: np.ndarray) -> np.ndarray:
+    """Rectangles of what the one staircase attains and the other does not, from the top down."""
+    heights = np.unique(np.concatenate([better[:, 1], worse[:, 1]]))[::-1]
+
+    def left_at(staircase: np.ndarray) -> np.ndarray:
+        lowest_first = staircase[::-1]
+        found = np.searchsorted(lowest_first[:, 1], heights, side="right")
+        ends: np.ndarray = np.where(found > 0, lowest_first[found - 1, 0], np.inf)
+        return ends
+
+    left, right = left_at(better), left_at(worse)
+    tops = np.concatenate([[np.inf], heights[:-1]])
+    rows: np.ndarray = np.stack([left, heights, right, tops], axis=1)[left < right]
+    return rows

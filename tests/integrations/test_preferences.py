@@ -1,0 +1,198 @@
+"""Preferences on every trainer: in prompts, warm-ups, files and rollouts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from paretopo.config import loads  # noqa: E402
+from paretopo.evaluation.own_task import format_evaluation, plan_evaluation  # noqa: E402
+from paretopo.integrations.huggingface.prompts import prompt_text  # noqa: E402
+from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer  # noqa: E402
+from paretopo.integrations.huggingface.warmup import encode, make_trace_source  # noqa: E402
+from paretopo.integrations.openrlhf.prepare import _rows as openrlhf_rows  # noqa: E402
+from paretopo.integrations.openrlhf.rollouts import read_rollouts  # noqa: E402
+from paretopo.integrations.verl.options import _times_asked  # noqa: E402
+from paretopo.integrations.verl.prepare import _row_of as verl_row  # noqa: E402
+from paretopo.integrations.verl.rollouts import Rows, group_rows  # noqa: E402
+from paretopo.run.folder import RunFolder  # noqa: E402
+from paretopo.run.report import write_report  # noqa: E402
+from paretopo.tasks.choice import make_task  # noqa: E402
+
+TINY = """
+seed = 3
+[model]
+layers = 1
+width = 32
+heads = 2
+mlp_width = 32
+[task]
+prompts = 8
+facts = 4
+kinds = [1.0, 0.0, 0.0]
+[warmup]
+steps = 30
+batch_size = 16
+learning_rate = 5e-3
+[paretopo]
+preference = "given"
+[preference]
+levels = 2
+grid = 2
+sampling = "thin"
+[optimiser]
+steps = 3
+prompts_per_step = 2
+group_size = 4
+max_completion_tokens = 24
+[evaluation]
+every = 1
+prompts = 4
+temperature = 1.0
+[run]
+device = "cpu"
+"""
+WRITTEN = {"preference.sampling": "dirichlet"}
+
+
+@pytest.fixture(scope="module")
+def task():
+    return make_task(loads(TINY, WRITTEN))
+
+
+def test_a_preference_is_one_token_of_the_tiny_model(task):
+    tokenizer = make_task_tokenizer(task)
+    for given in task.preferences.all:
+        [token] = tokenizer(given.line, add_special_tokens=False)["input_ids"]
+        assert tokenizer.decode([token]) == given.line
+    asked = task.sweep()
+    assert len(asked) == 3 * 4
+    text = prompt_text(tokenizer, task.ask(asked[0]))
+    assert text.startswith("<|system|>Preference: correct 1, calls 0<|end|><|user|>")
+    assert tokenizer.unk_token_id not in tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
+def test_a_warm_up_reads_preferences_and_does_not_write_them(task):
+    tokenizer, config = make_task_tokenizer(task), loads(TINY)
+    traces = make_trace_source(task, config.warmup)(0)
+    assert traces == make_trace_source(task, config.warmup)(0)
+    lines = {trace[0]["content"] for trace in traces}
+    assert lines == {one.line for one in task.preferences.all}
+    tokens, written = encode(tokenizer, traces[0], task.functions)
+    read = tokenizer.decode([t for t, own in zip(tokens, written, strict=True) if not own])
+    assert traces[0][0]["content"] in read
+    wrote = tokenizer.decode([t for t, own in zip(tokens, written, strict=True) if own])
+    assert "Preference" not in wrote
+
+
+def test_tasks_with_fixed_weights_are_what_they_were():
+    plain = make_task(loads(TINY.replace('"given"', '"fixed"')))
+    assert plain.preferences is None
+    assert plain.sweep() == list(plain.held_out)
+    assert plain.written(100, 2) is plain.training
+    assert "<|system|>" not in make_task_tokenizer(plain).get_vocab()
+
+
+def test_openrlhf_reads_preferences_from_its_files(task):
+    config, tokenizer = loads('backend = "openrlhf"\n' + TINY, WRITTEN), make_task_tokenizer(task)
+    asked = task.written(3, 2)
+    rows = openrlhf_rows(config, tokenizer, "prompts", "task", task, asked)
+    assert len(rows) == 6  # of all steps
+    label = json.loads(rows[0]["label"])
+    assert label["preference"] == asked[0].preference.text
+    assert asked[0].preference.line in rows[0]["prompt"]
+    sample = SimpleNamespace(
+        prompts=[rows[0]["prompt"]],
+        labels=[rows[0]["label"]],
+        action_mask=torch.ones(1, 3),
+        truncated=torch.tensor([False]),
+        info={"measured/correct": torch.tensor([1.0])},
+    )
+    [rollout] = read_rollouts(sample)
+    assert rollout.preference == asked[0].preference.text
+
+
+def test_verl_reads_preferences_from_its_files(task):
+    tokenizer = make_task_tokenizer(task)
+    question = task.sweep()[-1]
+    row = verl_row(tokenizer, task, question, 0)
+    assert row["extra_info"]["text"].startswith("<|system|>Preference: correct 0, calls 1")
+    told = {"reward_extra_info": {"correct": 1.0, "calls": 1}}
+    columns = {
+        "responses": [torch.tensor([5, tokenizer.eos_token_id])],
+        "response_mask": [torch.ones(2, dtype=torch.int64)],
+        "extra_info": [row["extra_info"]],
+        "extra_fields": [told],
+    }
+    names = ("correct", "calls")
+    rows = Rows(["u_0_0"], columns, objectives=names, longest=4, tokenizer=tokenizer)
+    [[session]] = group_rows(["u_0_0"], [{}])
+    assert rows.rollout(session).preference == "correct 0, calls 1"
+    assert _times_asked(loads('backend = "verl"\n' + TINY, WRITTEN)) == 3
+
+
+def without_time(rows):
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+def test_trl_trains_on_preferences_and_resumes_bit_for_bit(tmp_path):
+    pytest.importorskip("trl")
+    from paretopo.integrations.trl.checkpoints import Checkpoints
+    from paretopo.integrations.trl.train import evaluate, train
+
+    config = loads(TINY)
+    run = RunFolder.create(tmp_path, config)
+    train(config, run)
+    groups = [group for group in run.trajectories() if not group.held_out]
+    assert all(one.preference and one.preference in one.prompt for one in groups)
+    assert len({one.preference for one in groups}) > 1
+    rows = run.evaluations()
+    assert [row["step"] for row in rows] == [step for step in range(4) for _ in range(3)]
+    assert [row["preference"] for row in rows[:3]] == [
+        "correct 1, calls 0",
+        "correct 0.5, calls 0.5",
+        "correct 0, calls 1",
+    ]
+    again = RunFolder(tmp_path / "again", config)
+    shutil.copytree(run.path, again.path)
+    latest = Checkpoints(again.checkpoints).latest()
+    assert latest == 3
+    shutil.rmtree(Checkpoints(again.checkpoints).path(latest))
+    train(config, again, resume=True)
+    assert without_time(again.steps()) == without_time(run.steps())
+    assert without_time(again.evaluations()) == without_time(rows)
+
+    text = write_report([run]).read_text(encoding="utf-8")
+    assert "| correct 0.5, calls 0.5 |" in text
+    assert (run.report / "preferences.png").stat().st_size > 10_000
+
+    asked = plan_evaluation(config, str(run.model))
+    folder = RunFolder.create(tmp_path / "evaluations", asked)
+    one = make_task(asked).preferences.find([0.5, 0.5])
+    [row] = evaluate(asked, folder, [one])
+    assert row["weights"] == [0.5, 0.5]
+    assert "correct 0.5, calls 0.5" in format_evaluation([row])
+
+    from paretopo.cli.evaluate import parse_preference
+    from paretopo.integrations.huggingface.ask import answer_on_terminal
+
+    wanted = iter(["0,1", "", "0.3,0.7", "", "How many bits are in a byte?"])
+
+    def read(prompt):
+        assert "preference" in prompt or "question" in prompt
+        line = next(wanted, None)
+        if line is None:
+            raise EOFError
+        return line
+
+    said = list(answer_on_terminal(run, read, parse_preference))
+    assert make_task(config).held_out[0].text in said
+    assert any(line.startswith("no preference 0.3, 0.7 is given here") for line in said)
+    assert sum(line.startswith("  policy: ") for line in said) >= 2
+    assert any("correct" in line and "turns" in line for line in said)

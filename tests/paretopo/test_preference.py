@@ -1,0 +1,217 @@
+"""Preferences that are given with questions: which there are, who is given which, what follows."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from paretopo.config import ConfigError, loads
+from paretopo.preference import preferences_of
+from paretopo.rollout import BadRollout, Rollout
+from paretopo.run.folder import RunFolder
+from paretopo.run.sweeps import agreement, average_sweep, split_sweeps
+from paretopo.session import Session
+
+GIVEN = '[paretopo]\npreference = "given"\n'
+BUDGETS = f"""
+{GIVEN}
+[preference]
+kind = "budget"
+[[objectives]]
+name = "correct"
+weight = 1.0
+[[objectives]]
+name = "calls"
+weight = 0.0
+budgets = [2, 0, 1]
+"""
+
+
+def given(text: str = ""):
+    return preferences_of(loads(GIVEN + text))
+
+
+def test_without_the_key_there_are_none():
+    assert preferences_of(loads("")) is None
+
+
+def test_weights_are_on_a_lattice_and_the_grid_is_part_of_it():
+    preferences = given("[preference]\nlevels = 10\ngrid = 2")
+    assert len(preferences.all) == 11
+    assert [one.weights for one in preferences.grid] == [(1.0, 0.0), (0.5, 0.5), (0.0, 1.0)]
+    assert preferences["correct 0.3, calls 0.7"].weights == (0.3, 0.7)
+    assert preferences.find([0.3, 0.7]).line == "Preference: correct 0.3, calls 0.7"
+    with pytest.raises(ConfigError, match=r"no preference 0\.33, 0\.67 is given here"):
+        preferences.find([0.33, 0.67])
+    with pytest.raises(ConfigError, match="did you mean"):
+        preferences["correct 0.33, calls 0.67"]
+
+
+def test_three_objectives_have_a_triangle_of_weights():
+    names = "".join(f'[[objectives]]\nname = "{one}"\n' for one in ("correct", "calls", "tokens"))
+    preferences = given(f"{names}[preference]\nlevels = 4\ngrid = 4")
+    assert len(preferences.grid) == len(preferences.all) == 15
+    assert all(abs(sum(one.weights) - 1.0) < 1e-12 for one in preferences.all)
+
+
+def test_budgets_are_every_combination():
+    preferences = preferences_of(loads(BUDGETS))
+    assert [one.text for one in preferences.all] == [
+        "at most 0 calls",
+        "at most 1 calls",
+        "at most 2 calls",
+    ]
+    assert preferences.find([1]).budgets == (("calls", 1.0),)
+
+
+def test_draws_repeat_and_cover_all():
+    preferences, again = given(), given()
+    drawn = [preferences.draw(group).text for group in range(2000)]
+    assert drawn == [again.draw(group).text for group in range(2000)]
+    counts = Counter(drawn)
+    assert len(counts) == 11
+    assert min(counts.values()) > 100  # alike: 182 of each
+    other = preferences_of(loads("seed = 1\n" + GIVEN))
+    assert drawn != [other.draw(group).text for group in range(2000)]
+
+
+def test_a_small_concentration_favours_the_ends():
+    ends = ("correct 1, calls 0", "correct 0, calls 1")
+    shares = {}
+    for concentration in (0.3, 1.0, 4.0):
+        preferences = given(f"[preference]\nconcentration = {concentration}")
+        drawn = [preferences.draw(group).text for group in range(1000)]
+        shares[concentration] = sum(one in ends for one in drawn)
+    assert shares[0.3] > 1.5 * shares[1.0] > 3 * shares[4.0]
+
+
+def test_thin_draws_where_a_point_stands_alone():
+    preferences = given('[preference]\nsampling = "thin"\nlevels = 4\ngrid = 2')
+    alone = [preferences.draw(group, [0.0, 0.0, 0.5]).weights[1] for group in range(1000)]
+    alike = [preferences.draw(group).weights[1] for group in range(1000)]
+    flat = [preferences.draw(group, [0.0, 0.0, 0.0]).weights[1] for group in range(1000)]
+    assert np.mean(alone) > np.mean(alike) + 0.1
+    assert len(set(alone)) == 5  # nothing is forgotten
+    assert flat == alike
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[preference]\nlevels = 10\ngrid = 3", "must divide preference.levels, got 3 and 10"),
+        ("stage1_steps = 5", "needs paretopo.stage1_steps = 0"),
+        ('stage2_estimator = "mo_grpo"', "an estimator that goes by weights"),
+        ('stage2_estimator = "hypervolume"\ncentre = "exact"', "which may be 0"),
+        ('weighting = "first alone"', "none of them alone by paretopo.weighting"),
+        ('[preference]\nkind = "budget"', "needs costs with budgets"),
+        ('[optimiser]\nlearn_from = "answers"', "learning from rewards"),
+    ],
+)
+def test_what_cannot_go_by_a_given_preference_is_refused(text, told):
+    with pytest.raises(ConfigError, match=told):
+        loads(GIVEN + text)
+
+
+def test_other_trainers_take_what_is_written_before_training():
+    loads('backend = "openrlhf"\n' + GIVEN)
+    with pytest.raises(ConfigError, match='is for backend = "trl"'):
+        loads('backend = "verl"\n' + GIVEN + '[preference]\nsampling = "thin"')
+    with pytest.raises(ConfigError, match="into whose prompts it is written"):
+        loads('backend = "openrlhf"\n' + GIVEN + '[openrlhf]\nprompts = "mine.jsonl"')
+    with pytest.raises(ConfigError, match="budgets are for"):
+        loads('[[objectives]]\nname = "correct"\n[[objectives]]\nname = "calls"\nbudgets = [1]')
+
+
+def new_session(folder, text) -> Session:
+    return Session(RunFolder.create(folder, loads(text)), prompts=64, steps_per_epoch=4)
+
+
+def group(preference: str, calls=(0, 1, 3), right=(0, 1, 1), held_out=False):
+    return [
+        Rollout(
+            f"q{number}" if held_out else "q",
+            {"correct": float(one), "calls": float(spent)},
+            preference=preference,
+            held_out=held_out,
+        )
+        for number, (spent, one) in enumerate(zip(calls, right, strict=True))
+    ]
+
+
+def test_each_group_goes_by_its_own_weights(tmp_path):
+    session = new_session(tmp_path, GIVEN)
+    texts = ["correct 1, calls 0", "correct 0.2, calls 0.8"]
+    scored = session.score([group(text) for text in texts])
+    first, second = session.advantages([one.rollouts for one in scored])
+    assert first[1] == first[2]  # right is right
+    assert second[1] > second[2]  # one call beats three
+    session.record_step(1, {"loss": 0.0})
+    assert session.run.steps()[0]["preferences"] == texts
+    with pytest.raises(BadRollout, match="must share one preference"):
+        session.advantages([[*scored[0].rollouts[:1], *scored[1].rollouts[1:]]])
+
+
+def test_what_exceeds_a_budget_is_as_good_as_wrong(tmp_path):
+    session = new_session(tmp_path, BUDGETS)
+    [one] = session.score([group("at most 1 calls")])
+    assert [rollout.rewards[0] for rollout in one.rollouts] == [0.0, 1.0, 0.0]
+    assert [rollout.solved for rollout in one.rollouts] == [False, True, True]
+    [advantages] = session.advantages([one.rollouts])
+    assert advantages[1] > 0 > advantages[2] == advantages[0]
+
+
+def sweep(session, better: float = 0.0):
+    """All questions for every preference of the grid: fewer calls where they weigh more."""
+    return [
+        rollout
+        for at, one in enumerate(session.preferences.grid)
+        for rollout in group(
+            one.text,
+            calls=(0, 4 - 2 * at, 4 - 2 * at),
+            right=(0, 1, int(at < 2 + better)),
+            held_out=True,
+        )
+    ]
+
+
+def test_a_sweep_is_a_row_and_a_point_for_each_preference(tmp_path):
+    session = new_session(tmp_path, GIVEN + "[preference]\nlevels = 2\ngrid = 2")
+    tracked = session.observe(0, sweep(session), seconds=3.0)
+    rows = session.run.evaluations()
+    assert [row["weights"] for row in rows] == [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    assert [row["seconds"] for row in rows] == [1.0] * 3
+    assert len(session.controller.archive.points) == rows[-1]["archive_size"] >= 2
+    assert rows[-1]["hypervolume"] in tracked.values()
+    assert average_sweep(rows)["measured"]["calls"] == pytest.approx(4 / 3)
+    assert session.evaluated() == 0
+    assert [len(one) for one in split_sweeps(rows)] == [3]
+
+
+def test_a_resumed_session_goes_on_where_the_front_was_thin(tmp_path):
+    text = GIVEN + '[preference]\nlevels = 2\ngrid = 2\nsampling = "thin"'
+    session = new_session(tmp_path / "a", text)
+    session.observe(0, sweep(session))
+    state = session.state()
+    assert len(state["thinness"]) == 3
+    assert sum(state["thinness"]) > 0
+    drawn = [session.preference_of(at).text for at in range(200)]
+    session.observe(1, sweep(session, better=1.0))
+    again = new_session(tmp_path / "b", text)
+    assert drawn != [again.preference_of(at).text for at in range(200)]
+    session.restore(state)
+    assert drawn == [session.preference_of(at).text for at in range(200)]
+    assert len(session.run.evaluations()) == 3
+
+
+def test_a_state_of_fixed_weights_says_nothing_of_preferences(tmp_path):
+    session = new_session(tmp_path, "")
+    assert "thinness" not in session.state()
+    assert session.preference_of(3) is None
+
+
+def test_agreement_counts_pairs():
+    assert agreement([1, 2, 3], [1, 2, 3]) == 1.0
+    assert agreement([1, 2, 3], [3, 2, 1]) == 0.0
+    assert np.isnan(agreement([1, 1], [1, 2]))

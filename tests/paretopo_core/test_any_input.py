@@ -1,0 +1,258 @@
+"""Whatever numbers come: an answer of the right shape, or a ValueError or TypeError that says why.
+
+Every function around the primitives (options of dominance, scales, boxes, indicators, attainment,
+subsets, archives with bounds and payloads), on anything, as an array and as a tensor alike.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.strategies import masked_batches, senses
+
+import paretopo_core as pp
+
+torch = pytest.importorskip("torch")
+
+REFUSALS = (ValueError, TypeError)
+
+
+def per_point(shape):
+    return shape[:-1]
+
+
+def per_set(shape):
+    return shape[:-2]
+
+
+def per_value(shape):
+    return shape
+
+
+def per_objective(shape):
+    return (*shape[:-2], shape[-1])
+
+
+def chosen(shape):
+    return (*shape[:-2], 2)
+
+
+def weighing(x, **more):
+    sides = np.ones(x.shape[-1])
+    boxes = np.stack([-3 * sides, 0 * sides]), np.stack([0 * sides, np.inf * sides])
+    return pp.weighted_hypervolume(x, boxes, [1.0, -2.0], -5, **more)
+
+
+def improving(x, **more):
+    objectives = x.shape[-1]
+    return pp.hypervolume_improvement(
+        (np.full((1, objectives), -1.0), np.full((1, objectives), 1.0)), x, **more
+    )
+
+
+def boxed(function):
+    def volumes(x, **more):
+        lower, upper, counts = function(x, -5, **more)
+        assert lower.shape == upper.shape
+        assert lower.shape[-1] == x.shape[-1]
+        return counts
+
+    return volumes
+
+
+def beside(indicator):
+    return lambda x, **more: indicator(x, np.ones((2, x.shape[-1])), **more)
+
+
+def from_zero(function, *arguments, **keywords):
+    return lambda x, **more: function(x, *arguments, **keywords, **more)
+
+
+CALLS = {
+    "pareto_rank": (pp.pareto_rank, per_point),
+    "pareto_rank, strict": (from_zero(pp.pareto_rank, strict=True), per_point),
+    "pareto_rank, first": (from_zero(pp.pareto_rank, n_below=2), per_point),
+    "is_nondominated": (pp.is_nondominated, per_point),
+    "is_nondominated, strict": (
+        from_zero(pp.is_nondominated, strict=True, keep_weakly=False),
+        per_point,
+    ),
+    "is_nondominated, boxes": (from_zero(pp.is_nondominated, epsilon=0.5), per_point),
+    "ideal_point": (pp.ideal_point, per_objective),
+    "nadir_point": (pp.nadir_point, per_objective),
+    "normalise": (pp.normalise, per_value),
+    "knee_points": (pp.knee_points, per_point),
+    "hypervolume": (from_zero(pp.hypervolume, -5), per_set),
+    "hypervolume_gradient": (from_zero(pp.hypervolume_gradient, -5), per_value),
+    "hv_contributions": (from_zero(pp.hv_contributions, -5), per_point),
+    "uncrowded_contributions": (from_zero(pp.uncrowded_contributions, -5), per_point),
+    "nondominated_boxes": (boxed(pp.nondominated_boxes), per_set),
+    "dominated_boxes": (boxed(pp.dominated_boxes), per_set),
+    "hypervolume_improvement": (improving, per_set),
+    "weighted_hypervolume": (weighing, per_set),
+    "hypervolume_approx": (
+        lambda x, **more: pp.hypervolume_approx(x, -5, samples=32, **more).volume,
+        per_set,
+    ),
+    **{
+        name: (beside(getattr(pp, name)), per_set)
+        for name in (
+            "igd",
+            "igd_plus",
+            "gd",
+            "gd_plus",
+            "avg_hausdorff_dist",
+            "epsilon_additive",
+            "epsilon_mult",
+        )
+    },
+    "r2": (from_zero(pp.r2, 1.0, weights=2), per_set),
+    "hypervolume_subset": (from_zero(pp.hypervolume_subset, 2, -5), chosen),
+    "hypervolume_subset, removal": (
+        from_zero(pp.hypervolume_subset, 2, -5, method="greedy_removal"),
+        chosen,
+    ),
+    "hypervolume_subset, exact": (
+        from_zero(pp.hypervolume_subset, 2, -5, method="exact"),
+        chosen,
+    ),
+    "select": (from_zero(pp.select, 2), chosen),
+    "select, crowding_removal": (from_zero(pp.select, 2, "crowding_removal"), chosen),
+    "select, hypervolume": (from_zero(pp.select, 2, "hypervolume", ref=-5), chosen),
+    "select, directions": (
+        lambda x, **more: pp.select(
+            x, 2, "reference_directions", directions=np.eye(x.shape[-1]), **more
+        ),
+        chosen,
+    ),
+    "crowding_distance": (pp.crowding_distance, per_point),
+    "stochastic_pareto_rank": (
+        lambda x, mask=None, maximise=True: pp.stochastic_pareto_rank(x, 0.3, mask=mask),
+        per_point,
+    ),
+}
+
+
+def outcome(call, points, **keywords):
+    """The answer as an array, or the kind of error."""
+    try:
+        return np.asarray(call(points, **keywords))
+    except REFUSALS as error:
+        return type(error)
+
+
+def alike(one, other):
+    if isinstance(one, type) or isinstance(other, type):
+        return one is other
+    return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # infinity less infinity, in NumPy's own
+@pytest.mark.parametrize("name", CALLS)
+@given(batch=masked_batches(max_points=6, max_objectives=4), data=st.data())
+@settings(max_examples=25)
+def test_anything_is_answered_or_refused(name, batch, data):
+    call, shape_of = CALLS[name]
+    points, mask = batch
+    keywords = {"mask": data.draw(st.sampled_from([None, mask]))}
+    if not name.startswith("stochastic"):
+        keywords["maximise"] = data.draw(senses(points.shape[-1]))
+    answer = outcome(call, points, **keywords)
+    if not isinstance(answer, type):
+        assert answer.shape == shape_of(points.shape)
+    # In whatever layout, and as a tensor, the same.
+    spread = np.zeros((*points.shape[:-1], 2 * points.shape[-1]), points.dtype)[..., ::2]
+    spread[...] = points
+    spread.flags.writeable = False
+    assert alike(answer, outcome(call, spread, **keywords))
+    if keywords["mask"] is not None:
+        keywords["mask"] = torch.from_numpy(mask)
+    assert alike(answer, outcome(call, torch.from_numpy(points), **keywords))
+
+
+@given(batch=masked_batches(max_points=8, max_objectives=3), data=st.data())
+def test_attainment_surfaces_of_anything(batch, data):
+    points = batch[0].reshape(-1, batch[0].shape[-1])
+    sets = data.draw(st.lists(st.integers(0, 3), min_size=len(points), max_size=len(points)))
+    keywords = {"maximise": data.draw(senses(points.shape[-1]))}
+    answers = []
+    for given_points in (points, torch.from_numpy(points)):
+        try:
+            surfaces = pp.eaf(given_points, np.array(sets, dtype=int), **keywords)
+        except REFUSALS as error:
+            answers.append(type(error))
+        else:
+            assert np.isfinite(np.asarray(surfaces.points)).all()
+            assert surfaces.points.shape == (len(surfaces.percentiles), points.shape[-1])
+            answers.append(np.column_stack([np.asarray(each) for each in surfaces]))
+    assert alike(*answers)
+
+
+BOUNDS = [
+    {},
+    {"capacity": 2},
+    {"capacity": 3, "keep": "crowding"},
+    {"epsilon": 0.5},
+    {"capacity": 2, "epsilon": [0.5] * 3},
+]
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+@given(batch=masked_batches(max_points=8, max_objectives=4), data=st.data())
+@settings(max_examples=40)
+def test_archives_of_anything(bounds, batch, data):
+    points = batch[0].reshape(-1, batch[0].shape[-1])
+    maximise = data.draw(senses(points.shape[-1]))
+    try:
+        archive = pp.ParetoArchive(np.zeros(points.shape[-1]), maximise=maximise, **bounds)
+    except REFUSALS:
+        assert np.size(bounds.get("epsilon", 1)) not in (1, points.shape[-1])
+        return
+    for at, point in enumerate(points):
+        before = archive.additions
+        try:
+            gain = archive.add(torch.from_numpy(point) if at % 2 else point, payload=at)
+        except REFUSALS:
+            assert archive.additions == before  # as it was
+        else:
+            assert gain >= 0
+            assert np.isfinite(point).all()
+        assert len(archive) <= (archive.capacity or len(points))
+        assert archive.points.shape == (len(archive), points.shape[-1])
+        for member, payload in archive.items():
+            np.testing.assert_array_equal(member, points[payload])
+    again = pp.ParetoArchive(np.zeros(points.shape[-1]), maximise=maximise, **bounds)
+    again.load_state_dict(archive.state_dict())
+    assert again == archive
+    assert again.payloads == archive.payloads
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: pp.pareto_rank(x, n_below=2**70),
+        lambda x: pp.is_nondominated(x, epsilon=5e-324),
+        lambda x: pp.hypervolume_subset(x, 2**70, 0),
+        lambda x: pp.select(x, 2**70),
+        lambda x: pp.hypervolume_subset(x, 2**45, 0),
+        lambda x: pp.select(x, 2**45),
+        lambda x: pp.r2(x, 1, weights=2**45),
+        lambda x: pp.hypervolume_approx(x, 0, samples=2**70),
+        lambda x: pp.hypervolume_approx(x, 0, seed=-1),
+        lambda x: pp.reference_directions(2**20, 2**20),
+        lambda x: pp.reference_directions(3, 2**45),
+        lambda x: pp.expected_hypervolume(x, 0, 2**45),
+        lambda x: pp.igd(x, x, p=1e300),
+        lambda x: pp.ParetoArchive(ref=[0, 0], capacity=2**70),
+    ],
+)
+def test_numbers_beyond_all_bounds(call):
+    points = np.random.default_rng(0).random((5, 2))
+    try:
+        answer = call(points)
+    except (*REFUSALS, MemoryError):
+        return
+    assert answer is not None

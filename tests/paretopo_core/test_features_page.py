@@ -1,0 +1,107 @@
+"""docs/features.md says what there is: our names and tests, and others' names where installed."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import paretopo_core as pp
+from paretopo_core.compat import moocore
+
+PAGE = Path(__file__).parents[2] / "docs" / "features.md"
+CODE = re.compile(r"`([^`]+)`")
+LINK = re.compile(r"\[test\]\(([^)]+)\)")
+NOTHING = "–"  # noqa: RUF001
+
+
+def tables():
+    """The rows of each table as lists of cells, the header first."""
+    found = [[]]
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("|"):
+            found[-1].append([cell.strip() for cell in line.strip("|").split(" | ")])
+        elif found[-1]:
+            found.append([])
+    return [table for table in found if table]
+
+
+HEADER, _, *ROWS = tables()[0]
+
+
+def test_every_row_has_a_cell_for_each_library():
+    readme = (PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert f"{len(ROWS)} operations" in readme
+    for table in tables():
+        assert {len(row) for row in table} - {1} == {8}  # 1: the rule below the header
+    assert len({row[0] for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_ours_exists_and_its_test_names_it(row):
+    names = CODE.findall(row[1])
+    assert names  # no row is there for the others alone
+    tests = [(PAGE.parent / path).resolve() for path in LINK.findall(row[1])]
+    assert tests
+    text = "".join(test.read_text(encoding="utf-8") for test in tests)
+    for name, option in (re.fullmatch(r"(\w+)(?:\((\w+)=\))?", each).groups() for each in names):
+        home = pp if name in pp.__all__ else moocore
+        assert name in home.__all__
+        assert re.search(rf"\b{name}\b", text)
+        if option:
+            assert option in inspect.signature(getattr(home, name)).parameters
+            assert option in text
+
+
+def test_every_test_of_the_other_tables_exists():
+    for table in tables()[1:]:
+        for row in table[2:]:
+            links = LINK.findall(row[1])
+            assert links
+            assert all((PAGE.parent / path).exists() for path in links)
+
+
+def find(library, name):
+    """A dotted name below a library: modules as far as there are any, then attributes."""
+    parts = [library, *name.split(".")]
+    for end in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[end:]:
+            found = getattr(found, part)
+        return found
+    raise ModuleNotFoundError(library)
+
+
+@pytest.mark.filterwarnings("ignore")  # of other libraries
+@pytest.mark.parametrize("library", HEADER[2:])
+def test_names_of_others_exist(library):
+    if importlib.util.find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+    column = HEADER.index(library)
+    for row in ROWS:
+        names = CODE.findall(row[column])
+        assert bool(names) != (row[column] == NOTHING)
+        for name in names:
+            assert callable(find(library, name)), f"{library}: {name}"
+
+
+def test_all_public_functions_are_in_the_table():
+    listed = {re.match(r"\w+", name)[0] for row in ROWS for name in CODE.findall(row[1])}
+    kinds = {name for name in pp.__all__ if inspect.isclass(getattr(pp, name))}
+    machine = {"__version__", "get_isa", "set_isa", "get_num_threads", "set_num_threads"}
+    assert {*pp.__all__} - kinds - machine - listed == {"stochastic_dominance"}
+
+
+def test_moocores_names_are_in_the_table():
+    for name in moocore.__all__:
+        assert re.search(rf"\b{name}\b", " ".join(CODE.findall(PAGE.read_text("utf-8")))) or (
+            name.endswith("_within_sets")
+            or name in ("any_dominated", "filter_dominated", "Hypervolume", "RelativeHypervolume")
+        )

@@ -1,0 +1,42 @@
+"""The core answers with the same bits wherever it was built and runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import core_story
+
+import paretopo_core as pp
+
+TOLD = json.loads(Path(__file__).with_name("story.json").read_text(encoding="utf-8"))
+
+
+def test_every_answer_has_the_bits_that_were_recorded(each_isa):
+    """Recorded on x86-64 by tests/support/core_story.py, for all systems and processors."""
+    digests = each_isa(lambda: np.array(list(core_story.digests().items())))
+    assert dict(digests.tolist()) == TOLD
+
+
+def test_the_story_has_every_operation():
+    names = {name.split()[0] for name in TOLD}
+    computed = {name for name in pp.__all__ if callable(getattr(pp, name))}
+    assert computed - names == NOT_COMPUTED | BY_NUMPY
+
+
+NOT_COMPUTED = {
+    *("AttainmentSurfaces", "Boxes", "HypervolumeEstimate"),
+    *("accelerate", "get_isa", "set_isa", "get_num_threads", "set_num_threads"),
+}
+# Written in NumPy: the last digit depends on its exp and on the order of its sums.
+BY_NUMPY = {"stochastic_dominance", "stochastic_pareto_rank", "weighted_hypervolume"}
+
+
+@pytest.mark.parametrize("other", [np.float32, np.float64])
+def test_a_digest_tells_the_last_bit_and_not_the_form_of_a_nan(other):
+    value = np.array([1.0, np.nan], other)
+    negated = np.array([1.0, -value[1]], other)
+    assert core_story.bytes_of(value) == core_story.bytes_of(negated)
+    assert core_story.bytes_of(value) != core_story.bytes_of(np.nextafter(value, other(2)))

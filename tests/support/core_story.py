@@ -1,0 +1,149 @@
+"""One story of inputs through every operation of the core, and a digest of each answer.
+
+Whatever system, processor, instruction set or compiler the core was built for: the bits are the
+same. `python tests/support/core_story.py` writes the digests of the core that is installed, as
+`tests/paretopo_core/story.json` has them. Inputs are made of uniform numbers and integers alone,
+which NumPy draws alike everywhere. `stochastic_dominance`, `stochastic_pareto_rank` and
+`weighted_hypervolume` are left out: NumPy computes parts of them, and the last digits of its `exp`
+and of its sums depend on the processor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import paretopo_core as pp
+
+_REF = -0.25
+
+
+def digests() -> dict[str, str]:
+    """What every operation answered, an entry for each name."""
+    found: dict[str, Any] = {}
+    for name, answer in _answers():
+        parts = answer if isinstance(answer, tuple) else (answer,)
+        digest = found.setdefault(name, hashlib.sha256())
+        for part in parts:
+            digest.update(bytes_of(np.asarray(part)))
+    return {name: digest.hexdigest()[:16] for name, digest in sorted(found.items())}
+
+
+def bytes_of(part: np.ndarray) -> bytes:
+    """The bytes of an array, its dtype and its shape."""
+    if part.dtype.kind == "f":
+        part = np.where(np.isnan(part), np.array(np.nan, part.dtype), part)  # a NaN has many forms
+    part = np.ascontiguousarray(part, part.dtype.newbyteorder("<"))
+    return f"{part.dtype.str} {part.shape}".encode() + part.tobytes()
+
+
+def _answers() -> Iterator[tuple[str, Any]]:
+    for seed, (groups, points, objectives) in enumerate(_SHAPES):
+        rng = np.random.default_rng(seed)
+        uniform = rng.random((groups, points, objectives))
+        coarse = rng.integers(0, 4, uniform.shape) / 4.0
+        mask = rng.random((groups, points)) < 0.8
+        for values in (uniform, coarse, coarse.astype(np.float32)):
+            yield from _of_batches(values, mask, rng.random(objectives) + 0.1)
+        if objectives <= 5 and points <= 40:
+            yield from _of_fronts(uniform, mask)
+            yield from _of_fronts(coarse, mask)
+    yield from _of_single_sets()
+
+
+# Around the widths of vectors, on each side of the sizes at which another algorithm is taken.
+_SHAPES = [
+    *((37, points, 2) for points in (1, 2, 3, 7, 8, 9, 16, 31, 40, 100)),
+    *((19, points, 3) for points in (2, 5, 8, 16, 33, 64, 90)),
+    *((5, points, objectives) for points in (6, 16, 40) for objectives in (1, 4, 5, 7)),
+]
+
+
+def _of_batches(values: np.ndarray, mask: np.ndarray, weights: np.ndarray) -> Iterator[Any]:
+    points, objectives = values.shape[1:]
+    broken = values.copy()
+    broken[::3, 0, 0] = np.nan
+    broken[::4, -1, -1] = -np.inf
+    for given in (values, broken):
+        for kept in (None, mask):
+            yield "pareto_rank", pp.pareto_rank(given, mask=kept)
+            yield "is_nondominated", pp.is_nondominated(given, mask=kept, keep_weakly=False)
+            for centre in ("mean", "none", "std", "loo"):
+                advantages = pp.pareto_advantage(given, weights, centre=centre, mask=kept)
+                yield "pareto_advantage", advantages
+    violation = np.maximum(values[..., 0] - 0.5, 0)
+    yield "pareto_rank violation", pp.pareto_rank(values, violation=violation, n_below=2)
+    yield "is_nondominated epsilon", pp.is_nondominated(values, epsilon=0.1)
+    yield "crowding_distance", pp.crowding_distance(values, mask=mask)
+    yield "normalise", pp.normalise(values, mask=mask)
+    yield "ideal_point", pp.ideal_point(values, mask=mask)
+    yield "nadir_point", pp.nadir_point(values, mask=mask)
+    yield "knee_points", pp.knee_points(values, mask=mask)
+    if points <= 40 and objectives <= 5:
+        yield "hypervolume", pp.hypervolume(values, _REF, mask=mask)
+        yield "hv_contributions", pp.hv_contributions(values, _REF, mask=mask)
+        yield "hypervolume_gradient", pp.hypervolume_gradient(values, _REF, mask=mask)
+    if points <= 16 and objectives <= 3:
+        for k in {1, min(4, points)}:
+            yield "expected_hypervolume", pp.expected_hypervolume(values, _REF, k, mask=mask)
+            yield "hypervolume_advantage", pp.hypervolume_advantage(values, _REF, k=k, mask=mask)
+
+
+def _of_fronts(values: np.ndarray, mask: np.ndarray) -> Iterator[Any]:
+    """On the CPU alone."""
+    points, objectives = values.shape[1:]
+    reference, k = values[:1] + 0.125, max(points // 3, 1)
+    for name in ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist"):
+        for p in (1.0, 2.0):
+            yield name, getattr(pp, name)(values + 1.0, reference + 1.0, p=p, mask=mask)
+    for name in ("epsilon_additive", "epsilon_mult"):
+        yield name, getattr(pp, name)(values + 1.0, reference + 1.0, mask=mask)
+    yield "hypervolume_approx", pp.hypervolume_approx(values, _REF, samples=256, mask=mask)
+    yield "uncrowded_contributions", pp.uncrowded_contributions(values, _REF, mask=mask)
+    for method in ("greedy", "greedy_removal", *(["exact"] if objectives == 2 else [])):
+        subset = pp.hypervolume_subset(values, k, _REF, method=method)
+        yield f"hypervolume_subset {method}", subset
+    yield "select crowding", pp.select(values, k)
+    yield "select hypervolume", pp.select(values, k, "hypervolume", ref=_REF)
+    if objectives == 2:
+        yield "r2", pp.r2(values, 1.5, mask=mask)
+    if points <= 16 and objectives <= 4:
+        boxes = pp.nondominated_boxes(values, _REF, mask=mask)
+        yield "nondominated_boxes", tuple(boxes)
+        yield "dominated_boxes", tuple(pp.dominated_boxes(values, _REF, mask=mask))
+        candidates = values[:, :2] + 0.25
+        yield "hypervolume_improvement", pp.hypervolume_improvement(boxes, candidates)
+
+
+def _of_single_sets() -> Iterator[Any]:
+    """Sets for which the large algorithms are taken, and what has states."""
+    rng = np.random.default_rng(99)
+    for objectives in (2, 3, 4):
+        cloud = rng.random((3000, objectives))
+        yield "pareto_rank large", pp.pareto_rank(cloud)
+        yield "is_nondominated large", pp.is_nondominated(cloud)
+        front = cloud[pp.is_nondominated(cloud)]
+        yield "hypervolume large", pp.hypervolume(front, 0.0)
+        yield "hv_contributions large", pp.hv_contributions(front, 0.0)
+    directions = pp.reference_directions(3, 6)
+    yield "reference_directions", directions
+    crowd = rng.random((80, 3))
+    yield (
+        "select reference_directions",
+        pp.select(crowd, 30, "reference_directions", directions=directions, seed=3),
+    )
+    for objectives in (2, 3):
+        runs = rng.integers(0, 12, (60, objectives)).astype(float)
+        yield "eaf", tuple(pp.eaf(runs, np.arange(60) % 6))
+    archive = pp.ParetoArchive([0.0, 0.0, 0.0])
+    for point in rng.random((200, 3)):
+        yield "ParetoArchive gains", archive.add(point)
+    yield "ParetoArchive points", archive.points
+
+
+if __name__ == "__main__":
+    print(json.dumps(digests(), indent=1))

@@ -1,0 +1,107 @@
+"""What newcomers read does what it says: tutorials, installation, calls of peers beside ours."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+PEERS = ("moocore", "pymoo", "botorch", "pygmo")
+
+
+def blocks(text):
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("page", "least"), [("installation.md", 2), ("tutorial_optimisation.md", 25)]
+)
+def test_examples_run_with_numpy_alone(page, least):
+    failed, attempted = doctest.testfile(str(DOCS / page), module_relative=False)
+    assert failed == 0
+    assert attempted >= least
+
+
+def test_pymoo_on_our_core_makes_the_same_run():
+    pytest.importorskip("pymoo")
+    text = (DOCS / "tutorial_optimisation.md").read_text(encoding="utf-8")
+    names = {}
+    for block in blocks(text):
+        if ">>>" not in block:
+            exec(compile(block, "docs/tutorial_optimisation.md", "exec"), names)
+    assert len(names["result"].F) > 10
+
+
+@pytest.mark.filterwarnings("ignore")  # of TRL, on a run of two steps
+def test_own_rewards_lead_to_a_front(tmp_path, monkeypatch):
+    code = blocks((DOCS / "tutorial_training.md").read_text(encoding="utf-8"))
+    with_trl = next(number for number, block in enumerate(code) if "torch" in block)
+    names = {}
+    for block in code[:with_trl]:
+        exec(compile(block, "docs/tutorial_training.md", "exec"), names)
+    pytest.importorskip("trl")
+    monkeypatch.chdir(tmp_path)
+    for block in code[with_trl:]:
+        small = block.replace("max_steps=60", "max_steps=2")
+        small = small.replace("training)\n", "training, steps=2)\n")  # of the imitation
+        exec(compile(small, "docs/tutorial_training.md", "exec"), names)
+    assert len(names["measured"]) == 6  # three runs, before and after
+    assert names["best"].any()
+    assert len(list(tmp_path.glob("runs/tokens-*/report/report.md"))) == 3
+
+
+# Coming from a peer
+
+
+def section(peer):
+    """Its imports, and the rows of its table: its call, ours, and what the page says of the two."""
+    text = (DOCS / "coming_from.md").read_text(encoding="utf-8")
+    intro, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    [own] = [one for one in sections if one.lower().startswith(peer)]
+    rows = re.findall(r"^\| `([^`|]+)` \| `([^`|]+)` \| ([^|]+) \|$", own, re.MULTILINE)
+    assert len(rows) == own.count("\n| ") - 1  # none is written in a form that is not seen
+    return blocks(intro), blocks(own), rows
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_our_calls_run(peer):
+    named, theirs, rows = section(peer)
+    names = {}
+    for block in named:
+        exec(block, names)
+    if peer == "botorch":
+        names["torch"] = pytest.importorskip("torch")
+        for line in theirs[0].splitlines():
+            if re.match(r"(y|low) = ", line):
+                exec(line, names)
+    assert len(rows) >= 5
+    for _, ours, _ in rows:
+        eval(ours, names)
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_what_is_called_equal_is_equal(peer):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the peer's own
+        try:
+            importlib.import_module(peer)
+        except ImportError:
+            pytest.skip(f"{peer} is not installed")
+        named, theirs, rows = section(peer)
+        names = {}
+        for block in [*named, *theirs]:
+            exec(block, names)
+        compared = 0
+        for call, ours, answers in rows:
+            got, expected = eval(call, names), eval(ours, names)
+            if answers.startswith("equal"):
+                same = np.allclose(np.asarray(got, float), np.asarray(expected, float))
+                assert same, call
+                compared += 1
+    assert compared >= 3
