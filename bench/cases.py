@@ -78,8 +78,8 @@ FEW = (33, 50, 64)  # points of a set that is handled as a group is
 # two of points, 256 values in a group, or as many points as rows of bits are quickest for.
 BOUNDS: dict[int, tuple[int, ...]] = {
     2: (8, 32, 64, 128),
-    3: (16, 64, 85, 128, 192, 320, 512),
-    4: (64, 128, 192, 320, 512),
+    3: (16, 64, 85, 112, 128, 160, 320),
+    4: (64, 112, 128, 160, 320),
     5: (51, 64, 128),
     6: (42,),
     10: (25, 64),

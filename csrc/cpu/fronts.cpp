@@ -24,7 +24,7 @@ template <typename Scalar>
 std::int32_t most_filtered_in_rows(std::int32_t objectives) {
     constexpr std::int32_t kFew = 64;
     const std::int32_t most = kernels().of<Scalar>().most_in_rows;
-    return objectives <= 2 ? kFew : objectives == 3 ? std::max(kFew, most / 3) : most;
+    return objectives <= 2 ? kFew : objectives == 3 ? std::max(kFew, most / 2) : most;
 }
 
 }  // namespace

@@ -6,11 +6,11 @@ namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr std::int32_t kMostFloatsInRows = 576;
-constexpr std::int32_t kMostDoublesInRows = 320;
-#elif defined(__AVX2__)
 constexpr std::int32_t kMostFloatsInRows = 288;
-constexpr std::int32_t kMostDoublesInRows = 192;
+constexpr std::int32_t kMostDoublesInRows = 160;
+#elif defined(__AVX2__)
+constexpr std::int32_t kMostFloatsInRows = 192;
+constexpr std::int32_t kMostDoublesInRows = 112;
 #else
 constexpr std::int32_t kMostFloatsInRows = 160;
 constexpr std::int32_t kMostDoublesInRows = 96;
