@@ -38,15 +38,13 @@ class GroupGradient {
         const auto width = static_cast<std::size_t>(batch_.objectives);
         out_ = gradient_ + g * batch_.points * batch_.objectives;
         std::fill_n(out_, static_cast<std::size_t>(batch_.points) * width, 0.0);
-        std::size_t count = sides_->count;
-        if (wanted_) count = count_wanted(g);
-        if (count == 0) return;
+        if (sides_->count == 0) return;
         // A sweep finds the facets of all points; a few are found sooner one by one, but for 2
         // objectives, where one facet takes as long as all.
         const bool is_swept = (width == 2 || width == 3) && sides_->exponent == 0;
-        if (is_swept && (width == 2 || count > kFew)) {
+        if (is_swept && (width == 2 || !wanted_ || count_wanted(g) > kFew)) {
             width == 2 ? sweep_2d() : sweep_3d();
-            if (wanted_) clear_unwanted(g);
+            if (wanted_) width == 2 ? clear_unwanted<2>(g) : clear_unwanted<3>(g);
             return;
         }
         for (std::size_t i = 0; i < sides_->count; ++i) {
@@ -59,7 +57,7 @@ class GroupGradient {
     }
 
   private:
-    static constexpr std::size_t kFew = 2;  // of 3 objectives: a sweep costs as much
+    static constexpr std::size_t kFew = 1;  // of 3 objectives: a sweep costs as much
 
     struct Row {
         double x, y;
@@ -79,11 +77,16 @@ class GroupGradient {
         for (std::size_t i = 0; i < sides_->count; ++i) count += is_wanted(g, i);
         return count;
     }
+    // Without branches: which points are wanted is nothing that a processor could learn.
+    template <std::size_t kWidth>
     void clear_unwanted(std::int64_t g) {
-        const auto width = static_cast<std::size_t>(batch_.objectives);
-        for (std::size_t i = 0; i < sides_->count; ++i) {
-            if (is_wanted(g, i)) continue;
-            std::fill_n(out_ + static_cast<std::size_t>(sides_->index[i]) * width, width, 0.0);
+        const std::uint8_t* wanted = wanted_ + g * batch_.points;
+        const auto points = static_cast<std::size_t>(batch_.points);
+        for (std::size_t i = 0; i < points; ++i) {
+            for (std::size_t m = 0; m < kWidth; ++m) {
+                const double slope = out_[i * kWidth + m];
+                out_[i * kWidth + m] = wanted[i] != 0 ? slope : 0.0;
+            }
         }
     }
 
