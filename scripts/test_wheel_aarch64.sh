@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# The core's tests of a wheel for aarch64, on an x86-64 machine with Debian, without root:
+#     scripts/test_wheel_aarch64.sh WHEEL [PYTEST_ARGUMENT]...
+# The emulator (qemu-user) and the Python of Debian for arm64 are unpacked into build/aarch64, NumPy
+# and pytest beside them; the wheel is one for that Python (3.11 on Debian 12). Everything takes ten
+# times as long: ask for single files, say paretopo_core/test_story.py, and --hypothesis-profile=few.
+# Tests that start another Python fail: the emulator runs one program.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+wheel=$(realpath "${1:?usage: scripts/test_wheel_aarch64.sh WHEEL [PYTEST_ARGUMENT]...}")
+here=$PWD/build/aarch64
+
+# What apt-get downloads for an architecture with all that it needs, unpacked into $here/ARCHITECTURE;
+# nothing of the machine's own packages is asked or changed.
+unpack() { # ARCHITECTURE PACKAGE...
+  local state=$here/apt-$1
+  mkdir -p "$state"/{lists,cache/archives}/partial "$here/$1"
+  : > "$state/status"
+  local options=(-qq -o APT::Architecture="$1" -o APT::Architectures="$1" -o APT::Sandbox::User=
+    -o Dir::State::Lists="$state/lists" -o Dir::State::status="$state/status"
+    -o Dir::Cache="$state/cache")
+  apt-get "${options[@]}" update
+  apt-get "${options[@]}" install --yes --download-only --no-install-recommends "${@:2}"
+  for package in "$state"/cache/archives/*.deb; do dpkg-deb --extract "$package" "$here/$1"; done
+}
+[ -x "$here/amd64/usr/bin/qemu-aarch64-static" ] || unpack amd64 qemu-user-static
+[ -x "$here/arm64/usr/bin/python3" ] || unpack arm64 python3 libstdc++6 # NumPy needs it
+
+emulated=("$here/amd64/usr/bin/qemu-aarch64-static" -L "$here/arm64")
+version=$("${emulated[@]}" "$here/arm64/usr/bin/python3" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+rm -rf "$here/site"
+python3 -m pip install --quiet --target "$here/site" --python-version "$version" --only-binary :all: \
+  --platform manylinux_2_28_aarch64 --platform manylinux_2_17_aarch64 \
+  "$wheel" numpy==2.3.5 hypothesis pytest pytest-timeout
+cd tests # the package is the installed one, whatever the current folder holds
+export PYTHONPATH=$here/site
+exec "${emulated[@]}" "$here/arm64/usr/bin/python3" -m pytest -p no:cacheprovider "${@:2}"
