@@ -55,4 +55,6 @@ def test_a_method_trains(name, overrides, tmp_path):
 def test_the_optimiser_is_the_one_asked_for(method, theirs, tmp_path):
     config = with_method(SMALL, "recommended", {"optimiser.method": method})
     run = RunFolder.create(tmp_path, config)
-    assert make_rollout_arguments(config, run, "cpu", evaluate_first=True).optim == theirs
+    assert (
+        make_rollout_arguments(config, run, "cpu", evaluate_first=True, held_out=4).optim == theirs
+    )

@@ -94,7 +94,7 @@ def test_a_world_trains_with_its_real_tool(name, tmp_path):
     assert all(row["by_kind"].keys() == {"fact"} for row in run.evaluations())
     assert (run.model / "config.json").exists()
     report = write_report([run]).read_text(encoding="utf-8")
-    assert "fact" in report
+    assert "front.png" in report
     assert (run.data / "corpus.jsonl").exists() == (name == "multihop")
 
     # Its own model, read from disk, goes on with questions from files, unchanged.
