@@ -39,7 +39,7 @@ def _has_memory(tensor: Any) -> bool:
         last = tensor.storage_offset() + sum((size - 1) * stride for size, stride in steps)
         # Storage may have been freed, or shrunk, under its tensors.
         return bool(tensor.untyped_storage().nbytes() >= (last + 1) * tensor.itemsize)
-    except (RuntimeError, NotImplementedError):  # of a transformation that is over, and the like
+    except RuntimeError:  # of a transformation that is over, and of classes without storage
         return False
 
 
