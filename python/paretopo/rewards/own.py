@@ -131,7 +131,7 @@ def blame(name: str, prompts: Sequence[str], seconds: float | None) -> Iterator[
             f"the reward {name!r} hung on {name_prompts(prompts)}: it took more than "
             f"rewards.timeout = {seconds:g} seconds"
         ) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadRollout(
             f"the reward {name!r} failed on {name_prompts(prompts)}: {type(error).__name__}: "
             f"{error}"

@@ -53,6 +53,7 @@ def test_functions_are_called_as_trl_calls_them(tmp_path):
     ("body", "message"),
     [
         ("raise ZeroDivisionError('oh')", "'it' failed on prompt 'a' and 1 more: ZeroDiv.*: oh"),
+        ("raise SystemExit('bye')", "'it' failed on prompt 'a' and 1 more: SystemExit: bye"),
         ("return [1.0]", "'it' returned 1 values for the 2 rollouts of prompt 'a'"),
         ("return [1.0, float('nan')]", "prompt 'b' has 'it' = nan .* a finite number"),
         ("return [1.0, 'much']", "prompt 'b' has 'it' = 'much' .* a finite number"),
