@@ -1,6 +1,11 @@
-// What operating systems have or lack: signals of threads, and children of a process.
+// What operating systems have or lack: signals of threads, children of a process, huge pages.
 #pragma once
 
+#include <cstddef>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 #if !defined(_WIN32)
 #include <pthread.h>
 
@@ -40,5 +45,12 @@ class SignalsBlocked {
 inline int in_children(void (*renew)()) { return pthread_atfork(nullptr, nullptr, renew); }
 
 #endif
+
+// `memory` begins where a huge page may. It need not have any: this is advice.
+inline void prefer_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
+#if defined(__linux__)
+    madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+}
 
 }  // namespace paretopo

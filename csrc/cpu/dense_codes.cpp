@@ -56,7 +56,8 @@ void SortedCodes::sort(const Scalar* values, std::int32_t points, std::int32_t o
 void SortedCodes::sort_ties() {
     const std::size_t size = order_.size();
     const std::size_t width = unsorted_.size();
-    scratch_.keys.assign(size, 0);
+    scratch_.keys.resize(size);
+    std::fill_n(scratch_.keys.data(), size, 0);
     std::size_t packed = 0;
     for (int left = 64; packed < width; ++packed) {
         check_interrupt();

@@ -10,6 +10,19 @@
 
 namespace paretopo::cpu {
 
+template <typename Scalar>
+void FilterSweep::Points<Scalar>::fill_keys(ScratchArray<std::uint64_t>& keys) const {
+    keys.resize(static_cast<std::size_t>(count));
+    for_each_chunk(keys.size(), 2.0, [&](std::size_t, std::size_t first, std::size_t end) {
+        std::uint64_t* to = keys.data();
+        const Points set = *this;  // a copy, which writing the keys cannot change
+        for (std::size_t k = first; k < end; ++k) {
+            const Scalar value = set.point(static_cast<std::uint32_t>(k))[0];
+            to[k] = best_first(value, (set.minimised & 1) != 0);
+        }
+    });
+}
+
 // False where the pass does not pay. The values may change meanwhile, in the hands of another
 // thread of the host program: whatever is found then, it is indices.
 template <typename Scalar>
@@ -45,21 +58,18 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
     if (count > tried - tried / 4) return false;
     promising_.resize(static_cast<std::size_t>(points));
     // Part by part, each at its own place, so that threads may share them; then side by side.
-    constexpr std::int32_t kPart = 1 << 16;
-    const std::int64_t parts = (std::int64_t{points} - tried + kPart - 1) / kPart;
-    counts_.assign(static_cast<std::size_t>(parts), 0);
-    const double cost = all.is_alone ? 2.0 * kPart : 0.0;  // ns; other groups have threads already
-    for_each_group(parts, cost, [&, pivots](std::int64_t part) {
-        const std::int64_t first = tried + part * kPart;
-        const std::int64_t end = std::min<std::int64_t>(first + kPart, points);
-        counts_[static_cast<std::size_t>(part)] = kernel.find_promising(
-            values, static_cast<std::int32_t>(first), static_cast<std::int32_t>(end), objectives,
-            minimised, pivots.data(), promising_.data() + first);
+    const auto rest = static_cast<std::size_t>(points - tried);
+    counts_.assign(chunks_of(rest), 0);
+    for_each_chunk(rest, 2.0, [&, pivots](std::size_t c, std::size_t first, std::size_t end) {
+        counts_[c] =
+            kernel.find_promising(values, tried + static_cast<std::int32_t>(first),
+                                  tried + static_cast<std::int32_t>(end), objectives, minimised,
+                                  pivots.data(), promising_.data() + tried + first);
     });
     auto to = promising_.begin() + count;
-    for (std::int64_t part = 0; part < parts; ++part) {
-        const auto from = promising_.begin() + (tried + part * kPart);
-        to = std::copy_n(from, counts_[static_cast<std::size_t>(part)], to);
+    for (std::size_t c = 0; c < counts_.size(); ++c) {
+        const auto from = promising_.begin() + tried + static_cast<std::ptrdiff_t>(c * kChunk);
+        to = std::copy_n(from, counts_[c], to);
     }
     promising_.erase(to, promising_.end());
     if (mask) std::erase_if(promising_, [mask](std::int32_t i) { return mask[i] == 0; });
@@ -70,8 +80,8 @@ template <typename Scalar>
 void FilterSweep::find_nondominated(const Batch<Scalar>& batch, std::int64_t g, bool keep_weakly,
                                     std::uint8_t* nondominated) {
     std::fill_n(nondominated, batch.points, std::uint8_t{0});
-    const Points<Scalar> all{batch.group(g),  nullptr,     batch.points,     batch.objectives,
-                             batch.minimised, keep_weakly, batch.groups == 1};
+    const Points<Scalar> all{batch.group(g),   nullptr,         batch.points,
+                             batch.objectives, batch.minimised, keep_weakly};
     const std::uint8_t* mask = batch.group_mask(g);
     // Points that are all equal end this soon, others at once.
     const Scalar* end = all.values + std::int64_t{all.count} * all.objectives;
@@ -94,54 +104,97 @@ void FilterSweep::sweep(const Points<Scalar>& set, std::uint8_t* nondominated) {
     if (set.count == 0) return;
     set.fill_keys(order_->keys);
     order_->sort();
-    if (set.objectives == 2) {
-        bool is_first = true;
-        std::uint64_t best = 0;
-        enter_in_order(set, nondominated, [&](std::uint64_t y, std::uint64_t) {
-            const bool enters = is_first || y < best;
-            is_first = false;
-            best = enters ? y : best;
-            return enters;
-        });
-    } else {
-        staircase_.clear();
-        enter_in_order(set, nondominated, [&](std::uint64_t y, std::uint64_t z) {
-            if (staircase_.covers(y, z)) return false;
-            staircase_.insert(y, z, [](const auto&) {});
-            return true;
-        });
-    }
+    if (set.objectives == 2) return sweep_two(set, nondominated);
+    staircase_.clear();
+    const auto read = [set, order = order_->sorted()](std::size_t i) {
+        set.prefetch(order.ahead(i));
+        const std::uint32_t k = order.at(i);
+        return Keyed{set.second(k), set.third(k), k};
+    };
+    enter_in_order(set, 0, order_->size(), nondominated, read, [&](const Keyed& item) {
+        if (staircase_.covers(item.y, item.z)) return false;
+        staircase_.insert(item.y, item.z, [](const auto&) {});
+        return true;
+    });
 }
 
-// Best first in the first objective; of equal values those first that could dominate another.
-template <typename Scalar, typename Enters>
-void FilterSweep::enter_in_order(const Points<Scalar>& set, std::uint8_t* nondominated,
-                                 const Enters& enters) {
-    const KeyOrder& order = *order_;
-    const std::size_t size = order.size();
+// A point enters if it is better in the second objective than all that are better in the first: at
+// most what these leave.
+template <typename Scalar>
+void FilterSweep::sweep_two(const Points<Scalar>& set, std::uint8_t* nondominated) {
+    constexpr std::uint64_t kAny = ~std::uint64_t{0};
+    const SortedKeys order = order_->sorted();
+    const std::size_t size = order.size;
+    const auto sweep_from = [&](std::size_t first, std::size_t end, std::uint64_t most,
+                                const auto& read) {
+        enter_in_order(set, first, end, nondominated, read, [most](const Keyed& item) mutable {
+            const bool enters = item.y <= most;
+            most = enters ? item.y - 1 : most;  // no value has the key 0
+            return enters;
+        });
+    };
+    if (size <= kChunk || threads() == 1) {
+        return sweep_from(0, size, kAny, [set, order](std::size_t i) {
+            set.prefetch(order.ahead(i));
+            const std::uint32_t k = order.at(i);
+            return Keyed{set.second(k), 0, k};
+        });
+    }
+    // Fetched in order first: threads then start where the chunks before theirs have ended.
+    constexpr double kFetchCost = 5.0;  // ns, of values that lie anywhere
+    seconds_.resize(size);
+    std::vector<std::uint64_t> most_before(chunks_of(size) + 1, kAny);
+    for_each_chunk(size, kFetchCost, [&](std::size_t c, std::size_t first, std::size_t end) {
+        std::uint64_t best = kAny;
+        for (std::size_t i = first; i < end; ++i) {
+            set.prefetch(order.ahead(i));
+            seconds_[i] = set.second(order.at(i));
+            best = std::min(best, seconds_[i]);
+        }
+        most_before[c + 1] = best - 1;
+    });
+    for (std::size_t c = 1; c < most_before.size(); ++c) {
+        most_before[c] = std::min(most_before[c], most_before[c - 1]);
+    }
+    for_each_chunk(size, kFetchCost, [&](std::size_t c, std::size_t first, std::size_t end) {
+        const std::uint64_t* seconds = seconds_.data();
+        std::uint64_t most = most_before[c];
+        for (; first < end && order.repeats(first); ++first) {
+            most = std::min(most, seconds[first] - 1);
+        }
+        if (first == end) return;  // in the middle of a column, which the chunk of its first takes
+        sweep_from(first, end, most, [=](std::size_t i) {
+            __builtin_prefetch(nondominated + set.place(order.ahead(i)), 1);
+            return Keyed{seconds[i], 0, order.at(i)};
+        });
+    });
+}
+
+// Best first in the first objective, from `first` until a column ends at `stop` or behind it; of
+// equal values those first that could dominate another.
+template <typename Scalar, typename Read, typename Enters>
+void FilterSweep::enter_in_order(const Points<Scalar>& set, std::size_t first, std::size_t stop,
+                                 std::uint8_t* nondominated, const Read& read, Enters enters) {
+    const SortedKeys order = order_->sorted();
+    std::vector<Keyed> column;  // points with the same first value
     Pace pace;
-    for (std::size_t first = 0, end = 0; first < size; first = end) {
+    for (std::size_t end = first; first < stop; first = end) {
         pace.step();
-        constexpr std::size_t kAhead = 32;  // points, whose values lie anywhere
-        if (first + kAhead < size) set.prefetch(order.at(first + kAhead));
-        for (++end; end < size && order.repeats(end);) ++end;
+        for (++end; end < order.size && order.repeats(end);) ++end;
         if (end - first == 1) {
-            const std::uint32_t k = order.at(first);
-            nondominated[set.place(k)] = enters(set.second(k), set.third(k));
+            const Keyed item = read(first);
+            nondominated[set.place(item.k)] = enters(item);
             continue;
         }
-        column_.clear();
-        for (std::size_t i = first; i < end; ++i) {
-            const std::uint32_t k = order.at(i);
-            column_.push_back({set.second(k), set.third(k), k});
-        }
-        if (!std::is_sorted(column_.begin(), column_.end())) {
-            std::sort(column_.begin(), column_.end());
+        column.clear();
+        for (std::size_t i = first; i < end; ++i) column.push_back(read(i));
+        if (!std::is_sorted(column.begin(), column.end())) {
+            std::sort(column.begin(), column.end());
         }
         const Keyed* entered = nullptr;
-        for (const Keyed& item : column_) {
+        for (const Keyed& item : column) {
             const bool is_copy = entered && entered->y == item.y && entered->z == item.z;
-            const bool is_kept = is_copy ? set.keep_weakly : enters(item.y, item.z);
+            const bool is_kept = is_copy ? set.keep_weakly : enters(item);
             if (is_kept) nondominated[set.place(item.k)] = 1;
             if (is_kept && !is_copy) entered = &item;
         }

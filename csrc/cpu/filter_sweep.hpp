@@ -7,6 +7,7 @@
 
 #include "cpu/key_order.hpp"
 #include "cpu/objective_order.hpp"
+#include "cpu/scratch_array.hpp"
 #include "cpu/staircase_of_minima.hpp"
 #include "cpu/warm.hpp"
 #include "ops.hpp"
@@ -17,7 +18,8 @@ namespace paretopo::cpu {
 //
 // A pass compares all points with a few good ones of a sample; what these do not dominate is sorted
 // by its first objective and swept, with the best value so far (2 objectives) or the staircase of
-// the others (3). O(n) where few points survive the pass, O(n log n) at worst.
+// the others (3). O(n) where few points survive the pass, O(n log n) at worst. Threads share a
+// large set, but for the staircase.
 class FilterSweep {
   public:
     // nondominated: (batch.points,), of group g.
@@ -36,7 +38,6 @@ class FilterSweep {
         std::int32_t objectives;
         std::uint64_t minimised;
         bool keep_weakly;
-        bool is_alone;  // the one group of its batch
 
         Points of(const std::vector<std::int32_t>& some) const {
             Points points = *this;
@@ -51,15 +52,7 @@ class FilterSweep {
             return values + place(k) * static_cast<std::size_t>(objectives);
         }
         void prefetch(std::uint32_t k) const { __builtin_prefetch(point(k)); }
-        void fill_keys(std::vector<std::uint64_t>& keys) const {
-            const auto size = static_cast<std::uint32_t>(count);
-            keys.resize(size);
-            std::uint64_t* to = keys.data();
-            const Points set = *this;  // a copy, which writing the keys cannot change
-            for (std::uint32_t k = 0; k < size; ++k) {
-                to[k] = best_first(set.point(k)[0], (set.minimised & 1) != 0);
-            }
-        }
+        void fill_keys(ScratchArray<std::uint64_t>& keys) const;
         std::uint64_t second(std::uint32_t k) const {
             return best_first(point(k)[1], (minimised & 2) != 0);
         }
@@ -72,9 +65,11 @@ class FilterSweep {
     bool find_promising(const Points<Scalar>& all, const std::uint8_t* mask);
     template <typename Scalar>
     void sweep(const Points<Scalar>& set, std::uint8_t* nondominated);
-    template <typename Scalar, typename Enters>
-    void enter_in_order(const Points<Scalar>& set, std::uint8_t* nondominated,
-                        const Enters& enters);
+    template <typename Scalar>
+    void sweep_two(const Points<Scalar>& set, std::uint8_t* nondominated);
+    template <typename Scalar, typename Read, typename Enters>
+    void enter_in_order(const Points<Scalar>& set, std::size_t first, std::size_t stop,
+                        std::uint8_t* nondominated, const Read& read, Enters enters);
 
     struct Keyed {
         std::uint64_t y, z;
@@ -88,7 +83,7 @@ class FilterSweep {
     Warm<KeyOrder> order_;
     StaircaseOfMinima<std::uint64_t> staircase_;
     std::vector<std::int32_t> promising_, counts_;
-    std::vector<Keyed> column_;  // points with the same first value
+    ScratchArray<std::uint64_t> seconds_;  // values of many points, in order of the first objective
 };
 
 }  // namespace paretopo::cpu

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -69,6 +70,20 @@ void for_each_group(std::int64_t groups, double group_cost, const Work& work) {
 
     run_on_threads(static_cast<int>(workers - 1), run);
     if (failure) std::rethrow_exception(failure);
+}
+
+// The items of ONE large set, in chunks that threads share.
+constexpr std::size_t kChunk = std::size_t{1} << 16;
+constexpr std::size_t chunks_of(std::size_t size) { return (size + kChunk - 1) / kChunk; }
+
+// Calls work(chunk, first item, end) for every chunk. `item_cost`: as `group_cost`, of an item.
+template <typename Work>
+void for_each_chunk(std::size_t size, double item_cost, const Work& work) {
+    for_each_group(static_cast<std::int64_t>(chunks_of(size)), item_cost * kChunk,
+                   [&](std::int64_t chunk) {
+                       const auto c = static_cast<std::size_t>(chunk);
+                       work(c, c * kChunk, std::min((c + 1) * kChunk, size));
+                   });
 }
 
 // Calls work(first group, end) for parts of a batch that the lanes take.

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cpu/for_each_group.hpp"
 #include "cpu/key_order.hpp"
-#include "cpu/lanes/interrupt.hpp"
 
 namespace paretopo::cpu {
 
@@ -37,9 +37,12 @@ class ObjectiveOrder {
         const Key flip = from == From::kBest ? Key{0} : static_cast<Key>(~Key{0});
         const auto size = static_cast<std::size_t>(points);
         order_.keys.resize(size);
-        for_each_item(size, [&](std::size_t i) {
-            const Scalar value = values[static_cast<std::int64_t>(i) * objectives + m];
-            order_.keys[i] = static_cast<Key>(best_first(value, minimised) ^ flip);
+        std::uint64_t* keys = order_.keys.data();
+        for_each_chunk(size, 2.0, [=](std::size_t, std::size_t first, std::size_t end) {
+            for (std::size_t i = first; i < end; ++i) {
+                const Scalar value = values[static_cast<std::int64_t>(i) * objectives + m];
+                keys[i] = static_cast<Key>(best_first(value, minimised) ^ flip);
+            }
         });
         order_.sort();
     }

@@ -7,6 +7,7 @@ import sys
 import threading
 
 import numpy as np
+import pytest
 
 import paretopo_core as pp
 
@@ -77,6 +78,51 @@ def test_many_threads_at_once_share_the_threads_of_the_core(threads):
     for caller in callers:
         caller.join()
     assert not wrong
+
+
+def large_sets():
+    """Beyond what one thread takes at a time, 65,536 points."""
+    rng = np.random.default_rng(2)
+    x = rng.random(300_000)
+    front = np.stack([x, 1 - x], axis=1)
+    steps = rng.integers(0, 300, 300_000).astype(float)
+    columns = np.stack([steps, 300 - steps], axis=1)
+    columns[rng.random(len(columns)) < 0.4] = 150  # one of them longer than a chunk
+    skewed = np.stack([10 ** -(x * 300), x], axis=1)
+    unknown = front.copy()
+    unknown[rng.random(unknown.shape) < 0.1] = np.nan
+    return {
+        "a front": front,
+        "a front in float32": front.astype(np.float32),
+        "a sorted front": front[np.argsort(x)],
+        "columns": columns,
+        "skewed": skewed,
+        "unknown": unknown,
+        "one point among others": np.stack([x + 0.5 * (x > 0.1), x * x], axis=1),
+    }
+
+
+@pytest.mark.parametrize("kind", large_sets())
+def test_threads_share_one_large_set(threads, kind):
+    points = large_sets()[kind]
+    mask = np.random.default_rng(3).random(len(points)) < 0.8
+
+    def compute():
+        return {
+            "filter": pp.is_nondominated(points),
+            "one of equal points": pp.is_nondominated(points, keep_weakly=False),
+            "some points": pp.is_nondominated(points, maximise=[False, True], mask=mask),
+            "ranks": pp.pareto_rank(points, maximise=[False, True], mask=mask),
+            "volume": pp.hypervolume(np.nan_to_num(points), -1.0, mask=mask),
+        }
+
+    threads(1)
+    expected = compute()
+    threads(3)
+    found = compute()
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
+    np.testing.assert_array_equal(found["some points"], found["ranks"] == 0)
 
 
 def test_signals_go_to_the_host_program():
