@@ -40,7 +40,12 @@ from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
 from paretopo.run.interrupt import Interrupt
 from paretopo.session import Session
-from paretopo.tasks.choice import ensure_search_server, make_task
+from paretopo.tasks.choice import (
+    ensure_search_server,
+    load_demonstrate,
+    make_task,
+    takes_preference,
+)
 from paretopo.tasks.environment import Environment, open_environment
 from paretopo.tasks.task import Question, Task
 
@@ -202,6 +207,8 @@ def shared_warmup(config: RunConfig) -> Path:
     given = preferences_of(config)
     if given is not None:
         about["preferences"] = [one.text for one in given.all]
+    elif takes_preference(load_demonstrate(config)):
+        about["weights"] = [one.weight for one in config.objectives]
     name = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
     return Path(config.warmup.shared) / f"{name}.pt"
 

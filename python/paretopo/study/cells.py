@@ -9,14 +9,18 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from paretopo.config import RECIPES, RunConfig, dumps, load
 from paretopo.config.methods import by_dotted_name
 from paretopo.config.python_files import hash_own_files
+from paretopo.preference import Preference, Preferences
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
+from paretopo.run.sweeps import split_sweeps
+from paretopo.study.fronts import preference_grid, score_front
 from paretopo.study.plan import Cell, Plan, TaskSection
 from paretopo.study.tabular_agent import train_tabular
 from paretopo.study.tabular_fronts import train_tabular_front
@@ -54,8 +58,10 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
             if preferences is None
             else train_tabular_front(task, overrides, preferences, seed=cell.seed, **along)
         )
-    else:
+    elif plan.study.preferences is None:
         evaluations = _train_language_model(plan, cell, runs)
+    else:
+        evaluations = _train_front(plan, cell, runs, plan.study.preferences)
     return {
         "task": cell.task,
         "method": cell.method,
@@ -98,13 +104,70 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
         about["files"] = hash_own_files(load(section.config, plan.overrides_of_training(cell)))
         about["scale"] = [section.cost, section.most, section.cheapest_accuracy]
         about["best"] = [section.best_accuracy, section.best_cost]
+        if plan.study.preferences is not None:
+            about["front"] = [plan.study.preferences, plan.study.every, section.best_front]
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> list[Row]:
-    out = runs / cell.task / cell.method / str(cell.seed)
-    section = plan.tasks[cell.task]
-    config = _configure(plan, cell, runs, out)
+    section, out = plan.tasks[cell.task], _folder(cell, runs)
+    run = _train(section, plan.overrides_of_training(cell), runs, out)
+    return [_evaluation(section, run.config, row) for row in run.evaluations()]
+
+
+def _train_front(plan: Plan, cell: Cell, runs: Path, count: int) -> list[Row]:
+    """One policy that is given each preference, or one for each; steps are of all together."""
+    section, out = plan.tasks[cell.task], _folder(cell, runs)
+    overrides = plan.overrides_of_training(cell)
+    steps, every = section.steps or plan.study.steps, plan.study.every
+    given = preference_grid(count)
+    grid = Preferences(load(str(section.config), given)).grid
+    if overrides.get("paretopo.preference") == "given":
+        length = {"optimiser.steps": steps, "evaluation.every": every}
+        run = _train(section, overrides | given | length, runs, out)
+        sweeps, factor = split_sweeps(run.evaluations()), 1
+    else:
+        length = {"optimiser.steps": steps // count, "evaluation.every": every // count}
+        trained = [
+            _train(section, overrides | length | _weights(section, one), runs, out / str(at))
+            for at, one in enumerate(grid)
+        ]
+        sweeps = [list(rows) for rows in zip(*(one.evaluations() for one in trained), strict=True)]
+        factor, run = count, trained[0]
+    weights = [one.weights for one in grid]
+    return [
+        _evaluate_front(section, run.config, rows, weights) | {"step": factor * rows[0]["step"]}
+        for rows in sweeps
+    ]
+
+
+def _weights(section: TaskSection, preference: Preference) -> Row:
+    right, saved = preference.weights
+    first = load(str(section.config)).objectives[0].name
+    return {f"objectives.{first}.weight": right, f"objectives.{section.cost}.weight": saved}
+
+
+def _evaluate_front(
+    section: TaskSection, config: RunConfig, rows: Sequence[Row], weights: Sequence[Any]
+) -> Row:
+    """What the answers to each preference were worth together."""
+    each = [_evaluation(section, config, row) for row in rows]
+    amounts = [_amounts(section, config, row) for row in rows]
+    points = [(right, right * (1.0 - cost / section.most)) for right, _, cost in amounts]
+    start = (section.cheapest_accuracy, 0.0)
+    means = {name: sum(one[name] for one in each) / len(each) for name in each[0]}
+    return means | score_front(points, section.best_front, start, weights)
+
+
+def _folder(cell: Cell, runs: Path) -> Path:
+    return runs / cell.task / cell.method / str(cell.seed)
+
+
+def _train(section: TaskSection, overrides: Row, runs: Path, out: Path) -> RunFolder:
+    """The run of a configuration, begun or gone on with where it has not ended."""
+    # Methods share the warm-up of a task and seed.
+    places = {"run.out": str(out), "warmup.shared": str(runs / "warmups")}
+    config = load(str(section.config), overrides | places)
     begun = _runs_of(config, out)
     if not begun:
         file = out / "study.toml"
@@ -114,15 +177,12 @@ def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> list[Row]:
         begun = _runs_of(config, out)
     elif begun[-1].manifest.get("status") != "finished":
         _run_command("train", "--resume", str(begun[-1].path))
-    return [_evaluation(section, config, row) for row in begun[-1].evaluations()]
+    return begun[-1]
 
 
 def _evaluation(section: TaskSection, config: RunConfig, row: Row) -> Row:
     """What the held-out answers were worth; costs as they were before price and budget."""
-    measure = config.objective(section.cost)
-    accuracy, cost = row["solved"], measure.to_amount(row["measured"][section.cost])
-    known = row["measured_of_solved"][section.cost]  # None where no answer was right
-    cost_of_solved = cost if known is None else measure.to_amount(known)
+    accuracy, cost, cost_of_solved = _amounts(section, config, row)
     return {
         "step": row["step"],
         "accuracy": accuracy,
@@ -133,11 +193,12 @@ def _evaluation(section: TaskSection, config: RunConfig, row: Row) -> Row:
     }
 
 
-def _configure(plan: Plan, cell: Cell, runs: Path, out: Path) -> RunConfig:
-    """Methods share the warm-up of a task and seed."""
-    overrides = plan.overrides_of_training(cell) | {"run.out": str(out)}
-    overrides["warmup.shared"] = str(runs / "warmups")
-    return load(str(plan.tasks[cell.task].config), overrides)
+def _amounts(section: TaskSection, config: RunConfig, row: Row) -> tuple[float, float, float]:
+    """Share of right answers, mean cost of all and of the right ones."""
+    measure = config.objective(section.cost)
+    cost = measure.to_amount(row["measured"][section.cost])
+    known = row["measured_of_solved"][section.cost]  # None where no answer was right
+    return row["solved"], cost, cost if known is None else measure.to_amount(known)
 
 
 def _runs_of(config: RunConfig, out: Path) -> list[RunFolder]:

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from paretopo import config
 from paretopo.config import METHODS, ConfigError, expand_method
 from paretopo.config.keys import check_section, key, keys, nearest
@@ -52,9 +54,9 @@ class StudySection:
     )
     preferences: int | None = key(
         None,
-        "Tabular tasks of two objectives alone: train for so many preferences, by one policy that"
-        " is given them or by as many policies; hypervolumes are those of fronts, steps those of"
-        " all policies together.",
+        "Train for so many preferences between two objectives, by one policy that is given them or"
+        " by as many policies; hypervolumes are those of fronts, steps those of all policies"
+        " together.",
         low=2,
     )
     margin: float = key(
@@ -98,6 +100,8 @@ class TaskSection:
     )
     best_cost: float = key(0.0, "Of a training: cost of the best policy.", low=0.0)
     by_seed: tuple[Mapping[str, Any], ...] = ()  # tables of keys
+    # Of a training for preferences: the best policies, (share right, share right and saved).
+    best_front: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         check_section(self, "tasks")
@@ -274,6 +278,7 @@ def from_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool =
         quick=_section(QuickSection, "quick", table.get("quick", {})) if quick else None,
     )
     _check_methods(plan)
+    _check_fronts(plan)
     return plan
 
 
@@ -281,12 +286,14 @@ def _task(name: str, values: Any, beside: Path) -> TaskSection:
     if not isinstance(values, Mapping):
         raise ConfigError(f"[tasks.{name}] must be a section, got {values!r}")
     given = dict(values)
-    by_seed = given.pop("by_seed", [])
+    by_seed, best_front = given.pop("by_seed", []), given.pop("best_front", [])
     section: TaskSection = _section(TaskSection, f"tasks.{name}", given)
     if not isinstance(by_seed, list):
         raise ConfigError(f"[[tasks.{name}.by_seed]] must be tables, got {by_seed!r}")
     tables = [_overrides(f"tasks.{name}.by_seed", one) for one in by_seed]
-    section = dataclasses.replace(section, by_seed=tuple(tables))
+    section = dataclasses.replace(
+        section, by_seed=tuple(tables), best_front=_points(f"tasks.{name}.best_front", best_front)
+    )
     if section.config is None:
         if name not in TASKS:
             raise ConfigError(f"unknown task {name!r} without a config; {nearest(name, TASKS)}")
@@ -295,6 +302,17 @@ def _task(name: str, values: Any, beside: Path) -> TaskSection:
     if not config.is_file():
         raise ConfigError(f"tasks.{name}.config: there is no file {config}")
     return dataclasses.replace(section, config=str(config))
+
+
+def _points(where: str, values: Any) -> tuple[tuple[float, float], ...]:
+    points = np.asarray(values if isinstance(values, list) else [None], dtype=object)
+    if len(points) and (points.shape[1:] != (2,) or not all(_is_share(one) for one in points.flat)):
+        raise ConfigError(f"{where} must be pairs of numbers from 0 to 1, got {values!r}")
+    return tuple((float(right), float(saved)) for right, saved in points)
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and 0.0 <= value <= 1.0
 
 
 def _section(kind: type, name: str, values: Mapping[str, Any]) -> Any:
@@ -353,3 +371,21 @@ def _check_methods(plan: Plan) -> None:
             _ = file and config.load(file, plan.overrides_of_training(cell))
         except ConfigError as error:
             raise ConfigError(f"{cell}: {error}") from None
+
+
+def _check_fronts(plan: Plan) -> None:
+    """Refuse trainings for preferences that could not be scored."""
+    for name, section in plan.tasks.items():
+        if plan.study.preferences is None or section.config is None:
+            continue
+        if not section.best_front:
+            raise ConfigError(
+                f"tasks.{name} needs best_front, since study.preferences is given: the best "
+                "policies, as pairs (share right, share right and saved)"
+            )
+        objectives = [one.name for one in config.load(section.config, {}).objectives]
+        if len(objectives) != 2 or objectives[1] != section.cost:
+            raise ConfigError(
+                f"tasks.{name}: study.preferences weighs being right against one cost, "
+                f"tasks.{name}.cost = {section.cost!r}; {section.config} has {objectives}"
+            )

@@ -48,8 +48,9 @@ _TITLES = {
 _OF_FRONTS = (
     "A method is a front here: of one policy that is given a preference, or of {count} policies, "
     "one for each. Hypervolume is that of the front between (how often right, what right answers "
-    "save) of a policy that takes every way alike and the front of the best policies; the value by "
-    "the stated preference is the mean over the preferences. Steps are those of all policies."
+    "save) of a policy that takes every way alike{trained} and the front of the best policies; the "
+    "value by the stated preference is the mean over the preferences. Steps are those of all "
+    "policies."
 )
 
 
@@ -64,7 +65,9 @@ def format_report(results: Results, plots: Sequence[str]) -> str:
     parts += [f"![{name}]({name})\n" for name in plots]
     study = results.plan.study
     if study.preferences is not None:
-        parts += [_OF_FRONTS.format(count=study.preferences), "", *_at_a_part_of_the_cost(results)]
+        trained = ", or of the cheapest way," if any(map(results.is_trained, results.tasks)) else ""
+        told = _OF_FRONTS.format(count=study.preferences, trained=trained)
+        parts += [told, "", *_at_a_part_of_the_cost(results)]
     if len(results.tasks) > 1:
         measures = [study.measure, *(name for name in _TITLES if name != study.measure)]
         parts += _worst_cases(results, measures)

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import paretopo_core
 from paretopo.config import RunConfig, from_table
 from paretopo.preference import Preference, Preferences
+from paretopo.study.fronts import preference_grid, score_front
 from paretopo.study.plan import with_economy
 from paretopo.study.tabular import TabularTask
 from paretopo.study.tabular_agent import (
@@ -62,11 +62,10 @@ def train_tabular_front(
         means over the preferences.
     """
     method = with_economy(overrides, "saving")
-    given = {"paretopo.preference": "given", "preference.levels": preferences - 1}
-    grid = Preferences(from_table({}, given | {"preference.grid": preferences - 1})).grid
-    is_steerable = method.get("paretopo.preference") == "given"
-    if is_steerable:
-        config = from_table({}, {**method, **given, "preference.grid": preferences - 1})
+    given = preference_grid(preferences)
+    grid = Preferences(from_table({}, given)).grid
+    if method.get("paretopo.preference") == "given":
+        config = from_table({}, {**method, **given})
         runs: list[TabularRun] = [_SteerableRun(task, config, Preferences(config), seed, steps)]
     else:
         runs = [_fixed_run(task, method, one, seed, steps // preferences) for one in grid]
@@ -78,7 +77,7 @@ def train_tabular_front(
             if isinstance(runs[0], _SteerableRun)
             else [run.policy() for run in runs]
         )
-        return {"step": step, **score_front(task, policies, grid)}
+        return {"step": step, **score_policies(task, policies, grid)}
 
     rows = [evaluate(0)]
     for step in range(1, steps + 1):
@@ -92,35 +91,29 @@ def train_tabular_front(
     return rows
 
 
-def score_front(
+def score_policies(
     task: TabularTask, policies: Sequence[Floats], preferences: Sequence[Preference]
 ) -> dict[str, float]:
     """What the policies of a front are worth together, and each by what it was asked for.
 
-    A point of the front is (how often right, what right answers save): the two that a preference
-    weighs. Hypervolumes begin at the point of a policy that takes every way alike.
+    Hypervolumes begin at the point of a policy that takes every way alike.
 
     Args:
         task: The questions.
         policies: (rows, ways) for each preference.
         preferences: Weights of being right, and of what is saved where it is.
     """
-    points = np.array([_point(task, policy) for policy in policies])
-    worth = [
-        float(
-            np.dot(one.weights, point) / np.dot(one.weights, _point(task, _best(task, one.weights)))
-        )
-        for point, one in zip(points, preferences, strict=True)
-    ]
+    weights = np.linspace(0.0, 1.0, _WEIGHTINGS + 1)
+    best = np.array([_point(task, _best(task, (one, 1.0 - one))) for one in weights])
     start = _point(task, np.full_like(policies[0], 1.0 / policies[0].shape[1]))
     outcomes = np.array([task.outcome(policy) for policy in policies])
     accuracy, economy = outcomes.mean(axis=0)
+    points = np.array([_point(task, policy) for policy in policies])
     return {
         "accuracy": float(accuracy),
         "economy": float(economy),
         "cost": float(np.mean([task.cost_of(policy) for policy in policies])),
-        "hypervolume": float(paretopo_core.hypervolume(points, start)) / _best_volume(task, start),
-        "preference": float(np.mean(worth)),
+        **score_front(points, best, start, [one.weights for one in preferences]),
     }
 
 
@@ -128,16 +121,6 @@ def _point(task: TabularTask, policy: Floats) -> Floats:
     chosen = policy[task.policy_rows] * task.success
     right = chosen.sum(axis=1).mean()
     return np.array([right, (chosen @ task.saved[:, 0]).mean()])
-
-
-def _best_volume(task: TabularTask, start: Floats) -> float:
-    """Under the front of all policies: mixtures of two lie between their points."""
-    weights = np.linspace(0.0, 1.0, _WEIGHTINGS + 1)
-    corners = np.unique([_point(task, _best(task, (one, 1.0 - one))) for one in weights], axis=0)
-    gained = np.maximum(corners - start, 0.0)
-    edge = np.concatenate([[[0.0, gained[0, 1]]], gained])
-    widths, heights = np.diff(edge[:, 0]), (edge[1:, 1] + edge[:-1, 1]) / 2
-    return float(widths @ heights)
 
 
 def _best(task: TabularTask, weights: Sequence[float]) -> Floats:

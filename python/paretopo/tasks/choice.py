@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -42,7 +44,7 @@ def _make_task(config: RunConfig) -> Task:
             held_out,
             config.seed,
             load_own_tools(config),
-            load_demonstrate(config),
+            _bind_weights(config, load_demonstrate(config)),
         )
     if not task.is_made_up:
         # As published: ToRL's prompt is a text to go on with, Search-R1's a user's message.
@@ -130,3 +132,16 @@ def ensure_search_server(config: RunConfig, folder: Path) -> Iterator[RunConfig]
         raise ConfigError(f"tool.corpus: {error}") from None
     with serve_in_thread(engine) as url:
         yield replace(config, tool=replace(config.tool, search_url=url, corpus=NONE))
+
+
+def takes_preference(demonstrate: Demonstrate | None) -> bool:
+    """Whether a demonstration leans by what is wanted."""
+    return demonstrate is not None and "preference" in inspect.signature(demonstrate).parameters
+
+
+def _bind_weights(config: RunConfig, demonstrate: Demonstrate | None) -> Demonstrate | None:
+    """Where none is given with a question, the preference is that of the run: its weights."""
+    if demonstrate is None or preferences_of(config) or not takes_preference(demonstrate):
+        return demonstrate
+    weights = {one.name: one.weight for one in config.objectives}
+    return functools.partial(demonstrate, preference=weights)

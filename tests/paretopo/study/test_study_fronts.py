@@ -11,7 +11,7 @@ from paretopo.study.cells import fingerprint, run_cell
 from paretopo.study.plan import Cell
 from paretopo.study.report import write_report
 from paretopo.study.tabular import make_task
-from paretopo.study.tabular_fronts import score_front, train_tabular_front
+from paretopo.study.tabular_fronts import score_policies, train_tabular_front
 from paretopo.study.tabular_tasks import TASKS
 
 GIVEN = {"paretopo.preference": "given"}
@@ -26,12 +26,12 @@ WISHES = [
 
 def test_the_best_policies_are_worth_all_there_is():
     best = [np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]])]
-    scored = score_front(CHOICE, best, WISHES)
+    scored = score_policies(CHOICE, best, WISHES)
     assert scored["preference"] == 1.0
     # From (0.75, 0.25), where both ways are alike: the points (1, 0) and (0.5, 0.5) gain nothing.
     assert scored["hypervolume"] == 0.0
     between = [np.array([[0.4, 0.6]]), *best[1:]]
-    assert score_front(CHOICE, between, WISHES)["hypervolume"] == 0.0
+    assert score_policies(CHOICE, between, WISHES)["hypervolume"] == 0.0
 
 
 @pytest.mark.parametrize("method", [GIVEN, {}])
