@@ -277,8 +277,8 @@ def from_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool =
         },
         quick=_section(QuickSection, "quick", table.get("quick", {})) if quick else None,
     )
-    _check_methods(plan)
     _check_fronts(plan)
+    _check_methods(plan)
     return plan
 
 

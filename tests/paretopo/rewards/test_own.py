@@ -163,6 +163,16 @@ def test_broken_demonstrations_are_named(tmp_path, source, message):
         demonstrated(tmp_path, source).traces(0, 1, 0, 0.0)
 
 
+def test_demonstrations_know_the_weights_of_a_run_that_is_given_no_preferences(tmp_path):
+    leaning = """
+def demonstrate(random, prompt, answer, source, preference):
+    return ", ".join(f"{name} {weight:g}" for name, weight in preference.items())
+"""
+    [trace] = demonstrated(tmp_path, "so", leaning).traces(0, 1, 0, 0.0)
+    names = [one.name for one in loads("", {}).objectives]
+    assert trace[-1]["content"] == ", ".join(f"{name} 0.5" for name in names)
+
+
 def test_a_file_without_demonstrate_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="must have the function demonstrate alone, got show"):
         demonstrated(tmp_path, "so", "def show(random): ...")
