@@ -57,7 +57,7 @@ class Preference:
     def is_exceeded(self, measured: Mapping[str, float | None]) -> bool:
         """Did a rollout spend more than it was allowed?
 
-        >>> once = Preference("at most 1 calls", budgets=(("calls", 1.0),))
+        >>> once = Preference("calls at most 1", budgets=(("calls", 1.0),))
         >>> once.is_exceeded({"calls": 2.0}), once.is_exceeded({"calls": 1.0})
         (True, False)
         """
@@ -190,5 +190,5 @@ def _by_budgets(objectives: Sequence[Objective]) -> Iterator[Preference]:
     limited = [one for one in objectives if one.budgets]
     for mosts in product(*(sorted(one.budgets or ()) for one in limited)):
         budgets = tuple((one.name, most) for one, most in zip(limited, mosts, strict=True))
-        told = ", ".join(f"{most:g} {name}" for name, most in budgets)
-        yield Preference(f"at most {told}", budgets=budgets)
+        told = ", ".join(f"{name} at most {most:g}" for name, most in budgets)
+        yield Preference(told, budgets=budgets)

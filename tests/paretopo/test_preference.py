@@ -59,9 +59,9 @@ def test_three_objectives_have_a_triangle_of_weights():
 def test_budgets_are_every_combination():
     preferences = preferences_of(loads(BUDGETS))
     assert [one.text for one in preferences.all] == [
-        "at most 0 calls",
-        "at most 1 calls",
-        "at most 2 calls",
+        "calls at most 0",
+        "calls at most 1",
+        "calls at most 2",
     ]
     assert preferences.find([1]).budgets == (("calls", 1.0),)
 
@@ -155,7 +155,7 @@ def test_each_group_goes_by_its_own_weights(tmp_path):
 
 def test_what_exceeds_a_budget_is_as_good_as_wrong(tmp_path):
     session = new_session(tmp_path, BUDGETS)
-    [one] = session.score([group("at most 1 calls")])
+    [one] = session.score([group("calls at most 1")])
     assert [rollout.rewards[0] for rollout in one.rollouts] == [0.0, 1.0, 0.0]
     assert [rollout.solved for rollout in one.rollouts] == [False, True, True]
     [advantages] = session.advantages([one.rollouts])

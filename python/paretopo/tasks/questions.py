@@ -17,8 +17,8 @@ A warm-up imitates the answers, or what a function of the user's own makes of a 
             {"role": "assistant", "content": answer},
         ]
 
-Where preferences are given it may take one, too: ``preference``, the weights by objective, or the
-budgets.
+It may take ``preference``, too: the weights by objective, those that are given with the question or
+those of the run; or the budgets that are given.
 """
 
 from __future__ import annotations
