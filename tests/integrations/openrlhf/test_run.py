@@ -27,6 +27,7 @@ from support.sessions import THREE_OBJECTIVES  # noqa: E402
 
 from paretopo.run.folder import RunFolder  # noqa: E402
 from paretopo.tasks.calculator import is_correct  # noqa: E402
+from paretopo.tasks.choice import make_task  # noqa: E402
 
 pytestmark = pytest.mark.timeout(1500)
 
@@ -241,6 +242,27 @@ def test_the_command_rehearses_questions_and_rewards_of_ones_own(tmp_path, monke
     assert len(run.steps()) == 4
     assert set(greeted) <= {0.0, 1.0, None}
     assert (folder / "report" / "report.html").exists()
+
+
+def test_the_command_rehearses_preferences_given_with_each_question(tmp_path, monkeypatch):
+    """As docs/steerable.md has it: prompts, records, sweeps and advantages go by preferences."""
+    monkeypatch.chdir(Path(__file__).parents[3])
+    words = ["train", "examples/steerable.toml", "--backend", "openrlhf", "--rehearse"]
+    told = command(tmp_path, "paretopo.cli", *words, "--out", str(tmp_path / "runs"))
+    assert "Proved here" in told
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = RunFolder.open(folder)
+    groups = [group for group in run.trajectories() if not group.held_out]
+    assert all(group.preference in group.prompt for group in groups)
+    assert len({group.preference for group in groups}) > 1
+    by_step = {row["step"]: row["preferences"] for row in run.steps()}
+    assert sorted(by_step) == [1, 2, 3, 4]
+    for group in groups:
+        assert group.preference in by_step[group.step]
+    rows = run.evaluations()
+    asked = [row["preference"] for row in rows if row["step"] == 4]
+    assert asked == [given.text for given in make_task(run.config).preferences.grid]
+    assert (folder / "report" / "preferences.png").exists()
 
 
 def test_forty_steps_of_the_example_raise_accuracy_while_calls_do_not_rise(tmp_path):
