@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.rollout import Rollout
 from paretopo.run.folder import RunFolder
+from paretopo.run.sweeps import split_sweeps
 from paretopo.session import Session
 
 _EXCHANGE = "rehearsal/advantages.jsonl"
@@ -83,7 +84,7 @@ def _check_steps(run: RunFolder) -> str:
     _require(steps == wanted, f"expected the steps {wanted}, recorded were {steps}")
     every = config.evaluation.every
     due = [step for step in (0, *wanted) if step % every == 0 or step == wanted[-1]]
-    evaluated = [row["step"] for row in run.evaluations()]
+    evaluated = [sweep[0]["step"] for sweep in split_sweeps(run.evaluations())]
     _require(evaluated == due, f"expected evaluations at {due}, recorded were {evaluated}")
     return f"{len(steps)} steps and {len(evaluated)} evaluations, the first before any update"
 

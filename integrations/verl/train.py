@@ -19,6 +19,7 @@ from paretopo.integrations.verl.version import verl_version
 from paretopo.run.files import read_rows
 from paretopo.run.folder import RunFolder
 from paretopo.run.interrupt import Interrupt
+from paretopo.run.sweeps import split_sweeps
 from paretopo.tasks.choice import ensure_search_server
 
 _COMMAND = "verl.trainer.main_ppo"
@@ -67,12 +68,13 @@ def _format_proofs(run: RunFolder) -> str:
     """The last words of a rehearsal, which failed at the first step that did not hold."""
     steps = {row["step"]: row for row in read_rows(run.path / "rehearsal.jsonl")}.values()
     stages = " and ".join(str(stage) for stage in sorted({row["stage"] for row in steps}))
+    evaluations = len(split_sweeps(run.evaluations()))
     rollouts, unequal = (sum(row[name] for row in steps) for name in ("rollouts", "not_zero"))
     return "\n".join(
         [
             "",
             "The rehearsal is over. Proved here, on the real verl, Ray and TransferQueue:",
-            f"  + {len(steps)} steps of stage {stages}, {len(run.evaluations())} evaluations",
+            f"  + {len(steps)} steps of stage {stages}, {evaluations} evaluations",
             f"  + the queue got the controller's advantages: {rollouts} rollouts, {unequal} not 0",
             "  + engine and policy give every token the same probability",
             "Not covered, only a GPU can show it:",
