@@ -10,7 +10,7 @@
 namespace paretopo::fuzz {
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 24;
-constexpr int kMostCandidates = 3;
+constexpr int kMostCandidates = 12;  // enough to be sorted as a staircase
 
 // How many boxes hold a place in their inside.
 inline int holders_of(const std::vector<double>& place, const cpu::Boxes& boxes) {

@@ -81,10 +81,10 @@ py::object plain_boxes(py::handle values, py::handle ref, py::handle maximise, p
 
 // Returns the index of a refused candidate and that of a refused corner, or kNoneRefused for each.
 py::tuple improvement(const Points& candidates, std::uintptr_t lower, std::uintptr_t upper,
-                      std::int64_t boxes, std::uintptr_t of_group, std::uintptr_t improvements,
-                      bool is_gradient) {
+                      std::int64_t boxes, std::uintptr_t of_group, std::uintptr_t weights,
+                      std::uintptr_t improvements, bool is_gradient) {
     const cpu::BoxSets sets{at<const double>(lower), at<const double>(upper), boxes,
-                            at<const std::int64_t>(of_group)};
+                            at<const std::int64_t>(of_group), at<const double>(weights)};
     auto* to = at<double>(improvements);
     cpu::RefusedImprovement refused;
     {
@@ -99,7 +99,7 @@ py::tuple improvement(const Points& candidates, std::uintptr_t lower, std::uintp
 
 // One set of boxes for all groups of candidates.
 py::object plain_improvement(py::handle values, py::handle lower, py::handle upper,
-                             py::handle maximise, py::handle mask) {
+                             py::handle maximise, py::handle mask, py::handle weights) {
     constexpr std::int64_t kFew = 4096;  // boxes times candidates, before others are let in
     Plain plain;
     Shape shape;
@@ -109,6 +109,11 @@ py::object plain_improvement(py::handle values, py::handle lower, py::handle upp
     const double* to = take_plain_doubles(upper.ptr(), upper_shape);
     if (!from || !to || shape != upper_shape || shape.size() != 2) return py::none();
     if (shape[1] != plain.points.objectives) return py::none();
+    std::vector<double> factors;
+    const bool is_weighted = !weights.is_none();
+    if (is_weighted && !take_plain_vector(weights.ptr(), shape[0], false, factors)) {
+        return py::none();
+    }
     py::array_t<double> improvements(plain.leading());
     auto* out = improvements.mutable_data();
     cpu::RefusedImprovement refused;
@@ -117,7 +122,8 @@ py::object plain_improvement(py::handle values, py::handle lower, py::handle upp
         const std::int64_t candidates = plain.points.groups * plain.points.points;
         if (!plain.is_short() || shape[0] * candidates > kFew) unlocked.emplace();
         refused = with_batch(plain.points, [&](auto batch) {
-            return cpu::hypervolume_improvement(batch, {from, to, shape[0], nullptr}, out);
+            const double* each = is_weighted ? factors.data() : nullptr;
+            return cpu::hypervolume_improvement(batch, {from, to, shape[0], nullptr, each}, out);
         });
     }
     if (refused.candidate != kNoneRefused || refused.corner != kNoneRefused) return py::none();
@@ -135,13 +141,13 @@ void bind_boxes(py::module_& m) {
     m.def("dominated_boxes", &checked_boxes<Region::kDominated>, "points"_a, "ref"_a, "per_group"_a,
           "most_bytes"_a);
     m.def("hypervolume_improvement", &improvement, "candidates"_a, "lower"_a, "upper"_a, "boxes"_a,
-          "of_group"_a, "improvements"_a, "is_gradient"_a);
+          "of_group"_a, "weights"_a, "improvements"_a, "is_gradient"_a);
     m.def("plain_nondominated_boxes", &plain_boxes<Region::kNondominated>, "points"_a, "ref"_a,
           "maximise"_a, "mask"_a);
     m.def("plain_dominated_boxes", &plain_boxes<Region::kDominated>, "points"_a, "ref"_a,
           "maximise"_a, "mask"_a);
     m.def("plain_hypervolume_improvement", &plain_improvement, "candidates"_a, "lower"_a, "upper"_a,
-          "maximise"_a, "mask"_a);
+          "maximise"_a, "mask"_a, "weights"_a);
 }
 
 }  // namespace paretopo::bindings

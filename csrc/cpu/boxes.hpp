@@ -38,12 +38,13 @@ std::int64_t padded_boxes(const std::vector<Boxes>& boxes, std::int32_t objectiv
 void write_boxes(std::vector<Boxes>& boxes, References ref, std::int64_t padded,
                  std::int32_t objectives, double* lower, double* upper, std::int64_t* counts);
 
-// Decompositions to measure in, boxes that do not overlap: lower, upper (sets, count, objectives).
+// Boxes to measure in, and what volume in each counts: lower, upper (sets, count, objectives).
 struct BoxSets {
     const double* lower;
     const double* upper;
     std::int64_t count;
-    const std::int64_t* of_group;  // (groups,), which set; null: all groups share one
+    const std::int64_t* of_group;     // (groups,), which set; null: all groups share one
+    const double* weights = nullptr;  // (sets, count); null: 1
 };
 
 // What has no place in an improvement: flat indices, or kNoneRefused.
@@ -53,7 +54,7 @@ struct RefusedImprovement {
 };
 
 // improvements: (groups,), the volume in the boxes that the candidates of a group dominate
-// together.
+// together, weighted.
 template <typename Scalar>
 RefusedImprovement hypervolume_improvement(Batch<Scalar> candidates, BoxSets boxes,
                                            double* improvements);

@@ -2,7 +2,8 @@
 // boxes: in each box what they dominate of it, and no box is looked at twice.
 //
 // One candidate: a product for each box, box by box in columns. More: the volume of the candidates,
-// cut off at the box. A slope is what moves with a candidate: in each box that it ends in, the
+// cut off at the box; of two objectives they are a staircase, and a box looks at the steps in it
+// alone. A slope is what moves with a candidate: in each box that it ends in, the
 // facet that no candidate before it in that objective covers.
 #include <algorithm>
 #include <array>
@@ -15,8 +16,11 @@
 #include "cpu/boxes.hpp"
 #include "cpu/for_each_group.hpp"
 #include "cpu/hypervolume_of_sides.hpp"
+#include "cpu/key_order.hpp"
 #include "cpu/lanes/interrupt.hpp"
+#include "cpu/objective_order.hpp"
 #include "cpu/sides.hpp"
+#include "cpu/warm.hpp"
 #include "formulas/sides.hpp"
 
 namespace paretopo::cpu {
@@ -122,6 +126,7 @@ class GroupImprovement {
             }
             taken_ = set;
         }
+        weights_ = sets_.weights ? sets_.weights + set * sets_.count : nullptr;
         scale();
         return true;
     }
@@ -136,6 +141,8 @@ class GroupImprovement {
         }
         return is_inside;
     }
+
+    double weight(std::size_t box) const { return weights_ ? weights_[box] : 1.0; }
 
     double unscaled(double number, int power) const {
         return power == 0 ? number : std::ldexp(number, power);
@@ -153,6 +160,7 @@ class GroupImprovement {
     std::vector<int> powers_;
     int exponent_ = 0;  // volumes are to be multiplied by 2^exponent, sides by 2^powers
     std::int64_t taken_ = -1;
+    const double* weights_ = nullptr;  // of the boxes; null: 1
     OrientedBoxes boxes_;
     HypervolumeOfSides volume_, facet_;
     Pace pace_;
@@ -190,12 +198,15 @@ class Improvement : GroupImprovement<Scalar> {
 
     void operator()(std::int64_t g) {
         if (!this->take(g)) return;
-        const double sum = this->count_ == 1 ? of_one() : of_many();
+        const double sum = this->count_ == 1 ? of_one() : is_flat() ? of_staircase() : of_many();
         improvements_[g] = this->unscaled(sum, this->exponent_);
     }
 
   private:
     static constexpr std::size_t kBlock = 64;
+    static constexpr std::size_t kFewSteps = 8;  // candidates; cut at every box sooner than sorted
+
+    bool is_flat() const { return this->width_ == 2 && this->count_ > kFewSteps; }
 
     double of_one() {
         double sum = 0.0;
@@ -213,7 +224,7 @@ class Improvement : GroupImprovement<Scalar> {
                     volumes[b] *= side > 0.0 ? side : 0.0;
                 }
             }
-            for (std::size_t b = 0; b < size; ++b) sum += volumes[b];
+            for (std::size_t b = 0; b < size; ++b) sum += this->weight(first + b) * volumes[b];
         }
         return sum;
     }
@@ -230,10 +241,62 @@ class Improvement : GroupImprovement<Scalar> {
                 inside += this->cut(box, i, sides.data() + inside * width) ? 1 : 0;
             }
             if (inside == 0) continue;
-            sum += inside > 2 ? this->volume_.of(sides.data(), inside)
-                              : of_two(sides.data(), sides.data() + (inside - 1) * width);
+            sum += this->weight(box) *
+                   (inside > 2 ? this->volume_.of(sides.data(), inside)
+                               : of_two(sides.data(), sides.data() + (inside - 1) * width));
         }
         return sum;
+    }
+
+    double of_staircase() {
+        find_steps();
+        const auto step_at = [this](auto is_before) {
+            const auto found = std::partition_point(steps_.begin(), steps_.end(), is_before);
+            return static_cast<std::size_t>(found - steps_.begin());
+        };
+        double sum = 0.0;
+        for (std::size_t box = 0; box < this->boxes_.count(); ++box) {
+            const double left = this->boxes_.worse(0)[box];
+            const double right = this->boxes_.better(0)[box];
+            const double below = this->boxes_.worse(1)[box];
+            const double above = this->boxes_.better(1)[box];
+            if (!(left < right && below < above)) continue;
+            // Of the steps beyond the right end the highest covers the others.
+            const std::size_t beyond = step_at([=](const Step& step) { return step.x >= right; });
+            const std::size_t higher = step_at([=](const Step& step) { return step.y <= below; });
+            double area = 0.0;
+            double height = 0.0;
+            for (std::size_t k = std::max(beyond, higher + 1) - 1; k < steps_.size(); ++k) {
+                this->pace_.step();
+                const Step& step = steps_[k];
+                if (!(step.x > left)) break;
+                const double top = std::min(step.y, above) - below;
+                area += (std::min(step.x, right) - left) * (top - height);
+                if (step.y >= above) break;
+                height = top;
+            }
+            sum += this->weight(box) * area;
+        }
+        return sum;
+    }
+
+    // The candidates that no other dominates, the best by the first objective first.
+    void find_steps() {
+        KeyOrder& order = *order_;
+        order.keys.resize(this->count_);
+        for (std::size_t i = 0; i < this->count_; ++i) {
+            order.keys[i] = best_first(this->values_[2 * i], false);
+        }
+        order.sort();
+        steps_.clear();
+        for (std::size_t k = 0; k < this->count_; ++k) {
+            const double* value = this->values_.data() + 2 * std::size_t{order.at(k)};
+            const Step step{value[0], value[1]};
+            if (steps_.empty() || step.y > steps_.back().y) {
+                if (!steps_.empty() && steps_.back().x == step.x) steps_.pop_back();
+                steps_.push_back(step);
+            }
+        }
     }
 
     // Both boxes less what they share, as what the first one has alone and the whole second.
@@ -249,7 +312,13 @@ class Improvement : GroupImprovement<Scalar> {
         return std::max(first, second) + (std::min(first, second) - shared);
     }
 
+    struct Step {
+        double x, y;
+    };
+
     double* improvements_;
+    std::vector<Step> steps_;  // x descends, y ascends
+    Warm<KeyOrder> order_;
 };
 
 template <typename Scalar>
@@ -294,7 +363,7 @@ class ImprovementGradient : GroupImprovement<Scalar> {
             if (!is_inside_[i]) continue;
             for (std::size_t m = 0; m < width; ++m) {
                 if (this->values_[i * width + m] > this->boxes_.better(m)[box]) continue;
-                slopes_[i * width + m] += facet(i, m);
+                slopes_[i * width + m] += this->weight(box) * facet(i, m);
             }
         }
     }

@@ -88,6 +88,7 @@ def hypervolume_improvement(
     upper: int,
     boxes: int,
     of_group: int,
+    weights: int,
     improvements: int,
     is_gradient: bool,
 ) -> tuple[int, int]: ...
@@ -167,7 +168,12 @@ def plain_nondominated_boxes(
 ) -> Any: ...
 def plain_dominated_boxes(points: object, ref: object, maximise: object, mask: object) -> Any: ...
 def plain_hypervolume_improvement(
-    candidates: object, lower: object, upper: object, maximise: object, mask: object
+    candidates: object,
+    lower: object,
+    upper: object,
+    maximise: object,
+    mask: object,
+    weights: object,
 ) -> Any: ...
 def plain_hypervolume_subset(
     points: object, k: object, ref: object, method: int, maximise: object, mask: object

@@ -151,9 +151,9 @@ def dominated_boxes(points: Tensor, ref: Any, maximise: Maximise, mask: Any) -> 
 
 
 def hypervolume_improvement(
-    candidates: Tensor, lower: Any, upper: Any, maximise: Maximise, mask: Any
+    candidates: Tensor, lower: Any, upper: Any, maximise: Maximise, mask: Any, weights: Any
 ) -> Any:
-    """See :func:`paretopo_core.hypervolume_improvement`."""
+    """See :func:`paretopo_core.hypervolume_improvement`; ``weights`` of the boxes, or None."""
     lower, upper = (
         _numbers(lower, candidates, "boxes.lower"),
         _numbers(upper, candidates, "boxes.upper"),
@@ -165,6 +165,7 @@ def hypervolume_improvement(
         upper,
         _per_point(mask, candidates, "mask"),
         _senses(maximise, candidates),
+        None if weights is None else _numbers(weights, candidates, "weights"),
     )
 
 
@@ -503,27 +504,55 @@ def _(
 
 @torch.library.custom_op("paretopo::hypervolume_improvement", mutates_args=())
 def _hypervolume_improvement(
-    candidates: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None, senses: str
+    candidates: Tensor,
+    lower: Tensor,
+    upper: Tensor,
+    mask: Tensor | None,
+    senses: str,
+    weights: Tensor | None,
 ) -> Tensor:
-    improvements: Tensor = compute_improvement(candidates, lower, upper, _bools(senses), mask)
+    improvements: Tensor = compute_improvement(
+        candidates, lower, upper, _bools(senses), mask, weights
+    )
     return improvements
 
 
 @_hypervolume_improvement.register_fake
-def _(candidates: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None, senses: str) -> Tensor:
+def _(
+    candidates: Tensor,
+    lower: Tensor,
+    upper: Tensor,
+    mask: Tensor | None,
+    senses: str,
+    weights: Tensor | None,
+) -> Tensor:
     return candidates.new_empty(candidates.shape[:-2], dtype=torch.float64)
 
 
 @torch.library.custom_op("paretopo::hypervolume_improvement_gradient", mutates_args=())
 def _hypervolume_improvement_gradient(
-    candidates: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None, senses: str
+    candidates: Tensor,
+    lower: Tensor,
+    upper: Tensor,
+    mask: Tensor | None,
+    senses: str,
+    weights: Tensor | None,
 ) -> Tensor:
-    slopes: Tensor = compute_improvement_gradient(candidates, lower, upper, _bools(senses), mask)
+    slopes: Tensor = compute_improvement_gradient(
+        candidates, lower, upper, _bools(senses), mask, weights
+    )
     return slopes
 
 
 @_hypervolume_improvement_gradient.register_fake
-def _(candidates: Tensor, lower: Tensor, upper: Tensor, mask: Tensor | None, senses: str) -> Tensor:
+def _(
+    candidates: Tensor,
+    lower: Tensor,
+    upper: Tensor,
+    mask: Tensor | None,
+    senses: str,
+    weights: Tensor | None,
+) -> Tensor:
     return candidates.new_empty(candidates.shape, dtype=torch.float64)
 
 
@@ -773,9 +802,7 @@ add_slopes(_expected_hypervolume, _slopes_of_expected)
 add_slopes(_uncrowded_contributions, _slopes_of_uncrowded)
 add_slopes(
     _hypervolume_improvement,
-    lambda candidates, lower, upper, mask, senses: call(
-        _hypervolume_improvement_gradient, candidates, lower, upper, mask, senses
-    ),
+    lambda *arguments: call(_hypervolume_improvement_gradient, *arguments),
     moves_with_ref=False,
 )
 refuse_slopes(_pareto_rank)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -212,7 +213,14 @@ def hypervolume_improvement(
     """
     lower, upper = corners_of(boxes)
     return answer(
-        "hypervolume_improvement", compute_improvement, candidates, lower, upper, maximise, mask
+        "hypervolume_improvement",
+        compute_improvement,
+        candidates,
+        lower,
+        upper,
+        maximise,
+        mask,
+        None,
     )
 
 
@@ -250,7 +258,8 @@ def weighted_hypervolume(
         ValueError, TypeError: as :func:`paretopo_core.hypervolume_improvement`; ``weights`` of a
             wrong shape.
 
-    Cost: for each box the hypervolume of the points that reach into it.
+    Cost: for each box the hypervolume of the points that reach into it; of two objectives one sort,
+    and for each box the points on its part of the front.
 
     Source: Zitzler, Brockhoff and Thiele (2007), "The hypervolume indicator revisited", EMO; boxes:
     Diaz and López-Ibáñez (2021), Eur. J. Oper. Res. 289(3).
@@ -259,40 +268,45 @@ def weighted_hypervolume(
     >>> weighted_hypervolume([[1, 2]], boxes, [1, 2, 3], ref=6, maximise=False)
     np.float64(7.0)
     """
-    lower, upper = (numbers_of(each, "boxes") for each in corners_of(boxes))
+    lower, upper = (_host_doubles(each, "boxes") for each in corners_of(boxes))
     if lower.shape != upper.shape or lower.ndim < 2:
         raise ValueError(
             "boxes must have lower and upper corners of one shape (..., boxes, objectives), got "
             f"{lower.shape} and {upper.shape}"
         )
-    numbers = numbers_of(weights, "weights")
+    numbers = _host_doubles(weights, "weights")
     if numbers.ndim < 1 or numbers.shape[-1] != lower.shape[-2]:
         raise ValueError(
             f"weights must have shape (..., {lower.shape[-2]}), one number per box, got shape "
             f"{numbers.shape}"
         )
-    if not np.isfinite(numbers).all():
-        raise ValueError(f"weights must be finite, got {numbers[~np.isfinite(numbers)][0]}")
     objectives = lower.shape[-1]
     corner = vector_of(ref, objectives, "ref", scalar=True)
-    is_larger_better = np.array(senses_of(maximise, objectives))
-    lower, upper = (
-        np.where(is_larger_better, np.maximum(end, corner), np.minimum(end, corner))
-        for end in (lower, upper)
+    senses = senses_of(maximise, objectives)
+    lower, upper = _not_worse(lower, corner, senses), _not_worse(upper, corner, senses)
+    if lower.ndim > 2 or numbers.ndim > 1:
+        leading = np.broadcast_shapes(lower.shape[:-2], numbers.shape[:-1])
+        lower, upper = (np.broadcast_to(end, leading + end.shape[-2:]) for end in (lower, upper))
+        numbers = np.ascontiguousarray(np.broadcast_to(numbers, lower.shape[:-1]))
+    return answer(
+        "hypervolume_improvement",
+        compute_improvement,
+        points,
+        lower,
+        upper,
+        maximise,
+        mask,
+        numbers,
     )
-    if not (isinstance(points, np.ndarray) or is_tensor(points)) or points.ndim < 2:
-        points = Batch.of(points).values
-    beside = points[..., None, :, :]
-    over = mask if mask is None or is_tensor(mask) else np.asarray(mask)
-    if over is not None and over.ndim > 0:
-        over = over[..., None, :]
-    each = hypervolume_improvement(
-        (lower[..., None, :], upper[..., None, :]), beside, maximise=maximise, mask=over
-    )
-    factors: Any = numbers
-    if is_tensor(each):
-        factors = _torch_arrays.from_host(numbers, each)
-    return (each * factors).sum(-1)
+
+
+def _not_worse(ends: np.ndarray, corner: np.ndarray, senses: Sequence[bool]) -> np.ndarray:
+    """The ends of boxes, but where they are behind the corner that corner."""
+    if all(senses):
+        return np.maximum(ends, corner)
+    if not any(senses):
+        return np.minimum(ends, corner)
+    return np.where(senses, np.maximum(ends, corner), np.minimum(ends, corner))
 
 
 def uncrowded_contributions(
@@ -388,26 +402,38 @@ def _nearest_undominated(
 
 
 def compute_improvement(
-    candidates: Any, lower: Any, upper: Any, maximise: Maximise, mask: Any
+    candidates: Any, lower: Any, upper: Any, maximise: Maximise, mask: Any, weights: Any
 ) -> Any:
-    """See :func:`hypervolume_improvement`; torch sees nothing of it."""
-    improvements = _compute_improvement(candidates, lower, upper, maximise, mask, is_gradient=False)
+    """See :func:`hypervolume_improvement`; with weights of the boxes. Torch sees nothing of it."""
+    improvements = _compute_improvement(
+        candidates, lower, upper, maximise, mask, weights, is_gradient=False
+    )
     return improvements[()] if isinstance(improvements, np.ndarray) else improvements
 
 
 def compute_improvement_gradient(
-    candidates: Any, lower: Any, upper: Any, maximise: Maximise, mask: Any
+    candidates: Any, lower: Any, upper: Any, maximise: Maximise, mask: Any, weights: Any
 ) -> Any:
     """Compute the slopes of :func:`hypervolume_improvement`, (..., q, objectives)."""
-    return _compute_improvement(candidates, lower, upper, maximise, mask, is_gradient=True)
+    return _compute_improvement(candidates, lower, upper, maximise, mask, weights, is_gradient=True)
 
 
 def _compute_improvement(
-    candidates: Any, lower: Any, upper: Any, maximise: Maximise, mask: Any, *, is_gradient: bool
+    candidates: Any,
+    lower: Any,
+    upper: Any,
+    maximise: Maximise,
+    mask: Any,
+    weights: Any,
+    *,
+    is_gradient: bool,
 ) -> Any:
     batch = Batch.of(candidates, name="candidates", maximise=maximise)
     batch.refuse_gpu("candidates", "boxes")
-    lower, upper = _host_doubles(lower, "lower"), _host_doubles(upper, "upper")
+    lower, upper = _host_doubles(lower, "boxes.lower"), _host_doubles(upper, "boxes.upper")
+    factors = None if weights is None else _host_doubles(weights, "weights")
+    if factors is not None and not np.isfinite(factors).all():
+        raise ValueError(f"weights must be finite, got {factors[~np.isfinite(factors)][0]}")
     leading = check_corners(lower.shape, upper.shape, tuple(batch.values.shape))
     if leading != batch.leading:
         shape = (*leading, batch.points, batch.objectives)
@@ -428,6 +454,7 @@ def _compute_improvement(
         _core.address(upper),
         lower.shape[-2],
         0 if of_group is None else _core.address(of_group),
+        0 if factors is None else _core.address(factors),
         batch.address(result),
         is_gradient,
     )
@@ -470,9 +497,9 @@ def corners_of(boxes: Any) -> tuple[Any, Any]:
 
 def _host_doubles(numbers: Any, name: str) -> np.ndarray:
     if is_tensor(numbers):
-        numbers = _torch_arrays.host_array(numbers, f"boxes.{name}")
+        numbers = _torch_arrays.host_array(numbers, name)
     if not (type(numbers) is np.ndarray and numbers.dtype == np.float64):
-        numbers = numbers_of(numbers, f"boxes.{name}")
+        numbers = numbers_of(numbers, name)
     return np.ascontiguousarray(numbers) if numbers.flags.aligned else np.array(numbers, order="C")
 
 

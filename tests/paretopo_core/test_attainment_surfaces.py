@@ -152,7 +152,7 @@ def test_weighted_hypervolumes_are_moocores():
         assert ours == pytest.approx(expected, rel=1e-12)
 
 
-@given(points=volume_batches(max_points=4, max_objectives=3, min_points=1), data=st.data())
+@given(points=volume_batches(max_points=12, max_objectives=3, min_points=1), data=st.data())
 def test_weighted_hypervolumes_by_definition(points, data):
     objectives = points.shape[-1]
     maximise = data.draw(senses(objectives))

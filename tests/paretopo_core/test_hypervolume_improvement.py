@@ -41,7 +41,22 @@ def test_it_equals_its_definition(batch, data):
     np.testing.assert_allclose(ours, more - less, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("q", [1, 2, 3, 8])
+@given(batch=masked_batches(elements=few_values, max_points=24, max_objectives=2), data=st.data())
+def test_many_candidates_in_any_boxes(batch, data):
+    candidates, mask = batch
+    objectives = candidates.shape[-1]
+    corners = data.draw(
+        st.lists(st.lists(few_values, min_size=2 * objectives, max_size=2 * objectives), max_size=6)
+    )
+    ends = np.array(corners).reshape(-1, 2, objectives)
+    boxes = ends.min(axis=1), ends.max(axis=1)
+    keywords = {"maximise": data.draw(senses(objectives)), "mask": mask}
+    ours = pp.hypervolume_improvement(boxes, candidates, **keywords)
+    defined = reference.hypervolume_improvement(boxes, candidates, **keywords)
+    np.testing.assert_allclose(ours, defined, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3, 8, 20])
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5])
 def test_it_is_what_the_hypervolume_gains(objectives, q):
     rng = np.random.default_rng(q)
