@@ -2,11 +2,11 @@
 
     python scripts/check_kernels.py [PATH/TO/_core.so]     the installed one by default
 
-Prints what each one takes. A kernel that keeps anything in local memory has a stack: none may have
-one, on any target. Nor may one reach memory by instructions for memory of any kind, or shared
-memory byte by byte: the compiler has then lost sight of whose it is, or of what is in it. Needs
-cuobjdump, from a CUDA toolkit or from ``pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm``;
-no GPU.
+Prints what each one takes, and how many of the warps that a multiprocessor can hold have room in
+its registers. A kernel that keeps anything in local memory has a stack: none may have one, on any
+target. Nor may one reach memory by instructions for memory of any kind, or shared memory byte by
+byte: the compiler has then lost sight of whose it is, or of what is in it. Needs cuobjdump, from a
+CUDA toolkit or from ``pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm``; no GPU.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)
 # LDG, LDS, ... name the kind of memory; LD, ST and ATOM ask the address at each access.
 _ASTRAY = re.compile(r"(LD|ST|ATOM)(\.|$)|(LDS|STS)\.[US]8")
 _LARGEST_WHEEL = 8 * 10**6  # bytes
+# CUDA programming guide, "Technical Specifications per Compute Capability".
+_REGISTERS = 64 * 1024  # of a multiprocessor; a warp takes them by 256
+_MOST_WARPS = {"sm_75": 32, "sm_86": 48, "sm_89": 48, "sm_120": 48}
+_MOST_WARPS_ELSE = 64
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,13 @@ class Kernel:
     stack: int
     shared: int
     local: int
+
+    @property
+    def occupancy(self) -> float:
+        """Share of the warps of a full multiprocessor for which there are registers."""
+        of_warp = -(-self.registers * 32 // 256) * 256
+        most = _MOST_WARPS.get(self.target, _MOST_WARPS_ELSE)
+        return min(1.0, _REGISTERS // max(of_warp, 256) / most)
 
 
 def kernels(listing: str) -> Iterator[Kernel]:
@@ -112,12 +123,13 @@ def main() -> int:
     names = sorted({kernel.name for kernel in found})
     by_name = {name: [kernel for kernel in found if kernel.name == name] for name in names}
     print(f"{len(names)} kernels for {', '.join(targets)}, {module.stat().st_size:,} bytes")
-    print(f"{'registers':>11} {'shared':>7}  kernel")
+    print(f"{'registers':>11} {'occupancy':>9} {'shared':>7}  kernel")
     spilling = []
     for shown, own in sorted(zip(plain(names), by_name.values(), strict=True)):
         registers = [kernel.registers for kernel in own]
         shared = max(kernel.shared for kernel in own)
-        print(f"{min(registers):>5}..{max(registers):<4} {shared:>7}  {shown}")
+        least = min(kernel.occupancy for kernel in own)
+        print(f"{min(registers):>5}..{max(registers):<4} {least:>9.0%} {shared:>7}  {shown}")
         spilling += [
             f"{shown} for {kernel.target}: {kernel.stack} bytes of stack, {kernel.local} local"
             for kernel in own
