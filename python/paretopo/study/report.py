@@ -78,6 +78,7 @@ def format_report(results: Results, plots: Sequence[str]) -> str:
         parts += [*_outcomes(results), *_worst_case(results, measures)]
     for task in results.tasks:
         parts += _task(results, task)
+    parts += _variations(results)
     parts += _claims(results, check_claims(results))
     return "\n".join(parts) + "\n"
 
@@ -285,6 +286,33 @@ def _ends(results: Results, task: str, method: str) -> list[str]:
         _mean_and_deviation(100 * results.read(task, method, "accuracy")),
         _mean_and_deviation(results.read(task, method, "cost"), 3),
     ]
+
+
+def _variations(results: Results) -> list[str]:
+    """What ablations came to on the tasks on which they were tried."""
+    study = results.plan.study
+    tasks = [task for task in results.tasks if task in (study.ablation_tasks or ())]
+    tried = [
+        method
+        for method in study.ablations or ()
+        if tasks and all(results.seeds(task, method) for task in tasks)
+    ]
+    if not tried:
+        return []
+    lines = [
+        "## Variations",
+        "",
+        f"Tried beside the methods; none of them decides. {_TITLES[study.measure]}, at the end.",
+        "",
+        _row(["method", *tasks, "worst", *(f"{task}: accuracy %, cost" for task in tasks)]),
+        _row(["---", *["---:"] * (2 * len(tasks) + 1)]),
+    ]
+    for method in tried:
+        values = [results.read(task, method, study.measure) for task in tasks]
+        cells = [_mean_and_deviation(100 * one) for one in (*values, np.min(values, axis=0))]
+        cells += [", ".join(_ends(results, task, method)) for task in tasks]
+        lines.append(_row([f"`{method}`", *cells]))
+    return [*lines, ""]
 
 
 def _claims(results: Results, found: Sequence[Finding]) -> list[str]:
