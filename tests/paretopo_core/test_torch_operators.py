@@ -130,6 +130,7 @@ def test_the_operators_keep_torchs_rules(dtype):
     senses, vector = "+-+", torch.full((3,), 0.25, dtype=torch.float64)
     lower, upper = pp.nondominated_boxes(np.eye(3), [0.25] * 3, maximise=[True, False, True])[:2]
     boxes = torch.from_numpy(lower), torch.from_numpy(upper)
+    weights = torch.linspace(-1.0, 2.0, len(lower), dtype=torch.float64)
     cases = {
         operators._pareto_rank: (x, mask(), senses),
         operators._is_nondominated: (x, None, senses, True),
@@ -146,11 +147,11 @@ def test_the_operators_keep_torchs_rules(dtype):
         operators._nearest_undominated: (x, vector.expand(4, 3), None, senses),
         operators._hypervolume_subset: (x, vector, mask(), senses, 2, 1),
         operators._select: (x, None, torch.eye(3), mask(), senses, 2, 3, 5),
-        operators._hypervolume_improvement: (x, *boxes, mask(), senses),
+        operators._hypervolume_improvement: (x, *boxes, mask(), senses, weights),
         operators._indicator: (x, boxes[0].clamp(-9, 9), mask(), None, senses, 3, 1.0),
         operators._r2: (x, vector, mask(), torch.eye(3), senses, None),
         operators._hypervolume_approx: (x, vector, mask(), senses, 32, 0),
-        operators._hypervolume_improvement_gradient: (x, *boxes, None, senses),
+        operators._hypervolume_improvement_gradient: (x, *boxes, None, senses, None),
     }
     assert cases.keys() == operators.FUNCTIONS.keys()
     tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
@@ -159,7 +160,8 @@ def test_the_operators_keep_torchs_rules(dtype):
     if x.is_floating_point():
         wanting = x.double().requires_grad_()
         torch.library.opcheck(operators._hypervolume, (wanting, vector, None, senses))
-        torch.library.opcheck(operators._hypervolume_improvement, (wanting, *boxes, mask(), senses))
+        gains = (wanting, *boxes, mask(), senses, weights)
+        torch.library.opcheck(operators._hypervolume_improvement, gains)
         torch.library.opcheck(operators._uncrowded_contributions, (wanting, vector, None, senses))
 
 
