@@ -302,11 +302,11 @@ def weighted_hypervolume(
 
 def _not_worse(ends: np.ndarray, corner: np.ndarray, senses: Sequence[bool]) -> np.ndarray:
     """The ends of boxes, but where they are behind the corner that corner."""
+    higher: np.ndarray = np.maximum(ends, corner) if any(senses) else ends
     if all(senses):
-        return np.maximum(ends, corner)
-    if not any(senses):
-        return np.minimum(ends, corner)
-    return np.where(senses, np.maximum(ends, corner), np.minimum(ends, corner))
+        return higher
+    lower: np.ndarray = np.minimum(ends, corner)
+    return np.where(senses, higher, lower) if any(senses) else lower
 
 
 def uncrowded_contributions(
