@@ -27,7 +27,9 @@ def read(file):
 
 
 def test_which_studies_are_reported():
-    assert {"main", "models", "steerable", "tuning"} == {file.stem for file in STUDIES}
+    assert {"main", "models", "steerable", "steerable_models", "tuning"} == {
+        file.stem for file in STUDIES
+    }
 
 
 @pytest.mark.parametrize("file", STUDIES, ids=lambda path: path.stem)
