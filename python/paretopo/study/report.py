@@ -68,14 +68,14 @@ def format_report(results: Results, plots: Sequence[str]) -> str:
         trained = ", or of the cheapest way," if any(map(results.is_trained, results.tasks)) else ""
         told = _OF_FRONTS.format(count=study.preferences, trained=trained)
         parts += [told, "", *_at_a_part_of_the_cost(results)]
+    measures = [study.measure, *(name for name in _TITLES if name != study.measure)]
     if len(results.tasks) > 1:
-        measures = [study.measure, *(name for name in _TITLES if name != study.measure)]
         parts += _worst_cases(results, measures)
-        for measure in measures:
-            parts += _scores(results, measure, None)
-        if study.early is not None:
-            parts += _scores(results, study.measure, study.early)
-        parts += [*_outcomes(results), *_worst_case(results, measures)]
+    for measure in measures:
+        parts += _scores(results, measure, None)
+    if study.early is not None:
+        parts += _scores(results, study.measure, study.early)
+    parts += [*_outcomes(results), *_worst_case(results, measures)]
     for task in results.tasks:
         parts += _task(results, task)
     parts += _variations(results)
