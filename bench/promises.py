@@ -54,6 +54,7 @@ _MEASURED = {
     "gradient, 2 objectives, against": "hypervolume_gradient of 1,000 x 2",
     "gradient, 2 objectives, of": "hypervolume_gradient of 10 points",
     "gradient, 3 objectives, of": "hypervolume_gradient of 10 points",
+    "exact R2": "exact R2",
     "where 5 of them attain": "differences of attainment",
     "hypervolume with 64 weights": "weighted hypervolume",
     "ranks of the first tenth": "first fronts",
