@@ -44,6 +44,7 @@ _MEASURED = {
     "crowding of groups, both": "groups around each bound",
     "pareto_rank of 200 groups": "ranks in float64",
     "is_nondominated of 200 groups": "ranks in float64",
+    "filter 33 to 64 uniform": "filter of 33 to 64 points",
     "filter 1,000 and more uniform, 2": "filter of 1,000 x 2",
     "filter 1,000 and more concave, 2": "filter of a front",
     "hypervolume, 5 shapes, 4 and 5": "hypervolume x 4",
