@@ -22,6 +22,7 @@ from support.rehearsals import environment, kill_all, output, wait_for
 
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.run.folder import RunFolder
+from paretopo.tasks.choice import make_task
 
 pytestmark = pytest.mark.timeout(2400)
 ROOT = Path(__file__).parents[3]
@@ -140,3 +141,28 @@ def test_a_task_with_a_tool_is_rehearsed_as_it_stands(tmp_path):
     assert any(row["measured"]["calls"] > 0 for row in run.steps()), "no tool was called"
     written = [one for group in run.trajectories() for one in group.rollouts]
     assert any(len(one.segments) > 1 for one in written), "no result was read"
+
+
+def test_preferences_are_given_with_each_question(tmp_path):
+    """As docs/steerable.md has it: prompts, records and sweeps go by preferences."""
+    words = [
+        *("-m", "paretopo.cli", "train", "examples/steerable.toml", "--steps", "2"),
+        *("--backend", "verl", "--rehearse", "--set", "warmup.steps=60"),
+        *("--set", "evaluation.prompts=8", "--out", str(tmp_path / "runs")),
+    ]
+    process = start(tmp_path, *words)
+    log = RunFolder(tmp_path, None)
+    try:
+        assert process.wait(1500) == 0, output(log)[-6000:]
+    finally:
+        kill_all(process)
+    run = RunFolder.open(next((tmp_path / "runs").iterdir()))
+    assert "the queue got the controller's advantages" in output(log)
+    by_step = {row["step"]: row["preferences"] for row in run.steps()}
+    assert sorted(by_step) == [1, 2]
+    groups = [group for group in run.trajectories() if not group.held_out]
+    assert all(group.preference in group.prompt for group in groups)
+    assert all(group.preference in by_step[group.step] for group in groups)
+    last = [row["preference"] for row in run.evaluations() if row["step"] == 2]
+    assert last == [given.text for given in make_task(run.config).preferences.grid]
+    assert (run.report / "preferences.png").exists()
