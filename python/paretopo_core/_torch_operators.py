@@ -518,14 +518,7 @@ def _hypervolume_improvement(
 
 
 @_hypervolume_improvement.register_fake
-def _(
-    candidates: Tensor,
-    lower: Tensor,
-    upper: Tensor,
-    mask: Tensor | None,
-    senses: str,
-    weights: Tensor | None,
-) -> Tensor:
+def _(candidates: Tensor, *_: Any) -> Tensor:
     return candidates.new_empty(candidates.shape[:-2], dtype=torch.float64)
 
 
@@ -545,14 +538,7 @@ def _hypervolume_improvement_gradient(
 
 
 @_hypervolume_improvement_gradient.register_fake
-def _(
-    candidates: Tensor,
-    lower: Tensor,
-    upper: Tensor,
-    mask: Tensor | None,
-    senses: str,
-    weights: Tensor | None,
-) -> Tensor:
+def _(candidates: Tensor, *_: Any) -> Tensor:
     return candidates.new_empty(candidates.shape, dtype=torch.float64)
 
 

@@ -35,7 +35,7 @@ def call(operator: Any, *arguments: Any) -> Any:
         return operator(*arguments)
     try:
         return operator(*arguments)
-    except (NotImplementedError, TypeError, RuntimeError) as error:
+    except (TypeError, RuntimeError) as error:  # NotImplementedError is one
         kind = type(others[0])
         raise TypeError(
             f"{operator._name} does not take a {kind.__module__}.{kind.__name__}"

@@ -285,7 +285,13 @@ def weighted_hypervolume(
     senses = senses_of(maximise, objectives)
     lower, upper = _not_worse(lower, corner, senses), _not_worse(upper, corner, senses)
     if lower.ndim > 2 or numbers.ndim > 1:
-        leading = np.broadcast_shapes(lower.shape[:-2], numbers.shape[:-1])
+        try:
+            leading = np.broadcast_shapes(lower.shape[:-2], numbers.shape[:-1])
+        except ValueError:
+            raise ValueError(
+                f"boxes of shape {lower.shape} and weights of shape {numbers.shape} have leading "
+                "dimensions that cannot be broadcast"
+            ) from None
         lower, upper = (np.broadcast_to(end, leading + end.shape[-2:]) for end in (lower, upper))
         numbers = np.ascontiguousarray(np.broadcast_to(numbers, lower.shape[:-1]))
     return answer(

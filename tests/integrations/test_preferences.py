@@ -17,6 +17,9 @@ from paretopo.integrations.huggingface.prompts import prompt_text  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer  # noqa: E402
 from paretopo.integrations.huggingface.warmup import encode, make_trace_source  # noqa: E402
 from paretopo.integrations.openrlhf.prepare import _rows as openrlhf_rows  # noqa: E402
+from paretopo.integrations.openrlhf.rehearsal_checks import (  # noqa: E402
+    _check_steps as check_steps,
+)
 from paretopo.integrations.openrlhf.rollouts import read_rollouts  # noqa: E402
 from paretopo.integrations.verl.options import _times_asked  # noqa: E402
 from paretopo.integrations.verl.prepare import _row_of as verl_row  # noqa: E402
@@ -167,6 +170,7 @@ def test_trl_trains_on_preferences_and_resumes_bit_for_bit(tmp_path):
     train(config, again, resume=True)
     assert without_time(again.steps()) == without_time(run.steps())
     assert without_time(again.evaluations()) == without_time(rows)
+    assert check_steps(run).startswith("3 steps and 4 evaluations")  # not one for each preference
 
     text = write_report([run]).read_text(encoding="utf-8")
     assert "| correct 0.5, calls 0.5 |" in text

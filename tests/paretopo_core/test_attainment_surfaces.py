@@ -194,5 +194,7 @@ def test_wrong_boxes_and_weights():
         pp.weighted_hypervolume(points, (boxes[0], boxes[1][:1]), [1.0, 1.0], 0)
     with pytest.raises(TypeError, match="boxes must be what nondominated_boxes returns"):
         pp.weighted_hypervolume(points, boxes[0], [1.0, 1.0], 0)
+    with pytest.raises(ValueError, match=r"weights of shape .* cannot be broadcast"):
+        pp.weighted_hypervolume(points, np.zeros((2, 3, 4, 2)).tolist(), np.ones((2, 4)), 0)
     with pytest.raises(ValueError, match="with as many objectives"):
         pp.weighted_hypervolume(np.ones((3, 3)), boxes, [1.0, 1.0], 0)

@@ -43,6 +43,20 @@ def start(folder, *words):
         )  # fmt: skip
 
 
+def rehearse(folder, example, *words):
+    """Train to the end of two steps; the run."""
+    command = ["-m", "paretopo.cli", "train", example, "--steps", "2", "--backend", "verl"]
+    more = ["--rehearse", "--set", "warmup.steps=60", "--set", "evaluation.prompts=8"]
+    process = start(folder, *command, *more, *words, "--out", str(folder / "runs"))
+    log = RunFolder(folder, None)
+    try:
+        assert process.wait(1500) == 0, output(log)[-6000:]
+    finally:
+        kill_all(process)
+    assert "the queue got the controller's advantages" in output(log)
+    return RunFolder.open(next((folder / "runs").iterdir()))
+
+
 def test_the_plug_in_is_found_and_every_estimator_can_be_chosen():
     told = subprocess.run(
         [
@@ -123,20 +137,8 @@ def test_a_run_killed_and_resumed_crosses_both_stages(tmp_path):
 
 def test_a_task_with_a_tool_is_rehearsed_as_it_stands(tmp_path):
     """The calculator: turns, results between them, and both stages in two steps."""
-    words = [
-        *("-m", "paretopo.cli", "train", "examples/calculator.toml", "--steps", "2"),
-        *("--backend", "verl", "--rehearse", "--set", "warmup.steps=60"),
-        *("--set", "paretopo.stage1_steps=1", "--set", "paretopo.stage2_estimator=pareto"),
-        *("--set", "evaluation.prompts=8", "--out", str(tmp_path / "runs")),
-    ]
-    process = start(tmp_path, *words)
-    log = RunFolder(tmp_path, None)
-    try:
-        assert process.wait(1500) == 0, output(log)[-6000:]
-    finally:
-        kill_all(process)
-    run = RunFolder.open(next((tmp_path / "runs").iterdir()))
-    assert "the queue got the controller's advantages" in output(log)
+    stages = ["--set", "paretopo.stage1_steps=1", "--set", "paretopo.stage2_estimator=pareto"]
+    run = rehearse(tmp_path, "examples/calculator.toml", *stages)
     assert [row["stage"] for row in run.steps()] == [1, 2]
     assert any(row["measured"]["calls"] > 0 for row in run.steps()), "no tool was called"
     written = [one for group in run.trajectories() for one in group.rollouts]
@@ -145,19 +147,7 @@ def test_a_task_with_a_tool_is_rehearsed_as_it_stands(tmp_path):
 
 def test_preferences_are_given_with_each_question(tmp_path):
     """As docs/steerable.md has it: prompts, records and sweeps go by preferences."""
-    words = [
-        *("-m", "paretopo.cli", "train", "examples/steerable.toml", "--steps", "2"),
-        *("--backend", "verl", "--rehearse", "--set", "warmup.steps=60"),
-        *("--set", "evaluation.prompts=8", "--out", str(tmp_path / "runs")),
-    ]
-    process = start(tmp_path, *words)
-    log = RunFolder(tmp_path, None)
-    try:
-        assert process.wait(1500) == 0, output(log)[-6000:]
-    finally:
-        kill_all(process)
-    run = RunFolder.open(next((tmp_path / "runs").iterdir()))
-    assert "the queue got the controller's advantages" in output(log)
+    run = rehearse(tmp_path, "examples/steerable.toml")
     by_step = {row["step"]: row["preferences"] for row in run.steps()}
     assert sorted(by_step) == [1, 2]
     groups = [group for group in run.trajectories() if not group.held_out]
