@@ -23,6 +23,7 @@ _OBJECTIVES = 3
 _PART = 1 / 4
 _FRONTS = 16
 _LAST = 2**31 - 2  # behind every rank
+_MOST_SQUARED = 2**26  # points, so that a double holds the square of their number
 
 
 class Frame:
@@ -154,7 +155,9 @@ def _without_ties(frame: Frame) -> Any:
     rows = places[0]
     for place in places[1:]:
         rows = _dense(rows * count + place, frame)
-    ordered = [_dense(place * count + (count - 1 - rows), frame) for place in places]
+    ordered = [place * count + (count - 1 - rows) for place in places]
+    if count > _MOST_SQUARED:
+        ordered = [_dense(place, frame) for place in ordered]
     return library.stack(ordered, -1) + 0.0
 
 
@@ -167,7 +170,11 @@ def _dense(numbers: Any, frame: Frame) -> Any:
     one, next_one = ordered[..., :-1], ordered[..., 1:]
     is_new = (one != next_one) & ((one == one) | (next_one == next_one))
     places = library.concatenate([order[..., :1] * 0, library.cumsum(is_new, -1)], -1)
-    return take(places, library.argsort(order, -1), -1)
+    if frame.is_tensor:
+        return library.zeros_like(order).scatter(-1, order, places)
+    back = np.empty_like(places)
+    np.put_along_axis(back, order, places, -1)
+    return back
 
 
 def _filtered(frame: Frame, keep_weakly: bool, epsilon: Any, mask: Any) -> Any:
