@@ -33,10 +33,12 @@ endif()
 
 if(CMAKE_CUDA_COMPILER)
   set(gpu_backend cuda)
+  set(cuda_compression none) # what the PTX machine reads
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
     # A wheel for others: machine code for what is in use, and for everything else the instructions
     # that its driver compiles.
     set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90 100-real 120-real)
+    set(cuda_compression size)
   endif()
   set(CMAKE_CUDA_STANDARD 20)
   enable_language(CUDA)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #define PARETOPO_INLINE inline __attribute__((always_inline))
 
@@ -24,6 +25,21 @@ PARETOPO_HD inline std::int32_t lowest_bit(std::uint64_t bits) {
     return __ffsll(static_cast<long long>(bits)) - 1;
 #else
     return __builtin_ctzll(bits);
+#endif
+}
+
+PARETOPO_HD inline std::uint32_t bits_of(float value) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+// All bits one up, and the highest of `word` below them.
+PARETOPO_HD inline std::uint32_t shift_in(std::uint32_t bits, std::uint32_t word) {
+#if defined(__CUDA_ARCH__)
+    return __funnelshift_l(word, bits, 1);
+#else
+    return bits << 1 | word >> 31;
 #endif
 }
 

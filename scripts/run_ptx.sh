@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the kernels without a GPU: their PTX, as nvcc compiles it, on the machine of tests/ptx_machine,
 # which finds races, accesses out of bounds or of what nobody wrote, and lanes that wait for nobody.
-#     scripts/run_ptx.sh short                 one architecture, sets of every kind: minutes
+#     scripts/run_ptx.sh short                 one architecture, sets of every kind: 2 minutes, and a build
 #     scripts/run_ptx.sh [tests|waits|cost]... all three by default; two architectures, hours
 # tests: the core's own; waits: each wait taken out in its turn; cost: instructions and estimated
 # times. Needs nvcc, of a CUDA toolkit or, with PARETOPO_CUDA=ON, of PyPI; the environment is kept in
@@ -25,9 +25,9 @@ for architecture in "${architectures[@]}"; do
   [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
   "$venv/bin/pip" install --quiet "scikit-build-core>=0.11" "pybind11>=3.0" cmake ninja numpy==2.3.5 \
     hypothesis pytest pytest-timeout
-  PARETOPO_CUDA=ON CUDAARCHS=$architecture-virtual "$venv/bin/pip" install --quiet --no-deps \
+  PARETOPO_CUDA=ON CUDAARCHS=$architecture "$venv/bin/pip" install --quiet --no-deps \
     --no-build-isolation --config-settings=cmake.define.PARETOPO_PTX_MACHINE=ON \
-    --config-settings=cmake.define.PARETOPO_PORTABLE=ON --config-settings=build-dir="$venv/build" .
+    --config-settings=build-dir="$venv/build" .
   for step in "${steps[@]}"; do
     echo "== $step, PTX for compute capability ${architecture:0:1}.${architecture:1}"
     case $step in

@@ -18,13 +18,13 @@ namespace paretopo::cuda {
 inline constexpr int kThreads = 128;       // of a block of independent threads
 inline constexpr int kMostWarps = 4;       // of a block of independent warps
 inline constexpr int kBlockThreads = 256;  // of a block that works together
-// Of all of these, at least so many at once on a multiprocessor. Told nothing, the compiler spills
-// registers to fit more.
+// Of both of these, at least so many at once on a multiprocessor. Told nothing, the compiler spills
+// registers to fit more; of independent threads, told anything, it takes all that are left.
 inline constexpr int kBlocksAtOnce = 2;
 
 // A thread per job; the grid strides over what does not fit it.
 template <typename Job>
-__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+__global__ void __launch_bounds__(kThreads)
     by_threads(const __grid_constant__ Job job, std::int64_t count) {
     const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
     for (std::int64_t k = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; k < count;
@@ -94,14 +94,14 @@ class Launcher {
     template <typename Job>
     void blocks(std::int64_t parts, std::int64_t groups, const Job& job) const {
         const dim3 grid(static_cast<unsigned>(parts),
-                        static_cast<unsigned>(std::min(groups, kMostRows)));
+                        static_cast<unsigned>(std::min(groups, most_rows())));
         by_blocks<<<grid, kBlockThreads, 0, stream_>>>(job, groups);
         check_launch();
     }
 
   private:
     static unsigned blocks_for(std::int64_t count, std::int64_t each) {
-        return static_cast<unsigned>(std::min((count + each - 1) / each, kMostBlocks));
+        return static_cast<unsigned>(std::min((count + each - 1) / each, most_blocks()));
     }
     void check_launch() const {
         const cudaError_t status = cudaGetLastError();

@@ -1,5 +1,4 @@
-// How large a launch may be, and from where on another one is chosen. Apart from the launcher, so
-// that tests on the PTX machine have their own (tests/ptx_machine/cuda/limits.hpp).
+// How large a launch may be, and from where on another one is chosen.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +9,11 @@
 namespace paretopo {
 namespace cuda {
 
-inline constexpr std::int64_t kMostBlocks = 1 << 22;  // of independent jobs; they stride over more
-inline constexpr std::int64_t kMostRows = 65535;      // of a grid, in the y direction
+std::int64_t most_blocks();  // of independent jobs; they stride over more
+std::int64_t most_rows();    // of a grid, in the y direction
 
 }  // namespace cuda
 
-inline gpu::Limits limits_of(const Cuda&) { return {}; }
+gpu::Limits limits_of(const Cuda&);
 
 }  // namespace paretopo

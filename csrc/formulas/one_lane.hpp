@@ -17,8 +17,21 @@ struct OneLane {
 
     PARETOPO_HD static F all(Scalar value) { return value; }
     PARETOPO_HD static F to_floats(I number) { return static_cast<Scalar>(number); }
-    PARETOPO_HD static F smaller(F a, F b) { return a < b ? a : b; }
-    PARETOPO_HD static F larger(F a, F b) { return a > b ? a : b; }
+    // b is no NaN. A GPU has an instruction for either, which the comparison does not become.
+    PARETOPO_HD static F smaller(F a, F b) {
+#if defined(__CUDA_ARCH__)
+        return fmin(a, b);
+#else
+        return a < b ? a : b;
+#endif
+    }
+    PARETOPO_HD static F larger(F a, F b) {
+#if defined(__CUDA_ARCH__)
+        return fmax(a, b);
+#else
+        return a > b ? a : b;
+#endif
+    }
 
     PARETOPO_HD static Mask all_lanes() { return true; }
     // Is a >= b, too, where `mask` holds?

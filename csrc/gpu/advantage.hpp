@@ -59,7 +59,7 @@ struct AdvantageInRegisters {
         PARETOPO_UNROLL
         for (int m = 0; m < kObjectives; ++m) weights[m] = own_weighting.weights[m];
         group.weigh(weights, own_weighting.largest, sums);
-        group.find_dominators(batch.minimised, dominators);
+        group.find_dominators(batch.minimised, 0, dominators);
         const std::int32_t fronts = group.rank(dominators, own);
         rank_advantages_in_registers(fronts, own, weighting.beta, sums);
         const Centring centring = centring_of(sums, own, kPoints, weighting.centre);

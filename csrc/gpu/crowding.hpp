@@ -67,11 +67,12 @@ struct CrowdingByWarp {
         group.read(warp, batch, g);
         group.rank(warp);
         warp.each([](int) {});  // each point is held against the ranks of all
-        for_each(warp, batch.points, [&](std::int64_t i) {
+        for_own(warp, batch.points, [&](std::int64_t i) {
             distances[g * batch.points + i] = crowding_of<Scalar>(
                 group.ranks, static_cast<std::int32_t>(i), batch.points, group.objectives,
                 [&](std::int32_t j, std::int32_t m) { return group.row(j)[m]; });
         });
+        group.leave(warp);
     }
 };
 

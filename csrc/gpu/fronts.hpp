@@ -19,7 +19,7 @@ struct RankInRegisters {
         const GroupInRegisters<kPoints, kObjectives> group(batch, g);
         std::uint32_t dominators[kPoints];
         std::int32_t own[kPoints];
-        group.find_dominators(batch.minimised, dominators);
+        group.find_dominators(batch.minimised, 0, dominators);
         group.rank(dominators, own);
         store(own, batch.points, ranks + g * batch.points);
     }
@@ -40,7 +40,7 @@ struct RankByWarp {
         group.rank(warp);
         for_own(warp, batch.points,
                 [&](std::int64_t i) { ranks[g * batch.points + i] = group.ranks[i]; });
-        warp.each([](int) {});  // the next group's keys take the place of those compared here
+        group.leave(warp);
     }
 };
 
@@ -74,13 +74,11 @@ struct NondominatedInRegisters {
     PARETOPO_HD void operator()(std::int64_t g) const {
         const GroupInRegisters<kPoints, kObjectives> group(batch, g);
         std::uint32_t dominators[kPoints];
-        const std::uint32_t repeats = group.find_dominators(batch.minimised, dominators);
+        group.find_dominators(batch.minimised, keep_weakly ? 0 : ~std::uint32_t{0}, dominators);
         const std::uint32_t present = group.present();
         PARETOPO_UNROLL
         for (int i = 0; i < kPoints; ++i) {
-            const bool is_first = keep_weakly || (repeats >> i & 1) == 0;
-            const bool is_kept =
-                (present >> i & 1) != 0 && (dominators[i] & present) == 0 && is_first;
+            const bool is_kept = (present >> i & 1) != 0 && (dominators[i] & present) == 0;
             if (i < batch.points) nondominated[g * batch.points + i] = is_kept;
         }
     }
@@ -99,9 +97,10 @@ struct NondominatedByWarp {
         Arena arena(memory);
         GroupOfWarp<Scalar, kObjectives> group(arena, batch, scratch, g);
         group.read(warp, batch, g);
-        for_each(warp, batch.points, [&](std::int64_t i) {
+        for_own(warp, batch.points, [&](std::int64_t i) {
             nondominated[g * batch.points + i] = group.is_nondominated(i, keep_weakly);
         });
+        group.leave(warp);
     }
 };
 

@@ -22,6 +22,27 @@ def test_kernels_answer_as_the_cpu(name, dtype):
             assert case.is_right(case.on_device()), str(case)
 
 
+@pytest.mark.parametrize("shape", [(200, 8, 2), (200, 8, 4), (200, 5, 3), (200, 16, 3)])
+@pytest.mark.parametrize("finite", [True, False])
+def test_numbers_whose_differences_round_to_nothing(shape, finite):
+    """A thread compares by differences, which infinities and NaN have none of."""
+    kinds = [0.0, -0.0, 1e-45, -1e-45, 1e-38, 1.0, 1.0000001, 3e38, -3e38]
+    points = np.random.default_rng(3).choice(
+        np.array(kinds if finite else [*kinds, np.inf, -np.inf, np.nan], np.float32), shape
+    )
+    mask = np.random.default_rng(4).random(shape[:2]) < 0.8
+    maximise = [m % 2 == 0 for m in range(shape[-1])]
+    for of in (None, mask):
+        for operation in (
+            lambda x, of: pp.pareto_rank(x, maximise=maximise, mask=of),
+            lambda x, of: pp.is_nondominated(x, maximise=maximise, keep_weakly=False, mask=of),
+            lambda x, of: pp.is_nondominated(x, maximise=maximise, mask=of),
+        ):
+            with emulate("thread"):
+                found = operation(DeviceArray(points), None if of is None else DeviceArray(of))
+            np.testing.assert_array_equal(found.host, operation(points, of))
+
+
 def advantages(points):
     with emulate("warp"):
         return pp.pareto_advantage(DeviceArray(points), [0.5, 0.25, 0.25]).host

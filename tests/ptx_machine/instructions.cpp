@@ -298,6 +298,14 @@ Next reverse_bits(Lane& lane, const Instruction& in) {
     lane.set<T>(in.to[0], result);
     return Next::kGoOn;
 }
+// The upper word of two after a shift to the left: the first operand is the lower one.
+Next shift_pair_left(Lane& lane, const Instruction& in) {
+    const std::uint64_t pair = std::uint64_t{lane.get<std::uint32_t>(in.from[1])} << 32 |
+                               lane.get<std::uint32_t>(in.from[0]);
+    const auto shift = lane.get<std::uint32_t>(in.from[2]) & 31;
+    lane.set<std::uint32_t>(in.to[0], static_cast<std::uint32_t>(pair << shift >> 32));
+    return Next::kGoOn;
+}
 // The bits of the first, from a place on, and so many, in the second.
 template <typename T>
 Next insert_bits(Lane& lane, const Instruction& in) {
@@ -662,6 +670,11 @@ Shape decode_parts(Opcode& opcode, Instruction& into) {
             return is_left ? shift_left<T> : shift_right<T>;
         });
         return {1, 2};
+    }
+    if (base == "shf" && opcode.take("l") && opcode.take("wrap")) {
+        opcode.take_type();
+        into.execute = shift_pair_left;
+        return {1, 3};
     }
     if (base == "setp") {
         const std::string name =

@@ -105,7 +105,7 @@ def cases(dtypes: tuple[str, ...] = ("float32", "float64")) -> Iterator[Case]:
             for name, operation in _GRIDS.items():
                 for kind in ("ties", "random", "huge"):
                     points = 40 if objectives == 2 else 11
-                    shape = (9, points, objectives)
+                    shape = (13, points, objectives)
                     yield Case("warp", name, operation, _points(kind, shape, dtype))
                 small = _points("random", (5, 8, objectives), dtype)
                 yield Case("thread", name, operation, small)

@@ -2,6 +2,7 @@
 // loop has constant bounds, so that no array is ever indexed at run time.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "formulas/advantage.hpp"
@@ -41,12 +42,108 @@ PARETOPO_HD void load_values(const Scalar* group, int count, Scalar (&values)[kV
 // Bit i is set where point i counts.
 template <int kPoints>
 PARETOPO_HD std::uint32_t present_points(const std::uint8_t* mask, int points) {
-    std::uint32_t present = 0;
+    std::uint32_t present = (std::uint32_t{1} << points) - 1;
+    if (!mask) return present;
     PARETOPO_UNROLL
     for (int i = 0; i < kPoints; ++i) {
-        if (i < points && (!mask || mask[i] != 0)) present |= std::uint32_t{1} << i;
+        if (i < points && mask[i] == 0) present &= ~(std::uint32_t{1} << i);
     }
     return present;
+}
+
+// Peels front after front, of the points that are present; returns how many there are. A point is
+// behind while one that dominates it is left, and its rank is how often it was behind.
+template <int kPoints>
+PARETOPO_HD std::int32_t peel(const std::uint32_t (&dominators)[kPoints], std::uint32_t present,
+                              std::int32_t (&ranks)[kPoints]) {
+    PARETOPO_UNROLL
+    for (int i = 0; i < kPoints; ++i) ranks[i] = 0;
+    std::int32_t fronts = 0;
+    for (std::uint32_t left = present; left != 0; ++fronts) {
+        std::uint32_t behind = 0;
+        PARETOPO_UNROLL
+        for (int i = 0; i < kPoints; ++i) {
+            const bool is_behind = (dominators[i] & left) != 0;
+            if (is_behind) behind |= std::uint32_t{1} << i;
+            ranks[i] += is_behind;
+        }
+        left = behind & present;
+    }
+    PARETOPO_UNROLL
+    for (int i = 0; i < kPoints; ++i) {
+        if ((present >> i & 1) == 0) ranks[i] = kUnranked;
+    }
+    return fronts;
+}
+
+// ---- The same for eight points, a byte each in two words: the first four, and the last four ----
+
+inline constexpr std::uint32_t kOneInEach = 0x01010101;
+inline constexpr std::uint32_t kHighestOfEach = 0x80808080;
+
+// Bit k of four becomes the lowest of byte k.
+PARETOPO_HD inline std::uint32_t spread(std::uint32_t four) {
+    return four * 0x00204081 & kOneInEach;
+}
+
+// The highest bit of each byte that is not 0.
+PARETOPO_HD inline std::uint32_t find_nonzero(std::uint32_t bytes) {
+    constexpr std::uint32_t kRest = ~kHighestOfEach;
+    return (bytes | ((bytes & kRest) + kRest)) & kHighestOfEach;
+}
+
+PARETOPO_HD inline std::int32_t peel_bytes(const std::uint32_t (&dominators)[8],
+                                           std::uint32_t present, std::int32_t (&ranks)[8]) {
+    std::uint32_t rows[2];
+    std::uint32_t packed[2];  // ranks so far
+    PARETOPO_UNROLL
+    for (int h = 0; h < 2; ++h) {
+        const std::uint32_t* four = dominators + 4 * h;
+        const std::uint32_t here = spread(present >> 4 * h & 15) * 0xff;
+        rows[h] = (four[0] | four[1] << 8 | four[2] << 16 | four[3] << 24) & here;
+        packed[h] = ~here;  // kUnranked where there is no point
+    }
+    std::int32_t fronts = 0;
+    for (std::uint32_t left = present; left != 0; ++fronts) {
+        const std::uint32_t others = left * kOneInEach;
+        const std::uint32_t first = find_nonzero(rows[0] & others) >> 7;
+        const std::uint32_t last = find_nonzero(rows[1] & others) >> 7;
+        packed[0] += first;
+        packed[1] += last;
+        // Byte k of the sum has the bits of points k and 4 + k: the product gathers them on top.
+        left = (first + (last << 4)) * 0x01020408 >> 24;
+    }
+    PARETOPO_UNROLL
+    for (int i = 0; i < 8; ++i) {
+        ranks[i] = static_cast<std::int8_t>(packed[i / 4] >> 8 * (i % 4));
+    }
+    return fronts;
+}
+
+// Two points: the highest bit is set where the first, or the second, is better in some objective.
+struct Better {
+    std::uint32_t first = 0;
+    std::uint32_t second = 0;
+};
+
+// dominators[i]: bit j if point j dominates point i, and, where ties has all its bits set, if it
+// comes before point i and equals it. Bits are shifted in from the last point to the first.
+template <int kPoints, typename Compare>
+PARETOPO_HD void find_dominators(std::uint32_t ties, Compare compare,
+                                 std::uint32_t (&dominators)[kPoints]) {
+    PARETOPO_UNROLL
+    for (int i = 0; i < kPoints; ++i) dominators[i] = 0;
+    PARETOPO_UNROLL
+    for (int i = kPoints - 1; i >= 0; --i) {
+        PARETOPO_UNROLL
+        for (int j = kPoints - 1; j > i; --j) {
+            const Better better = compare(i, j);
+            const std::uint32_t either = better.first | better.second;
+            dominators[i] = shift_in(dominators[i], either ^ better.first);
+            dominators[j] = shift_in(dominators[j], (either ^ better.second) | (ties & ~either));
+        }
+        dominators[i] <<= 1;  // none dominates itself
+    }
 }
 
 template <int kPoints, int kObjectives>
@@ -68,56 +165,57 @@ class GroupInRegisters {
         }
     }
 
-    // dominators[i]: bit j if point j dominates point i; repeats: bit i if an earlier point that
-    // counts equals point i.
-    PARETOPO_HD std::uint32_t find_dominators(std::uint64_t minimised,
-                                              std::uint32_t (&dominators)[kPoints]) const {
-        std::int32_t keys[kPoints * kObjectives];
+    // Numbers are compared by the signs of their differences: a GPU subtracts twice as many floats
+    // as it compares. That takes finite numbers, and one zero; a NaN, an infinity or a sum that
+    // overflows sends the group the other way, by keys.
+    PARETOPO_HD void find_dominators(std::uint64_t minimised, std::uint32_t ties,
+                                     std::uint32_t (&dominators)[kPoints]) const {
+        float values[kPoints * kObjectives];  // more is better
+        float sum = 0.0F;
         PARETOPO_UNROLL
-        for (int i = 0; i < kPoints; ++i) {
+        for (int m = 0; m < kObjectives; ++m) {
+            const float sign = (minimised >> m & 1) != 0 ? -1.0F : 1.0F;
             PARETOPO_UNROLL
-            for (int m = 0; m < kObjectives; ++m) {
-                keys[i * kObjectives + m] =
-                    key_of(values_[i * kObjectives + m], (minimised >> m & 1) != 0);
+            for (int i = 0; i < kPoints; ++i) {
+                const int k = i * kObjectives + m;
+                values[k] = values_[k] * sign + 0.0F;  // -0 becomes 0
+                sum += values[k];
             }
-            dominators[i] = 0;
         }
-        std::uint32_t repeats = 0;
-        PARETOPO_UNROLL
-        for (int i = 1; i < kPoints; ++i) {
-            PARETOPO_UNROLL
-            for (int j = 0; j < i; ++j) {
-                const auto found = compare<OneLane<float>, kObjectives>(
-                    keys + i * kObjectives, keys + j * kObjectives, kObjectives);
-                if (found.a_dominates()) dominators[j] |= std::uint32_t{1} << i;
-                if (found.b_dominates()) dominators[i] |= std::uint32_t{1} << j;
-                if (found.are_equal() && (present_ >> j & 1) != 0) {
-                    repeats |= std::uint32_t{1} << i;
+        if (sum - sum == 0.0F) {
+            const auto by_differences = [&](int i, int j) {
+                Better better;
+                PARETOPO_UNROLL
+                for (int m = 0; m < kObjectives; ++m) {
+                    const float first = values[i * kObjectives + m];
+                    const float second = values[j * kObjectives + m];
+                    better.first |= bits_of(second - first);
+                    better.second |= bits_of(first - second);
                 }
-            }
+                return better;
+            };
+            return gpu::find_dominators(ties, by_differences, dominators);
         }
-        return repeats;
+        Key<float> keys[kPoints * kObjectives];
+        PARETOPO_UNROLL
+        for (int k = 0; k < kPoints * kObjectives; ++k) keys[k] = key_of(values[k], false);
+        const auto by_keys = [&](int i, int j) {
+            const auto found = compare<OneLane<float>, kObjectives>(
+                keys + i * kObjectives, keys + j * kObjectives, kObjectives);
+            return Better{std::uint32_t{!found.b_reaches_a} << 31,
+                          std::uint32_t{!found.a_reaches_b} << 31};
+        };
+        gpu::find_dominators(ties, by_keys, dominators);
     }
 
     // Peels front after front; returns how many there are.
     PARETOPO_HD std::int32_t rank(const std::uint32_t (&dominators)[kPoints],
                                   std::int32_t (&ranks)[kPoints]) const {
-        PARETOPO_UNROLL
-        for (int i = 0; i < kPoints; ++i) ranks[i] = kUnranked;
-        std::uint32_t left = present_;
-        std::int32_t front = 0;
-        for (; left != 0; ++front) {
-            std::uint32_t behind = 0;
-            PARETOPO_UNROLL
-            for (int i = 0; i < kPoints; ++i) {
-                const std::uint32_t bit = std::uint32_t{1} << i;
-                const bool is_behind = (dominators[i] & left) != 0;
-                if ((left & bit) != 0 && !is_behind) ranks[i] = front;
-                if (is_behind) behind |= bit;
-            }
-            left &= behind;
+        if constexpr (kPoints == 8) {
+            return peel_bytes(dominators, present_, ranks);
+        } else {
+            return peel(dominators, present_, ranks);
         }
-        return front;
     }
 
   private:
@@ -138,11 +236,13 @@ PARETOPO_HD void rank_advantages_in_registers(std::int32_t fronts,
     for (int i = 1; i < kPoints; ++i) {
         PARETOPO_UNROLL
         for (int j = 0; j < i; ++j) {
-            if (ranks[i] != ranks[j]) continue;
-            lowest[i] = sums[j] < lowest[i] ? sums[j] : lowest[i];
-            lowest[j] = sums[i] < lowest[j] ? sums[i] : lowest[j];
-            highest[i] = sums[j] > highest[i] ? sums[j] : highest[i];
-            highest[j] = sums[i] > highest[j] ? sums[i] : highest[j];
+            const bool is_front = ranks[i] == ranks[j];
+            const float of_j = is_front ? sums[j] : sums[i];
+            const float of_i = is_front ? sums[i] : sums[j];
+            lowest[i] = fminf(lowest[i], of_j);
+            lowest[j] = fminf(lowest[j], of_i);
+            highest[i] = fmaxf(highest[i], of_j);
+            highest[j] = fmaxf(highest[j], of_i);
         }
     }
     PARETOPO_UNROLL

@@ -44,6 +44,12 @@ struct GroupOfWarp {
         present = warp.ballot(points, [&](std::int32_t i) { return !mask || mask[i] != 0; });
     }
 
+    // Once all have compared their points: the next group's keys take the place of shared ones.
+    template <typename Warp>
+    PARETOPO_HD void leave(Warp& warp) const {
+        if constexpr (kObjectives > 0) warp.each([](int) {});
+    }
+
     // Ranks of all points, kUnranked for those that are masked; returns the number of fronts. Each
     // lane has its own ranks alone until the next wait.
     template <typename Warp>
