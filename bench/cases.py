@@ -126,9 +126,9 @@ class Case:
 
         A processor learns the branches of one small set that is measured again and again; users
         have another one each time. Batches, and sets of more points, have more branches than it
-        remembers, or nearly; from 6 objectives even the judge takes long. Of "overhead", the way in counts and
-        not the set; of "boxes" and "subsets", some peers take seconds for one set, and so does the
-        judge of "indicators".
+        remembers, or nearly; from 6 objectives even the judge takes long. Of "overhead", the way in
+        counts and not the set; of "boxes" and "subsets", some peers take seconds for one set, and
+        so does the judge of "indicators".
         """
         is_small = not self.groups and self.points <= 1_000 and self.objectives <= 5
         is_slow = self.operation in ("overhead", "boxes", "indicators", "subsets")

@@ -11,7 +11,7 @@ import numpy as np
 
 from bench import beside, machine, peers, rows
 from bench.cases import BESIDE_OPERATIONS, GPU_OPERATIONS, OPERATIONS
-from bench.promises import check_promises, render
+from bench.promises import check_promises, count_behind, render
 from bench.rows import Measurement
 from bench.runner import Build, Plan, Runner
 from bench.timing import Effort
@@ -151,7 +151,8 @@ def write_promises(folder: Path) -> str:
     measured = _read((), folder)
     file = folder / "machine.json"
     here = json.loads(file.read_text(encoding="utf-8")) if file.exists() else describe()
-    text = render(check_promises(measured, str(here["instruction set"])))
+    table = render(check_promises(measured, str(here["instruction set"])))
+    text = f"{table}\n{count_behind(measured)}"
     (folder / "promises.md").write_text(text, encoding="utf-8")
     return text
 

@@ -47,6 +47,9 @@ _MEASURED = {
     "filter 33 to 64 uniform": "filter of 33 to 64 points",
     "filter 1,000 and more uniform, 2": "filter of 1,000 x 2",
     "filter 1,000 and more concave, 2": "filter of a front",
+    "filter 10,000 and more uniform, 3": "filter of 1,000,000 x 3",
+    "sort 100,000 uniform, 5": "sort 100,000 x 5",
+    "hypervolume, 5 shapes, 3": "hypervolume of 1,000 x 3",
     "hypervolume, 5 shapes, 4 and 5": "hypervolume x 4",
     "hypervolume, degenerate": "hypervolume x 4",
     "hypervolume, 5 shapes, from 6": "from 6 objectives",
@@ -56,8 +59,10 @@ _MEASURED = {
     "gradient, 2 objectives, of": "hypervolume_gradient of 10 points",
     "gradient, 3 objectives, of": "hypervolume_gradient of 10 points",
     "exact R2": "exact R2",
+    "attainment surfaces": "attainment surfaces",
     "where 5 of them attain": "differences of attainment",
     "hypervolume with 64 weights": "weighted hypervolume",
+    "a quarter left of a front": "a quarter left of a front",
     "ranks of the first tenth": "first fronts",
     "one point in each box": "ε-boxes, scales",
     "scaled by the front": "ε-boxes, scales",
@@ -66,6 +71,7 @@ _MEASURED = {
     "one call on one tiny": "one call on a tiny tensor",
     "pareto_rank of 100000 groups on 2": "batches over 2 threads",
     "pareto_advantage of 200000 groups on 2": "batches over 2 threads",
+    "hypervolume of 10000 groups on 2": "batches over 2 threads",
     "is_nondominated of 10000000 points on 2": "one set of 10,000,000 x 2",
 }
 _ABOUT_EQUAL = 0.9  # "never more than 10 % slower"
@@ -163,6 +169,24 @@ def render(table: Iterable[Promise]) -> str:
     ]
     rendered.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(rendered) + "\n"
+
+
+def count_behind(rows: Sequence[Measurement]) -> str:
+    """Say in how many of the cases that a peer has, too, one is ahead of us, and in which."""
+    table = _Table(rows)
+    operations = dict.fromkeys(row.operation for row in rows)
+    compared = [
+        (ratio, f"{case.task} {where}")
+        for operation in operations
+        for case in table.cases(operation)
+        for ratio, where in table.speedups([case])
+    ]
+    behind = sorted(pair for pair in compared if pair[0] < 1)
+    listed = ", ".join(f"{ratio:.2g} x {where}" for ratio, where in behind)
+    return (
+        f"Of {len(compared)} cases that a peer measures, too, the best peer is ahead in "
+        f"{len(behind)}{': ' * bool(behind)}{listed}.\n"
+    )
 
 
 class _Table:

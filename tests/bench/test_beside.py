@@ -62,7 +62,7 @@ def test_a_build_is_compared_with_itself(tmp_path, monkeypatch, capsys):
 
 def test_what_is_slower_than_another_build_is_measured_again_and_told(tmp_path, monkeypatch):
     """The other build answers at once, from a file."""
-    case = Case("fronts", "pareto_rank", "uniform", 300, 5)
+    case = Case("fronts", "pareto_rank", "uniform", 300, 6)
     np.save(tmp_path / "right.npy", judge.solve(case))
     (tmp_path / "worker.py").write_text(
         "import sys\n"

@@ -10,7 +10,7 @@ from support.benchmarks import a_row
 
 from bench import peers, rows
 from bench.cases import OPERATIONS, VALID
-from bench.promises import check_promises, render
+from bench.promises import check_promises, count_behind, render
 
 
 def test_promises_are_held_against_the_rows():
@@ -99,6 +99,24 @@ def test_every_promise_can_be_measured_by_the_full_cases():
     promised = check_promises(measured, "avx512")
     assert [promise.what for promise in promised if promise.measured is None] == []
     assert len({promise.what for promise in promised}) == len(promised)
+
+
+def test_cases_in_which_a_peer_is_ahead_are_counted():
+    front = {"operation": "filter", "task": "is_nondominated", "workload": "concave"}
+    measured = [
+        a_row(**front, points=1000, cpu_median_ms=2.0),
+        a_row(**front, points=1000, peer="numpy", cpu_median_ms=1.0),
+        a_row(**front, points=1000, peer="paretopo ranks", cpu_median_ms=0.1),
+        a_row(**front, points=2000, cpu_median_ms=2.0),
+        a_row(**front, points=2000, peer="numpy", cpu_median_ms=3.0),
+        a_row(**front, points=3000, cpu_median_ms=1.0),
+    ]
+    objectives = measured[0].objectives
+    assert count_behind(measured) == (
+        "Of 2 cases that a peer measures, too, the best peer is ahead in 1: "
+        f"0.5 x is_nondominated concave 1000 x {objectives}, numpy.\n"
+    )
+    assert count_behind(measured[3:]).endswith("is ahead in 0.\n")
 
 
 HERE = Path(__file__).parents[2] / "bench"
