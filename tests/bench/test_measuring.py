@@ -60,7 +60,11 @@ def test_small_sets_are_drawn_anew_and_large_ones_are_not():
     draws = TINY.draws
     assert len({case.data.tobytes() for case in draws}) == len(draws) == TURNS
     assert draws[0] == TINY
-    for alone in (replace(TINY, points=1_001), replace(TINY, groups=5), replace(TINY, objectives=6)):
+    for alone in (
+        replace(TINY, points=1_001),
+        replace(TINY, groups=5),
+        replace(TINY, objectives=6),
+    ):
         assert alone.draws == [alone]
 
 
