@@ -109,3 +109,7 @@ def cases(dtypes: tuple[str, ...] = ("float32", "float64")) -> Iterator[Case]:
                     yield Case("warp", name, operation, _points(kind, shape, dtype))
                 small = _points("random", (5, 8, objectives), dtype)
                 yield Case("thread", name, operation, small)
+        # A facet has a side less than there are objectives: from 6 on, levels below levels.
+        for name in ("hypervolume", "hypervolume_gradient"):
+            for kind in ("ties", "front", "random"):
+                yield Case("warp", name, _VOLUMES[name], _points(kind, (2, 9, 6), dtype))

@@ -18,6 +18,9 @@ _library = ctypes.CDLL(_core.__file__)
 IS_HERE = hasattr(_library, "ptx_lend")
 _AS_ON_A_DEVICE = -1
 
+# After so many instructions of a launch, its lanes turn round forever.
+most_steps = 2 * 10**9
+
 if IS_HERE:
     _u64 = ctypes.c_uint64
     _library.ptx_lend.argtypes = [_u64, _u64, ctypes.c_int, ctypes.c_int]
@@ -53,7 +56,6 @@ def settle(
     seed: int = 1,
     schedule: int = -1,
     counts: bool = False,
-    most_steps: int = 2 * 10**9,
 ) -> None:
     """Choose who does small sets, and the order of lanes: one of five schedules, or all (-1)."""
     _library.ptx_set(mapping, seed, schedule, counts, most_steps)
