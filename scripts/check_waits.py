@@ -4,8 +4,8 @@
 
 A wait that nobody misses is speed given away, or a test that is not there. In a build whose
 emulated lanes are fibers (``scripts/test_sanitized.sh fibers``) these are the waits of the source;
-with the PTX machine (``scripts/run_ptx.sh``), those of the compiled kernels, where a wait has a copy
-for each type, number of objectives and unrolled loop. PATTERN picks waits by name.
+with the PTX machine (``scripts/run_ptx.sh``), those of the compiled kernels, where a wait has a
+copy for each type, number of objectives and unrolled loop. PATTERN picks waits by name.
 """
 
 from __future__ import annotations
