@@ -2,7 +2,7 @@
 # Runs the kernels without a GPU: their PTX, as nvcc compiles it, on the machine of tests/ptx_machine,
 # which finds races, accesses out of bounds or of what nobody wrote, and lanes that wait for nobody.
 #     scripts/run_ptx.sh short                 one architecture, sets of every kind: seconds, after the build
-#     scripts/run_ptx.sh [tests|waits|cost]... all three by default; two architectures, hours
+#     scripts/run_ptx.sh [tests|waits|cost]... all three by default; two architectures, about an hour
 # tests: the core's own; waits: each wait taken out in its turn; cost: instructions and estimated
 # times. Needs nvcc, of a CUDA toolkit or, with PARETOPO_CUDA=ON, of PyPI; the environment is kept in
 # build/ for next time.
