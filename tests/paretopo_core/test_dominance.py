@@ -11,7 +11,7 @@ from support.device_arrays import DeviceArray
 from support.strategies import anything64, few_values, large_set, masked_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import reference
+from paretopo_core import _dominance, reference
 
 violations = st.one_of(st.sampled_from([-1.0, 0.0, 0.5, 1.0, np.nan, np.inf]), anything64)
 
@@ -83,6 +83,16 @@ def test_strict_filters_of_large_sets_equal_their_definition(kind, objectives):
     strict = pp.is_nondominated(points, strict=True)
     np.testing.assert_array_equal(strict, reference.is_nondominated(points, strict=True))
     assert (pp.is_nondominated(points) <= strict).all()
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 5])
+def test_strict_filters_of_more_points_than_a_double_squares(monkeypatch, objectives):
+    points = np.random.default_rng(2).integers(0, 4, (300, objectives)).astype(float)
+    points[::7, 0] = np.nan
+    expected = pp.is_nondominated(points, strict=True), pp.pareto_rank(points, strict=True)
+    monkeypatch.setattr(_dominance, "_MOST_SQUARED", 10)
+    np.testing.assert_array_equal(pp.is_nondominated(points, strict=True), expected[0])
+    np.testing.assert_array_equal(pp.pareto_rank(points, strict=True), expected[1])
 
 
 def test_strict_and_boxes_exclude_each_other():
