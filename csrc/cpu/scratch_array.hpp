@@ -53,7 +53,12 @@ class ScratchArray {
     struct Free {
         std::size_t bytes = 0;
         void operator()(T* items) const {
-            bytes < kLarge ? ::operator delete(items) : ::operator delete(items, kPage);
+            // Not by ?:, of which clang (14 and 22 were seen) makes both calls.
+            if (bytes < kLarge) {
+                ::operator delete(items);
+            } else {
+                ::operator delete(items, kPage);
+            }
         }
     };
     using Items = std::unique_ptr<T[], Free>;
