@@ -16,13 +16,13 @@ namespace paretopo::cpu {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::int64_t kChunk = 256;     // rows that one thread compares at a time
-constexpr std::size_t kFirstBlock = 16;  // rows that these meet before some of them are done
-constexpr std::size_t kBlock = 1024;     // rows that they meet before somebody asks
-constexpr std::size_t kProbed = 8;       // rows that tell how large the largest gap is at least
-constexpr int kSafe = 400;               // powers of two whose squares stay in range
-constexpr std::int64_t kNobody = -1;     // no set
-static_assert(kChunk % kMostRowsAtOnce == 0);
+constexpr std::int64_t kRowsAtATime = 256;  // that one thread compares
+constexpr std::size_t kFirstBlock = 16;     // rows that these meet before some of them are done
+constexpr std::size_t kBlock = 1024;        // rows that they meet before somebody asks
+constexpr std::size_t kProbed = 8;          // rows that tell how large the largest gap is at least
+constexpr int kSafe = 400;                  // powers of two whose squares stay in range
+constexpr std::int64_t kNobody = -1;        // no set
+static_assert(kRowsAtATime % kMostRowsAtOnce == 0);
 
 // What becomes of a value.
 enum class Form {
@@ -176,14 +176,14 @@ class Compare {
         : how_(how), shares_(shares), refused_from_(refused_from), refused_to_(refused_to) {}
 
     static std::int64_t chunks(const Comparison& how) {
-        return std::max<std::int64_t>(1, (how.from.points() + kChunk - 1) / kChunk);
+        return std::max<std::int64_t>(1, (how.from.points() + kRowsAtATime - 1) / kRowsAtATime);
     }
 
     void operator()(std::int64_t part) {
         const std::int64_t g = part / chunks(*how_);
-        const auto first = static_cast<std::int32_t>(part % chunks(*how_) * kChunk);
-        const auto end =
-            static_cast<std::int32_t>(std::min<std::int64_t>(first + kChunk, how_->from.points()));
+        const auto first = static_cast<std::int32_t>(part % chunks(*how_) * kRowsAtATime);
+        const auto end = static_cast<std::int32_t>(
+            std::min<std::int64_t>(first + kRowsAtATime, how_->from.points()));
         if (g != group_) {
             group_ = g;
             enough_ = is_largest(*how_) ? -kInfinity : 0.0;
@@ -330,7 +330,8 @@ void compare(const Comparison& how, std::int64_t groups, FirstRefused& refused_f
              FirstRefused& refused_to, double* values) {
     const std::int64_t chunks = Compare::chunks(how);
     std::vector<Share> shares(static_cast<std::size_t>(groups * chunks));
-    const double rows = static_cast<double>(std::min<std::int64_t>(kChunk, how.from.points()));
+    const double rows =
+        static_cast<double>(std::min<std::int64_t>(kRowsAtATime, how.from.points()));
     const double cost = 100.0 + 0.2 * rows * how.to.points() * how.from.objectives();
     for_each_group(groups * chunks, cost, Compare(&how, shares.data(), &refused_from, &refused_to));
     for (std::int64_t g = 0; g < groups; ++g) {

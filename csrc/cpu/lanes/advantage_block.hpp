@@ -55,6 +55,9 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives, kCapa
         }
     }
 
+    // One function: two places call it, and ranks are seldom asked for.
+    __attribute__((noinline)) void write_ranks(std::int32_t* ranks) { Base::write_ranks(ranks); }
+
     // Centres the advantages and writes them, group-major.
     void write_advantages(const Weighting<Scalar>& how, Scalar* advantages) {
         if (how.centre == Centre::kMean) subtract_mean();
@@ -69,7 +72,7 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives, kCapa
         }
         alignas(kVectorBytes) Scalar own[V::kLanes * kCapacity];
         alignas(kVectorBytes) std::int32_t ranks[V::kLanes * kCapacity];
-        this->write_ranks(ranks);
+        write_ranks(ranks);
         write_columns<Scalar, kPoints>(columns_, points(), groups_, own);
         for (int g = 0; g < groups_; ++g) {
             centre(own + g * points(), ranks + g * points(), points(), how.centre,

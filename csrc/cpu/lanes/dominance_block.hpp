@@ -44,39 +44,18 @@ class DominanceBlock {
     // For ranks of numbers that were rounded to Scalar, which keeps their order but for ties.
     // False: there are ties, or numbers that are not finite, and nothing is known.
     PARETOPO_INLINE bool find_dominators_of_rounded() {
-        F numbers[kValues];
-        if (!to_maximised_numbers(numbers)) return false;
-        using U = typename V::U;
-        U closest = (U)V::all_int(-1);
-        dominators_.fill(Pairwise<Scalar, F, kObjectives, true>{numbers, objectives(), &closest});
-        if (is_masked_) dominators_.keep(present_);
-        return !V::any(V::equal((I)closest, I{}));
+        if constexpr (kPoints) return compare_rounded();
+        return compare_rounded_out_of_line();
     }
 
     PARETOPO_INLINE void find_dominators() {
-        F numbers[kValues];
-        if (to_maximised_numbers(numbers)) {
-            dominators_.fill(Pairwise<Scalar, F, kObjectives>{numbers, objectives()});
-        } else {
-            I keys[kValues];
-            for (int c = 0; c < points() * objectives(); ++c) {
-                keys[c] = ordered<Scalar>(columns_[c], batch_.is_minimised(c % objectives()));
-            }
-            dominators_.fill(Pairwise<Scalar, I, kObjectives>{keys, objectives()});
-        }
-        if (is_masked_) dominators_.keep(present_);
+        if constexpr (kPoints) return compare();
+        compare_out_of_line();
     }
 
     PARETOPO_INLINE void rank() {
-        dominators_.rank(is_masked_ ? present_ : nullptr, ranks_);
-        fronts_ = I{};
-#pragma GCC unroll 16
-        for (int i = 0; i < points(); ++i) fronts_ = V::larger(fronts_, ranks_[i]);
-        fronts_ = fronts_ + V::all_int(1);
-        if (!is_masked_) return;
-        for (int i = 0; i < points(); ++i) {
-            ranks_[i] = V::choose(present_[i], ranks_[i], V::all_int(kUnranked));
-        }
+        if constexpr (kPoints) return peel();
+        peel_out_of_line();
     }
 
     // Ranks of the block, group-major, as the public int32.
@@ -97,7 +76,8 @@ class DominanceBlock {
         }
     }
 
-    void write_nondominated(bool keep_weakly, std::uint8_t* nondominated) const {
+    __attribute__((noinline)) void write_nondominated(bool keep_weakly,
+                                                      std::uint8_t* nondominated) const {
         Mask dominated[kCapacity];
         dominators_.dominated(is_masked_ ? present_ : nullptr, dominated);
         for (int i = 0; i < points(); ++i) {
@@ -122,6 +102,53 @@ class DominanceBlock {
     Mask present_[kCapacity];
 
   private:
+    // The steps are inlined where the shape is known at compile time. Elsewhere each is one
+    // function for all that take it, because that much code takes long to compile.
+    __attribute__((noinline)) bool compare_rounded_out_of_line() { return compare_rounded(); }
+    __attribute__((noinline)) void compare_out_of_line() { compare(); }
+    __attribute__((noinline)) void peel_out_of_line() { peel(); }
+
+    PARETOPO_INLINE bool compare_rounded() {
+        F numbers[kValues];
+        if (!to_maximised_numbers(numbers)) return false;
+        using U = typename V::U;
+        U closest = (U)V::all_int(-1);
+        dominators_.fill(Pairwise<Scalar, F, kObjectives, true>{numbers, objectives(), &closest});
+        if (is_masked_) dominators_.keep(present_);
+        return !V::any(V::equal((I)closest, I{}));
+    }
+
+    PARETOPO_INLINE void compare() {
+        F numbers[kValues];
+        if (to_maximised_numbers(numbers)) {
+            dominators_.fill(Pairwise<Scalar, F, kObjectives>{numbers, objectives()});
+        } else {
+            compare_keys();
+        }
+        if (is_masked_) dominators_.keep(present_);
+    }
+
+    // Rarely needed.
+    __attribute__((noinline)) void compare_keys() {
+        I keys[kValues];
+        for (int c = 0; c < points() * objectives(); ++c) {
+            keys[c] = ordered<Scalar>(columns_[c], batch_.is_minimised(c % objectives()));
+        }
+        dominators_.fill(Pairwise<Scalar, I, kObjectives>{keys, objectives()});
+    }
+
+    PARETOPO_INLINE void peel() {
+        dominators_.rank(is_masked_ ? present_ : nullptr, ranks_);
+        fronts_ = I{};
+#pragma GCC unroll 16
+        for (int i = 0; i < points(); ++i) fronts_ = V::larger(fronts_, ranks_[i]);
+        fronts_ = fronts_ + V::all_int(1);
+        if (!is_masked_) return;
+        for (int i = 0; i < points(); ++i) {
+            ranks_[i] = V::choose(present_[i], ranks_[i], V::all_int(kUnranked));
+        }
+    }
+
     // The values as numbers of which more is better, -0 as +0; false if one is NaN or infinite.
     PARETOPO_INLINE bool to_maximised_numbers(F* numbers) const {
         I not_finite{};

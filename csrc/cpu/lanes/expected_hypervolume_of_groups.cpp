@@ -8,6 +8,7 @@
 #include "cpu/lanes/part.hpp"
 #include "cpu/lanes/sorting_networks.hpp"
 #include "cpu/lanes/tile.hpp"
+#include "cpu/lanes/transpose.hpp"
 #include "cpu/lanes/weights.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
@@ -188,7 +189,7 @@ class PartOfGrids {
         for (int first = 0; first < points; first += kLanes) {
             Doubles rows[kLanes];
             for (int k = 0; k < kLanes; ++k) rows[k] = boxes[first + k];
-            transpose(rows);
+            rotate_addresses<double, kLanes>(rows);
             const int count = points - first < kLanes ? points - first : kLanes;
             for (int lane = 0; lane < lanes_; ++lane) {
                 double* out = how_.boxes + sets_[lane] * points + first;

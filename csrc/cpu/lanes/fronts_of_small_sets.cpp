@@ -93,8 +93,8 @@ class BitRows {
     static constexpr int kTogether = 6;  // objectives compared while masks are in registers
 
   public:
-    PARETOPO_INLINE void compare(const Scalar* values, const Places& places, int objectives,
-                                 std::uint64_t minimised) {
+    __attribute__((noinline)) void compare(const Scalar* values, const Places& places,
+                                           int objectives, std::uint64_t minimised) {
         count_ = places.count;
         words_ = (count_ + kWord - 1) / kWord;
         for (int w = 0; w < words_; ++w) {
@@ -129,7 +129,7 @@ class BitRows {
     }
 
     // Peels front after front; ranks count the rounds that a point does not survive.
-    PARETOPO_INLINE std::int32_t rank(std::int32_t* ranks) {
+    __attribute__((noinline)) std::int32_t rank(std::int32_t* ranks) {
         find_dominators();
         const int vectors = (count_ + W::kLanes - 1) / W::kLanes;
         typename W::I rounds[kMost / W::kLanes];
@@ -162,7 +162,7 @@ class BitRows {
     }
 
     // Is point i dominated by none, and, unless equal points are all kept, the first of its kind?
-    PARETOPO_INLINE bool is_kept(int i, bool keep_weakly) const {
+    __attribute__((noinline)) bool is_kept(int i, bool keep_weakly) const {
         for (int w = 0; w < words_; ++w) {
             std::uint64_t others = rows_[w][i];
             if (w == i / kWord) others &= ~(std::uint64_t{1} << i % kWord);
@@ -190,7 +190,7 @@ class BitRows {
 
     // All points with those of the vectors v..v + kVectors.
     template <int kObjectives, int kVectors>
-    PARETOPO_INLINE void compare_block(int v) {
+    __attribute__((noinline)) void compare_block(int v) {
         constexpr int kWidth = kVectors * kLanes;
         constexpr std::uint64_t kHere = ~std::uint64_t{0} >> (kWord - kWidth);
         std::uint64_t* rows = rows_[v * kLanes / kWord];
@@ -305,14 +305,15 @@ void order_set(const Scalar* values, std::int32_t points, std::int32_t objective
     using V = Lanes<Scalar>;
     Keys<Scalar, kWord> keys;
     keys.read(values, Places(nullptr, points), objectives, objective, false);
+    const auto* in_lanes = keys.vectors;
     const int vectors = (points + V::kLanes - 1) / V::kLanes;
     for (int i = 0; i < points; ++i) {
         const auto own = V::all_int(keys.numbers[i]);
         const auto up_to = [&](int v) __attribute__((always_inline)) {
-            return word_of<Scalar>(V::and_at_least(V::all_lanes(), own, keys.vectors[v]));
+            return word_of<Scalar>(V::and_at_least(V::all_lanes(), own, in_lanes[v]));
         };
         const auto below = [&](int v) __attribute__((always_inline)) {
-            return word_of<Scalar>(V::greater(own, keys.vectors[v]));
+            return word_of<Scalar>(V::greater(own, in_lanes[v]));
         };
         const int near = i / V::kLanes;
         const std::uint64_t earlier = (std::uint64_t{1} << i % V::kLanes) - 1;

@@ -48,7 +48,7 @@ struct Insertion {
 // points: last side descending. Two points are on their way at once: one waits for nothing that the
 // other computes at the same step.
 template <int kStride>
-PARETOPO_INLINE Doubles swept_3d(const Doubles* points, int count) {
+__attribute__((noinline)) Doubles swept_3d(const Doubles* points, int count) {
     Doubles x[kMostSmall + 1];
     Doubles y[kMostSmall + 1];
     Doubles volume = all(0.0);
@@ -77,7 +77,7 @@ PARETOPO_INLINE Doubles swept_3d(const Doubles* points, int count) {
 }
 
 // points: last side descending.
-PARETOPO_INLINE Doubles swept_4d(const Doubles* points, int count) {
+inline __attribute__((noinline)) Doubles swept_4d(const Doubles* points, int count) {
     Doubles slice[3 * kMostSmall];
     Doubles volume = all(0.0);
     for (int i = 0; i < count; ++i) {
@@ -107,7 +107,7 @@ PARETOPO_INLINE Doubles swept_4d(const Doubles* points, int count) {
 }
 
 // As bits of a double, 2^i for point i: the points that no other covers; of equal ones the first.
-PARETOPO_INLINE Doubles uncovered_4d(const Doubles* points, int count) {
+inline __attribute__((noinline)) Doubles uncovered_4d(const Doubles* points, int count) {
     // Doubles that are not negative are in the order of their bits: a difference of bits is
     // negative where a double is smaller.
     Words stays[kMostSmall];  // negative in lanes where the point is to stay

@@ -6,67 +6,12 @@
 
 #include "cpu/lanes/doubles.hpp"
 #include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/transpose.hpp"
 #include "formulas/sides.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
 inline constexpr int kMostObjectives = 4;
-
-// Lane j of row i becomes lane i of row j.
-PARETOPO_INLINE void transpose(Doubles* rows) {
-    const auto swap = [rows](int i, int h, auto low, auto high) __attribute__((always_inline)) {
-        const Doubles a = rows[i];
-        const Doubles b = rows[i + h];
-        rows[i] = low(a, b);
-        rows[i + h] = high(a, b);
-    };
-#if defined(__AVX512F__)
-    for (int i = 0; i < 4; ++i) {
-        swap(
-            i, 4,
-            [](Doubles a, Doubles b) {
-                return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
-            },
-            [](Doubles a, Doubles b) {
-                return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
-            });
-    }
-    for (int k = 0; k < 4; ++k) {
-        swap((k & 1) + (k & 2) * 2, 2,
-             [](Doubles a, Doubles b) {
-                 return __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
-             },
-             [](Doubles a, Doubles b) {
-                 return __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
-             });
-    }
-    for (int i = 0; i < 8; i += 2) {
-        swap(
-            i, 1,
-            [](Doubles a, Doubles b) {
-                return __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14);
-            },
-            [](Doubles a, Doubles b) {
-                return __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
-            });
-    }
-#elif defined(__AVX2__)
-    for (int i = 0; i < 2; ++i) {
-        swap(
-            i, 2, [](Doubles a, Doubles b) { return __builtin_shufflevector(a, b, 0, 1, 4, 5); },
-            [](Doubles a, Doubles b) { return __builtin_shufflevector(a, b, 2, 3, 6, 7); });
-    }
-    for (int i = 0; i < 4; i += 2) {
-        swap(
-            i, 1, [](Doubles a, Doubles b) { return __builtin_shufflevector(a, b, 0, 4, 2, 6); },
-            [](Doubles a, Doubles b) { return __builtin_shufflevector(a, b, 1, 5, 3, 7); });
-    }
-#else
-    swap(
-        0, 1, [](Doubles a, Doubles b) { return __builtin_shufflevector(a, b, 0, 2); },
-        [](Doubles a, Doubles b) { return __builtin_shufflevector(a, b, 1, 3); });
-#endif
-}
 
 // What turns a value into a side, and which sides need no scaling.
 struct Frame {
@@ -124,7 +69,7 @@ class Tile {
                     std::memcpy(&packed, sets[lane] + first, sizeof packed);
                     rows[lane] = __builtin_convertvector(packed, Doubles);
                 }
-                transpose(rows);
+                rotate_addresses<double, kLanes>(rows);
 #pragma GCC unroll 8
                 for (int k = 0; k < kLanes; ++k) {  // behind `width` there is room for a vector
                     const int point = c / kObjectives + (part * kLanes + k) / kObjectives;

@@ -5,7 +5,29 @@
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(__AVX512F__)
+// As many instructions as in the general way, but quicker ones: they move whole quarters of a
+// register, or stay within them.
+PARETOPO_INLINE void transpose(typename Lanes<double>::F* rows) {
+    __m512d pairs[8];  // of rows: their even columns, their odd ones
+#pragma GCC unroll 4
+    for (int r = 0; r < 8; r += 2) {
+        pairs[r] = _mm512_unpacklo_pd(rows[r], rows[r + 1]);
+        pairs[r + 1] = _mm512_unpackhi_pd(rows[r], rows[r + 1]);
+    }
+#pragma GCC unroll 2
+    for (int c = 0; c < 2; ++c) {
+        const __m512d a = _mm512_shuffle_f64x2(pairs[c], pairs[c + 2], 0x88);
+        const __m512d b = _mm512_shuffle_f64x2(pairs[c + 4], pairs[c + 6], 0x88);
+        const __m512d d = _mm512_shuffle_f64x2(pairs[c], pairs[c + 2], 0xdd);
+        const __m512d e = _mm512_shuffle_f64x2(pairs[c + 4], pairs[c + 6], 0xdd);
+        rows[c] = _mm512_shuffle_f64x2(a, b, 0x88);
+        rows[c + 2] = _mm512_shuffle_f64x2(d, e, 0x88);
+        rows[c + 4] = _mm512_shuffle_f64x2(a, b, 0xdd);
+        rows[c + 6] = _mm512_shuffle_f64x2(d, e, 0xdd);
+    }
+}
+#elif defined(__AVX2__)
 // Half the instructions of the general way, which crosses the middle of a register in each round.
 PARETOPO_INLINE void transpose(typename Lanes<double>::F* rows) {
     const __m256d a = _mm256_permute2f128_pd(rows[0], rows[2], 0x20);
@@ -46,7 +68,9 @@ PARETOPO_INLINE void transpose(typename Lanes<float>::F* rows) {
 template <typename Scalar, int kColumns>
 PARETOPO_INLINE void rotate_addresses(typename Lanes<Scalar>::F* columns) {
     using V = Lanes<Scalar>;
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(__AVX512F__)
+    if constexpr (kColumns == 8 && sizeof(Scalar) == 8) return transpose(columns);
+#elif defined(__AVX2__)
     if constexpr (kColumns == V::kLanes) return transpose(columns);
 #endif
     constexpr int kHalf = kColumns / 2;
