@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The wheels of paretopo-core for Linux, in a folder, on one x86-64 machine without a container:
 #     scripts/build_wheels.sh OUT [PYTHON]...
-# for each interpreter given, else for each of python3.11 to 3.14 and 3.14t that is on the PATH; for
-# glibc 2.28 and musl 1.2, on x86-64 and aarch64, or for PARETOPO_WHEELS="musllinux_1_2_x86_64 ...".
+# for each interpreter given, with pip, else for each of python3.11 to 3.14 and 3.14t that is on the PATH;
+# for glibc 2.28 and musl 1.2, on x86-64 and aarch64, or for PARETOPO_WHEELS="musllinux_1_2_x86_64 ...".
 # zig's clang compiles, with the C and C++ libraries of the target; headers of Python are the
 # interpreter's. What auditwheel finds to need more than the name of the wheel says is refused.
 set -euo pipefail
@@ -48,10 +48,15 @@ for wheel in $wheels; do
   export PARETOPO_TARGET _PYTHON_HOST_PLATFORM=linux-$processor
   for python in "${pythons[@]}"; do
     version=$("$python" -c 'import sys; print(f"{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}")')
-    made=build/wheels/made
-    rm -rf $made
+    made=build/wheels/made headers=build/wheels/headers
+    rm -rf $made $headers
+    cp -rL "$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')" $headers
+    # Debian's pyconfig.h includes that of a processor, from a folder in which zig does not look.
+    own=$("$python" -c 'import sysconfig as s; print(s.get_path("include").replace("/include/", "/include/%s/" % s.get_config_var("MULTIARCH")))')/pyconfig.h
+    [ ! -f "$own" ] || cp "$own" $headers
     SETUPTOOLS_EXT_SUFFIX=.cpython-$version-$suffix \
-      "$python" -m pip wheel --quiet --no-deps --wheel-dir $made "$source"
+      "$python" -m pip wheel --quiet --no-deps --wheel-dir $made \
+      --config-settings=cmake.define.Python_INCLUDE_DIR="$PWD/$headers" "$source"
     # `auditwheel repair` names wheels of the machine's own processor and C library only.
     needed=$($tools/bin/auditwheel show $made/*.whl | sed -En '/"[a-z]*linux_/{s/.*"(.*)".*/\1/p}')
     [ "${needed%%_*}" = "${wheel%%_*}" ] && printf '%s\n' "$needed" "$wheel" | sort -V -C ||
