@@ -5,11 +5,15 @@
 #     scripts/test_sanitized.sh fibers       the kernels, emulated with lanes that run at once; then
 #                                            takes out one wait after the other: each must be missed
 # A finding ends the run with an error. Needs gcc; the environment is kept in build/ for next time.
+# PYTHON=python3.13t names another interpreter; one without its lock is best built with the sanitizer,
+# too (its --with-thread-sanitizer): what its own locks order is not seen otherwise.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 sanitizers=${1:?usage: scripts/test_sanitized.sh address,undefined | thread | fibers}
-venv=build/sanitized-${sanitizers//,/-}
+python=${PYTHON:-python3}
+version=$("$python" -c 'import sys; print("%d.%d%s" % (*sys.version_info[:2], sys.abiflags))')
+venv=build/sanitized-${sanitizers//,/-}-$version
 options=()
 # Without those that say how long something may take.
 chosen="not seconds and not import_is_fast and not in_a_second and not ends_soon and not doctest"
@@ -27,7 +31,7 @@ case $sanitizers in
   *) echo "expected address,undefined, thread or fibers, got $sanitizers"; exit 2 ;;
 esac
 
-python3 -m venv "$venv"
+"$python" -m venv "$venv"
 "$venv/bin/pip" install --quiet "scikit-build-core>=0.11" "pybind11>=3.0" cmake ninja numpy==2.3.5 \
   hypothesis pytest pytest-timeout
 PARETOPO_CUDA=OFF "$venv/bin/pip" install --quiet --no-deps --no-build-isolation \
