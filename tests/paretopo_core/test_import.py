@@ -32,6 +32,14 @@ def test_import_is_fast_beyond_numpy():
     assert min(float(python(code)) for _ in range(3)) < 0.3
 
 
+def test_a_python_without_its_lock_stays_without():
+    code = (
+        "import sys, numpy; is_locked = getattr(sys, '_is_gil_enabled', lambda: True);"
+        "before = is_locked(); import paretopo_core; print(before == is_locked())"
+    )
+    assert python(code) == "True\n"
+
+
 def test_everything_public_is_documented():
     for name in paretopo_core.__all__:
         public = getattr(paretopo_core, name)
