@@ -66,13 +66,25 @@ void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
     std::iota(survivors_.begin(), survivors_.end(), 0);
     if (sampled < 2 * kPivots || !fits_lanes(1, objectives)) return;
 
-    std::vector<std::int32_t> sample(static_cast<std::size_t>(sampled));
-    for (std::int32_t k = 0; k < sampled; ++k) {
-        sample[static_cast<std::size_t>(k)] =
-            static_cast<std::int32_t>(std::int64_t{set.count} * k / sampled);
-    }
+    std::vector<std::int32_t> sample;
     Present<Scalar> small;
-    small.take(set, sample, objectives);
+    const auto take = [&](std::int32_t count) {
+        sample.resize(static_cast<std::size_t>(count));
+        for (std::int32_t k = 0; k < count; ++k) {
+            sample[static_cast<std::size_t>(k)] =
+                static_cast<std::int32_t>(std::int64_t{set.count} * k / count);
+        }
+        small.take(set, sample, objectives);
+    };
+    constexpr std::int32_t kFew = 64;
+    if (sampled > kFew) {  // a few tell whether nearly all are one front, and none would go
+        take(kFew);
+        std::array<std::uint8_t, kFew> in_front;
+        kernels().of<Scalar>().find_nondominated_of_set(small.values.data(), kFew, objectives,
+                                                        minimised, true, in_front.data());
+        if (std::count(in_front.begin(), in_front.end(), std::uint8_t{1}) > kFew - kFew / 8) return;
+    }
+    take(sampled);
     sorted_.sort(small.values.data(), sampled, objectives, minimised);
     std::array<std::pair<std::int64_t, std::int32_t>, kMostSampled> score;  // low codes are good
     for (std::int32_t k = 0; k < sampled; ++k) {
