@@ -31,11 +31,13 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
     const std::int32_t points = all.count;
     const std::int32_t objectives = all.objectives;
     const std::uint64_t minimised = all.minimised;
-    constexpr std::int32_t kMostSampled = 256;
+    constexpr std::int32_t kMostSampled = 4096;
     constexpr std::int32_t kTried = 256;
     constexpr std::int32_t kFewSampled = 32;
-    const std::int32_t wanted =
-        std::clamp(points / 16, std::min(kFewSampled, points / 4), kMostSampled);
+    constexpr std::int32_t kManySampled = 256;
+    // The best of more points dominate more, but few points take less time than their sample.
+    const std::int32_t wanted = std::clamp(points / 16, std::min(kFewSampled, points / 4),
+                                           std::clamp(points / 64, kManySampled, kMostSampled));
     std::array<Scalar, kMostSampled * 3> sample;
     std::int32_t sampled = 0;
     for (std::int32_t k = 0; k < wanted; ++k) {
