@@ -60,8 +60,10 @@ std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
 template <typename Scalar>
 void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
                       std::uint64_t minimised) {
-    constexpr std::int32_t kMostSampled = 256;
-    const std::int32_t sampled = std::min(kMostSampled, set.count / 8);
+    constexpr std::int32_t kManySampled = 256;
+    constexpr std::int32_t kMostSampled = 2048;
+    const std::int32_t sampled =
+        std::min(set.count / 8, std::clamp(set.count / 32, kManySampled, kMostSampled));
     survivors_.resize(static_cast<std::size_t>(set.count));
     std::iota(survivors_.begin(), survivors_.end(), 0);
     if (sampled < 2 * kPivots || !fits_lanes(1, objectives)) return;
