@@ -22,7 +22,10 @@ _QUESTIONS = ("name", "driver_version", "clocks.sm", "clocks.max.sm", "clocks.me
 def describe_host() -> dict[str, object]:
     """Describe processor, cores this process may use, instruction set, and compiler."""
     return {
-        "processor": _find_processor(),
+        "processor": _ask_processor("model name") or platform.processor() or platform.machine(),
+        # A hypervisor calls all generations of a processor by one name.
+        "family": _ask_processor("cpu family"),
+        "model": _ask_processor("model"),
         # A container can make them fewer than the machine has.
         "cores": len(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
@@ -107,11 +110,10 @@ def _plain(text: str) -> str:
     return "-".join(re.findall(r"[a-z0-9]+", words))
 
 
-def _find_processor() -> str:
+def _ask_processor(question: str) -> str:
     try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:  # not Linux
-        pass
-    return platform.processor() or platform.machine()
+        return ""
+    answers = (line.partition(":") for line in lines)
+    return next((value.strip() for key, _, value in answers if key.strip() == question), "")
