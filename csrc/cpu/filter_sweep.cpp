@@ -23,18 +23,16 @@ void FilterSweep::Points<Scalar>::fill_keys(ScratchArray<std::uint64_t>& keys) c
     });
 }
 
-// False where the pass does not pay. The values may change meanwhile, in the hands of another
-// thread of the host program: whatever is found then, it is indices.
+namespace {
+
+// A few points that dominate many others, of a sample. False: there are too few points.
 template <typename Scalar>
-bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* mask) {
-    const Scalar* values = all.values;
-    const std::int32_t points = all.count;
-    const std::int32_t objectives = all.objectives;
-    const std::uint64_t minimised = all.minimised;
+bool pick_pivots(const Scalar* values, std::int32_t points, const std::uint8_t* mask,
+                 std::int32_t objectives, std::uint64_t minimised,
+                 std::array<Scalar, kPivots * 3>& pivots) {
     constexpr std::int32_t kMostSampled = 4096;
-    constexpr std::int32_t kTried = 256;
-    constexpr std::int32_t kFewSampled = 32;
     constexpr std::int32_t kManySampled = 256;
+    constexpr std::int32_t kFewSampled = 32;
     // The best of more points dominate more, but few points take less time than their sample.
     const std::int32_t wanted = std::clamp(points / 16, std::min(kFewSampled, points / 4),
                                            std::clamp(points / 64, kManySampled, kMostSampled));
@@ -49,9 +47,25 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
                     sample.begin() + std::ptrdiff_t{sampled++} * objectives);
     }
     if (sampled < kPivots) return false;
-    std::array<Scalar, kPivots * 3> pivots;
+    kernels().of<Scalar>().pick_pivots(sample.data(), sampled, objectives, minimised,
+                                       pivots.data());
+    return true;
+}
+
+}  // namespace
+
+// False where the pass does not pay. The values may change meanwhile, in the hands of another
+// thread of the host program: whatever is found then, it is indices.
+template <typename Scalar>
+bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* mask) {
+    const Scalar* values = all.values;
+    const std::int32_t points = all.count;
+    const std::int32_t objectives = all.objectives;
+    const std::uint64_t minimised = all.minimised;
+    constexpr std::int32_t kTried = 256;
     const KernelsOf<Scalar>& kernel = kernels().of<Scalar>();
-    kernel.pick_pivots(sample.data(), sampled, objectives, minimised, pivots.data());
+    std::array<Scalar, kPivots * 3> pivots;
+    if (!pick_pivots(values, points, mask, objectives, minimised, pivots)) return false;
 
     const std::int32_t tried = std::min(points, kTried);
     promising_.resize(static_cast<std::size_t>(tried));
@@ -75,7 +89,38 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
     }
     promising_.erase(to, promising_.end());
     if (mask) std::erase_if(promising_, [mask](std::int32_t i) { return mask[i] == 0; });
+    thin_out(all);
     return true;
+}
+
+// The same among those that are left, as long as it pays: each costs a sort otherwise.
+template <typename Scalar>
+void FilterSweep::thin_out(const Points<Scalar>& all) {
+    constexpr std::int32_t kMany = 4096;
+    std::vector<Scalar> values;
+    for (std::int32_t before = 0;;) {
+        const Points<Scalar> left = all.of(promising_);
+        if (left.count < kMany || (before > 0 && left.count > before - before / 4)) return;
+        before = left.count;
+        values.resize(static_cast<std::size_t>(left.count * std::int64_t{left.objectives}));
+        auto to = values.begin();
+        for (std::int32_t k = 0; k < left.count; ++k) {
+            constexpr std::int32_t kAhead = 16;
+            left.prefetch(static_cast<std::uint32_t>(std::min(k + kAhead, left.count - 1)));
+            to = std::copy_n(left.point(static_cast<std::uint32_t>(k)), left.objectives, to);
+        }
+        std::array<Scalar, kPivots * 3> pivots;
+        pick_pivots(values.data(), left.count, nullptr, left.objectives, left.minimised, pivots);
+        kept_.resize(promising_.size());
+        const std::int32_t kept =
+            kernels().of<Scalar>().find_promising(values.data(), 0, left.count, left.objectives,
+                                                  left.minimised, pivots.data(), kept_.data());
+        for (std::int32_t k = 0; k < kept; ++k) {
+            const auto place = static_cast<std::size_t>(k);
+            promising_[place] = promising_[static_cast<std::size_t>(kept_[place])];
+        }
+        promising_.resize(static_cast<std::size_t>(kept));
+    }
 }
 
 template <typename Scalar>

@@ -16,10 +16,11 @@ namespace paretopo::cpu {
 
 // Scratch of one thread.
 //
-// A pass compares all points with a few good ones of a sample; what these do not dominate is sorted
-// by its first objective and swept, with the best value so far (2 objectives) or the staircase of
-// the others (3). O(n) where few points survive the pass, O(n log n) at worst. Threads share a
-// large set, but for the staircase.
+// A pass compares all points with a few good ones of a sample, another what is left with the best
+// of that, as long as it pays; what nobody of these dominates is sorted by its first objective and
+// swept, with the best value so far (2 objectives) or the staircase of the others (3). O(n) where
+// few points survive the pass, O(n log n) at worst. Threads share a large set, but for the
+// staircase.
 class FilterSweep {
   public:
     // nondominated: (batch.points,), of group g.
@@ -64,6 +65,8 @@ class FilterSweep {
     template <typename Scalar>
     bool find_promising(const Points<Scalar>& all, const std::uint8_t* mask);
     template <typename Scalar>
+    void thin_out(const Points<Scalar>& all);
+    template <typename Scalar>
     void sweep(const Points<Scalar>& set, std::uint8_t* nondominated);
     template <typename Scalar>
     void sweep_two(const Points<Scalar>& set, std::uint8_t* nondominated);
@@ -82,7 +85,7 @@ class FilterSweep {
 
     Warm<KeyOrder> order_;
     StaircaseOfMinima<std::uint64_t> staircase_;
-    std::vector<std::int32_t> promising_, counts_;
+    std::vector<std::int32_t> promising_, counts_, kept_;
     ScratchArray<std::uint64_t> seconds_;  // values of many points, in order of the first objective
 };
 
