@@ -24,6 +24,13 @@ constexpr int kSafe = 400;                  // powers of two whose squares stay 
 constexpr std::int64_t kNobody = -1;        // no set
 static_assert(kRowsAtATime % kMostRowsAtOnce == 0);
 
+// Squares and square roots have the same bits everywhere; other powers are the C library's.
+double raise(double base, double exponent) {
+    if (exponent == 2.0) return base * base;
+    if (exponent == 0.5) return std::sqrt(base);
+    return std::pow(base, exponent);
+}
+
 // What becomes of a value.
 enum class Form {
     kOriented,  // smaller is better
@@ -283,7 +290,7 @@ class Compare {
             for (std::size_t i = 0; i < left_; ++i) own.sum += nearest_[i];
         } else if (own.largest > 0.0 && own.largest < kInfinity) {
             for (std::size_t i = 0; i < left_; ++i) {
-                own.sum += std::pow(nearest_[i] / own.largest, how_->p);
+                own.sum += raise(nearest_[i] / own.largest, how_->p);
             }
         }
         return own;
@@ -320,10 +327,10 @@ double mean_of(const Share* shares, std::int64_t count, double p) {
     if (!(all.largest > 0.0) || std::isinf(all.largest)) return all.largest;
     for (std::int64_t c = 0; c < count; ++c) {
         if (shares[c].count > 0) {
-            all.sum += shares[c].sum * std::pow(shares[c].largest / all.largest, p);
+            all.sum += shares[c].sum * raise(shares[c].largest / all.largest, p);
         }
     }
-    return all.largest * std::pow(all.sum / rows, 1.0 / p);
+    return all.largest * raise(all.sum / rows, 1.0 / p);
 }
 
 void compare(const Comparison& how, std::int64_t groups, FirstRefused& refused_from,
