@@ -36,7 +36,7 @@ bool pick_pivots(const Scalar* values, std::int32_t points, const std::uint8_t* 
     // The best of more points dominate more, but few points take less time than their sample.
     const std::int32_t wanted = std::clamp(points / 16, std::min(kFewSampled, points / 4),
                                            std::clamp(points / 64, kManySampled, kMostSampled));
-    std::array<Scalar, kMostSampled * 3> sample;
+    std::vector<Scalar> sample(static_cast<std::size_t>(wanted) * 3);  // too much for a stack
     std::int32_t sampled = 0;
     for (std::int32_t k = 0; k < wanted; ++k) {
         std::int64_t point = std::int64_t{points} * k / wanted;
@@ -97,13 +97,13 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
 template <typename Scalar>
 void FilterSweep::thin_out(const Points<Scalar>& all) {
     constexpr std::int32_t kMany = 4096;
-    std::vector<Scalar> values;
+    ScratchArray<Scalar> values;
     for (std::int32_t before = 0;;) {
         const Points<Scalar> left = all.of(promising_);
         if (left.count < kMany || (before > 0 && left.count > before - before / 4)) return;
         before = left.count;
         values.resize(static_cast<std::size_t>(left.count * std::int64_t{left.objectives}));
-        auto to = values.begin();
+        Scalar* to = values.data();
         for (std::int32_t k = 0; k < left.count; ++k) {
             constexpr std::int32_t kAhead = 16;
             left.prefetch(static_cast<std::uint32_t>(std::min(k + kAhead, left.count - 1)));

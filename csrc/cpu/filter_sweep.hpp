@@ -85,7 +85,8 @@ class FilterSweep {
 
     Warm<KeyOrder> order_;
     StaircaseOfMinima<std::uint64_t> staircase_;
-    std::vector<std::int32_t> promising_, counts_, kept_;
+    std::vector<std::int32_t> promising_, counts_;
+    ScratchArray<std::int32_t> kept_;
     ScratchArray<std::uint64_t> seconds_;  // values of many points, in order of the first objective
 };
 

@@ -88,14 +88,14 @@ void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
     }
     take(sampled);
     sorted_.sort(small.values.data(), sampled, objectives, minimised);
-    std::array<std::pair<std::int64_t, std::int32_t>, kMostSampled> score;  // low codes are good
+    std::vector<std::pair<std::int64_t, std::int32_t>> score(sample.size());  // low codes are good
     for (std::int32_t k = 0; k < sampled; ++k) {
         const auto d = static_cast<std::size_t>(sorted_.distinct_of[static_cast<std::size_t>(k)]);
         std::int64_t sum = 0;
         for (const std::vector<std::int32_t>& column : sorted_.codes) sum += column[d];
         score[static_cast<std::size_t>(k)] = {sum, sample[static_cast<std::size_t>(k)]};
     }
-    std::partial_sort(score.begin(), score.begin() + kPivots, score.begin() + sampled);
+    std::partial_sort(score.begin(), score.begin() + kPivots, score.end());
     std::array<std::int32_t, kPivots> pivots;
     for (std::size_t p = 0; p < kPivots; ++p) pivots[p] = score[p].second;
 

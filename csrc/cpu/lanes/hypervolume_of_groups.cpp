@@ -20,7 +20,7 @@ Doubles volume_of(Doubles* points, int count) {
     if constexpr (kObjectives == 2) {
         return swept_2d(points, kPoints);
     } else if constexpr (kObjectives == 3) {
-        return swept_3d<3>(points, count);
+        return swept_3d(points, count);
     } else {
         return swept_4d(points, count);
     }

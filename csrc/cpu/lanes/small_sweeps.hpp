@@ -47,22 +47,20 @@ struct Insertion {
 
 // points: last side descending. Two points are on their way at once: one waits for nothing that the
 // other computes at the same step.
-template <int kStride>
-__attribute__((noinline)) Doubles swept_3d(const Doubles* points, int count) {
+inline __attribute__((noinline)) Doubles swept_3d(const Doubles* points, int count) {
     Doubles x[kMostSmall + 1];
     Doubles y[kMostSmall + 1];
     Doubles volume = all(0.0);
     for (int i = 0; i < count; i += 2) {
-        const Doubles* point = points + kStride * i;
+        const Doubles* point = points + 3 * i;
         const bool has_second = i + 1 < count;
         Insertion first{point[0], point[1]};
-        Insertion second{has_second ? point[kStride] : all(0.0),
-                         has_second ? point[kStride + 1] : all(0.0)};
+        Insertion second{has_second ? point[3] : all(0.0), has_second ? point[4] : all(0.0)};
         for (int k = 0; k < i; ++k) {
             first.pass(x[k], y[k]);
             second.pass(x[k], y[k]);
         }
-        const Doubles z = has_second ? point[kStride + 2] : all(0.0);
+        const Doubles z = has_second ? point[5] : all(0.0);
         volume += first.end() * (point[2] - z);
         if (!has_second) break;
         x[i] = first.x;
@@ -70,7 +68,7 @@ __attribute__((noinline)) Doubles swept_3d(const Doubles* points, int count) {
         second.pass(x[i], y[i]);
         x[i + 1] = second.x;
         y[i + 1] = second.y;
-        const Doubles next = i + 2 < count ? point[2 * kStride + 2] : all(0.0);
+        const Doubles next = i + 2 < count ? point[8] : all(0.0);
         volume += second.end() * (z - next);
     }
     return volume;
@@ -101,7 +99,7 @@ inline __attribute__((noinline)) Doubles swept_4d(const Doubles* points, int cou
         slice[3 * i + 1] = y;
         slice[3 * i + 2] = z;
         const Doubles next = i + 1 < count ? points[4 * i + 7] : all(0.0);
-        volume += swept_3d<3>(slice, i + 1) * (points[4 * i + 3] - next);
+        volume += swept_3d(slice, i + 1) * (points[4 * i + 3] - next);
     }
     return volume;
 }
