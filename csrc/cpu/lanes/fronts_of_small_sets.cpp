@@ -15,7 +15,7 @@ namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
 
 constexpr int kWord = 64;
-constexpr int kBlock = 4;  // vectors whose masks stay in registers
+constexpr int kVectorsInBlock = 4;  // their masks stay in registers
 
 PARETOPO_INLINE std::uint64_t bits_below(int count) {
     return count <= 0 ? 0 : ~std::uint64_t{0} >> (count < kWord ? kWord - count : 0);
@@ -67,7 +67,7 @@ class Keys {
                 column[i] = values[places.at[i] * objectives + m];
             }
         }
-        constexpr int kWidth = kBlock * V::kLanes;
+        constexpr int kWidth = kVectorsInBlock * V::kLanes;
         const int room = (places.count + kWidth - 1) / kWidth * kWidth;
         for (int i = places.count; i < room; ++i) column[i] = Scalar(0);
         for (int v = 0; v * V::kLanes < room; ++v) {
@@ -82,52 +82,11 @@ class Keys {
 
 // Bit j of row i: point j is at least as good as point i in every objective. Rows have kWords
 // words.
-template <typename Scalar, int kWords>
+template <int kWords>
 class BitRows {
-    using V = Lanes<Scalar>;
-    using I = typename V::I;
-    using Mask = typename V::Mask;
     using W = Lanes<double>;  // eight bytes a lane
-    static constexpr int kMost = kWords * kWord;
-    static constexpr int kLanes = V::kLanes;
-    static constexpr int kTogether = 6;  // objectives compared while masks are in registers
 
   public:
-    __attribute__((noinline)) void compare(const Scalar* values, const Places& places,
-                                           int objectives, std::uint64_t minimised) {
-        count_ = places.count;
-        words_ = (count_ + kWord - 1) / kWord;
-        for (int w = 0; w < words_; ++w) {
-            for (int i = 0; i < count_; ++i) rows_[w][i] = bits_below(count_ - w * kWord);
-        }
-        for (int first = 0; first < objectives; first += kTogether) {
-            const int here = objectives - first < kTogether ? objectives - first : kTogether;
-            for (int k = 0; k < here; ++k) {
-                const int m = first + k;
-                keys_[k].read(values, places, objectives, m, m < 64 && (minimised >> m & 1) != 0);
-            }
-            switch (here) {
-                case 1:
-                    compare_columns<1>();
-                    break;
-                case 2:
-                    compare_columns<2>();
-                    break;
-                case 3:
-                    compare_columns<3>();
-                    break;
-                case 4:
-                    compare_columns<4>();
-                    break;
-                case 5:
-                    compare_columns<5>();
-                    break;
-                default:
-                    compare_columns<6>();
-            }
-        }
-    }
-
     // Peels front after front; ranks count the rounds that a point does not survive.
     __attribute__((noinline)) std::int32_t rank(std::int32_t* ranks) {
         find_dominators();
@@ -175,45 +134,14 @@ class BitRows {
         return true;
     }
 
+  protected:
+    static constexpr int kMost = kWords * kWord;
+
+    alignas(64) std::uint64_t rows_[kWords][kMost];
+    int count_ = 0;
+    int words_ = 0;
+
   private:
-    template <int kObjectives>
-    PARETOPO_INLINE void compare_columns() {
-        const int vectors = (count_ + kLanes - 1) / kLanes;
-        int v = 0;
-        for (; v + kBlock <= vectors; v += kBlock) compare_block<kObjectives, kBlock>(v);
-        if (v + kBlock / 2 <= vectors) {
-            compare_block<kObjectives, kBlock / 2>(v);
-            v += kBlock / 2;
-        }
-        if (v < vectors) compare_block<kObjectives, 1>(v);
-    }
-
-    // All points with those of the vectors v..v + kVectors.
-    template <int kObjectives, int kVectors>
-    __attribute__((noinline)) void compare_block(int v) {
-        constexpr int kWidth = kVectors * kLanes;
-        constexpr std::uint64_t kHere = ~std::uint64_t{0} >> (kWord - kWidth);
-        std::uint64_t* rows = rows_[v * kLanes / kWord];
-        const int shift = v * kLanes % kWord;
-        for (int i = 0; i < count_; ++i) {
-            Mask reached[kVectors];
-#pragma GCC unroll 4
-            for (int b = 0; b < kVectors; ++b) reached[b] = V::all_lanes();
-#pragma GCC unroll 6
-            for (int k = 0; k < kObjectives; ++k) {
-                const I own = V::all_int(keys_[k].numbers[i]);
-#pragma GCC unroll 4
-                for (int b = 0; b < kVectors; ++b) {
-                    reached[b] = V::and_at_least(reached[b], keys_[k].vectors[v + b], own);
-                }
-            }
-            std::uint64_t row = 0;
-#pragma GCC unroll 4
-            for (int b = 0; b < kVectors; ++b) row |= word_of<Scalar>(reached[b]) << b * kLanes;
-            rows[i] &= row << shift | ~(kHere << shift);
-        }
-    }
-
     // At least as good, and not the other way round.
     PARETOPO_INLINE void find_dominators() {
         const int room = count_ <= 16 ? 16 : count_ <= 32 ? 32 : words_ * kWord;
@@ -256,25 +184,113 @@ class BitRows {
         }
     }
 
-    Keys<Scalar, kMost> keys_[kTogether];
-    alignas(64) std::uint64_t rows_[kWords][kMost];
     alignas(64) std::uint64_t dominators_[kWords][kMost];
-    int count_ = 0;
-    int words_ = 0;
+};
+
+// The rows of points with values of one kind: what makes them.
+template <typename Scalar, int kWords>
+class RowsOf : public BitRows<kWords> {
+    using V = Lanes<Scalar>;
+    using I = typename V::I;
+    using Mask = typename V::Mask;
+    using Base = BitRows<kWords>;
+    using Base::count_;
+    using Base::rows_;
+    using Base::words_;
+    static constexpr int kLanes = V::kLanes;
+    static constexpr int kTogether = 6;  // objectives compared while masks are in registers
+
+  public:
+    __attribute__((noinline)) void compare(const Scalar* values, const Places& places,
+                                           int objectives, std::uint64_t minimised) {
+        count_ = places.count;
+        words_ = (count_ + kWord - 1) / kWord;
+        for (int w = 0; w < words_; ++w) {
+            for (int i = 0; i < count_; ++i) rows_[w][i] = bits_below(count_ - w * kWord);
+        }
+        for (int first = 0; first < objectives; first += kTogether) {
+            const int here = objectives - first < kTogether ? objectives - first : kTogether;
+            for (int k = 0; k < here; ++k) {
+                const int m = first + k;
+                keys_[k].read(values, places, objectives, m, m < 64 && (minimised >> m & 1) != 0);
+            }
+            switch (here) {
+                case 1:
+                    compare_columns<1>();
+                    break;
+                case 2:
+                    compare_columns<2>();
+                    break;
+                case 3:
+                    compare_columns<3>();
+                    break;
+                case 4:
+                    compare_columns<4>();
+                    break;
+                case 5:
+                    compare_columns<5>();
+                    break;
+                default:
+                    compare_columns<6>();
+            }
+        }
+    }
+
+  private:
+    template <int kObjectives>
+    PARETOPO_INLINE void compare_columns() {
+        const int vectors = (count_ + kLanes - 1) / kLanes;
+        int v = 0;
+        for (; v + kVectorsInBlock <= vectors; v += kVectorsInBlock)
+            compare_block<kObjectives, kVectorsInBlock>(v);
+        if (v + kVectorsInBlock / 2 <= vectors) {
+            compare_block<kObjectives, kVectorsInBlock / 2>(v);
+            v += kVectorsInBlock / 2;
+        }
+        if (v < vectors) compare_block<kObjectives, 1>(v);
+    }
+
+    // All points with those of the vectors v..v + kVectors.
+    template <int kObjectives, int kVectors>
+    __attribute__((noinline)) void compare_block(int v) {
+        constexpr int kWidth = kVectors * kLanes;
+        constexpr std::uint64_t kHere = ~std::uint64_t{0} >> (kWord - kWidth);
+        std::uint64_t* rows = rows_[v * kLanes / kWord];
+        const int shift = v * kLanes % kWord;
+        for (int i = 0; i < count_; ++i) {
+            Mask reached[kVectors];
+#pragma GCC unroll 4
+            for (int b = 0; b < kVectors; ++b) reached[b] = V::all_lanes();
+#pragma GCC unroll 6
+            for (int k = 0; k < kObjectives; ++k) {
+                const I own = V::all_int(keys_[k].numbers[i]);
+#pragma GCC unroll 4
+                for (int b = 0; b < kVectors; ++b) {
+                    reached[b] = V::and_at_least(reached[b], keys_[k].vectors[v + b], own);
+                }
+            }
+            std::uint64_t row = 0;
+#pragma GCC unroll 4
+            for (int b = 0; b < kVectors; ++b) row |= word_of<Scalar>(reached[b]) << b * kLanes;
+            rows[i] &= row << shift | ~(kHere << shift);
+        }
+    }
+
+    Keys<Scalar, Base::kMost> keys_[kTogether];
 };
 
 // Calls work(rows) with rows of as few words as a set of that many points needs.
 template <typename Scalar, typename Work>
 PARETOPO_INLINE auto with_rows(int points, const Work& work) {
     if (points <= kWord) {
-        BitRows<Scalar, 1> rows;
+        RowsOf<Scalar, 1> rows;
         return work(rows);
     }
     if (points <= 2 * kWord) {
-        BitRows<Scalar, 2> rows;
+        RowsOf<Scalar, 2> rows;
         return work(rows);
     }
-    BitRows<Scalar, kMostInRows / kWord> rows;
+    RowsOf<Scalar, kMostInRows / kWord> rows;
     return work(rows);
 }
 
