@@ -13,10 +13,10 @@ shift
 pythons=("$@")
 if [ ${#pythons[@]} = 0 ]; then
   for version in 3.11 3.12 3.13 3.14 3.14t; do
-    if command -v python$version > /dev/null; then
+    if python$version -c "" 2> /dev/null; then
       pythons+=("python$version")
     else
-      echo "no python$version on the PATH: no wheels for it"
+      echo "no python$version on the PATH that runs: no wheels for it"
     fi
   done
 fi

@@ -4,7 +4,6 @@
 # The emulator (qemu-user) and the Python of Debian for arm64 are unpacked into build/aarch64, NumPy
 # and pytest beside them; the wheel is one for that Python (3.11 on Debian 12). Everything takes ten
 # times as long: ask for single files, say paretopo_core/test_story.py, and --hypothesis-profile=few.
-# Tests that start another Python fail: the emulator runs one program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 wheel=$(realpath "${1:?usage: scripts/test_wheel_aarch64.sh WHEEL [PYTEST_ARGUMENT]...}")
@@ -26,12 +25,17 @@ unpack() { # ARCHITECTURE PACKAGE...
 [ -x "$here/amd64/usr/bin/qemu-aarch64-static" ] || unpack amd64 qemu-user-static
 [ -x "$here/arm64/usr/bin/python3" ] || unpack arm64 python3 libstdc++6 # NumPy needs it
 
-emulated=("$here/amd64/usr/bin/qemu-aarch64-static" -L "$here/arm64")
-version=$("${emulated[@]}" "$here/arm64/usr/bin/python3" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+# An emulated program starts programs of the machine: another Python is asked for by this name.
+python=$here/python3
+printf '#!/bin/sh\nexec "%s" -L "%s" "%s" "$@"\n' \
+  "$here/amd64/usr/bin/qemu-aarch64-static" "$here/arm64" "$here/arm64/usr/bin/python3" > "$python"
+chmod +x "$python"
+version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 rm -rf "$here/site"
 python3 -m pip install --quiet --target "$here/site" --python-version "$version" --only-binary :all: \
   --platform manylinux_2_28_aarch64 --platform manylinux_2_17_aarch64 \
   "$wheel" numpy==2.3.5 hypothesis pytest pytest-timeout
+echo "import sys; sys.executable = '$python'" > "$here/site/sitecustomize.py"
 cd tests # the package is the installed one, whatever the current folder holds
 export PYTHONPATH=$here/site
-exec "${emulated[@]}" "$here/arm64/usr/bin/python3" -m pytest -p no:cacheprovider "${@:2}"
+exec "$python" -m pytest -p no:cacheprovider "${@:2}"
