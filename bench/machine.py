@@ -99,10 +99,18 @@ def require_gpu() -> None:
 
 
 def name_machine(description: dict[str, object]) -> str:
-    """Name the folder of a machine's results, such as "amd-epyc-avx512" or "nvidia-h200"."""
+    """Name the folder of a machine's results: "amd-epyc-26-2-avx512", with family and model.
+
+    That of a GPU has its name alone, such as "nvidia-h200".
+    """
     if "gpu" in description:
         return _plain(str(description["gpu"]))
-    return f"{_plain(str(description['processor']))}-{description['instruction set']}"
+    parts = (
+        _plain(str(description["processor"])),
+        description.get("family"),
+        description.get("model"),
+    )
+    return "-".join(str(part) for part in (*parts, description["instruction set"]) if part)
 
 
 def _plain(text: str) -> str:

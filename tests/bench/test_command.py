@@ -41,11 +41,13 @@ def test_plots_are_drawn_from_the_files_alone(tmp_path):
 
 def test_a_machine_gets_a_plain_name():
     names = {
-        ("AMD EPYC", "avx512"): "amd-epyc-avx512",
-        ("Intel(R) Core(TM) i7-1165G7 CPU @ 2.80GHz", "avx2"): "intel-core-i7-1165g7-avx2",
+        ("AMD EPYC", "26", "2", "avx512"): "amd-epyc-26-2-avx512",
+        ("Intel(R) Core(TM) i7-1165G7 CPU @ 2.80GHz", "", "", "avx2"): "intel-core-i7-1165g7-avx2",
     }
-    for (processor, isa), name in names.items():
-        here = {"processor": processor, "instruction set": isa}
+    for (processor, family, model, isa), name in names.items():
+        here = {
+            "processor": processor, "family": family, "model": model, "instruction set": isa
+        }  # fmt: skip
         assert machine.name_machine(here) == name
         assert command.choose_folder(here, "quick") == CHECKOUT / f"bench/results/{name}-quick"
 
