@@ -56,12 +56,16 @@ _OF_TRAINING = (
 )
 
 
+def _is_of_core(classifier: str) -> bool:
+    return "C++" in classifier or "Free Threading" in classifier
+
+
 def training_project(table: dict[str, Any]) -> dict[str, Any]:
     """The pyproject.toml of `paretopo`, from that of the repository."""
     table = copy.deepcopy(table)
     project, build = table["project"], table["tool"]["scikit-build"]
     project["dependencies"] = [*project["dependencies"], f"{_CORE}=={project['version']}"]
-    project["classifiers"] = [one for one in project["classifiers"] if "C++" not in one]
+    project["classifiers"] = [one for one in project["classifiers"] if not _is_of_core(one)]
     del build["wheel"]["packages"]["paretopo_core"]
     del build["overrides"], build["cmake"]
     build["wheel"] |= {"cmake": False, "platlib": False}
