@@ -16,6 +16,13 @@ from paretopo_core import _arrays, _core
 CALLS = {
     "pareto_rank": lambda x, ref, **more: pp.pareto_rank(x, **more),
     "is_nondominated": lambda x, ref, **more: pp.is_nondominated(x, keep_weakly=False, **more),
+    "is_nondominated of boxes": lambda x, ref, **more: pp.is_nondominated(x, epsilon=0.75, **more),
+    "ideal_point": lambda x, ref, **more: pp.ideal_point(x, **more),
+    "nadir_point": lambda x, ref, **more: pp.nadir_point(x, **more),
+    "normalise": lambda x, ref, **more: pp.normalise(x, **more),
+    "normalise of a given range": lambda x, ref, **more: pp.normalise(
+        x, ideal=_weights(x), nadir=ref, **more
+    ),
     "crowding_distance": lambda x, ref, **more: pp.crowding_distance(x, **more),
     "crowding_distance of known fronts": lambda x, ref, **more: pp.crowding_distance(
         x,
