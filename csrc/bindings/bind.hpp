@@ -21,8 +21,12 @@ void bind_boxes(pybind11::module_& m);
 
 // Quality indicators, estimates of volumes, attainment surfaces.
 void bind_indicators(pybind11::module_& m);
+
 // Which points to keep: subsets of large hypervolume and selection, plain and with addresses.
 void bind_subsets(pybind11::module_& m);
+
+// Points in units of their range, and the filter of boxes: plain, and else composed in Python.
+void bind_scales(pybind11::module_& m);
 
 // The non-dominated points, and the record of how they came in.
 void bind_archive(pybind11::module_& m);

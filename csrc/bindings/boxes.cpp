@@ -5,6 +5,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -97,10 +98,27 @@ py::tuple improvement(const Points& candidates, std::uintptr_t lower, std::uintp
     return py::make_tuple(refused.candidate, refused.corner);
 }
 
+// None where a candidate or a corner is refused.
+py::object improve(const Plain& plain, const cpu::BoxSets& sets) {
+    constexpr std::int64_t kFew = 4096;  // boxes times candidates, before others are let in
+    py::array_t<double> improvements(plain.leading());
+    auto* out = improvements.mutable_data();
+    cpu::RefusedImprovement refused;
+    {
+        std::optional<Unlocked> unlocked;
+        const std::int64_t candidates = plain.points.groups * plain.points.points;
+        if (!plain.is_short() || sets.count * candidates > kFew) unlocked.emplace();
+        refused = with_batch(plain.points, [&](auto batch) {
+            return cpu::hypervolume_improvement(batch, sets, out);
+        });
+    }
+    if (refused.candidate != kNoneRefused || refused.corner != kNoneRefused) return py::none();
+    return scalar_or_array(std::move(improvements));
+}
+
 // One set of boxes for all groups of candidates.
 py::object plain_improvement(py::handle values, py::handle lower, py::handle upper,
                              py::handle maximise, py::handle mask, py::handle weights) {
-    constexpr std::int64_t kFew = 4096;  // boxes times candidates, before others are let in
     Plain plain;
     Shape shape;
     Shape upper_shape;
@@ -114,20 +132,47 @@ py::object plain_improvement(py::handle values, py::handle lower, py::handle upp
     if (is_weighted && !take_plain_vector(weights.ptr(), shape[0], false, factors)) {
         return py::none();
     }
-    py::array_t<double> improvements(plain.leading());
-    auto* out = improvements.mutable_data();
-    cpu::RefusedImprovement refused;
-    {
-        std::optional<Unlocked> unlocked;
-        const std::int64_t candidates = plain.points.groups * plain.points.points;
-        if (!plain.is_short() || shape[0] * candidates > kFew) unlocked.emplace();
-        refused = with_batch(plain.points, [&](auto batch) {
-            const double* each = is_weighted ? factors.data() : nullptr;
-            return cpu::hypervolume_improvement(batch, {from, to, shape[0], nullptr, each}, out);
-        });
+    const double* each = is_weighted ? factors.data() : nullptr;
+    return improve(plain, {from, to, shape[0], nullptr, each});
+}
+
+// The ends of boxes, but where they are behind the corner that corner.
+std::vector<double> not_worse(const StridedDoubles& ends, const std::vector<double>& corner,
+                              std::uint64_t minimised) {
+    std::vector<double> found = ends.copy();
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const std::size_t m = i % corner.size();
+        const bool is_behind =
+            (minimised >> m & 1) != 0 ? found[i] > corner[m] : found[i] < corner[m];
+        if (is_behind) found[i] = corner[m];
     }
-    if (refused.candidate != kNoneRefused || refused.corner != kNoneRefused) return py::none();
-    return scalar_or_array(std::move(improvements));
+    return found;
+}
+
+// One set of boxes for all groups of points.
+py::object plain_weighted(py::handle values, py::handle lower, py::handle upper, py::handle weights,
+                          py::handle ref, py::handle maximise, py::handle mask) {
+    Plain plain;
+    std::vector<double> corner;
+    StridedDoubles low;
+    StridedDoubles high;
+    StridedDoubles factors;
+    if (!plain.take(values.ptr(), maximise.ptr(), mask.ptr())) return py::none();
+    if (!plain.take_vector(ref.ptr(), true, corner)) return py::none();
+    if (!low.take(lower.ptr()) || !high.take(upper.ptr()) || !factors.take(weights.ptr())) {
+        return py::none();
+    }
+    if (low.shape.size() != 2 || low.shape != high.shape) return py::none();
+    if (low.shape[1] != plain.points.objectives || factors.shape != Shape{low.shape[0]}) {
+        return py::none();
+    }
+    const std::vector<double> each = factors.copy();
+    for (const double factor : each) {
+        if (!std::isfinite(factor)) return py::none();
+    }
+    const std::vector<double> from = not_worse(low, corner, plain.points.minimised);
+    const std::vector<double> to = not_worse(high, corner, plain.points.minimised);
+    return improve(plain, {from.data(), to.data(), low.shape[0], nullptr, each.data()});
 }
 
 }  // namespace
@@ -146,6 +191,8 @@ void bind_boxes(py::module_& m) {
           "maximise"_a, "mask"_a);
     m.def("plain_dominated_boxes", &plain_boxes<Region::kDominated>, "points"_a, "ref"_a,
           "maximise"_a, "mask"_a);
+    m.def("plain_weighted_hypervolume", &plain_weighted, "points"_a, "lower"_a, "upper"_a,
+          "weights"_a, "ref"_a, "maximise"_a, "mask"_a);
     m.def("plain_hypervolume_improvement", &plain_improvement, "candidates"_a, "lower"_a, "upper"_a,
           "maximise"_a, "mask"_a, "weights"_a);
 }

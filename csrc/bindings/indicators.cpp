@@ -135,6 +135,21 @@ py::tuple eaf(std::uintptr_t values, std::uintptr_t runs, std::int64_t points,
     return py::make_tuple(surfaces, levels);
 }
 
+// values: (points, 2); corners: (count, 2). Returns (count, 2), as cpu::count_attaining.
+py::array_t<std::int64_t> count_attaining(std::uintptr_t values, std::uintptr_t runs,
+                                          std::int64_t points, std::int64_t run_count,
+                                          std::int64_t first_runs, std::uintptr_t corners,
+                                          std::int64_t count) {
+    py::array_t<std::int64_t> counts({static_cast<py::ssize_t>(count), py::ssize_t{2}});
+    auto* to = counts.mutable_data();
+    const Unlocked unlocked;
+    cpu::count_attaining({at<const double>(values), at<const std::int64_t>(runs),
+                          static_cast<std::size_t>(points), 2, static_cast<std::size_t>(run_count)},
+                         static_cast<std::size_t>(first_runs), at<const double>(corners),
+                         static_cast<std::size_t>(count), to);
+    return counts;
+}
+
 }  // namespace
 
 void bind_indicators(py::module_& m) {
@@ -152,6 +167,8 @@ void bind_indicators(py::module_& m) {
           "values"_a, "errors"_a);
     m.def("eaf", &eaf, "values"_a, "runs"_a, "points"_a, "objectives"_a, "run_count"_a,
           "highest"_a);
+    m.def("count_attaining", &count_attaining, "values"_a, "runs"_a, "points"_a, "run_count"_a,
+          "first_runs"_a, "corners"_a, "count"_a);
 }
 
 }  // namespace paretopo::bindings

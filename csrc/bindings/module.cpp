@@ -15,5 +15,6 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
     paretopo::bindings::bind_boxes(m);
     paretopo::bindings::bind_indicators(m);
     paretopo::bindings::bind_subsets(m);
+    paretopo::bindings::bind_scales(m);
     paretopo::bindings::bind_archive(m);
 }

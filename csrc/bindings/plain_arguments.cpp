@@ -14,13 +14,15 @@ using NumPy = py::detail::npy_api;
 
 constexpr std::int64_t kExact = std::int64_t{1} << 53;  // integers below are float64's
 
-// An exact NumPy array that lies in memory as C would have it, of one of the native types.
-bool is_plain_array(PyObject* given, int type_number) {
+constexpr int kAligned = NumPy::NPY_ARRAY_ALIGNED_;
+constexpr int kPlain = NumPy::NPY_ARRAY_C_CONTIGUOUS_ | kAligned;  // as C would have it
+
+// An exact NumPy array of one of the native types.
+bool is_plain_array(PyObject* given, int type_number, int order = kPlain) {
     if (Py_TYPE(given) != NumPy::get().PyArray_Type_) return false;
-    constexpr int kOrder = NumPy::NPY_ARRAY_C_CONTIGUOUS_ | NumPy::NPY_ARRAY_ALIGNED_;
     const auto* array = py::detail::array_proxy(given);
     const auto* type = py::detail::array_descriptor_proxy(array->descr);
-    return array->data && (array->flags & kOrder) == kOrder && type->type_num == type_number &&
+    return array->data && (array->flags & order) == order && type->type_num == type_number &&
            (type->byteorder == '=' || type->byteorder == '|');
 }
 
@@ -177,6 +179,29 @@ const double* take_plain_doubles(PyObject* given, Shape& shape) {
     const auto* array = py::detail::array_proxy(given);
     shape.assign(array->dimensions, array->dimensions + array->nd);
     return reinterpret_cast<const double*>(array->data);
+}
+
+bool StridedDoubles::take(PyObject* given) {
+    if (!is_plain_array(given, NumPy::NPY_DOUBLE_, kAligned)) return false;
+    const auto* array = py::detail::array_proxy(given);
+    if (array->nd < 1 || array->nd > 2) return false;
+    data_ = array->data;
+    shape.assign(array->dimensions, array->dimensions + array->nd);
+    steps_.assign(array->strides, array->strides + array->nd);
+    return true;
+}
+
+std::vector<double> StridedDoubles::copy() const {
+    const py::ssize_t width = shape.size() == 2 ? shape[1] : 1;
+    const py::ssize_t step = shape.size() == 2 ? steps_[1] : 0;
+    std::vector<double> found;
+    found.reserve(static_cast<std::size_t>(shape[0] * width));
+    for (py::ssize_t i = 0; i < shape[0]; ++i) {
+        for (py::ssize_t m = 0; m < width; ++m) {
+            found.push_back(*reinterpret_cast<const double*>(data_ + i * steps_[0] + m * step));
+        }
+    }
+    return found;
 }
 
 bool take_plain_vector(PyObject* given, py::ssize_t size, bool is_scalar_allowed,

@@ -70,6 +70,18 @@ bool take_plain_number(PyObject* given, double& number);
 // An array of doubles and its shape; null for what is not plain.
 const double* take_plain_doubles(PyObject* given, Shape& shape);
 
+// An array of doubles of any strides, as a column of another one is.
+struct StridedDoubles {
+    bool take(PyObject* given);
+    std::vector<double> copy() const;  // as C would have it
+
+    Shape shape;
+
+  private:
+    const char* data_ = nullptr;
+    Shape steps_;  // in bytes
+};
+
 // As Plain::take_vector, for `size` objectives.
 bool take_plain_vector(PyObject* given, pybind11::ssize_t size, bool is_scalar_allowed,
                        std::vector<double>& vector);

@@ -61,26 +61,33 @@ class Staircase {
     std::vector<Step> steps_;
 };
 
+// Points in the order of the third objective, and of one depth by the other objectives: then few
+// steps are put in for nothing.
+std::vector<std::size_t> sweep_order(const Runs& runs) {
+    std::vector<std::size_t> order(runs.points);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const double* values = runs.values;
+    const std::size_t width = runs.objectives;
+    std::sort(order.begin(), order.end(), [=](std::size_t a, std::size_t b) {
+        const double* first = values + a * width;
+        const double* second = values + b * width;
+        if (width == 3 && first[2] != second[2]) return first[2] < second[2];
+        if (first[0] != second[0]) return first[0] < second[0];
+        return first[1] < second[1];
+    });
+    return order;
+}
+
 class Sweep {
   public:
     Sweep(const Runs& runs, std::size_t highest)
         : runs_(runs), of_runs_(runs.run_count), of_levels_(highest), found_(highest) {}
 
     Attained operator()() {
-        std::vector<std::size_t> order(runs_.points);
-        std::iota(order.begin(), order.end(), std::size_t{0});
         const double* values = runs_.values;
         const std::size_t width = runs_.objectives;
         const auto depth = [=](std::size_t i) { return width == 3 ? values[i * 3 + 2] : 0.0; };
-        // Of one depth by the other objectives: then few steps are put in for nothing.
-        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-            if (depth(a) != depth(b)) return depth(a) < depth(b);
-            const double* first = values + a * width;
-            const double* second = values + b * width;
-            if (first[0] != second[0]) return first[0] < second[0];
-            return first[1] < second[1];
-        });
-        for (const std::size_t i : order) {
+        for (const std::size_t i : sweep_order(runs_)) {
             check_interrupt();
             add({values[i * width], values[i * width + 1], depth(i)},
                 static_cast<std::size_t>(runs_.runs[i]));
@@ -152,5 +159,25 @@ class Sweep {
 }  // namespace
 
 Attained eaf(const Runs& runs, std::size_t highest) { return Sweep(runs, highest)(); }
+
+void count_attaining(const Runs& runs, std::size_t first_runs, const double* corners,
+                     std::size_t count, std::int64_t* counts) {
+    std::vector<Staircase> of_runs(runs.run_count);
+    for (const std::size_t i : sweep_order(runs)) {
+        check_interrupt();
+        const Step point{runs.values[2 * i], runs.values[2 * i + 1], 0.0};
+        Staircase& own = of_runs[static_cast<std::size_t>(runs.runs[i])];
+        if (own.floor_at(point.x) > point.y) own.insert(point, [](const Step&) {});
+    }
+    for (std::size_t c = 0; c < count; ++c) {
+        check_interrupt();
+        std::int64_t found[2] = {0, 0};
+        for (std::size_t r = 0; r < of_runs.size(); ++r) {
+            const bool is_attained = of_runs[r].floor_at(corners[2 * c]) <= corners[2 * c + 1];
+            found[r < first_runs ? 0 : 1] += is_attained ? 1 : 0;
+        }
+        std::copy_n(found, 2, counts + 2 * c);
+    }
+}
 
 }  // namespace paretopo::cpu

@@ -3,9 +3,11 @@
 #include "cpu/indicators.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "cpu/for_each_group.hpp"
@@ -19,7 +21,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kRowsAtATime = 256;  // that one thread compares
 constexpr std::size_t kFirstBlock = 16;     // rows that these meet before some of them are done
 constexpr std::size_t kBlock = 1024;        // rows that they meet before somebody asks
-constexpr std::size_t kProbed = 8;          // rows that tell how large the largest gap is at least
 constexpr int kSafe = 400;                  // powers of two whose squares stay in range
 constexpr std::int64_t kNobody = -1;        // no set
 static_assert(kRowsAtATime % kMostRowsAtOnce == 0);
@@ -37,6 +38,31 @@ enum class Form {
     kBeyond,    // by how much it is worse than the ideal
     kPart,      // of a ratio: itself, or its inverse where larger is better
     kInverse    // the other part
+};
+
+// Which values a form takes: finite ones, and of a ratio positive normal ones, because below them
+// an inverse would overflow. By their bits, without a branch: the highest bit tells.
+class Limits {
+  public:
+    explicit Limits(Form form) {
+        if (form != Form::kPart && form != Form::kInverse) return;
+        kept_ = ~std::uint64_t{0};
+        least_ = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::min());
+    }
+
+    std::uint64_t outside(double value) const {
+        const std::uint64_t bits = std::bit_cast<std::uint64_t>(value) & kept_;
+        return (bits - least_) | (kMost - bits);
+    }
+    static bool are_taken(std::uint64_t outside) { return (outside & kSign) == 0; }
+
+  private:
+    static constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+    static constexpr std::uint64_t kMost =
+        std::bit_cast<std::uint64_t>(std::numeric_limits<double>::max());
+
+    std::uint64_t kept_ = ~kSign;
+    std::uint64_t least_ = 0;
 };
 
 // What rows are made of: one side of a comparison.
@@ -97,14 +123,22 @@ struct Rows {
         const auto width = static_cast<std::size_t>(batch.objectives);
         const double* ideal = source.ideal ? source.ideal->of(set, batch.objectives) : nullptr;
         const auto most = static_cast<std::size_t>(end - first);
-        const std::size_t step = stride > 0 ? 1 : width;
+        // Rows in which all objectives have one sense are as one objective of more points.
+        const std::uint64_t all = ~std::uint64_t{0};
+        const bool is_alike =
+            !mask && !ideal && stride == 0 &&
+            (batch.minimised == 0 || (width <= 64 && batch.minimised == all >> (64 - width)));
+        const std::size_t columns = is_alike ? 1 : width;
+        const std::size_t rows = is_alike ? most * width : most;
+        const std::size_t step = stride > 0 ? 1 : columns;
         const std::size_t across = stride > 0 ? stride : 1;
         values.assign((stride > 0 ? stride : most) * width, 0.0);
         count = 0;
         if (most == 0) return true;
         std::size_t kept = 0;
-        bool is_fine = true;
-        for (std::size_t m = 0; m < width; ++m) {
+        const Limits limits(source.form);
+        std::uint64_t outside = 0;
+        for (std::size_t m = 0; m < columns; ++m) {
             const bool is_minimised = batch.is_minimised(static_cast<int>(m));
             const double sign = is_minimised != source.is_turned ? 1.0 : -1.0;
             const bool is_inverted = is_minimised == (source.form == Form::kInverse);
@@ -112,11 +146,25 @@ struct Rows {
             const Scalar* from = group + static_cast<std::size_t>(first) * width + m;
             double* to = values.data() + m * across;
             const auto fill = [&](const auto& form) {
+                if (!mask) {
+                    kept = most;
+                    const auto take_all = [&](auto from_step, auto to_step) {
+                        for (std::size_t i = 0; i < rows; ++i) {
+                            const double value = static_cast<double>(from[i * from_step]);
+                            outside |= limits.outside(value);
+                            to[i * to_step] = form(value);
+                        }
+                    };
+                    // Known to lie side by side, they are taken by the vector.
+                    constexpr std::integral_constant<std::size_t, 1> one;
+                    is_alike ? take_all(one, one) : take_all(columns, step);
+                    return;
+                }
                 kept = 0;
                 for (std::size_t i = 0; i < most; ++i) {
-                    if (mask && mask[static_cast<std::size_t>(first) + i] == 0) continue;
+                    if (mask[static_cast<std::size_t>(first) + i] == 0) continue;
                     const double value = static_cast<double>(from[i * width]);
-                    is_fine &= is_taken(source.form, value);
+                    outside |= limits.outside(value);
                     to[kept++ * step] = form(value);
                 }
             };
@@ -131,15 +179,7 @@ struct Rows {
             }
         }
         count = kept;
-        return is_fine;
-    }
-
-    // Below the normal numbers an inverse would overflow.
-    static bool is_taken(Form form, double value) {
-        const bool is_ratio = form == Form::kPart || form == Form::kInverse;
-        const double least =
-            is_ratio ? std::numeric_limits<double>::min() : std::numeric_limits<double>::lowest();
-        return value >= least && value <= std::numeric_limits<double>::max();
+        return Limits::are_taken(outside);
     }
 
     template <typename Scalar>
@@ -147,10 +187,12 @@ struct Rows {
                               std::int32_t first, std::int32_t end) {
         const Scalar* group = batch.group(set);
         const std::uint8_t* mask = batch.group_mask(set);
+        const Limits limits(source.form);
         for (std::int64_t i = first; i < end; ++i) {
             if (mask && mask[i] == 0) continue;
             for (std::int64_t at = i * batch.objectives; at < (i + 1) * batch.objectives; ++at) {
-                if (!is_taken(source.form, static_cast<double>(group[at]))) return at;
+                const auto value = static_cast<double>(group[at]);
+                if (!Limits::are_taken(limits.outside(value))) return at;
             }
         }
         return std::int64_t{first} * batch.objectives;  // another thread has mended it meanwhile
@@ -172,8 +214,14 @@ struct Comparison {
 
 bool is_squared(Gap gap) { return gap == Gap::kDistance || gap == Gap::kShortfall; }
 
-// Is the largest gap asked for? Then none that is no larger than one already known.
-bool is_largest(const Comparison& how) { return std::isinf(how.p) && !is_squared(how.gap); }
+// How many parts the rows of a group are compared in.
+std::int64_t chunks_of(const Comparison& how) {
+    return std::max<std::int64_t>(1, (how.from.points() + kRowsAtATime - 1) / kRowsAtATime);
+}
+
+std::size_t stride_of(std::size_t columns) {
+    return (columns + kMostRowsAtOnce - 1) / kMostRowsAtOnce * kMostRowsAtOnce;
+}
 
 // Scratch of one thread.
 class Compare {
@@ -182,26 +230,17 @@ class Compare {
             FirstRefused* refused_to)
         : how_(how), shares_(shares), refused_from_(refused_from), refused_to_(refused_to) {}
 
-    static std::int64_t chunks(const Comparison& how) {
-        return std::max<std::int64_t>(1, (how.from.points() + kRowsAtATime - 1) / kRowsAtATime);
-    }
-
     void operator()(std::int64_t part) {
-        const std::int64_t g = part / chunks(*how_);
-        const auto first = static_cast<std::int32_t>(part % chunks(*how_) * kRowsAtATime);
+        const std::int64_t g = part / chunks_of(*how_);
+        const auto first = static_cast<std::int32_t>(part % chunks_of(*how_) * kRowsAtATime);
         const auto end = static_cast<std::int32_t>(
             std::min<std::int64_t>(first + kRowsAtATime, how_->from.points()));
-        if (g != group_) {
-            group_ = g;
-            enough_ = is_largest(*how_) ? -kInfinity : 0.0;
-        }
         if (const std::int64_t set = how_->to.set_of(g); set != held_) {
             held_ = kNobody;
             if (!to_.take(how_->to, set, 0, how_->to.points(), *refused_to_)) return;
             held_ = set;
         }
-        const auto most = static_cast<std::size_t>(end - first);
-        from_.stride = (most + kMostRowsAtOnce - 1) / kMostRowsAtOnce * kMostRowsAtOnce;
+        from_.stride = stride_of(static_cast<std::size_t>(end - first));
         if (!from_.take(how_->from, how_->from.set_of(g), first, end, *refused_from_)) return;
         const int power = excess();
         if (power != 0) {
@@ -221,7 +260,7 @@ class Compare {
         return power <= kSafe && power >= -kSafe ? 0 : power;
     }
 
-    // Rows leave as soon as they are near enough.
+    // Rows leave as soon as nothing lies between.
     void pass_rows(int power) {
         const auto width = static_cast<std::size_t>(how_->to.objectives());
         const double* rows = to_.values.data();
@@ -237,14 +276,6 @@ class Compare {
                                rows + first * width, end - first,  how_->to.objectives()};
             indicator_kernels().find_nearest(how_->gap, sets, nearest_.data());
         };
-        if (is_largest(*how_) && enough_ == -kInfinity && left_ > kProbed) {
-            for (std::size_t first = 0; first < to_.count; first += kBlock) {
-                if (first > 0) check_interrupt();
-                meet(kProbed, first, std::min(first + kBlock, to_.count));
-            }
-            for (std::size_t i = 0; i < kProbed; ++i) enough_ = std::max(enough_, nearest_[i]);
-            leave(width);
-        }
         std::size_t block = kFirstBlock;
         for (std::size_t first = 0; first < to_.count && left_ > 0;) {
             if (first > 0) check_interrupt();
@@ -259,7 +290,7 @@ class Compare {
     void leave(std::size_t width) {
         staying_.clear();
         for (std::size_t i = 0; i < left_; ++i) {
-            if (nearest_[i] > enough_) staying_.push_back(i);
+            if (nearest_[i] > 0.0) staying_.push_back(i);
         }
         if (staying_.size() == left_) return;
         left_ = staying_.size();
@@ -270,15 +301,10 @@ class Compare {
         }
     }
 
-    // Of the rows that are left; the others add nothing to a sum, and nothing new to a largest one.
+    // Of the rows that are left; the others add nothing.
     Share share(int power) {
         Share own;
         own.count = from_.count;
-        if (is_largest(*how_)) {
-            for (std::size_t i = 0; i < left_; ++i) enough_ = std::max(enough_, nearest_[i]);
-            own.largest = enough_;
-            return own;
-        }
         own.largest = own.count > 0 ? 0.0 : -kInfinity;
         for (std::size_t i = 0; i < left_; ++i) {
             double& gap = nearest_[i];
@@ -304,9 +330,60 @@ class Compare {
     std::int64_t held_ = kNobody;  // the set that `to_` holds
     std::vector<double> scaled_, nearest_;
     std::vector<std::size_t> staying_;
-    std::size_t left_ = 0;     // rows that are still compared
-    std::int64_t group_ = -1;  // the one at hand
-    double enough_ = 0.0;      // a row that is so near need not be any nearer
+    std::size_t left_ = 0;  // rows that are still compared
+};
+
+// Scratch of one thread where the largest gap alone counts, and it is no square.
+class FindFarthest {
+  public:
+    FindFarthest(const Comparison* how, Share* shares, FirstRefused* refused_from,
+                 FirstRefused* refused_to)
+        : how_(how), shares_(shares), refused_from_(refused_from), refused_to_(refused_to) {}
+
+    void operator()(std::int64_t part) {
+        const std::int64_t g = part / chunks_of(*how_);
+        const auto first = static_cast<std::int32_t>(part % chunks_of(*how_) * kRowsAtATime);
+        const auto end = static_cast<std::int32_t>(
+            std::min<std::int64_t>(first + kRowsAtATime, how_->from.points()));
+        if (g != group_) {
+            group_ = g;
+            enough_ = -kInfinity;
+        }
+        if (const std::int64_t set = how_->to.set_of(g); set != held_) {
+            held_ = kNobody;
+            to_.stride = stride_of(static_cast<std::size_t>(how_->to.points()));
+            if (!to_.take(how_->to, set, 0, how_->to.points(), *refused_to_)) return;
+            repeat_first();
+            held_ = set;
+        }
+        if (!from_.take(how_->from, how_->from.set_of(g), first, end, *refused_from_)) return;
+        if (from_.count > 0) {
+            const TwoSets sets{to_.values.data(),   to_.stride,  to_.count,
+                               from_.values.data(), from_.count, how_->to.objectives()};
+            enough_ = to_.count > 0 ? indicator_kernels().find_farthest(how_->gap, sets, enough_)
+                                    : kInfinity;
+        }
+        shares_[part] = {from_.count, enough_, 0.0};
+    }
+
+  private:
+    // In the columns that no row fills, so that they are no nearer than others.
+    void repeat_first() {
+        if (to_.count == 0) return;
+        for (std::size_t at = 0; at < to_.values.size(); at += to_.stride) {
+            double* column = to_.values.data() + at;
+            std::fill(column + to_.count, column + to_.stride, column[0]);
+        }
+    }
+
+    const Comparison* how_;
+    Share* shares_;
+    FirstRefused* refused_from_;
+    FirstRefused* refused_to_;
+    Rows from_, to_;
+    std::int64_t held_ = kNobody;   // the set that `to_` holds
+    std::int64_t group_ = kNobody;  // the one at hand
+    double enough_ = 0.0;           // a row that is so near need not be any nearer
 };
 
 // The mean of the gaps behind all shares, or their largest; parts in their order, so that no digit
@@ -335,12 +412,18 @@ double mean_of(const Share* shares, std::int64_t count, double p) {
 
 void compare(const Comparison& how, std::int64_t groups, FirstRefused& refused_from,
              FirstRefused& refused_to, double* values) {
-    const std::int64_t chunks = Compare::chunks(how);
+    const std::int64_t chunks = chunks_of(how);
     std::vector<Share> shares(static_cast<std::size_t>(groups * chunks));
     const double rows =
         static_cast<double>(std::min<std::int64_t>(kRowsAtATime, how.from.points()));
     const double cost = 100.0 + 0.2 * rows * how.to.points() * how.from.objectives();
-    for_each_group(groups * chunks, cost, Compare(&how, shares.data(), &refused_from, &refused_to));
+    if (std::isinf(how.p) && !is_squared(how.gap)) {
+        const FindFarthest work(&how, shares.data(), &refused_from, &refused_to);
+        for_each_group(groups * chunks, cost, work);
+    } else {
+        const Compare work(&how, shares.data(), &refused_from, &refused_to);
+        for_each_group(groups * chunks, cost, work);
+    }
     for (std::int64_t g = 0; g < groups; ++g) {
         values[g] = mean_of(shares.data() + g * chunks, chunks, how.p);
     }

@@ -77,4 +77,9 @@ struct Attained {
 // Of the levels 1 .. highest, in their order, each in that of the first objective.
 Attained eaf(const Runs& runs, std::size_t highest);
 
+// counts: (count, 2), how many of the first runs, and how many of the others, attain each corner;
+// corners: (count, 2), of two objectives.
+void count_attaining(const Runs& runs, std::size_t first_runs, const double* corners,
+                     std::size_t count, std::int64_t* counts);
+
 }  // namespace paretopo::cpu

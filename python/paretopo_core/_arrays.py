@@ -246,6 +246,13 @@ def answer(operation: str, compute: Callable[..., Any], points: Any, *others: An
     return compute(points, *others)
 
 
+def answer_plain(operation: str, points: Any, *others: Any) -> Any:
+    """The result for plain arrays and lists of what is else made of other operations, or None."""
+    if type(points) not in _PLAIN:
+        return None
+    return _PLAIN_CALLS.get(operation, _not_plain)(points, *others)
+
+
 # Kept, because an import statement takes longer than a call; here and not looked up in sys.modules,
 # for torch.compile refuses a first call that changes what it has looked at.
 _torch_calls: ModuleType | None = None

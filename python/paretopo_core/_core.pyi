@@ -126,6 +126,15 @@ def plain_hypervolume_approx(
 def eaf(
     values: int, runs: int, points: int, objectives: int, run_count: int, highest: int
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]: ...
+def count_attaining(
+    values: int,
+    runs: int,
+    points: int,
+    run_count: int,
+    first_runs: int,
+    corners: int,
+    count: int,
+) -> np.ndarray[Any, Any]: ...
 def hypervolume_subset(
     points: Points, ref: int, per_group: bool, k: int, method: int, chosen: int
 ) -> int: ...
@@ -143,6 +152,12 @@ def select(
 def plain_pareto_rank(points: object, maximise: object, mask: object) -> Any: ...
 def plain_is_nondominated(
     points: object, maximise: object, keep_weakly: bool, mask: object
+) -> Any: ...
+def plain_filter_boxes(points: object, epsilon: object, maximise: object, mask: object) -> Any: ...
+def plain_ideal_point(points: object, maximise: object, mask: object) -> Any: ...
+def plain_nadir_point(points: object, maximise: object, mask: object) -> Any: ...
+def plain_normalise(
+    points: object, ideal: object, nadir: object, maximise: object, mask: object
 ) -> Any: ...
 def plain_crowding_distance(
     points: object, maximise: object, ranks: object, mask: object
@@ -174,6 +189,15 @@ def plain_hypervolume_improvement(
     maximise: object,
     mask: object,
     weights: object,
+) -> Any: ...
+def plain_weighted_hypervolume(
+    points: object,
+    lower: object,
+    upper: object,
+    weights: object,
+    ref: object,
+    maximise: object,
+    mask: object,
 ) -> Any: ...
 def plain_hypervolume_subset(
     points: object, k: object, ref: object, method: int, maximise: object, mask: object

@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _cuda_arrays
-from paretopo_core._arrays import Batch, answer, is_tensor, numbers_of, positive_vector
+from paretopo_core._arrays import (
+    Batch,
+    answer,
+    answer_plain,
+    is_tensor,
+    numbers_of,
+    positive_vector,
+)
 from paretopo_core._dtypes import check_per_point
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core.fronts import compute_nondominated, compute_ranks
@@ -125,6 +132,10 @@ def is_nondominated(
     mask: Any,
 ) -> Any:
     """See :func:`paretopo_core.is_nondominated`, with at least one of the options."""
+    if violation is None and not strict:
+        kept = answer_plain("filter_boxes", points, epsilon, maximise, mask)
+        if kept is not None:
+            return kept
     frame = Frame(points, maximise, mask)
     if strict:
         if epsilon is not None:

@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paretopo_core import _core, _torch_arrays
-from paretopo_core._arrays import ArrayT, Batch, answer, is_tensor, numbers_of, vector_of
+from paretopo_core._arrays import (
+    ArrayT,
+    Batch,
+    answer,
+    answer_plain,
+    is_tensor,
+    numbers_of,
+    vector_of,
+)
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core.hypervolume import compute_contributions, refuse_value
 
@@ -268,7 +276,11 @@ def weighted_hypervolume(
     >>> weighted_hypervolume([[1, 2]], boxes, [1, 2, 3], ref=6, maximise=False)
     np.float64(7.0)
     """
-    lower, upper = (_host_doubles(each, "boxes") for each in corners_of(boxes))
+    ends = corners_of(boxes)
+    plain = answer_plain("weighted_hypervolume", points, *ends, weights, ref, maximise, mask)
+    if plain is not None:
+        return plain
+    lower, upper = (_host_doubles(each, "boxes") for each in ends)
     if lower.shape != upper.shape or lower.ndim < 2:
         raise ValueError(
             "boxes must have lower and upper corners of one shape (..., boxes, objectives), got "

@@ -80,8 +80,7 @@ def eaf(
             f"shape {tuple(batch.values.shape)}"
         )
     values = batch.values.astype(np.float64)
-    if not (is_finite := np.isfinite(values)).all():
-        refuse_place(int(np.flatnonzero(~is_finite)[0]), batch, "points")
+    _refuse_infinite(batch, values)
     runs = _torch_arrays.without_tensors([sets], "sets")[0]
     runs = np.asarray(runs)
     if runs.shape != (batch.points,):
@@ -99,6 +98,36 @@ def eaf(
     if is_tensor(points):
         return AttainmentSurfaces(*(_torch_arrays.from_host(each, points) for each in answers))
     return AttainmentSurfaces(*answers)
+
+
+def attained_corners(
+    points: np.ndarray, runs: np.ndarray, run_count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """All surfaces of runs with numbers from 0, smaller is better, and how many attain each row."""
+    _refuse_infinite(Batch.of(points), points)
+    return _core_eaf(points, runs, run_count, run_count)
+
+
+def count_attaining(
+    points: np.ndarray, runs: np.ndarray, run_counts: tuple[int, int], corners: np.ndarray
+) -> np.ndarray:
+    """How many of the first runs, and of the others, attain each corner: of 2 objectives."""
+    values, corners = np.ascontiguousarray(points), np.ascontiguousarray(corners)
+    runs = np.ascontiguousarray(runs, dtype=np.int64)
+    return _core.count_attaining(
+        host_address(values),
+        host_address(runs),
+        len(values),
+        sum(run_counts),
+        run_counts[0],
+        host_address(corners),
+        len(corners),
+    )
+
+
+def _refuse_infinite(batch: Batch, values: np.ndarray) -> None:
+    if not (is_finite := np.isfinite(values)).all():
+        refuse_place(int(np.flatnonzero(~is_finite)[0]), batch, "points")
 
 
 def _core_eaf(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paretopo_core._arrays import ArrayT, is_tensor, numbers_of
+from paretopo_core._arrays import ArrayT, answer_plain, is_tensor, numbers_of
 from paretopo_core._dominance import Frame
 from paretopo_core._senses import Maximise
 from paretopo_core.fronts import is_nondominated
@@ -39,8 +39,10 @@ def ideal_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     >>> ideal_point([[3, 1], [1, 2], [0, 0]])
     array([3., 2.])
     """
-    frame = Frame(points, maximise, mask)
-    ideal: ArrayT = _ideal(frame, _swapped(frame, frame.given))
+    ideal: ArrayT = answer_plain("ideal_point", points, maximise, mask)
+    if ideal is None:
+        frame = Frame(points, maximise, mask)
+        ideal = _ideal(frame, _swapped(frame, frame.given))
     return ideal
 
 
@@ -68,8 +70,10 @@ def nadir_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     >>> nadir_point([[3, 1], [1, 2], [0, 0]])
     array([1., 1.])
     """
-    frame = Frame(points, maximise, mask)
-    nadir: ArrayT = _nadir(frame, _swapped(frame, frame.given))
+    nadir: ArrayT = answer_plain("nadir_point", points, maximise, mask)
+    if nadir is None:
+        frame = Frame(points, maximise, mask)
+        nadir = _nadir(frame, _swapped(frame, frame.given))
     return nadir
 
 
@@ -98,7 +102,8 @@ def normalise(
     Returns:
         shape (..., points, objectives), dimensionless; float32 or float64, as the points are
         computed; same library, device and gradient as ``points``. An objective whose ideal and
-        nadir are equal is only shifted, so that they are 0.
+        nadir are equal is only shifted, so that they are 0. Nothing overflows on the way: a range
+        too wide for the dtype counts as it is, and a result too large for it is infinite.
 
     Raises:
         ValueError: wrong shape of an argument, or no objectives.
@@ -118,14 +123,14 @@ def normalise(
     array([[0.75, 0.25],
            [0.25, 0.5 ]])
     """
-    frame = Frame(points, maximise, mask)
-    library, columns = frame.library, _swapped(frame, frame.given)
-    one = _ideal(frame, columns) if ideal is None else _corner(frame, ideal, "ideal")
-    other = _nadir(frame, columns) if nadir is None else _corner(frame, nadir, "nadir")
-    least = library.minimum(one, other)[..., None]
-    span = library.maximum(one, other)[..., None] - least
-    scaled = (columns - least) / library.where(span == 0, 1.0, span)
-    normalised: ArrayT = _swapped(frame, scaled)
+    normalised: ArrayT = answer_plain("normalise", points, ideal, nadir, maximise, mask)
+    if normalised is None:
+        frame = Frame(points, maximise, mask)
+        if frame.is_tensor:
+            normalised = _normalise(frame, ideal, nadir)
+        else:
+            with np.errstate(all="ignore"):  # what overflows is infinite
+                normalised = _normalise(frame, ideal, nadir)
     return normalised
 
 
@@ -168,7 +173,8 @@ def knee_points(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     if frame.shape[-1] == 0:
         return chosen
     columns = _swapped(frame, frame.points)
-    ideal, nadir = _ideal(frame, columns)[..., None], _nadir(frame, columns)[..., None]
+    ideal = ideal_point(frame.points, maximise=maximise, mask=frame.mask)[..., None]
+    nadir = nadir_point(frame.points, maximise=maximise, mask=frame.mask)[..., None]
     span = abs(nadir - ideal)
     parts = abs(columns - ideal) / library.where(span == 0, 1.0, span)
     total = parts[..., 0, :]
@@ -177,6 +183,18 @@ def knee_points(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     total = library.where(chosen, total, math.inf)
     knees: ArrayT = chosen & (total == library.amin(total, -1)[..., None])
     return knees
+
+
+def _normalise(frame: Frame, ideal: Any, nadir: Any) -> Any:
+    library, columns = frame.library, _swapped(frame, frame.given)
+    one = _ideal(frame, columns) if ideal is None else _corner(frame, ideal, "ideal")
+    other = _nadir(frame, columns) if nadir is None else _corner(frame, nadir, "nadir")
+    least, most = library.minimum(one, other)[..., None], library.maximum(one, other)[..., None]
+    overflows = library.isinf(columns - least) | library.isinf(most - least)
+    part = library.where(overflows, 0.5, library.ones_like(columns))  # halves do not
+    span = most * part - least * part
+    scaled = (columns * part - least * part) / library.where(span == 0, part, span)
+    return _swapped(frame, scaled)
 
 
 def _swapped(frame: Frame, values: Any) -> Any:

@@ -391,3 +391,22 @@ class TestTorch:
             pp.igd(np.ones((1, 2)), points)
         with pytest.raises(TypeError, match="points requires a gradient"):
             pp.eaf(points, np.zeros(6))
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 5])
+@pytest.mark.parametrize("name", ["epsilon_additive", "epsilon_mult"])
+def test_epsilon_of_many_in_any_order_is_the_largest(name, objectives):
+    rng = np.random.default_rng(objectives)
+    points, others = rng.random((75, objectives)) + 0.1, rng.random((700, objectives)) + 0.1
+    mask, kept = rng.random(75) < 0.7, rng.random(700) < 0.7
+    for maximise in (False, True):
+        apart = points[None] - others[:, None]
+        ratio = points[None] / others[:, None]
+        gaps = (-apart if maximise else apart) if name == "epsilon_additive" else ratio
+        gaps = 1 / gaps if maximise and name == "epsilon_mult" else gaps
+        least = np.where(mask, gaps.max(axis=-1), np.inf).min(axis=1)
+        for order in (np.arange(700), least.argsort(), least.argsort()[::-1]):
+            found = getattr(pp, name)(
+                points, others[order], maximise=maximise, mask=mask, reference_mask=kept[order]
+            )
+            assert found == pytest.approx(least[kept].max(), rel=1e-15)

@@ -67,6 +67,37 @@ def test_the_knee_of_a_bent_front():
     assert t[at] == pytest.approx(1 - 0.25 ** (1 / 3), abs=0.01)  # where the slope is -1
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_what_overflows_is_infinite(send, dtype):
+    tiny, huge = np.finfo(dtype).tiny, np.finfo(dtype).max
+    points = send(np.array([[tiny * 3, 0], [0, 1346], [1346, 1346]], dtype))
+    scaled = pp.normalise(points, ideal=0, nadir=[tiny * 4, tiny])
+    np.testing.assert_array_equal(
+        np.asarray(scaled), [[0.75, 0.0], [0.0, np.inf], [np.inf, np.inf]]
+    )
+    below = pp.normalise(send(np.array([[-huge, 1.0]], dtype)), ideal=[1, 0], nadir=[0.75, huge])
+    np.testing.assert_array_equal(np.asarray(below), [[-np.inf, 1 / huge]])
+    assert np.isnan(np.asarray(pp.normalise(send(np.array([[np.inf, np.nan]], dtype))))).all()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_a_range_that_overflows_counts_as_it_is(send, dtype):
+    huge = np.finfo(dtype).max / 2 * 1.5
+    points = send(np.array([[huge, -huge], [-huge, huge], [0, 0], [huge / 2, -huge / 2]], dtype))
+    expected = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.75, 0.25]]
+    np.testing.assert_array_equal(np.asarray(pp.normalise(points)), expected)
+    within = pp.normalise(points, ideal=float(huge) / 2, nadir=-float(huge))
+    np.testing.assert_allclose(np.asarray(within)[0], [4 / 3, 0.0], rtol=1e-6)
+
+
+def test_a_gradient_where_a_range_overflows_is_finite():
+    torch = pytest.importorskip("torch")
+    points = torch.tensor([[3e38, -3e38], [-3e38, 3e38], [0.0, 1.0]])
+    points.requires_grad_()
+    pp.normalise(points).sum().backward()
+    assert torch.isfinite(points.grad).all()
+
+
 def test_equal_to_moocore():
     moocore = pytest.importorskip("moocore")
     points = np.random.default_rng(0).random((50, 3))

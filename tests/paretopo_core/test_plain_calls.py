@@ -16,6 +16,13 @@ from paretopo_core import _arrays, _core
 CALLS = {
     "pareto_rank": lambda x, ref, **more: pp.pareto_rank(x, **more),
     "is_nondominated": lambda x, ref, **more: pp.is_nondominated(x, keep_weakly=False, **more),
+    "is_nondominated of boxes": lambda x, ref, **more: pp.is_nondominated(x, epsilon=0.75, **more),
+    "ideal_point": lambda x, ref, **more: pp.ideal_point(x, **more),
+    "nadir_point": lambda x, ref, **more: pp.nadir_point(x, **more),
+    "normalise": lambda x, ref, **more: pp.normalise(x, **more),
+    "normalise of a given range": lambda x, ref, **more: pp.normalise(
+        x, ideal=_weights(x), nadir=ref, **more
+    ),
     "crowding_distance": lambda x, ref, **more: pp.crowding_distance(x, **more),
     "crowding_distance of known fronts": lambda x, ref, **more: pp.crowding_distance(
         x,
@@ -36,6 +43,9 @@ CALLS = {
         maximise=maximise,
         mask=mask,
     ),
+    "weighted_hypervolume": lambda x, ref, **more: pp.weighted_hypervolume(
+        x, _boxes_beside(x), [0.5, -2.0, 1.0], ref, **more
+    ),
     "igd": lambda x, ref, **more: pp.igd(x, np.ones((2, len(_weights(x)))), p=2, **more),
     "epsilon_additive": lambda x, ref, **more: pp.epsilon_additive(x, x, **more),
     "r2": lambda x, ref, **more: pp.r2(
@@ -52,6 +62,13 @@ CALLS = {
 
 def _weights(x):
     return [0.25] * np.shape(x)[-1]
+
+
+def _boxes_beside(x):
+    """Some that no array holds side by side."""
+    ends = np.arange(6.0).reshape(3, 2)[:, :1] - 3.0
+    corners = np.tile(np.hstack([ends, ends + 2.5]), np.shape(x)[-1])
+    return corners[:, ::2], corners[:, 1::2]
 
 
 def outcome(call, *arguments, **keywords):

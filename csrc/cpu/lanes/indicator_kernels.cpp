@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cpu/lanes/doubles.hpp"
+#include "cpu/lanes/interrupt.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
@@ -94,6 +95,78 @@ void find_nearest(Gap gap, const TwoSets& sets, double* nearest) {
     }
 }
 
+// ---- The farthest row ----
+
+constexpr int kNear = 4;  // vectors of columns that a row meets before it may be left
+
+// Of the columns in one block, lane by lane the least gap to a row.
+template <Gap kGap, int kWidth>
+PARETOPO_INLINE Doubles nearest_in_block(const TwoSets& sets, std::size_t first,
+                                         const double* row) {
+    const int width = kWidth > 0 ? kWidth : sets.objectives;
+    const double* column = sets.columns + first;
+    Doubles gap[kNear];
+    for (int v = 0; v < kNear; ++v) gap[v] = all(start_of(kGap));
+    for (int m = 0; m < width; ++m, column += sets.stride) {
+        const Doubles x = all(row[m]);
+        for (int v = 0; v < kNear; ++v) gap[v] = widen<kGap>(gap[v], x, load(column + v * kLanes));
+    }
+    for (int v = 1; v < kNear; ++v) gap[0] = smaller(gap[v], gap[0]);
+    return gap[0];
+}
+
+// A row is left as soon as a column is near enough. The one that was near enough for the row before
+// is tried first, and those that often are come early.
+template <Gap kGap, int kWidth>
+double find_farthest_of(const TwoSets& sets, double enough) {
+    using V = Lanes<double>;
+    constexpr std::size_t kBlock = kNear * kLanes;
+    const auto width = static_cast<std::size_t>(sets.objectives);
+    std::size_t first = 0;  // of the block that was near enough last
+    Pace pace;
+    for (std::size_t r = 0; r < sets.row_count; ++r) {
+        const double* row = sets.rows + r * width;
+        Doubles least = nearest_in_block<kGap, kWidth>(sets, first, row);
+        const auto is_near = [&](Doubles gap) { return V::any(V::at_least(all(enough), gap)); };
+        if (is_near(least)) continue;
+        bool is_done = false;
+        for (std::size_t at = 0; at < sets.stride; at += kBlock) {
+            if (at == first) continue;
+            pace.step();
+            const Doubles gap = nearest_in_block<kGap, kWidth>(sets, at, row);
+            if (is_near(gap)) {
+                first = at;
+                is_done = true;
+                break;
+            }
+            least = smaller(gap, least);
+        }
+        if (is_done) continue;
+        double gaps[kLanes];
+        store(gaps, least);
+        enough = gaps[0];
+        for (int k = 1; k < kLanes; ++k) enough = gaps[k] < enough ? gaps[k] : enough;
+    }
+    return enough;
+}
+
+template <Gap kGap>
+double find_farthest_for(const TwoSets& sets, double enough) {
+    switch (sets.objectives) {
+        case 2:
+            return find_farthest_of<kGap, 2>(sets, enough);
+        case 3:
+            return find_farthest_of<kGap, 3>(sets, enough);
+        default:
+            return find_farthest_of<kGap, 0>(sets, enough);
+    }
+}
+
+double find_farthest(Gap gap, const TwoSets& sets, double enough) {
+    return gap == Gap::kExcess ? find_farthest_for<Gap::kExcess>(sets, enough)
+                               : find_farthest_for<Gap::kProduct>(sets, enough);
+}
+
 // ---- Rays through boxes: a ray per lane ----
 
 PARETOPO_INLINE Doubles power(Doubles base, int exponent) {
@@ -130,6 +203,6 @@ void share_rays(const double* sides, std::size_t count, int objectives, const do
 
 }  // namespace
 
-const IndicatorKernels kIndicatorKernels{find_nearest, share_rays};
+const IndicatorKernels kIndicatorKernels{find_nearest, find_farthest, share_rays};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

@@ -30,6 +30,9 @@ inline constexpr std::size_t kDirections = 64;  // rays at once
 struct IndicatorKernels {
     // nearest: (stride,), lowered to the least gap between a row in columns, x, and any of `rows`.
     void (*find_nearest)(Gap gap, const TwoSets& sets, double* nearest);
+    // The largest, over `rows`, of the least gap (kExcess, kProduct) between a row in columns, here
+    // y, and it, here x; no less than `enough`. Every column counts, up to the stride.
+    double (*find_farthest)(Gap gap, const TwoSets& sets, double enough);
     // Of each ray from the corner that all boxes have in common, with the inverse of its direction
     // in a column of (objectives, kDirections): it leaves the box of row i at a distance r_i; one
     // over the sum of (r_i / max r)^objectives. scratch: 8 * count.

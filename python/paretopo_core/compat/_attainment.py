@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 import paretopo_core as pp
 from paretopo_core.compat._arguments import Senses, one_each, rows_of, senses_of
 from paretopo_core.compat._sets import apply_within_sets
+from paretopo_core.eaf import attained_corners, count_attaining
 
 
 def eaf(points: ArrayLike, /, sets: ArrayLike, *, percentiles: Sequence[float] = ()) -> np.ndarray:
@@ -109,27 +110,24 @@ def eafdiff(
     """
     one, other = (_with_runs(each, name) for each, name in ((x, "x"), (y, "y")))
     signs = np.where(senses_of(maximise, 2), -1.0, 1.0)
-    sides = [_runs(rows[:, :2] * signs, rows[:, 2]) for rows in (one, other)]
-    runs = [*sides[0], *sides[1]]
-    most = len(runs) // 2
+    (of_x, runs_of_x), (of_y, runs_of_y) = _numbered(one[:, 2]), _numbered(other[:, 2])
+    most = (of_x + of_y) // 2
     if intervals is None:
         intervals = most
     elif not float(intervals).is_integer() or intervals < 1:
         raise ValueError(f"intervals must be a whole number from 1 on, got {intervals!r}")
-    points = np.concatenate(runs)
-    of_run = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
-    surfaces = _surfaces(points, of_run)
-
-    def difference(corners: np.ndarray) -> np.ndarray:
-        counts = [np.sum([_is_attained(run, corners) for run in side], axis=0) for side in sides]
-        of_x, of_y = (len(side) for side in sides)
-        ahead = counts[0] * of_y - counts[1] * of_x  # whole: whether it is an interval is exact
-        scaled: np.ndarray = min(int(intervals), most) * ahead / (of_x * of_y)
-        return scaled
-
-    found = [_between(*pair) for pair in pairwise(surfaces)] if rectangles else surfaces
-    corners = np.concatenate(found)
-    rows = np.column_stack([corners, difference(corners[:, :2])])
+    points = np.concatenate([one[:, :2], other[:, :2]]) * signs
+    runs = np.concatenate([runs_of_x, runs_of_y + of_x])
+    by_first = points[:, 0].argsort()  # what comes in order is sorted soon, twice
+    points, runs = points[by_first], runs[by_first]
+    corners, levels = attained_corners(points, runs, of_x + of_y)
+    if rectangles:
+        ends = np.searchsorted(levels, np.arange(2, of_x + of_y + 1))
+        corners = np.concatenate([_between(*pair) for pair in pairwise(np.split(corners, ends))])
+    counts = count_attaining(points, runs, (of_x, of_y), corners[:, :2])
+    ahead = counts[:, 0] * of_y - counts[:, 1] * of_x  # whole: whether it is an interval is exact
+    scaled = min(int(intervals), most) * ahead / (of_x * of_y)
+    rows = np.column_stack([corners, scaled])
     turns = [*signs, *signs, 1.0] if rectangles else [*signs, 1.0]
     order = np.lexsort(rows.T)
     is_new = np.ones(len(rows), dtype=bool)
@@ -256,8 +254,10 @@ def _with_runs(data: ArrayLike, name: str) -> np.ndarray:
     return rows
 
 
-def _runs(points: np.ndarray, names: np.ndarray) -> list[np.ndarray]:
-    return [points[names == name] for name in np.unique(names)]
+def _numbered(names: np.ndarray) -> tuple[int, np.ndarray]:
+    """How many runs there are, and of each point the number of its run."""
+    found, numbers = np.unique(names, return_inverse=True)
+    return len(found), numbers
 
 
 def _volumes_of_runs(rows: np.ndarray, sets: ArrayLike, corner: np.ndarray) -> np.ndarray:
@@ -270,15 +270,6 @@ def _surfaces(points: np.ndarray, of_run: np.ndarray) -> list[np.ndarray]:
     """The attainment surface of each number of runs, best first in the first objective."""
     corners, percentiles = pp.eaf(points, of_run, maximise=False)
     return [corners[percentiles == each] for each in np.unique(percentiles)]
-
-
-def _is_attained(run: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """Whether some point of the run is as good as each corner, in 2 objectives."""
-    order = run[:, 0].argsort()
-    least = np.minimum.accumulate(run[order, 1])
-    found = np.searchsorted(run[order, 0], corners[:, 0], side="right")
-    attained: np.ndarray = (found > 0) & (least[found - 1] <= corners[:, 1])
-    return attained
 
 
 def _between(better: np.ndarray, worse: np.ndarray) -> np.ndarray:
