@@ -27,10 +27,19 @@ class GroupCrowding {
         const auto count = static_cast<std::size_t>(set_.count);
         ranks_.resize(count);
         own_.assign(count, 0.0);
-        count_fronts(given_
-                         ? number_given_fronts(g)
-                         : ranker_.rank(set_, batch_.objectives, batch_.minimised, ranks_.data()));
-        for (std::int32_t m = 0; m < batch_.objectives; ++m) add_objective(m);
+        sort_by(0);
+        const bool is_line = batch_.objectives == 2 && is_chain();
+        count_fronts(given_ ? number_given_fronts(g) : is_line ? join_in_one() : rank());
+        for (std::int32_t m = 0; m < batch_.objectives; ++m) {
+            check_interrupt();
+            if (m > 0 && is_line && is_one_front()) {
+                std::reverse(order_.begin(), order_.end());
+            } else {
+                if (m > 0) sort_by(m);
+                deal_out();
+            }
+            add_objective(m);
+        }
 
         double* out = distances_ + g * batch_.points;
         std::fill_n(out, batch_.points, 0.0);
@@ -38,11 +47,36 @@ class GroupCrowding {
     }
 
   private:
-    Scalar value(std::int32_t point, std::int32_t objective) const {
-        return set_
-            .values[static_cast<std::size_t>(point) * static_cast<std::size_t>(batch_.objectives) +
-                    static_cast<std::size_t>(objective)];
+    const Scalar* point(std::int32_t k) const {
+        return set_.values.data() +
+               static_cast<std::size_t>(k) * static_cast<std::size_t>(batch_.objectives);
     }
+
+    // Does each point of the order lose in the second objective what it wins in the first? Then all
+    // are on one front, and the second objective has them the other way round.
+    bool is_chain() const {
+        const bool less_wins = batch_.is_minimised(0);
+        const bool less_loses = !batch_.is_minimised(1);
+        for (std::size_t k = 1; k < order_.size(); ++k) {
+            const Scalar* one = point(order_[k - 1]);
+            const Scalar* next = point(order_[k]);
+            const bool wins = less_wins ? next[0] < one[0] : next[0] > one[0];
+            const bool loses = less_loses ? next[1] < one[1] : next[1] > one[1];
+            if (!wins || !loses) return false;
+        }
+        return true;
+    }
+
+    std::int32_t join_in_one() {
+        std::fill(ranks_.begin(), ranks_.end(), 0);
+        return ranks_.empty() ? 0 : 1;
+    }
+
+    std::int32_t rank() {
+        return ranker_.rank(set_, batch_.objectives, batch_.minimised, ranks_.data());
+    }
+
+    bool is_one_front() const { return starts_.size() == 2; }
 
     // Any numbers may stand for the fronts: here they become 0, 1, 2, ... in their order.
     std::int32_t number_given_fronts(std::int64_t g) {
@@ -51,10 +85,7 @@ class GroupCrowding {
         }
         if (ranks_.empty()) return 0;
         const auto [least, most] = std::minmax_element(ranks_.begin(), ranks_.end());
-        if (*least == *most) {  // as where one front is asked about
-            std::fill(ranks_.begin(), ranks_.end(), 0);
-            return 1;
-        }
+        if (*least == *most) return join_in_one();  // as where one front is asked about
         next_.assign(ranks_.begin(), ranks_.end());
         std::sort(next_.begin(), next_.end());
         next_.erase(std::unique(next_.begin(), next_.end()), next_.end());
@@ -65,7 +96,7 @@ class GroupCrowding {
         return static_cast<std::int32_t>(next_.size());
     }
 
-    // Front by front, each worst first in objective m; equal values in the order of the points.
+    // Worst first in objective m; equal values in the order of the points.
     void sort_by(std::int32_t m) {
         order_.resize(ranks_.size());
         const bool flip = batch_.is_minimised(m);
@@ -77,7 +108,11 @@ class GroupCrowding {
                                        From::kWorst, flip, *scratch_);
             for (std::size_t k = 0; k < order.size(); ++k) order_[k] = order.point(k);
         }
-        if (starts_.size() == 2) return;  // one front
+    }
+
+    // Front by front, each in the order of all.
+    void deal_out() {
+        if (is_one_front()) return;
         spare_.resize(order_.size());
         next_.assign(starts_.begin(), starts_.end() - 1);
         for (const std::int32_t point : order_)
@@ -97,12 +132,10 @@ class GroupCrowding {
     }
 
     void add_objective(std::int32_t m) {
-        check_interrupt();
-        sort_by(m);
         sorted_.resize(order_.size());
         const double sign = batch_.is_minimised(m) ? -1.0 : 1.0;
         for (std::size_t k = 0; k < order_.size(); ++k) {
-            sorted_[k] = sign * static_cast<double>(value(order_[k], m));
+            sorted_[k] = sign * static_cast<double>(point(order_[k])[m]);
         }
         check_interrupt();
         for (std::size_t f = 0; f + 1 < starts_.size(); ++f) {

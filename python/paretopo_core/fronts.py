@@ -138,8 +138,8 @@ def is_nondominated(
 
     Cost: O(n log n) up to 3 objectives, O(n) where few points are left once a few good ones have
     been compared with all; from 4 O(n · front · objectives); on a GPU O(n²) at worst.
-    ``violation`` adds a filter of one objective, ``epsilon`` sorting by each objective, ``strict``
-    three times.
+    ``violation`` adds a filter of one objective, ``strict`` three times sorting by each objective,
+    ``epsilon`` O(n), and for tensors sorting once by each.
 
     Source: Kung, Luccio and Preparata (1975), "On finding the maxima of a set of vectors",
     Journal of the ACM 22(4). ``strict``: Miettinen (1999), as :func:`pareto_rank`. Constrained

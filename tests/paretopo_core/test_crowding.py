@@ -29,6 +29,29 @@ def test_large_sets_equal_the_definition(kind):
     )
 
 
+@pytest.mark.parametrize("points", [3, 64, 65, 500])
+@pytest.mark.parametrize("maximise", [True, False, [True, False], [False, True]])
+def test_lines_equal_the_definition(points, maximise):
+    rng = np.random.default_rng(points)
+    line = np.sort(rng.random((points, 2)), axis=0) * [1.0, -1.0]
+    senses = np.where(np.broadcast_to(maximise, 2), 1.0, -1.0)
+    line *= senses
+    bent = np.array(line)
+    bent[points // 2] = bent[points // 2 - 1]
+    broken = np.array(line)
+    broken[points // 2, 0] = np.nan
+    for values in (line, bent, broken, line.round(1), np.repeat(line[:1], points, axis=0)):
+        mixed = values[rng.permutation(points)]
+        found = pp.crowding_distance(mixed, maximise=maximise)
+        np.testing.assert_allclose(found, reference.crowding_distance(mixed * senses), rtol=1e-12)
+    for halves in (np.zeros(points, int), np.arange(points) % 2):
+        found = pp.crowding_distance(line, maximise=maximise, ranks=halves)
+        for half in np.unique(halves):
+            own = halves == half
+            expected = reference.crowding_distance((line * senses)[own])
+            np.testing.assert_allclose(found[own], expected, rtol=1e-12)
+
+
 def test_order_of_points_does_not_matter_without_ties():
     points = large_set("uniform", 150, 3)
     order = np.random.default_rng(5).permutation(len(points))
