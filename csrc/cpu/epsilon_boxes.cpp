@@ -117,7 +117,7 @@ void filter_boxes(Batch<Scalar> batch, const double* sides, std::uint8_t* kept) 
         const Scalar* at = batch.group(g);
         double* corner = corners.data() + (at - batch.values);
         double* distance = distances.data() + g * batch.points;
-        for (std::int32_t i = 0; i < batch.points; ++i) {
+        for_each_item(static_cast<std::size_t>(batch.points), [&](std::size_t i) {
             double sum = 0.0;
             for (std::int32_t m = 0; m < batch.objectives; ++m) {
                 const double place = turned(batch, *at++, m) / sides[m];
@@ -127,7 +127,7 @@ void filter_boxes(Batch<Scalar> batch, const double* sides, std::uint8_t* kept) 
                 *corner++ = box;
             }
             distance[i] = sum;
-        }
+        });
     });
     const std::uint64_t all = ~std::uint64_t{0} >> (64 - batch.objectives);
     const Batch<double> boxes{corners.data(), batch.mask,       batch.groups,

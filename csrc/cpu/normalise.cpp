@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cpu/for_each_group.hpp"
+#include "cpu/lanes/interrupt.hpp"
 
 namespace paretopo::cpu {
 namespace {
@@ -24,34 +25,38 @@ double pass_cost(const Batch<Scalar>& batch) {
 // The best number of each objective among the points that count; NaN is none.
 template <typename Scalar>
 void find_best(const Batch<Scalar>& batch, std::int64_t g, Scalar* best) {
-    const Scalar* at = batch.group(g);
+    const Scalar* group = batch.group(g);
     const std::uint8_t* mask = batch.group_mask(g);
-    std::fill_n(best, batch.objectives, kNone<Scalar>);
-    for (std::int32_t i = 0; i < batch.points; ++i, at += batch.objectives) {
-        if (mask && mask[i] == 0) continue;
+    const auto width = static_cast<std::size_t>(batch.objectives);
+    std::fill_n(best, width, kNone<Scalar>);
+    for_each_item(static_cast<std::size_t>(batch.points), [=](std::size_t i) {
+        if (mask && mask[i] == 0) return;
+        const Scalar* at = group + i * width;
         for (std::int32_t m = 0; m < batch.objectives; ++m) {
             const bool is_worse = batch.is_minimised(m) ? at[m] >= best[m] : at[m] <= best[m];
             if (!is_worse && at[m] == at[m]) best[m] = at[m];
         }
-    }
+    });
 }
 
 // The worst value of each objective among the chosen points, and NaN is worse than all.
 template <typename Scalar>
 void find_worst(const Batch<Scalar>& batch, std::int64_t g, const std::uint8_t* chosen,
                 Scalar* worst) {
-    const Scalar* at = batch.group(g);
+    const Scalar* group = batch.group(g);
+    const auto width = static_cast<std::size_t>(batch.objectives);
     bool is_first = true;
-    std::fill_n(worst, batch.objectives, kNone<Scalar>);
-    for (std::int32_t i = 0; i < batch.points; ++i, at += batch.objectives) {
-        if (chosen[i] == 0) continue;
+    std::fill_n(worst, width, kNone<Scalar>);
+    for_each_item(static_cast<std::size_t>(batch.points), [&](std::size_t i) {
+        if (chosen[i] == 0) return;
+        const Scalar* at = group + i * width;
         for (std::int32_t m = 0; m < batch.objectives; ++m) {
             const bool is_better = batch.is_minimised(m) ? at[m] < worst[m] : at[m] > worst[m];
             const bool is_settled = worst[m] != worst[m] || is_better || at[m] == worst[m];
             if (is_first || !is_settled) worst[m] = at[m];
         }
         is_first = false;
-    }
+    });
 }
 
 // One objective of one group.
@@ -122,9 +127,11 @@ void normalise(Batch<Scalar> batch, const double* ideal, const double* nadir, Sc
         }
         const Scalar* at = batch.group(g);
         Scalar* to = scaled + (at - batch.values);
-        for (std::int32_t i = 0; i < batch.points; ++i, at += width, to += width) {
-            for (std::size_t m = 0; m < width; ++m) to[m] = ranges[m].scale(at[m]);
-        }
+        for_each_item(static_cast<std::size_t>(batch.points), [&](std::size_t i) {
+            for (std::size_t m = 0; m < width; ++m) {
+                to[i * width + m] = ranges[m].scale(at[i * width + m]);
+            }
+        });
     };
     for_each_group(batch.groups, 4.0 * pass_cost(batch), work);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -175,11 +176,12 @@ def knee_points(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     columns = _swapped(frame, frame.points)
     ideal = ideal_point(frame.points, maximise=maximise, mask=frame.mask)[..., None]
     nadir = nadir_point(frame.points, maximise=maximise, mask=frame.mask)[..., None]
-    span = abs(nadir - ideal)
-    parts = abs(columns - ideal) / library.where(span == 0, 1.0, span)
-    total = parts[..., 0, :]
-    for m in range(1, parts.shape[-2]):
-        total = total + parts[..., m, :]
+    with nullcontext() if frame.is_tensor else np.errstate(all="ignore"):
+        span = abs(nadir - ideal)
+        parts = abs(columns - ideal) / library.where(span == 0, 1.0, span)
+        total = parts[..., 0, :]
+        for m in range(1, parts.shape[-2]):
+            total = total + parts[..., m, :]
     total = library.where(chosen, total, math.inf)
     knees: ArrayT = chosen & (total == library.amin(total, -1)[..., None])
     return knees

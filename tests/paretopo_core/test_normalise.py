@@ -90,6 +90,11 @@ def test_a_range_that_overflows_counts_as_it_is(send, dtype):
     np.testing.assert_allclose(np.asarray(within)[0], [4 / 3, 0.0], rtol=1e-6)
 
 
+def test_a_knee_of_what_overflows_is_looked_for_without_a_warning(send):
+    points = send(np.array([[1.5e308, -1.5e308], [-1.5e308, 1.5e308], [0.0, 1.0]]))
+    assert np.asarray(pp.knee_points(points)).shape == (3,)
+
+
 def test_a_gradient_where_a_range_overflows_is_finite():
     torch = pytest.importorskip("torch")
     points = torch.tensor([[3e38, -3e38], [-3e38, 3e38], [0.0, 1.0]])
