@@ -187,8 +187,9 @@ struct Lanes {
 
     static PARETOPO_INLINE Mask at_least(F a, F b) { return and_at_least(all_lanes(), a, b); }
 
-    // Exactly `a < b ? a : b` and `a > b ? a : b`: one instruction each, by its name where it has one,
-    // because g++ looks through chains of conditions again and again (half the time of a build).
+    // Exactly `a < b ? a : b` and `a > b ? a : b`: one instruction each, by its name where it has
+    // one, because g++ looks through chains of conditions again and again (half the time of a
+    // build).
 #if defined(__AVX512F__)
     static PARETOPO_INLINE F smaller(F a, F b) {
         if constexpr (sizeof(Scalar) == 4)
