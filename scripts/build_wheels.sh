@@ -67,7 +67,7 @@ for wheel in $wheels; do
       { echo "LIBRARY python$version.dll"; echo EXPORTS; grep -rhowE '_?Py[A-Za-z0-9_]+' $headers | sort -u; } > $headers/python.def
       "$zig" dlltool -m i386:x86-64 -d $headers/python.def -l $headers/libpython.a
       settings+=(--config-settings=cmake.define.Python_LIBRARY="$PWD/$headers/libpython.a"
-        --config-settings=backport.find-python=0) # that of scikit-build-core finds no interpreter that is not of Windows
+        --config-settings=cmake.define.Python_EXECUTABLE="$("$python" -c 'import sys; print(sys.executable)')")
     fi
     # shellcheck disable=SC2059 # the format is one of the above
     SETUPTOOLS_EXT_SUFFIX=$(printf "$suffix" "$version") \
