@@ -5,9 +5,10 @@
 # for glibc 2.28 and musl 1.2, on x86-64 and aarch64, or for PARETOPO_WHEELS="musllinux_1_2_x86_64 ...".
 # zig's clang compiles, with the C and C++ libraries of the target; headers of Python are the
 # interpreter's. What auditwheel finds to need more than the name of the wheel says is refused.
-# If named there, macosx_11_0_arm64, macosx_10_13_x86_64 and win_amd64 are made, too. They are linked,
-# not run: scripts/check_module.py refuses a module that needs libraries beside the system's. Those that
-# are released are built and tested on their own system, by .github/workflows/wheels.yml.
+# If named there, macosx_11_0_arm64 is made, too: linked, not run. macosx_10_13_x86_64 was not tried, and
+# for win_amd64 CMake finds no interpreter yet. scripts/check_module.py refuses a module that needs
+# libraries beside the system's. Releases are built and tested on their own system, by
+# .github/workflows/wheels.yml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -66,8 +67,7 @@ for wheel in $wheels; do
       [[ $version != *t ]] || echo "#define Py_GIL_DISABLED 1" >> $headers/pyconfig.h
       { echo "LIBRARY python$version.dll"; echo EXPORTS; grep -rhowE '_?Py[A-Za-z0-9_]+' $headers | sort -u; } > $headers/python.def
       "$zig" dlltool -m i386:x86-64 -d $headers/python.def -l $headers/libpython.a
-      settings+=(--config-settings=cmake.define.Python_LIBRARY="$PWD/$headers/libpython.a"
-        --config-settings=backport.find-python=0) # that of scikit-build-core finds no interpreter that is not of Windows
+      settings+=(--config-settings=cmake.define.Python_LIBRARY="$PWD/$headers/libpython.a")
     fi
     # shellcheck disable=SC2059 # the format is one of the above
     SETUPTOOLS_EXT_SUFFIX=$(printf "$suffix" "$version") \
