@@ -66,8 +66,8 @@ for wheel in $wheels; do
       cp cmake/windows/pyconfig.h $headers
       [[ $version != *t ]] || echo "#define Py_GIL_DISABLED 1" >> $headers/pyconfig.h
       { echo "LIBRARY python$version.dll"; echo EXPORTS; grep -rhowE '_?Py[A-Za-z0-9_]+' $headers | sort -u; } > $headers/python.def
-      "$zig" dlltool -m i386:x86-64 -d $headers/python.def -l $headers/libpython.a
-      settings+=(--config-settings=cmake.define.Python_LIBRARY="$PWD/$headers/libpython.a")
+      "$zig" dlltool -m i386:x86-64 -d $headers/python.def -l $headers/libpython$version.a
+      settings+=(--config-settings=cmake.define.Python_LIBRARY="$PWD/$headers/libpython$version.a")
     fi
     # shellcheck disable=SC2059 # the format is one of the above
     SETUPTOOLS_EXT_SUFFIX=$(printf "$suffix" "$version") \
