@@ -67,6 +67,7 @@ for wheel in $wheels; do
       [[ $version != *t ]] || echo "#define Py_GIL_DISABLED 1" >> $headers/pyconfig.h
       { echo "LIBRARY python$version.dll"; echo EXPORTS; grep -rhowE '_?Py[A-Za-z0-9_]+' $headers | sort -u; } > $headers/python.def
       "$zig" dlltool -m i386:x86-64 -d $headers/python.def -l $headers/libpython$version.a
+      : > $headers/python$version.dll # without one beside it, CMake takes the library for a static one
       settings+=(--config-settings=cmake.define.Python_LIBRARY="$PWD/$headers/libpython$version.a")
     fi
     # shellcheck disable=SC2059 # the format is one of the above
