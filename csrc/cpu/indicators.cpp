@@ -219,6 +219,19 @@ std::int64_t chunks_of(const Comparison& how) {
     return std::max<std::int64_t>(1, (how.from.points() + kRowsAtATime - 1) / kRowsAtATime);
 }
 
+// One of them: of which group, and which of its rows.
+struct Chunk {
+    std::int64_t group;
+    std::int32_t first, end;
+};
+
+Chunk chunk_of(const Comparison& how, std::int64_t part) {
+    const std::int64_t first = part % chunks_of(how) * kRowsAtATime;
+    const auto end = std::min<std::int64_t>(first + kRowsAtATime, how.from.points());
+    return {part / chunks_of(how), static_cast<std::int32_t>(first),
+            static_cast<std::int32_t>(end)};
+}
+
 std::size_t stride_of(std::size_t columns) {
     return (columns + kMostRowsAtOnce - 1) / kMostRowsAtOnce * kMostRowsAtOnce;
 }
@@ -231,10 +244,7 @@ class Compare {
         : how_(how), shares_(shares), refused_from_(refused_from), refused_to_(refused_to) {}
 
     void operator()(std::int64_t part) {
-        const std::int64_t g = part / chunks_of(*how_);
-        const auto first = static_cast<std::int32_t>(part % chunks_of(*how_) * kRowsAtATime);
-        const auto end = static_cast<std::int32_t>(
-            std::min<std::int64_t>(first + kRowsAtATime, how_->from.points()));
+        const auto [g, first, end] = chunk_of(*how_, part);
         if (const std::int64_t set = how_->to.set_of(g); set != held_) {
             held_ = kNobody;
             if (!to_.take(how_->to, set, 0, how_->to.points(), *refused_to_)) return;
@@ -341,10 +351,7 @@ class FindFarthest {
         : how_(how), shares_(shares), refused_from_(refused_from), refused_to_(refused_to) {}
 
     void operator()(std::int64_t part) {
-        const std::int64_t g = part / chunks_of(*how_);
-        const auto first = static_cast<std::int32_t>(part % chunks_of(*how_) * kRowsAtATime);
-        const auto end = static_cast<std::int32_t>(
-            std::min<std::int64_t>(first + kRowsAtATime, how_->from.points()));
+        const auto [g, first, end] = chunk_of(*how_, part);
         if (g != group_) {
             group_ = g;
             enough_ = -kInfinity;
