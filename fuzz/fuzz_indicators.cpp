@@ -45,10 +45,11 @@ inline double mean_of(const std::vector<double>& gaps, double p) {
 template <typename Scalar>
 void run(Bytes& bytes) {
     const bool is_wild = bytes.next() % 4 == 0;
-    const Input<Scalar> in(bytes, {{0, 3}, {0, 9}, {1, 4}}, !is_wild);
+    const bool is_large = bytes.next() % 4 == 0;  // more than a row meets at once
+    const Input<Scalar> in(bytes, {{0, 3}, {0, is_large ? 90 : 9}, {1, 4}}, !is_wild);
     const auto width = static_cast<std::size_t>(in.batch.objectives);
     const auto which = static_cast<cpu::Indicator>(bytes.next(0, kIndicators - 1));
-    const int count = bytes.next(1, 5);
+    const int count = bytes.next(1, is_large ? 90 : 5);
     std::vector<Scalar> others(static_cast<std::size_t>(count) * width);
     for (Scalar& value : others) value = bytes.value<Scalar>(!is_wild);
     const Batch<Scalar> reference{others.data(),       nullptr,           1, count,
@@ -127,6 +128,11 @@ void run(Bytes& bytes) {
         }
         const cpu::Attained attained =
             cpu::eaf({points.data(), runs.data(), runs.size(), width, 3}, 3);
+        std::vector<std::int64_t> counts(2 * attained.levels.size());
+        if (width == 2) {
+            cpu::count_attaining({points.data(), runs.data(), runs.size(), width, 3}, 1,
+                                 attained.values.data(), attained.levels.size(), counts.data());
+        }
         for (std::size_t row = 0; row < attained.levels.size(); ++row) {
             bool has[3] = {false, false, false};
             for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -140,6 +146,10 @@ void run(Bytes& bytes) {
             const int found = has[0] + has[1] + has[2];
             const auto level = static_cast<int>(attained.levels[row]);
             if (found < level) mismatch(in, "attained", g, static_cast<int>(row), found, level);
+            if (width == 2 &&
+                (counts[2 * row] != has[0] || counts[2 * row + 1] != has[1] + has[2])) {
+                mismatch(in, "count", g, static_cast<int>(row), counts[2 * row], has[0]);
+            }
         }
     }
 }
