@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections import defaultdict, deque
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -269,25 +270,27 @@ def test_two_processes_train_on_their_slices(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, __file__, str(tmp_path)],
-            env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(sys.path),
-                "RANK": str(rank),
-                "LOCAL_RANK": str(rank),
-                "WORLD_SIZE": "2",
-                "MASTER_ADDR": "127.0.0.1",
-                "MASTER_PORT": str(port),
-                "OMP_NUM_THREADS": "1",
-            },
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in (0, 1)
-    ]
-    errors = [process.communicate(timeout=300)[1] for process in processes]
+    with ExitStack() as stack:
+        processes = []
+        for rank in (0, 1):
+            process = subprocess.Popen(
+                [sys.executable, __file__, str(tmp_path)],
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(sys.path),
+                    "RANK": str(rank),
+                    "LOCAL_RANK": str(rank),
+                    "WORLD_SIZE": "2",
+                    "MASTER_ADDR": "127.0.0.1",
+                    "MASTER_PORT": str(port),
+                    "OMP_NUM_THREADS": "1",
+                },
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            processes.append(stack.enter_context(process))
+            stack.callback(process.kill)  # whatever happens here, none is left for other tests
+        errors = [process.communicate(timeout=300)[1] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], errors
     parts = [np.load(tmp_path / f"{rank}.npz") for rank in (0, 1)]
     np.testing.assert_array_equal(parts[0]["rewards"], parts[1]["rewards"])
@@ -310,7 +313,12 @@ def one_of_two_processes(folder: Path) -> None:
         trained_with=trainer.trained_with.numpy(),
     )
     torch.distributed.barrier()
-    torch.distributed.destroy_process_group()  # its threads would outlive what they use
+    torch.distributed.destroy_process_group()
+    # Nothing is freed: torch may wait for ever where the trainer's group is, for a thread of gloo's
+    # that waits for Python's lock.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":
