@@ -7,9 +7,9 @@ set(fuzz_checks -fsanitize=address,undefined -fno-sanitize=float-divide-by-zero 
 # A hook at every comparison takes two thirds of the time, and tells little where numbers are compared.
 set(fuzz_coverage -fno-sanitize-coverage=trace-cmp)
 target_compile_options(paretopo PRIVATE -O1 -g -fsanitize=fuzzer-no-link ${fuzz_coverage} ${fuzz_checks})
-foreach(set IN LISTS lane_sets)
+foreach(isa IN LISTS isas)
   # Unrolled loops times every check would take many minutes to compile: addresses only.
-  target_compile_options(paretopo_lanes_${set} PRIVATE -O1 -g -fsanitize=address)
+  target_compile_options(paretopo_lanes_${isa} PRIVATE -O1 -g -fsanitize=address)
 endforeach()
 
 file(GLOB fuzz_sources CONFIGURE_DEPENDS fuzz/fuzz_*.cpp)

@@ -107,7 +107,7 @@ struct Input {
         batch.minimised &= (std::uint64_t{1} << batch.objectives) - 1;
         const bool is_masked = bytes.next() % 2 == 0;
         cpu::set_threads(1 + bytes.next() % 2);
-        cpu::set_isa(static_cast<cpu::Isa>(bytes.next() % (static_cast<int>(cpu::best_isa()) + 1)));
+        cpu::set_isa(cpu::isas()[bytes.next() % cpu::isas().size()]);
         const std::size_t rows = static_cast<std::size_t>(batch.groups * batch.points);
         values.resize(rows * static_cast<std::size_t>(batch.objectives));
         fill(bytes, finite);

@@ -12,7 +12,8 @@ if [ ${#targets[@]} -eq 0 ]; then
   for source in fuzz/fuzz_*.cpp; do targets+=("$(basename "${source#fuzz/fuzz_}" .cpp)"); done
 fi
 build=build/fuzz
-cmake -S . -B "$build" -DPARETOPO_FUZZ=ON -DPARETOPO_CUDA=OFF -DCMAKE_CXX_COMPILER="${CXX:-clang++}"
+cmake -S . -B "$build" -DPARETOPO_FUZZ=ON -DPARETOPO_CUDA=OFF -DPARETOPO_BUILD_ISAS=ALL \
+  -DCMAKE_CXX_COMPILER="${CXX:-clang++}"
 cmake --build "$build" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" --target "${targets[@]/#/fuzz_}"
 
 for target in "${targets[@]}"; do

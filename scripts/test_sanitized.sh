@@ -16,7 +16,7 @@ version=$("$python" -c 'import sys; print("%d.%d%s" % (*sys.version_info[:2], sy
 venv=build/sanitized-${sanitizers//,/-}-$version
 options=()
 # Without those that say how long something may take.
-chosen="not seconds and not import_is_fast and not in_a_second and not ends_soon and not doctest"
+chosen="not seconds and not import_takes and not in_a_second and not ends_soon and not doctest"
 case $sanitizers in
   thread) # what does not start threads cannot race; threads after a fork are beyond this sanitizer
     runtime=libtsan.so
@@ -25,7 +25,7 @@ case $sanitizers in
     runtime=libtsan.so
     sanitizers=thread
     options=(--config-settings=cmake.define.PARETOPO_FIBERS=ON
-      --config-settings=cmake.define.PARETOPO_PORTABLE=ON)
+      --config-settings=cmake.define.PARETOPO_BUILD_ISAS=portable)
     chosen="(emulated or mapping or test_kernels) and not doctest" ;;
   *address*) runtime=libasan.so ;;
   *) echo "expected address,undefined, thread or fibers, got $sanitizers"; exit 2 ;;
@@ -34,7 +34,7 @@ esac
 "$python" -m venv "$venv"
 "$venv/bin/pip" install --quiet "scikit-build-core>=0.11" "pybind11>=3.0" cmake ninja numpy==2.3.5 \
   hypothesis pytest pytest-timeout
-PARETOPO_CUDA=OFF "$venv/bin/pip" install --quiet --no-deps --no-build-isolation \
+PARETOPO_CUDA=OFF PARETOPO_BUILD_ISAS=ALL "$venv/bin/pip" install --quiet --no-deps --no-build-isolation \
   --config-settings=cmake.define.PARETOPO_SANITIZE="$sanitizers" "${options[@]}" \
   --config-settings=cmake.build-type=RelWithDebInfo --config-settings=install.strip=false \
   --config-settings=build-dir="$venv/build" .

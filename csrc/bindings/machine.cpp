@@ -1,4 +1,5 @@
 // What the machine offers, and what of it is used.
+#include <algorithm>
 #include <cstdint>
 
 #include "bindings/bind.hpp"
@@ -20,10 +21,11 @@ void bind_machine(py::module_& m) {
     m.def("cuda_driver_needed", &cuda::driver_needed);
     m.def("set_threads", &cpu::set_threads, "threads"_a);
     m.def("threads", &cpu::threads);
-    m.attr("ISAS") = names(cpu::kIsaNames);
-    m.def("set_isa", [](int isa) { cpu::set_isa(static_cast<cpu::Isa>(isa)); }, "isa"_a);
-    m.def("isa", [] { return static_cast<int>(cpu::isa()); });
-    m.def("best_isa", [] { return static_cast<int>(cpu::best_isa()); });
+    py::list isas;
+    for (const cpu::Isa each : cpu::isas()) isas.append(cpu::kIsaNames[static_cast<int>(each)]);
+    m.attr("ISAS") = py::tuple(isas);
+    m.def("set_isa", [](std::size_t isa) { cpu::set_isa(cpu::isas().at(isa)); }, "isa"_a);
+    m.def("isa", [] { return std::ranges::find(cpu::isas(), cpu::isa()) - cpu::isas().begin(); });
 }
 
 }  // namespace paretopo::bindings

@@ -10,7 +10,7 @@ bool ArchiveStaircase::covers(const double* point) const {
 }
 
 // What lies between the staircase and the point, column by column, from right to left.
-double ArchiveStaircase::gain(const double* point, const double* side) {
+double ArchiveStaircase::gain(const double* point, const double*) {
     const double x = point[0];
     const double y = point[1];
     StaircaseOfMaxima::Place place = steps_.first_not_left_of(x);

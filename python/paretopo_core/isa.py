@@ -10,7 +10,8 @@ from paretopo_core import _core
 def get_isa() -> str:
     """Return the instruction set in use: ``"portable"``, ``"avx2"`` or ``"avx512"``.
 
-    At first: the environment variable ``PARETOPO_ISA``, else the best that the machine has.
+    At first: the environment variable ``PARETOPO_ISA``, else the best that the machine has and the
+    build was compiled for.
 
     >>> get_isa() in ("portable", "avx2", "avx512")
     True
@@ -22,7 +23,8 @@ def set_isa(name: str) -> None:
     """Choose the instruction set; results are the same, bit for bit, only speed differs.
 
     Args:
-        name: ``"portable"``, ``"avx2"`` or ``"avx512"``, at most what the machine has.
+        name: ``"portable"``, ``"avx2"`` or ``"avx512"``, one that the machine has and the build
+            was compiled for: of a source build, the best of its machine, and ``"portable"``.
 
     Raises:
         ValueError: an unknown name, or more than this machine or build can do.
@@ -37,10 +39,10 @@ def set_isa(name: str) -> None:
 
 
 def _set(name: str, what: str) -> None:
-    available = _core.ISAS[: _core.best_isa() + 1]
-    if name not in available:
+    if name not in _core.ISAS:
         raise ValueError(
-            f"{what} must be one of {', '.join(available)} on this machine, got {name!r}"
+            f"{what} must be one of {', '.join(_core.ISAS)}, what this machine has and this build "
+            f"was compiled for, got {name!r}"
         )
     _core.set_isa(_core.ISAS.index(name))
 

@@ -69,7 +69,7 @@ def test_more_samples_are_more_precise():
 def test_the_same_seed_gives_the_same_bits(threads, isa):
     batch = np.stack([large_set("sphere", 60, 5, seed=seed) for seed in range(3)])
     found = []
-    for name in _core.ISAS[: _core.best_isa() + 1]:
+    for name in _core.ISAS:
         for count in (1, 4):
             isa(name)
             threads(count)

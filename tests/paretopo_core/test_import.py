@@ -24,12 +24,12 @@ def test_import_loads_neither_torch_nor_training():
         assert name not in modules
 
 
-def test_import_is_fast_beyond_numpy():
+def test_import_takes_less_than_that_of_numpy():
     code = (
-        "import time, numpy; start = time.perf_counter(); import paretopo_core;"
-        "print(time.perf_counter() - start)"
+        "import time; start = time.perf_counter(); import numpy; middle = time.perf_counter();"
+        "import paretopo_core; print((time.perf_counter() - middle) / (middle - start))"
     )
-    assert min(float(python(code)) for _ in range(3)) < 0.3
+    assert min(float(python(code)) for _ in range(3)) < 1
 
 
 def test_a_python_without_its_lock_stays_without():

@@ -178,8 +178,6 @@ def test_threads_and_instruction_sets_change_no_bit(threads, isa):
     points, others = large_set("sphere", 700, 5), large_set("sphere", 5000, 5, seed=1)
     found = []
     for name, count in ((name, count) for name in _core.ISAS for count in (1, 3)):
-        if _core.ISAS.index(name) > _core.best_isa():
-            continue
         isa(name)
         threads(count)
         found.append([getattr(pp, each)(points + 0.1, others + 0.1) for each in ALL])
