@@ -5,10 +5,9 @@
 # for glibc 2.28 and musl 1.2, on x86-64 and aarch64, or for PARETOPO_WHEELS="musllinux_1_2_x86_64 ...".
 # zig's clang compiles, with the C and C++ libraries of the target; headers of Python are the
 # interpreter's. What auditwheel finds to need more than the name of the wheel says is refused.
-# If named there, macosx_11_0_arm64 is made, too: linked, not run. macosx_10_13_x86_64 was not tried, and
-# for win_amd64 CMake finds no interpreter yet. scripts/check_module.py refuses a module that needs
-# libraries beside the system's. Releases are built and tested on their own system, by
-# .github/workflows/wheels.yml.
+# If named there, macosx_11_0_arm64, macosx_10_13_x86_64 and win_amd64 are made, too: linked, not run;
+# scripts/check_module.py refuses a module of theirs that needs libraries beside the system's. Releases
+# are built and tested on their own system, by .github/workflows/wheels.yml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
