@@ -15,6 +15,7 @@ from paretopo_core._arrays import (
     Batch,
     answer,
     answer_plain,
+    broadcast_shapes,
     is_tensor,
     numbers_of,
     vector_of,
@@ -494,7 +495,7 @@ def check_corners(
             f"{tuple(upper)}"
         )
     try:
-        return np.broadcast_shapes(tuple(lower[:-2]), tuple(candidates[:-2]))
+        return broadcast_shapes(tuple(lower[:-2]), tuple(candidates[:-2]))
     except ValueError:
         raise ValueError(
             f"boxes of shape {tuple(lower)} and candidates of shape {tuple(candidates)} have "

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core, _torch_arrays
-from paretopo_core._arrays import Batch, answer, host_address, is_tensor, numbers_of
+from paretopo_core._arrays import (
+    Batch,
+    answer,
+    broadcast_shapes,
+    host_address,
+    is_tensor,
+    numbers_of,
+)
 from paretopo_core._senses import Maximise
 
 _MOST_WEIGHTS = 10**7  # vectors that a lattice may have
@@ -378,7 +385,7 @@ def check_reference(reference: tuple[int, ...], points: tuple[int, ...]) -> tupl
             f"objectives as the points, got {tuple(reference)}"
         )
     try:
-        return np.broadcast_shapes(tuple(reference[:-2]), tuple(points[:-2]))
+        return broadcast_shapes(tuple(reference[:-2]), tuple(points[:-2]))
     except ValueError:
         raise ValueError(
             f"reference of shape {tuple(reference)} and points of shape {tuple(points)} have "

@@ -9,9 +9,14 @@ import threading
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.strategies import large_set
 
 import paretopo_core as pp
+from paretopo_core._arrays import broadcast_shapes
+
+SHAPES = st.lists(st.integers(0, 3), max_size=4).map(tuple)
 
 
 def _equal_weights(points):
@@ -412,3 +417,14 @@ def test_flushed_subnormals_do_not_change_ranks():
             np.testing.assert_array_equal(ranks, np.arange(len(points))[::-1])
     finally:
         torch.set_flush_denormal(False)
+
+
+@given(one=SHAPES, other=SHAPES)
+def test_shapes_broadcast_as_those_of_numpy(one, other):
+    try:
+        expected = np.broadcast_shapes(one, other)
+    except ValueError:
+        with pytest.raises(ValueError, match="cannot be broadcast"):
+            broadcast_shapes(one, other)
+    else:
+        assert broadcast_shapes(one, other) == expected
