@@ -363,8 +363,8 @@ class TestErrors:
         torch = pytest.importorskip("torch")
         points, senses = grid((6, 3)), [True, False, True]
         expected = pp.pareto_rank(points, maximise=senses)
-        for given in (np.array(senses), torch.tensor(senses), tuple(senses)):
-            np.testing.assert_array_equal(pp.pareto_rank(points, maximise=given), expected)
+        for each in (np.array(senses), torch.tensor(senses), tuple(senses)):
+            np.testing.assert_array_equal(pp.pareto_rank(points, maximise=each), expected)
         with pytest.raises(TypeError, match="maximise must be a bool or"):
             pp.pareto_rank(points, maximise=torch.tensor([1, 0, 1]))
 
