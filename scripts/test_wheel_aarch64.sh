@@ -2,9 +2,9 @@
 # The core's tests of a wheel for aarch64, on an x86-64 machine with Debian, without root:
 #     scripts/test_wheel_aarch64.sh WHEEL [PYTEST_ARGUMENT]...
 # The emulator (qemu-user) and the Python of Debian for arm64 are unpacked into build/aarch64, NumPy
-# and pytest beside them; the wheel is one for that Python (3.11 on Debian 12). Everything takes ten
-# times as long: all of them, which is what runs without arguments, with few examples, some hours; single
-# files go, too, say paretopo_core/test_story.py.
+# moocore, torch and pytest beside them; the wheel is one for that Python (3.11 on Debian 12). Everything
+# takes ten times as long: all of them, which is what runs without arguments, with few examples, an hour;
+# single files go, too, say paretopo_core/test_story.py.
 set -euo pipefail
 [ $# != 1 ] || set -- "$@" paretopo_core --hypothesis-profile=few
 cd "$(dirname "$0")/.."
@@ -34,9 +34,13 @@ printf '#!/bin/sh\nexec "%s" -L "%s" "%s" "$@"\n' \
 chmod +x "$python"
 version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 rm -rf "$here/site"
-python3 -m pip install --quiet --target "$here/site" --python-version "$version" --only-binary :all: \
-  --platform manylinux_2_28_aarch64 --platform manylinux_2_17_aarch64 \
-  "$wheel" numpy==2.3.5 hypothesis pytest pytest-timeout
+install() {
+  python3 -m pip install --quiet --target "$here/site" --python-version "$version" --only-binary :all: \
+    --platform manylinux_2_28_aarch64 --platform manylinux_2_17_aarch64 "$@"
+}
+install "$wheel" numpy==2.3.5 moocore==0.3.2 hypothesis pytest pytest-timeout
+# The last torch of PyPI for a CPU of ARM without what a GPU needs; pip takes this machine for its own.
+install --no-deps torch==2.9.1 filelock fsspec jinja2 markupsafe mpmath networkx sympy typing-extensions
 echo "import sys; sys.executable = '$python'" > "$here/site/sitecustomize.py"
 cd tests # the package is the installed one, whatever the current folder holds
 export PYTHONPATH=$here/site
