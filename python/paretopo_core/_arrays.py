@@ -223,10 +223,12 @@ def host_address(array: np.ndarray) -> int:
 def broadcast_shapes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
     """Return what NumPy's function of this name does, which not every torch.compile can trace."""
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
-    pairs = list(zip(longer, (1,) * (len(longer) - len(shorter)) + shorter, strict=True))
-    if any(a != b and a != 1 and b != 1 for a, b in pairs):
-        raise ValueError(f"shapes {one} and {other} cannot be broadcast")
-    return tuple(b if a == 1 else a for a, b in pairs)
+    found = []
+    for a, b in zip(longer, (1,) * (len(longer) - len(shorter)) + shorter, strict=True):
+        if a != b and 1 not in (a, b):
+            raise ValueError(f"shapes {one} and {other} cannot be broadcast")
+        found.append(b if a == 1 else a)
+    return tuple(found)
 
 
 def is_tensor(array: Any) -> bool:

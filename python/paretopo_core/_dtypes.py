@@ -26,11 +26,10 @@ def check_per_point(
     shape: tuple[int, ...], expected: tuple[int, ...], name: str, number: str
 ) -> None:
     """Refuse what does not have one value per point, for all sets or for each."""
-    fits = len(shape) <= len(expected) and all(
-        ours in (1, theirs)
-        for ours, theirs in zip(reversed(shape), reversed(expected), strict=False)
-    )
-    if not fits or not shape or shape[-1] != expected[-1]:
+    fits = 0 < len(shape) <= len(expected) and shape[-1] == expected[-1]
+    for axis in range(1, len(shape) + 1):  # plain, for torch.compile of torch 2.9
+        fits = fits and shape[-axis] in (1, expected[-axis])
+    if not fits:
         raise ValueError(f"{name} must have shape {expected}, one {number} per point, got {shape}")
 
 
