@@ -38,7 +38,7 @@ export PARETOPO_ZIG=$PWD/build/wheels/zig PARETOPO_CUDA=OFF CMAKE_TOOLCHAIN_FILE
 mkdir -p "$PARETOPO_ZIG"
 for command in clang++:c++ ar:ar ranlib:ranlib; do # commands of one word, as CMake and ccache want them
   wrapper=$PARETOPO_ZIG/zig-${command%:*}
-  [ -x "$wrapper" ] || printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$zig" "${command#*:}" > "$wrapper"
+  printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$zig" "${command#*:}" > "$wrapper"
   chmod +x "$wrapper"
 done
 for wheel in $wheels; do
