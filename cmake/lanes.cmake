@@ -8,7 +8,7 @@ endif()
 set(hint)
 string(REGEX MATCHALL "[^,; ]+" wanted "${PARETOPO_BUILD_ISAS}")
 if(wanted STREQUAL "AUTO" AND beside AND NOT CMAKE_CROSSCOMPILING)
-  # For this machine, in two thirds of the time. A compiler that does not tell compiles for all.
+  # For this machine, in three quarters of the time. A compiler that does not tell compiles for all.
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp "")
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -march=native -dM -E ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp
                   OUTPUT_VARIABLE macros ERROR_QUIET)
