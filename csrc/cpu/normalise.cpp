@@ -70,8 +70,8 @@ class Range {
         span_ = most - least_;
         half_ = most * Scalar(0.5) - least_ * Scalar(0.5);
         fits_ = !std::isinf(span_);
-        if (span_ == Scalar(0)) span_ = Scalar(1);
-        if (half_ == Scalar(0)) half_ = Scalar(0.5);
+        if (most == least_) span_ = Scalar(1);  // where both are infinite, too
+        if (most == least_ || half_ == Scalar(0)) half_ = Scalar(0.5);
     }
 
     Scalar scale(Scalar value) const {

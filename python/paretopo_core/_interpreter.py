@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
+from importlib import import_module
+from types import ModuleType
 
 
 def refuse_sub_interpreter() -> None:
@@ -11,15 +12,19 @@ def refuse_sub_interpreter() -> None:
     Neither pybind11 nor NumPy supports more than one interpreter in a process on every version of
     Python that this package runs on.
     """
-    api = ctypes.pythonapi
-    api.PyInterpreterState_Get.restype = ctypes.c_void_p
-    api.PyInterpreterState_GetID.restype = ctypes.c_int64
-    api.PyInterpreterState_GetID.argtypes = [ctypes.c_void_p]
-    if api.PyInterpreterState_GetID(api.PyInterpreterState_Get()) != 0:
+    interpreters = _find("_interpreters") or _find("_xxsubinterpreters")  # the latter until 3.12
+    if interpreters and interpreters.get_current() != interpreters.get_main():
         raise ImportError(
             "paretopo_core works in the main interpreter of a process only, not in a "
             "sub-interpreter: import it there, or use threads or processes"
         )
+
+
+def _find(name: str) -> ModuleType | None:
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
 
 
 refuse_sub_interpreter()

@@ -195,7 +195,8 @@ def _normalise(frame: Frame, ideal: Any, nadir: Any) -> Any:
     overflows = library.isinf(columns - least) | library.isinf(most - least)
     part = library.where(overflows, 0.5, library.ones_like(columns))  # halves do not
     span = most * part - least * part
-    scaled = (columns * part - least * part) / library.where(span == 0, part, span)
+    is_flat = (most == least) | (span == 0)  # where both are infinite, too
+    scaled = (columns * part - least * part) / library.where(is_flat, part, span)
     return _swapped(frame, scaled)
 
 

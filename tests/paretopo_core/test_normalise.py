@@ -158,3 +158,10 @@ def test_wrong_corners_are_named(send):
             pp.normalise(points, **{name: np.zeros((3, 2))})
         with pytest.raises(TypeError, match=f"{name} must be numbers"):
             pp.normalise(points, **{name: "low"})
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_ideal_and_nadir_may_both_be_infinite(send, dtype):
+    points = send(np.array([[-np.inf], [0.0]], dtype))
+    scaled = pp.normalise(points, maximise=False)
+    np.testing.assert_array_equal(np.asarray(scaled), [[np.nan], [np.inf]])
