@@ -377,11 +377,13 @@ def compute_uncrowded(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -
     batch = Batch.of(points, maximise=maximise, mask=mask)
     batch.refuse_gpu("points", "boxes")
     values = np.asarray(compute_contributions(points, ref, maximise, True, mask))
-    numbers, nearest = _nearest_undominated(batch, points, ref, maximise, mask)
-    squares = np.zeros(batch.per_point)
-    for m in range(batch.objectives):
-        squares += np.square(nearest[..., m] - numbers[..., m])
-    distances = np.sqrt(squares)
+    # What another thread writes meanwhile may be infinite: no warnings of it.
+    with np.errstate(invalid="ignore"):
+        numbers, nearest = _nearest_undominated(batch, points, ref, maximise, mask)
+        squares = np.zeros(batch.per_point)
+        for m in range(batch.objectives):
+            squares += np.square(nearest[..., m] - numbers[..., m])
+        distances = np.sqrt(squares)
     values = np.where(distances > 0.0, -distances, values)
     result: ArrayT = batch.library.from_host(values, batch.values)
     return result
@@ -390,7 +392,8 @@ def compute_uncrowded(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -
 def compute_nearest(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -> ArrayT:
     """Find, for each point, the nearest place that none dominates, (..., points, objectives)."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    nearest = _nearest_undominated(batch, points, ref, maximise, mask)[1]
+    with np.errstate(invalid="ignore"):  # as above
+        nearest = _nearest_undominated(batch, points, ref, maximise, mask)[1]
     result: ArrayT = batch.library.from_host(nearest, batch.values)
     return result
 

@@ -231,13 +231,15 @@ def test_an_array_that_is_written_meanwhile(operation):
 
     writer = threading.Thread(target=scribble)
     writer.start()
-    for _ in range(20):
-        try:
-            operation(points)
-        except ValueError as error:
-            assert "s must be " in str(error)  # noqa: PT017 (either is fine)
-    stop.set()
-    writer.join()
+    try:
+        for _ in range(20):
+            try:
+                operation(points)
+            except ValueError as error:
+                assert "s must be " in str(error)  # noqa: PT017 (either is fine)
+    finally:
+        stop.set()
+        writer.join()
 
 
 def test_the_gil_is_released():
