@@ -253,9 +253,10 @@ class ParetoArchive:
         )
 
     def add(self, point: Any, payload: Any = None) -> float:
-        """Add a point; return by how much it raises the hypervolume, 0.0 or more.
+        """Add a point; return by how much it raises the hypervolume.
 
-        A member beyond the reference gains 0.0, too: :meth:`extend` tells who joined.
+        That is 0.0 or more, or of a bounded archive, where another member may leave for the point,
+        less. A member beyond the reference gains 0.0, too: :meth:`extend` tells who joined.
 
         Args:
             point: shape (objectives,), finite.
