@@ -42,7 +42,7 @@ def _set(name: str, what: str) -> None:
     if name not in _core.ISAS:
         raise ValueError(
             f"{what} must be one of {', '.join(_core.ISAS)}, what this machine has and this build "
-            f"was compiled for, got {name!r}"
+            f"was compiled for (PARETOPO_BUILD_ISAS=ALL compiles for all), got {name!r}"
         )
     _core.set_isa(_core.ISAS.index(name))
 
