@@ -17,6 +17,7 @@ import numpy as np
 
 from paretopo_core import _core, _cuda_arrays, _numpy_arrays, _torch_arrays
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
+from paretopo_core._shapes import is_for_each
 
 # A NumPy array, a torch tensor on CPU or CUDA, a CuPy array: what goes in decides what comes out.
 ArrayT = TypeVar("ArrayT")
@@ -163,9 +164,7 @@ class Batch:
 
     def _check_leading(self, given: tuple[int, ...], name: str, *, scalar: bool) -> None:
         expected = (*self.leading, self.objectives)
-        fits = len(given) <= len(expected) and given[-1] == expected[-1]
-        pairs = zip(reversed(given), reversed(expected), strict=False)
-        if not fits or any(ours not in (1, theirs) for ours, theirs in pairs):
+        if not is_for_each(given, expected):
             number = "a number, " if scalar else ""
             raise ValueError(
                 f"{name} must be {number}shape ({self.objectives},), or {expected} for one to "
@@ -218,17 +217,6 @@ class Batch:
 def host_address(array: np.ndarray) -> int:
     """Where a NumPy array begins."""
     return _core.address(array)
-
-
-def broadcast_shapes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """Return what NumPy's function of this name does, which not every torch.compile can trace."""
-    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
-    found = []
-    for a, b in zip(longer, (1,) * (len(longer) - len(shorter)) + shorter, strict=True):
-        if a != b and 1 not in (a, b):
-            raise ValueError(f"shapes {one} and {other} cannot be broadcast")
-        found.append(b if a == 1 else a)
-    return tuple(found)
 
 
 def is_tensor(array: Any) -> bool:

@@ -16,10 +16,10 @@ from paretopo_core._dtypes import (
     FLOATS,
     HALVES,
     INTEGERS,
-    check_per_point,
     check_ranks,
     refuse_dtype,
 )
+from paretopo_core._shapes import check_per_point
 
 # Packages that make arrays as NumPy does: empty, asarray, ascontiguousarray, broadcast_to.
 _LIKE_NUMPY = {"cupy"}

@@ -19,8 +19,8 @@ from paretopo_core._arrays import (
     numbers_of,
     positive_vector,
 )
-from paretopo_core._dtypes import check_per_point
 from paretopo_core._senses import Maximise, senses_of
+from paretopo_core._shapes import check_per_point
 from paretopo_core.fronts import compute_nondominated, compute_ranks
 
 # Ranks are found front by front from so many points and objectives on, for at most that part of the

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from paretopo_core._shapes import check_per_point
+
 FLOATS = ("float32", "float64")
 HALVES = ("float16", "bfloat16")
 INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -20,17 +22,6 @@ def check_exact(lowest: int, highest: int, name: str) -> None:
 def refuse_dtype(name: str, dtype: object, hint: str = "") -> TypeError:
     """What to raise for anything but real numbers."""
     return TypeError(f"{name} must hold real numbers of at most 64 bits, got dtype {dtype}{hint}")
-
-
-def check_per_point(
-    shape: tuple[int, ...], expected: tuple[int, ...], name: str, number: str
-) -> None:
-    """Refuse what does not have one value per point, for all sets or for each."""
-    fits = 0 < len(shape) <= len(expected) and shape[-1] == expected[-1]
-    for axis in range(1, len(shape) + 1):  # plain, for torch.compile of torch 2.9
-        fits = fits and shape[-axis] in (1, expected[-axis])
-    if not fits:
-        raise ValueError(f"{name} must have shape {expected}, one {number} per point, got {shape}")
 
 
 def check_ranks(dtype: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:

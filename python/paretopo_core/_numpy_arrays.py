@@ -13,10 +13,10 @@ from paretopo_core._dtypes import (
     HALVES,
     INTEGERS,
     check_exact,
-    check_per_point,
     check_ranks,
     refuse_dtype,
 )
+from paretopo_core._shapes import check_per_point
 
 
 def place_of(_values: np.ndarray) -> tuple[int, int]:

@@ -13,10 +13,10 @@ from paretopo_core._dtypes import (
     HALVES,
     INTEGERS,
     check_exact,
-    check_per_point,
     check_ranks,
     refuse_dtype,
 )
+from paretopo_core._shapes import check_per_point
 
 
 def check_memory(tensor: Any, name: str) -> None:

@@ -15,12 +15,12 @@ from paretopo_core._arrays import (
     Batch,
     answer,
     answer_plain,
-    broadcast_shapes,
     is_tensor,
     numbers_of,
     vector_of,
 )
 from paretopo_core._senses import Maximise, senses_of
+from paretopo_core._shapes import broadcast_shapes
 from paretopo_core.hypervolume import compute_contributions, refuse_value
 
 _MOST_BYTES = _core.MOST_BOX_BYTES  # both corners, padded
@@ -377,13 +377,7 @@ def compute_uncrowded(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -
     batch = Batch.of(points, maximise=maximise, mask=mask)
     batch.refuse_gpu("points", "boxes")
     values = np.asarray(compute_contributions(points, ref, maximise, True, mask))
-    # What another thread writes meanwhile may be infinite: no warnings of it.
-    with np.errstate(invalid="ignore"):
-        numbers, nearest = _nearest_undominated(batch, points, ref, maximise, mask)
-        squares = np.zeros(batch.per_point)
-        for m in range(batch.objectives):
-            squares += np.square(nearest[..., m] - numbers[..., m])
-        distances = np.sqrt(squares)
+    distances = _nearest_undominated(batch, points, ref, maximise, mask)[1]
     values = np.where(distances > 0.0, -distances, values)
     result: ArrayT = batch.library.from_host(values, batch.values)
     return result
@@ -392,8 +386,7 @@ def compute_uncrowded(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -
 def compute_nearest(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -> ArrayT:
     """Find, for each point, the nearest place that none dominates, (..., points, objectives)."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    with np.errstate(invalid="ignore"):  # as above
-        nearest = _nearest_undominated(batch, points, ref, maximise, mask)[1]
+    nearest = _nearest_undominated(batch, points, ref, maximise, mask)[0]
     result: ArrayT = batch.library.from_host(nearest, batch.values)
     return result
 
@@ -401,26 +394,31 @@ def compute_nearest(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -> 
 def _nearest_undominated(
     batch: Batch, points: Any, ref: Any, maximise: Maximise, mask: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The points in float64, and what is undominated and nearest; padding stays where it is."""
+    """What is undominated and nearest, in float64, and how far it is; padding stays where it is."""
     numbers = np.asarray(batch.values, dtype=np.float64)
     if batch.signs is not None:
         numbers = numbers * batch.signs
     if numbers.size == 0:
-        return numbers, numbers
+        return numbers, np.zeros(batch.per_point)
     boxes = compute_nondominated_boxes(points, ref, maximise, mask)
     lower, upper, counts = (np.asarray(each) for each in boxes)
     is_padding = np.arange(lower.shape[-2]) >= counts[..., None]
     squares = np.where(is_padding, np.inf, 0.0)[..., None, :].repeat(batch.points, axis=-2)
-    for m in range(batch.objectives):
-        value = numbers[..., m, None]
-        low, high = lower[..., None, :, m], upper[..., None, :, m]
-        squares += np.square(np.maximum(np.maximum(low - value, value - high), 0.0))
-    box = squares.argmin(axis=-1)[..., None]
-    low, high = (np.take_along_axis(each, box, axis=-2) for each in (lower, upper))
-    nearest = np.clip(numbers, low, high)
-    if batch.mask is not None:
-        nearest = np.where(np.asarray(batch.mask)[..., None] == 0, numbers, nearest)
-    return numbers, nearest
+    # What another thread writes meanwhile may be infinite: no warnings of it.
+    with np.errstate(invalid="ignore"):
+        for m in range(batch.objectives):
+            value = numbers[..., m, None]
+            low, high = lower[..., None, :, m], upper[..., None, :, m]
+            squares += np.square(np.maximum(np.maximum(low - value, value - high), 0.0))
+        box = squares.argmin(axis=-1)[..., None]
+        low, high = (np.take_along_axis(each, box, axis=-2) for each in (lower, upper))
+        nearest = np.clip(numbers, low, high)
+        if batch.mask is not None:
+            nearest = np.where(np.asarray(batch.mask)[..., None] == 0, numbers, nearest)
+        squares = np.zeros(batch.per_point)
+        for m in range(batch.objectives):
+            squares += np.square(nearest[..., m] - numbers[..., m])
+    return nearest, np.sqrt(squares)
 
 
 def compute_improvement(

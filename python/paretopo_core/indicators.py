@@ -16,12 +16,12 @@ from paretopo_core import _core, _torch_arrays
 from paretopo_core._arrays import (
     Batch,
     answer,
-    broadcast_shapes,
     host_address,
     is_tensor,
     numbers_of,
 )
 from paretopo_core._senses import Maximise
+from paretopo_core._shapes import broadcast_shapes
 
 _MOST_WEIGHTS = 10**7  # vectors that a lattice may have
 

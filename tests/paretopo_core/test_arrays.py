@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.strategies import large_set
 
 import paretopo_core as pp
-from paretopo_core._arrays import broadcast_shapes
+from paretopo_core._shapes import broadcast_shapes
 
 SHAPES = st.lists(st.integers(0, 3), max_size=4).map(tuple)
 

@@ -314,6 +314,11 @@ def test_errors_name_the_argument(call, message):
         call()
 
 
+def test_the_density_of_more_objectives_is_refused():
+    with pytest.raises(NotImplementedError, match=r"2 objectives, got 3: weighted_hypervolume"):
+        ours.whv_hype([[1, 2, 3]], ref=4, ideal=0)
+
+
 def test_infinite_values_order_as_numbers():
     """moocore crashes the interpreter on these: docs/peers.md."""
     rows = [[0, 0, 0], [np.inf, -np.inf, 1], [2, -np.inf, 2]]

@@ -1,0 +1,30 @@
+"""Which shapes go together. Plain loops: not every torch.compile can trace NumPy's and all()."""
+
+from __future__ import annotations
+
+
+def broadcast_shapes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """Return what NumPy's function of this name does; ValueError where it has one."""
+    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    found = []
+    for a, b in zip(longer, (1,) * (len(longer) - len(shorter)) + shorter, strict=True):
+        if a != b and 1 not in (a, b):
+            raise ValueError(f"shapes {one} and {other} cannot be broadcast")
+        found.append(b if a == 1 else a)
+    return tuple(found)
+
+
+def is_for_each(shape: tuple[int, ...], expected: tuple[int, ...]) -> bool:
+    """Whether it has the last dimension of the expected one, and others that broadcast to it."""
+    fits = 0 < len(shape) <= len(expected) and shape[-1] == expected[-1]
+    for axis in range(1, len(shape) + 1):
+        fits = fits and shape[-axis] in (1, expected[-axis])
+    return fits
+
+
+def check_per_point(
+    shape: tuple[int, ...], expected: tuple[int, ...], name: str, number: str
+) -> None:
+    """Refuse what does not have one value per point, for all sets or for each."""
+    if not is_for_each(shape, expected):
+        raise ValueError(f"{name} must have shape {expected}, one {number} per point, got {shape}")
