@@ -22,6 +22,7 @@ from paretopo.run.folder import RunFolder
 from paretopo.run.sweeps import split_sweeps
 from paretopo.study.fronts import preference_grid, score_front
 from paretopo.study.plan import Cell, Plan, TaskSection
+from paretopo.study.tabular import GROUP
 from paretopo.study.tabular_agent import train_tabular
 from paretopo.study.tabular_fronts import train_tabular_front
 from paretopo.study.tabular_tasks import TASKS
@@ -95,6 +96,9 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
             "paid": [task.counted, task.budget, task.scaled],
             "table": [None if part is None else part.tolist() for part in table],
         }
+        if task.start is not None or (task.group, task.parts) != (GROUP, 1):
+            about["start"] = None if task.start is None else task.start.tolist()
+            about["answers"] = [task.group, task.parts]
         if plan.study.preferences is not None:
             about["preferences"] = plan.study.preferences
     else:

@@ -27,6 +27,7 @@ Measure = Literal["hypervolume", "preference"]
 RIGHT, SAVED = 0.6, 0.4  # the preference that is stated to every method
 CHANGE = 200  # the last step before a task that changes does
 _MOST_POLICIES = 10**6  # that are looked through for the best
+GROUP = 8  # answers to a question, as in the paper
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,9 @@ class TabularTask:
         name: Its key among the tasks.
         about: What it isolates, in one line.
         success: (kinds, ways) probability that an answer of that way is right.
-        cost: (ways, costs) of an answer of that way.
-        most: (costs,) cost of which nothing is saved; the greatest of the table if not given.
+        cost: (ways, costs) of an answer of that way, or (kinds, ways, costs) where kinds differ.
+        most: (costs,) cost of which nothing is saved, or (kinds, costs); the greatest of the table,
+            or of the kind, if not given.
         units: In what the costs are charged: the first, or one of several as the seed has it.
         counted: Costs are counts: the policy is paid the paper's economy where a method asks for
             no other; else the charge itself, negated.
@@ -75,6 +77,10 @@ class TabularTask:
             draws.
         later: (kinds, ways) the success from step `CHANGE` on, where it changes.
         rows: (kinds,) the row of the policy that answers a kind, where kinds share one.
+        start: (ways,) logits that the policy starts from, before the seed's noise.
+        group: Answers to each question.
+        parts: An answer has so many parts, each right with the probability of the table; its
+            reward is the share of parts that are right.
     """
 
     name: str
@@ -88,11 +94,24 @@ class TabularTask:
     scaled: bool = False
     later: Floats | None = None
     rows: NDArray[np.int64] | None = None
+    start: Floats | None = None
+    group: int = GROUP
+    parts: int = 1
 
     @property
     def objectives(self) -> int:
         """Numbers in a reward vector: correctness and the economies."""
-        return 1 + int(self.cost.shape[1])
+        return 1 + int(self.cost.shape[-1])
+
+    @property
+    def ways(self) -> int:
+        """In how many ways a question can be answered."""
+        return int(self.cost.shape[-2])
+
+    @property
+    def costs(self) -> Floats:
+        """(kinds, ways, costs) of an answer of that way."""
+        return np.broadcast_to(self.cost, (len(self.success), *self.cost.shape[-2:]))
 
     @property
     def policy_rows(self) -> NDArray[np.int64]:
@@ -101,8 +120,8 @@ class TabularTask:
 
     @property
     def saved(self) -> Floats:
-        """(ways, costs) share of each cost that an answer of that way saves."""
-        share: Floats = 1.0 - self.cost / self.most
+        """(kinds, ways, costs) share of each cost that an answer of that way saves."""
+        share: Floats = 1.0 - self.costs / np.atleast_2d(self.most)[:, None]
         return share
 
     def success_at(self, step: int) -> Floats:
@@ -124,16 +143,22 @@ class TabularTask:
         chosen = np.asarray(policy, np.float64)[self.policy_rows]
         success = self.success_at(step)
         right = (chosen * success).sum(axis=1).mean()
-        if self.cost.shape[1] > 1:
-            economy = ((chosen * success) @ self.saved.prod(axis=1)).mean()
+        if self.objectives > 2:
+            economy = (chosen * success * self.saved.prod(axis=-1)).sum(axis=1).mean()
         else:
-            economy = (chosen @ self.saved[:, 0]).mean()
+            economy = (chosen * self.saved[..., 0]).sum(axis=1).mean()
         return np.array([right, economy])
+
+    def cost_of_answers(self, chosen: NDArray[np.int64]) -> Floats:
+        """(kinds, ..., costs) of answers of these ways, (kinds, ...)."""
+        kinds = np.arange(len(chosen)).reshape(-1, *(1 for _ in chosen.shape[1:]))
+        paid: Floats = self.costs[kinds, chosen]
+        return paid
 
     def cost_of(self, policy: ArrayLike) -> float:
         """Expected first cost per question, as the table has it."""
         chosen = np.asarray(policy, np.float64)[self.policy_rows]
-        return float((chosen @ self.cost[:, 0]).mean())
+        return float((chosen * self.costs[..., 0]).sum(axis=1).mean())
 
     def score(self, policy: ArrayLike, measure: Measure, step: int = 0) -> float:
         """What a policy is worth, as a share of the best policy's.
@@ -158,21 +183,25 @@ class TabularTask:
 
     def _value(self, policy: Floats, measure: Measure, step: int) -> float:
         if measure == "preference":
-            worth = self.success_at(step) * (RIGHT + SAVED * self.saved.mean(axis=1))
+            worth = self.success_at(step) * (RIGHT + SAVED * self.saved.mean(axis=-1))
             return float((policy[self.policy_rows] * worth).sum(axis=1).mean())
         right, economy = self.outcome(policy, step)
-        if self.cost.shape[1] > 1:
+        if self.objectives > 2:
             return float(economy)
-        cheapest = self.success_at(step)[:, np.argmin(self.cost[:, 0])].mean()
-        return float(max(right - cheapest, 0.0) * economy)
+        return float(max(right - self._cheapest(step), 0.0) * economy)
+
+    def _cheapest(self, step: int) -> float:
+        """Accuracy of a policy that always answers the cheapest way."""
+        way = self.costs[..., 0].argmin(axis=1)
+        return float(self.success_at(step)[np.arange(len(way)), way].mean())
 
     @functools.cache  # noqa: B019 - tasks live as long as the program
     def _best(self, measure: Measure, later: bool) -> tuple[Floats, float]:
-        rows, ways = int(self.policy_rows.max()) + 1, self.cost.shape[0]
+        rows, ways = int(self.policy_rows.max()) + 1, self.ways
         step = CHANGE + 1 if later else 0
         each = np.eye(ways)
         best = each[np.zeros(rows, np.int64)]
-        if measure == "preference" or self.cost.shape[1] > 1:
+        if measure == "preference" or self.objectives > 2:
             # A sum over rows: each has a best way of its own.
             for row, way in itertools.product(range(rows), range(ways)):
                 tried = best.copy()
@@ -184,9 +213,8 @@ class TabularTask:
         chosen = np.array(list(itertools.product(range(ways), repeat=rows)))[:, self.policy_rows]
         success, kinds = self.success_at(step), np.arange(len(self.success))
         right = success[kinds, chosen].mean(axis=1)
-        economy = self.saved[chosen, 0].mean(axis=1)
-        cheapest = success[:, np.argmin(self.cost[:, 0])].mean()
-        found = chosen[(np.maximum(right - cheapest, 0.0) * economy).argmax()]
+        economy = self.saved[kinds, chosen, 0].mean(axis=1)
+        found = chosen[(np.maximum(right - self._cheapest(step), 0.0) * economy).argmax()]
         for kind, row in enumerate(self.policy_rows):
             best[row] = each[found[kind]]
         return best, self._value(best, measure, step)
@@ -205,6 +233,9 @@ def make_calling_task(
     budget: float | None = None,
     scaled: bool = False,
     rows: Sequence[int] | None = None,
+    start: Sequence[float] | None = None,
+    group: int = GROUP,
+    parts: int = 1,
 ) -> TabularTask:
     """A task whose kinds need so many of at most five calls.
 
@@ -220,6 +251,9 @@ def make_calling_task(
         budget: See `TabularTask`, as the next two.
         scaled: Likewise.
         rows: Likewise.
+        start: Likewise.
+        group: Likewise.
+        parts: Likewise.
     """
     calls = np.arange(6)
 
@@ -240,6 +274,9 @@ def make_calling_task(
         scaled=scaled,
         later=None if later is None else succeed(later),
         rows=None if rows is None else np.array(rows),
+        start=start,
+        group=group,
+        parts=parts,
     )
 
 
@@ -256,6 +293,9 @@ def make_task(
     scaled: bool = False,
     later: Floats | None = None,
     rows: NDArray[np.int64] | None = None,
+    start: ArrayLike | None = None,
+    group: int = GROUP,
+    parts: int = 1,
 ) -> TabularTask:
     """A task from what can be turned into its arrays; see `TabularTask`."""
     costs = np.array(cost, np.float64)
@@ -264,13 +304,16 @@ def make_task(
         about,
         np.array(success, np.float64),
         costs,
-        costs.max(axis=0) if most is None else np.array(most, np.float64),
+        costs.max(axis=-2) if most is None else np.array(most, np.float64),
         tuple(units),
         counted,
         budget,
         scaled,
         later,
         rows,
+        None if start is None else np.array(start, np.float64),
+        group,
+        parts,
     )
 
 

@@ -28,7 +28,6 @@ from paretopo.rewards.scoring import make_economy
 from paretopo.study.plan import with_economy
 from paretopo.study.tabular import TabularTask, Unit
 
-GROUP = 8  # answers per question, as in the paper
 QUESTIONS = 4  # of each kind, per step
 PER_KIND = 400  # different questions: one pass over them is the paper's stage 1
 LEARNING_RATE = 0.05
@@ -61,7 +60,7 @@ def train_tabular(
     own = {
         "objectives.correct.weight": 0.6,
         "objectives.calls.weight": 0.4,
-        "objectives.calls.most": int(task.cost[:, 0].max()),
+        "objectives.calls.most": int(task.cost[..., 0].max()),
     }
     method = with_economy(overrides, "paretopo" if task.counted else "raw")
     config = from_table({}, own | method)
@@ -92,7 +91,9 @@ class TabularRun:
         self.settings, self._rng = settings, rng
         self._rows = task.policy_rows
         # Like a model after its warm-up: it calls, needlessly too, and sometimes guesses.
-        self.logits = 0.3 * rng.standard_normal((self._rows.max() + 1, len(task.cost)))
+        self.logits = 0.3 * rng.standard_normal((self._rows.max() + 1, task.ways))
+        if task.start is not None:
+            self.logits += task.start
 
     def policy(self) -> Floats:
         """(rows, ways) probabilities."""
@@ -119,13 +120,14 @@ class TabularRun:
             (kinds, questions, group, ways).
         """
         kinds, _, ways = policy.shape
-        draws = self._rng.random((kinds, QUESTIONS, GROUP, 1))
+        group, parts = self.task.group, self.task.parts
+        draws = self._rng.random((kinds, QUESTIONS, group, 1))
         chosen = (draws > policy.cumsum(axis=-1)[:, :, None, :-1]).sum(axis=-1)
         success = self.task.success_at(number)[np.arange(kinds)[:, None, None], chosen]
-        right = self._rng.random(chosen.shape) < success
+        right = (self._rng.random((*chosen.shape, parts)) < success[..., None]).mean(axis=-1)
         vectors = self.rewards.draw(chosen, right, number - 1, self._rng)
         advantages = self.controller.step(
-            vectors.reshape(kinds * QUESTIONS, GROUP, -1),
+            vectors.reshape(kinds * QUESTIONS, group, -1),
             weights=None if weights is None else weights.reshape(kinds * QUESTIONS, -1),
         ).advantages.reshape(chosen.shape)
         advantages = advantages * _per_token(self._lengths(chosen), self.settings.loss)
@@ -134,14 +136,14 @@ class TabularRun:
 
     def _lengths(self, chosen: NDArray[np.int64]) -> Floats:
         """An answer is as long as what it costs, and one more."""
-        lengths: Floats = 1.0 + self.task.cost[chosen].sum(axis=-1)
+        lengths: Floats = 1.0 + self.task.cost_of_answers(chosen).sum(axis=-1)
         return lengths
 
     def evaluate(self, step: int) -> dict[str, Any]:
         """The rows of a report; the controller hears of the outcome, too."""
         task, policy = self.task, self.policy()
         accuracy, economy = task.outcome(policy, step)
-        saved = (policy[self._rows] @ task.saved).mean(axis=0)
+        saved = np.einsum("kw,kwc->c", policy[self._rows], task.saved) / len(self._rows)
         self.controller.observe(np.array([accuracy, *saved]))
         return {
             "step": step,
@@ -160,13 +162,13 @@ class _Answers:
 
     Attributes:
         costs: (kinds, questions, group) as they are charged.
-        right: Alike.
+        right: Alike, the share of each answer that is right.
         step: From 0 on.
         budget: What is left of so much is paid; None pays the negated cost.
     """
 
     costs: Floats
-    right: NDArray[np.bool_]
+    right: Floats
     step: int
     budget: float | None
 
@@ -187,12 +189,12 @@ class TabularRewards:
     def draw(
         self,
         chosen: NDArray[np.int64],
-        right: NDArray[np.bool_],
+        right: Floats,
         step: int,
         rng: np.random.Generator,
     ) -> Floats:
         """(kinds, questions, group, objectives), larger is better."""
-        costs = self._scale * self._unit.draw(self._task.cost[chosen], rng)
+        costs = self._scale * self._unit.draw(self._task.cost_of_answers(chosen), rng)
         budget = None if self._task.budget is None else self._scale * self._task.budget
         paid = [
             pay(_Answers(costs[..., at], right, step, budget))
@@ -256,7 +258,7 @@ class _ByFewest:
         assert economy is not None
         self._economy = economy
         # Of each question; one that was never solved counts with the most calls.
-        self._fewest = np.full((len(task.policy_rows), PER_KIND), float(task.cost[:, 0].max()))
+        self._fewest = np.full((len(task.policy_rows), PER_KIND), float(task.cost[..., 0].max()))
         self._minima = CostMinimum(scope=rewards.n_opt_scope, min_support=rewards.n_opt_min_support)
 
     def __call__(self, answers: _Answers) -> Floats:

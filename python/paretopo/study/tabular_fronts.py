@@ -120,13 +120,13 @@ def score_policies(
 def _point(task: TabularTask, policy: Floats) -> Floats:
     chosen = policy[task.policy_rows] * task.success
     right = chosen.sum(axis=1).mean()
-    return np.array([right, (chosen @ task.saved[:, 0]).mean()])
+    return np.array([right, (chosen * task.saved[..., 0]).sum(axis=1).mean()])
 
 
 def _best(task: TabularTask, weights: Sequence[float]) -> Floats:
     """(rows, ways) the policy of the highest value."""
     right, saved = weights
-    worth = task.success * (right + saved * task.saved[:, 0])
+    worth = task.success * (right + saved * task.saved[..., 0])
     rows = int(task.policy_rows.max()) + 1
     total = np.zeros((rows, worth.shape[1]))
     np.add.at(total, task.policy_rows, worth)

@@ -7,6 +7,7 @@ array([0.7  , 0.767])
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -36,6 +37,128 @@ class _Numbers:
     dollars: Unit
     heavy: Unit
     budget: float
+
+
+@dataclass(frozen=True)
+class _AnyStart:
+    """The numbers of the tasks that vary the start, the group, the scale and the quality.
+
+    Attributes:
+        steps: (ways,) how often a kind of factor 1 is answered rightly, by the price.
+        factors: (kinds,) on that.
+        price: (ways,) of which the first is free.
+        far: (ways,) prices of which the last is many times what is needed.
+        needed: (kinds,) calls that an answer needs, where calls beyond are wasted.
+        right: (kinds,) probability of being right with them.
+        lucky: (kinds,) probability of being right with fewer.
+        rare: (kinds,) probability of being right with them, where hardly any answer is.
+        scale: (kinds,) by how much one kind is dearer than another.
+        saved: (ways, 4) shares of four costs that are saved.
+        accuracy: (kinds, ways) of these ways.
+        units: of the second and third cost.
+        noise: of charges, in units of the table.
+    """
+
+    steps: tuple[float, ...]
+    factors: tuple[float, ...]
+    price: tuple[float, ...]
+    far: tuple[float, ...]
+    needed: tuple[int, ...]
+    right: tuple[float, ...]
+    lucky: tuple[float, ...]
+    rare: tuple[float, ...]
+    scale: tuple[float, ...]
+    saved: tuple[tuple[float, ...], ...]
+    accuracy: tuple[tuple[float, ...], ...]
+    units: tuple[float, float]
+    noise: float
+
+
+def _make_any_start_tasks(prefix: str, numbers: _AnyStart) -> list[TabularTask]:
+    rising = np.minimum(np.outer(numbers.factors, numbers.steps), 0.98)
+    price, far = np.array(numbers.price)[:, None], np.array(numbers.far)[:, None]
+    unit = Unit(slope=3.0, noise="normal", sigma=numbers.noise)
+    calling = partial(make_calling_task, needed=numbers.needed, right=numbers.right)
+    tokens = Unit(20.0, 150.0, "lognormal", 0.6)
+    saved, accuracy = np.array(numbers.saved), np.array(numbers.accuracy)
+
+    def start(way: int, share: float, ways: int = 6) -> Sequence[float]:
+        """Logits of which one way has that share of the answers."""
+        logits = np.zeros(ways)
+        logits[way] = np.log(share * (ways - 1) / (1.0 - share))
+        return logits.tolist()
+
+    return [
+        make_task(
+            f"{prefix}cheap_start",
+            "the start hardly ever pays, and what is paid makes answers right",
+            rising,
+            price,
+            units=[unit],
+            start=start(0, 0.93),
+        ),
+        calling(
+            f"{prefix}guessing_start",
+            "the start guesses, and guesses are often right",
+            guess=numbers.lucky,
+            unit=tokens,
+            start=start(0, 0.85),
+        ),
+        calling(
+            f"{prefix}zero_start",
+            "the start pays nothing, 99 times in 100",
+            guess=[0.02] * len(numbers.needed),
+            unit=Unit(slope=0.5),
+            start=start(0, 0.99),
+        ),
+        make_task(
+            f"{prefix}dear_start",
+            "the start pays many times what is needed",
+            rising,
+            far,
+            units=[unit],
+            start=start(5, 0.93),
+        ),
+        calling(
+            f"{prefix}sparse",
+            "hardly any answer is ever right",
+            right=numbers.rare,
+            guess=[0.0] * len(numbers.needed),
+            unit=tokens,
+        ),
+        calling(
+            f"{prefix}graded",
+            "answers are right in part",
+            guess=numbers.lucky,
+            unit=tokens,
+            parts=4,
+        ),
+        calling(f"{prefix}groups_of_4", "lucky", guess=numbers.lucky, unit=tokens, group=4),
+        calling(f"{prefix}groups_of_16", "lucky", guess=numbers.lucky, unit=tokens, group=16),
+        make_task(
+            f"{prefix}million",
+            "three costs in units that differ a millionfold",
+            accuracy,
+            1.0 - saved[:, :3],
+            np.ones(3),
+            units=[Unit(slope=(1.0, *numbers.units), noise="normal", sigma=numbers.noise)],
+        ),
+        make_task(
+            f"{prefix}five_objectives",
+            "four costs",
+            accuracy,
+            1.0 - saved,
+            np.ones(4),
+            units=[Unit(slope=(1.0, 50.0, 0.1, 7.0), noise="normal", sigma=numbers.noise)],
+        ),
+        make_task(
+            f"{prefix}hundredfold",
+            "kinds whose costs differ a hundredfold",
+            rising,
+            np.array(numbers.scale)[:, None, None] * price,
+            units=[Unit(noise="lognormal", sigma=0.2)],
+        ),
+    ]
 
 
 def _make_calling_tasks(prefix: str, numbers: _Numbers) -> list[TabularTask]:
@@ -158,6 +281,31 @@ def _make_judged_tasks() -> list[TabularTask]:
             unit=_SECONDS,
             rows=(0, 0, 1, 1, 2, 3),
         ),
+        *_make_any_start_tasks(
+            "",
+            _AnyStart(
+                steps=(0.15, 0.42, 0.6, 0.74, 0.84, 0.9),
+                factors=(0.9, 1.0, 1.05, 0.95),
+                price=(0.0, 1.0, 2.0, 3.5, 5.5, 9.0),
+                far=(0.0, 1.0, 2.0, 4.0, 12.0, 40.0),
+                needed=(1, 2, 3, 1, 2),
+                right=(0.85, 0.8, 0.7, 0.9, 0.75),
+                lucky=(0.45, 0.3, 0.2, 0.5, 0.1),
+                rare=(0.012, 0.006, 0.004, 0.02, 0.005),
+                scale=(1.0, 100.0, 1.0, 100.0),
+                saved=(
+                    *((0.85, 0.15, 0.9, 0.6), (0.55, 0.65, 0.6, 0.7), (0.95, 0.9, 0.1, 0.5)),
+                    *((0.1, 0.9, 0.85, 0.4), (0.35, 0.3, 0.4, 0.3), (0.8, 0.35, 0.75, 0.2)),
+                ),
+                accuracy=(
+                    (0.74, 0.80, 0.82, 0.76, 0.91, 0.80),
+                    (0.70, 0.77, 0.72, 0.80, 0.87, 0.76),
+                    (0.80, 0.81, 0.84, 0.83, 0.93, 0.79),
+                ),
+                units=(1000.0, 0.001),
+                noise=0.05,
+            ),
+        ),
     ]
 
 
@@ -247,6 +395,31 @@ def _make_tuning_tasks() -> list[TabularTask]:
             guess=(0.0, 0.2, 0.2, 0.1, 0.2, 0.0),
             unit=_TUNE_SECONDS,
             rows=(0, 0, 1, 1, 2, 3),
+        ),
+        *_make_any_start_tasks(
+            "tune_",
+            _AnyStart(
+                steps=(0.1, 0.35, 0.55, 0.7, 0.8, 0.85),
+                factors=(1.0, 0.95, 1.1, 0.9),
+                price=(0.0, 1.0, 2.5, 4.0, 6.0, 8.0),
+                far=(0.0, 1.0, 2.0, 5.0, 15.0, 30.0),
+                needed=(2, 1, 3, 1, 3),
+                right=(0.8, 0.9, 0.75, 0.85, 0.65),
+                lucky=(0.35, 0.5, 0.15, 0.4, 0.2),
+                rare=(0.008, 0.015, 0.005, 0.01, 0.006),
+                scale=(100.0, 1.0, 1.0, 100.0),
+                saved=(
+                    *((0.9, 0.2, 0.8, 0.7), (0.6, 0.6, 0.65, 0.6), (0.85, 0.9, 0.15, 0.6)),
+                    *((0.2, 0.85, 0.9, 0.3), (0.3, 0.35, 0.3, 0.4), (0.7, 0.4, 0.8, 0.1)),
+                ),
+                accuracy=(
+                    (0.78, 0.82, 0.76, 0.78, 0.9, 0.82),
+                    (0.72, 0.76, 0.78, 0.74, 0.86, 0.72),
+                    (0.82, 0.8, 0.82, 0.8, 0.92, 0.8),
+                ),
+                units=(0.001, 1000.0),
+                noise=0.08,
+            ),
         ),
     ]
 

@@ -7,9 +7,14 @@ import itertools
 import numpy as np
 import pytest
 
-from paretopo.config import METHODS, ConfigError, expand_method
+from paretopo.config import METHODS, ConfigError, expand_method, from_table
 from paretopo.study.tabular import CHANGE, Unit
-from paretopo.study.tabular_agent import train_tabular
+from paretopo.study.tabular_agent import (
+    TabularRewards,
+    TabularRun,
+    make_controller,
+    train_tabular,
+)
 from paretopo.study.tabular_tasks import TASKS
 
 ALL = list(TASKS.values())
@@ -18,7 +23,7 @@ MEASURES = ("hypervolume", "preference")
 
 
 def policies(task, count):
-    shape = int(task.policy_rows.max()) + 1, len(task.cost)
+    shape = int(task.policy_rows.max()) + 1, task.ways
     for seed in range(count):
         concentration = (0.3, 1.0)[seed % 2]
         yield np.random.default_rng(seed).dirichlet(concentration * np.ones(shape[1]), shape[0])
@@ -30,7 +35,7 @@ def sample(task, policy, draws=200_000):
     kinds = rng.integers(0, len(task.success), draws)
     rows = policy.cumsum(axis=1)[task.policy_rows[kinds]]
     ways = (rng.random((draws, 1)) > rows[:, :-1]).sum(axis=1)
-    return rng.random(draws) < task.success[kinds, ways], task.saved[ways]
+    return rng.random(draws) < task.success[kinds, ways], task.saved[kinds, ways]
 
 
 def test_each_kind_of_task_is_there_twice_with_other_numbers():
@@ -40,6 +45,9 @@ def test_each_kind_of_task_is_there_twice_with_other_numbers():
         assert one.cost.shape == other.cost.shape, name
         assert (one.counted, one.scaled) == (other.counted, other.scaled), name
         assert (one.later is None, one.rows is None) == (other.later is None, other.rows is None)
+        assert (one.start is None, one.group, one.parts) == (
+            other.start is None, other.group, other.parts,
+        )  # fmt: skip
         assert not np.array_equal(one.success, other.success), name
 
 
@@ -66,10 +74,12 @@ def test_nothing_is_worth_more_than_the_best(task, measure):
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("name", ["trade_off", "aliased", "four_objectives", "negligible"])
+@pytest.mark.parametrize(
+    "name", ["trade_off", "aliased", "four_objectives", "negligible", "hundredfold"]
+)
 def test_the_best_is_that_of_all_policies_without_chance(name, measure):
     task = TASKS[name]
-    rows, ways = int(task.policy_rows.max()) + 1, len(task.cost)
+    rows, ways = int(task.policy_rows.max()) + 1, task.ways
     scores = [
         task.score(np.eye(ways)[list(choice)], measure)
         for choice in itertools.product(range(ways), repeat=rows)
@@ -132,7 +142,7 @@ def test_evaluations_are_even_and_begin_before_the_first_step():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_trains_on_every_kind_of_task(method):
-    names = ["lucky", "any_unit", "offset", "concave", "aliased"]
+    names = ["lucky", "any_unit", "offset", "concave", "aliased", "graded", "hundredfold"]
     if method == "otc_grpo":
         with pytest.raises(ValueError, match="goes by the fewest calls, and tune_offset is paid"):
             train_tabular(TASKS["tune_offset"], METHODS[method], seed=1, steps=4)
@@ -201,3 +211,55 @@ def test_a_study_reads_tables_early_at_evaluations_alone():
 
     with pytest.raises(ConfigError, match=r"study\.early must be a multiple of study\.every, 50"):
         plan.from_table({"study": {"early": 120}, "tasks": {"free": {}}})
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "share"),
+    [("cheap_start", 0, 0.93), ("guessing_start", 0, 0.85), ("zero_start", 0, 0.99),
+     ("dear_start", 5, 0.93)],
+)  # fmt: skip
+def test_a_start_answers_its_way(name, way, share):
+    shares = []
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        config = from_table({}, METHODS["recommended"])
+        task = TASKS[name]
+        rewards = TabularRewards(task, config, seed)
+        run = TabularRun(task, make_controller(task, config, 1), rewards, config.optimiser, rng)
+        shares.append(run.policy()[:, way].mean())
+    assert np.mean(shares) == pytest.approx(share, abs=0.02)
+
+
+def test_an_answer_of_several_parts_can_be_right_in_part():
+    task, seen = TASKS["graded"], set()
+    rewards = TabularRewards(task, from_table({}, METHODS["grpo"]), 0)
+    run = TabularRun(
+        task,
+        make_controller(task, from_table({}, METHODS["grpo"]), 3),
+        rewards,
+        from_table({}, {}).optimiser,
+        np.random.default_rng(0),
+    )
+    draw = rewards.draw
+
+    def keep(chosen, right, step, rng):
+        seen.update(right.ravel().tolist())
+        return draw(chosen, right, step, rng)
+
+    rewards.draw = keep
+    run.step(1)
+    assert seen == {0.0, 0.25, 0.5, 0.75, 1.0}
+
+
+@pytest.mark.parametrize("size", [4, 16])
+def test_groups_are_as_large_as_the_task_says(size):
+    task = TASKS[f"groups_of_{size}"]
+    config = from_table({}, METHODS["grpo"])
+    run = TabularRun(
+        task,
+        make_controller(task, config, 1),
+        TabularRewards(task, config, 0),
+        config.optimiser,
+        np.random.default_rng(0),
+    )
+    assert run.answer(run.policy()[:, None], 1).shape == (5, 4, size, 6)
