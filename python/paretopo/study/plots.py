@@ -46,7 +46,7 @@ def draw_overview(results: Results, path: Path) -> None:
     axes.imshow(share, cmap="viridis", vmin=0, vmax=100, aspect="auto")
     axes.grid(visible=False)
     for (row, column), value in np.ndenumerate(share):
-        text = "—" if np.isnan(value) else f"{value:.0f}" if value < 99.95 else "100"
+        text = "—" if np.isnan(value) else f"{value:.0f}"
         dark = np.isnan(value) or value > 60
         axes.text(column, row, text, ha="center", va="center", fontsize=8.5,
                   color="black" if dark else "white")  # fmt: skip
