@@ -38,7 +38,7 @@ def wilson_interval(successes: float, n: int) -> tuple[float, float]:
 def t_interval(values: ArrayLike, over: ArrayLike | None = None) -> tuple[float, float]:
     """95 % interval of a mean by Student's t, or of a ratio of sums by Fieller's theorem.
 
-    Over 100 and 300 questions it covers as often as a bootstrap of them, over 5 and 20 more often;
+    Of 100 questions and more it covers as often as a bootstrap of them, of 5 or 20 more often;
     where few of them decide (one in five has a tool call, say), fewer than 100 are too few.
 
     Args:

@@ -88,7 +88,8 @@ def draw_dynamics(results: Results, path: Path) -> None:
             share = 100 * results.curve(task, method, results.plan.study.measure)
             mean, deviation = share.mean(axis=0), share.std(axis=0)
             colour = COLOURS[index % len(COLOURS)]
-            axes.plot(steps, mean, color=colour, linewidth=2.2 if index == 0 else 1.4)
+            line = {"linewidth": 2.2 if index == 0 else 1.4, "linestyle": _line(index)}
+            axes.plot(steps, mean, color=colour, **line)
             axes.fill_between(
                 steps, mean - deviation, mean + deviation, color=colour, alpha=0.12, lw=0
             )
@@ -106,12 +107,18 @@ def _plotted_methods(results: Results, task: str) -> list[tuple[int, str]]:
     return [(index, name) for index, name in enumerate(names) if name in results.methods(task)]
 
 
+def _line(index: int) -> str:
+    """Dashed where the colours begin again."""
+    return "-" if index < len(COLOURS) else "--"
+
+
 def _style(index: int) -> dict[str, Any]:
     return {
         "color": COLOURS[index % len(COLOURS)],
         "marker": _MARKERS[index % len(_MARKERS)],
         "markersize": 10 if index == 0 else 6,
         "linewidth": 1.2,
+        "linestyle": _line(index),
     }
 
 
