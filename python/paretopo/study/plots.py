@@ -88,8 +88,8 @@ def draw_dynamics(results: Results, path: Path) -> None:
             share = 100 * results.curve(task, method, results.plan.study.measure)
             mean, deviation = share.mean(axis=0), share.std(axis=0)
             colour = COLOURS[index % len(COLOURS)]
-            line = {"linewidth": 2.2 if index == 0 else 1.4, "linestyle": _line(index)}
-            axes.plot(steps, mean, color=colour, **line)
+            width = 2.2 if index == 0 else 1.4
+            axes.plot(steps, mean, color=colour, linewidth=width, linestyle=_line(index))
             axes.fill_between(
                 steps, mean - deviation, mean + deviation, color=colour, alpha=0.12, lw=0
             )
