@@ -11,9 +11,9 @@ from paretopo.evaluation.folder import AnsweredQuestion
 from paretopo.evaluation.published import Method, question_counts
 from paretopo.evaluation.results import Result, group_by_datasource, question_means
 from paretopo.evaluation.statistics import (
-    bootstrap_interval,
     holm,
     mcnemar_exact,
+    sign_flip_interval,
     sign_flips,
     two_proportions,
 )
@@ -43,7 +43,8 @@ class PairwiseComparison:
 
     Attributes:
         questions: How many those are.
-        em: First less second, in percent points, with its 95 % interval.
+        em: First less second, in percent points, with its 95 % interval, the inverted sign-flip
+            test; infinite of fewer than 6 questions.
         em_p: That both are equally often right.
         calls: First less second, with its interval and p-value.
         em_holm: As `em_p`, accounting for all tests of the table; likewise `calls_holm`.
@@ -129,7 +130,7 @@ def _compare_answers(
     calls = question_means(one, "calls") - question_means(other, "calls")
     single = all(len(answer.solved) == 1 for answer in (*one, *other))
     em_p = mcnemar_exact(int((em > 0).sum()), int((em < 0).sum())) if single else sign_flips(em)
-    low, high = bootstrap_interval(em)
+    low, high = sign_flip_interval(em)
     return PairwiseComparison(
         datasource,
         first,
@@ -139,6 +140,6 @@ def _compare_answers(
         (100 * low, 100 * high),
         em_p,
         float(calls.mean()),
-        bootstrap_interval(calls),
+        sign_flip_interval(calls),
         sign_flips(calls),
     )

@@ -88,7 +88,7 @@ def write_report(
 
 
 _INTERVALS = (
-    "In brackets: 95 % intervals; of EM Wilson's, of the rest by drawing questions again. "
+    "In brackets: 95 % intervals; of EM Wilson's, of calls Student's t, of their ratio Fieller's. "
     "Right / call: right responses per tool call."
 )
 
@@ -239,8 +239,10 @@ def _pairwise_section(evaluations: Mapping[str, Evaluation]) -> list[str]:
         "",
         *markdown_table(header, rows, words=3),
         "",
-        "EM: McNemar's exact test (with several samples random signs); calls: random signs. "
-        f"Holm's correction for {2 * len(tests)} tests.",
+        "EM: McNemar's exact test (with several samples random signs); calls: random signs. In "
+        "brackets: 95 % intervals, the differences that random signs do not reject; of fewer than "
+        f"6 questions there is none. Holm's correction for {2 * len(tests)} tests, EM and calls of "
+        "each row; the intervals are not corrected.",
         "",
     ]
 

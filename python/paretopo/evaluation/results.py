@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paretopo.evaluation.folder import AnsweredQuestion, EvaluationFolder
-from paretopo.evaluation.statistics import bootstrap_interval, wilson_interval
+from paretopo.evaluation.statistics import t_interval, wilson_interval
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Result:
         em_interval: Wilson's, of as many answers as there are questions; so with several samples
             it is too wide rather than too narrow.
         calls: Tool executions of a response, on average.
-        calls_interval: By drawing questions again.
+        calls_interval: Student's t.
         productivity: Right responses per tool execution; NaN without any.
-        productivity_interval: By drawing questions again.
+        productivity_interval: Fieller's, of a ratio; NaN where there is none.
         response_tokens: Tokens that the model wrote in a response, on average.
         truncated: Share of responses that ended for want of room.
 
@@ -72,9 +72,9 @@ def summarise(datasource: str, answered: Sequence[AnsweredQuestion]) -> Result:
         em=float(em.mean()),
         em_interval=wilson_interval(float(em.sum()), len(em)),
         calls=float(calls.mean()),
-        calls_interval=bootstrap_interval(calls),
+        calls_interval=_from_zero(t_interval(calls)),
         productivity=float(em.sum() / calls.sum()) if called else math.nan,
-        productivity_interval=bootstrap_interval(em, calls) if called else (math.nan, math.nan),
+        productivity_interval=_from_zero(t_interval(em, calls)),
         response_tokens=float(question_means(answered, "tokens").mean()),
         truncated=float(question_means(answered, "truncated").mean()),
     )
@@ -99,3 +99,9 @@ def group_by_datasource(answered: Iterable[AnsweredQuestion]) -> dict[str, list[
 def question_means(answered: Sequence[AnsweredQuestion], name: str) -> NDArray[np.float64]:
     """(questions,) the mean of a measure over each question's samples."""
     return np.array([np.mean(getattr(one, name)) for one in answered], np.float64)
+
+
+def _from_zero(ends: tuple[float, float]) -> tuple[float, float]:
+    """An interval of what is never below 0."""
+    low, high = ends
+    return (low if math.isnan(low) else max(low, 0.0)), high

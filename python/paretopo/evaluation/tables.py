@@ -118,7 +118,7 @@ def format_p_value(p: float) -> str:
 
 def format_interval(ends: tuple[float, float], unit: float, decimals: int) -> str:
     """An interval in brackets, "" where there is none."""
-    if any(map(math.isnan, ends)):
+    if not all(map(math.isfinite, ends)):
         return ""
     low, high = ends
     return f"[{unit * low:.{decimals}f}, {unit * high:.{decimals}f}]"

@@ -11,14 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 import paretopo_core
-from paretopo.evaluation.statistics import bootstrap_interval, holm, sign_flips
+from paretopo.evaluation.statistics import (
+    holm,
+    least_sign_flip_p,
+    sign_flip_interval,
+    sign_flips,
+)
 from paretopo.run.files import Row
 from paretopo.study.plan import Cell, Plan
 from paretopo.study.tabular_tasks import TASKS
 
 Floats = NDArray[np.float64]
 SIGNIFICANT = 0.05
-Verdict = Literal["more", "less", "equal", "no worse", "unknown"]
+Verdict = Literal["more", "less", "equal", "no worse", "no better", "unknown", "too few seeds"]
 
 
 @dataclass(frozen=True)
@@ -30,12 +35,14 @@ class Comparison:
         differences: (seeds,) ours less theirs.
         p: Of the exact sign-flip test, two-sided, corrected for all that is compared at once.
         margin: Differences up to this are as good as none.
+        least_p: The least that p can be, corrected likewise, of so many seeds.
     """
 
     other: str
     differences: Floats
     p: float
     margin: float
+    least_p: float
 
     @property
     def mean(self) -> float:
@@ -44,31 +51,45 @@ class Comparison:
 
     @functools.cached_property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of the mean difference, seeds drawn again."""
-        return bootstrap_interval(self.differences)
+        """95 % interval of the mean difference: the sign-flip test of this comparison, inverted.
+
+        Infinite of fewer than 6 seeds; not corrected for other comparisons.
+        """
+        return sign_flip_interval(self.differences)
+
+    @property
+    def is_contradictory(self) -> bool:
+        """Whether the interval leaves 0 out, but p is not significant once it is corrected."""
+        low, high = self.interval
+        return self.p >= SIGNIFICANT and not low <= 0.0 <= high
 
     @property
     def verdict(self) -> Verdict:
         """What can be said.
 
         "more" or "less" where the difference is significant and its mean above the margin; "equal"
-        where the whole interval lies within the margin, "no worse" where it ends above its lower
-        end; else "unknown".
+        where the whole interval lies within the margin, "no worse" where it begins above its lower
+        end, "no better" where it ends below its upper end; else "unknown". "too few seeds" where
+        no differences at all could be significant.
         """
+        if self.least_p >= SIGNIFICANT:
+            return "too few seeds"
         if self.p < SIGNIFICANT and abs(self.mean) > self.margin:
             return "more" if self.mean > 0 else "less"
         low, high = self.interval
-        if low < -self.margin:
-            return "unknown"
-        return "equal" if high <= self.margin else "no worse"
+        no_worse, no_better = low >= -self.margin, high <= self.margin
+        if no_worse and no_better:
+            return "equal"
+        return "no worse" if no_worse else "no better" if no_better else "unknown"
 
 
 def compare(differences: Mapping[str, Floats], margins: Mapping[str, float]) -> list[Comparison]:
     """Test differences together, p corrected after Holm for how many there are."""
     corrected = holm([sign_flips(values) for values in differences.values()])
+    least = holm([least_sign_flip_p(len(values)) for values in differences.values()])
     return [
-        Comparison(name, values, p, margins[name])
-        for (name, values), p in zip(differences.items(), corrected, strict=True)
+        Comparison(name, values, p, margins[name], least_p)
+        for (name, values), p, least_p in zip(differences.items(), corrected, least, strict=True)
     ]
 
 
@@ -203,6 +224,20 @@ class Results:
             )
         return self._compared[task, measure]
 
+    def compare_early(self, step: int) -> list[Comparison]:
+        """Our method after so many steps against each other one at the end, on all tasks at once.
+
+        They are named TASK/METHOD.
+        """
+        ours, measure = self.plan.ours, self.plan.study.measure
+        return self._test(
+            {
+                f"{task}/{m}": self.read(task, ours, measure, step) - self.read(task, m, measure)
+                for task in self.tasks
+                for m in self._others(task)
+            }
+        )
+
     def compare_worst(
         self, measure: str | None = None, step: int | None = None
     ) -> list[Comparison]:
@@ -230,9 +265,7 @@ class Results:
         """Task → comparisons where ours is behind on average, which may be chance."""
         margin = self.plan.study.margin
         found = {
-            task: [
-                one for one in self.compare(task) if one.mean < -margin and one.verdict != "less"
-            ]
+            task: [one for one in self.compare(task) if one.mean < -margin and one.p >= SIGNIFICANT]
             for task in self.tasks
         }
         return {task: ones for task, ones in found.items() if ones}

@@ -41,8 +41,9 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
 
     Returns:
         task, method, seed, fingerprint, step (the last), seconds, and evaluations: a list each of
-        step, accuracy, economy, cost, hypervolume and preference, to five digits; of a language
-        model response, its tokens.
+        step, accuracy, economy, cost, hypervolume and preference, to five digits. Of a language
+        model also response, its tokens, and economy_of_solved, that of right answers, in place of
+        the two scores, which `add_scores` works out; of fronts, the scores.
 
     Raises:
         RuntimeError: the training failed; with the last lines of its error output.
@@ -76,6 +77,20 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
     }
 
 
+def add_scores(plan: Plan, row: Row) -> Row:
+    """The record of a training with hypervolume and preference, by the best policies of the plan.
+
+    Tables and fronts have theirs when they are recorded.
+    """
+    section, evaluations = plan.tasks[row["task"]], row["evaluations"]
+    if section.config is None or plan.study.preferences is not None:
+        return row
+    columns = (evaluations[name] for name in ("accuracy", "economy", "economy_of_solved"))
+    scores = [section.score(*one) for one in zip(*columns, strict=True)]
+    added = {name: [one[name] for one in scores] for name in ("hypervolume", "preference")}
+    return row | {"evaluations": evaluations | added}
+
+
 def fingerprint(plan: Plan, cell: Cell) -> str:
     """Hash everything that a cell's result follows from; a record with another is out of date.
 
@@ -106,10 +121,11 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
         about["config"] = tomllib.loads(Path(section.config).read_text(encoding="utf-8"))
         about["method"] = method | plan.overrides_of_training(cell)
         about["files"] = hash_own_files(load(section.config, plan.overrides_of_training(cell)))
-        about["scale"] = [section.cost, section.most, section.cheapest_accuracy]
-        about["best"] = [section.best_accuracy, section.best_cost]
+        # Shares of the cost are recorded; scores follow from them when they are read.
+        about["scale"] = [section.cost, section.most]
         if plan.study.preferences is not None:
-            about["front"] = [plan.study.preferences, plan.study.every, section.best_front]
+            about["front"] = [plan.study.preferences, plan.study.every]
+            about["front"] += [section.cheapest_accuracy, section.best_front]
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -191,9 +207,9 @@ def _evaluation(section: TaskSection, config: RunConfig, row: Row) -> Row:
         "step": row["step"],
         "accuracy": accuracy,
         "economy": 1.0 - cost / section.most,
+        "economy_of_solved": 1.0 - cost_of_solved / section.most,
         "cost": cost,
         "response": row["response_tokens"],
-        **section.score(accuracy, cost, cost_of_solved),
     }
 
 

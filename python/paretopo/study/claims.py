@@ -1,14 +1,17 @@
 """The claims of the paper, held against the records of a study.
 
-All differences behind all verdicts are tested together: p is corrected for how many there are, and
-what is smaller than a margin fixed beforehand is as good as nothing. What the paper says of calls
-is asked of whatever a task is paid for.
+All differences that verdicts rest on are tested together: p is corrected for how many there are,
+and what is smaller than a margin fixed beforehand is as good as nothing. A claim is refuted only by
+an interval that says so; what cannot be decided is "unknown". What the paper says of calls is asked
+of whatever a task is paid for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from paretopo.study.analysis import Comparison, Floats, Results, compare
 
@@ -26,15 +29,18 @@ class Finding:
     Attributes:
         claim: The claim in words.
         task: That on which it was tested.
-        verdict: "reproduced", "the opposite", "no difference" within the margins, or "not
-            reproduced".
-        numbers: The measurements behind the verdict.
+        verdict: "reproduced", "the opposite", "no difference" within the margins, "not reproduced"
+            where the interval rules the claim out, "unknown", or "too few seeds"; "by means: yes"
+            or "by means: no" of what is not tested.
+        numbers: The measurements that the verdict follows from.
+        tested: The comparisons among them.
     """
 
     claim: str
     task: str
     verdict: str
     numbers: str
+    tested: tuple[Comparison, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,9 @@ def check_claims(results: Results) -> list[Finding]:
         own = [one for one in tested if one.other.startswith(f"{number}/")]
         if own:
             text, told = claim.text.format(cost=results.unit(task)), ", ".join(map(_describe, own))
-            found.append(Finding(text, task, claim.decide(own), f"{claim.about}: {told}"))
+            few = any(one.verdict == "too few seeds" for one in own)
+            verdict = "too few seeds" if few else claim.decide(own)
+            found.append(Finding(text, task, verdict, f"{claim.about}: {told}", tuple(own)))
     for check, method in ((_find_most_calls, ACCURACY), (_find_broadest, PAPER)):
         found += [check(results, task) for task in tasks if results.seeds(task, method)]
     return found
@@ -109,23 +117,51 @@ def _describe(one: Comparison) -> str:
     factor, unit = (100.0, " points of accuracy") if measure == "accuracy" else (1.0, f" {measure}")
     digits = 2 if factor * one.margin >= 0.01 else 4
     low, high = (f"{factor * end:+.{digits}f}" for end in one.interval)
-    return f"{factor * one.mean:+.{digits}f}{unit} [{low}, {high}] (p = {one.p:.3g})"
+    interval = f"[{low}, {high}]" if np.isfinite(one.interval[0]) else "[no interval]"
+    return f"{factor * one.mean:+.{digits}f}{unit} {interval} (p = {one.p:.3g})"
 
 
 # ---- how a claim is checked --------------------------------------------------------------------
 
 
+_OF_MORE = {
+    "more": "reproduced",
+    "less": "the opposite",
+    "equal": "no difference",
+    "no better": "not reproduced",
+}
+
+
+def _verdicts(found: Sequence[Comparison]) -> list[str]:
+    """Those that p does not contradict; a claim is not refuted by an interval that p denies."""
+    return [
+        "unknown" if one.is_contradictory and one.verdict != "equal" else one.verdict
+        for one in found
+    ]
+
+
 def _decide_more(found: Sequence[Comparison]) -> str:
-    verdicts = {"more": "reproduced", "less": "the opposite", "equal": "no difference"}
-    return verdicts.get(found[0].verdict, "not reproduced")
+    (verdict,) = _verdicts(found)
+    return _OF_MORE.get(verdict, "unknown")
 
 
 def _decide_dominates(found: Sequence[Comparison]) -> str:
-    accuracy, calls = found
-    if accuracy.verdict == "less" and calls.verdict == "more":
+    accuracy, cost = _verdicts(found)
+    if accuracy == "less" and cost == "more":
         return "the opposite"
-    kept = accuracy.verdict in ("equal", "more")
-    return "reproduced" if kept and calls.verdict == "less" else "not reproduced"
+    if accuracy in ("equal", "more", "no worse") and cost == "less":
+        return "reproduced"
+    refuted = accuracy == "less" or cost in ("more", "equal", "no worse")
+    return _refuted_or_unknown(refuted)
+
+
+def _refuted_or_unknown(refuted: bool) -> str:
+    return "not reproduced" if refuted else "unknown"
+
+
+def _decide_settled(found: Sequence[Comparison]) -> str:
+    (verdict,) = _verdicts(found)
+    return "reproduced" if verdict == "equal" else _refuted_or_unknown(verdict in ("more", "less"))
 
 
 def _more_accurate(text: str, one: str, other: str) -> _Claim:
@@ -188,11 +224,8 @@ def _settled(text: str, method: str) -> _Claim:
         known = [results.read(task, method, "fewest", step) for step in (quarter, None)]
         return {results.unit(task): known[0] - known[1]}
 
-    def decide(found: Sequence[Comparison]) -> str:
-        return "reproduced" if found[0].verdict == "equal" else "not reproduced"
-
     about = f"`{method}`, after a quarter of the steps less at the end"
-    return _Claim(text, (method,), measure, decide, about)
+    return _Claim(text, (method,), measure, _decide_settled, about)
 
 
 def _find_most_calls(results: Results, task: str) -> Finding:
@@ -202,9 +235,9 @@ def _find_most_calls(results: Results, task: str) -> Finding:
     most = max(calls, key=lambda method: calls[method])
     behind = max(right.values()) - right[ACCURACY]
     return Finding(
-        f"accuracy only: near the highest accuracy, most {unit} (by means, not tested)",
+        f"accuracy only: near the highest accuracy, most {unit}",
         task,
-        "reproduced" if most == ACCURACY and behind < ACCURACY_MARGIN else "not reproduced",
+        _by_means(most == ACCURACY and behind <= ACCURACY_MARGIN),
         f"{calls[ACCURACY]:.2f} {unit}, most has `{most}` with {calls[most]:.2f}; "
         f"{100 * behind:.2f} points of accuracy behind the best",
     )
@@ -215,12 +248,16 @@ def _find_broadest(results: Results, task: str) -> Finding:
     best = max(volumes, key=lambda method: volumes[method])
     ahead = sum(volumes[method] < volumes[PAPER] for method in volumes)
     return Finding(
-        "the front over a run is broadest for ParetoPO (by means, not tested)",
+        "the front over a run is broadest for ParetoPO",
         task,
-        "reproduced" if best == PAPER else "not reproduced",
+        _by_means(best == PAPER),
         f"{volumes[PAPER]:.4f}, more than {ahead} of {len(volumes) - 1} others; most has `{best}` "
         f"with {volumes[best]:.4f}",
     )
+
+
+def _by_means(holds: bool) -> str:
+    return "by means: yes" if holds else "by means: no"
 
 
 def _ablation(text: str, switch: str) -> _Claim:

@@ -14,8 +14,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -95,40 +96,53 @@ class TaskSection:
         low=0.0,
         high=1.0,
     )
-    best_accuracy: float = key(
-        1.0, "Of a training: accuracy of the best policy.", low=0.0, high=1.0, open_low=True
-    )
-    best_cost: float = key(0.0, "Of a training: cost of the best policy.", low=0.0)
     by_seed: tuple[Mapping[str, Any], ...] = ()  # tables of keys
+    # Of a training: policies, (accuracy, cost), among them the best by each measure.
+    best: tuple[tuple[float, float], ...] = ((1.0, 0.0),)
     # Of a training for preferences: the best policies, (share right, share right and saved).
     best_front: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         check_section(self, "tasks")
 
-    def score(self, accuracy: float, cost: float, cost_of_solved: float) -> dict[str, float]:
-        """What a trained policy is worth, each as a share of the best policy's.
+    def score(self, accuracy: float, saved: float, saved_by_solved: float) -> dict[str, float]:
+        """What a trained policy is worth, each as a share of what the best policy for it is worth.
+
+        The best are looked for among `best` and the mixtures of any two of them.
 
         Args:
             accuracy: Share of right answers.
-            cost: Mean of all answers.
-            cost_of_solved: Mean of the right answers.
+            saved: Share of the cost `most` that answers save.
+            saved_by_solved: The same, of right answers.
 
         Returns:
             hypervolume and preference; see `TabularTask.score`.
+
+        >>> task = TaskSection(config="x", most=0.08, best=((0.75, 0.02), (1.0, 0.04)))
+        >>> task.score(0.75, 0.75, 0.75)  # three in four for a quarter, against all for half
+        {'hypervolume': 1.0, 'preference': 0.84375}
         """
-
-        def volume(right: float, paid: float) -> float:
-            return max(right - self.cheapest_accuracy, 0.0) * max(1.0 - paid / self.most, 0.0)
-
-        def value(right: float, paid: float) -> float:
-            return right * (RIGHT + SAVED * (1.0 - paid / self.most))
-
-        best = self.best_accuracy, self.best_cost
+        best = [(right, 1.0 - cost / self.most) for right, cost in self.best]
+        volumes = [self._volume(*mixed) for mixed in _mix(best, self.cheapest_accuracy)]
+        value = max(right * (RIGHT + SAVED * share) for right, share in best)
         return {
-            "hypervolume": volume(accuracy, cost) / volume(*best),
-            "preference": value(accuracy, cost_of_solved) / value(*best),
+            "hypervolume": self._volume(accuracy, saved) / max(volumes),
+            "preference": accuracy * (RIGHT + SAVED * saved_by_solved) / value,
         }
+
+    def _volume(self, right: float, saved: float) -> float:
+        return max(right - self.cheapest_accuracy, 0.0) * max(saved, 0.0)
+
+
+def _mix(policies: Sequence[tuple[float, float]], start: float) -> Iterator[tuple[float, float]]:
+    """(right, saved) of policies, and of the mixture of each two that has the largest volume."""
+    yield from policies
+    for (right, saved), (other, lean) in itertools.combinations(policies, 2):
+        gained, lost = other - right, lean - saved
+        if gained * lost < 0.0:  # else one of the two dominates
+            share = -((right - start) * lost + saved * gained) / (2.0 * gained * lost)
+            share = min(max(share, 0.0), 1.0)
+            yield right + share * gained, saved + share * lost
 
 
 @dataclass(frozen=True)
@@ -287,6 +301,7 @@ def _task(name: str, values: Any, beside: Path) -> TaskSection:
         raise ConfigError(f"[tasks.{name}] must be a section, got {values!r}")
     given = dict(values)
     by_seed, best_front = given.pop("by_seed", []), given.pop("best_front", [])
+    best = given.pop("best", None)
     section: TaskSection = _section(TaskSection, f"tasks.{name}", given)
     if not isinstance(by_seed, list):
         raise ConfigError(f"[[tasks.{name}.by_seed]] must be tables, got {by_seed!r}")
@@ -294,6 +309,8 @@ def _task(name: str, values: Any, beside: Path) -> TaskSection:
     section = dataclasses.replace(
         section, by_seed=tuple(tables), best_front=_points(f"tasks.{name}.best_front", best_front)
     )
+    if best is not None:
+        section = dataclasses.replace(section, best=_best(f"tasks.{name}.best", best, section))
     if section.config is None:
         if name not in TASKS:
             raise ConfigError(f"unknown task {name!r} without a config; {nearest(name, TASKS)}")
@@ -302,6 +319,25 @@ def _task(name: str, values: Any, beside: Path) -> TaskSection:
     if not config.is_file():
         raise ConfigError(f"tasks.{name}.config: there is no file {config}")
     return dataclasses.replace(section, config=str(config))
+
+
+def _best(where: str, values: Any, section: TaskSection) -> tuple[tuple[float, float], ...]:
+    pairs = np.asarray(values if isinstance(values, list) else [None], dtype=object)
+    if (
+        not len(pairs)
+        or pairs.shape[1:] != (2,)
+        or not all(
+            _is_share(right) and isinstance(cost, int | float) and cost >= 0.0
+            for right, cost in pairs
+        )
+    ):
+        raise ConfigError(f"{where} must be pairs of an accuracy and a cost, got {values!r}")
+    if not any(right > section.cheapest_accuracy and cost < section.most for right, cost in pairs):
+        raise ConfigError(
+            f"{where} needs a policy that is right more often than {section.cheapest_accuracy:g} "
+            f"(cheapest_accuracy) and pays less than {section.most:g} (most), got {values!r}"
+        )
+    return tuple((float(right), float(cost)) for right, cost in pairs)
 
 
 def _points(where: str, values: Any) -> tuple[tuple[float, float], ...]:

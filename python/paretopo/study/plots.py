@@ -46,7 +46,7 @@ def draw_overview(results: Results, path: Path) -> None:
     axes.imshow(share, cmap="viridis", vmin=0, vmax=100, aspect="auto")
     axes.grid(visible=False)
     for (row, column), value in np.ndenumerate(share):
-        text = "—" if np.isnan(value) else f"{value:.0f}" if value < 99.95 else "100"
+        text = "—" if np.isnan(value) else f"{value:.0f}"
         dark = np.isnan(value) or value > 60
         axes.text(column, row, text, ha="center", va="center", fontsize=8.5,
                   color="black" if dark else "white")  # fmt: skip
@@ -88,7 +88,8 @@ def draw_dynamics(results: Results, path: Path) -> None:
             share = 100 * results.curve(task, method, results.plan.study.measure)
             mean, deviation = share.mean(axis=0), share.std(axis=0)
             colour = COLOURS[index % len(COLOURS)]
-            axes.plot(steps, mean, color=colour, linewidth=2.2 if index == 0 else 1.4)
+            width = 2.2 if index == 0 else 1.4
+            axes.plot(steps, mean, color=colour, linewidth=width, linestyle=_line(index))
             axes.fill_between(
                 steps, mean - deviation, mean + deviation, color=colour, alpha=0.12, lw=0
             )
@@ -106,12 +107,18 @@ def _plotted_methods(results: Results, task: str) -> list[tuple[int, str]]:
     return [(index, name) for index, name in enumerate(names) if name in results.methods(task)]
 
 
+def _line(index: int) -> str:
+    """Dashed where the colours begin again."""
+    return "-" if index < len(COLOURS) else "--"
+
+
 def _style(index: int) -> dict[str, Any]:
     return {
         "color": COLOURS[index % len(COLOURS)],
         "marker": _MARKERS[index % len(_MARKERS)],
         "markersize": 10 if index == 0 else 6,
         "linewidth": 1.2,
+        "linestyle": _line(index),
     }
 
 

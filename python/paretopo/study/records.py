@@ -20,7 +20,7 @@ from pathlib import Path
 from paretopo.config import ConfigError
 from paretopo.run import files
 from paretopo.run.files import Row
-from paretopo.study.cells import fingerprint
+from paretopo.study.cells import add_scores, fingerprint
 from paretopo.study.plan import Cell, Plan
 
 RECORDS = "records.jsonl"
@@ -29,6 +29,8 @@ PACKED = "records.jsonl.xz"
 
 def read_records(plan: Plan, out: Path) -> dict[Cell, Row]:
     """The trainings of a plan that have ended, in its order; without those that are out of date.
+
+    Each has its scores, see `add_scores`.
 
     Args:
         plan: The study.
@@ -39,7 +41,7 @@ def read_records(plan: Plan, out: Path) -> dict[Cell, Row]:
     """
     found = _read_rows(out)
     return {
-        cell: found[cell]
+        cell: add_scores(plan, found[cell])
         for cell in plan.cells()
         if cell in found and found[cell]["fingerprint"] == fingerprint(plan, cell)
     }

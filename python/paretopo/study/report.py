@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from paretopo.config import ConfigError
+from paretopo.evaluation.statistics import t_interval
 from paretopo.study import plots
-from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results, compare, describe
+from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results, describe
 from paretopo.study.claims import Finding, check_claims, describe_margins
 from paretopo.study.plan import Plan
 from paretopo.study.records import read_records
@@ -30,15 +32,30 @@ def write_report(plan: Plan, out: Path) -> Path:
     """Write ``report.md`` and the plots beside the records; returns the report.
 
     Raises:
-        ConfigError: a line of the records is broken, or no task has a training of each method.
+        ConfigError: a line of the records is broken, no task has a training of each method, or a
+            method is better than the policy that the plan calls the best.
     """
     results = Results(plan, read_records(plan, out))
     if not results.tasks:
         raise ConfigError(f"{out} has no task on which every method was tried: nothing to report")
+    _check_scores(results)
     names = plots.draw(results, out)
     path = out / "report.md"
     path.write_text(format_report(results, names), encoding="utf-8")
     return path
+
+
+def _check_scores(results: Results) -> None:
+    """Refuse a method that is ahead of "the best policy" beyond noise: there is a better one."""
+    name = "best" if results.plan.study.preferences is None else "best_front"
+    for task in results.tasks:
+        for method, measure in itertools.product(results.methods(task), _TITLES):
+            above = results.read(task, method, measure) - 1.0
+            if above.mean() > results.plan.study.margin and t_interval(above)[0] > 0.0:
+                raise ConfigError(
+                    f"tasks.{task}: {method!r} has {100 * (1 + above.mean()):.1f} % of the best "
+                    f"policy's {measure}: name a better policy in tasks.{task}.{name}"
+                )
 
 
 _TITLES = {
@@ -91,12 +108,15 @@ def _origin(results: Results) -> str:
     missing = [task for task in plan.tasks if task not in results.tasks]
     lines = (
         f"{results.trainings:,} trainings, {results.hours:.1f} hours by their clocks. Method to "
-        f"defend: `{plan.ours}`. What decides: {plan.study.measure}, read at the end. p is of "
-        "exact sign-flip tests over seeds, corrected after Holm over what is compared in one "
-        f"table; intervals are 95 %, from seeds drawn again. Ahead or behind is who differs by "
-        f"more than {100 * plan.study.margin:g} point(s) with p < {SIGNIFICANT}; equal is whose "
-        "interval lies within that margin, no worse whose interval begins within it; of others "
-        f"nothing can be said. Tasks: {seeds}."
+        f"defend: `{plan.ours}`. What decides: {plan.study.measure}, read at the end. p is "
+        "that of a sign-flip test over seeds, exact up to 13 of them and corrected after Holm; "
+        "each table says for how many comparisons. The 95 % interval holds the mean differences "
+        "that the same test does not reject; it is not corrected, and of fewer than 6 seeds there "
+        f"is none. Margin: {100 * plan.study.margin:g} point(s). Ours is ahead or behind where p < "
+        f"{SIGNIFICANT} and the mean difference exceeds the margin. Else it is equal where the "
+        "interval lies within the margin, no worse where it begins above the lower end, no better "
+        "where it ends below the upper end. A dash: none of these can be said. Tasks: "
+        f"{seeds}."
     )
     if missing:
         lines += f" Not finished yet: {', '.join(missing)}."
@@ -110,6 +130,10 @@ def _losses(results: Results) -> list[str]:
         f"{task}: {', '.join(f'`{one.other}` ({100 * one.mean:+.2f})' for one in found)}"
         for task, found in behind.items()
     ]
+    tested = [results.compare(task) for task in results.tasks]
+    counts = sorted({len(compared) for compared in tested})
+    lines += [f"p after Holm over the {' or '.join(map(str, counts))} other methods of a task.", ""]
+    lines += _too_few_seeds([one for compared in tested for one in compared])
     if unsure:
         told = "; ".join(unsure)
         lines += [f"Behind on average by more than the margin, with p ≥ {SIGNIFICANT}: {told}.", ""]
@@ -177,33 +201,21 @@ def _at_a_part_of_the_cost(results: Results) -> list[str]:
     early, ours = results.plan.study.early, results.plan.ours
     if early is None:
         return []
+    compared = results.compare_early(early)
     lines = [
         f"## `{ours}` after {early} steps against the others at the end",
         "",
+        *_family(compared),
         _row(["task", "against", "% of its hypervolume", "ours less theirs, points", "95 %", "p"]),
         _row(["---", "---", "---:", "---:", "---", "---:"]),
     ]
     measure = results.plan.study.measure
-    for task in results.tasks:
+    for one in compared:
+        task, _, method = one.other.partition("/")
         cheap = results.read(task, ours, measure, early)
-        others = {
-            method: results.read(task, method, measure)
-            for method in results.methods(task)
-            if method != ours
-        }
-        margins = dict.fromkeys(others, results.plan.study.margin)
-        compared = compare({name: cheap - theirs for name, theirs in others.items()}, margins)
-        for one in compared:
-            share = _mean_and_deviation(100 * cheap / others[one.other])
-            told = [
-                task,
-                f"`{one.other}`",
-                share,
-                f"{100 * one.mean:+.2f}",
-                _interval(one),
-                _p(one),
-            ]
-            lines.append(_row(told))
+        share = _mean_and_deviation(100 * cheap / results.read(task, method, measure))
+        mean = f"{100 * one.mean:+.2f}"
+        lines.append(_row([task, f"`{method}`", share, mean, _interval(one), _p(one)]))
     return [*lines, ""]
 
 
@@ -246,7 +258,8 @@ def _task(results: Results, task: str) -> list[str]:
     return [
         f"## {task}: {describe(task)}",
         "",
-        f"Methods on average as accurate and as lean as ours, one of both significantly: {by}.",
+        "Methods on average as accurate and as lean as ours, one of both significantly (p after "
+        f"Holm over the methods, of accuracy and of economy each): {by}.",
         "",
         *_comparisons(results.compare(task), results, task),
         "",
@@ -258,6 +271,7 @@ def _comparisons(
 ) -> list[str]:
     more = ["accuracy %", "cost"] if results else []
     lines = [
+        *_family(compared),
         _row(["against", "ours less theirs, points", "95 %", "seeds", "p", "ours is", *more]),
         _row(["---", "---:", "---", "---:", "---:", "---", *["---:"] * len(more)]),
     ]
@@ -318,12 +332,18 @@ def _variations(results: Results) -> list[str]:
 def _claims(results: Results, found: Sequence[Finding]) -> list[str]:
     if not found:
         return []
+    tested = [one for finding in found for one in finding.tested]
     lines = [
         "## Claims of the paper",
         "",
-        f"Paired by seed; p after Holm over all differences of this table, p < {SIGNIFICANT}; less "
-        f"than {describe_margins(results, found)} is no difference. 95 % intervals in brackets.",
+        f"Paired by seed; p after Holm over the {len(tested)} differences that are tested here; "
+        f"95 % intervals in brackets, not corrected. Margins: {describe_margins(results, found)}. "
+        "Reproduced, or the opposite: the mean difference exceeds the margin, with p < "
+        f"{SIGNIFICANT}. No difference: the interval lies within the margin. Not reproduced: the "
+        "interval rules the claim out, and p does not contradict it. Unknown: neither the one nor "
+        "the other. By means: compared without a test.",
         "",
+        *_too_few_seeds(tested),
         _row(["claim", "task", "verdict", "numbers"]),
         _row(["---", "---", "---", "---"]),
     ]
@@ -331,8 +351,33 @@ def _claims(results: Results, found: Sequence[Finding]) -> list[str]:
     return [*lines, ""]
 
 
+def _family(compared: Sequence[Comparison]) -> list[str]:
+    """Over how many comparisons p is corrected, and whether that leaves anything to be found."""
+    over = f"p after Holm over the {len(compared)} comparisons of this table."
+    if len(compared) == 1:
+        over = "One comparison: p is not corrected."
+    return [over, "", *_too_few_seeds(compared)] if compared else []
+
+
+def _too_few_seeds(compared: Sequence[Comparison]) -> list[str]:
+    """Name the comparisons that could not come out significant, however large they were."""
+    few = [one for one in compared if one.verdict == "too few seeds"]
+    if not few:
+        return []
+    which = "all" if len(few) == len(compared) else f"{len(few)} of the {len(compared)}"
+    seeds = sorted({len(one.differences) for one in few})
+    return [
+        f"**Too few seeds for a verdict** on {which} of them: of {' or '.join(map(str, seeds))} "
+        f"seeds p is at least {min(one.least_p for one in few):.3g} after Holm, whatever the "
+        "differences.",
+        "",
+    ]
+
+
 def _interval(one: Comparison) -> str:
     low, high = one.interval
+    if low == -np.inf:
+        return "none"
     return f"{100 * low:+.2f} to {100 * high:+.2f}"
 
 

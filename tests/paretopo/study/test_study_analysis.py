@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
+from paretopo.config import ConfigError
 from paretopo.study import plan as plans
 from paretopo.study.analysis import Results, choose_settings, compare
-from paretopo.study.claims import check_claims
-from paretopo.study.report import format_report
+from paretopo.study.claims import _decide_dominates, _decide_more, check_claims
+from paretopo.study.report import _check_scores, format_report
 
 SEEDS = 12
 
@@ -72,6 +75,81 @@ def test_less_than_the_margin_is_equal_and_scatter_is_unknown():
     assert low < found[1].mean < high
 
 
+def test_no_worse_and_no_better_are_where_the_interval_ends_within_the_margin():
+    rng = np.random.default_rng(1)
+    scatter = rng.standard_normal(SEEDS)
+    scatter -= scatter.mean()
+    differences = {"above": 0.02 + 0.04 * scatter, "below": -0.02 - 0.04 * scatter}
+    found = compare(differences, dict.fromkeys(differences, 0.02))
+    assert [one.verdict for one in found] == ["no worse", "no better"]
+    assert not any(one.is_contradictory for one in found)
+
+
+def test_what_no_number_of_seeds_could_show_has_no_verdict():
+    few = compare({"five": np.full(5, 0.1)}, {"five": 0.01})
+    assert [(one.verdict, one.p, one.least_p) for one in few] == [("too few seeds", 0.0625, 0.0625)]
+    six = compare({"six": np.full(6, 0.1)}, {"six": 0.01})
+    assert [one.verdict for one in six] == ["more"]
+    family = {str(number): np.full(6, 0.1) for number in range(2)}  # Holm: 2 * 2 / 64
+    assert {one.verdict for one in compare(family, dict.fromkeys(family, 0.01))} == {
+        "too few seeds"
+    }
+    # One with more seeds may come first, and leaves a smaller family to the other.
+    mixed = compare({"few": np.full(6, 0.1), "many": np.full(12, 0.1)}, {"few": 0.0, "many": 0.0})
+    assert [one.verdict for one in mixed] == ["more", "more"]
+
+
+@pytest.mark.parametrize("seeds", [3, 5])
+def test_the_report_names_too_few_seeds_instead_of_verdicts(seeds):
+    whole = results(ENDS)
+    records = {cell: row for cell, row in whole._records.items() if cell.seed < 1000 + seeds}
+    study = Results(whole.plan, records)
+    text = format_report(study, [])
+    said = f"**Too few seeds for a verdict** on all of them: of {seeds} seeds p is at least"
+    assert text.count(said) == 6  # losses, two worst cases, two tasks, claims
+    assert "| none |" in text
+    assert {one.verdict for one in check_claims(study) if one.tested} == {"too few seeds"}
+    assert not set(re.findall(r"\| (ahead|behind|equal|no worse|no better|reproduced) \|", text))
+
+
+def test_every_table_says_how_many_comparisons_p_accounts_for():
+    study = results(ENDS)
+    text = format_report(study, [])
+    assert text.count("p after Holm over the 3 comparisons of this table.") == 4
+    tested = sum(len(one.tested) for one in check_claims(study))
+    assert f"p after Holm over the {tested} differences that are tested here" in text
+    counted = re.findall(r"\(p = [\d.e-]+\)", text)
+    assert len(counted) == tested
+
+
+def test_a_claim_that_p_leaves_open_is_unknown():
+    """An interval without 0, and p that is not significant among many: neither verdict holds."""
+    rng = np.random.default_rng(5)
+    scatter = rng.standard_normal(SEEDS)
+    scatter -= scatter.mean()
+    noise = {str(number): rng.standard_normal(SEEDS) for number in range(70)}
+    for mean in (0.17, -0.17):
+        differences = {"claim": mean + 0.2 * scatter, **noise}
+        claim = compare(differences, dict.fromkeys(differences, 0.005))[0]
+        assert claim.p > 0.05
+        assert claim.is_contradictory
+        assert _decide_more([claim]) == _decide_dominates([claim, claim]) == "unknown"
+    (single,) = compare({"claim": 0.17 + 0.2 * scatter}, {"claim": 0.005})
+    assert _decide_more([single]) == "reproduced"
+
+
+def test_a_claim_is_refuted_only_by_an_interval_that_says_so():
+    rng = np.random.default_rng(5)
+    scatter = rng.standard_normal(SEEDS)
+    scatter -= scatter.mean()
+    verdicts = []
+    for mean, spread in ((-0.05, 0.1), (0.0, 0.1), (0.0, 0.001), (-0.3, 0.1), (0.3, 0.1)):
+        found = compare({"claim": mean + spread * scatter}, {"claim": 0.03})
+        verdicts.append(_decide_more(found))
+    wanted = ["not reproduced", "unknown", "no difference", "the opposite", "reproduced"]
+    assert verdicts == wanted
+
+
 def test_domination_wants_both_and_one_significantly():
     study = results(ENDS)
     assert study.find_dominating("free") == ["grpo"]
@@ -126,8 +204,8 @@ def test_the_report_has_every_method_and_finding():
     assert text.index("## Where ours loses") < text.index("## Hypervolume")
     found = {(one.claim, one.task): one.verdict for one in check_claims(study)}
     assert found["ParetoPO: as accurate as accuracy only, fewer calls", "free"] == "not reproduced"
-    most = "accuracy only: near the highest accuracy, most calls (by means, not tested)"
-    assert found[most, "lucky"] == "reproduced"
+    most = "accuracy only: near the highest accuracy, most calls"
+    assert found[most, "lucky"] == "by means: yes"
     assert found["calls fall in the course of ParetoPO", "free"] == "reproduced"
 
 
@@ -144,3 +222,10 @@ def test_of_each_method_the_variant_of_the_best_worst_case_is_chosen():
     }
     study = results(ends, weights)
     assert choose_settings(study, ["w60", "w80"]) == {"grpo": "grpo+w80", "rloo": "rloo+w60"}
+
+
+def test_a_method_that_beats_the_best_policy_is_refused():
+    beaten = {place: (1.2 * share, *rest) for place, (share, *rest) in ENDS.items()}
+    with pytest.raises(ConfigError, match=r"'recommended' has 108.0 % of the best policy's hyperv"):
+        _check_scores(results(beaten))
+    _check_scores(results(ENDS))

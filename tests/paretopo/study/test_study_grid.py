@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import lzma
+import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from paretopo.config import ConfigError
 from paretopo.study import grid
 from paretopo.study import plan as plans
-from paretopo.study.cells import fingerprint
+from paretopo.study.cells import add_scores, fingerprint
 from paretopo.study.records import (
     PACKED,
     RECORDS,
@@ -253,13 +255,69 @@ def test_ablations_go_on_their_tasks_only():
 
 
 def test_a_training_is_worth_its_share_of_the_best():
-    section = plans.TaskSection(config="x", cheapest_accuracy=0.4, best_cost=1.0, most=4.0)
-    assert section.score(1.0, 1.0, 1.0) == {"hypervolume": 1.0, "preference": 1.0}
-    assert section.score(0.4, 0.0, 0.0)["hypervolume"] == 0.0
-    assert section.score(0.7, 1.0, 1.0)["hypervolume"] == pytest.approx(0.5)
-    assert section.score(1.0, 9.0, 4.0) == pytest.approx({"hypervolume": 0.0, "preference": 2 / 3})
+    section = plans.TaskSection(config="x", cheapest_accuracy=0.4, best=((1.0, 1.0),), most=4.0)
+    assert section.score(1.0, 0.75, 0.75) == {"hypervolume": 1.0, "preference": 1.0}
+    assert section.score(0.4, 1.0, 1.0)["hypervolume"] == 0.0
+    assert section.score(0.7, 0.75, 0.75)["hypervolume"] == pytest.approx(0.5)
+    last = section.score(1.0, -1.25, 0.0)
+    assert last == pytest.approx({"hypervolume": 0.0, "preference": 2 / 3})
     # What wrong answers cost is not what right ones save.
-    assert section.score(0.5, 3.0, 1.0)["preference"] == pytest.approx(0.5)
+    assert section.score(0.5, 0.25, 0.75)["preference"] == pytest.approx(0.5)
+
+
+def test_each_measure_has_a_best_policy_of_its_own():
+    parts = plans.TaskSection(config="x", best=((0.75, 0.02), (1.0, 0.04)), most=0.08)
+    assert parts.score(0.75, 0.75, 0.75) == pytest.approx(
+        {"hypervolume": 1.0, "preference": 0.84375}
+    )
+    assert parts.score(1.0, 0.5, 0.5) == pytest.approx({"hypervolume": 8 / 9, "preference": 1.0})
+
+
+def test_a_mixture_of_the_best_policies_is_no_better_than_the_best():
+    section = plans.TaskSection(config="x", best=((0.2, 0.0), (0.5, 0.3), (0.9, 0.8)), most=1.0)
+    shares = np.linspace(0.0, 1.0, 2001)[:, None]
+    points = np.array([[right, 1.0 - cost] for right, cost in section.best])
+    scores = [
+        section.score(*point, point[1])["hypervolume"]
+        for one, other in ((0, 1), (0, 2), (1, 2))
+        for point in shares * points[one] + (1.0 - shares) * points[other]
+    ]
+    assert max(scores) == pytest.approx(1.0, abs=1e-5)
+    assert max(scores) <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("best", "error"),
+    [
+        ([], "tasks.mine.best must be pairs of an accuracy and a cost"),
+        ([[1.0]], "tasks.mine.best must be pairs"),
+        ([[1.5, 1.0]], "tasks.mine.best must be pairs"),
+        ([[1.0, -1.0]], "tasks.mine.best must be pairs"),
+        ("shop", "tasks.mine.best must be pairs of an accuracy and a cost, got 'shop'"),
+        ([[1.0, 4.0]], "tasks.mine.best needs a policy that is right more often than 0"),
+    ],
+)
+def test_best_policies_that_nothing_could_be_a_share_of_are_refused(best, error, tmp_path):
+    (tmp_path / "mine.toml").write_text(MINE)
+    table = {"tasks": {"mine": {**TRAINING["tasks"]["mine"], "best": best}}}
+    with pytest.raises(ConfigError, match=re.escape(error)):
+        plans.from_table(table, beside=tmp_path)
+
+
+def test_scores_follow_from_a_record_and_the_plan(tmp_path):
+    """Another best policy changes what a training is worth, and no training is out of date."""
+    (tmp_path / "mine.toml").write_text(MINE)
+    task = TRAINING["tasks"]["mine"]
+    shop, both = (
+        plans.from_table({**TRAINING, "tasks": {"mine": {**task, "best": best}}}, beside=tmp_path)
+        for best in ([[1.0, 2.0]], [[1.0, 2.0], [0.75, 1.0]])
+    )
+    cell = shop.cells()[0]
+    assert fingerprint(shop, cell) == fingerprint(both, cell)
+    shares = {"accuracy": [0.75], "economy": [0.75], "economy_of_solved": [0.75]}
+    row = {"task": "mine", "evaluations": shares}
+    scores = [add_scores(plan, row)["evaluations"]["hypervolume"] for plan in (shop, both)]
+    assert scores == [[1.125], [1.0]]
 
 
 TRAINING = {

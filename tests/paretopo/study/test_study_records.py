@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from paretopo.config import from_table
@@ -48,6 +49,23 @@ def test_the_report_is_what_the_records_give(file):
     written = (results_folder(file) / "report.md").read_text(encoding="utf-8")
     plots = re.findall(r"!\[(.+?)\]\(\1\)", written)
     assert written == format_report(read(file), plots)
+
+
+QUESTIONS = 1536  # held out of each language model's task
+
+
+@pytest.mark.parametrize("file", STUDIES, ids=lambda path: path.stem)
+def test_no_training_is_better_than_the_best_policy(file):
+    results = read(file)
+    for task in results.tasks:
+        for method in results.plan.methods_of(task):
+            right = results.curve(task, method, "accuracy")
+            noise = 3e-5  # of rounded records
+            if results.is_trained(task):
+                deviation = np.sqrt(right * (1.0 - right) / QUESTIONS) / np.maximum(right, 0.1)
+                noise = noise + 4.0 * deviation
+            for measure in ("hypervolume", "preference"):
+                assert (results.curve(task, method, measure) <= 1.0 + noise).all()
 
 
 def quoted_rows(text):
