@@ -92,6 +92,7 @@ EstimatorName: TypeAlias = Literal[
     "dr_grpo",
     "rloo",
     "worth",
+    "gr3",
     "mo_grpo",
     "gdpo",
     "gd2po",

@@ -148,6 +148,8 @@ class RunConfig:
                     )
         if "worth" in self.paretopo.estimators:
             _check_worth(objectives[1:])
+        if "gr3" in self.paretopo.estimators:
+            _check_gr3(objectives[1:])
         references = [one.reference_reward(self.paretopo.reference) for one in objectives]
         derived: dict[str, Any] = {
             "weights": weights,
@@ -276,6 +278,17 @@ def _check_worth(objectives: tuple[Objective, ...]) -> None:
             raise ConfigError(
                 f"{worth} for shares, and objectives.{one.name} is none: give it {cure}economy = "
                 f'"saving"{sense}, or take an estimator that scales each by itself, {other}'
+            )
+
+
+def _check_gr3(objectives: tuple[Objective, ...]) -> None:
+    """Refuse rewards that GR3 cannot divide by."""
+    for one in objectives:
+        if one.economy != "gr3":
+            raise ConfigError(
+                'the estimator "gr3" divides by costs over their mean in the group, and '
+                f"objectives.{one.name}.economy is {one.economy!r}: give it "
+                f'objectives.{one.name}.economy = "gr3", or take another estimator'
             )
 
 

@@ -1,7 +1,8 @@
 """Economy: what a rollout's calls, or other costs, are worth.
 
 By the fewest of a success (:func:`tool_economy`, :func:`otc_economy`), by what the starting policy
-pays (:func:`saving`), or within a group (:func:`arora_zanette_economy`, :func:`kimi_economy`).
+pays (:func:`saving`), or within a group (:func:`arora_zanette_economy`, :func:`kimi_economy`,
+:func:`gr3_economy`).
 """
 
 from __future__ import annotations
@@ -162,6 +163,33 @@ def kimi_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
     differ = high > low
     values = 0.5 - (paid - low) / np.where(differ, high - low, 1.0)
     return np.where(differ, np.where(solved, values, np.minimum(values, 0.0)), 0.0)
+
+
+def gr3_economy(costs: ArrayLike) -> NDArray[np.float64]:
+    """``-cost / mean cost`` of the group, which the estimator ``gr3`` divides a reward by.
+
+    Args:
+        costs: (..., points) finite numbers of at least 0; their unit does not matter, a shift does.
+
+    Returns:
+        float64 (..., points): at most 0, with a mean of -1; all 0 where all cost nothing.
+
+    Raises:
+        ValueError: a cost is no finite number of at least 0.
+
+    Source: Li et al. (2026), GR3, arXiv 2603.10535, equation 6; see
+    :func:`paretopo.controller.estimators.scalarised.gr3`.
+
+    >>> gr3_economy([1, 2, 3]).tolist()
+    [-0.5, -1.0, -1.5]
+    """
+    paid = check_costs(costs, None)
+    highest = np.max(paid, axis=-1, keepdims=True, initial=0.0)
+    # From 0 to 1 first: a sum of very large costs would leave the range of numbers.
+    unit = paid / np.where(highest > 0.0, highest, 1.0)
+    mean = unit.sum(axis=-1, keepdims=True) / max(paid.shape[-1], 1)
+    relative: NDArray[np.float64] = 0.0 - unit / np.where(mean > 0.0, mean, 1.0)
+    return relative
 
 
 def _by_table(counts: NDArray[np.float64], value: Callable[[float], float]) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from paretopo.config import OF_THE_GROUP, Objective, RewardsConfig
 from paretopo.rewards.economy import (
     arora_zanette_economy,
+    gr3_economy,
     kimi_economy,
     otc_economy,
     saving,
@@ -235,10 +236,9 @@ class Scores:
                 else float(saving(objective.to_cost(value), paid[one.held_out]))
                 for value, one in zip(values, rollouts, strict=True)
             ]
-        rewards = [np.nan if value is None else objective.to_reward(value) for value in values]
         if objective.economy in OF_THE_GROUP and not any(one.held_out for one in rollouts):
-            return _within_the_group(objective, rewards, [one.solved for one in rollouts])
-        return rewards
+            return _within_the_group(objective, values, [one.solved for one in rollouts])
+        return [np.nan if value is None else objective.to_reward(value) for value in values]
 
     def _learn_references(self, rollouts: Sequence[Rollout]) -> None:
         """A held-out reference is that of the first evaluation, so that all can be compared."""
@@ -273,15 +273,16 @@ def _states(learnt: Mapping[str, CostMinimum | CostReference]) -> dict[str, Any]
 
 
 def _within_the_group(
-    objective: Objective, rewards: Sequence[float], solved: Sequence[bool]
+    objective: Objective, values: Sequence[float | None], solved: Sequence[bool]
 ) -> list[float]:
     """What rollouts of a group are paid where they are compared; NaN where it does not apply."""
-    given = np.array(rewards, np.float64)
-    known = ~np.isnan(given)
-    costs, right = -given[known], np.array(solved, np.bool_)[known]
-    given[known] = _GROUP_ECONOMIES[objective.economy](costs, right)
-    values: list[float] = given.tolist()
-    return values
+    known = np.array([value is not None for value in values], np.bool_)
+    costs = [objective.to_group_cost(value) for value in values if value is not None]
+    right = np.array(solved, np.bool_)[known]
+    paid = np.full(known.shape, np.nan)
+    paid[known] = _GROUP_ECONOMIES[objective.economy](np.array(costs, np.float64), right)
+    rewards: list[float] = paid.tolist()
+    return rewards
 
 
 def _share(costs: NDArray[np.float64], solved: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -300,6 +301,7 @@ _GROUP_ECONOMIES: Mapping[
     "share of the group": _share,
     "arora_zanette": arora_zanette_economy,
     "kimi": kimi_economy,
+    "gr3": lambda costs, _: gr3_economy(costs),
 }
 
 

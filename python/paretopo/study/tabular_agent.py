@@ -22,7 +22,12 @@ from numpy.typing import NDArray
 
 from paretopo.config import Objective, OptimiserConfig, RunConfig, from_table
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.economy import arora_zanette_economy, kimi_economy, saving
+from paretopo.rewards.economy import (
+    arora_zanette_economy,
+    gr3_economy,
+    kimi_economy,
+    saving,
+)
 from paretopo.rewards.learnt_costs import CostMinimum, CostReference
 from paretopo.rewards.scoring import make_economy
 from paretopo.study.plan import with_economy
@@ -218,6 +223,8 @@ def _make_payment(task: TabularTask, config: RunConfig) -> _Payment:
         return lambda answers: arora_zanette_economy(answers.costs, answers.right)
     if calls.economy == "kimi":
         return lambda answers: kimi_economy(answers.costs, answers.right)
+    if calls.economy == "gr3":
+        return lambda answers: gr3_economy(answers.costs)
     return _ByFewest(task, config, calls)
 
 

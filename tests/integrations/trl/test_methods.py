@@ -33,6 +33,7 @@ SMALL = {
         ("otc_grpo", {}),
         ("arora_zanette", {}),
         ("kimi", {}),
+        ("gr3", {}),
         ("worth", {}),
         ("dynamic_hv_rloo", {}),
         ("r1_base", {}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -26,7 +27,7 @@ CALCULATOR = str(EXAMPLES[0])
 
 # Methods that go by weights from the first step, and by no others than are given.
 STEERABLE = {
-    *("recommended", "grpo", "dr_grpo", "rloo", "soft_pareto", "hypervolume_gd2po"),
+    *("recommended", "grpo", "dr_grpo", "rloo", "gr3", "soft_pareto", "hypervolume_gd2po"),
     *("gdpo", "gdpo_conditioned", "gd2po", "gd2po_hard", "saw", "saw_grpo"),
     *("without_stage_1", "without_dynamic_weighting", "without_ranking"),
 }
@@ -46,6 +47,13 @@ def test_every_method_goes_on_every_example(example, name):
         return
     if name == "otc_grpo" and len(load(example).objectives) != 2:
         with pytest.raises(ConfigError, match=r"OTC is made of .* is for two objectives, got 3"):
+            with_method(example, name)
+        return
+    economies = {"gr3": "gr3"}
+    others = [one for one in load(example).objectives[1:] if one.name != "calls"]
+    if name in economies and others:
+        wanted = f'give it objectives.{others[0].name}.economy = "{economies[name]}"'
+        with pytest.raises(ConfigError, match=f"{re.escape(wanted)}|no objective .calls."):
             with_method(example, name)
         return
     given = load(example).paretopo.preference == "given"
@@ -118,7 +126,7 @@ def test_what_is_like_another_has_its_values_unless_it_says_otherwise():
 def test_the_table_is_tidy():
     assert ABOUT.keys() == METHODS.keys()
     assert len(set(ABOUT.values())) == len(ABOUT)
-    assert len({tuple(sorted(map(str, values.items()))) for values in METHODS.values()}) == 33
+    assert len({tuple(sorted(map(str, values.items()))) for values in METHODS.values()}) == 34
     for name, values in METHODS.items():
         assert values, name
         assert "+" not in name

@@ -1,4 +1,4 @@
-"""GRPO, Dr. GRPO, RLOO, worth: methods that make one number of each vector."""
+"""GRPO, Dr. GRPO, RLOO, worth, GR3: methods that make one number of each vector."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.rollout_groups import groups, reward_vectors
 
 from paretopo.controller.estimators import ESTIMATORS
-from paretopo.rewards.economy import saving
+from paretopo.rewards.economy import gr3_economy, saving
 from paretopo.rewards.learnt_costs import CostReference
 
 WEIGHTS = (0.6, 0.4)
@@ -204,3 +204,34 @@ def test_worth_does_not_look_behind_the_mask():
     values = ESTIMATORS["worth"](group, WEIGHTS, mask=mask)
     np.testing.assert_array_equal(values[:, :3], alone)
     assert values[0, 3] == 0.0
+
+
+# ---- GR3 ----------------------------------------------------------------------------------------
+
+
+def test_gr3_by_hand():
+    """Lengths 10, 20, 10 are .75, 1.5, .75 of their mean; less the mean these are prime-rl's."""
+    rewards = np.stack([[1.0, 0.5, 0.8], gr3_economy([10, 20, 10])], axis=-1)[None]
+    values = np.array([1 / 1.2475, 0.5 / 1.495, 0.8 / 1.2475])
+    centred = [0.20915856, -0.25799648, 0.04883792]
+    np.testing.assert_allclose(values - values.mean(), centred, atol=1e-8)
+    wanted = (values - values.mean()) / (values.std(ddof=1) + 1e-6)
+    weights = (1 / 1.33, 0.33 / 1.33)
+    np.testing.assert_allclose(ESTIMATORS["gr3"](rewards, weights), [wanted], atol=1e-12)
+
+
+def test_several_costs_of_gr3_add_up():
+    group = np.array([[[1.0, -0.5, -2.0], [1.0, -1.5, 0.0], [0.0, -1.0, -1.0]]])
+    values = np.array([1 / (1 + 0.6 * 0.5 + 0.4 * 2.0), 1 / (1 + 0.6 * 1.5), 0.0])
+    wanted = (values - values.mean()) / (values.std(ddof=1) + 1e-6)
+    np.testing.assert_allclose(ESTIMATORS["gr3"](group, (0.5, 0.3, 0.2)), [wanted], atol=1e-12)
+
+
+def test_gr3_pays_failures_nothing_and_without_a_weight_on_being_right_nobody():
+    failures = np.array([[[0.0, -1.5], [0.0, -0.5]]])
+    np.testing.assert_array_equal(ESTIMATORS["gr3"](failures, WEIGHTS), [[0.0, 0.0]])
+    mixed = np.array([[[1.0, 0.0], [1.0, -2.0], [0.0, -1.0]]])
+    np.testing.assert_array_equal(ESTIMATORS["gr3"](mixed, (0.0, 1.0)), [[0.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(
+        ESTIMATORS["gr3"](mixed, (1.0, 0.0)), ESTIMATORS["grpo"](mixed, (1.0, 0.0))
+    )

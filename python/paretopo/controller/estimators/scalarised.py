@@ -61,6 +61,28 @@ def worth(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     return subtract_others(first * (right + saved * least).clip(0.0), mask)
 
 
+def gr3(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """GRPO on the first reward, divided by one plus alpha times what the rollout pays.
+
+    With c the first reward and x_m a cost over its mean in the group (an economy of "gr3", which is
+    -x_m; one above 0 counts as no cost) the reward is ``c / (1 + sum_m alpha_m x_m)``, alpha_m =
+    w_m / w_0. An answer of the mean cost has w_0 / (w_0 + w_1) of one that costs nothing. A failure
+    is worth 0, whatever it pays; the first reward must not be negative.
+
+    Source: Li et al. (2026), "Tackling length inflation without trade-offs: group relative reward
+    rescaling", arXiv 2603.10535, equation 6: ``R / (1 + alpha length / mean length)``, of one cost.
+    We read it, and an alpha of 0.33, in two implementations (prime-rl's ``length_shaping = "gr3"``
+    of spring 2026 for one) and in reviews, not in the paper. That takes weights of (0.75, 0.25).
+    The sum over several costs is ours.
+    """
+    library = get_library(rewards)
+    paid = (-rewards[..., 1:]).clip(0.0)
+    right, dear = like(weights[..., :1], rewards), weighted_sum(paid, weights[..., 1:])
+    least = right + dear  # 0 where all the weight is on costs, and there are none
+    values = rewards[..., 0] * right / library.where(least > 0.0, least, 1.0)
+    return standardise(values, mask)
+
+
 def constant(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     """1 for every rollout: the control that shows what a method does without any reward.
 
