@@ -150,6 +150,8 @@ class RunConfig:
             _check_worth(objectives[1:])
         if "gr3" in self.paretopo.estimators:
             _check_gr3(objectives[1:])
+        for estimator in sorted(_TO_IDEAL & self.paretopo.estimators):
+            _check_ideal(estimator, objectives)
         references = [one.reference_reward(self.paretopo.reference) for one in objectives]
         derived: dict[str, Any] = {
             "weights": weights,
@@ -278,6 +280,21 @@ def _check_worth(objectives: tuple[Objective, ...]) -> None:
             raise ConfigError(
                 f"{worth} for shares, and objectives.{one.name} is none: give it {cure}economy = "
                 f'"saving"{sense}, or take an estimator that scales each by itself, {other}'
+            )
+
+
+# Estimators by the distance to a reward of 1.
+_TO_IDEAL = frozenset({"tchebycheff", "expected_tchebycheff"})
+
+
+def _check_ideal(estimator: str, objectives: tuple[Objective, ...]) -> None:
+    """Refuse rewards whose best value is not 1."""
+    for one in objectives:
+        if not one.is_share:
+            raise ConfigError(
+                f'the estimator "{estimator}" goes by the distance to 1, the best reward, and '
+                f'objectives.{one.name} does not end there: give it economy = "saving" (and high, '
+                'where better = "more")'
             )
 
 

@@ -10,11 +10,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.rollout_groups import groups, reward_vectors
 
+from paretopo.config import ConfigError, with_method
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.rewards.economy import gr3_economy, saving
 from paretopo.rewards.learnt_costs import CostReference
 
 WEIGHTS = (0.6, 0.4)
+
+
+def against_others(values):
+    return [one - (sum(values) - one) / (len(values) - 1) for one in values]
 
 
 @given(groups(min_points=2))
@@ -235,3 +240,107 @@ def test_gr3_pays_failures_nothing_and_without_a_weight_on_being_right_nobody():
     np.testing.assert_array_equal(
         ESTIMATORS["gr3"](mixed, (1.0, 0.0)), ESTIMATORS["grpo"](mixed, (1.0, 0.0))
     )
+
+
+# ---- Tchebycheff --------------------------------------------------------------------------------
+
+
+def test_tchebycheff_by_hand():
+    """Distances (.6, 0), (0, .4 * .5), (0, .4 * 3), (.6, .4): the worst counts."""
+    group = np.array([[[0.0, 1.0], [1.0, 0.5], [1.0, -2.0], [0.0, 0.0]]])
+    wanted = against_others([-0.6, -0.2, -1.2, -0.6])
+    np.testing.assert_allclose(ESTIMATORS["tchebycheff"](group, WEIGHTS), [wanted], atol=1e-12)
+    mu = 0.2
+    smooth = [
+        -mu * np.log(np.exp(one / mu) + np.exp(other / mu))
+        for one, other in [(0.6, 0.0), (0.0, 0.2), (0.0, 1.2), (0.6, 0.4)]
+    ]
+    values = ESTIMATORS["tchebycheff"](group, WEIGHTS, smoothing=mu)
+    np.testing.assert_allclose(values, [against_others(smooth)], atol=1e-12)
+
+
+def test_a_smooth_maximum_tends_to_the_maximum_and_does_not_overflow():
+    group = np.array([[[0.0, 1.0], [1.0, 0.5], [1.0, -2000.0], [0.0, 0.0]]])
+    hard = ESTIMATORS["tchebycheff"](group, WEIGHTS)
+    near = ESTIMATORS["tchebycheff"](group, WEIGHTS, smoothing=1e-3)
+    np.testing.assert_allclose(near, hard, atol=2e-3)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_compromise_is_worth_more_to_tchebycheff_than_an_extreme(smoothing):
+    """Which no weights of a sum say of these three."""
+    group = np.array([[[1.0, 0.0], [0.4, 0.4], [0.0, 1.0]]])
+    values = ESTIMATORS["tchebycheff"](group, (0.5, 0.5), smoothing=smoothing)[0]
+    assert values.argmax() == 1
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_tchebycheff_is_the_gradient_of_the_expected_value(smoothing):
+    outcomes = np.array([[1.0, 0.2], [1.0, -4.0], [0.0, 1.0]])
+    distances = np.array(WEIGHTS) * (1.0 - outcomes)
+    values = -distances.max(axis=1)
+    if smoothing:
+        values = -smoothing * np.log(np.exp(distances / smoothing).sum(axis=1))
+    policy = np.array([0.5, 0.2, 0.3])
+    gradient = np.zeros(3)
+    for group in itertools.product(range(3), repeat=3):
+        advantages = ESTIMATORS["tchebycheff"](
+            outcomes[list(group)][None], WEIGHTS, smoothing=smoothing
+        )[0]
+        for one, advantage in zip(group, advantages, strict=True):
+            gradient += (
+                policy[list(group)].prod() * advantage * ((np.arange(3) == one) - policy) / 3
+            )
+    np.testing.assert_allclose(gradient, policy * (values - policy @ values), atol=1e-12)
+
+
+def test_expected_tchebycheff_by_hand():
+    """Two groups of mean rewards (.75, .25): distances .6 * .25 = .15 and .4 * .75 = .3."""
+    batch = np.array([[[1.0, 0.0], [1.0, 0.5]], [[0.0, 0.5], [1.0, 0.0]]])
+    savings = [[-0.5, 0.5], [0.5, -0.5]]
+    np.testing.assert_allclose(
+        ESTIMATORS["expected_tchebycheff"](batch, WEIGHTS), 0.4 * np.array(savings), atol=1e-12
+    )
+    share = 1 / (1 + np.exp((0.3 - 0.15) / 0.1))
+    wanted = share * 0.6 * np.array([[0.0, 0.0], [-1.0, 1.0]]) + (1 - share) * 0.4 * np.array(
+        savings
+    )
+    np.testing.assert_allclose(
+        ESTIMATORS["expected_tchebycheff"](batch, WEIGHTS, smoothing=0.1), wanted, atol=1e-12
+    )
+
+
+def test_where_all_are_equally_far_expected_tchebycheff_weighs_them_as_given():
+    batch = np.array([[[1.0, 0.0], [0.0, 1.0]]])
+    values = ESTIMATORS["expected_tchebycheff"](batch, (0.5, 0.5))
+    np.testing.assert_allclose(values, [[0.0, 0.0]], atol=1e-15)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_expected_tchebycheff_climbs_tchebycheff_of_the_means(smoothing):
+    """With a batch of every outcome as often as the policy has it the mean is the expectation."""
+    outcomes = np.array([[1.0, 0.1], [0.2, 0.9], [0.0, 1.0], [1.0, 0.6]])
+
+    def value(policy):
+        distances = np.array(WEIGHTS) * (1.0 - policy @ outcomes)
+        if not smoothing:
+            return -distances.max()
+        return -smoothing * np.log(np.exp(distances / smoothing).sum())
+
+    policy = np.array([4, 3, 2, 1]) / 10
+    batch = np.repeat(outcomes, [4, 3, 2, 1], axis=0)[None]
+    chosen = np.repeat(np.arange(4), [4, 3, 2, 1])
+    advantages = ESTIMATORS["expected_tchebycheff"](batch, WEIGHTS, smoothing=smoothing)[0]
+    advantages = advantages * 9 / 10  # against the mean of all, which is the expectation, too
+    gradient = np.array([advantages[chosen == one].sum() / 10 for one in range(4)])
+    for one in range(4):
+        moved = np.exp(np.log(policy) + 1e-6 * (np.arange(4) == one))
+        slope = (value(moved / moved.sum()) - value(policy)) / 1e-6
+        assert gradient[one] == pytest.approx(slope, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["tchebycheff", "expected_tchebycheff"])
+def test_tchebycheff_needs_rewards_that_end_at_one(name):
+    files = {"objectives": [{"name": "correct"}, {"name": "calls", "economy": "raw"}]}
+    with pytest.raises(ConfigError, match=r"distance to 1, .* objectives\.calls does not end"):
+        with_method(files, "grpo", {"paretopo.stage2_estimator": name})
