@@ -2,7 +2,7 @@
 
 By the fewest of a success (:func:`tool_economy`, :func:`otc_economy`), by what the starting policy
 pays (:func:`saving`), or within a group (:func:`arora_zanette_economy`, :func:`kimi_economy`,
-:func:`gr3_economy`).
+:func:`gr3_economy`), or by a target (:func:`laser_economy`).
 """
 
 from __future__ import annotations
@@ -190,6 +190,40 @@ def gr3_economy(costs: ArrayLike) -> NDArray[np.float64]:
     mean = unit.sum(axis=-1, keepdims=True) / max(paid.shape[-1], 1)
     relative: NDArray[np.float64] = 0.0 - unit / np.where(mean > 0.0, mean, 1.0)
     return relative
+
+
+def laser_economy(costs: ArrayLike, successes: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
+    """LASER's step: 1 for a success that costs at most the target, else 0.
+
+    Args:
+        costs: (..., points) finite numbers of at least 0.
+        successes: (..., points) did the rollout solve its task?
+        target: a number of at least 0 or infinity, or (...) of them, one for each group: what
+            :meth:`~paretopo.rewards.learnt_costs.CostTargets.target` gives.
+
+    Returns:
+        float64 (..., points), 0 or 1.
+
+    Raises:
+        ValueError: shapes differ, a cost is no finite number of at least 0, or a target is NaN or
+            below 0.
+
+    Source: Liu et al. (2025), "Learn to reason efficiently with adaptive length-based reward
+    shaping", arXiv 2505.15612; hkust-nlp/Laser, ``verl/utils/reward_score/length_penalty.py``,
+    lines 205 to 214.
+
+    >>> laser_economy([1, 2, 3, 1], [True, True, True, False], 2).tolist()
+    [1.0, 1.0, 0.0, 0.0]
+    """
+    paid = check_costs(costs, None)
+    solved = check_successes(successes, paid.shape, None)
+    limits = np.asarray(target, np.float64)
+    if not (limits >= 0.0).all():
+        raise ValueError(
+            f"target must be numbers of at least 0 or infinity, got {limits.ravel().tolist()[:8]}"
+        )
+    steps: NDArray[np.float64] = (solved & (paid <= limits[..., None])).astype(np.float64)
+    return steps
 
 
 def _by_table(counts: NDArray[np.float64], value: Callable[[float], float]) -> NDArray[np.float64]:

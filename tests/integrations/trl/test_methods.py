@@ -34,6 +34,7 @@ SMALL = {
         ("arora_zanette", {}),
         ("kimi", {}),
         ("gr3", {}),
+        ("laser_d", {}),
         ("worth", {}),
         ("dynamic_hv_rloo", {}),
         ("r1_base", {}),
