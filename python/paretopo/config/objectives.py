@@ -37,9 +37,11 @@ DEFAULT_WEIGHTS: Mapping[str, tuple[float, float]] = {
 # Economies that go by the fewest of a success, from 0 to 1.
 BY_FEWEST = frozenset({"paretopo", "otc"})
 # Economies that compare the rollouts of a group; held-out rollouts, which have none, count raw.
-OF_THE_GROUP = frozenset({"share of the group", "arora_zanette", "kimi", "gr3", "laser", "laser_d"})
+OF_THE_GROUP = frozenset(
+    {"share of the group", "arora_zanette", "kimi", "gr3", "pass_rate", "laser", "laser_d"}
+)
 # Economies that go by a cost of at least 0; of what is better more, by what is short of high.
-_OF_COSTS = frozenset({"saving", "gr3", "laser", "laser_d"})
+_OF_COSTS = frozenset({"saving", "gr3", "pass_rate", "laser", "laser_d"})
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ class Objective:
         "arora_zanette",
         "kimi",
         "gr3",
+        "pass_rate",
         "laser",
         "laser_d",
     ] = key(
@@ -86,8 +89,9 @@ class Objective:
         " best of its group, from 0 to 1; a cost by its distance d from the fewest of a success,"
         " exp(-alpha * d), or OTC's sine and cosine; 1 - cost / a high quantile of what the"
         " starting policy pays; or, within the group, Arora and Zanette's sigmoid of the successes'"
-        " z-scores, the length reward of Kimi k1.5, the cost over its mean, for GR3, or LASER's"
-        " and LASER-D's step: 1 for a success below a target cost.",
+        " z-scores, the length reward of Kimi k1.5, the cost over its mean, for GR3, prime-rl's"
+        " penalty by the pass rate, or LASER's and LASER-D's step: 1 for a success below a target"
+        " cost.",
         shown_default='"saving" for a cost, else "raw"; with recipe = "paper" "paretopo" for calls,'
         ' else "raw"',
     )

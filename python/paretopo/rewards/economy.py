@@ -2,7 +2,7 @@
 
 By the fewest of a success (:func:`tool_economy`, :func:`otc_economy`), by what the starting policy
 pays (:func:`saving`), or within a group (:func:`arora_zanette_economy`, :func:`kimi_economy`,
-:func:`gr3_economy`), or by a target (:func:`laser_economy`).
+:func:`gr3_economy`, :func:`pass_rate_economy`), or by a target (:func:`laser_economy`).
 """
 
 from __future__ import annotations
@@ -190,6 +190,38 @@ def gr3_economy(costs: ArrayLike) -> NDArray[np.float64]:
     mean = unit.sum(axis=-1, keepdims=True) / max(paid.shape[-1], 1)
     relative: NDArray[np.float64] = 0.0 - unit / np.where(mean > 0.0, mean, 1.0)
     return relative
+
+
+def pass_rate_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
+    """``-pass rate * cost / most``: a penalty of all of a group, harder where more of it is right.
+
+    The pass rate is the share of successes, most the largest cost of the group; where all cost
+    nothing all get 0. Failures are punished as successes are.
+
+    Args:
+        costs: (..., points) finite numbers of at least 0; their unit does not matter, a shift does.
+        successes: (..., points) did the rollout solve its task?
+
+    Returns:
+        float64 (..., points), from -1 to 0.
+
+    Raises:
+        ValueError: shapes differ, or a cost is no finite number of at least 0.
+
+    Source: PrimeIntellect-ai/prime-rl at 559b447, ``src/prime_rl/orchestrator/algo/grpo.py``, lines
+    32 to 43: ``length_penalty`` of type "linear", which no paper describes. Its pass rate is the
+    mean reward, which is the same for rewards of 0 and 1; its costs are counts, and it divides by
+    at least 1.
+
+    >>> pass_rate_economy([1, 2, 4, 2], [True, True, False, False]).tolist()
+    [-0.125, -0.25, -0.5, -0.25]
+    """
+    paid = check_costs(costs, None)
+    solved = check_successes(successes, paid.shape, None)
+    most = np.max(paid, axis=-1, keepdims=True, initial=0.0)
+    rate = solved.sum(axis=-1, keepdims=True) / max(paid.shape[-1], 1)
+    penalty: NDArray[np.float64] = 0.0 - rate * (paid / np.where(most > 0.0, most, 1.0))
+    return penalty
 
 
 def laser_economy(costs: ArrayLike, successes: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ from paretopo.rewards.economy import (
     kimi_economy,
     laser_economy,
     otc_economy,
+    pass_rate_economy,
     saving,
     tool_economy,
 )
@@ -333,6 +334,7 @@ _GROUP_ECONOMIES: Mapping[
     "arora_zanette": arora_zanette_economy,
     "kimi": kimi_economy,
     "gr3": lambda costs, _: gr3_economy(costs),
+    "pass_rate": pass_rate_economy,
 }
 
 

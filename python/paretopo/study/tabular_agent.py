@@ -27,6 +27,7 @@ from paretopo.rewards.economy import (
     gr3_economy,
     kimi_economy,
     laser_economy,
+    pass_rate_economy,
     saving,
 )
 from paretopo.rewards.learnt_costs import CostMinimum, CostReference, CostTargets
@@ -226,6 +227,8 @@ def _make_payment(task: TabularTask, config: RunConfig) -> _Payment:
         return lambda answers: kimi_economy(answers.costs, answers.right)
     if calls.economy == "gr3":
         return lambda answers: gr3_economy(answers.costs)
+    if calls.economy == "pass_rate":
+        return lambda answers: pass_rate_economy(answers.costs, answers.right)
     targets = make_targets(calls)
     if targets is not None:
         return _ToTarget(targets)

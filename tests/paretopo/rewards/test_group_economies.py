@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paretopo.config import ConfigError, Objective, RewardsConfig, with_method
-from paretopo.rewards.economy import arora_zanette_economy, gr3_economy, kimi_economy
+from paretopo.rewards.economy import (
+    arora_zanette_economy,
+    gr3_economy,
+    kimi_economy,
+    pass_rate_economy,
+)
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
 
@@ -197,3 +202,27 @@ def test_the_estimator_gr3_refuses_another_economy():
         with_method(files, "gr3")
     config = with_method(files, "gr3", {"objectives.tokens.economy": "gr3"})
     assert config.paretopo.stage2_estimator == "gr3"
+
+
+# ---- prime-rl -----------------------------------------------------------------------------------
+
+
+def test_pass_rate_by_hand():
+    costs = [[10, 20, 30, 40], [10, 20, 30, 40], [0, 0, 0, 0]]
+    right = [[True, True, True, False], [False] * 4, [True] * 4]
+    assert pass_rate_economy(costs, right).tolist() == [
+        [-0.1875, -0.375, -0.5625, -0.75],
+        [0.0, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0, 0.0],
+    ]
+    assert pass_rate_economy([], []).tolist() == []
+
+
+@given(answers_of, st.floats(1e-3, 1e3))
+def test_pass_rate_does_not_see_the_unit_of_a_cost(answers, factor):
+    costs, solved = split(answers)
+    np.testing.assert_allclose(
+        pass_rate_economy(factor * np.array(costs), solved),
+        pass_rate_economy(costs, solved),
+        atol=1e-12,
+    )
