@@ -98,6 +98,7 @@ EstimatorName: TypeAlias = Literal[
     "mo_grpo",
     "gdpo",
     "gd2po",
+    "dvao",
     "saw",
     "saw_grpo",
     "constant",

@@ -35,6 +35,8 @@ SMALL = {
         ("kimi", {}),
         ("gr3", {}),
         ("laser_d", {}),
+        ("prime_rl", {}),
+        ("dvao", {}),
         ("worth", {}),
         ("dynamic_hv_rloo", {}),
         ("r1_base", {}),
