@@ -120,7 +120,9 @@ def arora_zanette_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.
         ValueError: shapes differ, or a cost is no finite number.
 
     Source: Arora and Zanette (2025), "Training language models to reason efficiently", arXiv
-    2502.04463. The standard deviation divides by n; which one they take we could not find.
+    2502.04463; Zanette-Labs/efficient-reasoning at e3611e4, ``reward_server/math_server.py``, line
+    99. The standard deviation divides by n. They add 1e-7 to it; we do not, so that the unit of a
+    cost does not matter.
 
     >>> arora_zanette_economy([1, 3, 9], [True, True, False]).round(4).tolist()
     [0.7311, 0.2689, 0.0]

@@ -38,6 +38,24 @@ def test_grpo_does_not_blow_up_rounding_noise():
     np.testing.assert_array_equal(ESTIMATORS["grpo"](rewards[:, :1], WEIGHTS), [[0.0]])
 
 
+def test_in_grpo_the_objective_that_varies_more_by_its_weight_takes_all():
+    """Uncorrelated, with deviations in the ratio 1 to 3: .6 / sqrt(.36 + 1.44), 1.2 over the same.
+
+    The weights count: equal ones would say .3162 and .9487. Correlated objectives go otherwise.
+    """
+    rewards = np.array([[[0.0, 0.0], [0.0, 3.0], [1.0, 0.0], [1.0, 3.0]]])
+    advantages = ESTIMATORS["grpo"](rewards, WEIGHTS)[0]
+    seen = [np.corrcoef(rewards[0, :, one], advantages)[0, 1] for one in range(2)]
+    np.testing.assert_allclose(seen, [0.4472136, 0.8944272], atol=1e-6)
+    equal = ESTIMATORS["grpo"](rewards, (0.5, 0.5))[0]
+    seen = [np.corrcoef(rewards[0, :, one], equal)[0, 1] for one in range(2)]
+    np.testing.assert_allclose(seen, [0.3162278, 0.9486833], atol=1e-6)
+    together = rewards.copy()
+    together[..., 1] = 3 * together[..., 0]
+    advantages = ESTIMATORS["grpo"](together, WEIGHTS)[0]
+    assert np.corrcoef(together[0, :, 0], advantages)[0, 1] == pytest.approx(1.0)
+
+
 @given(groups(min_points=2))
 def test_dr_grpo_is_its_formula(rollouts):
     scalar = reward_vectors(rollouts) @ WEIGHTS
@@ -116,6 +134,29 @@ def test_rloo_is_an_unbiased_gradient_and_the_others_are_not(points):
     assert np.abs(direction - true / np.linalg.norm(true)).max() > 1e-3
 
 
+@pytest.mark.parametrize("divisor", ["constant", "batch", "rollout"])
+def test_a_mean_over_tokens_is_no_unbiased_gradient(divisor):
+    """Three answers of 1, 2 and 9 tokens, all groups of two, the loss divided as trainers do."""
+    values, lengths = np.array([1.0, 0.2, 0.6]), np.array([1.0, 2.0, 9.0])
+    policy = np.array([0.5, 0.3, 0.2])
+    gradient = np.zeros(3)
+    for group in itertools.product(range(3), repeat=2):
+        chosen = list(group)
+        advantages = ESTIMATORS["rloo"](values[chosen][None, :, None], [1.0])[0]
+        weights = {
+            "constant": np.ones(2) / 2,
+            "batch": np.ones(2) / lengths[chosen].sum(),
+            "rollout": 1.0 / lengths[chosen] / 2,
+        }[divisor]
+        scores = np.eye(3)[chosen] - policy
+        gradient += policy[chosen].prod() * (weights * advantages) @ scores
+    true = policy * (values - policy @ values)
+    cosine = gradient @ true / np.linalg.norm(gradient) / np.linalg.norm(true)
+    assert (cosine > 1 - 1e-12) == (divisor == "constant")
+    if divisor == "constant":
+        np.testing.assert_allclose(gradient, true, atol=1e-12)
+
+
 # ---- worth --------------------------------------------------------------------------------------
 
 
@@ -127,6 +168,14 @@ def test_worth_by_hand():
     np.testing.assert_allclose(
         ESTIMATORS["worth"](np.array([group]), WEIGHTS), [wanted], atol=1e-15
     )
+
+
+def test_worth_is_blind_where_a_right_answer_costs_too_much():
+    """Beyond reference * (1 + w_0 / w_1), 2.5 times the reference here, right is worth as wrong."""
+    saved = saving([2.4, 2.5, 2.6, 100.0, 0.0], 1.0)
+    group = np.stack([[1.0, 1.0, 1.0, 1.0, 0.0], saved], axis=-1)[None]
+    wanted = against_others([0.6 + 0.4 * -1.4, 0.0, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(ESTIMATORS["worth"](group, WEIGHTS), [wanted], atol=1e-12)
 
 
 def test_of_several_economies_the_least_counts_with_all_their_weight():

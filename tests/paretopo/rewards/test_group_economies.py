@@ -40,6 +40,15 @@ def test_arora_zanette_by_hand():
     assert values == pytest.approx(wanted, abs=1e-15)
 
 
+@pytest.mark.parametrize("lengths", [[310, 520, 1200], [700, 700, 700], [44]])
+def test_arora_zanette_is_their_code_on_tokens(lengths):
+    """Its np.std divides by n and has 1e-7 added, which no count of tokens notices."""
+    z = (np.array(lengths) - np.mean(lengths)) / (np.std(lengths) + 1e-7)
+    wanted = 1.0 - 1.0 / (1.0 + np.exp(-z))
+    values = arora_zanette_economy(lengths, [True] * len(lengths))
+    np.testing.assert_allclose(values, wanted, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("answers", "wanted"),
     [

@@ -28,7 +28,8 @@ def grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 def dr_grpo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     """Weighted sum less its mean in the group, without a standard deviation.
 
-    Source: Liu et al. (2025), "Understanding R1-Zero-beside training", section 3.
+    Source: Liu et al. (2025), "Understanding R1-Zero-Like training: a critical perspective", arXiv
+    2503.20783, section 3.
     """
     return deviation(weighted_sum(rewards, weights), mask)
 
@@ -49,7 +50,11 @@ def worth(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     c 0 or 1 and s an economy of "saving": w_0 if it is right, and w_1 more for the share that it
     saves, never less than nothing. A failure is worth 0 whatever it saves, so no gate is needed.
 
-    Source: here, docs/mathematics.md, section 7; the baseline as :func:`rloo`.
+    A right answer that costs more than reference * (1 + w_0 / w_1) is worth 0, too: there nothing
+    is learnt. The reference is what the start pays, so the objective depends on the start.
+
+    Source: here, docs/mathematics.md, section 7; the baseline as :func:`rloo`. The nearest prior is
+    :func:`gr3`, which multiplies, too.
     """
     first, others = rewards[..., 0], rewards[..., 1:]
     right, saved = (
