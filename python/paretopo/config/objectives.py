@@ -37,7 +37,11 @@ DEFAULT_WEIGHTS: Mapping[str, tuple[float, float]] = {
 # Economies that go by the fewest of a success, from 0 to 1.
 BY_FEWEST = frozenset({"paretopo", "otc"})
 # Economies that compare the rollouts of a group; held-out rollouts, which have none, count raw.
-OF_THE_GROUP = frozenset({"share of the group", "arora_zanette", "kimi"})
+OF_THE_GROUP = frozenset(
+    {"share of the group", "arora_zanette", "kimi", "gr3", "pass_rate", "laser", "laser_d"}
+)
+# Economies that go by a cost of at least 0; of what is better more, by what is short of high.
+_OF_COSTS = frozenset({"saving", "gr3", "pass_rate", "laser", "laser_d"})
 
 
 @dataclass(frozen=True)
@@ -68,14 +72,26 @@ class Objective:
         shown_default='"fewer" for calls, tokens, turns, seconds and dollars, else "more"',
     )
     economy: Literal[
-        "raw", "share of the group", "paretopo", "otc", "saving", "arora_zanette", "kimi"
+        "raw",
+        "share of the group",
+        "paretopo",
+        "otc",
+        "saving",
+        "arora_zanette",
+        "kimi",
+        "gr3",
+        "pass_rate",
+        "laser",
+        "laser_d",
     ] = key(
         None,
         "How it becomes a reward: as it is (a cost negated); its place between the worst and the"
         " best of its group, from 0 to 1; a cost by its distance d from the fewest of a success,"
         " exp(-alpha * d), or OTC's sine and cosine; 1 - cost / a high quantile of what the"
         " starting policy pays; or, within the group, Arora and Zanette's sigmoid of the successes'"
-        " z-scores or the length reward of Kimi k1.5.",
+        " z-scores, the length reward of Kimi k1.5, the cost over its mean, for GR3, prime-rl's"
+        " penalty by the pass rate, or LASER's and LASER-D's step: 1 for a success below a target"
+        " cost.",
         shown_default='"saving" for a cost, else "raw"; with recipe = "paper" "paretopo" for calls,'
         ' else "raw"',
     )
@@ -136,7 +152,7 @@ class Objective:
         counted = built_in and self.name != "correct" and self.budget is None
         self._fill("better", "fewer" if counted else "more")
         self._fill("economy", self._own_economy())
-        cost = self.economy in BY_FEWEST or (self.economy == "saving" and self.better == "fewer")
+        cost = self.economy in BY_FEWEST or (self.economy in _OF_COSTS and self.better == "fewer")
         self._fill("low", 0.0 if (built_in or cost) and self.budget is None else None)
         self._fill("high", 1.0 if self.name == "correct" else self.budget)
         if self.gate:
@@ -154,9 +170,9 @@ class Objective:
             self._refuse("economy", f'= "{self.economy}" is for costs: better = "fewer"')
         if cost and self.low is not None and self.low < 0.0:
             self._refuse("low", f"must be at least 0 for a cost, got {self.low:g}")
-        if self.economy == "saving" and self.better == "more" and self.high is None:
+        if self.economy in _OF_COSTS and self.better == "more" and self.high is None:
             self._refuse(
-                "high", 'must be given for economy = "saving": what is short of it is paid'
+                "high", f'must be given for economy = "{self.economy}": what is short of it is paid'
             )
         if self.budget is not None and self.better != "more":
             self._refuse("budget", 'measures what is left: better = "more"')
@@ -227,6 +243,12 @@ class Objective:
         if self.high is None:
             raise ValueError(f"objectives.{self.name}.high must be given to know a cost from it")
         return self.high - value
+
+    def to_group_cost(self, value: float) -> float:
+        """What a value costs next to others of its group; below 0 where a shift does not matter."""
+        if self.economy in _OF_COSTS:
+            return self.to_cost(value)
+        return 0.0 - self.to_reward(value)
 
     def reference_reward(self, otherwise: Literal["initial", "zero"]) -> float | None:
         """Its coordinate of the reference point, as a reward; None for the first evaluation's.

@@ -92,9 +92,13 @@ EstimatorName: TypeAlias = Literal[
     "dr_grpo",
     "rloo",
     "worth",
+    "tchebycheff",
+    "expected_tchebycheff",
+    "gr3",
     "mo_grpo",
     "gdpo",
     "gd2po",
+    "dvao",
     "saw",
     "saw_grpo",
     "constant",
@@ -217,6 +221,12 @@ class ParetoPOConfig:
         0.0,
         "soft_pareto: by how much a dominator must win, in the rewards' units; sqrt(sigma) counts"
         " ties as none.",
+        low=0.0,
+    )
+    smoothing: float = key(
+        0.0,
+        "tchebycheff, expected_tchebycheff: of the maximum over objectives, in the rewards' units;"
+        " 0 is the maximum itself.",
         low=0.0,
     )
     conflict: float = key(

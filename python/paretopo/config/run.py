@@ -148,6 +148,10 @@ class RunConfig:
                     )
         if "worth" in self.paretopo.estimators:
             _check_worth(objectives[1:])
+        if "gr3" in self.paretopo.estimators:
+            _check_gr3(objectives[1:])
+        for estimator in sorted(_TO_IDEAL & self.paretopo.estimators):
+            _check_ideal(estimator, objectives)
         references = [one.reference_reward(self.paretopo.reference) for one in objectives]
         derived: dict[str, Any] = {
             "weights": weights,
@@ -276,6 +280,32 @@ def _check_worth(objectives: tuple[Objective, ...]) -> None:
             raise ConfigError(
                 f"{worth} for shares, and objectives.{one.name} is none: give it {cure}economy = "
                 f'"saving"{sense}, or take an estimator that scales each by itself, {other}'
+            )
+
+
+# Estimators by the distance to a reward of 1.
+_TO_IDEAL = frozenset({"tchebycheff", "expected_tchebycheff"})
+
+
+def _check_ideal(estimator: str, objectives: tuple[Objective, ...]) -> None:
+    """Refuse rewards whose best value is not 1."""
+    for one in objectives:
+        if not one.is_share:
+            raise ConfigError(
+                f'the estimator "{estimator}" goes by the distance to 1, the best reward, and '
+                f'objectives.{one.name} does not end there: give it economy = "saving" (and high, '
+                'where better = "more")'
+            )
+
+
+def _check_gr3(objectives: tuple[Objective, ...]) -> None:
+    """Refuse rewards that GR3 cannot divide by."""
+    for one in objectives:
+        if one.economy != "gr3":
+            raise ConfigError(
+                'the estimator "gr3" divides by costs over their mean in the group, and '
+                f"objectives.{one.name}.economy is {one.economy!r}: give it "
+                f'objectives.{one.name}.economy = "gr3", or take another estimator'
             )
 
 

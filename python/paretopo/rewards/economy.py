@@ -1,7 +1,8 @@
 """Economy: what a rollout's calls, or other costs, are worth.
 
 By the fewest of a success (:func:`tool_economy`, :func:`otc_economy`), by what the starting policy
-pays (:func:`saving`), or within a group (:func:`arora_zanette_economy`, :func:`kimi_economy`).
+pays (:func:`saving`), or within a group (:func:`arora_zanette_economy`, :func:`kimi_economy`,
+:func:`gr3_economy`, :func:`pass_rate_economy`), or by a target (:func:`laser_economy`).
 """
 
 from __future__ import annotations
@@ -119,7 +120,9 @@ def arora_zanette_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.
         ValueError: shapes differ, or a cost is no finite number.
 
     Source: Arora and Zanette (2025), "Training language models to reason efficiently", arXiv
-    2502.04463. The standard deviation divides by n; which one they take we could not find.
+    2502.04463; Zanette-Labs/efficient-reasoning at e3611e4, ``reward_server/math_server.py``, line
+    99. The standard deviation divides by n. They add 1e-7 to it; we do not, so that the unit of a
+    cost does not matter.
 
     >>> arora_zanette_economy([1, 3, 9], [True, True, False]).round(4).tolist()
     [0.7311, 0.2689, 0.0]
@@ -162,6 +165,99 @@ def kimi_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
     differ = high > low
     values = 0.5 - (paid - low) / np.where(differ, high - low, 1.0)
     return np.where(differ, np.where(solved, values, np.minimum(values, 0.0)), 0.0)
+
+
+def gr3_economy(costs: ArrayLike) -> NDArray[np.float64]:
+    """``-cost / mean cost`` of the group, which the estimator ``gr3`` divides a reward by.
+
+    Args:
+        costs: (..., points) finite numbers of at least 0; their unit does not matter, a shift does.
+
+    Returns:
+        float64 (..., points): at most 0, with a mean of -1; all 0 where all cost nothing.
+
+    Raises:
+        ValueError: a cost is no finite number of at least 0.
+
+    Source: Li et al. (2026), GR3, arXiv 2603.10535, equation 6; see
+    :func:`paretopo.controller.estimators.scalarised.gr3`.
+
+    >>> gr3_economy([1, 2, 3]).tolist()
+    [-0.5, -1.0, -1.5]
+    """
+    paid = check_costs(costs, None)
+    highest = np.max(paid, axis=-1, keepdims=True, initial=0.0)
+    # From 0 to 1 first: a sum of very large costs would leave the range of numbers.
+    unit = paid / np.where(highest > 0.0, highest, 1.0)
+    mean = unit.sum(axis=-1, keepdims=True) / max(paid.shape[-1], 1)
+    relative: NDArray[np.float64] = 0.0 - unit / np.where(mean > 0.0, mean, 1.0)
+    return relative
+
+
+def pass_rate_economy(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
+    """``-pass rate * cost / most``: a penalty of all of a group, harder where more of it is right.
+
+    The pass rate is the share of successes, most the largest cost of the group; where all cost
+    nothing all get 0. Failures are punished as successes are.
+
+    Args:
+        costs: (..., points) finite numbers of at least 0; their unit does not matter, a shift does.
+        successes: (..., points) did the rollout solve its task?
+
+    Returns:
+        float64 (..., points), from -1 to 0.
+
+    Raises:
+        ValueError: shapes differ, or a cost is no finite number of at least 0.
+
+    Source: PrimeIntellect-ai/prime-rl at 559b447, ``src/prime_rl/orchestrator/algo/grpo.py``, lines
+    32 to 43: ``length_penalty`` of type "linear", which no paper describes. Its pass rate is the
+    mean reward, which is the same for rewards of 0 and 1; its costs are counts, and it divides by
+    at least 1.
+
+    >>> pass_rate_economy([1, 2, 4, 2], [True, True, False, False]).tolist()
+    [-0.125, -0.25, -0.5, -0.25]
+    """
+    paid = check_costs(costs, None)
+    solved = check_successes(successes, paid.shape, None)
+    most = np.max(paid, axis=-1, keepdims=True, initial=0.0)
+    rate = solved.sum(axis=-1, keepdims=True) / max(paid.shape[-1], 1)
+    penalty: NDArray[np.float64] = 0.0 - rate * (paid / np.where(most > 0.0, most, 1.0))
+    return penalty
+
+
+def laser_economy(costs: ArrayLike, successes: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
+    """LASER's step: 1 for a success that costs at most the target, else 0.
+
+    Args:
+        costs: (..., points) finite numbers of at least 0.
+        successes: (..., points) did the rollout solve its task?
+        target: a number of at least 0 or infinity, or (...) of them, one for each group: what
+            :meth:`~paretopo.rewards.learnt_costs.CostTargets.target` gives.
+
+    Returns:
+        float64 (..., points), 0 or 1.
+
+    Raises:
+        ValueError: shapes differ, a cost is no finite number of at least 0, or a target is NaN or
+            below 0.
+
+    Source: Liu et al. (2025), "Learn to reason efficiently with adaptive length-based reward
+    shaping", arXiv 2505.15612; hkust-nlp/Laser, ``verl/utils/reward_score/length_penalty.py``,
+    lines 205 to 214.
+
+    >>> laser_economy([1, 2, 3, 1], [True, True, True, False], 2).tolist()
+    [1.0, 1.0, 0.0, 0.0]
+    """
+    paid = check_costs(costs, None)
+    solved = check_successes(successes, paid.shape, None)
+    limits = np.asarray(target, np.float64)
+    if not (limits >= 0.0).all():
+        raise ValueError(
+            f"target must be numbers of at least 0 or infinity, got {limits.ravel().tolist()[:8]}"
+        )
+    steps: NDArray[np.float64] = (solved & (paid <= limits[..., None])).astype(np.float64)
+    return steps
 
 
 def _by_table(counts: NDArray[np.float64], value: Callable[[float], float]) -> NDArray[np.float64]:

@@ -1,11 +1,11 @@
-"""What is learnt of costs: the fewest of a success, and what the starting policy pays."""
+"""What is learnt of costs: the fewest of a success, what the starting policy pays, and targets."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from paretopo.rewards.economy import check_costs, check_successes
 
@@ -193,6 +193,134 @@ class CostReference:
         if not any(self._costs):
             return None
         return float(np.quantile(self._costs, self.quantile)) or max(self._costs)
+
+
+class CostTargets:
+    """LASER's target costs: one of the starting policy's, or LASER-D's, by difficulty.
+
+    A group is easy where at least 2/3 of its rollouts are right, of medium difficulty where at
+    least 1/3 are, else hard. The groups of training are taken in blocks. With ``by="difficulty"``
+    the latest whole block gives the targets, before there is one the block at hand: of all costs of
+    a difficulty's groups, right and wrong ones, the least t such that so large a share is at most t
+    that one right answer can be expected of a group that is at the lower end of its difficulty:
+    1 / floor(2 n / 3) of easy groups of n rollouts, 1 / floor(n / 3) of medium ones, all of hard
+    ones. So with n = 8 the target is the 0.2 quantile, the median, and the largest. With
+    ``by="start"`` it is the lower quartile of the first block, for all.
+
+    Args:
+        by: "difficulty" for LASER-D, "start" for LASER.
+        groups: of a block.
+
+    Source: Liu et al. (2025), arXiv 2505.15612, section 5; hkust-nlp/Laser,
+    ``verl/utils/reward_score/length_penalty.py``, lines 249 to 363 (``round_method = "floor"``) and
+    ``count_length_distribution.py``. There a set of 500 questions is answered anew every 20 steps;
+    a block of training groups stands for it here. There targets are steps of 1,024 tokens from a
+    smallest one on, the method's setting: here they are the quantiles themselves, in any unit, from
+    0 on. LASER's target is a setting of 2,048 to 8,192 tokens: the quartile is our choice.
+
+    >>> targets = CostTargets(by="difficulty")
+    >>> targets.update([1, 2, 3, 4, 5, 6, 7, 8], [True] * 7 + [False])
+    >>> targets.update([1, 9, 9, 9], [False] * 4)
+    >>> targets.target([True] * 8), targets.target([True, False]), targets.target([False] * 8)
+    (2.0, inf, 9.0)
+    """
+
+    def __init__(self, *, by: Literal["difficulty", "start"], groups: int = 256) -> None:
+        if by not in ("difficulty", "start"):
+            raise ValueError(f'by must be "difficulty" or "start", got {by!r}')
+        if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
+            raise ValueError(f"groups must be an integer of at least 1, got {groups!r}")
+        self.by = by
+        self.groups = groups
+        # Of the block at hand: costs by difficulty, groups so far, rollouts of the largest.
+        self._costs: list[list[float]] = [[], [], []]
+        self._seen = 0
+        self._size = 0
+        self._targets: list[float | None] | None = None  # of the latest whole block
+
+    def update(self, costs: ArrayLike, successes: ArrayLike) -> None:
+        """Take in the rollouts of one group.
+
+        Args:
+            costs: (points,) finite numbers of at least 0.
+            successes: (points,) did the rollout solve its task?
+
+        Raises:
+            ValueError: shapes differ, or a cost is no finite number of at least 0.
+        """
+        paid = check_costs(costs, None)
+        solved = check_successes(successes, paid.shape, None)
+        if not len(paid) or (self.by == "start" and self._targets is not None):
+            return
+        self._costs[_difficulty(solved)] += paid.tolist()
+        self._seen += 1
+        self._size = max(self._size, len(paid))
+        if self._seen == self.groups:
+            self._targets = self._of_the_block()
+            self._costs, self._seen, self._size = [[], [], []], 0, 0
+
+    def target(self, successes: ArrayLike) -> float:
+        """What a success of a group may cost at most; infinity where no such group was seen.
+
+        Args:
+            successes: (points,) of the group.
+        """
+        targets = self._of_the_block() if self._targets is None else self._targets
+        target = targets[_difficulty(np.asarray(successes, np.bool_))]
+        return np.inf if target is None else target
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to continue, JSON-able."""
+        return {
+            "by": self.by,
+            "groups": self.groups,
+            "costs": [[shorten(cost) for cost in costs] for costs in self._costs],
+            "seen": self._seen,
+            "size": self._size,
+            "targets": self._targets,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from :meth:`state_dict`, bit for bit.
+
+        Raises:
+            ValueError: the state is of another kind of target or size of block.
+        """
+        for name in ("by", "groups"):
+            if state[name] != getattr(self, name):
+                raise ValueError(
+                    f"the saved targets have {name} = {state[name]!r}, these "
+                    f"{getattr(self, name)!r}: resume with the configuration of the run"
+                )
+        self._costs = [[float(cost) for cost in costs] for costs in state["costs"]]
+        self._seen, self._size = int(state["seen"]), int(state["size"])
+        targets = state["targets"]
+        self._targets = (
+            None
+            if targets is None
+            else [None if target is None else float(target) for target in targets]
+        )
+
+    def _of_the_block(self) -> list[float | None]:
+        """Of hard, medium and easy groups."""
+        if self.by == "start":
+            costs = sorted(cost for some in self._costs for cost in some)
+            return [_least_with(costs, 4)] * 3
+        parts = (1, max(self._size // 3, 1), max(2 * self._size // 3, 1))
+        return [
+            _least_with(sorted(some), part) for some, part in zip(self._costs, parts, strict=True)
+        ]
+
+
+def _difficulty(successes: NDArray[np.bool_]) -> int:
+    """0 of a hard group, 1 of a medium one, 2 of an easy one."""
+    right, rollouts = int(successes.sum()), len(successes)
+    return int(3 * right >= rollouts) + int(3 * right >= 2 * rollouts)
+
+
+def _least_with(ascending: list[float], parts: int) -> float | None:
+    """The least that 1 / ``parts`` of the costs are at most; None of none."""
+    return ascending[-(-len(ascending) // parts) - 1] if ascending else None
 
 
 def shorten(cost: float) -> float:

@@ -18,13 +18,16 @@ from numpy.typing import NDArray
 from paretopo.config import OF_THE_GROUP, Objective, RewardsConfig
 from paretopo.rewards.economy import (
     arora_zanette_economy,
+    gr3_economy,
     kimi_economy,
+    laser_economy,
     otc_economy,
+    pass_rate_economy,
     saving,
     tool_economy,
 )
 from paretopo.rewards.held_out import Economy, HeldOut
-from paretopo.rewards.learnt_costs import CostMinimum, CostReference
+from paretopo.rewards.learnt_costs import CostMinimum, CostReference, CostTargets
 from paretopo.rollout import Rollout
 
 Outcome = NDArray[np.float64]
@@ -37,6 +40,13 @@ def make_economy(objective: Objective) -> Economy | None:
     if objective.economy == "paretopo":
         return partial(tool_economy, alpha=objective.alpha)
     return None
+
+
+def make_targets(objective: Objective) -> CostTargets | None:
+    """What LASER's economies learn; None for others."""
+    if objective.economy == "laser":
+        return CostTargets(by="start")
+    return CostTargets(by="difficulty") if objective.economy == "laser_d" else None
 
 
 def fill_missing(vectors: NDArray[np.float64], nowhere: NDArray[np.float64]) -> Outcome:
@@ -105,6 +115,8 @@ class Scores:
             False: {name: CostReference() for name in savings},
             True: {name: CostReference(first=sys.maxsize) for name in savings},
         }
+        targets = {one.name: make_targets(one) for one in objectives}
+        self._targets = {name: one for name, one in targets.items() if one is not None}
         self._held_out = HeldOut(self._economies, min_support=support)
         self._outcomes: list[list[float]] = []  # of all evaluations, as they score today
         self._frozen = False
@@ -116,6 +128,8 @@ class Scores:
         for rollout in rollouts:
             by_prompt.setdefault((rollout.held_out, rollout.prompt_id), []).append(rollout)
         for (held_out, name), group in by_prompt.items():
+            if not held_out:
+                self._learn_targets(group)
             if held_out and self._frozen:
                 continue
             for objective, minimum in self._minima[held_out].items():
@@ -189,6 +203,7 @@ class Scores:
             "held_out": _states(self._minima[True]),
             "references": _states(self._references[False]),
             "held_out_references": _states(self._references[True]),
+            "targets": _states(self._targets),
             "evaluations": self._held_out.state_dict(),
             "outcomes": [list(one) for one in self._outcomes],
             "frozen": self._frozen,
@@ -212,6 +227,8 @@ class Scores:
         for held_out, key in ((False, "references"), (True, "held_out_references")):
             for name, reference in self._references[held_out].items():
                 reference.load_state_dict(state[key][name])
+        for name, targets in self._targets.items():
+            targets.load_state_dict(state["targets"][name])
         self._held_out.load_state_dict(state["evaluations"], answers)
         self._outcomes = [list(one) for one in state["outcomes"]]
         self._frozen = bool(state["frozen"])
@@ -235,10 +252,27 @@ class Scores:
                 else float(saving(objective.to_cost(value), paid[one.held_out]))
                 for value, one in zip(values, rollouts, strict=True)
             ]
-        rewards = [np.nan if value is None else objective.to_reward(value) for value in values]
         if objective.economy in OF_THE_GROUP and not any(one.held_out for one in rollouts):
-            return _within_the_group(objective, rewards, [one.solved for one in rollouts])
+            return self._within_the_group(objective, rollouts)
+        return [np.nan if value is None else objective.to_reward(value) for value in values]
+
+    def _within_the_group(self, objective: Objective, rollouts: Sequence[Rollout]) -> list[float]:
+        """What a group is paid where its rollouts are compared; NaN where it does not apply."""
+        known, costs, right = _costs_of(objective, rollouts)
+        paid = np.full(known.shape, np.nan)
+        if objective.name in self._targets:
+            target = self._targets[objective.name].target(right)
+            paid[known] = laser_economy(costs, right, target)
+        else:
+            paid[known] = _GROUP_ECONOMIES[objective.economy](costs, right)
+        rewards: list[float] = paid.tolist()
         return rewards
+
+    def _learn_targets(self, group: Sequence[Rollout]) -> None:
+        for objective in self._objectives:
+            if objective.name in self._targets:
+                _, costs, right = _costs_of(objective, group)
+                self._targets[objective.name].update(costs, right)
 
     def _learn_references(self, rollouts: Sequence[Rollout]) -> None:
         """A held-out reference is that of the first evaluation, so that all can be compared."""
@@ -268,20 +302,19 @@ class Scores:
                 outcome[column] = float(scored[column])
 
 
-def _states(learnt: Mapping[str, CostMinimum | CostReference]) -> dict[str, Any]:
+def _states(learnt: Mapping[str, CostMinimum | CostReference | CostTargets]) -> dict[str, Any]:
     return {name: one.state_dict() for name, one in learnt.items()}
 
 
-def _within_the_group(
-    objective: Objective, rewards: Sequence[float], solved: Sequence[bool]
-) -> list[float]:
-    """What rollouts of a group are paid where they are compared; NaN where it does not apply."""
-    given = np.array(rewards, np.float64)
-    known = ~np.isnan(given)
-    costs, right = -given[known], np.array(solved, np.bool_)[known]
-    given[known] = _GROUP_ECONOMIES[objective.economy](costs, right)
-    values: list[float] = given.tolist()
-    return values
+def _costs_of(
+    objective: Objective, rollouts: Sequence[Rollout]
+) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.bool_]]:
+    """(rollouts,) to which it applies; of these what each costs, and whether it is right."""
+    values = [one.reward_components.get(objective.name) for one in rollouts]
+    known = np.array([value is not None for value in values], np.bool_)
+    costs = [objective.to_group_cost(value) for value in values if value is not None]
+    right = np.array([one.solved for one in rollouts], np.bool_)[known]
+    return known, np.array(costs, np.float64), right
 
 
 def _share(costs: NDArray[np.float64], solved: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -300,6 +333,8 @@ _GROUP_ECONOMIES: Mapping[
     "share of the group": _share,
     "arora_zanette": arora_zanette_economy,
     "kimi": kimi_economy,
+    "gr3": lambda costs, _: gr3_economy(costs),
+    "pass_rate": pass_rate_economy,
 }
 
 

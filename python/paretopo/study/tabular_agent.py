@@ -22,9 +22,16 @@ from numpy.typing import NDArray
 
 from paretopo.config import Objective, OptimiserConfig, RunConfig, from_table
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.rewards.economy import arora_zanette_economy, kimi_economy, saving
-from paretopo.rewards.learnt_costs import CostMinimum, CostReference
-from paretopo.rewards.scoring import make_economy
+from paretopo.rewards.economy import (
+    arora_zanette_economy,
+    gr3_economy,
+    kimi_economy,
+    laser_economy,
+    pass_rate_economy,
+    saving,
+)
+from paretopo.rewards.learnt_costs import CostMinimum, CostReference, CostTargets
+from paretopo.rewards.scoring import make_economy, make_targets
 from paretopo.study.plan import with_economy
 from paretopo.study.tabular import TabularTask, Unit
 
@@ -220,6 +227,13 @@ def _make_payment(task: TabularTask, config: RunConfig) -> _Payment:
         return lambda answers: arora_zanette_economy(answers.costs, answers.right)
     if calls.economy == "kimi":
         return lambda answers: kimi_economy(answers.costs, answers.right)
+    if calls.economy == "gr3":
+        return lambda answers: gr3_economy(answers.costs)
+    if calls.economy == "pass_rate":
+        return lambda answers: pass_rate_economy(answers.costs, answers.right)
+    targets = make_targets(calls)
+    if targets is not None:
+        return _ToTarget(targets)
     return _ByFewest(task, config, calls)
 
 
@@ -243,6 +257,22 @@ class _Saving:
     def __call__(self, answers: _Answers) -> Floats:
         self._reference.update(answers.costs.ravel())
         return saving(answers.costs, self._reference.value)
+
+
+class _ToTarget:
+    """LASER's step, at most the target of the group's difficulty."""
+
+    def __init__(self, targets: CostTargets) -> None:
+        self._targets = targets
+
+    def __call__(self, answers: _Answers) -> Floats:
+        groups = list(np.ndindex(answers.costs.shape[:2]))
+        for group in groups:
+            self._targets.update(answers.costs[group], answers.right[group])
+        limits = [self._targets.target(answers.right[group]) for group in groups]
+        return laser_economy(
+            answers.costs, answers.right, np.reshape(limits, answers.costs.shape[:2])
+        )
 
 
 class _ByFewest:

@@ -26,7 +26,7 @@ WEIGHTS = (0.6, 0.4)
 
 
 # They look at the batch as a whole.
-WHITENED = {"gdpo", "gd2po", "saw", "saw_grpo", "hypervolume_gd2po"}
+WHITENED = {"gdpo", "gd2po", "saw", "saw_grpo", "hypervolume_gd2po", "expected_tchebycheff"}
 
 
 def test_the_configuration_knows_every_estimator():

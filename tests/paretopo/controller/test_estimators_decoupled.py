@@ -253,3 +253,49 @@ def test_gapo_of_two_objectives_is_an_equal_sum_of_scores():
         first, second = first / np.linalg.norm(first), second / np.linalg.norm(second)
         share = (second - first) @ second / ((first - second) @ (first - second))
         assert share == pytest.approx(0.5)
+
+
+# ---- DVAO ---------------------------------------------------------------------------------------
+
+
+def test_dvao_by_hand():
+    """Deviations 1/2 and 1/4, so weights 2/3 and 1/3 of the z-scores (1, 1, -1, -1), (1, -1, ...).
+
+    Objectives that agree make one of them, and opposites cancel by their deviations.
+    """
+    group = np.array([[[1.0, 0.75], [1.0, 0.25], [0.0, 0.75], [0.0, 0.25]]])
+    np.testing.assert_allclose(
+        ESTIMATORS["dvao"](group, (0.5, 0.5)), [[1.0, 1 / 3, -1 / 3, -1.0]], atol=1e-12
+    )
+    weights = (0.2, 0.8)  # 0.1 and 0.2 times the z-scores, over 0.3
+    np.testing.assert_allclose(
+        ESTIMATORS["dvao"](group, weights), [[1.0, -1 / 3, 1 / 3, -1.0]], atol=1e-12
+    )
+    against = np.array([[[1.0, 0.25], [0.0, 0.75]]])
+    np.testing.assert_allclose(ESTIMATORS["dvao"](against, EQUAL), [[1 / 3, -1 / 3]], atol=1e-12)
+
+
+@given(st.integers(0, 1000))
+def test_dvao_is_its_formula_and_never_larger_than_grpo(seed):
+    """Proposition 2: |A| <= |(s - mean) / std|, both with n, equal where objectives agree."""
+    rng = np.random.default_rng(seed)
+    batch, weights = rng.random((3, 6, 3)), rng.dirichlet(np.ones(3))
+    values = ESTIMATORS["dvao"](batch, weights)
+    for group, row in zip(batch, values, strict=True):
+        deviations = group.std(axis=0)
+        scores = (group - group.mean(axis=0)) / deviations
+        shares = weights * deviations / (weights * deviations).sum()
+        np.testing.assert_allclose(row, scores @ shares, atol=1e-9)
+        scalar = group @ weights
+        grpo = (scalar - scalar.mean()) / scalar.std()
+        assert (np.abs(row) <= np.abs(grpo) + 1e-9).all()
+    agreeing = np.stack([batch[..., 0]] * 3, axis=-1)
+    scalar = batch[..., 0]
+    wanted = (scalar - scalar.mean(axis=1, keepdims=True)) / scalar.std(axis=1, keepdims=True)
+    np.testing.assert_allclose(ESTIMATORS["dvao"](agreeing, weights), wanted, atol=1e-9)
+
+
+def test_dvao_of_a_group_in_which_nothing_varies_is_nothing():
+    flat = np.full((2, 4, 2), 0.3)
+    flat[1, :, 0] = [0.1, 0.1, 0.1, 0.1 + 1e-14]
+    np.testing.assert_array_equal(ESTIMATORS["dvao"](flat, EQUAL), np.zeros((2, 4)))

@@ -1,4 +1,4 @@
-"""GRPO, Dr. GRPO, RLOO, worth: methods that make one number of each vector."""
+"""GRPO, Dr. GRPO, RLOO, worth, GR3: methods that make one number of each vector."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.rollout_groups import groups, reward_vectors
 
+from paretopo.config import ConfigError, with_method
 from paretopo.controller.estimators import ESTIMATORS
-from paretopo.rewards.economy import saving
+from paretopo.rewards.economy import gr3_economy, saving
 from paretopo.rewards.learnt_costs import CostReference
 
 WEIGHTS = (0.6, 0.4)
+
+
+def against_others(values):
+    return [one - (sum(values) - one) / (len(values) - 1) for one in values]
 
 
 @given(groups(min_points=2))
@@ -31,6 +36,24 @@ def test_grpo_does_not_blow_up_rounding_noise():
     rewards[0, 3, 0] += 1e-13
     np.testing.assert_array_equal(ESTIMATORS["grpo"](rewards, WEIGHTS), np.zeros((1, 8)))
     np.testing.assert_array_equal(ESTIMATORS["grpo"](rewards[:, :1], WEIGHTS), [[0.0]])
+
+
+def test_in_grpo_the_objective_that_varies_more_by_its_weight_takes_all():
+    """Uncorrelated, with deviations in the ratio 1 to 3: .6 / sqrt(.36 + 1.44), 1.2 over the same.
+
+    The weights count: equal ones would say .3162 and .9487. Correlated objectives go otherwise.
+    """
+    rewards = np.array([[[0.0, 0.0], [0.0, 3.0], [1.0, 0.0], [1.0, 3.0]]])
+    advantages = ESTIMATORS["grpo"](rewards, WEIGHTS)[0]
+    seen = [np.corrcoef(rewards[0, :, one], advantages)[0, 1] for one in range(2)]
+    np.testing.assert_allclose(seen, [0.4472136, 0.8944272], atol=1e-6)
+    equal = ESTIMATORS["grpo"](rewards, (0.5, 0.5))[0]
+    seen = [np.corrcoef(rewards[0, :, one], equal)[0, 1] for one in range(2)]
+    np.testing.assert_allclose(seen, [0.3162278, 0.9486833], atol=1e-6)
+    together = rewards.copy()
+    together[..., 1] = 3 * together[..., 0]
+    advantages = ESTIMATORS["grpo"](together, WEIGHTS)[0]
+    assert np.corrcoef(together[0, :, 0], advantages)[0, 1] == pytest.approx(1.0)
 
 
 @given(groups(min_points=2))
@@ -111,6 +134,29 @@ def test_rloo_is_an_unbiased_gradient_and_the_others_are_not(points):
     assert np.abs(direction - true / np.linalg.norm(true)).max() > 1e-3
 
 
+@pytest.mark.parametrize("divisor", ["constant", "batch", "rollout"])
+def test_a_mean_over_tokens_is_no_unbiased_gradient(divisor):
+    """Three answers of 1, 2 and 9 tokens, all groups of two, the loss divided as trainers do."""
+    values, lengths = np.array([1.0, 0.2, 0.6]), np.array([1.0, 2.0, 9.0])
+    policy = np.array([0.5, 0.3, 0.2])
+    gradient = np.zeros(3)
+    for group in itertools.product(range(3), repeat=2):
+        chosen = list(group)
+        advantages = ESTIMATORS["rloo"](values[chosen][None, :, None], [1.0])[0]
+        weights = {
+            "constant": np.ones(2) / 2,
+            "batch": np.ones(2) / lengths[chosen].sum(),
+            "rollout": 1.0 / lengths[chosen] / 2,
+        }[divisor]
+        scores = np.eye(3)[chosen] - policy
+        gradient += policy[chosen].prod() * (weights * advantages) @ scores
+    true = policy * (values - policy @ values)
+    cosine = gradient @ true / np.linalg.norm(gradient) / np.linalg.norm(true)
+    assert (cosine > 1 - 1e-12) == (divisor == "constant")
+    if divisor == "constant":
+        np.testing.assert_allclose(gradient, true, atol=1e-12)
+
+
 # ---- worth --------------------------------------------------------------------------------------
 
 
@@ -122,6 +168,14 @@ def test_worth_by_hand():
     np.testing.assert_allclose(
         ESTIMATORS["worth"](np.array([group]), WEIGHTS), [wanted], atol=1e-15
     )
+
+
+def test_worth_is_blind_where_a_right_answer_costs_too_much():
+    """Beyond reference * (1 + w_0 / w_1), 2.5 times the reference here, right is worth as wrong."""
+    saved = saving([2.4, 2.5, 2.6, 100.0, 0.0], 1.0)
+    group = np.stack([[1.0, 1.0, 1.0, 1.0, 0.0], saved], axis=-1)[None]
+    wanted = against_others([0.6 + 0.4 * -1.4, 0.0, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(ESTIMATORS["worth"](group, WEIGHTS), [wanted], atol=1e-12)
 
 
 def test_of_several_economies_the_least_counts_with_all_their_weight():
@@ -204,3 +258,138 @@ def test_worth_does_not_look_behind_the_mask():
     values = ESTIMATORS["worth"](group, WEIGHTS, mask=mask)
     np.testing.assert_array_equal(values[:, :3], alone)
     assert values[0, 3] == 0.0
+
+
+# ---- GR3 ----------------------------------------------------------------------------------------
+
+
+def test_gr3_by_hand():
+    """Lengths 10, 20, 10 are .75, 1.5, .75 of their mean; less the mean these are prime-rl's."""
+    rewards = np.stack([[1.0, 0.5, 0.8], gr3_economy([10, 20, 10])], axis=-1)[None]
+    values = np.array([1 / 1.2475, 0.5 / 1.495, 0.8 / 1.2475])
+    centred = [0.20915856, -0.25799648, 0.04883792]
+    np.testing.assert_allclose(values - values.mean(), centred, atol=1e-8)
+    wanted = (values - values.mean()) / (values.std(ddof=1) + 1e-6)
+    weights = (1 / 1.33, 0.33 / 1.33)
+    np.testing.assert_allclose(ESTIMATORS["gr3"](rewards, weights), [wanted], atol=1e-12)
+
+
+def test_several_costs_of_gr3_add_up():
+    group = np.array([[[1.0, -0.5, -2.0], [1.0, -1.5, 0.0], [0.0, -1.0, -1.0]]])
+    values = np.array([1 / (1 + 0.6 * 0.5 + 0.4 * 2.0), 1 / (1 + 0.6 * 1.5), 0.0])
+    wanted = (values - values.mean()) / (values.std(ddof=1) + 1e-6)
+    np.testing.assert_allclose(ESTIMATORS["gr3"](group, (0.5, 0.3, 0.2)), [wanted], atol=1e-12)
+
+
+def test_gr3_pays_failures_nothing_and_without_a_weight_on_being_right_nobody():
+    failures = np.array([[[0.0, -1.5], [0.0, -0.5]]])
+    np.testing.assert_array_equal(ESTIMATORS["gr3"](failures, WEIGHTS), [[0.0, 0.0]])
+    mixed = np.array([[[1.0, 0.0], [1.0, -2.0], [0.0, -1.0]]])
+    np.testing.assert_array_equal(ESTIMATORS["gr3"](mixed, (0.0, 1.0)), [[0.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(
+        ESTIMATORS["gr3"](mixed, (1.0, 0.0)), ESTIMATORS["grpo"](mixed, (1.0, 0.0))
+    )
+
+
+# ---- Tchebycheff --------------------------------------------------------------------------------
+
+
+def test_tchebycheff_by_hand():
+    """Distances (.6, 0), (0, .4 * .5), (0, .4 * 3), (.6, .4): the worst counts."""
+    group = np.array([[[0.0, 1.0], [1.0, 0.5], [1.0, -2.0], [0.0, 0.0]]])
+    wanted = against_others([-0.6, -0.2, -1.2, -0.6])
+    np.testing.assert_allclose(ESTIMATORS["tchebycheff"](group, WEIGHTS), [wanted], atol=1e-12)
+    mu = 0.2
+    smooth = [
+        -mu * np.log(np.exp(one / mu) + np.exp(other / mu))
+        for one, other in [(0.6, 0.0), (0.0, 0.2), (0.0, 1.2), (0.6, 0.4)]
+    ]
+    values = ESTIMATORS["tchebycheff"](group, WEIGHTS, smoothing=mu)
+    np.testing.assert_allclose(values, [against_others(smooth)], atol=1e-12)
+
+
+def test_a_smooth_maximum_tends_to_the_maximum_and_does_not_overflow():
+    group = np.array([[[0.0, 1.0], [1.0, 0.5], [1.0, -2000.0], [0.0, 0.0]]])
+    hard = ESTIMATORS["tchebycheff"](group, WEIGHTS)
+    near = ESTIMATORS["tchebycheff"](group, WEIGHTS, smoothing=1e-3)
+    np.testing.assert_allclose(near, hard, atol=2e-3)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_compromise_is_worth_more_to_tchebycheff_than_an_extreme(smoothing):
+    """Which no weights of a sum say of these three."""
+    group = np.array([[[1.0, 0.0], [0.4, 0.4], [0.0, 1.0]]])
+    values = ESTIMATORS["tchebycheff"](group, (0.5, 0.5), smoothing=smoothing)[0]
+    assert values.argmax() == 1
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_tchebycheff_is_the_gradient_of_the_expected_value(smoothing):
+    outcomes = np.array([[1.0, 0.2], [1.0, -4.0], [0.0, 1.0]])
+    distances = np.array(WEIGHTS) * (1.0 - outcomes)
+    values = -distances.max(axis=1)
+    if smoothing:
+        values = -smoothing * np.log(np.exp(distances / smoothing).sum(axis=1))
+    policy = np.array([0.5, 0.2, 0.3])
+    gradient = np.zeros(3)
+    for group in itertools.product(range(3), repeat=3):
+        advantages = ESTIMATORS["tchebycheff"](
+            outcomes[list(group)][None], WEIGHTS, smoothing=smoothing
+        )[0]
+        for one, advantage in zip(group, advantages, strict=True):
+            gradient += (
+                policy[list(group)].prod() * advantage * ((np.arange(3) == one) - policy) / 3
+            )
+    np.testing.assert_allclose(gradient, policy * (values - policy @ values), atol=1e-12)
+
+
+def test_expected_tchebycheff_by_hand():
+    """Two groups of mean rewards (.75, .25): distances .6 * .25 = .15 and .4 * .75 = .3."""
+    batch = np.array([[[1.0, 0.0], [1.0, 0.5]], [[0.0, 0.5], [1.0, 0.0]]])
+    savings = [[-0.5, 0.5], [0.5, -0.5]]
+    np.testing.assert_allclose(
+        ESTIMATORS["expected_tchebycheff"](batch, WEIGHTS), 0.4 * np.array(savings), atol=1e-12
+    )
+    share = 1 / (1 + np.exp((0.3 - 0.15) / 0.1))
+    wanted = share * 0.6 * np.array([[0.0, 0.0], [-1.0, 1.0]]) + (1 - share) * 0.4 * np.array(
+        savings
+    )
+    np.testing.assert_allclose(
+        ESTIMATORS["expected_tchebycheff"](batch, WEIGHTS, smoothing=0.1), wanted, atol=1e-12
+    )
+
+
+def test_where_all_are_equally_far_expected_tchebycheff_weighs_them_as_given():
+    batch = np.array([[[1.0, 0.0], [0.0, 1.0]]])
+    values = ESTIMATORS["expected_tchebycheff"](batch, (0.5, 0.5))
+    np.testing.assert_allclose(values, [[0.0, 0.0]], atol=1e-15)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_expected_tchebycheff_climbs_tchebycheff_of_the_means(smoothing):
+    """With a batch of every outcome as often as the policy has it the mean is the expectation."""
+    outcomes = np.array([[1.0, 0.1], [0.2, 0.9], [0.0, 1.0], [1.0, 0.6]])
+
+    def value(policy):
+        distances = np.array(WEIGHTS) * (1.0 - policy @ outcomes)
+        if not smoothing:
+            return -distances.max()
+        return -smoothing * np.log(np.exp(distances / smoothing).sum())
+
+    policy = np.array([4, 3, 2, 1]) / 10
+    batch = np.repeat(outcomes, [4, 3, 2, 1], axis=0)[None]
+    chosen = np.repeat(np.arange(4), [4, 3, 2, 1])
+    advantages = ESTIMATORS["expected_tchebycheff"](batch, WEIGHTS, smoothing=smoothing)[0]
+    advantages = advantages * 9 / 10  # against the mean of all, which is the expectation, too
+    gradient = np.array([advantages[chosen == one].sum() / 10 for one in range(4)])
+    for one in range(4):
+        moved = np.exp(np.log(policy) + 1e-6 * (np.arange(4) == one))
+        slope = (value(moved / moved.sum()) - value(policy)) / 1e-6
+        assert gradient[one] == pytest.approx(slope, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["tchebycheff", "expected_tchebycheff"])
+def test_tchebycheff_needs_rewards_that_end_at_one(name):
+    files = {"objectives": [{"name": "correct"}, {"name": "calls", "economy": "raw"}]}
+    with pytest.raises(ConfigError, match=r"distance to 1, .* objectives\.calls does not end"):
+        with_method(files, "grpo", {"paretopo.stage2_estimator": name})

@@ -1,4 +1,4 @@
-"""Economies within a group: Arora and Zanette's, and the length reward of Kimi k1.5."""
+"""Economies within a group: Arora and Zanette's, the length reward of Kimi k1.5, GR3's."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paretopo.config import Objective, RewardsConfig
-from paretopo.rewards.economy import arora_zanette_economy, kimi_economy
+from paretopo.config import ConfigError, Objective, RewardsConfig, with_method
+from paretopo.rewards.economy import (
+    arora_zanette_economy,
+    gr3_economy,
+    kimi_economy,
+    pass_rate_economy,
+)
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
 
@@ -33,6 +38,15 @@ def test_arora_zanette_by_hand():
     wanted = [1 / (1 + math.exp(-z)), 0.5, 1 / (1 + math.exp(z)), 0.0]
     values = arora_zanette_economy([1, 3, 5, 0], [True, True, True, False])
     assert values == pytest.approx(wanted, abs=1e-15)
+
+
+@pytest.mark.parametrize("lengths", [[310, 520, 1200], [700, 700, 700], [44]])
+def test_arora_zanette_is_their_code_on_tokens(lengths):
+    """Its np.std divides by n and has 1e-7 added, which no count of tokens notices."""
+    z = (np.array(lengths) - np.mean(lengths)) / (np.std(lengths) + 1e-7)
+    wanted = 1.0 - 1.0 / (1.0 + np.exp(-z))
+    values = arora_zanette_economy(lengths, [True] * len(lengths))
+    np.testing.assert_allclose(values, wanted, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -155,3 +169,69 @@ def test_a_run_pays_them_to_training_groups_alone(name, left):
     np.testing.assert_array_equal(scores.rewards_of(rollouts(held_out=True))[:, 1], [*raw, np.nan])
     assert economy.failure == "worst"
     assert (economy.best, economy.worst) == (None, None)
+
+
+# ---- GR3 ----------------------------------------------------------------------------------------
+
+
+def test_gr3_by_hand():
+    assert gr3_economy([[1, 2, 3], [0, 0, 4], [0, 0, 0]]).tolist() == [
+        [-0.5, -1.0, -1.5],
+        [0.0, 0.0, -3.0],
+        [0.0, 0.0, 0.0],
+    ]
+    assert gr3_economy([]).tolist() == []
+
+
+@pytest.mark.parametrize("factor", [1e-300, 0.01, 7.0, 1e307])
+def test_gr3_does_not_see_the_unit_of_a_cost(factor):
+    costs = np.array([1.0, 2.0, 4.0, 9.0])
+    np.testing.assert_allclose(gr3_economy(factor * costs), gr3_economy(costs), atol=1e-12)
+
+
+def test_gr3_takes_costs_only():
+    with pytest.raises(ValueError, match="costs must be finite numbers of at least 0, got"):
+        gr3_economy([1.0, -1.0])
+    with pytest.raises(ConfigError, match=r'it\.high must be given for economy = "gr3"'):
+        Objective("it", economy="gr3", better="more")
+    with pytest.raises(ConfigError, match=r"it\.low must be at least 0 for a cost, got -1"):
+        Objective("it", economy="gr3", better="fewer", low=-1.0)
+
+
+def test_what_is_short_of_a_budget_is_what_gr3_divides_by():
+    left = Objective("left", economy="gr3", better="more", high=10.0)
+    scores = Scores((Objective("correct", gate=True), left), RewardsConfig())
+    rollouts = [Rollout("q", {"correct": 1.0, "left": it}, solved=True) for it in (9.0, 8.0, 7.0)]
+    assert scores.rewards_of(rollouts)[:, 1].tolist() == [-0.5, -1.0, -1.5]
+
+
+def test_the_estimator_gr3_refuses_another_economy():
+    files = {"objectives": [{"name": "correct"}, {"name": "calls"}, {"name": "tokens"}]}
+    with pytest.raises(ConfigError, match=r'give it objectives\.tokens\.economy = "gr3"'):
+        with_method(files, "gr3")
+    config = with_method(files, "gr3", {"objectives.tokens.economy": "gr3"})
+    assert config.paretopo.stage2_estimator == "gr3"
+
+
+# ---- prime-rl -----------------------------------------------------------------------------------
+
+
+def test_pass_rate_by_hand():
+    costs = [[10, 20, 30, 40], [10, 20, 30, 40], [0, 0, 0, 0]]
+    right = [[True, True, True, False], [False] * 4, [True] * 4]
+    assert pass_rate_economy(costs, right).tolist() == [
+        [-0.1875, -0.375, -0.5625, -0.75],
+        [0.0, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0, 0.0],
+    ]
+    assert pass_rate_economy([], []).tolist() == []
+
+
+@given(answers_of, st.floats(1e-3, 1e3))
+def test_pass_rate_does_not_see_the_unit_of_a_cost(answers, factor):
+    costs, solved = split(answers)
+    np.testing.assert_allclose(
+        pass_rate_economy(factor * np.array(costs), solved),
+        pass_rate_economy(costs, solved),
+        atol=1e-12,
+    )

@@ -85,7 +85,24 @@ def test_worth_is_what_a_right_answer_saves_of_the_dear_end():
     np.testing.assert_allclose(advantages, against_others(wanted), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["arora_zanette", "kimi", "gdpo_conditioned", "worth"])
+def test_prime_rl_is_its_linear_penalty():
+    """Its default coefficient for tokens, 0.25, is weights of (0.8, 0.2); 3 of 5 are right."""
+    weights = {"objectives.correct.weight": 0.8, "objectives.calls.weight": 0.2}
+    rewards = np.array([yes - 0.25 * 0.6 * calls / 3 for calls, yes in ANSWERS])
+    assert rewards.round(2).tolist() == [0.95, 0.85, -0.1, 0.0, 0.85]
+    _, advantages = play("prime_rl", ANSWERS, weights)
+    np.testing.assert_allclose(advantages, 0.8 * (rewards - rewards.mean()), atol=1e-12)
+
+
+def test_gr3_is_grpo_on_the_rescaled_reward():
+    """Costs 1, 3, 2, 0, 3 have the mean 1.8; weights (0.6, 0.4) are an alpha of 2/3."""
+    values = np.array([yes / (1 + 2 / 3 * calls / 1.8) for calls, yes in ANSWERS])
+    _, advantages = play("gr3", ANSWERS)
+    wanted = (values - values.mean()) / (values.std(ddof=1) + 1e-6)
+    np.testing.assert_allclose(advantages, wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["arora_zanette", "kimi", "gdpo_conditioned", "worth", "gr3"])
 @given(st.lists(st.tuples(st.sampled_from([0, 1, 2, 7]), st.booleans()), min_size=2, max_size=8))
 def test_no_failure_is_paid_more_than_a_success(name, answers):
     _, advantages = play(name, answers)
@@ -94,7 +111,7 @@ def test_no_failure_is_paid_more_than_a_success(name, answers):
         assert advantages[~right].max() <= advantages[right].min() + 1e-9
 
 
-@pytest.mark.parametrize("name", ["arora_zanette", "worth", "gdpo_conditioned"])
+@pytest.mark.parametrize("name", ["arora_zanette", "worth", "gdpo_conditioned", "gr3"])
 def test_a_held_out_failure_is_not_what_is_cheapest(name):
     config = with_method({}, name)
     scores = Scores(config.objectives, config.rewards)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from paretopo.controller.estimators.groups import (
+    GRPO_FLAT,
     Array,
     along_objectives,
     batch_moments,
+    deviation,
     extremes,
     get_library,
     like,
@@ -67,6 +69,31 @@ def gd2po(rewards: Array, weights: np.ndarray, mask: Array, *, conflict: float =
     stays = mask & ~(abs(total) < conflict * size)
     stayed, all_of_it = (inside.sum(axis=-1, keepdims=True) for inside in (stays, mask))
     return whiten(total * stayed / all_of_it.clip(1), stays)
+
+
+def dvao(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
+    """Sum of z-scores, by weights that follow how much each objective varies in the group.
+
+    ``sum_k v_k z_k`` with v_k = w_k s_k over the sum of all w_l s_l, z-scores and deviations s_k
+    with n: the weighted sum less its mean, over ``sum_k w_k s_k``. That is GRPO with the sum of the
+    deviations for the deviation of the sum, never smaller: the more objectives disagree, the
+    smaller the advantages are. A group in which nothing varies gets 0.
+
+    Source: Jiang et al. (2026), "DVAO", arXiv 2605.25604, equation 8. We read the formula in two
+    accounts that agree and in an implementation of others', not in the paper; they give n, no
+    epsilon, and rewards from 0 to 1.
+    """
+    library, values = get_library(rewards), split_objectives(rewards)
+    lowest, highest = extremes(values, mask)
+    spread = library.where(mask.any(-1)[..., None], highest - lowest, 0.0)
+    # In units of the spread: squares of very small or large rewards would leave the range.
+    unit = library.where(spread > 0.0, spread, 1.0)
+    off = deviation(values / unit, mask)
+    count = mask.sum(axis=-1, keepdims=True).clip(1)
+    deviations = library.sqrt((off**2).sum(axis=-1, keepdims=True) / count) * spread
+    total = _weighted(deviations, weights).sum(axis=0)
+    off_sum = _weighted(off * spread, weights).sum(axis=0)
+    return library.where(total > GRPO_FLAT, off_sum / library.where(total > 0.0, total, 1.0), 0.0)
 
 
 def saw(rewards: Array, weights: np.ndarray, mask: Array) -> Array:

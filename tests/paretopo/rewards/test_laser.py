@@ -1,0 +1,192 @@
+"""LASER and LASER-D: a bonus below a target cost, and how the targets are learnt."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paretopo.config import METHODS, Objective, RewardsConfig, with_method
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.rewards.economy import laser_economy
+from paretopo.rewards.learnt_costs import CostTargets
+from paretopo.rewards.scoring import Scores
+from paretopo.rollout import Rollout
+from paretopo.study.tabular_agent import train_tabular
+from paretopo.study.tabular_tasks import TASKS
+
+groups_of_eight = st.lists(
+    st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=8, max_size=8), max_size=12
+)
+
+
+def test_the_step_by_hand():
+    costs, right = [[1, 2, 3, 1], [5, 0, 5, 6]], [[True, True, True, False], [True] * 4]
+    values = laser_economy(costs, right, [2, math.inf])
+    assert values.tolist() == [[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]]
+    assert laser_economy([0.0, 0.1], [True, True], 0.0).tolist() == [1.0, 0.0]
+    assert laser_economy([], [], 1.0).tolist() == []
+
+
+@pytest.mark.parametrize("target", [math.nan, -1.0])
+def test_what_is_no_target_is_refused(target):
+    with pytest.raises(ValueError, match="target must be numbers of at least 0 or infinity, got"):
+        laser_economy([1.0], [True], target)
+
+
+def test_targets_by_difficulty_by_hand():
+    """Of groups of 8: a fifth of the easy costs, half of the medium ones, all of the hard ones."""
+    targets = CostTargets(by="difficulty")
+    targets.update([10, 20, 30, 40, 50, 60, 70, 80], [True] * 6 + [False] * 2)
+    targets.update([11, 21, 31, 41, 51, 61, 71, 81], [True] * 8)
+    targets.update([5, 6, 7, 8, 9, 10, 11, 12], [True] * 3 + [False] * 5)
+    targets.update([1, 2, 3, 4, 5, 6, 7, 99], [True] * 2 + [False] * 6)
+    easy, medium, hard = [True] * 8, [True] * 5 + [False] * 3, [False] * 8
+    # 10, 11, 20, 21, ...: 16 costs, of which 4 are more than a fifth, 3 are less.
+    assert [targets.target(right) for right in (easy, medium, hard)] == [21.0, 8.0, 99.0]
+
+
+@given(groups_of_eight)
+def test_targets_are_those_of_the_authors_code(groups):
+    """Its loops over thresholds, with one at every whole cost; infinity where no group is such."""
+    targets = CostTargets(by="difficulty")
+    by_level = {"low": [], "medium": [], "high": []}
+    for group in groups:
+        costs, right = zip(*group, strict=True)
+        targets.update(costs, right)
+        accuracy = sum(right) / 8
+        level = "low" if accuracy <= 1 / 3 else "medium" if accuracy <= 2 / 3 else "high"
+        by_level[level] += costs
+    for level, right in (("low", 0), ("medium", 4), ("high", 8)):
+        costs = by_level[level]
+        lower = {"low": 1, "medium": int(8 / 3), "high": int(8 * 2 / 3)}[level]
+        wanted = math.inf
+        for threshold in range(13):
+            covered = sum(cost <= threshold for cost in costs)
+            if costs and covered * lower // len(costs) >= 1:
+                wanted = min(wanted, threshold)
+        assert targets.target([True] * right + [False] * (8 - right)) == wanted
+
+
+def test_a_whole_block_gives_the_targets_until_the_next_one_is_whole():
+    targets = CostTargets(by="difficulty", groups=2)
+    easy = [True] * 4
+    assert targets.target(easy) == math.inf
+    targets.update([4, 5, 6, 7], easy)
+    assert targets.target(easy) == 5.0  # floor(8 / 3) = 2: the lower half
+    targets.update([1, 1, 1, 1], easy)
+    assert targets.target(easy) == 1.0
+    targets.update([9, 9, 9, 9], easy)
+    assert targets.target(easy) == 1.0
+    targets.update([9, 9, 9, 9], easy)
+    assert targets.target(easy) == 9.0
+
+
+def test_the_target_of_laser_is_the_lower_quartile_of_the_start():
+    targets = CostTargets(by="start", groups=2)
+    targets.update([8, 7, 6, 5], [False] * 4)
+    targets.update([4, 3, 2, 1], [True] * 4)
+    targets.update([0, 0, 0, 0], [True] * 4)
+    assert [targets.target(right) for right in ([True] * 4, [False] * 4)] == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("by", ["difficulty", "start"])
+@given(groups_of_eight, st.integers(0, 12), st.integers(1, 5))
+def test_targets_continue_from_their_state(by, groups, cut, block):
+    whole, resumed = CostTargets(by=by, groups=block), CostTargets(by=by, groups=block)
+    for number, group in enumerate(groups):
+        if number == cut:
+            state = json.loads(json.dumps(resumed.state_dict()))
+            resumed = CostTargets(by=by, groups=block)
+            resumed.load_state_dict(state)
+        costs, right = zip(*group, strict=True)
+        for one in (whole, resumed):
+            one.update(costs, right)
+    for right in ([True] * 8, [True] * 4 + [False] * 4, [False] * 8):
+        assert whole.target(right) == resumed.target(right)
+    assert whole.state_dict() == resumed.state_dict()
+
+
+@pytest.mark.parametrize("by", ["difficulty", "start"])
+@given(groups_of_eight, st.sampled_from([2.0**-40, 0.5, 2.0**40]))
+def test_targets_do_not_see_the_unit_of_a_cost(by, groups, factor):
+    plain, scaled = CostTargets(by=by), CostTargets(by=by)
+    for group in groups:
+        costs, right = (np.array(part) for part in zip(*group, strict=True))
+        plain.update(costs, right)
+        scaled.update(factor * costs, right)
+    for right in ([True] * 8, [True] * 4 + [False] * 4, [False] * 8):
+        assert scaled.target(right) == factor * plain.target(right)
+
+
+def test_targets_of_other_settings_are_refused():
+    with pytest.raises(ValueError, match=r"by must be .* got 'both'"):
+        CostTargets(by="both")
+    with pytest.raises(ValueError, match="groups must be an integer of at least 1, got 0"):
+        CostTargets(by="start", groups=0)
+    state = CostTargets(by="start").state_dict()
+    with pytest.raises(ValueError, match="have by = 'start', these 'difficulty': resume with"):
+        CostTargets(by="difficulty").load_state_dict(state)
+    with pytest.raises(ValueError, match="costs must be finite numbers of at least 0"):
+        CostTargets(by="start").update([-1.0], [True])
+
+
+# ---- in a run -----------------------------------------------------------------------------------
+
+
+def rollouts_of(answers, **about):
+    return [
+        Rollout("q", {"correct": float(yes), "calls": float(calls)}, solved=yes, **about)
+        for calls, yes in answers
+    ]
+
+
+ANSWERS = [(1, True), (3, True), (2, True), (0, False), (3, True), (5, True)]
+
+
+def test_laser_d_is_grpo_on_the_reward_of_the_paper():
+    """5 of 6 are right, an easy group: 1 / floor(2 * 6 / 3) of its costs are at most 1.
+
+    Right is 1 and wrong -1/2 there, and the bonus 1/2: a third of what lies between, as by weights
+    of 0.75 and 0.25.
+    """
+    table = {"objectives": [{"name": "correct", "weight": 0.75}, {"name": "calls", "weight": 0.25}]}
+    config = with_method(table, "laser_d")
+    scores, rollouts = Scores(config.objectives, config.rewards), rollouts_of(ANSWERS)
+    scores.learn(rollouts)
+    step = ParetoPO(config.paretopo).step(scores.rewards_of(rollouts)[None])
+    rewards = np.array([1.5, 1.0, 1.0, -0.5, 1.0, 1.0])
+    wanted = (rewards - rewards.mean()) / rewards.std(ddof=1)
+    np.testing.assert_allclose(step.advantages[0], wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("economy", ["laser", "laser_d"])
+def test_a_checkpoint_holds_the_targets(economy):
+    objectives = (Objective("correct", gate=True), Objective("calls", economy=economy))
+    scores = Scores(objectives, RewardsConfig())
+    scores.learn(rollouts_of(ANSWERS))
+    resumed = Scores(objectives, RewardsConfig())
+    resumed.load_state_dict(json.loads(json.dumps(scores.state_dict())), [])
+    later = rollouts_of([(2, True), (1, True), (0, True)])
+    np.testing.assert_array_equal(resumed.rewards_of(later), scores.rewards_of(later))
+    assert scores.rewards_of(later)[:, 1].tolist() == [0.0, 1.0, 1.0]
+
+
+def test_held_out_answers_count_raw_and_teach_no_target():
+    objectives = (Objective("correct", gate=True), Objective("calls", economy="laser_d"))
+    scores = Scores(objectives, RewardsConfig())
+    held_out = rollouts_of([(7, True)], held_out=True)
+    scores.learn(held_out)
+    assert scores.rewards_of(held_out)[:, 1].tolist() == [-7.0]
+    assert scores.rewards_of(rollouts_of([(99, True)]))[:, 1].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("name", ["laser", "laser_d"])
+def test_a_tabular_policy_learns_to_spend_less(name):
+    rows = train_tabular(TASKS["tune_lucky"], METHODS[name], seed=0, steps=300, every=300)
+    assert rows[-1]["accuracy"] > rows[0]["accuracy"] + 0.05
+    assert rows[-1]["cost"] < 0.7 * rows[0]["cost"]
