@@ -433,7 +433,7 @@ class Session:
         given = self._preference_given(group)
         for one, reward in zip(group, rewards, strict=True):
             if given.is_exceeded(one.reward_components):
-                reward[0] = min(reward[0], 0.0)
+                reward[0] = min(reward[0], 0.0, self.config.paretopo.threshold)
 
     def _preference_given(self, group: Sequence[Rollout]) -> Preference:
         texts = sorted({one.preference for one in group})
@@ -487,7 +487,7 @@ class Session:
         columns = zip(*(one.rewards for one in rollouts), strict=True)
         means = [float(np.mean(column)) for column in columns]
         return {
-            "solved": float(np.mean([one.solved for one in rollouts])),
+            "solved": _share_solved(rollouts),
             "measured": self._measured(rollouts),
             "rewards": dict(zip(self.objectives, means, strict=True)),
         }
@@ -576,6 +576,12 @@ class Session:
         archive = self.controller.archive
         volume = 0.0 if archive is None else float(archive.hypervolume)
         return numbers_of_step(row | {"archive_size": self._archive_size(), "hypervolume": volume})
+
+
+def _share_solved(rollouts: Sequence[Rollout]) -> float | None:
+    """None where no objective says what solved means."""
+    solved = [one.solved for one in rollouts]
+    return None if None in solved else float(np.mean(np.array(solved, np.bool_)))
 
 
 def _with_rewards(group: Sequence[Rollout], rewards: NDArray[np.float64]) -> list[Rollout]:
