@@ -338,7 +338,7 @@ class ScriptSession:
 
     def _has_timeout(self) -> bool:
         given = self._table.get("rewards", {})
-        return "timeout" in given or "rewards.timeout" in self._overrides
+        return "timeout" in given or "rewards.timeout" in self._given
 
     def _check_names(self) -> None:
         """Objectives and reward functions belong together by their names."""

@@ -314,7 +314,7 @@ class ParetoPO:
         try:
             with np.errstate(over="raise"):
                 values: NDArray[np.float64] = estimator(
-                    rewards[..., seen],
+                    np.ascontiguousarray(rewards[..., seen]),  # sums go by the order in memory
                     weights[..., seen],
                     mask=inside,
                     **self._switches(estimator, seen),
