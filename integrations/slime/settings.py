@@ -172,9 +172,7 @@ def _make_config(args: Any, prompts: int, path: Path) -> RunConfig:
         "run.out": str(path),
     }
     table = read_table(args.paretopo_config)
-    config = from_table(
-        table, ({} if method is None else apply_method(table, method, {})) | known
-    )
+    config = from_table(table, ({} if method is None else apply_method(table, method, {})) | known)
     say(config.notes)
     if config.run.wandb_project != NONE:
         raise ConfigError(

@@ -318,6 +318,7 @@ class Session:
             ordered, self._scores.rewards_of(ordered), self._outcome_of
         )
         self._warn_of_reference(outcome)
+        self._warn_of_gate(ordered)
         signal = controller.observe(outcome, earlier=earlier)
         vectors = fill_missing(vectors, self._nowhere())
         rewarded = _with_rewards(ordered, vectors)
@@ -517,6 +518,26 @@ class Session:
         warnings.warn(
             "the held-out outcome does not reach the reference of the hypervolume, as rewards, in "
             f"{told}: nothing is gained until it does; give these objectives another reference",
+            stacklevel=4,
+        )
+
+    def _warn_of_gate(self, rollouts: Sequence[Rollout]) -> None:
+        """At the start: a gate that nothing passes, as a penalty, withholds everything else."""
+        first = self.config.objectives[0]
+        if len(self._scores.outcomes()) > 1 or any(one.solved is not False for one in rollouts):
+            return
+        values = [one.reward_components[first.name] for one in rollouts]
+        known = [value for value in values if value is not None]
+        # A reward that is all 0 is a hard task's; one below the threshold may be a penalty.
+        if self.config.paretopo.gate == "none" or min(known, default=first.threshold) >= (
+            first.threshold
+        ):
+            return
+        warnings.warn(
+            f"no held-out rollout passes the gate {first.name!r}, which is above "
+            f"{first.threshold:g} where a rollout solved its prompt: values are from "
+            f"{min(known):g} to {max(known):g}. A penalty can be no gate: choose another, or a "
+            "threshold in its range",
             stacklevel=4,
         )
 

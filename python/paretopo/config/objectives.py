@@ -285,7 +285,9 @@ class Objective:
     def _check_gate(self) -> None:
         """What is never above the threshold would call every rollout a failure."""
         if self.better != "more":
-            self._refuse("gate", 'cannot be true for a cost, better = "fewer": no reward is above 0')
+            self._refuse(
+                "gate", 'cannot be true for a cost, better = "fewer": no reward is above 0'
+            )
         if self.economy != "raw":
             self._refuse("gate", f'is for economy = "raw", got "{self.economy}"')
         if self.high is not None and self.high <= self.threshold:

@@ -192,7 +192,7 @@ class ParetoPOConfig:
     stage2_estimator: EstimatorName = key(
         None,
         "Advantages of stage 2.",
-        shown_default=f"{BY_RECIPE}; \"rloo\" where no objective says what solved means",
+        shown_default=f'{BY_RECIPE}; "rloo" where no objective says what solved means',
     )
     multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
         None,
@@ -246,7 +246,7 @@ class ParetoPOConfig:
         None,
         "Objectives count only for rollouts that solve their prompt, as each objective's failure"
         " says, or for all.",
-        shown_default=f"{BY_RECIPE}; \"none\" where no objective says what solved means",
+        shown_default=f'{BY_RECIPE}; "none" where no objective says what solved means',
     )
     group_filter: Literal["vector", "accuracy", "off"] = key(
         None,

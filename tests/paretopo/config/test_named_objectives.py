@@ -61,7 +61,10 @@ def test_one_key_of_one_objective_is_set():
         ),
         ('[[objectives]]\nname = "a"\nweight = 0', "need a weight above 0"),
         (TOKENS + "weight = 1", r"a weight each, .* none for \['correct'\]"),
-        (TOKENS + 'gate = true\nbetter = "more"\n[[objectives]]\nname = "b"\ngate = true', "only one"),
+        (
+            TOKENS + 'gate = true\nbetter = "more"\n[[objectives]]\nname = "b"\ngate = true',
+            "only one",
+        ),
         (TOKENS + "gate = true", r"objectives.tokens.gate cannot be true for a cost"),
         (RAW + "failure = 0", "objectives.tokens.failure = 0 needs high"),
         (RAW + "failure = 10\nhigh = 50", "failure must not be better than high, .* got 10"),
@@ -83,7 +86,10 @@ def test_one_key_of_one_objective_is_set():
             r'b is none: give it high, .* \(a cost: better = "fewer"\), or',
         ),
         (TOKENS.replace("tokens", "b") + 'high = 1\nfailure = "keeps"', "b.failure = .* count"),
-        ('[[objectives]]\nname = "a"\ngate = true\nlow = 0\nfailure = 0', "failure must not be given for the"),
+        (
+            '[[objectives]]\nname = "a"\ngate = true\nlow = 0\nfailure = 0',
+            "failure must not be given for the",
+        ),
         ("weight = 1", r"unknown key weight; did you mean objectives.NAME.weight\?"),
         ("[paretopo]\ngate_floor = 1", r"did you mean objectives.NAME.failure\?"),
         ("objectiv = 1", r"unknown key objectiv; did you mean 'objectives'\?"),
