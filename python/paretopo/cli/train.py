@@ -31,8 +31,8 @@ The file is TOML; docs/training.md explains every key, and --set takes each of t
 over the file, --set over both, and of two that set the same key the later. Weights that the file or
 --set gives hold under every method: one that weighs all alike does so only where none are given.
 Values are TOML, such as 2, 0.5, true, [4, 2, 1]; a bare word is a text. An unknown key or a value
-out of range is refused before anything is loaded. The run folder holds the resolved configuration, steps.jsonl,
-evaluations.jsonl, manifest.json, checkpoints/, model/ and report/.
+out of range is refused before anything is loaded. The run folder holds the resolved configuration,
+steps.jsonl, evaluations.jsonl, manifest.json, checkpoints/, model/ and report/.
 """
 
 _SHORTHANDS = (

@@ -285,9 +285,7 @@ class Objective:
     def _check_gate(self) -> None:
         """What is never above the threshold would call every rollout a failure."""
         if self.better != "more":
-            self._refuse(
-                "gate", 'cannot be true for a cost, better = "fewer": no reward is above 0'
-            )
+            self._refuse("gate", 'cannot be true for a cost, better = "fewer": none is above 0')
         if self.economy != "raw":
             self._refuse("gate", f'is for economy = "raw", got "{self.economy}"')
         if self.high is not None and self.high <= self.threshold:
@@ -337,7 +335,7 @@ class Objective:
 def name_says_solved(name: str) -> bool:
     """Whether a name says that its objective is above 0 where a rollout solved its prompt.
 
-    >>> named = ("correct", "accuracy_reward", "isCorrect", "exact-match", "correctness_reward_func")
+    >>> named = ("correct", "accuracy_reward", "isCorrect", "exact-match", "correctness_func")
     >>> all(map(name_says_solved, named))
     True
     >>> any(map(name_says_solved, ("incorrect", "correct_format", "right_length", "copyright")))

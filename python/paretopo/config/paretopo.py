@@ -108,7 +108,7 @@ EstimatorName: TypeAlias = Literal[
 
 # Those of them that have a k, and those whose centre is a mean of ranks.
 HYPERVOLUMES = frozenset({"hypervolume", "hypervolume_gd2po"})
-# Those that treat the first reward as being right or wrong, and those to which weights mean nothing.
+# Those whose first reward says what is right, and those to which weights mean nothing.
 OF_SUCCESS = HYPERVOLUMES | {"worth"}
 UNWEIGHTED = frozenset({"mo_grpo", "lexicographic", "constant"})
 _RANKS = frozenset({"pareto", "soft_pareto", "lexicographic"})

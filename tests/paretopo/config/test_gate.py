@@ -100,7 +100,7 @@ def test_what_cannot_be_the_gate_is_not_taken_for_it(table):
     assert gate_of(make("brief", table)) is None
 
 
-# ---- without a gate --------------------------------------------------------------------------------
+# ---- without a gate ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", [["brief", "polite"], ["polite", "brief"]])
@@ -128,7 +128,7 @@ def test_a_run_that_asks_for_no_gate_is_not_warned():
 
 
 def test_the_written_configuration_keeps_the_choice():
-    for config in (make("polite", "brief"), make("brief", "right", paretopo={"beta": 0.2})):
+    for config in (make("polite", "brief"), make({"name": "brief", **BOUNDED}, "right")):
         again = loads(dumps(config))
         assert again == config
         assert again.notes == ()
