@@ -121,7 +121,7 @@ def main(folder):
         {"name": "polite", "weight": 0.2, "low": 0, "high": 1},  # paretopo
         {"name": "tokens", "weight": 0.3},  # paretopo
     ]  # paretopo
-    session = ScriptSession({"objectives": objectives})  # paretopo
+    session = ScriptSession({"objectives": objectives}, gate="correct")  # paretopo
     trainer = ParetoGRPOTrainer(
         session=session,  # paretopo
         model=model,

@@ -42,9 +42,9 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
         advantages = ray.get(self._session.advantages.remote(groups))
         given: Any = torch.tensor(np.array(advantages))
         rewards = [experience.rewards for experience in experiences]
-        # The first objective is the one that says what solved means.
-        solved = torch.tensor([[one.rewards[0] for one in group] for group in groups])
-        spread: Any = solved.std(dim=-1, keepdim=True).expand_as(solved)
+        # OpenRLHF logs one spread: that of the first objective, the gate where there is one.
+        first = torch.tensor([[one.rewards[0] for one in group] for group in groups])
+        spread: Any = first.std(dim=-1, keepdim=True).expand_as(first)
         sizes = [len(experience.index) for experience in experiences]
         for experience, own in zip(experiences, given.flatten()[order].split(sizes), strict=True):
             experience.rewards = own.float()

@@ -18,7 +18,7 @@ from paretopo.rollout import BadRollout, Rollout, format_answer, split_tokens
 REWARD_COMPONENTS = "reward_components"
 FINISHED = "finished"
 # Under these names numbers travel in an Experience's info: what was measured, what it is worth.
-_MEASURED, _PAID = "measured/", "rewards/"
+_MEASURED, _PAID, _SOLVED = "measured/", "rewards/", "solved/"
 # Two values that are no numbers: one does not apply, another was not told.
 _NOT_APPLICABLE, _NOT_TOLD = math.inf, math.nan
 
@@ -171,10 +171,11 @@ def _written(experience: Any, tokenizer: Any) -> str:
     return text
 
 
-def put_rewards(experience: Any, rewards: Sequence[float]) -> None:
-    """Write what a rollout is worth into the `Experience` of that one rollout."""
+def put_rewards(experience: Any, rewards: Sequence[float], solved: bool | None) -> None:
+    """Write what a rollout is worth, and if it is right, into its own `Experience`."""
     for at, reward in enumerate(rewards):
         _put(experience, f"{_PAID}{at}", reward)
+    _put(experience, _SOLVED, math.nan if solved is None else float(solved))
 
 
 def _put(experience: Any, name: str, number: float) -> None:
@@ -189,7 +190,7 @@ def drop_numbers(experience: Any) -> None:
     OpenRLHF logs the mean of everything in its info, which what does not apply makes infinite. The
     session's own means, over the rollouts to which an objective applies, are logged instead.
     """
-    for key in [key for key in experience.info if key.startswith((_MEASURED, _PAID))]:
+    for key in [key for key in experience.info if key.startswith((_MEASURED, _PAID, _SOLVED))]:
         del experience.info[key]
 
 
@@ -201,6 +202,7 @@ def read_rollouts(experience: Any) -> list[Rollout]:
     }
     count = sum(key.startswith(_PAID) for key in info)
     paid = [info[f"{_PAID}{at}"].tolist() for at in range(count)]
+    solved = info[_SOLVED].tolist() if _SOLVED in info else None
     rows: Sequence[Any] = list(
         zip(
             experience.prompts,
@@ -222,11 +224,18 @@ def read_rollouts(experience: Any) -> list[Rollout]:
             preference=str(label_fields(label).get("preference", "")),
             tokens=int(tokens),
             truncated=bool(cut),
-            solved=bool(paid) and paid[0][row] > 0.0,  # the first objective says so
+            solved=_read_solved(solved, row),
             rewards=tuple(column[row] for column in paid),
         )
         for row, (prompt, label, tokens, cut) in enumerate(rows)
     ]
+
+
+def _read_solved(solved: Sequence[float] | None, row: int) -> bool | None:
+    """False before it is scored; None where no objective says so."""
+    if solved is None:
+        return False
+    return None if math.isnan(solved[row]) else bool(solved[row])
 
 
 def with_text(rollout: Rollout, experience: Any, row: int, tokenizer: Any) -> Rollout:

@@ -13,8 +13,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import NONE, ConfigError, RunConfig, expand_method, from_table, read_table
+from paretopo.config import NONE, ConfigError, RunConfig, apply_method, from_table, read_table
 from paretopo.config.keys import nearest
+from paretopo.config.notes import say
 from paretopo.run.folder import Folder, RunFolder
 from paretopo.run.trackers import check_trackers
 
@@ -170,10 +171,9 @@ def _make_config(args: Any, prompts: int, path: Path) -> RunConfig:
         "evaluation.every": int(args.eval_interval or 1),
         "run.out": str(path),
     }
-    config = from_table(
-        read_table(args.paretopo_config),
-        ({} if method is None else expand_method(method)) | known,
-    )
+    table = read_table(args.paretopo_config)
+    config = from_table(table, ({} if method is None else apply_method(table, method, {})) | known)
+    say(config.notes)
     if config.run.wandb_project != NONE:
         raise ConfigError(
             "run.wandb_project would end the run of Weights & Biases that slime has in the same "

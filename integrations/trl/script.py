@@ -23,12 +23,16 @@ from paretopo.config import (
     MEASURES,
     NONE,
     ConfigError,
+    Objective,
     RunConfig,
+    apply_method,
     expand_method,
     from_table,
     read_table,
 )
 from paretopo.config.keys import nearest
+from paretopo.config.notes import Note, note_named, say
+from paretopo.config.objectives import find_gates
 from paretopo.integrations.trl.callbacks import LearningRateFactor
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.script_rewards import ScriptRewards, check_reward
@@ -44,22 +48,31 @@ class ScriptSession:
     """Objectives and method of a script; pass it to `ParetoGRPOTrainer`.
 
     Each objective is a reward function of the trainer with its name, or one of calls, tokens,
-    turns, seconds and dollars, which are measured without one. The first means that a rollout
-    solved its prompt. A reward of None does not apply to its rollout. A function has no limit of
-    time, unless `rewards.timeout` gives it one.
+    turns, seconds and dollars, which are measured without one. The gate is the one that says
+    whether a rollout solved its prompt. The order of the functions does not matter. A reward of
+    None does not apply to its rollout. A function has no limit of time, unless `rewards.timeout`
+    gives it one.
 
     Args:
         config: A TOML file, or the table that one would hold: docs/training.md has the keys. Those
             of `GRPOConfig` (steps, seed, group size, batch) come from there. Without objectives
-            every reward function is one, the more the better, with `GRPOConfig.reward_weights`, and
-            the estimator is `gd2po`, which scales each by itself: their units are not known.
+            every reward function is one, the more the better, with `GRPOConfig.reward_weights`.
+            With a gate the estimator is then `gd2po`, which scales each by itself: their units are
+            not known. Without one it is `rloo`, on their weighted sum as TRL has it.
+        gate: The reward function that says whether a rollout solved its prompt; its weight may be
+            0. "none" trains without a gate. By default it is the objective with `gate = true`, or
+            the one function whose name says so, as `correct` and `accuracy_reward` do, and the log
+            says which. Where there is none, training is ungated, and a warning says so.
+        threshold: A rollout solved its prompt where `gate` returns more than this; 0 by default.
         method: A method on top of it, as `paretopo train --method` takes it.
         overrides: Values that win over both, by dotted name.
 
     Raises:
-        ConfigError: The file cannot be read, or there is no such method.
+        ConfigError: The file cannot be read, there is no such method, or a threshold without a
+            gate.
 
     Example:
+        >>> session = ScriptSession(gate="helpfulness", threshold=0.5)
         >>> session = ScriptSession(
         ...     {"objectives": [{"name": "correct"}, {"name": "tokens"}, {"name": "polite"}]},
         ...     method="gdpo",
@@ -70,12 +83,21 @@ class ScriptSession:
         self,
         config: str | Path | Mapping[str, Any] | None = None,
         *,
+        gate: str | None = None,
+        threshold: float | None = None,
         method: str | None = None,
         overrides: Mapping[str, Any] | None = None,
     ) -> None:
         self._table = read_table(config)
-        self._method = method
-        self._overrides = ({} if method is None else expand_method(method)) | dict(overrides or {})
+        self._gate, self._threshold = gate, threshold
+        if threshold is not None and gate in (None, NONE):
+            raise ConfigError(
+                f"threshold = {threshold!r} needs gate, the name of the reward function that it is "
+                f"a threshold of, got gate = {gate!r}"
+            )
+        self._method, self._given = method, dict(overrides or {})
+        if method is not None:
+            expand_method(method)  # refused here, not when training starts
         self._trainer: Any = None
         self.updates_per_generation = 1
         self._rewards: ScriptRewards
@@ -115,6 +137,9 @@ class ScriptSession:
         self.updates_per_generation = _updates_per_generation(trainer.args)
         self._config = self._make_config(steps=max(trainer.args.max_steps, 1))
         self._check_names()
+        if trainer.is_world_process_zero():
+            say([*self._config.notes, *self._note_correct()])
+            self._warn_of_weights()
         if self._config.run.tensorboard or self._config.run.wandb_project != NONE:
             raise ConfigError(
                 "run.tensorboard and run.wandb_project are for paretopo train: in a script, "
@@ -214,12 +239,15 @@ class ScriptSession:
         """The table with what the trainer's arguments say."""
         trainer = self._trainer
         args, table = trainer.args, dict(self._table)
-        if "objectives" not in table:
-            table["objectives"] = [
-                {"name": name, "weight": weight}
-                for name, weight in self._weights_of_functions().items()
-                if weight > 0.0
-            ]
+        functions = "objectives" not in table
+        if functions:
+            table["objectives"] = self._objectives_of_functions()
+        table["objectives"] = self._choose_gate(table["objectives"])
+        given = self._given
+        if self._method is not None:
+            given = apply_method(table, self._method, given)
+        recipe = given.get("recipe", table.get("recipe", "recommended"))
+        if functions and recipe == "recommended" and _has_gate(table["objectives"]):
             table["paretopo"] = {"stage2_estimator": "gd2po"} | dict(table.get("paretopo", {}))
         known = {
             "backend": "trl",
@@ -239,7 +267,7 @@ class ScriptSession:
             known["evaluation.prompts"] = len(trainer.eval_dataset)
         if args.eval_strategy == "steps":
             known["evaluation.every"] = int(args.eval_steps)
-        config = from_table(table, self._overrides | known)
+        config = from_table(table, given | known)
         if config.paretopo.preference == "given":
             raise ConfigError(
                 'paretopo.preference = "given" is for paretopo train, which writes preferences '
@@ -247,13 +275,70 @@ class ScriptSession:
             )
         return config
 
+    def _objectives_of_functions(self) -> list[dict[str, Any]]:
+        """A table for each reward function that counts, or is the gate."""
+        weighted = self._trainer.args.reward_weights is not None
+        return [
+            {"name": name} | ({"weight": weight} if weighted else {})
+            for name, weight in self._weights_of_functions().items()
+            if weight > 0.0 or name == self._gate
+        ]
+
+    def _choose_gate(self, objectives: Any) -> Any:
+        """The tables of the objectives, with the gate that the script asks for."""
+        named = isinstance(objectives, list | tuple) and all(
+            isinstance(one, Mapping) and isinstance(one.get("name"), str) for one in objectives
+        )
+        if self._gate is None or not named:  # building says what is wrong with them
+            return objectives
+        names = [one["name"] for one in objectives]
+        if self._gate not in (*names, NONE):
+            raise ConfigError(
+                f"gate = {self._gate!r} is no objective; {nearest(self._gate, names)} "
+                'It is the name of a reward function, or "none"'
+            )
+        threshold = {} if self._threshold is None else {"threshold": self._threshold}
+        return [
+            {**one, "gate": one["name"] == self._gate}
+            | (threshold if one["name"] == self._gate else {})
+            for one in objectives
+        ]
+
+    def _note_correct(self) -> list[Note]:
+        """A measure of the bundled tasks, but a function like any other in a script."""
+        chosen = self._gate is not None or any(
+            "gate" in one for one in self._table.get("objectives", ())
+        )
+        first = self._config.objectives[0]
+        return [note_named("correct")] if first.name == "correct" and not chosen else []
+
+    def _warn_of_weights(self) -> None:
+        """Those of `GRPOConfig` hold only where no objectives are given."""
+        given = self._trainer.args.reward_weights
+        if given is None or "objectives" not in self._table:
+            return
+        theirs = self._weights_of_functions()
+        ours = {one.name: one.weight or 0.0 for one in self._config.objectives}
+        pairs = [(theirs[name], weight) for name, weight in ours.items() if name in theirs]
+        if any(
+            abs(a * d - b * c) > 1e-9 * max(abs(a * d), abs(b * c))
+            for a, b in pairs
+            for c, d in pairs
+        ):
+            told = ", ".join(f"{name} {weight:g}" for name, weight in ours.items())
+            warnings.warn(
+                f"GRPOConfig.reward_weights = {list(given)} does not count: objectives are given, "
+                f"and their weights are {told}",
+                stacklevel=5,
+            )
+
     def _weights_of_functions(self) -> dict[str, float]:
         names, given = self._trainer.reward_func_names, self._trainer.args.reward_weights
         return dict(zip(names, given or [1.0] * len(names), strict=True))
 
     def _has_timeout(self) -> bool:
         given = self._table.get("rewards", {})
-        return "timeout" in given or "rewards.timeout" in self._overrides
+        return "timeout" in given or "rewards.timeout" in self._given
 
     def _check_names(self) -> None:
         """Objectives and reward functions belong together by their names."""
@@ -378,6 +463,11 @@ class _NamesOf:
                 [one for one in ("id", "prompt") if one in rows.column_names]
             )
         return map(name_prompt, rows)
+
+
+def _has_gate(objectives: Any) -> bool:
+    """Whether tables of names and weights have one gate."""
+    return len(find_gates([Objective(**one) for one in objectives])) == 1
 
 
 def _has_length(dataset: Any) -> bool:

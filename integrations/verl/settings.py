@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import NONE, ConfigError, RunConfig, expand_method, from_table, read_table
+from paretopo.config import NONE, ConfigError, RunConfig, apply_method, from_table, read_table
 from paretopo.config.keys import nearest
+from paretopo.config.notes import say
 from paretopo.integrations.huggingface.policy import starts_warmed_up
 from paretopo.integrations.verl.options import ESTIMATOR, INFORMATIVE, TRAINERS
 from paretopo.run.folder import RunFolder
@@ -115,7 +116,7 @@ class VerlRun:
         verl = self._verl
         table = read_table(self._settings["config"])
         method = self._settings.get("method")
-        chosen = {} if method is None else expand_method(method)
+        chosen = {} if method is None else apply_method(table, method, {})
         actor, name = verl.actor_rollout_ref.actor, verl.algorithm.adv_estimator
         if name != ESTIMATOR:
             chosen["paretopo.stage2_estimator"] = name.removeprefix(f"{ESTIMATOR}_")
@@ -139,6 +140,7 @@ class VerlRun:
                 "run.tensorboard and run.wandb_project are for paretopo train: in a script, "
                 "trainer.logger names the trackers, and they get the same numbers"
             )
+        say(config.notes)
         return config
 
 

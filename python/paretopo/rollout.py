@@ -56,7 +56,8 @@ class Rollout:
         kind: Kind of question, or its data set.
         preference: The text of the preference that its group was given; "" for none.
         held_out: Is its prompt from the held-out set?
-        solved: Did it solve its prompt: is the objective that says so above 0?
+        solved: Did it solve its prompt: is the objective that says so above its threshold? None
+            where no objective does.
         tokens: Tokens that the policy wrote; tool results are not counted.
         truncated: Did it end for want of room?
         prompt: Text that the policy read; "" where the text is not kept.
@@ -73,7 +74,7 @@ class Rollout:
     kind: str = "all"
     preference: str = ""
     held_out: bool = False
-    solved: bool = False
+    solved: bool | None = False
     tokens: int = 0
     truncated: bool = False
     prompt: str = ""

@@ -318,6 +318,7 @@ class Session:
             ordered, self._scores.rewards_of(ordered), self._outcome_of
         )
         self._warn_of_reference(outcome)
+        self._warn_of_gate(ordered)
         signal = controller.observe(outcome, earlier=earlier)
         vectors = fill_missing(vectors, self._nowhere())
         rewarded = _with_rewards(ordered, vectors)
@@ -433,7 +434,7 @@ class Session:
         given = self._preference_given(group)
         for one, reward in zip(group, rewards, strict=True):
             if given.is_exceeded(one.reward_components):
-                reward[0] = min(reward[0], 0.0)
+                reward[0] = min(reward[0], 0.0, self.config.paretopo.threshold)
 
     def _preference_given(self, group: Sequence[Rollout]) -> Preference:
         texts = sorted({one.preference for one in group})
@@ -487,7 +488,7 @@ class Session:
         columns = zip(*(one.rewards for one in rollouts), strict=True)
         means = [float(np.mean(column)) for column in columns]
         return {
-            "solved": float(np.mean([one.solved for one in rollouts])),
+            "solved": _share_solved(rollouts),
             "measured": self._measured(rollouts),
             "rewards": dict(zip(self.objectives, means, strict=True)),
         }
@@ -517,6 +518,26 @@ class Session:
         warnings.warn(
             "the held-out outcome does not reach the reference of the hypervolume, as rewards, in "
             f"{told}: nothing is gained until it does; give these objectives another reference",
+            stacklevel=4,
+        )
+
+    def _warn_of_gate(self, rollouts: Sequence[Rollout]) -> None:
+        """At the start: a gate that nothing passes, as a penalty, withholds everything else."""
+        first = self.config.objectives[0]
+        if len(self._scores.outcomes()) > 1 or any(one.solved is not False for one in rollouts):
+            return
+        values = [one.reward_components[first.name] for one in rollouts]
+        known = [value for value in values if value is not None]
+        # A reward that is all 0 is a hard task's; one below the threshold may be a penalty.
+        if self.config.paretopo.gate == "none" or min(known, default=first.threshold) >= (
+            first.threshold
+        ):
+            return
+        warnings.warn(
+            f"no held-out rollout passes the gate {first.name!r}, which is above "
+            f"{first.threshold:g} where a rollout solved its prompt: values are from "
+            f"{min(known):g} to {max(known):g}. A penalty can be no gate: choose another, or a "
+            "threshold in its range",
             stacklevel=4,
         )
 
@@ -576,6 +597,12 @@ class Session:
         archive = self.controller.archive
         volume = 0.0 if archive is None else float(archive.hypervolume)
         return numbers_of_step(row | {"archive_size": self._archive_size(), "hypervolume": volume})
+
+
+def _share_solved(rollouts: Sequence[Rollout]) -> float | None:
+    """None where no objective says what solved means."""
+    solved = [one.solved for one in rollouts]
+    return None if None in solved else float(np.mean(np.array(solved, np.bool_)))
 
 
 def _with_rewards(group: Sequence[Rollout], rewards: NDArray[np.float64]) -> list[Rollout]:

@@ -267,7 +267,7 @@ class OnOpenRLHF:
             rows = [SimpleNamespace(info={}) for _ in group.rollouts]
             for row, one in zip(rows, group.rollouts, strict=True):
                 put_components(row, one.reward_components, self.session.objectives)
-                put_rewards(row, one.rewards)
+                put_rewards(row, one.rewards, one.solved)
             experience.info = {
                 name: torch.cat([row.info[name] for row in rows]) for name in rows[0].info
             }

@@ -28,10 +28,11 @@ A rehearsal runs a configuration for OpenRLHF or verl at a small size on a CPU, 
 for: docs/openrlhf.md, docs/verl.md. Words after -- go to its command line and win over the file.
 
 The file is TOML; docs/training.md explains every key, and --set takes each of them: a method wins
-over the file, --set over both, and of two that set the same key the later. Values are TOML, such as
-2, 0.5, true, [4, 2, 1]; a bare word is a text. An unknown key or a value out of range is refused
-before anything is loaded. The run folder holds the resolved configuration, steps.jsonl,
-evaluations.jsonl, manifest.json, checkpoints/, model/ and report/.
+over the file, --set over both, and of two that set the same key the later. Weights that the file or
+--set gives hold under every method: one that weighs all alike does so only where none are given.
+Values are TOML, such as 2, 0.5, true, [4, 2, 1]; a bare word is a text. An unknown key or a value
+out of range is refused before anything is loaded. The run folder holds the resolved configuration,
+steps.jsonl, evaluations.jsonl, manifest.json, checkpoints/, model/ and report/.
 """
 
 _SHORTHANDS = (
@@ -113,6 +114,9 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
             if arguments.rehearse:
                 config, left = _plan_rehearsal(config, overrides.get("optimiser.steps"))
             check_trackers(config.run)
+            for note in config.notes:
+                warning = "warning: " if note.warns else ""
+                print(f"paretopo: {warning}{note.text}", file=sys.stderr)
             run = RunFolder.create(config.run.out, config, method=arguments.method)
             if options:
                 run.update_manifest(options=list(options))

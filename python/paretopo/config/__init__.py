@@ -9,11 +9,13 @@ them together, ``toml`` reads and writes them, ``methods`` puts a method of the 
 """
 
 from paretopo.config.keys import ConfigError
-from paretopo.config.methods import ABOUT, METHODS, expand_method, with_method
+from paretopo.config.methods import ABOUT, METHODS, apply_method, expand_method, with_method
+from paretopo.config.notes import Note
 from paretopo.config.objectives import COUNTS, MEASURES, OF_THE_GROUP, Objective
 from paretopo.config.paretopo import (
     ARCHIVE_K,
     HYPERVOLUMES,
+    OF_SUCCESS,
     RECIPES,
     EstimatorName,
     ParetoPOConfig,
@@ -54,6 +56,7 @@ __all__ = [
     "MEASURES",
     "METHODS",
     "NONE",
+    "OF_SUCCESS",
     "OF_THE_GROUP",
     "RECIPES",
     "SECTIONS",
@@ -61,6 +64,7 @@ __all__ = [
     "EstimatorName",
     "EvaluationConfig",
     "ModelConfig",
+    "Note",
     "Objective",
     "OpenRLHFConfig",
     "OptimiserConfig",
@@ -73,6 +77,7 @@ __all__ = [
     "ToolConfig",
     "VerlConfig",
     "WarmupConfig",
+    "apply_method",
     "dumps",
     "expand_method",
     "from_table",

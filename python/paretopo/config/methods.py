@@ -18,7 +18,7 @@ from typing import Any
 
 from paretopo.config.keys import ConfigError, nearest
 from paretopo.config.run import RunConfig
-from paretopo.config.toml import from_table, load
+from paretopo.config.toml import from_table, load, read_table
 
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("methods.toml").read_text(encoding="utf-8")
@@ -92,12 +92,53 @@ def with_method(
         config: a TOML file, or the table that one would hold.
         name: a method, or several, ``"paper+without_stage_1"``, of which the later wins.
         overrides: values that win over the method, by dotted name, e.g.
-            ``{"optimiser.steps": 20}``.
+            ``{"optimiser.steps": 20}``. So do weights of ``config``: :func:`apply_method`.
 
     Raises:
         ConfigError: as :func:`~paretopo.config.load`, or there is no such method.
     """
-    values = expand_method(name) | dict(overrides or {})
+    given = dict(overrides or {})
     if isinstance(config, Mapping):
-        return from_table(config, values)
-    return load(config, values)
+        return from_table(config, apply_method(config, name, given))
+    try:
+        table = read_table(config)
+    except ConfigError:
+        table = {}  # `load` says what is wrong with the file
+    return load(config, apply_method(table, name, given))
+
+
+def apply_method(
+    table: Mapping[str, Any], name: str, overrides: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The values to put on top of a table: those of a method, and those that win over it.
+
+    A method that takes all weights alike does so where none are given: weights, or
+    ``paretopo.weighting``, of the table or among the overrides hold.
+
+    Args:
+        table: Of a file, unchecked.
+        name: As for :func:`expand_method`.
+        overrides: By dotted name.
+
+    Raises:
+        ConfigError: there is no such method.
+
+    >>> file = {"objectives": [{"name": "correct", "weight": 3}, {"name": "calls", "weight": 1}]}
+    >>> apply_method(file, "gdpo", {}).get("paretopo.weighting")
+    >>> apply_method({}, "gdpo", {}).get("paretopo.weighting")
+    'equal'
+    """
+    values = expand_method(name)
+    if values.get("paretopo.weighting") == "equal" and _says_weights(table, overrides):
+        del values["paretopo.weighting"]
+    return values | dict(overrides)
+
+
+def _says_weights(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> bool:
+    section, tables = table.get("paretopo"), table.get("objectives")
+    given = [*tables] if isinstance(tables, list | tuple) else []
+    return (
+        (isinstance(section, Mapping) and "weighting" in section)
+        or any(isinstance(one, Mapping) and one.get("weight") is not None for one in given)
+        or any(key.startswith("objectives.") and key.endswith(".weight") for key in overrides)
+    )

@@ -5,8 +5,10 @@ as the paper does.
 
 >>> Objective("seconds", weight=0.2).better
 'fewer'
->>> [one.name for one in arrange_objectives([Objective("polite"), Objective("right", gate=True)])]
-['right', 'polite']
+>>> [one.name for one in arrange_objectives([Objective("polite"), Objective("routed", gate=True)])]
+['routed', 'polite']
+>>> [one.gate for one in arrange_objectives([Objective("accuracy_reward"), Objective("polite")])]
+[True, False]
 """
 
 from __future__ import annotations
@@ -34,8 +36,25 @@ DEFAULT_WEIGHTS: Mapping[str, tuple[float, float]] = {
     "paper": (0.6, 0.4),
 }
 
+# A name says that its objective is the gate where its words are one of these, and _PLAIN_WORDS.
+GATE_WORDS: tuple[tuple[str, ...], ...] = (
+    ("correct",),
+    ("correctness",),
+    ("accuracy",),
+    ("accurate",),
+    ("solved",),
+    ("right",),
+    ("exact", "match"),
+)
+_PLAIN_WORDS = frozenset(
+    {"is", "the", "answer", "answers", "final", "reward", "rewards", "score", "function", "func"}
+    | {"fn"}
+)
+
 # Economies that go by the fewest of a success, from 0 to 1.
 BY_FEWEST = frozenset({"paretopo", "otc"})
+# Economies that ask which rollouts solved their prompt.
+OF_SUCCESSES = BY_FEWEST | {"arora_zanette", "kimi"}
 # Economies that compare the rollouts of a group; held-out rollouts, which have none, count raw.
 OF_THE_GROUP = frozenset(
     {"share of the group", "arora_zanette", "kimi", "gr3", "pass_rate", "laser", "laser_d"}
@@ -123,9 +142,15 @@ class Objective:
         low=0.0,
         shown_default="none",
     )
-    gate: bool = key(
-        False,
-        "A rollout solved its prompt where this objective is above 0; without any such, the first.",
+    gate: bool | None = key(
+        None,
+        "A rollout solved its prompt where this objective is above its threshold. Without any such,"
+        " one whose name says so, as correct and accuracy do; else nothing is gated.",
+        shown_default="by its name",
+    )
+    threshold: float = key(
+        0.0,
+        "Of the gate, in its own unit: a rollout solved its prompt above it, not at it.",
     )
     failure: float | Literal["worst", "keeps"] = key(
         None,
@@ -178,8 +203,8 @@ class Objective:
             self._refuse("budget", 'measures what is left: better = "more"')
         if self.name == "correct" and (self.budget is not None or self.price != 1.0):
             self._refuse("price", "and budget are for costs")
-        if self.gate and (self.economy != "raw" or self.better != "more"):
-            self._refuse("gate", 'is for an objective with economy = "raw" and better = "more"')
+        if self.gate:
+            self._check_gate()
         if self.gate and self.failure != _KEEPS:
             self._refuse("failure", "must not be given for the objective that says what solved is")
         self._check_failure()
@@ -279,6 +304,19 @@ class Objective:
     def _refuse(self, name: str, why: str) -> None:
         raise ConfigError(f"objectives.{self.name}.{name} {why}")
 
+    def _check_gate(self) -> None:
+        """What is never above the threshold would call every rollout a failure."""
+        if self.better != "more":
+            self._refuse("gate", 'cannot be true for a cost, better = "fewer": none is above 0')
+        if self.economy != "raw":
+            self._refuse("gate", f'is for economy = "raw", got "{self.economy}"')
+        if self.high is not None and self.high <= self.threshold:
+            self._refuse(
+                "gate",
+                f"cannot be true where high = {self.high:g} is not above threshold = "
+                f"{self.threshold:g}: no rollout would ever solve its prompt",
+            )
+
     def _check_failure(self) -> None:
         """A failure that is better off than it can be otherwise would be what is learnt."""
         if not isinstance(self.failure, float):
@@ -316,8 +354,34 @@ class Objective:
             )
 
 
+def name_says_solved(name: str) -> bool:
+    """Whether a name says that its objective is above 0 where a rollout solved its prompt.
+
+    >>> named = ("correct", "accuracy_reward", "isCorrect", "exact-match", "correctness_func")
+    >>> all(map(name_says_solved, named))
+    True
+    >>> any(map(name_says_solved, ("incorrect", "correct_format", "right_length", "copyright")))
+    False
+    """
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)
+    said = tuple(word for word in map(str.lower, words) if word not in _PLAIN_WORDS)
+    return said in GATE_WORDS
+
+
+def find_gates(objectives: Sequence[Objective]) -> list[str]:
+    """The objectives that say what solved means: those with ``gate = true``, else by their names.
+
+    By name it is the measure ``correct``, else all whose name says so: only one of them can be it.
+    """
+    chosen = [one.name for one in objectives if one.gate]
+    named = [one.name for one in objectives if _may_be_gate(one)]
+    return chosen or (["correct"] if "correct" in named else named)
+
+
 def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
     """The objectives with weights that sum to 1; the one that says what solved means comes first.
+
+    Where none does, they stay in their order, and none has ``gate = True``.
 
     Raises:
         ConfigError: there are none, two of a name or two gates, or weights for some alone.
@@ -325,10 +389,13 @@ def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]
     names = [one.name for one in objectives]
     if not names or len(set(names)) != len(names):
         raise ConfigError(f"objectives must be one or more, each of another name, got {names}")
-    gates = [one.name for one in objectives if one.gate]
-    if len(gates) > 1:
-        raise ConfigError(f"one objective alone says what solved means: gate is true for {gates}")
-    first = gates[0] if gates else names[0]
+    gates = find_gates(objectives)
+    if len(gates) > 1 and any(one.gate for one in objectives):
+        raise ConfigError(f"only one objective says what solved means: gate is true for {gates}")
+    first = gates[0] if len(gates) == 1 else None
+    for one in objectives:
+        if one.name != first and one.threshold != 0.0:
+            raise ConfigError(f"objectives.{one.name}.threshold {_THRESHOLD_ALONE}")
     given = [one.weight for one in objectives]
     if None in given and any(weight is not None for weight in given):
         lacking = [one.name for one in objectives if one.weight is None]
@@ -345,10 +412,10 @@ def arrange_objectives(objectives: Sequence[Objective]) -> tuple[Objective, ...]
         # The gate's own failure is filled anew.
         dataclasses.replace(one, weight=weight, gate=True, failure=_own_failure(one))
         if one.name == first
-        else dataclasses.replace(one, weight=weight)
+        else dataclasses.replace(one, weight=weight, gate=False)
         for one, weight in zip(objectives, weights, strict=True)
     ]
-    return tuple(sorted(arranged, key=lambda one: one.name != first))
+    return tuple(sorted(arranged, key=lambda one: not one.gate))
 
 
 def make_objectives(
@@ -365,8 +432,28 @@ def make_objectives(
         recipe: gives what is left open.
 
     Raises:
-        ConfigError: no tables, an unknown key or objective (with the nearest known), or as
-            :class:`Objective` and :func:`arrange_objectives`.
+        ConfigError: as :func:`merge_objectives`, :class:`Objective` and
+            :func:`arrange_objectives`.
+    """
+    merged = merge_objectives(tables, overrides, recipe=recipe)
+    return arrange_objectives([Objective(**table, recipe=recipe) for table in merged])
+
+
+def merge_objectives(
+    tables: Any,
+    overrides: Mapping[str, Mapping[str, Any]],
+    *,
+    recipe: Literal["recommended", "paper"],
+) -> list[dict[str, Any]]:
+    """The tables of the objectives with what wins over them, their keys checked.
+
+    Args:
+        tables: as for :func:`make_objectives`, as are the others.
+        overrides: likewise.
+        recipe: likewise.
+
+    Raises:
+        ConfigError: no tables, or an unknown key or objective (with the nearest known).
     """
     if tables is None:
         weights = zip(("correct", "calls"), DEFAULT_WEIGHTS[recipe], strict=True)
@@ -393,7 +480,7 @@ def make_objectives(
     for name, table in by_name.items():
         for given in table:
             check_key(name, given)
-    return arrange_objectives([Objective(**table, recipe=recipe) for table in by_name.values()])
+    return list(by_name.values())
 
 
 def check_key(objective: str, name: str) -> None:
@@ -401,6 +488,17 @@ def check_key(objective: str, name: str) -> None:
     known = [known for known, about in keys(Objective).items() if about.in_file]
     if name not in known:
         raise ConfigError(f"unknown key objectives.{objective}.{name}; {nearest(name, known)}")
+
+
+_THRESHOLD_ALONE = "is for the objective that says what solved means: give it gate = true"
+
+
+def _may_be_gate(one: Objective) -> bool:
+    """By its name; a cost cannot be, nor what never rises above its threshold."""
+    if one.gate is not None or not name_says_solved(one.name):
+        return False
+    rises = one.high is None or one.high > one.threshold
+    return one.name == "correct" or (one.economy == "raw" and one.better == "more" and rises)
 
 
 def _own_failure(one: Objective) -> Any:

@@ -61,6 +61,12 @@ RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
     }
 )
 
+# Recipe, switch: what a recipe fills in its place where no objective says what solved means. The
+# paper's has a filter by accuracy, which has no such form.
+UNGATED: Mapping[str, Mapping[str, Any]] = _freeze(
+    {"recommended": {"stage2_estimator": "rloo", "gate": "none"}, "paper": {}}
+)
+
 
 def fill_by_recipe(section: Any, name: str) -> None:
     """Give every switch that is still None its value in the section's ``recipe``.
@@ -106,6 +112,9 @@ EstimatorName: TypeAlias = Literal[
 
 # Those of them that have a k, and those whose centre is a mean of ranks.
 HYPERVOLUMES = frozenset({"hypervolume", "hypervolume_gd2po"})
+# Those whose first reward says what is right, and those to which weights mean nothing.
+OF_SUCCESS = HYPERVOLUMES | {"worth"}
+UNWEIGHTED = frozenset({"mo_grpo", "lexicographic", "constant"})
 _RANKS = frozenset({"pareto", "soft_pareto", "lexicographic"})
 
 # Where k = "archive" starts: half of the paper's groups.
@@ -149,10 +158,13 @@ class ParetoPOConfig:
         " evaluation's; by default as reference says.",
         in_file=False,
     )
+    threshold: float = key(
+        0.0, "A rollout solved its prompt where its first reward is above this.", in_file=False
+    )
     weighting: Literal["as given", "equal", "first alone", "second alone"] = key(
         "as given",
-        "The weights of the objectives, or others: all alike, all on the one that says what solved"
-        " means, or, of two objectives, all on the other.",
+        "The weights of the objectives, or others: all that are above 0 alike, all on the one that"
+        " says what solved means, or, of two objectives, all on the other.",
     )
     preference: Literal["fixed", "given"] = key(
         "fixed",
@@ -181,7 +193,11 @@ class ParetoPOConfig:
         shown_default=BY_RECIPE,
     )
     stage1_estimator: EstimatorName = key("grpo", "Advantages of stage 1.")
-    stage2_estimator: EstimatorName = key(None, "Advantages of stage 2.", shown_default=BY_RECIPE)
+    stage2_estimator: EstimatorName = key(
+        None,
+        "Advantages of stage 2.",
+        shown_default=f'{BY_RECIPE}; "rloo" where no objective says what solved means',
+    )
     multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
         None,
         "What the stage-1 multiplier scales; on the reward a group-standardised estimator cancels"
@@ -240,7 +256,7 @@ class ParetoPOConfig:
         None,
         "Objectives count only for rollouts that solve their prompt, as each objective's failure"
         " says, or for all.",
-        shown_default=BY_RECIPE,
+        shown_default=f'{BY_RECIPE}; "none" where no objective says what solved means',
     )
     group_filter: Literal["vector", "accuracy", "off"] = key(
         None,

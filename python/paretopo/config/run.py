@@ -7,8 +7,21 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from paretopo.config.keys import ConfigError, check_section, key
-from paretopo.config.objectives import Objective, arrange_objectives, make_objectives
-from paretopo.config.paretopo import RECIPES, ParetoPOConfig
+from paretopo.config.notes import Note
+from paretopo.config.objectives import (
+    OF_SUCCESSES,
+    Objective,
+    arrange_objectives,
+    make_objectives,
+)
+from paretopo.config.paretopo import (
+    HYPERVOLUMES,
+    OF_SUCCESS,
+    RECIPES,
+    UNGATED,
+    UNWEIGHTED,
+    ParetoPOConfig,
+)
 from paretopo.config.sections import (
     FROM_TASK,
     NONE,
@@ -28,7 +41,11 @@ from paretopo.config.sections import (
 
 @dataclass(frozen=True)
 class RunConfig:
-    """A whole run."""
+    """A whole run.
+
+    Attributes:
+        notes: What to say when it begins; no part of what the run is.
+    """
 
     recipe: Literal["recommended", "paper"] = key(
         "recommended", "Algorithm 1 to the letter (paper), or what the study supports."
@@ -56,6 +73,7 @@ class RunConfig:
     run: RunFolderConfig = dataclasses.field(default_factory=RunFolderConfig)
     openrlhf: OpenRLHFConfig = dataclasses.field(default_factory=OpenRLHFConfig)
     verl: VerlConfig = dataclasses.field(default_factory=VerlConfig)
+    notes: tuple[Note, ...] = dataclasses.field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_section(self, "")
@@ -64,7 +82,8 @@ class RunConfig:
         for name in RECIPES[self.recipe]:
             section = getattr(self, name)
             if section is None:
-                section = SECTIONS[name](recipe=self.recipe)
+                own = UNGATED[self.recipe] if name == "paretopo" and not self._has_gate() else {}
+                section = SECTIONS[name](recipe=self.recipe, **own)
                 object.__setattr__(self, name, section)
             if section.recipe != self.recipe:
                 raise ConfigError(
@@ -126,19 +145,9 @@ class RunConfig:
             ]
         )
         object.__setattr__(self, "objectives", objectives)
-        names = ", ".join(one.name for one in objectives)
-        weighting, count = self.paretopo.weighting, len(objectives)
-        if weighting == "second alone" and count != 2:
-            raise ConfigError(
-                'paretopo.weighting = "second alone", which OTC is made of (correctness times one '
-                f"tool reward), is for two objectives, got {count}: {names}"
-            )
-        weights = {
-            "as given": tuple(one.weight for one in objectives),
-            "equal": (1.0 / count,) * count,
-            "first alone": (1.0,) + (0.0,) * (count - 1),
-            "second alone": (0.0, 1.0),
-        }[weighting]
+        if not objectives[0].gate:
+            self._refuse_success()
+        weights = self._weigh(objectives)
         if self.paretopo.gain_unit == "box":
             for one in objectives:
                 if one.best != 1.0:
@@ -152,13 +161,72 @@ class RunConfig:
             _check_gr3(objectives[1:])
         for estimator in sorted(_TO_IDEAL & self.paretopo.estimators):
             _check_ideal(estimator, objectives)
+        if objectives[0].threshold != 0.0 and HYPERVOLUMES & self.paretopo.estimators:
+            [name, *_] = sorted(HYPERVOLUMES & self.paretopo.estimators)
+            raise ConfigError(
+                f'the estimator "{name}" calls a rollout right above 0, got '
+                f"objectives.{objectives[0].name}.threshold = {objectives[0].threshold:g}: take "
+                "another estimator, or a reward that is above 0 where a rollout is right"
+            )
         references = [one.reference_reward(self.paretopo.reference) for one in objectives]
         derived: dict[str, Any] = {
             "weights": weights,
+            "threshold": objectives[0].threshold,
             "floors": tuple(one.floor for one in objectives[1:]) or None,
             "references": tuple("initial" if one is None else one for one in references),
         }
         object.__setattr__(self, "paretopo", dataclasses.replace(self.paretopo, **derived))
+
+    def _has_gate(self) -> bool:
+        return bool(arrange_objectives(self.objectives)[0].gate)
+
+    def _weigh(self, objectives: tuple[Objective, ...]) -> tuple[float, ...]:
+        """The weights by `paretopo.weighting`; none of 0 becomes another."""
+        given = tuple(cast(float, one.weight) for one in objectives)
+        weighting, count = self.paretopo.weighting, len(objectives)
+        if weighting == "as given":
+            return given
+        if weighting == "equal":
+            counted = sum(weight > 0.0 for weight in given)
+            return tuple(1.0 / counted if weight > 0.0 else 0.0 for weight in given)
+        names = ", ".join(one.name for one in objectives)
+        if weighting == "second alone" and count != 2:
+            raise ConfigError(
+                'paretopo.weighting = "second alone", which OTC is made of (correctness times one '
+                f"tool reward), is for two objectives, got {count}: {names}"
+            )
+        at = 0 if weighting == "first alone" else 1
+        if given[at] == 0.0:
+            raise ConfigError(
+                f'paretopo.weighting = "{weighting}" puts all weight on {objectives[at].name!r}, '
+                "whose weight is 0: give it one, or take another method"
+            )
+        return tuple(float(place == at) for place in range(count))
+
+    def _refuse_success(self) -> None:
+        """Refuse what asks which rollouts solved their prompt, where no objective says so."""
+        switches, cure = self.paretopo, ""
+        asks = [
+            f'objectives.{one.name}.economy = "{one.economy}"'
+            for one in self.objectives
+            if one.economy in OF_SUCCESSES
+        ]
+        if switches.gate == "success":
+            asks.append('paretopo.gate = "success"')
+        asks += [f'the estimator "{one}"' for one in sorted(OF_SUCCESS & switches.estimators)]
+        if switches.weighting in ("first alone", "second alone"):
+            asks.append(f'paretopo.weighting = "{switches.weighting}"')
+        if switches.preference == "given" and self.preference.kind == "budget":
+            asks.append('preference.kind = "budget"')
+        if switches.group_filter == "accuracy":
+            asks.append('paretopo.group_filter = "accuracy"')
+            cure = ', or take group_filter = "vector"' if len(asks) == 1 else ""
+        if asks:
+            names = ", ".join(one.name for one in self.objectives)
+            raise ConfigError(
+                f"{asks[0]} needs an objective that says what solved means, and none of {names} "
+                f"does: give it gate = true{cure}"
+            )
 
     def objective(self, name: str) -> Objective:
         """The objective of a name.
@@ -248,7 +316,7 @@ class RunConfig:
             )
         if by_budget:
             return
-        blind = sorted(_UNWEIGHTED & self.paretopo.estimators)
+        blind = sorted((UNWEIGHTED | {"hypervolume"}) & self.paretopo.estimators)
         alone = self.paretopo.weighting in ("first alone", "second alone")
         if blind or len(self.objectives) < 2 or alone:
             raise ConfigError(
@@ -257,10 +325,6 @@ class RunConfig:
                 f"{len(self.objectives)}, {self.paretopo.weighting!r} and "
                 f"{self.paretopo.stage2_estimator!r}"
             )
-
-
-# Estimators to which weights mean nothing, and one that no weight may be 0 for.
-_UNWEIGHTED = frozenset({"mo_grpo", "lexicographic", "constant", "hypervolume"})
 
 
 def _check_worth(objectives: tuple[Objective, ...]) -> None:

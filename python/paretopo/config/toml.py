@@ -10,6 +10,7 @@ paretopo.config.keys.ConfigError: unknown key optimiser.step; did you mean 'step
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import tomllib
 import typing
@@ -18,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.config.keys import ConfigError, keys, nearest
-from paretopo.config.objectives import Objective, check_key, make_objectives
-from paretopo.config.paretopo import RECIPES
+from paretopo.config.notes import Note, note_gate, note_weights
+from paretopo.config.objectives import Objective, check_key, make_objectives, merge_objectives
+from paretopo.config.paretopo import RECIPES, UNGATED
 from paretopo.config.run import SECTIONS, RunConfig
 
 _OF_OBJECTIVES = "objectives."  # before the name of one, in the names of its keys
@@ -183,16 +185,30 @@ def _build(table: Mapping[str, Any]) -> RunConfig:
     recipe = values.get("recipe", "recommended")
     if not isinstance(recipe, str) or recipe not in RECIPES:
         RunConfig(**values)  # says what is wrong with it
-    for section, kind in SECTIONS.items():
-        given = table.get(section, {})
-        if not isinstance(given, Mapping):
-            raise ConfigError(f"{section} must be a section, [{section}], got {given!r}")
-        for name in given:
-            _check_key(section, name)
+    sections = {section: _read_section(table, section) for section in SECTIONS}
+    tables = merge_objectives(table.get("objectives"), of_objectives, recipe=recipe)
+    objectives = make_objectives(tables, recipe=recipe)
+    for section, given in sections.items():
         extra = {"recipe": recipe} if section in RECIPES[recipe] else {}
-        values[section] = kind(**given, **extra)
-    objectives = make_objectives(table.get("objectives"), of_objectives, recipe=recipe)
-    return RunConfig(**values, objectives=objectives)
+        if section == "paretopo" and not objectives[0].gate:
+            extra |= UNGATED[recipe]
+        values[section] = SECTIONS[section](**extra | given)
+    config = RunConfig(**values, objectives=objectives)
+    notes: list[Note] = []
+    if "objectives" in table and sections["paretopo"].get("gate") != "none":
+        notes += note_gate(tables, config)
+    if "objectives" in table or any("weight" in one for one in of_objectives.values()):
+        notes += note_weights(tables, config)
+    return dataclasses.replace(config, notes=tuple(notes))
+
+
+def _read_section(table: Mapping[str, Any], section: str) -> dict[str, Any]:
+    given = table.get(section, {})
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"{section} must be a section, [{section}], got {given!r}")
+    for name in given:
+        _check_key(section, name)
+    return dict(given)
 
 
 def _check_key(section: str, name: str) -> None:

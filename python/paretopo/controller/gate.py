@@ -21,20 +21,22 @@ def apply_gate(
     gate: Literal["success", "none"],
     floors: Sequence[float | Literal["worst", "keeps"]],
     inside: NDArray[np.bool_] | None = None,
+    threshold: float = 0.0,
 ) -> NDArray[np.float64]:
     """The vectors with a floor in the objectives behind the first for rollouts that failed.
 
     Args:
         vectors: (..., objectives), with a floor "worst" (..., points, objectives). A rollout
-            failed when objective 0 is not positive.
+            failed when objective 0 is not above the threshold.
         gate: "none" leaves all as they are.
         floors: one for each objective behind the first: a number; "worst", the least of the group;
             or "keeps", which leaves it as it is.
         inside: (..., points), False where padded: that is no part of a group.
+        threshold: Of objective 0, in its unit.
     """
     if gate == "none":
         return vectors
-    failed = ~(vectors[..., 0] > 0.0)
+    failed = ~(vectors[..., 0] > threshold)
     gated = vectors.copy()
     for objective, floor in enumerate(floors, start=1):
         if floor == "keeps":
@@ -55,6 +57,7 @@ def find_informative(
     gated: NDArray[np.float64],
     inside: NDArray[np.bool_] | None,
     group_filter: Literal["vector", "accuracy", "off"],
+    threshold: float = 0.0,
 ) -> NDArray[np.bool_]:
     """(groups,) bool: which groups have rollouts that differ in what the filter looks at.
 
@@ -62,13 +65,14 @@ def find_informative(
         gated: (groups, points, objectives).
         inside: (groups, points), False where padded.
         group_filter: "vector" looks at all objectives, "accuracy" at success, "off" at nothing.
+        threshold: as for :func:`apply_gate`.
     """
     everyone = np.ones(gated.shape[:2], np.bool_) if inside is None else inside
     if group_filter == "off":
         return np.asarray(everyone.any(axis=1))
     seen: NDArray[np.generic] = gated
     if group_filter == "accuracy":
-        seen = gated[..., :1] > 0.0
+        seen = gated[..., :1] > threshold
     if everyone.shape[1] == 0:
         return np.zeros(len(everyone), np.bool_)
     first = np.argmax(everyone, axis=1)

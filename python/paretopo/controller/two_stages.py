@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import paretopo_core
-from paretopo.config import HYPERVOLUMES, ParetoPOConfig
+from paretopo.config import HYPERVOLUMES, OF_SUCCESS, ParetoPOConfig
 from paretopo.controller.estimators import ESTIMATORS, Estimator, refuse_broken
 from paretopo.controller.estimators.volume import choose_k
 from paretopo.controller.gain import HypervolumeGain, Signal
@@ -155,7 +155,7 @@ class ParetoPO:
         vectors, inside = self._check(rewards, mask)
         preferred = self._weights if weights is None else np.asarray(weights, np.float64)
         gated = self._apply_gate(vectors, inside)
-        keep = find_informative(gated, inside, self.config.group_filter)
+        keep = self._find_informative(gated, inside, preferred)
         stage = self._stage_of(self._steps_taken + 1)
         multiplier = self._gain.multiplier
         scale = multiplier if stage == 1 else 1.0
@@ -169,8 +169,8 @@ class ParetoPO:
         """The rewards with the floors of failed rollouts in the objectives behind the first; pure.
 
         Args:
-            rewards: (..., objectives); a rollout failed when objective 0 is not positive. With
-                a floor "worst", the last axis but one is the group.
+            rewards: (..., objectives); a rollout failed when objective 0 is not above the
+                threshold. With a floor "worst", the last axis but one is the group.
 
         Returns:
             A float64 copy; unchanged values with ``gate = "none"``.
@@ -191,7 +191,7 @@ class ParetoPO:
     ) -> NDArray[np.bool_]:
         """(groups,) bool: which groups ``group_filter`` keeps; rewards as for :meth:`step`."""
         vectors, inside = self._check(rewards, mask)
-        return find_informative(self._apply_gate(vectors, inside), inside, self.config.group_filter)
+        return self._find_informative(self._apply_gate(vectors, inside), inside, self._weights)
 
     # ---- the evaluation side -----------------------------------------------------------------
 
@@ -309,10 +309,15 @@ class ParetoPO:
         name = self.config.stage1_estimator if stage == 1 else self.config.stage2_estimator
         estimator = ESTIMATORS[name]
         rewards = gated * scale if self.config.multiplier_on == "reward" else gated
+        # Also where an estimator knows no weights, 0 leaves an objective out.
+        seen = self._counted(weights, with_first=name in OF_SUCCESS)
         try:
             with np.errstate(over="raise"):
                 values: NDArray[np.float64] = estimator(
-                    rewards, weights, mask=inside, **self._switches(estimator)
+                    np.ascontiguousarray(rewards[..., seen]),  # sums go by the order in memory
+                    weights[..., seen],
+                    mask=inside,
+                    **self._switches(estimator, seen),
                 )
         except FloatingPointError:
             raise ValueError(
@@ -321,12 +326,12 @@ class ParetoPO:
             ) from None
         return values * scale if self.config.multiplier_on == "advantage" else values
 
-    def _switches(self, estimator: Estimator) -> dict[str, Any]:
+    def _switches(self, estimator: Estimator, seen: NDArray[np.intp]) -> dict[str, Any]:
         switches = {name: getattr(self.config, name) for name in estimator.switches}
         if "k" in switches:
             switches["k"] = self.k
         if switches.get("hypervolume_reference") == "archive":
-            switches["hypervolume_reference"] = tuple(self._gain.reference.tolist())
+            switches["hypervolume_reference"] = tuple(self._gain.reference[seen].tolist())
         return switches
 
     def _check(
@@ -353,4 +358,26 @@ class ParetoPO:
     def _apply_gate(
         self, vectors: NDArray[np.float64], inside: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:
-        return apply_gate(vectors, self.config.gate, self.config.gated_floors, inside)
+        switches = self.config
+        return apply_gate(
+            vectors, switches.gate, switches.gated_floors, inside, threshold=switches.threshold
+        )
+
+    def _find_informative(
+        self,
+        gated: NDArray[np.float64],
+        inside: NDArray[np.bool_] | None,
+        weights: NDArray[np.float64],
+    ) -> NDArray[np.bool_]:
+        """By the first objective and those that count: what is only watched teaches nothing."""
+        seen = gated[..., self._counted(weights, with_first=True)]
+        return find_informative(
+            seen, inside, self.config.group_filter, threshold=self.config.threshold
+        )
+
+    def _counted(self, weights: NDArray[np.float64], *, with_first: bool) -> NDArray[np.intp]:
+        """Columns of the objectives whose weight is above 0; all where each group has its own."""
+        given = weights.ndim == 2 or self.config.preference == "given"
+        counted = np.ones(self.objectives, np.bool_) if given else weights > 0.0
+        counted[0] |= with_first
+        return np.flatnonzero(counted)

@@ -78,7 +78,8 @@ def format_evaluation(rows: Sequence[Mapping[str, Any]]) -> str:
     parts = {"all": row} | (row["by_kind"] if len(row["by_kind"]) > 1 else {})
     if "preference" in row:
         parts = {one["preference"]: one for one in rows}
-    lines = [["solved", *(f"{part['solved']:.3g}" for part in parts.values())]]
+    known = all(part["solved"] is not None for part in parts.values())
+    lines = [["solved", *(f"{part['solved']:.3g}" for part in parts.values())]] if known else []
     for name in row["measured"]:
         values = [part["measured"].get(name) for part in parts.values()]
         lines.append([name, *("" if one is None else f"{one:.4g}" for one in values)])

@@ -22,12 +22,12 @@ def complete_rollouts(
 
     Args:
         rollouts: Of one batch.
-        objectives: Those of the run, the one that says what solved means first.
+        objectives: Those of the run, the one that says what solved means first, if there is one.
         config: Prices.
 
     Raises:
         BadRollout: A value is no finite number or outside its bounds, a name is no objective, the
-            first objective does not apply, or none of the rollouts says anything of an objective.
+            gate does not apply, or none of the rollouts says anything of an objective.
 
     >>> one = Rollout("q", {"correct": 1, "calls": 2}, tokens=500)
     >>> priced = RewardsConfig(dollars_per_call=0.01, dollars_per_1000_tokens=0.002)
@@ -75,6 +75,8 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
         if amount is not None:
             components[one.name] = one.to_measure(amount)
         _check_bounds(rollout.prompt_id, one, components.get(one.name))
+    if not objectives[0].gate:
+        return replace(rollout, reward_components=components, solved=None)
     first = objectives[0].name
     decides = components.get(first)
     if decides is None:
@@ -83,7 +85,7 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
             f"the rollout of prompt {rollout.prompt_id!r} has {told} in its reward_components: the "
             "objective that says what solved means applies to every rollout"
         )
-    return replace(rollout, reward_components=components, solved=decides > 0.0)
+    return replace(rollout, reward_components=components, solved=decides > objectives[0].threshold)
 
 
 def check_number(prompt: str, name: str, value: object) -> float | None:

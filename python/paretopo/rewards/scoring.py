@@ -133,7 +133,7 @@ class Scores:
             if held_out and self._frozen:
                 continue
             for objective, minimum in self._minima[held_out].items():
-                costs = [(one.reward_components.get(objective), one.solved) for one in group]
+                costs = [(one.reward_components.get(objective), bool(one.solved)) for one in group]
                 known = [(cost, solved) for cost, solved in costs if cost is not None]
                 minimum.update(name, [cost for cost, _ in known], [solved for _, solved in known])
 
@@ -172,7 +172,7 @@ class Scores:
         changed = self._held_out.add(
             _question_names(rollouts),
             np.array(costs, np.float64),
-            [one.solved for one in rollouts],
+            [bool(one.solved) for one in rollouts],
         )
         vectors = vectors.copy()
         vectors[:, self._columns] = self._held_out.economies(latest=1)[0]
@@ -292,10 +292,11 @@ class Scores:
 
     def _score_again(self, score: Callable[[NDArray[np.float64]], Outcome]) -> None:
         """What does not go by the fewest stays: neither it nor the gate has changed."""
+        threshold = self._objectives[0].threshold
         solved, economies = self._held_out.solved(), self._held_out.economies()
         vectors = np.zeros((solved.shape[1], len(self._objectives)))
         for number, outcome in enumerate(self._outcomes):
-            vectors[:, 0] = solved[number]
+            vectors[:, 0] = np.where(solved[number], threshold + 1.0, threshold)
             vectors[:, self._columns] = economies[number]
             scored = score(vectors)
             for column in self._columns:

@@ -184,7 +184,7 @@ def add_framework_numbers(
 
 def _flatten(row: Row, names: Sequence[str]) -> dict[str, float]:
     """Those by objective under names such as ``measured/calls``."""
-    flat = {name: float(row[name]) for name in names}
+    flat = {name: float(row[name]) for name in names if row[name] is not None}
     for name in _BY_OBJECTIVE:
         flat |= {
             f"{name}/{objective}": float(value)

@@ -194,7 +194,7 @@ def _rollout(row: Any, shared: dict[str, Any]) -> Rollout:
     return Rollout(
         **shared,
         reward_components=_components(row),
-        solved=_field(row, "solved", bool),
+        solved=None if row.get("solved", False) is None else _field(row, "solved", bool),
         tokens=_field(row, "tokens", int),
         truncated=_field(row, "truncated", bool),
         segments=tuple(_segment(one) for one in _field(row, "segments", list)),

@@ -17,6 +17,7 @@ from paretopo.config import (
     expand_method,
     load,
     loads,
+    read_table,
     with_method,
 )
 from paretopo.run.folder import RunFolder
@@ -70,7 +71,10 @@ def test_every_method_goes_on_every_example(example, name):
             with_method(example, name)
         return
     config = with_method(example, name)
+    weighted = any("weight" in one for one in read_table(example).get("objectives", ()))
     for key, value in METHODS[name].items():
+        if key == "paretopo.weighting" and value == "equal" and weighted:
+            value = "as given"
         section, _, last = key.rpartition(".")
         if section.startswith("objectives."):
             of = config.objective(section.removeprefix("objectives."))

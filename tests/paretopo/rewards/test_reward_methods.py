@@ -67,7 +67,8 @@ def test_kimi_is_its_length_reward_beside_correctness():
 
 def test_gdpo_conditioned_counts_the_easier_reward_where_the_harder_is_met():
     """Equation 8 of the paper: the economy, or 0 where the answer is wrong; then GDPO."""
-    gated, advantages = play("gdpo_conditioned", ANSWERS)
+    equal = {"paretopo.weighting": "equal"}  # as published; the weights of a file hold
+    gated, advantages = play("gdpo_conditioned", ANSWERS, equal)
     economy = [math.exp(-0.7 * (calls - 1)) if yes else 0.0 for calls, yes in ANSWERS]
     np.testing.assert_allclose(gated[:, 1], economy, atol=1e-12)
     columns = np.array([[yes for _, yes in ANSWERS], economy], float)

@@ -227,7 +227,7 @@ def test_the_configuration_says_what_a_saving_is():
         ({"name": "calls", "low": -1.0}, "objectives.calls.low must be at least 0 for a cost"),
         ({"name": "calls", "failure": 0.0}, "needs economy = raw, or a failed rollout could be"),
         ({"name": "calls", "reference": 1.0}, "must be worse than the best value there can be"),
-        ({"name": "left", "high": 1.0, "gate": True}, 'is for an objective with economy = "raw"'),
+        ({"name": "left", "high": 1.0, "gate": True}, 'left.gate is for economy = "raw", got "sav'),
     ],
 )
 def test_a_saving_that_does_not_fit_is_refused(settings, message):

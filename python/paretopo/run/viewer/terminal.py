@@ -19,6 +19,7 @@ _STYLES = {
     "faint": "2",
     "right": "32",
     "wrong": "31",
+    "": "1",  # nothing says whether it is right
     "model": "",
     "call": "36",
     "tool": "33",
@@ -82,10 +83,10 @@ class _Page:
 
     def render_group(self, group: Group, selection: Selection) -> Iterator[str]:
         where = "held out" if group.held_out else f"stage {group.stage}"
-        solved = sum(one.solved for one in group.rollouts)
+        solved = [one.solved for one in group.rollouts]
         about = [f"step {group.step}", where, *([group.kind] if group.kind else []), group.id]
-        right = f"{solved} of {len(group.rollouts)} right"
-        for line in self._wrap(" · ".join([*about, right])):
+        about += [] if None in solved else [f"{sum(map(bool, solved))} of {len(solved)} right"]
+        for line in self._wrap(" · ".join(about)):
             yield self._style(line, "title")
         yield from self._render_labelled("asked", group.prompt, "faint")
         if group.answer:
@@ -95,8 +96,8 @@ class _Page:
             yield from self._render_rollout(number, rollout, group)
 
     def _render_rollout(self, number: int, rollout: Rollout, group: Group) -> Iterator[str]:
-        outcome = "right" if rollout.solved else "wrong"
-        facts = [f"#{number} {outcome}", *describe_rewards(rollout, group.objectives)]
+        outcome = {True: "right", False: "wrong", None: ""}[rollout.solved]
+        facts = [f"#{number} {outcome}".strip(), *describe_rewards(rollout, group.objectives)]
         if rollout.rank is not None:
             facts.append(f"rank {rollout.rank}")
         if rollout.advantage is not None:

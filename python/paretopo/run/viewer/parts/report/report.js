@@ -26,7 +26,12 @@ function rolloutOf(run, rollout) {
   if (run.trouble) return [element("p", { class: "trouble" }, run.trouble)];
   if (!rollout) return [element("p", { class: "key" }, "No answer of this evaluation is in the records.")];
   return [
-    element("h3", {}, "An answer ", element("span", { class: `outcome ${rollout.solved ? "right" : ""}` }, rollout.solved ? "✓ right" : "✗ wrong")),
+    element(
+      "h3",
+      {},
+      "An answer ",
+      ...(rollout.solved === null ? [] : [element("span", { class: `outcome ${rollout.solved ? "right" : ""}` }, rollout.solved ? "✓ right" : "✗ wrong")]),
+    ),
     element("p", { class: "key" }, rollout.facts.join(" · ")),
     element("p", { class: "asked", dir: "auto" }, rollout.prompt),
     ...rollout.segments.map((segment) => segmentOf(segment)),

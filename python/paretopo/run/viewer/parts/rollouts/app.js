@@ -39,8 +39,7 @@ function entry(at) {
     { type: "button", "data-at": at },
     element("span", { class: "when" }, `step ${group.step}`, ...(group.held_out ? [" ", element("span", { class: "badge" }, "held out")] : [])),
     " ",
-    element("span", { class: "score" }, `${solved}/${group.rollouts.length} right`),
-    " ",
+    ...(isGraded(group) ? [element("span", { class: "score" }, `${solved}/${group.rollouts.length} right`), " "] : []),
     element("span", { class: "about" }, ...marked(group.prompt.trim().split("\n").at(-1).slice(-160), view.sought)),
   );
   button.addEventListener("click", () => show(at));

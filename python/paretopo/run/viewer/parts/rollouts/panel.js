@@ -23,7 +23,7 @@ function panelOf(group, view, pinned, onPin) {
         { class: "asked" },
         element("dt", {}, "Prompt"), element("dd", { dir: "auto" }, ...marked(group.prompt, view.sought)),
         ...(group.answer ? [element("dt", {}, nameOfAnswer(group)), element("dd", { dir: "auto" }, ...marked(group.answer, view.sought))] : []),
-        element("dt", {}, "Solved"), element("dd", {}, `${group.rollouts.filter((one) => one.solved).length} of ${group.rollouts.length}`),
+        ...(isGraded(group) ? [element("dt", {}, "Solved"), element("dd", {}, `${group.rollouts.filter((one) => one.solved).length} of ${group.rollouts.length}`)] : []),
       ),
       ...plotOf(group, view.axes),
     ),
@@ -31,6 +31,11 @@ function panelOf(group, view, pinned, onPin) {
       ? element("div", { class: "rollouts" }, ...rollouts.map(([place, one]) => rolloutCard(place, one, group, view)))
       : element("p", {}, "No rollout of this prompt is wanted."),
   );
+}
+
+// Whether an objective says what solved means.
+function isGraded(group) {
+  return group.rollouts.every((one) => one.solved !== null);
 }
 
 // Where nobody grades by it, it may be there to be imitated alone.
@@ -54,7 +59,8 @@ function rewardFor(at) {
 }
 
 function rolloutCard(place, one, group, view) {
-  const outcome = one.solved ? "right" : "wrong";
+  const graded = isGraded(group);
+  const outcome = graded ? (one.solved ? "right" : "wrong") : "";
   const facts = [];
   const measured = new Map(Object.entries(one.reward_components));
   group.objectives.slice(0, one.rewards.length).forEach((name, at) => {
@@ -70,12 +76,12 @@ function rolloutCard(place, one, group, view) {
   if (one.advantage !== null) facts.push(["advantage", `${one.advantage > 0 ? "+" : ""}${one.advantage.toFixed(3)}`]);
   return element(
     "article",
-    { class: `rollout ${outcome}`, "aria-label": `rollout ${place}, ${outcome}` },
+    { class: `rollout ${outcome}`, "aria-label": graded ? `rollout ${place}, ${outcome}` : `rollout ${place}` },
     element(
       "h3",
       {},
       `#${place} `,
-      element("span", { class: `outcome ${outcome}` }, one.solved ? "✓ right" : "✗ wrong"),
+      ...(graded ? [element("span", { class: `outcome ${outcome}` }, one.solved ? "✓ right" : "✗ wrong")] : []),
       ...(one.truncated ? [" ", element("span", { class: "badge" }, "cut off")] : []),
     ),
     element(

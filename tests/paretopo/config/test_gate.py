@@ -1,0 +1,265 @@
+"""The gate is chosen by its name: by a table, by what an objective is called, or there is none."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from support.sessions import new_session
+
+from paretopo.config import ConfigError, dumps, from_table, load, loads, with_method
+from paretopo.config.objectives import name_says_solved
+from paretopo.controller.gate import apply_gate, find_informative
+from paretopo.controller.two_stages import ParetoPO
+from paretopo.rollout import Rollout
+
+BOUNDED = {"low": 0, "high": 1}
+
+
+def make(*objectives, **sections):
+    """A configuration with objectives by name, or by a table of their own."""
+    tables = [{"name": one} if isinstance(one, str) else one for one in objectives]
+    return from_table({"objectives": tables, **sections})
+
+
+def gate_of(config):
+    first = config.objectives[0]
+    assert all(not one.gate for one in config.objectives[1:])
+    return first.name if first.gate else None
+
+
+# ---- by name -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("correct", "correctness", "accuracy", "accurate", "solved", "right", "exact_match"),
+        *("accuracy_reward", "correctness_reward_func", "is_correct", "isCorrect", "exact-match"),
+        *("answer_correctness", "final_answer_correct", "the_right_answer", "AccuracyReward"),
+    ],
+)
+def test_a_name_can_say_what_solved_means(name):
+    assert name_says_solved(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("brief", "format_reward", "reward", "answer", "score", "incorrect", "inaccuracy"),
+        *("correct_format", "format_accuracy", "right_length", "not_correct", "copyright"),
+        *("exact", "match", "bright", "unsolved", "correct_correct"),
+    ],
+)
+def test_other_names_do_not_say_what_solved_means(name):
+    assert not name_says_solved(name)
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(("brief", "accuracy_reward", "polite"))])
+def test_the_order_of_objectives_chooses_no_gate(order):
+    config = make(*({"name": one, **BOUNDED} for one in order))
+    assert gate_of(config) == "accuracy_reward"
+    others = [one for one in order if one != "accuracy_reward"]
+    assert [one.name for one in config.objectives] == ["accuracy_reward", *others]
+    [note] = config.notes
+    assert not note.warns
+    assert note.text.startswith("'accuracy_reward' says whether a rollout")
+
+
+def test_a_chosen_gate_wins_over_names_and_says_nothing():
+    config = make(
+        "correct", {"name": "routed", "gate": True}, paretopo={"stage2_estimator": "gdpo"}
+    )
+    assert gate_of(config) == "routed"
+    assert config.notes == ()
+
+
+def test_the_measure_correct_is_the_gate_before_other_names():
+    config = make("accuracy", "correct", paretopo={"stage2_estimator": "gdpo"})
+    assert gate_of(config) == "correct"
+    assert config.notes == ()
+
+
+def test_what_gate_false_takes_away_is_no_gate():
+    config = make({"name": "correct", "gate": False}, {"name": "brief", "gate": False})
+    assert gate_of(config) is None
+    assert config.notes == ()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"name": "accuracy", "better": "fewer"},
+        {"name": "accuracy", "high": 0.0},
+        {"name": "accuracy", "high": 1.0, "economy": "saving"},
+    ],
+)
+def test_what_cannot_be_the_gate_is_not_taken_for_it(table):
+    assert gate_of(make("brief", table)) is None
+
+
+# ---- without a gate ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [["brief", "polite"], ["polite", "brief"]])
+def test_without_a_gate_training_is_ungated_and_says_so(order):
+    config = make(*order)
+    assert gate_of(config) is None
+    switches = config.paretopo
+    assert (switches.gate, switches.stage2_estimator) == ("none", "rloo")
+    assert switches.group_filter == "vector"
+    [note] = config.notes
+    assert note.warns
+    assert 'ScriptSession(gate="NAME")' in note.text
+    assert [one.name for one in config.objectives] == order
+
+
+def test_two_names_that_say_so_are_no_choice():
+    config = make("accuracy", "correctness")
+    assert gate_of(config) is None
+    assert "('accuracy' and 'correctness' are both called so)" in config.notes[0].text
+
+
+def test_a_run_that_asks_for_no_gate_is_not_warned():
+    assert make("brief", "polite", paretopo={"gate": "none"}).notes == ()
+    assert with_method({"objectives": [{"name": "brief"}]}, "grpo").notes == ()
+
+
+def test_the_written_configuration_keeps_the_choice():
+    for config in (make("polite", "brief"), make({"name": "brief", **BOUNDED}, "right")):
+        again = loads(dumps(config))
+        assert again == config
+        assert again.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('[paretopo]\ngate = "success"', 'paretopo.gate = "success"'),
+        ('[paretopo]\nstage2_estimator = "worth"', 'the estimator "worth"'),
+        ('[paretopo]\nstage2_estimator = "hypervolume"', 'the estimator "hypervolume"'),
+        ('[paretopo]\nstage2_estimator = "hypervolume_gd2po"', 'estimator "hypervolume_gd2po"'),
+        ('[paretopo]\nweighting = "first alone"', 'paretopo.weighting = "first alone"'),
+        ('[paretopo]\ngroup_filter = "accuracy"', r'or take group_filter = "vector"'),
+        ('[[objectives]]\nname = "calls"\neconomy = "paretopo"', 'calls.economy = "paretopo"'),
+        ('[[objectives]]\nname = "calls"\neconomy = "kimi"', 'calls.economy = "kimi"'),
+    ],
+)
+def test_what_asks_for_right_rollouts_needs_a_gate(text, what):
+    table = '[[objectives]]\nname = "brief"\n'
+    with pytest.raises(ConfigError, match=rf"{re.escape(what) if '=' in what else what}"):
+        loads(table + text)
+    loads(table + "gate = true\nhigh = 1\n" + text) if "hyper" not in text else None
+
+
+def test_without_a_gate_nothing_is_solved_or_failed(tmp_path):
+    text = '[[objectives]]\nname = "brief"\n[[objectives]]\nname = "polite"\n'
+    session = new_session(tmp_path, text, paretopo__stage1_steps=0)
+    held_out = [Rollout(f"q{at}", {"brief": 0.1 * at, "polite": None}) for at in range(3)]
+    session.observe(0, held_out)
+    rollouts = [Rollout("q", {"brief": value, "polite": 1.0}) for value in (0.1, 0.3)]
+    [scored] = session.score([rollouts])
+    assert [one.solved for one in scored.rollouts] == [None, None]
+    [advantages] = session.advantages([scored.rollouts])
+    np.testing.assert_allclose(advantages, [-0.1, 0.1])  # half of 0.2, less the other's
+    session.record_step(1, {"loss": 0.0})
+    assert session.run.steps()[0]["solved"] is None
+    assert session.run.evaluations()[0]["solved"] is None
+    assert session.run.evaluations()[0]["measured_of_solved"] == {"brief": None, "polite": None}
+
+
+def test_a_gate_that_nothing_passes_is_warned_of_at_the_start(tmp_path):
+    text = '[[objectives]]\nname = "brief"\ngate = true\nreference = -1\n'
+    session = new_session(tmp_path, text)
+    with pytest.warns(UserWarning, match="passes the gate 'brief', .* from -0.5 to -0.4"):
+        session.observe(0, [Rollout(f"q{at}", {"brief": -0.1 * at}) for at in (4, 5)])
+    session.observe(1, [Rollout(f"q{at}", {"brief": -0.1 * at}) for at in (4, 5)])
+
+
+# ---- thresholds and refusals ---------------------------------------------------------------------
+
+
+def test_a_rollout_solves_its_prompt_above_the_threshold_not_at_it():
+    vectors = np.array([[[0.5, 3.0], [0.51, 3.0], [0.2, 3.0], [1.0, 1.0]]])
+    gated = apply_gate(vectors, "success", ("worst",), threshold=0.5)
+    assert gated[0, :, 1].tolist() == [1.0, 3.0, 1.0, 1.0]
+    alike = vectors[:, :1].repeat(2, axis=1)
+    assert not find_informative(alike, None, "accuracy", threshold=0.5)[0]
+    assert find_informative(vectors, None, "accuracy", threshold=0.5)[0]
+    assert not find_informative(vectors, None, "accuracy", threshold=1.0)[0]
+
+
+def test_the_threshold_reaches_rollouts_and_controller(tmp_path):
+    text = '[[objectives]]\nname = "score"\ngate = true\nthreshold = 0.5\n'
+    session = new_session(tmp_path, text + '[[objectives]]\nname = "polite"\nlow = 0\nhigh = 1')
+    assert session.config.paretopo.threshold == 0.5
+    rollouts = [
+        Rollout("q", {"score": score, "polite": polite})
+        for score, polite in ((0.5, 1.0), (0.6, 0.5), (0.9, 0.0))
+    ]
+    [scored] = session.score([rollouts])
+    assert [one.solved for one in scored.rollouts] == [False, True, True]
+    assert session.controller.gate(scored.rewards)[:, 1].tolist() == [0.0, 0.5, 0.0]
+
+
+def test_earlier_evaluations_are_scored_again_by_the_threshold(tmp_path):
+    text = '[[objectives]]\nname = "score"\ngate = true\nthreshold = 2.5\n'
+    text += '[[objectives]]\nname = "calls"\neconomy = "paretopo"\n'
+    session = new_session(tmp_path, text, paretopo__stage2_estimator="gdpo")
+    session.observe(0, [Rollout("q", {"score": 3.0, "calls": 3.0})])
+    session.observe(1, [Rollout("q", {"score": 3.0, "calls": 1.0})])
+    [first, second] = session.run.outcomes()
+    assert second["calls"] == 1.0
+    assert first["calls"] == pytest.approx(np.exp(-0.7 * 2))  # solved then, too
+    assert first["score"] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            {"name": "brief", "better": "fewer", "gate": True},
+            "brief.gate cannot be true for a cost",
+        ),
+        ({"name": "tokens", "gate": True}, "tokens.gate cannot be true for a cost"),
+        ({"name": "brief", "high": 0, "gate": True}, r"high = 0 is not above threshold = 0"),
+        ({"name": "a", "high": 1, "gate": True, "threshold": 1}, "no rollout would ever solve"),
+        (
+            {"name": "brief", "threshold": 0.5},
+            r"brief.threshold is for the .*: give it gate = true",
+        ),
+        ({"name": "brief", "gate": False, "threshold": 0.5}, "brief.threshold is for the"),
+    ],
+)
+def test_what_can_be_no_gate_is_refused_by_name(table, message):
+    with pytest.raises(ConfigError, match=message):
+        make({"name": "polite", **BOUNDED}, table)
+
+
+def test_an_estimator_with_a_threshold_of_its_own_takes_no_other():
+    table = {"objectives": [{"name": "score", "gate": True, "threshold": 0.5}, {"name": "calls"}]}
+    with pytest.raises(
+        ConfigError, match=r'"hypervolume_gd2po" calls .* got objectives.score.threshold'
+    ):
+        with_method(table, "hypervolume_gd2po")
+
+
+def test_both_orders_give_the_same_advantages():
+    rewards = {"brief": [-0.3, -0.1, -0.2, -0.2], "correct": [1.0, 0.0, 1.0, 0.0]}
+    rewards["polite"] = [1.0, 1.0, 0.0, 0.0]
+    seen = set()
+    for order in itertools.permutations(rewards):
+        config = make(*order, paretopo={"stage2_estimator": "gd2po", "conflict": 0.0})
+        columns = [rewards[one.name] for one in config.objectives]
+        step = ParetoPO(config.paretopo).step(np.transpose(columns)[None])
+        places = [one.name for one in config.objectives].index("brief")
+        seen.add((*step.advantages[0].round(12), *step.gated[0, :, places]))
+    assert len(seen) == 1
+
+
+def test_the_example_with_rewards_of_its_own_chooses_its_gate():
+    assert load("examples/own_rewards/train.toml").objectives[0].name == "routed"
+    assert load("examples/own_rewards/train.toml").paretopo.gate == "success"
+    assert load("examples/own_rewards/train.toml").notes == ()

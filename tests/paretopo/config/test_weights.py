@@ -1,0 +1,105 @@
+"""Weights that a file or `--set` gives hold under every method, 0 included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from paretopo.config import METHODS, ConfigError, from_table, with_method
+from paretopo.controller.two_stages import ParetoPO
+
+ALL_ALIKE = ["gdpo", "gdpo_conditioned", "gd2po", "gd2po_hard", "saw", "saw_grpo"]
+CORRECT, CALLS = {"name": "correct"}, {"name": "calls", "economy": "saving"}
+TOKENS = {"name": "tokens", "economy": "saving"}
+# Methods of two objectives, and those whose reference needs every weight above 0.
+REFUSED = {"otc_grpo": "is for two objectives", "hypervolume": "needs weights above 0"}
+
+
+def file(*weights):
+    names = (CORRECT, CALLS, TOKENS)
+    return {
+        "objectives": [
+            {**one, "weight": weight} for one, weight in zip(names, weights, strict=False)
+        ]
+    }
+
+
+@pytest.mark.parametrize("name", ALL_ALIKE)
+def test_weights_of_a_file_win_over_a_method_that_has_all_alike(name):
+    assert with_method(file(3, 1), name).paretopo.weights == (0.75, 0.25)
+    assert with_method(file(1, 0), name).paretopo.weights == (1.0, 0.0)
+    assert with_method({}, name).paretopo.weights == (0.5, 0.5)
+    paper = with_method({"recipe": "paper"}, name)  # a recipe's weights are nobody's choice
+    assert paper.paretopo.weights == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("name", ALL_ALIKE)
+def test_a_set_weight_wins_over_a_method_that_has_all_alike(name):
+    config = with_method({}, name, {"objectives.calls.weight": 0.0})
+    assert config.paretopo.weights == (1.0, 0.0)
+    held = with_method(file(3, 1), name, {"paretopo.weighting": "equal"})
+    assert held.paretopo.weights == (0.5, 0.5)
+    assert "do not count" in held.notes[0].text
+
+
+def test_equal_weights_leave_out_what_has_none():
+    table = file(2, 0, 1) | {"paretopo": {"weighting": "equal", "stage2_estimator": "gdpo"}}
+    assert from_table(table).paretopo.weights == (0.5, 0.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "weights"), [("accuracy_only", (0, 1)), ("otc_grpo", (1, 0)), ("torl_grpo", (0, 1))]
+)
+def test_no_method_gives_weight_to_what_has_none(name, weights):
+    with pytest.raises(ConfigError, match=r"puts all weight on '(correct|calls)', whose weight is"):
+        with_method(file(*weights), name)
+
+
+@pytest.mark.parametrize("name", ["mo_grpo", "lexicographic", "accuracy_only", "otc_grpo"])
+def test_a_method_that_does_not_use_weights_says_so_once(name):
+    [note] = with_method(file(3, 1), name).notes
+    assert note.warns
+    assert "(correct 3, calls 1) do not count" in note.text
+    assert with_method(file(1, 1), name).notes == () == with_method({}, name).notes
+
+
+@pytest.mark.parametrize("name", ["recommended", "grpo", "rloo", "gdpo", "saw", "kimi", "paper"])
+def test_a_method_that_uses_weights_says_nothing(name):
+    assert with_method(file(3, 1), name).notes == ()
+
+
+@pytest.mark.parametrize("name", [one for one in METHODS if not one.startswith("without_")])
+def test_an_objective_of_weight_0_teaches_nothing_under_any_method(name):
+    if name in REFUSED:
+        with pytest.raises(ConfigError, match=REFUSED[name]):
+            with_method(file(3, 1, 0), name)
+        return
+    config = with_method(file(3, 1, 0), name, {"objectives.tokens.economy": "saving"})
+    assert config.paretopo.weights[2] == 0.0
+    rng = np.random.default_rng(5)
+    right = rng.integers(0, 2, (6, 8)).astype(float)
+    economy, watched = rng.uniform(0, 1, (2, 6, 8))
+    steps = []
+    for third in (watched, np.zeros_like(watched)):
+        controller = ParetoPO(config.paretopo, steps_per_epoch=1, steps=4)
+        controller.observe([0.5, 0.5, 0.5])
+        steps += [[controller.step(np.stack([right, economy, third], -1)) for _ in range(2)]]
+    for one, other in zip(*steps, strict=True):
+        np.testing.assert_array_equal(one.advantages, other.advantages)
+        np.testing.assert_array_equal(one.informative, other.informative)
+    assert name in ("sft", "constant") or np.abs(steps[0][1].advantages).max() > 0.0
+
+
+def test_a_group_that_differs_only_in_what_is_watched_teaches_nothing():
+    config = with_method(file(3, 1, 0), "recommended")
+    rewards = np.array([[[1.0, 0.5, 0.1], [1.0, 0.5, 0.9]]])
+    assert not ParetoPO(config.paretopo).step(rewards).informative.any()
+
+
+def test_preferences_that_are_given_may_weigh_what_a_file_does_not():
+    table = file(1, 0) | {"paretopo": {"preference": "given"}}
+    config = from_table(table)
+    rewards = np.array([[[1.0, 0.5], [1.0, 0.9]]])
+    step = ParetoPO(config.paretopo).step(rewards, weights=[[0.5, 0.5]])
+    assert step.informative.all()
+    assert step.advantages[0, 1] > 0.0
