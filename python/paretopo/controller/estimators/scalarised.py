@@ -135,9 +135,9 @@ def gr3(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
     Source: Li et al. (2026), "Tackling length inflation without trade-offs: group relative reward
     rescaling", arXiv 2603.10535, equation 6: ``R / (1 + alpha length / mean length)``, of one cost.
-    We read it, and an alpha of 0.33, in two implementations (prime-rl's ``length_shaping = "gr3"``
-    of spring 2026 for one) and in reviews, not in the paper. That takes weights of (0.75, 0.25).
-    The sum over several costs is ours.
+    We read it, and an alpha of 0.33, in copies of an earlier prime-rl (``length_shaping = "gr3"``)
+    and in reviews, not in the paper. That takes weights of (0.75, 0.25). The sum over several costs
+    is ours.
     """
     library = get_library(rewards)
     paid = (-rewards[..., 1:]).clip(0.0)
