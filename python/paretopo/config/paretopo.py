@@ -198,6 +198,12 @@ class ParetoPOConfig:
         "Advantages of stage 2.",
         shown_default=f'{BY_RECIPE}; "rloo" where no objective says what solved means',
     )
+    economies: Literal["each", "least"] = key(
+        None,
+        "The rewards after the first, each with its weight; or of each rollout the least of them,"
+        " with the weights of all together, so that a compromise counts more than an extreme.",
+        shown_default='"least" with the estimator worth, else "each"',
+    )
     multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
         None,
         "What the stage-1 multiplier scales; on the reward a group-standardised estimator cancels"
@@ -270,6 +276,9 @@ class ParetoPOConfig:
 
     def __post_init__(self) -> None:
         fill_by_recipe(self, "paretopo")
+        if self.economies is None:
+            of_worth = self.stage2_estimator == "worth"
+            object.__setattr__(self, "economies", "least" if of_worth else "each")
         if self.weights is None:
             object.__setattr__(self, "weights", DEFAULT_WEIGHTS[self.recipe])
         check_section(self, "paretopo")

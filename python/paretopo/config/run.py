@@ -157,6 +157,8 @@ class RunConfig:
                     )
         if "worth" in self.paretopo.estimators:
             _check_worth(objectives[1:])
+        if self.paretopo.economies == "least" and len(objectives) > 2:
+            _check_least(objectives[1:], self.paretopo.estimators)
         if "gr3" in self.paretopo.estimators:
             _check_gr3(objectives[1:])
         for estimator in sorted(_TO_IDEAL & self.paretopo.estimators):
@@ -218,6 +220,8 @@ class RunConfig:
             asks.append(f'paretopo.weighting = "{switches.weighting}"')
         if switches.preference == "given" and self.preference.kind == "budget":
             asks.append('preference.kind = "budget"')
+        if switches.economies == "least" and len(self.objectives) > 2:
+            asks.append('paretopo.economies = "least"')
         if switches.group_filter == "accuracy":
             asks.append('paretopo.group_filter = "accuracy"')
             cure = ', or take group_filter = "vector"' if len(asks) == 1 else ""
@@ -329,21 +333,39 @@ class RunConfig:
 
 def _check_worth(objectives: tuple[Objective, ...]) -> None:
     """Refuse what the estimator of the recommended recipe cannot weigh against being right."""
-    worth = 'the estimator "worth", that of recipe = "recommended", pays'
-    other = 'paretopo.stage2_estimator = "gd2po"'
     for one in objectives:
         if one.failure == "keeps":
             raise ConfigError(
-                f"{worth} nothing for a failed rollout, so that objectives.{one.name}.failure = "
-                f'"keeps" could not count: take another estimator, {other}'
+                f"{_WORTH} nothing for a failed rollout, so that objectives.{one.name}.failure = "
+                f'"keeps" could not count: take another estimator, {_ANOTHER}'
             )
+    _check_shares(f"{_WORTH} for shares", objectives, f"take an estimator for any unit, {_ANOTHER}")
+
+
+_WORTH = 'the estimator "worth", that of recipe = "recommended", pays'
+_ANOTHER = 'paretopo.stage2_estimator = "gd2po"'
+
+
+def _check_least(objectives: tuple[Objective, ...], estimators: set[str]) -> None:
+    """Refuse economies that cannot be compared, and estimators that need each of them."""
+    least = 'paretopo.economies = "least"'
+    for name in sorted(HYPERVOLUMES & estimators):
+        raise ConfigError(
+            f'{least} leaves one economy, and the estimator "{name}" measures the volume of all: '
+            'take economies = "each"'
+        )
+    _check_shares(f"{least} compares shares", objectives, 'take economies = "each"')
+
+
+def _check_shares(why: str, objectives: tuple[Objective, ...], other: str) -> None:
+    for one in objectives:
         if not one.is_share:
             bounded = one.better == "fewer" or one.high is not None
             cure = "" if bounded else "high, the best value there can be, and "
             sense = "" if bounded else ' (a cost: better = "fewer")'
             raise ConfigError(
-                f"{worth} for shares, and objectives.{one.name} is none: give it {cure}economy = "
-                f'"saving"{sense}, or take an estimator that scales each by itself, {other}'
+                f"{why}, and objectives.{one.name} is none: give it {cure}economy = "
+                f'"saving"{sense}, or {other}'
             )
 
 

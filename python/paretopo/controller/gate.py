@@ -1,4 +1,4 @@
-"""The gate and the filter: what estimators do not get to see of the reward vectors.
+"""The gate, the filter and the least economy: from reward vectors to what estimators see.
 
 >>> vectors = np.array([[[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.5], [1.0, 0.5]]])
 >>> apply_gate(vectors, "success", (0.0,))[0].tolist()
@@ -79,3 +79,25 @@ def find_informative(
     differs = (seen != seen[np.arange(len(seen)), first][:, None]).any(axis=-1)
     distinct: NDArray[np.bool_] = (differs & everyone).any(axis=1)
     return distinct
+
+
+def keep_least_economy(
+    vectors: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The first objective and the least of the others, which has the weights of all of them.
+
+    Args:
+        vectors: (..., objectives), the others in one unit, as shares of something are.
+        weights: (..., objectives).
+
+    Returns:
+        (..., 2) each.
+
+    >>> vectors, weights = np.array([[1.0, 0.9, 0.0], [1.0, 0.4, 0.5]]), np.array([0.5, 0.3, 0.2])
+    >>> [part.tolist() for part in keep_least_economy(vectors, weights)]
+    [[[1.0, 0.0], [1.0, 0.4]], [0.5, 0.5]]
+    """
+    return (
+        np.stack([vectors[..., 0], vectors[..., 1:].min(axis=-1)], axis=-1),
+        np.stack([weights[..., 0], weights[..., 1:].sum(axis=-1)], axis=-1),
+    )

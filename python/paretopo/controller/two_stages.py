@@ -21,7 +21,7 @@ from paretopo.config import HYPERVOLUMES, OF_SUCCESS, ParetoPOConfig
 from paretopo.controller.estimators import ESTIMATORS, Estimator, refuse_broken
 from paretopo.controller.estimators.volume import choose_k
 from paretopo.controller.gain import HypervolumeGain, Signal
-from paretopo.controller.gate import apply_gate, find_informative
+from paretopo.controller.gate import apply_gate, find_informative, keep_least_economy
 
 __all__ = ["ParetoPO", "Signal", "Step"]
 
@@ -310,12 +310,16 @@ class ParetoPO:
         estimator = ESTIMATORS[name]
         rewards = gated * scale if self.config.multiplier_on == "reward" else gated
         # Also where an estimator knows no weights, 0 leaves an objective out.
-        seen = self._counted(weights, with_first=name in OF_SUCCESS)
+        least = self.config.economies == "least"
+        seen = self._counted(weights, with_first=least or name in OF_SUCCESS)
+        rewards, weights = np.ascontiguousarray(rewards[..., seen]), weights[..., seen]
+        if least and len(seen) > 2:
+            rewards, weights = keep_least_economy(rewards, weights)
         try:
             with np.errstate(over="raise"):
                 values: NDArray[np.float64] = estimator(
-                    np.ascontiguousarray(rewards[..., seen]),  # sums go by the order in memory
-                    weights[..., seen],
+                    rewards,  # contiguous: sums go by the order in memory
+                    weights,
                     mask=inside,
                     **self._switches(estimator, seen),
                 )

@@ -1,7 +1,7 @@
 """Economy: what a rollout's calls, or other costs, are worth.
 
-By the fewest of a success (:func:`tool_economy`, :func:`otc_economy`), by what the starting policy
-pays (:func:`saving`), or within a group (:func:`arora_zanette_economy`, :func:`kimi_economy`,
+By the fewest of a success (:func:`tool_economy`, :func:`otc_economy`), by the going price of a
+right answer (:func:`saving`), within a group (:func:`arora_zanette_economy`, :func:`kimi_economy`,
 :func:`gr3_economy`, :func:`pass_rate_economy`), or by a target (:func:`laser_economy`).
 """
 
@@ -70,35 +70,39 @@ def otc_economy(calls: ArrayLike, n_opt: float | None, max_calls: int) -> NDArra
     return _by_table(counts, lambda m: math.sin(m * math.pi / (m + n_opt)))
 
 
-def saving(costs: ArrayLike, reference: float | None) -> NDArray[np.float64]:
-    """``1 - cost / reference``: the share that is saved of what the starting policy pays.
+def saving(costs: ArrayLike, price: ArrayLike | None) -> NDArray[np.float64]:
+    """``1 - cost / price``: the share that is saved of the going price of a right answer.
+
+    Beyond the price it is ``price / cost - 1``: the curve goes on smoothly and ends at -1, so that
+    of two dear answers the less dear one is always better, and no cost outweighs everything.
 
     Args:
         costs: any shape, finite numbers of at least 0.
-        reference: above 0, the value of a :class:`~paretopo.rewards.learnt_costs.CostReference`;
-            None while no cost above 0 is known, when a cost of 0 saves all.
+        price: at least 0, of a shape that broadcasts to that of ``costs``: the value of a
+            :class:`~paretopo.rewards.learnt_costs.SuccessPrice`. None and 0 say that none is known,
+            when a cost of 0 saves all and any other nothing at all.
 
     Returns:
-        float64 of the shape of ``costs``: 1 for a cost of 0, 0 for the reference, below 0 for what
-        is dearer.
+        float64 of the shape of ``costs``, from -1 to 1: 1 for a cost of 0, 0 for the price.
 
     Raises:
-        ValueError: a cost is none, or above 0 without a reference; the reference is not above 0.
+        ValueError: a cost or a price is no finite number of at least 0.
 
     >>> saving([0, 2, 4, 8], 4).tolist()
-    [1.0, 0.5, 0.0, -1.0]
+    [1.0, 0.5, 0.0, -0.5]
     """
     paid = check_costs(costs, None)
-    if reference is None:
-        if (paid > 0.0).any():
-            raise ValueError(
-                "reference None says that no cost above 0 is known, got costs up to "
-                f"{paid.max():g}: update the reference with them first"
-            )
-        return np.ones(paid.shape)
-    if not (math.isfinite(reference) and reference > 0.0):
-        raise ValueError(f"reference must be a number above 0 or None, got {reference!r}")
-    saved: NDArray[np.float64] = 1.0 - paid / reference
+    prices = np.asarray(0.0 if price is None else price, np.float64)
+    if not (np.isfinite(prices) & (prices >= 0.0)).all():
+        raise ValueError(
+            f"price must be finite numbers of at least 0 or None, got {prices.ravel().tolist()[:8]}"
+        )
+    below = paid <= prices
+    # The larger of the two divides: never 0 by 0.
+    ratio = np.minimum(paid, prices) / np.where(
+        np.maximum(paid, prices) > 0.0, np.maximum(paid, prices), 1.0
+    )
+    saved: NDArray[np.float64] = np.where(below, 1.0 - ratio, ratio - 1.0)
     return saved
 
 

@@ -102,74 +102,105 @@ class CostMinimum:
         }
 
 
-class CostReference:
-    """What the policy pays before it has learnt to save: a high quantile of its costs.
+class SuccessPrice:
+    """The going price of a right answer, learnt from the right answers themselves.
 
-    The quantile is that of all costs so far, successes and failures alike, until there are
-    ``first`` of them and one is above 0; then it stays. It is of the costs themselves and of no
-    unit: a factor on all of them is a factor on it.
+    Each group contributes its dearest right answer, if that costs anything. The price is a low
+    quantile of the latest ``groups`` of these. Once there are that many it never falls, so that a
+    policy that has learnt to save does not lower the price it saves by.
+
+    Nothing enters but right answers: a start that pays nothing, or far too much, for wrong answers
+    does not move the price. A factor on all costs is a factor on the price.
 
     Args:
         quantile: from 0 to 1, by linear interpolation.
-        first: how many costs are learnt from.
+        groups: how many groups the price is learnt from.
 
-    >>> reference = CostReference(first=4)
-    >>> reference.update([2, 4])
-    >>> reference.value
-    3.5
-    >>> reference.update([2, 3, 900])  # the last comes too late
-    >>> reference.value
-    3.25
+    Source: here; docs/mathematics.md, section 7. Quantile and number: docs/study/tried.md.
+
+    >>> price = SuccessPrice()
+    >>> price.update([[3, 8, 0], [4, 1, 9]], [[True, True, False], [True, True, False]])
+    >>> price.value  # the dearest right answers cost 8 and 4
+    5.0
+    >>> price.of_groups([[2, 6], [9, 1]], [[True, True], [True, False]]).tolist()
+    [6.0, 5.0]
     """
 
-    def __init__(self, quantile: float = 0.75, first: int = 1024) -> None:
+    def __init__(self, quantile: float = 0.25, groups: int = 128) -> None:
         if not 0.0 <= quantile <= 1.0:
             raise ValueError(f"quantile must be a number from 0 to 1, got {quantile!r}")
-        if isinstance(first, bool) or not isinstance(first, int) or first < 1:
-            raise ValueError(f"first must be an integer of at least 1, got {first!r}")
+        if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
+            raise ValueError(f"groups must be an integer of at least 1, got {groups!r}")
         self.quantile = quantile
-        self.first = first
-        self._costs: list[float] = []  # in the order in which they came; empty once it stays
+        self.groups = groups
+        self._dearest: list[float] = []  # of the latest groups, in the order in which they came
         self._value: float | None = None
+        self._rises = False  # there were enough groups: from now on it does not fall
         self._stays = False
 
-    def update(self, costs: ArrayLike) -> None:
-        """Learn from costs, in their order; does nothing once the reference stays.
+    def update(self, costs: ArrayLike, successes: ArrayLike) -> None:
+        """Learn from groups; does nothing once the price is frozen.
 
         Args:
-            costs: any shape, finite numbers of at least 0.
+            costs: (points,) of one group, or (..., points), finite numbers of at least 0.
+            successes: alike, did the rollout solve its task?
 
         Raises:
-            ValueError: a cost is none.
+            ValueError: shapes differ, a cost is no finite number of at least 0, or a success is
+                NaN.
         """
-        new = check_costs(costs, None).ravel().tolist()
+        dearest = _dearest_right(costs, successes)
         if self._stays:
             return
-        room = max(self.first - len(self._costs), 0)
-        self._costs += new[:room]
-        if not any(self._costs):  # enough of them, and all 0: the first above 0 is waited for
-            self._costs += [cost for cost in new[room:] if cost > 0.0][:1]
-        self._value = self._of_the_costs()
-        if len(self._costs) >= self.first:
-            self.freeze()
+        self._dearest += dearest[dearest > 0.0].tolist()
+        self._dearest = self._dearest[-self.groups :]
+        if not self._dearest:
+            return
+        now = float(np.quantile(self._dearest, self.quantile))
+        self._value = max(now, self._value or 0.0) if self._rises else now
+        self._rises = self._rises or len(self._dearest) >= self.groups
 
     def freeze(self) -> None:
-        """Keep the value as it is; while there is none, learning goes on."""
+        """Keep the price as it is; while there is none, learning goes on."""
         if self._value is not None:
-            self._stays, self._costs = True, []
+            self._stays, self._dearest = True, []
 
     @property
     def value(self) -> float | None:
-        """The quantile, the largest cost where that is 0; None while no cost above 0 is known."""
+        """The price; None while no right answer is known that costs anything."""
         return self._value
 
+    def of_groups(self, costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
+        """The price for each group: not below its dearest right answer, if several are right.
+
+        Where one right answer is dearer than another of its group, the dearer one is what being
+        right costs there, whatever the other groups pay.
+
+        Args:
+            costs: as for :meth:`update`.
+            successes: as for :meth:`update`.
+
+        Returns:
+            (...) float64, one for each group; 0 while no price is known.
+
+        Raises:
+            ValueError: as :meth:`update`.
+        """
+        dearest = _dearest_right(costs, successes)
+        several = np.asarray(successes, np.bool_).sum(axis=-1) > 1
+        prices: NDArray[np.float64] = np.maximum(
+            self._value or 0.0, np.where(several, dearest, 0.0)
+        )
+        return prices
+
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to continue, JSON-able; a few characters once the reference stays."""
+        """Everything needed to continue, JSON-able."""
         return {
             "quantile": self.quantile,
-            "first": self.first,
-            "costs": [shorten(cost) for cost in self._costs],
+            "groups": self.groups,
+            "dearest": [shorten(cost) for cost in self._dearest],
             "value": self._value,
+            "rises": self._rises,
             "stays": self._stays,
         }
 
@@ -177,22 +208,25 @@ class CostReference:
         """Continue from :meth:`state_dict`, bit for bit.
 
         Raises:
-            ValueError: the state is of another quantile or number of costs.
+            ValueError: the state is of another quantile or number of groups.
         """
-        for name in ("quantile", "first"):
+        for name in ("quantile", "groups"):
             if state[name] != getattr(self, name):
                 raise ValueError(
-                    f"the saved reference has {name} = {state[name]!r}, this one "
+                    f"the saved price has {name} = {state[name]!r}, this one "
                     f"{getattr(self, name)!r}: resume with the configuration of the run"
                 )
-        self._costs = [float(cost) for cost in state["costs"]]
+        self._dearest = [float(cost) for cost in state["dearest"]]
         self._value = None if state["value"] is None else float(state["value"])
-        self._stays = bool(state["stays"])
+        self._rises, self._stays = bool(state["rises"]), bool(state["stays"])
 
-    def _of_the_costs(self) -> float | None:
-        if not any(self._costs):
-            return None
-        return float(np.quantile(self._costs, self.quantile)) or max(self._costs)
+
+def _dearest_right(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
+    """(...) the cost of the dearest right answer of each group, 0 where none is right."""
+    paid = check_costs(costs, None)
+    solved = check_successes(successes, paid.shape, None)
+    dearest: NDArray[np.float64] = np.max(paid, axis=-1, where=solved, initial=0.0)
+    return dearest
 
 
 class CostTargets:

@@ -27,7 +27,7 @@ from paretopo.rewards.economy import (
     tool_economy,
 )
 from paretopo.rewards.held_out import Economy, HeldOut
-from paretopo.rewards.learnt_costs import CostMinimum, CostReference, CostTargets
+from paretopo.rewards.learnt_costs import CostMinimum, CostTargets, SuccessPrice
 from paretopo.rollout import Rollout
 
 Outcome = NDArray[np.float64]
@@ -109,11 +109,12 @@ class Scores:
             }
             for held_out in (False, True)
         }
-        # Of an evaluation all costs count, however many.
+        # Of an evaluation all right answers count, and the dearest is the price: later ones hardly
+        # ever cost more.
         savings = [one.name for one in objectives if one.economy == "saving"]
-        self._references = {
-            False: {name: CostReference() for name in savings},
-            True: {name: CostReference(first=sys.maxsize) for name in savings},
+        self._prices = {
+            False: {name: SuccessPrice() for name in savings},
+            True: {name: SuccessPrice(1.0, sys.maxsize) for name in savings},
         }
         targets = {one.name: make_targets(one) for one in objectives}
         self._targets = {name: one for name, one in targets.items() if one is not None}
@@ -123,12 +124,15 @@ class Scores:
 
     def learn(self, rollouts: Sequence[Rollout]) -> None:
         """Take the costs of these rollouts in, all of a prompt, or of an evaluation, at once."""
-        self._learn_references(rollouts)
+        held_out_now = [one for one in rollouts if one.held_out]
+        if held_out_now:
+            self._learn_prices(held_out_now)
         by_prompt: dict[tuple[bool, str], list[Rollout]] = {}
         for rollout in rollouts:
             by_prompt.setdefault((rollout.held_out, rollout.prompt_id), []).append(rollout)
         for (held_out, name), group in by_prompt.items():
             if not held_out:
+                self._learn_prices(group)
                 self._learn_targets(group)
             if held_out and self._frozen:
                 continue
@@ -201,8 +205,8 @@ class Scores:
         return {
             "training": _states(self._minima[False]),
             "held_out": _states(self._minima[True]),
-            "references": _states(self._references[False]),
-            "held_out_references": _states(self._references[True]),
+            "prices": _states(self._prices[False]),
+            "held_out_prices": _states(self._prices[True]),
             "targets": _states(self._targets),
             "evaluations": self._held_out.state_dict(),
             "outcomes": [list(one) for one in self._outcomes],
@@ -224,9 +228,9 @@ class Scores:
         for held_out, saved in ((False, state["training"]), (True, state["held_out"])):
             for name, minimum in self._minima[held_out].items():
                 minimum.load_state_dict(saved[name])
-        for held_out, key in ((False, "references"), (True, "held_out_references")):
-            for name, reference in self._references[held_out].items():
-                reference.load_state_dict(state[key][name])
+        for held_out, key in ((False, "prices"), (True, "held_out_prices")):
+            for name, price in self._prices[held_out].items():
+                price.load_state_dict(state[key][name])
         for name, targets in self._targets.items():
             targets.load_state_dict(state["targets"][name])
         self._held_out.load_state_dict(state["evaluations"], answers)
@@ -245,13 +249,7 @@ class Scores:
                 for cost, one in zip(values, rollouts, strict=True)
             ]
         if objective.economy == "saving":
-            paid = {side: learnt[objective.name].value for side, learnt in self._references.items()}
-            return [
-                np.nan
-                if value is None
-                else float(saving(objective.to_cost(value), paid[one.held_out]))
-                for value, one in zip(values, rollouts, strict=True)
-            ]
+            return self._saved(objective, rollouts)
         if objective.economy in OF_THE_GROUP and not any(one.held_out for one in rollouts):
             return self._within_the_group(objective, rollouts)
         return [np.nan if value is None else objective.to_reward(value) for value in values]
@@ -268,27 +266,34 @@ class Scores:
         rewards: list[float] = paid.tolist()
         return rewards
 
+    def _saved(self, objective: Objective, rollouts: Sequence[Rollout]) -> list[float]:
+        """Shares of the price that are saved; NaN where the objective does not apply."""
+        known, costs, right = _costs_of(objective, rollouts)
+        held_out = any(one.held_out for one in rollouts)
+        price = self._prices[held_out][objective.name]
+        saved = np.full(known.shape, np.nan)
+        saved[known] = saving(costs, price.value if held_out else price.of_groups(costs, right))
+        shares: list[float] = saved.tolist()
+        return shares
+
+    def _learn_prices(self, rollouts: Sequence[Rollout]) -> None:
+        """From a group; of an evaluation each rollout is a group of its own."""
+        for objective in self._objectives:
+            if objective.economy != "saving":
+                continue
+            _, costs, right = _costs_of(objective, rollouts)
+            if any(one.held_out for one in rollouts):
+                self._prices[True][objective.name].update(costs[:, None], right[:, None])
+                # That of the first evaluation, so that all can be compared.
+                self._prices[True][objective.name].freeze()
+            else:
+                self._prices[False][objective.name].update(costs, right)
+
     def _learn_targets(self, group: Sequence[Rollout]) -> None:
         for objective in self._objectives:
             if objective.name in self._targets:
                 _, costs, right = _costs_of(objective, group)
                 self._targets[objective.name].update(costs, right)
-
-    def _learn_references(self, rollouts: Sequence[Rollout]) -> None:
-        """A held-out reference is that of the first evaluation, so that all can be compared."""
-        for held_out, references in self._references.items():
-            for objective in self._objectives:
-                if objective.name not in references:
-                    continue
-                values = [
-                    one.reward_components.get(objective.name)
-                    for one in rollouts
-                    if one.held_out == held_out
-                ]
-                costs = [objective.to_cost(value) for value in values if value is not None]
-                references[objective.name].update(costs)
-                if held_out:
-                    references[objective.name].freeze()
 
     def _score_again(self, score: Callable[[NDArray[np.float64]], Outcome]) -> None:
         """What does not go by the fewest stays: neither it nor the gate has changed."""
@@ -303,7 +308,7 @@ class Scores:
                 outcome[column] = float(scored[column])
 
 
-def _states(learnt: Mapping[str, CostMinimum | CostReference | CostTargets]) -> dict[str, Any]:
+def _states(learnt: Mapping[str, CostMinimum | SuccessPrice | CostTargets]) -> dict[str, Any]:
     return {name: one.state_dict() for name, one in learnt.items()}
 
 
@@ -314,7 +319,8 @@ def _costs_of(
     values = [one.reward_components.get(objective.name) for one in rollouts]
     known = np.array([value is not None for value in values], np.bool_)
     costs = [objective.to_group_cost(value) for value in values if value is not None]
-    right = np.array([one.solved for one in rollouts], np.bool_)[known]
+    # Where no objective says what solved means, every answer counts.
+    right = np.array([one.solved is not False for one in rollouts], np.bool_)[known]
     return known, np.array(costs, np.float64), right
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from paretopo import config
 from paretopo.config import RECIPES, RunConfig, dumps, load
 from paretopo.config.methods import by_dotted_name
 from paretopo.config.python_files import hash_own_files
@@ -29,6 +30,7 @@ from paretopo.study.tabular_tasks import TASKS
 
 _ERROR_LINES = 15  # of a failed training
 _DIGITS = 5
+_SAVING = "of the price of a right answer"  # once it was of what the start pays
 
 
 def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
@@ -111,6 +113,8 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
             "paid": [task.counted, task.budget, task.scaled],
             "table": [None if part is None else part.tolist() for part in table],
         }
+        if config.from_table({}, overrides).objective("calls").economy == "saving":
+            about["saving"] = _SAVING
         if task.start is not None or (task.group, task.parts) != (GROUP, 1):
             about["start"] = None if task.start is None else task.start.tolist()
             about["answers"] = [task.group, task.parts]
@@ -120,7 +124,10 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
         # As it is written, not as it is resolved: a new key does not change old trainings.
         about["config"] = tomllib.loads(Path(section.config).read_text(encoding="utf-8"))
         about["method"] = method | plan.overrides_of_training(cell)
-        about["files"] = hash_own_files(load(section.config, plan.overrides_of_training(cell)))
+        trained = load(section.config, plan.overrides_of_training(cell))
+        about["files"] = hash_own_files(trained)
+        if any(one.economy == "saving" for one in trained.objectives):
+            about["saving"] = _SAVING
         # Shares of the cost are recorded; scores follow from them when they are read.
         about["scale"] = [section.cost, section.most]
         if plan.study.preferences is not None:

@@ -30,7 +30,7 @@ from paretopo.rewards.economy import (
     pass_rate_economy,
     saving,
 )
-from paretopo.rewards.learnt_costs import CostMinimum, CostReference, CostTargets
+from paretopo.rewards.learnt_costs import CostMinimum, CostTargets, SuccessPrice
 from paretopo.rewards.scoring import make_economy, make_targets
 from paretopo.study.plan import with_economy
 from paretopo.study.tabular import TabularTask, Unit
@@ -249,14 +249,15 @@ def _pay_share(answers: _Answers) -> Floats:
 
 
 class _Saving:
-    """The share that is saved of what the starting policy pays."""
+    """The share that is saved of the going price of a right answer."""
 
     def __init__(self) -> None:
-        self._reference = CostReference()
+        self._price = SuccessPrice()
 
     def __call__(self, answers: _Answers) -> Floats:
-        self._reference.update(answers.costs.ravel())
-        return saving(answers.costs, self._reference.value)
+        self._price.update(answers.costs, answers.right)
+        prices = self._price.of_groups(answers.costs, answers.right)
+        return saving(answers.costs, prices[..., None])
 
 
 class _ToTarget:

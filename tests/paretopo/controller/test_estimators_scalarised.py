@@ -13,7 +13,7 @@ from support.rollout_groups import groups, reward_vectors
 from paretopo.config import ConfigError, with_method
 from paretopo.controller.estimators import ESTIMATORS
 from paretopo.rewards.economy import gr3_economy, saving
-from paretopo.rewards.learnt_costs import CostReference
+from paretopo.rewards.learnt_costs import SuccessPrice
 
 WEIGHTS = (0.6, 0.4)
 
@@ -170,18 +170,20 @@ def test_worth_by_hand():
     )
 
 
-def test_worth_is_blind_where_a_right_answer_costs_too_much():
-    """Beyond reference * (1 + w_0 / w_1), 2.5 times the reference here, right is worth as wrong."""
-    saved = saving([2.4, 2.5, 2.6, 100.0, 0.0], 1.0)
+def test_no_right_answer_is_worth_less_than_a_wrong_one():
+    """With w_0 at least w_1 and savings that end at -1, however dear the answer is."""
+    saved = saving([0.0, 1.0, 2.0, 1e9, 0.0], 1.0)
     group = np.stack([[1.0, 1.0, 1.0, 1.0, 0.0], saved], axis=-1)[None]
-    wanted = against_others([0.6 + 0.4 * -1.4, 0.0, 0.0, 0.0, 0.0])
-    np.testing.assert_allclose(ESTIMATORS["worth"](group, WEIGHTS), [wanted], atol=1e-12)
+    for right, values in ((0.5, [1.0, 0.5, 0.25, 0.5e-9, 0.0]), (0.6, [1.0, 0.6, 0.4, 0.2, 0.0])):
+        wanted = against_others(values)
+        given = ESTIMATORS["worth"](group, (right, 1.0 - right))
+        np.testing.assert_allclose(given, [wanted], atol=1e-9)
+        assert (np.diff(given[0]) < 0.0).all()
 
 
-def test_of_several_economies_the_least_counts_with_all_their_weight():
+def test_of_several_economies_each_counts_with_its_weight():
     group = np.array([[[1.0, 0.9, 0.2], [1.0, 0.5, 0.5], [0.0, 1.0, 1.0]]])
-    values = np.array([0.5 + 0.5 * 0.2, 0.5 + 0.5 * 0.5, 0.0])
-    wanted = [one - (values.sum() - one) / 2 for one in values]
+    wanted = against_others([0.5 + 0.4 * 0.9 + 0.1 * 0.2, 0.5 + 0.5 * 0.5, 0.0])
     np.testing.assert_allclose(ESTIMATORS["worth"](group, (0.5, 0.4, 0.1)), [wanted], atol=1e-15)
 
 
@@ -204,7 +206,7 @@ def test_worth_is_the_gradient_of_the_expected_value():
     """All groups of three of a policy over three ways, against E[value] differentiated by hand."""
     outcomes = np.array([[1.0, 0.2, 0.9], [1.0, -4.0, 1.0], [0.0, 1.0, 1.0]])
     weights = (0.5, 0.3, 0.2)
-    values = np.array([0.5 + 0.5 * 0.2, 0.0, 0.0])
+    values = np.array([0.5 + 0.3 * 0.2 + 0.2 * 0.9, 0.0, 0.0])
     policy = np.array([0.5, 0.2, 0.3])
     gradient = np.zeros(3)
     for group in itertools.product(range(3), repeat=3):
@@ -222,11 +224,10 @@ def test_worth_does_not_see_the_unit_of_a_cost(seed, factor):
     costs, right = rng.lognormal(size=(4, 6)), rng.random((4, 6)) < 0.5
 
     def advantages(paid):
-        reference = CostReference()
-        reference.update(paid)
-        return ESTIMATORS["worth"](
-            np.stack([right, saving(paid, reference.value)], axis=-1), WEIGHTS
-        )
+        price = SuccessPrice()
+        price.update(paid, right)
+        saved = saving(paid, price.of_groups(paid, right)[..., None])
+        return ESTIMATORS["worth"](np.stack([right, saved], axis=-1), WEIGHTS)
 
     np.testing.assert_allclose(advantages(factor * costs), advantages(costs), atol=1e-9)
 

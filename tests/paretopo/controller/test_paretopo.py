@@ -371,3 +371,32 @@ def test_all_is_the_whole_run():
     assert method.stage == 1
     state = json.loads(json.dumps(method.state_dict()))
     ParetoPO(ParetoPOConfig(stage1_steps="all")).load_state_dict(state)
+
+
+def test_least_economy_counts_with_the_weights_of_all():
+    rewards = np.array([[[1.0, 0.9, 0.2], [1.0, 0.5, 0.5], [0.0, 1.0, 1.0]]])
+    switches = {"weights": (0.5, 0.4, 0.1), "stage2_estimator": "worth", "stage1_steps": 0}
+    each, least = (
+        ParetoPO(ParetoPOConfig(**switches, economies=economies)).step(rewards).advantages[0]
+        for economies in ("each", "least")
+    )
+    assert each[0] > each[1]
+    assert least[1] > least[0]
+    np.testing.assert_allclose(least, [0.6 - 0.75 / 2, 0.75 - 0.6 / 2, -1.35 / 2])
+
+
+def test_least_economy_leaves_out_what_has_no_weight():
+    rewards = np.array([[[1.0, 0.9, -5.0], [1.0, 0.5, 0.5], [0.0, 1.0, 1.0]]])
+    config = ParetoPOConfig(weights=(0.5, 0.5, 0.0))
+    assert config.economies == "least"
+    two = ParetoPO(ParetoPOConfig(weights=(0.5, 0.5))).step(rewards[..., :2]).advantages
+    np.testing.assert_array_equal(ParetoPO(config).step(rewards).advantages, two)
+
+
+def test_least_economy_takes_the_preference_of_each_group():
+    rewards = np.repeat([[[1.0, 0.9, 0.2], [1.0, 0.5, 0.5], [0.0, 1.0, 1.0]]], 2, axis=0)
+    given = [[0.5, 0.4, 0.1], [1.0, 0.0, 0.0]]
+    config = ParetoPOConfig(weights=(0.5, 0.4, 0.1), preference="given")
+    advantages = ParetoPO(config).step(rewards, weights=given).advantages
+    np.testing.assert_allclose(advantages[1], [0.5, 0.5, -1.0])
+    assert advantages[0][1] > advantages[0][0]

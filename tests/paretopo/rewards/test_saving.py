@@ -1,9 +1,10 @@
-"""What is saved of what the starting policy pays: the reference, the saving, and both in a run."""
+"""What is saved of the going price of a right answer: the price, the saving, and both in a run."""
 
 from __future__ import annotations
 
 import json
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -13,114 +14,139 @@ from support.sessions import new_session
 
 from paretopo.config import ConfigError, Objective, RewardsConfig
 from paretopo.rewards.economy import saving
-from paretopo.rewards.learnt_costs import CostReference
+from paretopo.rewards.learnt_costs import SuccessPrice
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
 from paretopo.session import Session
 
-costs_of = st.lists(st.sampled_from([0.0, 0.0, 0.5, 1.0, 3.0, 40.0]), max_size=30)
+# ---- the price -----------------------------------------------------------------------------------
+
+groups_of = st.lists(
+    st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 3.0, 40.0]), st.booleans()), min_size=1),
+    max_size=12,
+)
 
 
-# ---- the reference -------------------------------------------------------------------------------
+def learn(price, groups):
+    for group in groups:
+        price.update([cost for cost, _ in group], [right for _, right in group])
 
 
-def test_the_reference_is_the_quantile_of_the_first_costs():
-    reference = CostReference()
-    assert (reference.quantile, reference.first, reference.value) == (0.75, 1024, None)
-    costs = np.random.default_rng(0).lognormal(size=3000)
-    reference.update(costs[:500])
-    assert reference.value == np.quantile(costs[:500], 0.75)
-    for part in np.array_split(costs[500:], 7):
-        reference.update(part)
-    assert reference.value == np.quantile(costs[:1024], 0.75)
+def test_the_price_is_a_quantile_of_the_dearest_right_answers():
+    price = SuccessPrice()
+    assert (price.quantile, price.groups, price.value) == (0.25, 128, None)
+    price.update([[1, 2, 90], [3, 6, 0], [5, 7, 7]], [[1, 1, 0], [0, 1, 1], [0, 0, 0]])
+    assert price.value == np.quantile([2, 6], 0.25)
+    price.update([10, 20], [True, False])
+    assert price.value == np.quantile([2, 6, 10], 0.25)
 
 
-def test_where_the_quantile_is_nothing_it_is_the_largest():
-    reference = CostReference(first=8)
-    reference.update([0, 0, 0, 0, 0, 2])
-    assert reference.value == 2.0
-    reference.update([5, 0])
-    assert reference.value == 1 / 4 * 2  # 6 zeros, 2, 5: a quarter of the way from 0 to 2
-    reference.update([900] * 8)
-    assert reference.value == 0.5
+def test_wrong_and_free_answers_do_not_move_the_price():
+    price = SuccessPrice()
+    price.update([[9, 9], [0, 0]], [[False, False], [True, True]])
+    assert price.value is None
+    price.update([4, 50], [True, False])
+    assert price.value == 4.0
+    price.update([[0, 0]] * 500, [[True, True]] * 500)
+    assert price.value == 4.0
 
 
-def test_it_learns_on_until_a_cost_is_above_0():
-    reference = CostReference(first=4)
-    reference.update([0] * 9)
-    assert reference.value is None
-    reference.update([0, 7, 900])
-    assert reference.value == 7.0
-    reference.update([0.5] * 9)
-    assert reference.value == 7.0
+def test_the_price_does_not_fall_once_it_is_known_well():
+    price = SuccessPrice(groups=4)
+    price.update([[8.0]] * 3, [[True]] * 3)
+    price.update([2.0], [True])
+    assert price.value == np.quantile([8, 8, 8, 2], 0.25) == 6.5
+    price.update([[1.0]] * 20, [[True]] * 20)
+    assert price.value == 6.5
+    price.update([[30.0]] * 4, [[True]] * 4)
+    assert price.value == 30.0
 
 
-@given(costs_of, st.integers(1, 12), st.randoms())
-def test_in_which_parts_costs_come_does_not_matter(costs, first, random):
-    whole, parts = CostReference(first=first), CostReference(first=first)
-    whole.update(costs)
-    left = list(costs)
-    while left:
-        size = random.randint(1, len(left))
-        parts.update(left[:size])
-        left = left[size:]
-    assert parts.state_dict() == whole.state_dict()
+def test_the_price_may_fall_while_few_groups_are_known():
+    price = SuccessPrice(groups=4)
+    price.update([8.0], [True])
+    price.update([2.0], [True])
+    assert price.value == 3.5
 
 
-@given(costs_of, costs_of, st.integers(1, 12))
-def test_the_reference_goes_through_json_and_on(before, after, first):
-    whole, again = CostReference(first=first), CostReference(first=first)
-    whole.update(before)
+def test_a_group_with_several_right_answers_pays_at_least_its_dearest():
+    price = SuccessPrice()
+    price.update([4.0], [True])
+    given = price.of_groups(
+        [[1, 9, 99], [9, 1, 1], [1, 2, 3], [0, 0, 0]],
+        [[True, True, False], [True, False, False], [True, True, True], [False] * 3],
+    )
+    assert given.tolist() == [9.0, 4.0, 4.0, 4.0]
+    assert SuccessPrice().of_groups([0, 0], [True, True]) == 0.0
+
+
+@given(groups_of, groups_of, st.integers(1, 12))
+def test_the_price_goes_through_json_and_on(before, after, groups):
+    whole, again = SuccessPrice(groups=groups), SuccessPrice(groups=groups)
+    learn(whole, before)
     again.load_state_dict(json.loads(json.dumps(whole.state_dict())))
     assert again.value == whole.value
-    for reference in (whole, again):
-        reference.update(after)
+    for price in (whole, again):
+        learn(price, after)
     assert again.state_dict() == whole.state_dict()
 
 
-def test_a_reference_that_stays_is_a_short_state():
-    reference = CostReference()
-    reference.update(np.arange(5000.0))
-    assert len(json.dumps(reference.state_dict())) < 100
+@given(groups_of, st.floats(1e-6, 1e6))
+def test_the_unit_of_a_cost_does_not_matter(groups, factor):
+    plain, scaled = SuccessPrice(groups=3), SuccessPrice(groups=3)
+    learn(plain, groups)
+    learn(scaled, [[(cost * factor, right) for cost, right in group] for group in groups])
+    costs = np.array([0.0, 0.3, 1.0, 7.0, 900.0])
+    np.testing.assert_allclose(
+        saving(costs * factor, scaled.value), saving(costs, plain.value), rtol=1e-9, atol=1e-9
+    )
 
 
-def test_a_reference_of_another_kind_is_refused():
-    with pytest.raises(ValueError, match=r"saved reference has first = 4, this one 1024"):
-        CostReference().load_state_dict(CostReference(first=4).state_dict())
+def test_a_frozen_price_is_a_short_state():
+    price = SuccessPrice(1.0, sys.maxsize)
+    price.update(np.arange(5000.0)[:, None], np.ones((5000, 1), bool))
+    price.freeze()
+    price.update([9e9], [True])
+    assert price.value == 4999.0
+    assert len(json.dumps(price.state_dict())) < 120
+
+
+def test_a_price_of_another_kind_is_refused():
+    with pytest.raises(ValueError, match=r"saved price has groups = 4, this one 128"):
+        SuccessPrice().load_state_dict(SuccessPrice(groups=4).state_dict())
     with pytest.raises(ValueError, match=r"costs must be finite numbers of at least 0"):
-        CostReference().update([1.0, -1.0])
+        SuccessPrice().update([1.0, -1.0], [True, True])
+    with pytest.raises(ValueError, match=r"successes must have the shape of costs, \(2,\)"):
+        SuccessPrice().update([1.0, 1.0], [True])
     with pytest.raises(ValueError, match="quantile must be a number from 0 to 1, got 75"):
-        CostReference(75)
-    with pytest.raises(ValueError, match="first must be an integer of at least 1, got 0"):
-        CostReference(first=0)
+        SuccessPrice(75)
+    with pytest.raises(ValueError, match="groups must be an integer of at least 1, got 0"):
+        SuccessPrice(groups=0)
 
 
 # ---- the saving ----------------------------------------------------------------------------------
 
 
 def test_a_saving_by_hand():
-    np.testing.assert_array_equal(saving([[0, 1], [4, 12]], 4.0), [[1.0, 0.75], [0.0, -2.0]])
+    np.testing.assert_array_equal(saving([[0, 1], [4, 12]], 4.0), [[1.0, 0.75], [0.0, 4 / 12 - 1]])
     assert saving(3.0, 4.0) == 0.25
-    np.testing.assert_array_equal(saving([0.0, 0.0], None), [1.0, 1.0])
+    np.testing.assert_array_equal(saving([0.0, 0.0, 5.0], None), [1.0, 1.0, -1.0])
+    np.testing.assert_array_equal(
+        saving([[1, 3], [1, 3]], [[2], [0]]), [[0.5, 2 / 3 - 1], [-1, -1]]
+    )
     assert saving([], 1.0).shape == (0,)
 
 
+@given(st.floats(0.0, 1e300), st.floats(0.0, 1e300), st.floats(0.0, 1e300))
+def test_the_dearer_answer_never_saves_more(one, other, price):
+    least, most = saving([min(one, other), max(one, other)], price)
+    assert -1.0 <= most <= least <= 1.0
+
+
 def test_a_saving_without_a_sense_is_refused():
-    with pytest.raises(ValueError, match=r"no cost above 0 is known, got costs up to 3"):
-        saving([0.0, 3.0], None)
-    for wrong in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(ValueError, match="reference must be a number above 0 or None"):
-            saving([1.0], wrong)
-
-
-@given(costs_of, st.floats(1e-6, 1e6))
-def test_the_unit_of_a_cost_does_not_matter(costs, factor):
-    plain, scaled = CostReference(), CostReference()
-    plain.update(costs)
-    scaled.update(np.array(costs) * factor)
-    np.testing.assert_allclose(
-        saving(np.array(costs) * factor, scaled.value), saving(costs, plain.value), rtol=1e-9
-    )
+    for wrong in (-1.0, math.inf, math.nan, [1.0, -1.0]):
+        with pytest.raises(ValueError, match="price must be finite numbers of at least 0 or None"):
+            saving([1.0, 1.0], wrong)
 
 
 # ---- as an economy -------------------------------------------------------------------------------
@@ -128,10 +154,10 @@ def test_the_unit_of_a_cost_does_not_matter(costs, factor):
 SECONDS = (Objective("correct", gate=True), Objective("seconds", economy="saving"))
 
 
-def rollouts_of(costs, *, name="seconds", held_out=False):
+def rollouts_of(costs, *, name="seconds", held_out=False, right=True):
     return [
-        Rollout(f"q{at}", {"correct": 1.0, name: cost}, held_out=held_out, solved=True)
-        for at, cost in enumerate(costs)
+        Rollout("q", {"correct": float(right), name: cost}, held_out=held_out, solved=right)
+        for cost in costs
     ]
 
 
@@ -144,7 +170,23 @@ def score(scores, costs, **about):
 def test_a_cost_is_worth_what_it_saves():
     scores = Scores(SECONDS, RewardsConfig())
     assert score(scores, [0.0, 2.0, 4.0, 4.0]) == [1.0, 0.5, 0.0, 0.0]
-    np.testing.assert_array_equal(score(scores, [None, 8.0]), [np.nan, 1.0 - 8.0 / 4.0])
+    np.testing.assert_array_equal(score(scores, [None, 8.0]), [np.nan, 5.0 / 8.0 - 1.0])
+
+
+def test_a_start_without_paid_right_answers_has_no_price_yet():
+    scores = Scores(SECONDS, RewardsConfig())
+    assert score(scores, [0.0, 0.0]) == [1.0, 1.0]
+    assert score(scores, [0.0, 3.0], right=False) == [1.0, -1.0]
+    assert score(scores, [0.0, 3.0]) == [1.0, 0.0]
+
+
+def test_every_answer_counts_where_no_objective_says_what_is_right():
+    scores = Scores((Objective("short", weight=0.5), SECONDS[1]), RewardsConfig())
+    rollouts = [
+        Rollout("q", {"short": 1.0, "seconds": cost}, solved=None) for cost in (1.0, 2.0, 4.0)
+    ]
+    scores.learn(rollouts)
+    assert scores.rewards_of(rollouts)[:, 1].tolist() == [0.75, 0.5, 0.0]
 
 
 def test_a_budget_is_worth_the_same_as_the_cost_that_it_leaves():
@@ -156,25 +198,25 @@ def test_a_budget_is_worth_the_same_as_the_cost_that_it_leaves():
         assert score(told, [10.0 - one for one in paid], name="left") == score(costs, paid)
 
 
-def test_neither_side_moves_the_reference_of_the_other():
+def test_neither_side_moves_the_price_of_the_other():
     scores = Scores(SECONDS, RewardsConfig())
     assert score(scores, [8.0, 8.0]) == [0.0, 0.0]
-    assert score(scores, [2.0, 4.0], held_out=True) == pytest.approx([1 - 2 / 3.5, 1 - 4 / 3.5])
+    assert score(scores, [2.0, 4.0], held_out=True) == [0.5, 0.0]
     assert score(scores, [8.0]) == [0.0]
     # The first evaluation says what all evaluations are measured by.
-    assert score(scores, [7.0, 0.0], held_out=True) == [-1.0, 1.0]
+    assert score(scores, [8.0, 0.0], held_out=True) == [-0.5, 1.0]
 
 
 def test_the_whole_of_the_first_evaluation_counts():
     scores = Scores(SECONDS, RewardsConfig())
-    assert score(scores, [1.0] * 1500 + [3.0] * 4500, held_out=True)[-1] == 0.0
-    assert len(json.dumps(scores.state_dict()["held_out_references"])) < 200
+    assert score(scores, [3.0] + [1.0] * 1500, held_out=True)[:2] == [0.0, 1.0 - 1.0 / 3.0]
+    assert len(json.dumps(scores.state_dict()["held_out_prices"])) < 200
 
 
 def test_an_evaluation_that_costs_nothing_says_nothing_of_the_next():
     scores = Scores(SECONDS, RewardsConfig())
     assert score(scores, [0.0, 0.0], held_out=True) == [1.0, 1.0]
-    assert score(scores, [0.0, 5.0], held_out=True) == pytest.approx([1.0, -3.0 / 1.0])
+    assert score(scores, [1.0, 5.0], held_out=True) == [0.8, 0.0]
 
 
 def test_what_is_learnt_is_part_of_the_state(tmp_path):

@@ -263,3 +263,11 @@ def test_groups_are_as_large_as_the_task_says(size):
         np.random.default_rng(0),
     )
     assert run.answer(run.policy()[:, None], 1).shape == (5, 4, size, 6)
+
+
+@pytest.mark.parametrize("name", ["tune_cheap_start", "tune_guessing_start", "tune_dear_start"])
+def test_the_recommended_recipe_survives_any_start(name):
+    """Its reference was once what the start pays: one that hardly pays unlearnt being right."""
+    rows = train_tabular(TASKS[name], METHODS["recommended"], seed=0, steps=300)
+    assert rows[-1]["accuracy"] > 0.64
+    assert rows[-1]["hypervolume"] > 0.7

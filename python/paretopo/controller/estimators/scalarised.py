@@ -43,27 +43,23 @@ def rloo(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
 
 
 def worth(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
-    """What an answer is worth, less the mean of the others: an unbiased policy gradient.
+    """What an answer is worth, less the mean of the others.
 
-    With c the first reward, s the least of the others, w_0 the first weight and w_1 the sum of the
-    others, it is worth ``c * max(w_0 + w_1 * s, 0)``; with one objective alone, ``c * w_0``. With
-    c 0 or 1 and s an economy of "saving": w_0 if it is right, and w_1 more for the share that it
-    saves, never less than nothing. A failure is worth 0 whatever it saves, so no gate is needed.
+    With c the first reward and s_m the others, it is worth ``c * max(w_0 + sum w_m s_m, 0)``. With
+    c 0 or 1 and s an economy of "saving": w_0 if it is right, and w_m more for the share that it
+    saves of a cost, never less than nothing. A failure is worth 0 whatever it saves, so no gate is
+    needed. Savings end at -1: with w_0 at least the sum of the others, no right answer is worth
+    less than a wrong one, however dear.
 
-    A right answer that costs more than reference * (1 + w_0 / w_1) is worth 0, too: there nothing
-    is learnt. The reference is what the start pays, so the objective depends on the start.
+    The gradient is unbiased for fixed prices. Those of "saving" are learnt, and rise: see
+    docs/mathematics.md, section 7.
 
-    Source: here, docs/mathematics.md, section 7; the baseline as :func:`rloo`. The nearest prior is
-    :func:`gr3`, which multiplies, too.
+    Source: here. The nearest prior multiplies by economy, too: :func:`gr3`. The baseline as
+    :func:`rloo`.
     """
-    first, others = rewards[..., 0], rewards[..., 1:]
-    right, saved = (
-        like(part[..., None], rewards) for part in (weights[..., 0], weights[..., 1:].sum(axis=-1))
-    )
-    if others.shape[-1] == 0:
-        return subtract_others(first * right, mask)
-    least = get_library(rewards).amin(others, axis=-1)
-    return subtract_others(first * (right + saved * least).clip(0.0), mask)
+    factors = _by_group(weights, rewards)
+    value = factors[..., 0] + (factors[..., 1:] * rewards[..., 1:]).sum(axis=-1)
+    return subtract_others(rewards[..., 0] * value.clip(0.0), mask)
 
 
 def tchebycheff(
