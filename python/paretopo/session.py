@@ -504,7 +504,7 @@ class Session:
 
     def _warn_of_reference(self, outcome: NDArray[np.float64]) -> None:
         """At the start: below it nothing gains hypervolume, and nothing else would say so."""
-        # What the starting policy saves is about nothing: its savings are counted from there.
+        # The price of a saving is that of this very evaluation.
         learnt = [
             one.economy == "saving" and one.reference is None for one in self.config.objectives
         ]

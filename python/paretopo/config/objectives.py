@@ -106,8 +106,8 @@ class Objective:
         None,
         "How it becomes a reward: as it is (a cost negated); its place between the worst and the"
         " best of its group, from 0 to 1; a cost by its distance d from the fewest of a success,"
-        " exp(-alpha * d), or OTC's sine and cosine; 1 - cost / a high quantile of what the"
-        " starting policy pays; or, within the group, Arora and Zanette's sigmoid of the successes'"
+        " exp(-alpha * d), or OTC's sine and cosine; 1 - cost / the going price of a right answer;"
+        " or, within the group, Arora and Zanette's sigmoid of the successes'"
         " z-scores, the length reward of Kimi k1.5, the cost over its mean, for GR3, prime-rl's"
         " penalty by the pass rate, or LASER's and LASER-D's step: 1 for a success below a target"
         " cost.",

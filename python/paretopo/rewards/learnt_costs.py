@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -156,7 +157,7 @@ class SuccessPrice:
         self._dearest = self._dearest[-self.groups :]
         if not self._dearest:
             return
-        now = float(np.quantile(self._dearest, self.quantile))
+        now = _quantile(self._dearest, self.quantile)
         self._value = max(now, self._value or 0.0) if self._rises else now
         self._rises = self._rises or len(self._dearest) >= self.groups
 
@@ -219,6 +220,14 @@ class SuccessPrice:
         self._dearest = [float(cost) for cost in state["dearest"]]
         self._value = None if state["value"] is None else float(state["value"])
         self._rises, self._stays = bool(state["rises"]), bool(state["stays"])
+
+
+def _quantile(values: Sequence[float], quantile: float) -> float:
+    """``np.quantile`` of some dozens of numbers, ten times as fast."""
+    ordered = sorted(values)
+    below, share = divmod(quantile * (len(ordered) - 1), 1.0)
+    low, high = ordered[int(below)], ordered[min(int(below) + 1, len(ordered) - 1)]
+    return low + (high - low) * share if share < 0.5 else high - (high - low) * (1.0 - share)
 
 
 def _dearest_right(costs: ArrayLike, successes: ArrayLike) -> NDArray[np.float64]:
