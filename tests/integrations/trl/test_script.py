@@ -249,7 +249,8 @@ def test_epochs_and_asynchronous_rewards(tmp_path):
         await asyncio.sleep(0)
         return [float(len(text) % 3) for text in completions]
 
-    table = {"objectives": [{"name": "digits"}, {"name": "slow", "high": 2, "economy": "saving"}]}
+    graded = {"name": "slow", "high": 2, "economy": "saving"}
+    table = {"objectives": [{"name": "digits", "gate": True}, graded]}
     trainer = make_trainer(
         tmp_path,
         table,
