@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from transformers import (
-    AutoModelForCausalLM,
     GenerationConfig,
     LogitsProcessor,
     LogitsProcessorList,
@@ -16,10 +15,10 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from paretopo.config import ConfigError
+from paretopo.config import ConfigError, ModelConfig
 from paretopo.evaluation.settings import EvaluationSettings
 from paretopo.integrations.huggingface.generation import generate_pieces
-from paretopo.integrations.huggingface.prompts import load_tokenizer
+from paretopo.integrations.huggingface.loading import as_tokens, load_model, load_tokenizer
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
 
 _NO_LIMIT = 2**30  # a model that names no longest text
@@ -47,18 +46,14 @@ class TransformersEngine:
             raise ConfigError("torch finds no CUDA device: drop --device cuda")
         self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         transformers_logging.disable_progress_bar()  # ours counts questions
-        self.tokenizer = load_tokenizer(model)
+        named = ModelConfig(path=model)
+        self.tokenizer = load_tokenizer(named)
         dtype = torch.bfloat16 if self._device == "cuda" else torch.float32
-        try:
-            self._model: Any = AutoModelForCausalLM.from_pretrained(model, dtype=dtype)
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot load {model!r}: {error}") from error
+        self._model: Any = load_model(named, self.tokenizer, dtype=dtype)
         self._model.to(self._device).eval()
         own = self._model.config.get_text_config()
         self.context = int(getattr(own, "max_position_embeddings", None) or _NO_LIMIT)
-        self._ends = _collect_end_tokens(
-            self._model.generation_config.eos_token_id, self.tokenizer.eos_token_id
-        )
+        self._ends = as_tokens(self._model.generation_config.eos_token_id)
         self._settings = settings
         self._generation = GenerationConfig(
             do_sample=False, pad_token_id=self.tokenizer.pad_token_id, eos_token_id=self._ends
@@ -114,12 +109,3 @@ class GumbelNoise(LogitsProcessor):
             [torch.rand(scores.shape[-1], generator=noise) for noise in self._noise]
         ).to(scores.device)
         return scores.float() - torch.log(-torch.log(drawn.clamp_(1e-20, 1 - 2**-24)))
-
-
-def _collect_end_tokens(*tokens: int | Sequence[int] | None) -> list[int]:
-    """All tokens that end a text."""
-    ends: dict[int, None] = {}
-    for one in tokens:
-        several = [] if one is None else [one] if isinstance(one, int) else one
-        ends.update(dict.fromkeys(several))
-    return list(ends)

@@ -25,7 +25,8 @@ from support.sessions import THREE_OBJECTIVES  # noqa: E402
 
 from paretopo.config import ConfigError, loads  # noqa: E402
 from paretopo.controller.two_stages import ParetoPO  # noqa: E402
-from paretopo.integrations.trl.train import shared_warmup, train  # noqa: E402
+from paretopo.integrations.huggingface.policy import shared_warmup  # noqa: E402
+from paretopo.integrations.trl.train import train  # noqa: E402
 from paretopo.rollout import Segment  # noqa: E402
 from paretopo.run.folder import RunFolder  # noqa: E402
 
