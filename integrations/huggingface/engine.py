@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from transformers.utils import logging as transformers_logging
 
 from paretopo.config import ConfigError, ModelConfig
 from paretopo.evaluation.settings import EvaluationSettings
-from paretopo.integrations.huggingface.generation import generate_pieces
+from paretopo.integrations.huggingface.generation import generate_pieces, stop_generation
 from paretopo.integrations.huggingface.loading import as_tokens, load_model, load_tokenizer
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
 
@@ -34,13 +34,19 @@ class TransformersEngine:
         model: Folder or Hub name.
         settings: Temperature and top-p.
         device: "cuda" or "cpu"; None takes a GPU where there is one.
+        should_stop: Asked at every token; True raises `GenerationStopped`.
 
     Raises:
         ConfigError: The model cannot be loaded, or the device is not there.
     """
 
     def __init__(
-        self, model: str, settings: EvaluationSettings, *, device: str | None = None
+        self,
+        model: str,
+        settings: EvaluationSettings,
+        *,
+        device: str | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
     ) -> None:
         if device == "cuda" and not torch.cuda.is_available():
             raise ConfigError("torch finds no CUDA device: drop --device cuda")
@@ -51,6 +57,7 @@ class TransformersEngine:
         dtype = torch.bfloat16 if self._device == "cuda" else torch.float32
         self._model: Any = load_model(named, self.tokenizer, dtype=dtype)
         self._model.to(self._device).eval()
+        stop_generation(self._model, should_stop)
         own = self._model.config.get_text_config()
         self.context = int(getattr(own, "max_position_embeddings", None) or _NO_LIMIT)
         self._ends = as_tokens(self._model.generation_config.eos_token_id)

@@ -56,6 +56,8 @@ def find_model_files(path: str) -> ModelFiles:
         raise ConfigError(
             f"model.path: {path} holds several .gguf files, name one of them: {names}"
         )
+    if not found and any(place.glob("tokenizer*.json")):
+        return ModelFiles(path)  # of a tokenizer only
     if not found:
         raise ConfigError(
             f"model.path: {path} holds no model: neither a config.json nor a .gguf file"

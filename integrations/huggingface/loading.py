@@ -204,7 +204,7 @@ def save_policy(model: Any, tokenizer: Any, folder: Path, *, dtype: Any = None) 
     if is_adapted(model):
         import torch
 
-        model.save_pretrained(str(folder / "adapter"))
+        model.save_pretrained(str(folder / "adapter"), selected_adapters=["default"])
         # In float32: in bfloat16 what the adapters add would be rounded away.
         model = model.to(torch.float32).merge_and_unload()
     if dtype is not None:

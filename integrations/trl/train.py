@@ -14,12 +14,14 @@ from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 
 from paretopo.config import ConfigError, RunConfig
-from paretopo.integrations.huggingface.loading import save_policy
+from paretopo.integrations.huggingface.generation import GenerationStopped, stop_generation
+from paretopo.integrations.huggingface.loading import is_adapted, save_policy
 from paretopo.integrations.huggingface.policy import warm_up_policy
 from paretopo.integrations.huggingface.threads import use_threads
 from paretopo.integrations.trl.answers import AnswerTrainer
 from paretopo.integrations.trl.arguments import make_answer_arguments, make_rollout_arguments
 from paretopo.integrations.trl.callbacks import (
+    Interruptions,
     LearningRateFactor,
     Progress,
     WholeCheckpoints,
@@ -54,7 +56,8 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
     Raises:
         ConfigError: The model cannot be loaded or cannot call tools, the task's files or tools
             cannot be used, the device is not there, or several processes were launched.
-        KeyboardInterrupt: Ctrl-C came; the step it came in is finished and kept.
+        KeyboardInterrupt: Ctrl-C came; an update that had begun is finished, a generation is given
+            up at the next token, and the last whole step is kept.
         ValueError: A reward is NaN or missing; names the prompt and the reward.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -96,7 +99,7 @@ def evaluate(
         with open_environment(served) as environment:
             model, tokenizer = load_policy(config, task, device)
             session = _session(config, task, run)
-            trainer = _trainer(
+            _, sampler = _trainer(
                 session,
                 task,
                 environment,
@@ -106,7 +109,7 @@ def evaluate(
                 evaluate_first=False,
                 held_out=task.sweep(preferences),
             )
-            trainer.evaluate()
+            sampler.evaluate()
     return run.evaluations()
 
 
@@ -131,17 +134,34 @@ def _train(
         session = _session(config, task, run)
         if resume:
             session.restore(None if done is None else checkpoints.state(done))
-        if config.optimiser.kl > 0:
+        if config.optimiser.kl > 0 and not is_adapted(model):
             _keep_as_reference(model, tokenizer, run.checkpoints / "reference", done is None)
-        trainer = _trainer(
-            session, task, environment, model, tokenizer, device, evaluate_first=done is None
+        owed = done if done is not None and _is_evaluation_missing(session, done) else None
+        first = done is None or owed is not None
+        trainer, sampler = _trainer(
+            session, task, environment, model, tokenizer, device, evaluate_first=first
         )
+        stop_generation(model, lambda: interrupt.came)
+        interruptions = Interruptions(trainer, checkpoints, session, owed)
+        for one in {id(trainer): trainer, id(sampler): sampler}.values():
+            one.add_callback(interruptions)
         trainer.add_callback(WholeCheckpoints(checkpoints, session, interrupt))
-        trainer.train(resume_from_checkpoint=None if done is None else str(checkpoints.path(done)))
+        try:
+            trainer.train(None if done is None else str(checkpoints.path(done)))
+        except GenerationStopped:
+            interruptions.keep()
+            raise KeyboardInterrupt from None
         if interrupt.came and trainer.state.global_step < config.optimiser.steps:
             raise KeyboardInterrupt
     save_policy(trainer.accelerator.unwrap_model(trainer.model), tokenizer, run.model)
     session.finish()
+
+
+def _is_evaluation_missing(session: Session, step: int) -> bool:
+    """Was a checkpoint made in the middle of the evaluation of its step?"""
+    every, steps = session.config.evaluation.every, session.config.optimiser.steps
+    last = max((row["step"] for row in session.run.evaluations()), default=-1)
+    return (step % every == 0 or step >= steps) and last < step
 
 
 def _session(config: RunConfig, task: Task, run: RunFolder) -> Session:
@@ -164,8 +184,8 @@ def _trainer(
     *,
     evaluate_first: bool,
     held_out: Sequence[Question] | None = None,
-) -> ParetoGRPOTrainer | AnswerTrainer:
-    """With all its callbacks but the one for checkpoints."""
+) -> tuple[ParetoGRPOTrainer | AnswerTrainer, ParetoGRPOTrainer]:
+    """Who trains and who makes the rollouts, the same or not; without those for checkpoints."""
     config, run = session.config, session.run
     questions = task.sweep() if held_out is None else held_out
     asked = list(task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step))
@@ -192,7 +212,7 @@ def _trainer(
     if config.optimiser.learn_from == "rewards":
         for callback in (LearningRateFactor(sampler), recorded, progress):
             sampler.add_callback(callback)
-        return sampler
+        return sampler, sampler
     trainer = AnswerTrainer(
         model=model,
         args=make_answer_arguments(config, run, device, evaluate_first=evaluate_first),
@@ -204,7 +224,7 @@ def _trainer(
     for callback in (recorded, progress):
         sampler.add_callback(callback)  # evaluations happen here
         trainer.add_callback(callback)  # and are ordered here
-    return trainer
+    return trainer, sampler
 
 
 def _rollouts(environment: Environment) -> ProtocolRollouts | None:
