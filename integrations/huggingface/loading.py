@@ -176,7 +176,7 @@ def prepare_training(model: Any, config: ModelConfig) -> Any:
 
     lora, targets = config.lora, config.lora.targets
     try:
-        return peft.get_peft_model(
+        adapted = peft.get_peft_model(
             model,
             peft.LoraConfig(
                 task_type="CAUSAL_LM",
@@ -188,6 +188,10 @@ def prepare_training(model: Any, config: ModelConfig) -> Any:
         )
     except ValueError as error:  # peft's, of targets that are no layers
         raise ConfigError(f"model.lora.targets: {error}") from error
+    if not (Path(config.path) / "config.json").is_file() and Path(config.path).exists():
+        # Of a .gguf file: peft would look for its configuration on the Hub at every checkpoint.
+        adapted.peft_config["default"].base_model_name_or_path = ""
+    return adapted
 
 
 def save_policy(model: Any, tokenizer: Any, folder: Path, *, dtype: Any = None) -> None:
