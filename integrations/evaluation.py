@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -30,7 +30,7 @@ class RuntimeOptions:
         device: For transformers; None takes a GPU where there is one.
         gpus: For vLLM, GPUs that share the model.
         memory: For vLLM, the share of a GPU's memory.
-        threads: For torch on a CPU; 0 leaves its choice.
+        threads: For torch on a CPU; 0 takes one for each physical core.
         isolation: Around model-written programs, and around comparisons of mathematics.
         workers: Programs at a time, and comparisons.
         sandbox_url: A SandboxFusion server that runs the programs instead.
@@ -54,9 +54,10 @@ def run(
     settings: EvaluationSettings,
     options: RuntimeOptions,
 ) -> bool:
-    """Evaluate into a folder; False if Ctrl-C came before the end.
+    """Evaluate into a folder; False if Ctrl-C came between two batches.
 
     Raises:
+        KeyboardInterrupt: It came within one, which is given up.
         ConfigError: The model cannot be loaded.
         SandboxError: Programs cannot be run here.
         ServerError: The search server or the sandbox server is gone.
@@ -68,7 +69,8 @@ def run(
             Grader(rows, workers=options.workers, isolation=options.isolation)
         )
         interrupt = opened.enter_context(Interrupt())
-        runner = RolloutRunner(open_engine(settings, options), settings)
+        engine = open_engine(settings, options, lambda: interrupt.came)
+        runner = RolloutRunner(engine, settings)
         opened.callback(runner.close)
         return evaluate(
             folder,
@@ -82,19 +84,29 @@ def run(
         )
 
 
-def open_engine(settings: EvaluationSettings, options: RuntimeOptions) -> InferenceEngine:
-    """The engine that the settings name, with the model loaded."""
+def open_engine(
+    settings: EvaluationSettings,
+    options: RuntimeOptions,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> InferenceEngine:
+    """The engine that the settings name, with the model loaded.
+
+    Args:
+        settings: Model and engine.
+        options: On what it runs.
+        should_stop: Asked at every token that transformers generates; True gives the batch up.
+    """
     if settings.engine == "vllm":
         from paretopo.integrations.vllm.engine import VllmEngine
 
         return VllmEngine(settings.model, settings, gpus=options.gpus, memory=options.memory)
-    import torch
-
     from paretopo.integrations.huggingface.engine import TransformersEngine
+    from paretopo.integrations.huggingface.threads import use_threads
 
-    if options.threads > 0:
-        torch.set_num_threads(options.threads)
-    return TransformersEngine(settings.model, settings, device=options.device)
+    use_threads(options.threads, made=False)
+    return TransformersEngine(
+        settings.model, settings, device=options.device, should_stop=should_stop
+    )
 
 
 @contextlib.contextmanager

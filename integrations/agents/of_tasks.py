@@ -54,7 +54,7 @@ class CalculatorAgent(ToolAgent):
 
     async def turn(self, text: str) -> Turn:
         """Calculate, or grade."""
-        calls = find_calls(text)
+        calls = find_calls(text, self.tokenizer)
         if not calls:
             right = is_correct(text, str(self.label["answer"]))
             return Turn(done=True, reward_components={"correct": float(right), **self._dollars()})
@@ -92,13 +92,14 @@ class FunctionAgent(ToolAgent):
 
     async def turn(self, text: str) -> Turn:
         """Call, or grade."""
-        calls = find_calls(text)
+        functions = functions_of(self.config)
+        calls = find_calls(text, self.tokenizer, list(functions.values()))
         if not calls:
             return self._grade(text)
         if self.calls + len(calls) > self.config.optimiser.max_tool_calls:
             return self._grade("")  # it asked instead of answering
         before, after = result_frame(self.tokenizer)
-        functions, prices = functions_of(self.config), environment_of(self.config).prices
+        prices = environment_of(self.config).prices
         self._spent += sum(prices.get(name, 0.0) for name, _ in calls)
         results = [await _call(functions, name, arguments) for name, arguments in calls]
         feedback = before + "\n".join(results) + after

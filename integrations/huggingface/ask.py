@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM
 
 from paretopo.config import ConfigError, RunConfig
 from paretopo.integrations.agents.of_tasks import make_agent
-from paretopo.integrations.huggingface.prompts import load_tokenizer, prompt_text
+from paretopo.integrations.huggingface.loading import load_model, load_tokenizer
+from paretopo.integrations.huggingface.prompts import prompt_tokens
+from paretopo.integrations.huggingface.threads import use_threads
 from paretopo.run.folder import RunFolder
 from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo.tasks.task import Question, Task
@@ -35,10 +36,10 @@ def answer_on_terminal(
     """
     with ensure_search_server(run.config, run.data) as config:
         task = make_task(config)
-        tokenizer = load_tokenizer(str(run.model))
-        model = AutoModelForCausalLM.from_pretrained(str(run.model), dtype=torch.float32).eval()
-        if config.run.threads > 0:
-            torch.set_num_threads(config.run.threads)
+        trained = config.model.trained(str(run.model))
+        tokenizer = load_tokenizer(trained)
+        model = load_model(trained, tokenizer).eval()
+        use_threads(config.run.threads, made=config.model.is_made)
         known = {question.text: question for question in task.held_out}
         later = iter(task.held_out)
         given = None if task.preferences is None else task.preferences.grid[0]
@@ -74,25 +75,28 @@ def _answer(
         "columns": dict(question.columns),
     }
     agent = make_agent(config, tokenizer, label)
-    text = prompt_text(tokenizer, task.ask(question), task.functions)
+    tokens = prompt_tokens(tokenizer, task.ask(question), task.functions)
     left = config.optimiser.max_completion_tokens
     done = False
     while left > 0 and not done:
-        tokens = tokenizer(text, return_tensors="pt", add_special_tokens=False)
+        given = torch.tensor([tokens])
         options: dict[str, Any] = {"max_new_tokens": min(left, agent.turn_tokens or left)}
         if agent.stop:
             options |= {"stop_strings": list(agent.stop), "tokenizer": tokenizer}
         with torch.no_grad():
-            whole = model.generate(**tokens, do_sample=False, **options)[0]
-        written = whole[tokens["input_ids"].shape[1] :]
+            whole = model.generate(
+                input_ids=given, attention_mask=torch.ones_like(given), do_sample=False, **options
+            )[0]
+        written = whole[len(tokens) :].tolist()
         left -= len(written)
         turn_text = tokenizer.decode(written)
         yield f"  policy: {turn_text.removesuffix(tokenizer.eos_token)}"
         turn = asyncio.run(agent.take(turn_text))
         done = turn.done
-        text += turn_text + turn.feedback
+        said = tokenizer(turn.feedback, add_special_tokens=False)["input_ids"]
+        tokens += written + said
         if turn.feedback:
-            left -= len(tokenizer(turn.feedback, add_special_tokens=False)["input_ids"])
+            left -= len(said)
             yield f"  tools:  {turn.feedback.strip()}"
     measured = agent.measured if question.answer != _UNKNOWN else {"calls": agent.calls}
     told = (f"{name} {value:g}" for name, value in measured.items() if value is not None)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from transformers import (
-    AutoModelForCausalLM,
     GenerationConfig,
     LogitsProcessor,
     LogitsProcessorList,
@@ -16,10 +15,10 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from paretopo.config import ConfigError
+from paretopo.config import ConfigError, ModelConfig
 from paretopo.evaluation.settings import EvaluationSettings
-from paretopo.integrations.huggingface.generation import generate_pieces
-from paretopo.integrations.huggingface.prompts import load_tokenizer
+from paretopo.integrations.huggingface.generation import generate_pieces, stop_generation
+from paretopo.integrations.huggingface.loading import as_tokens, load_model, load_tokenizer
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
 
 _NO_LIMIT = 2**30  # a model that names no longest text
@@ -35,30 +34,33 @@ class TransformersEngine:
         model: Folder or Hub name.
         settings: Temperature and top-p.
         device: "cuda" or "cpu"; None takes a GPU where there is one.
+        should_stop: Asked at every token; True raises `GenerationStopped`.
 
     Raises:
         ConfigError: The model cannot be loaded, or the device is not there.
     """
 
     def __init__(
-        self, model: str, settings: EvaluationSettings, *, device: str | None = None
+        self,
+        model: str,
+        settings: EvaluationSettings,
+        *,
+        device: str | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
     ) -> None:
         if device == "cuda" and not torch.cuda.is_available():
             raise ConfigError("torch finds no CUDA device: drop --device cuda")
         self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         transformers_logging.disable_progress_bar()  # ours counts questions
-        self.tokenizer = load_tokenizer(model)
+        named = ModelConfig(path=model)
+        self.tokenizer = load_tokenizer(named)
         dtype = torch.bfloat16 if self._device == "cuda" else torch.float32
-        try:
-            self._model: Any = AutoModelForCausalLM.from_pretrained(model, dtype=dtype)
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot load {model!r}: {error}") from error
+        self._model: Any = load_model(named, self.tokenizer, dtype=dtype)
         self._model.to(self._device).eval()
+        stop_generation(self._model, should_stop)
         own = self._model.config.get_text_config()
         self.context = int(getattr(own, "max_position_embeddings", None) or _NO_LIMIT)
-        self._ends = _collect_end_tokens(
-            self._model.generation_config.eos_token_id, self.tokenizer.eos_token_id
-        )
+        self._ends = as_tokens(self._model.generation_config.eos_token_id)
         self._settings = settings
         self._generation = GenerationConfig(
             do_sample=False, pad_token_id=self.tokenizer.pad_token_id, eos_token_id=self._ends
@@ -114,12 +116,3 @@ class GumbelNoise(LogitsProcessor):
             [torch.rand(scores.shape[-1], generator=noise) for noise in self._noise]
         ).to(scores.device)
         return scores.float() - torch.log(-torch.log(drawn.clamp_(1e-20, 1 - 2**-24)))
-
-
-def _collect_end_tokens(*tokens: int | Sequence[int] | None) -> list[int]:
-    """All tokens that end a text."""
-    ends: dict[int, None] = {}
-    for one in tokens:
-        several = [] if one is None else [one] if isinstance(one, int) else one
-        ends.update(dict.fromkeys(several))
-    return list(ends)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -54,6 +54,28 @@ def generate_pieces(
         _trim_piece(row[:limit], tokenizer, ends, stop)
         for row, limit in zip(rows, room, strict=True)
     ]
+
+
+class GenerationStopped(KeyboardInterrupt):
+    """Ctrl-C came while a policy generated: what it was writing is given up."""
+
+
+def stop_generation(model: Any, should_stop: Callable[[], bool]) -> None:
+    """Let a model give up what it generates, at the next token, once `should_stop` says so.
+
+    Passes that gradients flow through are finished.
+
+    Args:
+        model: Raises `GenerationStopped` then.
+        should_stop: Asked before each pass without gradients.
+    """
+
+    def check(*_: Any) -> None:
+        if not torch.is_grad_enabled() and should_stop():
+            raise GenerationStopped
+
+    inner = model.get_base_model() if hasattr(model, "peft_config") else model
+    inner.register_forward_pre_hook(check)
 
 
 class StopStrings(StoppingCriteria):

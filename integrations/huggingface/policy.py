@@ -1,21 +1,180 @@
-"""Policies made on the spot, saved where the processes of a framework find them."""
+"""The policy as a run starts from it: made or loaded, with its adapters, warmed up."""
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import ConfigError, RunConfig
+from paretopo.config import FROM_TASK, NONE, SMALL, TINY, ConfigError, RunConfig
+from paretopo.config.python_files import hash_own_files
+from paretopo.integrations.huggingface.files import find_model_files
+from paretopo.integrations.huggingface.loading import (
+    compute_dtype,
+    load_model,
+    load_tokenizer,
+    prepare_training,
+    save_policy,
+)
+from paretopo.integrations.huggingface.threads import use_threads
+from paretopo.preference import preferences_of
 from paretopo.run.folder import RunFolder
+from paretopo.tasks.choice import load_demonstrate, takes_preference
 from paretopo.tasks.task import Task
 
-TINY = "tiny"
-SMALL = "small:"  # before a name: a small model with random weights, and the tokenizer of that name
 _MADE = "start"  # under checkpoints/
+_POSITIONS = 512  # of the longest conversation with a tiny model
+_NOT_OF_WARMUP = ("rewards.file", "task.held_out")
 
 
-def make_policy(
+def open_policy(
+    config: RunConfig,
+    task: Task,
+    *,
+    tokenizer: Any = None,
+    device: str = "cpu",
+    positions: int = _POSITIONS,
+) -> tuple[Any, Any]:
+    """Model and tokenizer, as `[model]` says.
+
+    Args:
+        config: A Hub name, a folder or a file; or "tiny" with its sizes.
+        task: Its words are the vocabulary of the tiny model.
+        tokenizer: The model's, where it is loaded already.
+        device: Where the model goes.
+        positions: Tokens of the longest sequence of a model that is made.
+
+    Returns:
+        (model, tokenizer). What is trained is float32; weights that adapters leave as they are have
+        the dtype that passes compute in.
+
+    Raises:
+        ConfigError: There is no such model, or it does not suit the configuration.
+    """
+    import torch
+
+    from paretopo.integrations.huggingface.tiny_model import make_model, make_task_tokenizer
+
+    sizes = config.model
+    if tokenizer is None:
+        named = replace(sizes, path=sizes.path.removeprefix(SMALL))
+        tokenizer = make_task_tokenizer(task) if sizes.path == TINY else load_tokenizer(named)
+    if sizes.is_made:
+        model = make_model(
+            tokenizer,
+            layers=sizes.layers,
+            width=sizes.width,
+            heads=sizes.heads,
+            mlp_width=sizes.mlp_width,
+            seed=config.seed,
+            positions=positions,
+        )
+    else:
+        kept = compute_dtype(sizes, device) if sizes.lora.rank else torch.float32
+        model = load_model(sizes, tokenizer, dtype=kept)
+    with torch.random.fork_rng():
+        torch.manual_seed(config.seed)
+        return prepare_training(model, sizes).to(device), tokenizer
+
+
+def warm_up_policy(
+    config: RunConfig,
+    task: Task,
+    model: Any,
+    tokenizer: Any,
+    state_file: Path,
+    should_stop: Callable[[], bool],
+) -> None:
+    """Warm up, or take over what `warmup.shared` has; the result is there, too, afterwards.
+
+    Args:
+        config: Of the run.
+        task: Writes the traces.
+        model: Trained in place.
+        tokenizer: Its own.
+        state_file: As for `warm_up`.
+        should_stop: As for `warm_up`.
+
+    Raises:
+        KeyboardInterrupt: `should_stop` said so; what was done is kept.
+    """
+    from paretopo.integrations.huggingface.warmup import make_trace_source, warm_up
+
+    shared = None if config.warmup.shared == NONE else shared_warmup(config)
+    if shared is not None and shared.exists() and not state_file.exists():
+        _copy(shared, state_file)
+    finished = warm_up(
+        model,
+        tokenizer,
+        make_trace_source(task, config.warmup),
+        config.warmup,
+        state_file,
+        should_stop,
+        functions=task.functions,
+        dtype=compute_dtype(config.model, model.device.type),
+    )
+    if not finished:
+        raise KeyboardInterrupt
+    if shared is not None and not shared.exists():
+        shared.parent.mkdir(parents=True, exist_ok=True)
+        # Other runs may write it at the same time: each its own file, and the last one stays.
+        beside = shared.with_name(f"{shared.name}.{os.getpid()}")
+        _copy(state_file, beside)
+        beside.replace(shared)
+
+
+def shared_warmup(config: RunConfig) -> Path:
+    """Where a finished warm-up is kept for other runs: named by all that it follows from.
+
+    The method, the objectives, the rewards and the held-out questions are not among that, so that
+    the runs of a comparison begin with one policy for each seed.
+
+    Args:
+        config: With `warmup.shared`.
+    """
+    files = hash_own_files(config)
+    about = {
+        "seed": config.seed,
+        "held out": config.evaluation.prompts,
+        "solver": config.tool.solver_price > 0.0,
+        "model": dataclasses.asdict(config.model),
+        "weights": _describe_weights(config.model.path),
+        "task": dataclasses.asdict(config.task),
+        "warmup": dataclasses.asdict(dataclasses.replace(config.warmup, shared=NONE)),
+        "files": {key: one for key, one in files.items() if key not in _NOT_OF_WARMUP},
+    }
+    given = preferences_of(config)
+    if given is not None:
+        about["preferences"] = [one.text for one in given.all]
+    elif takes_preference(load_demonstrate(config)):
+        about["weights of objectives"] = [one.weight for one in config.objectives]
+    name = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+    return Path(config.warmup.shared) / f"{name}.pt"
+
+
+def _describe_weights(path: str) -> list[tuple[str, int, int]]:
+    """Name, size and time of the files of a model that lies here: trained on, it is another one."""
+    place = Path(path)
+    files = sorted(place.iterdir()) if place.is_dir() else [place]
+    found = [(one.name, one.stat()) for one in files if one.is_file()]
+    return [(name, about.st_size, about.st_mtime_ns) for name, about in found]
+
+
+def _copy(file: Path, target: Path) -> None:
+    """Under another name, without a second copy on the disk where that is possible."""
+    try:
+        os.link(file, target)
+    except OSError:
+        shutil.copyfile(file, target)
+
+
+def keep_policy(
     config: RunConfig,
     run: RunFolder,
     task: Task,
@@ -23,11 +182,14 @@ def make_policy(
     *,
     positions: int,
     least_head: int = 1,
-) -> Path:
-    """The folder of the policy that `model.path` asks for, made or found again.
+) -> str:
+    """What the processes of a framework load as the policy: a name on the Hub, or a folder.
+
+    A model that is made, warmed up, or read from a .gguf file, one with another chat template and
+    one whose tokenizer had to be corrected are kept in the run folder, and found there again.
 
     Args:
-        config: What to make.
+        config: What to make or load.
         run: Keeps it.
         task: Its words are the tokenizer's.
         interrupted: Asked during the warm-up; True stops it.
@@ -35,61 +197,56 @@ def make_policy(
         least_head: Smallest size of a head that the engines take.
 
     Raises:
-        ConfigError: It does not suit the engines, or its tokenizer cannot be loaded.
+        ConfigError: It does not suit the engines, or cannot be loaded.
         KeyboardInterrupt: `interrupted` said so during the warm-up.
     """
     import torch
 
-    from paretopo.integrations.huggingface.tiny_model import make_model, make_task_tokenizer
-    from paretopo.integrations.huggingface.warmup import make_trace_source, warm_up
-
     folder = run.checkpoints / _MADE
     if (folder / "whole").exists():
-        return folder
-    sizes, path = config.model, config.model.path
-    if sizes.width // sizes.heads < least_head:
+        return str(folder.resolve())
+    sizes = config.model
+    if sizes.is_made and sizes.width // sizes.heads < least_head:
         raise ConfigError(
             f"model.width / model.heads must be at least {least_head} for the engines, got "
             f"{sizes.width} / {sizes.heads}"
         )
-    if config.run.threads > 0:
-        torch.set_num_threads(config.run.threads)
-    tokenizer = (
-        make_task_tokenizer(task) if path == TINY else load_tokenizer(path.removeprefix(SMALL))
-    )
-    model = make_model(
-        tokenizer,
-        layers=sizes.layers,
-        width=sizes.width,
-        heads=sizes.heads,
-        mlp_width=sizes.mlp_width,
-        seed=config.seed,
-        positions=positions,
-    )
+    tokenizer = None
+    if not sizes.is_made:
+        files = find_model_files(sizes.path)
+        tokenizer = load_tokenizer(sizes)
+        if files.gguf is None and not starts_warmed_up(config) and _is_as_saved(tokenizer, files):
+            here = Path(sizes.path)  # processes of a framework run elsewhere
+            return str(here.resolve()) if here.is_dir() else sizes.path
+    use_threads(config.run.threads, made=sizes.is_made)
+    model, tokenizer = open_policy(config, task, tokenizer=tokenizer, positions=positions)
     if starts_warmed_up(config):
-        traces, state = make_trace_source(task, config.warmup), run.checkpoints / "warmup.pt"
-        if not warm_up(model, tokenizer, traces, config.warmup, state, interrupted):
-            raise KeyboardInterrupt
-    model.to(torch.bfloat16).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+        state = run.checkpoints / "warmup.pt"
+        warm_up_policy(config, task, model, tokenizer, state, interrupted)
+    save_policy(model, tokenizer, folder, dtype=torch.bfloat16)
     (folder / "whole").touch()
-    return folder
+    return str(folder.resolve())
+
+
+def _is_as_saved(tokenizer: Any, files: Any) -> bool:
+    """Would the framework, which loads the tokenizer itself, get the same one?"""
+    from transformers import AutoTokenizer
+
+    own = AutoTokenizer.from_pretrained(files.name)
+    return bool(
+        own.eos_token_id == tokenizer.eos_token_id and own.chat_template == tokenizer.chat_template
+    )
 
 
 def starts_warmed_up(config: RunConfig) -> bool:
-    """Is the policy warmed up before the first evaluation? Here the tiny one alone."""
-    return config.model.path == TINY and config.warmup.steps > 0
+    """Is the policy warmed up before the first evaluation?
 
-
-def load_tokenizer(model: str) -> Any:
-    """The tokenizer of a model.
-
-    Raises:
-        ConfigError: There is none of that name, or it cannot be reached.
+    Not with an environment of the user's own: no traces are written for it. Nor where a rehearsal
+    has put random weights in the place of a model.
     """
-    from transformers import AutoTokenizer
-
-    try:
-        return AutoTokenizer.from_pretrained(model)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"model.path: cannot load the tokenizer of {model!r}: {error}") from error
+    own = {
+        "openrlhf": (config.openrlhf.agent, config.openrlhf.prompts),
+        "verl": (config.verl.reward, config.verl.prompts),
+    }.get(config.backend, ())
+    ours = all(one == FROM_TASK for one in own)
+    return config.warmup.steps > 0 and ours and not config.model.path.startswith(SMALL)

@@ -1,11 +1,10 @@
-"""From a question to what a policy reads: its tokenizer, and its chat template around messages."""
+"""From a question to what a policy reads: the chat template around messages, and tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from paretopo.config import ConfigError
 from paretopo.tasks.task import Prompt
 
 
@@ -29,18 +28,20 @@ def prompt_text(
     return text
 
 
-def load_tokenizer(model: str) -> Any:
-    """The tokenizer of a model.
+def prompt_tokens(
+    tokenizer: Any, prompt: Prompt, functions: Sequence[Callable[..., str]] = ()
+) -> list[int]:
+    """The prompt's tokens.
 
-    Raises:
-        ConfigError: There is none.
+    A chat template writes the markers of its model itself; a bare text gets them here, such as the
+    token with which every text of the model begins.
+
+    Args:
+        tokenizer: As for `prompt_text`.
+        prompt: As for `prompt_text`.
+        functions: As for `prompt_text`.
     """
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(model, padding_side="left")
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot load the tokenizer of {model!r}: {error}") from error
-    if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    return tokenizer
+    bare = isinstance(prompt, str) or tokenizer.chat_template is None
+    text = prompt_text(tokenizer, prompt, functions)
+    tokens: list[int] = tokenizer(text, add_special_tokens=bare)["input_ids"]
+    return tokens

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 from paretopo.evaluation.evaluate import RolloutResult
 from paretopo.evaluation.prompting import RolloutRequest
 from paretopo.evaluation.settings import EvaluationSettings
-from paretopo.integrations.huggingface.prompts import prompt_text
+from paretopo.integrations.huggingface.prompts import prompt_text, prompt_tokens
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState, run_rollouts
 from paretopo.rollout import format_prompt, split_tokens
+from paretopo.tasks.task import Prompt
 
 
 class InferenceEngine(Protocol):
@@ -41,8 +42,9 @@ class RolloutRunner:
 
     def __call__(self, requests: Sequence[RolloutRequest]) -> list[RolloutResult]:
         """One finished rollout for each request."""
-        texts = [self._render_prompt(one) for one in requests]
-        rollouts = [self._start(one, text) for one, text in zip(requests, texts, strict=True)]
+        prompts = [self._frame(one) for one in requests]
+        texts = [prompt_text(self._engine.tokenizer, prompt) for prompt in prompts]
+        rollouts = [self._start(one, prompt) for one, prompt in zip(requests, prompts, strict=True)]
         run_rollouts(rollouts, self._engine.generate, self._engine.tokenizer)
         return [
             RolloutResult(
@@ -60,16 +62,11 @@ class RolloutRunner:
         """Close the engine."""
         self._engine.close()
 
-    def _render_prompt(self, request: RolloutRequest) -> str:
-        if self._settings.chat_template:
-            return prompt_text(self._engine.tokenizer, request.prompt)
-        return format_prompt(request.prompt)
+    def _frame(self, request: RolloutRequest) -> Prompt:
+        return request.prompt if self._settings.chat_template else format_prompt(request.prompt)
 
-    def _start(self, request: RolloutRequest, text: str) -> RolloutState:
-        # A chat template writes the markers of its model itself; a bare text gets them here.
-        framed = not isinstance(request.prompt, str) and self._settings.chat_template
-        framed = framed and self._engine.tokenizer.chat_template is not None
-        prompt = self._engine.tokenizer(text, add_special_tokens=not framed)["input_ids"]
+    def _start(self, request: RolloutRequest, asked: Prompt) -> RolloutState:
+        prompt = prompt_tokens(self._engine.tokenizer, asked)
         room = min(self._settings.room, self._engine.context - len(prompt))
         return RolloutState(prompt, request.episode, room, request.seed)
 

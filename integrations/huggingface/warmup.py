@@ -6,19 +6,19 @@ a killed warm-up goes on where it was and ends in the same weights.
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from tqdm import tqdm
 
-from paretopo.config import WarmupConfig
-from paretopo.integrations.huggingface.prompts import prompt_text
-from paretopo.run.files import write_bytes
-from paretopo.tasks.task import Message, Task, TextTrace, Trace
+from paretopo.config import ConfigError, WarmupConfig
+from paretopo.integrations.huggingface.loading import computing_in
+from paretopo.integrations.huggingface.prompts import prompt_text, prompt_tokens
+from paretopo.run.files import write_file
+from paretopo.tasks.task import Message, Prompt, Task, TextTrace, Trace
 
 _IGNORED = -100  # Hugging Face's label for tokens that carry no loss
 _RAMP = 20  # steps of linear rise of the learning rate
@@ -33,48 +33,60 @@ def warm_up(
     config: WarmupConfig,
     state_file: Path,
     should_stop: Callable[[], bool] = lambda: False,
+    *,
+    functions: Sequence[Callable[..., str]] = (),
+    dtype: torch.dtype = torch.float32,
 ) -> bool:
     """Train on traces; the assistant's words carry loss, the user's and the tool's do not.
 
+    Takes the memory of training with AdamW, four times that of the trained weights; the kept state
+    is written and read without a copy of it.
+
     Args:
-        model: Trained in place.
+        model: Trained in place, all of it that requires gradients.
         tokenizer: Its chat template must render a conversation's beginning as a prefix of it.
         traces: Step → traces of that step; the same for the same step.
         config: Steps and learning rate.
         state_file: Where the state is kept; found there, the warm-up goes on from it.
         should_stop: Asked after each step; True keeps the state and returns.
+        functions: Tools that the chat template presents, as it does in training.
+        dtype: What passes compute in.
 
     Returns:
         Is the warm-up finished?
 
     Raises:
-        ValueError: The chat template does not keep prefixes.
+        ConfigError: The traces call tools, and there is no chat template, or it does not keep
+            prefixes.
     """
-    optimiser = torch.optim.AdamW(
-        model.parameters(), lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=0.01
-    )
-    done = _load(state_file, model, optimiser)
+    rate = config.learning_rate
+    assert rate is not None, "a RunConfig has filled it"
+    trained = {name: one for name, one in model.named_parameters() if one.requires_grad}
+    optimiser = torch.optim.AdamW(trained.values(), lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
+    done = _load(state_file, trained, optimiser, config.steps)
     model.train()
     with tqdm(total=config.steps, initial=done, desc="warm-up", unit="step") as bar:
         for step in range(done, config.steps):
             for group in optimiser.param_groups:
-                group["lr"] = config.learning_rate * _learning_rate_factor(step, config.steps)
-            batch = collate(
-                [encode(tokenizer, trace) for trace in traces(step)], tokenizer.pad_token_id
-            )
+                group["lr"] = rate * _learning_rate_factor(step, config.steps)
+            rows = [encode(tokenizer, trace, functions) for trace in traces(step)]
+            batch = collate(rows, tokenizer.pad_token_id)
             batch = {name: tensor.to(model.device) for name, tensor in batch.items()}
-            loss = model(**batch).loss
+            with computing_in(dtype, model.device.type):
+                loss = model(**batch).loss
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            torch.nn.utils.clip_grad_norm_(trained.values(), 1.0)
             optimiser.step()
             optimiser.zero_grad()
             bar.update()
             bar.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
             stop = should_stop()
-            if stop or (step + 1) % _KEPT_EVERY == 0 or step + 1 == config.steps:
-                _save(state_file, model, optimiser, step + 1)
-            if stop and step + 1 < config.steps:
-                return False
+            if step + 1 == config.steps:
+                _save(state_file, trained, None, step + 1)
+            elif stop or (step + 1) % _KEPT_EVERY == 0:
+                _save(state_file, trained, optimiser, step + 1)
+                if stop:
+                    return False
     return True
 
 
@@ -97,44 +109,60 @@ def encode(
     The text is cut at the borders of the assistant's turns and tokenised piece by piece, which is
     how generation with tools sees it. `functions` are the tools that the chat template presents.
     """
-    pieces = (
-        _transcript_pieces(tokenizer, trace, functions)
-        if isinstance(trace, TextTrace)
-        else _conversation_pieces(tokenizer, trace, functions)
-    )
+    if isinstance(trace, TextTrace):
+        asked, pieces = trace.prompt, [*trace.pieces, (tokenizer.eos_token, True)]
+    elif tokenizer.chat_template is None:
+        asked, pieces = _bare_pieces(tokenizer, trace)
+    else:
+        asked, pieces = _conversation_pieces(tokenizer, trace, functions)
+    tokens = prompt_tokens(tokenizer, asked, functions)
+    written = [False] * len(tokens)
     encoded = tokenizer([text for text, _ in pieces], add_special_tokens=False)["input_ids"]
-    tokens = [token for piece in encoded for token in piece]
-    written = [own for piece, (_, own) in zip(encoded, pieces, strict=True) for _ in piece]
+    for piece, (_, own) in zip(encoded, pieces, strict=True):
+        tokens += piece
+        written += [own] * len(piece)
     return tokens, written
 
 
-def _transcript_pieces(
-    tokenizer: Any, trace: TextTrace, functions: Sequence[Callable[..., str]]
-) -> list[tuple[str, bool]]:
-    """With an end of text, which the policy writes."""
-    prompt = prompt_text(tokenizer, trace.prompt, functions)
-    return [(prompt, False), *trace.pieces, (tokenizer.eos_token, True)]
+_Pieces = list[tuple[str, bool]]
+
+
+def _bare_pieces(tokenizer: Any, conversation: list[Message]) -> tuple[Prompt, _Pieces]:
+    """Question and answer of a base model, as texts."""
+    *asked, answer = conversation
+    if answer["role"] != "assistant" or any(one["role"] == "assistant" for one in asked):
+        raise ConfigError(
+            "model.chat_template: this model has no chat template, and the warm-up's rollouts call "
+            'tools or take several turns: take "chatml-tools" or "plain-tools", or set '
+            "warmup.steps = 0"
+        )
+    return asked, [(answer["content"] + tokenizer.eos_token, True)]
 
 
 def _conversation_pieces(
     tokenizer: Any, conversation: list[Message], functions: Sequence[Callable[..., str]]
-) -> list[tuple[str, bool]]:
-    pieces: list[tuple[str, bool]] = []
-    before = ""
-    for i, message in enumerate(conversation):
-        if message["role"] != "assistant":
-            continue
+) -> tuple[Prompt, _Pieces]:
+    """What stands before the assistant's first turn, and all pieces behind it."""
+    turns = [at for at, message in enumerate(conversation) if message["role"] == "assistant"]
+    asked = conversation[: turns[0]]
+    pieces: _Pieces = []
+    before = prompt_text(tokenizer, asked, functions)
+    for i in turns:
         prompt = prompt_text(tokenizer, conversation[:i], functions)
         whole = _render(tokenizer, conversation[: i + 1], functions)
         if not (prompt.startswith(before) and whole.startswith(prompt)):
-            raise ValueError(
+            raise ConfigError(
                 "the chat template does not keep prefixes: it renders "
-                f"{whole[-80:]!r} for a conversation that begins as {prompt[-80:]!r}; set "
-                "warmup.steps = 0 for this model"
+                f"{whole[-80:]!r} for a conversation that begins as {prompt[-80:]!r}; give another "
+                'one, model.chat_template = "chatml-tools" or "plain-tools", or set '
+                "warmup.steps = 0"
             )
+        end = whole.rfind(tokenizer.eos_token, len(prompt))
+        if end >= 0:  # what the template writes behind it the policy does not
+            whole = whole[: end + len(tokenizer.eos_token)]
         pieces += [(prompt[len(before) :], False), (whole[len(prompt) :], True)]
         before = whole
-    return pieces
+    return asked, [piece for piece in pieces if piece[0]]
 
 
 def mask_labels(tokens: Sequence[int], written: Sequence[bool]) -> list[int]:
@@ -171,19 +199,26 @@ def _learning_rate_factor(step: int, steps: int) -> float:
     return rise * (_FLOOR + (1.0 - _FLOOR) * fall)
 
 
-def _save(path: Path, model: Any, optimiser: torch.optim.Optimizer, step: int) -> None:
-    content = io.BytesIO()
-    torch.save(
-        {"step": step, "model": model.state_dict(), "optimiser": optimiser.state_dict()}, content
-    )
-    write_bytes(path, content.getvalue())
+def _save(
+    path: Path, trained: Mapping[str, Any], optimiser: torch.optim.Optimizer | None, step: int
+) -> None:
+    """Keep the trained weights, and the optimiser's state while there are steps to come."""
+    state = {"step": step, "model": {name: one.detach() for name, one in trained.items()}}
+    if optimiser is not None:
+        state["optimiser"] = optimiser.state_dict()
+    write_file(path, lambda file: torch.save(state, file))
 
 
-def _load(path: Path, model: Any, optimiser: torch.optim.Optimizer) -> int:
+def _load(
+    path: Path, trained: Mapping[str, Any], optimiser: torch.optim.Optimizer, steps: int
+) -> int:
     """Restore the kept state; returns the steps done."""
     if not path.exists():
         return 0
-    state = torch.load(path, map_location=model.device, weights_only=True)
-    model.load_state_dict(state["model"])
-    optimiser.load_state_dict(state["optimiser"])
+    state = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    with torch.no_grad():
+        for name, one in trained.items():
+            one.copy_(state["model"][name])
+    if state["step"] < steps:
+        optimiser.load_state_dict(state["optimiser"])
     return int(state["step"])

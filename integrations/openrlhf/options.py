@@ -110,7 +110,7 @@ def gpus_needed(words: Sequence[str]) -> int:
 
 
 def _model_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]:
-    cluster, optimiser = config.openrlhf, config.optimiser
+    cluster, optimiser, model = config.openrlhf, config.optimiser, config.model
     words = ["--actor.model_name_or_path", files.model, "--ckpt.output_dir", str(run.model)]
     words += ["--train.agent_func_path", str(files.agent)]
     words += ["--actor.adam.lr", str(optimiser.learning_rate)]
@@ -120,10 +120,13 @@ def _model_options(config: RunConfig, run: RunFolder, files: Files) -> list[str]
     words += ["--actor.lr_scheduler", "constant", "--actor.lr_warmup_ratio", "0.0"]
     words += ["--train.seed", str(config.seed % 2**31)]
     words += ["--ds.attn_implementation", cluster.attention]
-    words += ["--actor.gradient_checkpointing_enable"] if cluster.gradient_checkpointing else []
-    if cluster.lora_rank:
-        words += ["--ds.lora.rank", str(cluster.lora_rank)]
-        words += ["--ds.lora.alpha", str(cluster.lora_alpha)]
+    words += ["--actor.gradient_checkpointing_enable"] if model.gradient_checkpointing else []
+    if model.lora.rank:
+        words += ["--ds.lora.rank", str(model.lora.rank), "--ds.lora.alpha", str(model.lora.alpha)]
+        words += ["--ds.lora.dropout", str(model.lora.dropout)]
+        targets = model.lora.targets
+        if not isinstance(targets, str):  # OpenRLHF's own default is all-linear
+            words += ["--ds.lora.target_modules", *targets]
     return words
 
 

@@ -8,14 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, ConfigError, OpenRLHFConfig, RunConfig
+from paretopo.config import FROM_TASK, SMALL, ConfigError, ModelConfig, OpenRLHFConfig, RunConfig
 from paretopo.config.python_files import load_module
-from paretopo.integrations.huggingface.policy import (
-    SMALL,
-    TINY,
-    load_tokenizer,
-    make_policy,
-)
+from paretopo.integrations.huggingface.loading import load_tokenizer
+from paretopo.integrations.huggingface.policy import keep_policy
 from paretopo.integrations.huggingface.prompts import prompt_text
 from paretopo.integrations.openrlhf.options import (
     Files,
@@ -50,20 +46,15 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     else:
         check_agent(agent)
     task = make_task(config)
-    model = config.model.path
-    if model == TINY or model.startswith(SMALL):
-        made = make_policy(
-            config,
-            run,
-            task,
-            interrupted,
-            positions=longest_sequence(config),
-            least_head=_LEAST_HEAD,
-        )
-        model = str(made)
-    elif Path(model).is_dir():
-        model = str(Path(model).resolve())  # Ray's workers run elsewhere
-    tokenizer = load_tokenizer(model)
+    model = keep_policy(
+        config,
+        run,
+        task,
+        interrupted,
+        positions=longest_sequence(config),
+        least_head=_LEAST_HEAD,
+    )
+    tokenizer = load_tokenizer(ModelConfig(path=model))
     given = {"prompts": cluster.prompts, "held_out": cluster.held_out}
     optimiser = config.optimiser
     training = task.written(optimiser.steps, optimiser.prompts_per_step)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from paretopo.config import FROM_TASK, NONE, RunConfig
-from paretopo.integrations.huggingface.policy import SMALL, TINY
+from paretopo.config import FROM_TASK, NONE, SMALL, TINY, RunConfig
 
 _STEPS = 4
 _MOST_PROMPTS, _MOST_POINTS, _MOST_TOKENS = 8, 4, 96

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from paretopo.config import ConfigError, RunConfig
+from paretopo.integrations.huggingface.adapters import merge_saved_adapter
 from paretopo.integrations.openrlhf.failures import explain_failure
 from paretopo.integrations.openrlhf.options import gpus_needed, openrlhf_options, worker_variables
 from paretopo.integrations.openrlhf.prepare import prepare
@@ -57,6 +58,8 @@ def train(
         raise RuntimeError(
             f"OpenRLHF ended without a model in {run.model}: do all machines see that folder?"
         )
+    if config.model.lora.rank:
+        merge_saved_adapter(run.model, files.model)
     if rehearsal:
         print(format_proofs(check(run), run.manifest["rehearsal"]))
 

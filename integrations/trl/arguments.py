@@ -9,7 +9,7 @@ import torch
 from trl import GRPOConfig, SFTConfig
 
 from paretopo.config import RunConfig
-from paretopo.integrations.trl.policy import TINY
+from paretopo.integrations.huggingface.loading import compute_dtype
 from paretopo.run.folder import RunFolder
 
 _OPTIMISERS = {"adamw": "adamw_torch_fused", "sgd": "sgd"}  # in Hugging Face's names
@@ -83,7 +83,7 @@ def _make_shared_arguments(
         "report_to": "none",
         "disable_tqdm": True,
         "use_cpu": not on_gpu,
-        "bf16": on_gpu and torch.cuda.is_bf16_supported(),
-        "gradient_checkpointing": config.model.path != TINY,
+        "bf16": compute_dtype(config.model, device) == torch.bfloat16,
+        "gradient_checkpointing": config.model.gradient_checkpointing,
         "dataloader_pin_memory": on_gpu,
     }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
+import numpy as np
 import torch
 from tqdm import tqdm
 from transformers import TrainerCallback
@@ -61,6 +63,68 @@ class WholeCheckpoints(TrainerCallback):
             torch.distributed.barrier()  # the other processes write their random states
         if state.is_world_process_zero:
             self._checkpoints.complete(state.global_step, self._session.state())
+
+
+class Interruptions(TrainerCallback):
+    """Keeps what a training has reached when Ctrl-C gives up what is being generated.
+
+    The state is that of the last whole step. Where its evaluation is missing, as after Ctrl-C in
+    the middle of one, that comes first when the run goes on.
+
+    Args:
+        trainer: Trains; a checkpoint is made of it.
+        checkpoints: Where they are.
+        session: Its state is kept.
+        owed: The checkpoint that a resumed run goes on from, if its evaluation is missing.
+    """
+
+    def __init__(
+        self, trainer: Any, checkpoints: Checkpoints, session: Session, owed: int | None
+    ) -> None:
+        self._trainer, self._checkpoints, self._session = trainer, checkpoints, session
+        self._owed = owed
+        self._random: Any = None  # as a checkpoint of the last whole step would hold it
+
+    def on_train_begin(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """The missing evaluation samples what it would have sampled."""
+        if self._owed is not None:
+            self._trainer._load_rng_state(str(self._checkpoints.path(self._owed)))
+
+    def on_step_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """A step is whole; its evaluation may follow."""
+        self._random = _random_state()
+
+    def on_evaluate(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """It did: the missing one becomes part of its checkpoint."""
+        self._random = _random_state()
+        if self._owed is not None:
+            self._trainer._save_rng_state(str(self._checkpoints.path(self._owed)))
+            self._checkpoints.complete(self._owed, self._session.state())
+            self._owed = None
+
+    def keep(self) -> None:
+        """Make a checkpoint of the last whole step, if there is none."""
+        trainer = self._trainer
+        step = trainer.state.global_step
+        if self._random is None or step in self._checkpoints.steps():
+            return
+        _set_random_state(self._random)
+        trainer._save_checkpoint(trainer.model, None)
+        trainer.callback_handler.on_save(trainer.args, trainer.state, trainer.control)
+
+
+def _random_state() -> tuple[Any, ...]:
+    gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return random.getstate(), np.random.get_state(), torch.get_rng_state(), gpus  # noqa: NPY002
+
+
+def _set_random_state(state: tuple[Any, ...]) -> None:
+    python, numpy, cpu, gpus = state
+    random.setstate(python)
+    np.random.set_state(numpy)  # noqa: NPY002
+    torch.set_rng_state(cpu)
+    if gpus:
+        torch.cuda.set_rng_state_all(gpus)
 
 
 class Progress(TrainerCallback):

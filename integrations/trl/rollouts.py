@@ -13,6 +13,7 @@ from trl import GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
 from paretopo.integrations.huggingface.generation import generate_pieces
+from paretopo.integrations.huggingface.prompts import prompt_tokens
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState, run_rollouts
 from paretopo.protocols.episode import Episode
 
@@ -55,7 +56,7 @@ class ProtocolRollouts:
             )
         tokenizer, most = trainer.processing_class, trainer.max_completion_length
         rollouts = [
-            RolloutState(_prompt_tokens(tokenizer, prompt), self._new_episode(), most)
+            RolloutState(prompt_tokens(tokenizer, prompt), self._new_episode(), most)
             for prompt in prompts
         ]
         run_rollouts(rollouts, lambda some, stop: _generate(some, stop, trainer), tokenizer)
@@ -72,15 +73,6 @@ class ProtocolRollouts:
                 for rollout in rollouts
             ],
         }
-
-
-def _prompt_tokens(tokenizer: Any, prompt: Any) -> list[int]:
-    tokens: list[int] = (
-        tokenizer(prompt)["input_ids"]
-        if isinstance(prompt, str)
-        else tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_dict=False)
-    )
-    return tokens
 
 
 def _generate(rollouts: Sequence[RolloutState], stop: tuple[str, ...], trainer: Any) -> list[Piece]:

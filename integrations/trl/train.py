@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-import json
 import math
 import os
-import shutil
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,12 +13,15 @@ import torch
 from transformers import PrinterCallback
 from transformers.utils import logging as transformers_logging
 
-from paretopo.config import NONE, ConfigError, RunConfig
-from paretopo.config.python_files import hash_own_files
-from paretopo.integrations.huggingface.warmup import make_trace_source, warm_up
+from paretopo.config import ConfigError, RunConfig
+from paretopo.integrations.huggingface.generation import GenerationStopped, stop_generation
+from paretopo.integrations.huggingface.loading import is_adapted, save_policy
+from paretopo.integrations.huggingface.policy import warm_up_policy
+from paretopo.integrations.huggingface.threads import use_threads
 from paretopo.integrations.trl.answers import AnswerTrainer
 from paretopo.integrations.trl.arguments import make_answer_arguments, make_rollout_arguments
 from paretopo.integrations.trl.callbacks import (
+    Interruptions,
     LearningRateFactor,
     Progress,
     WholeCheckpoints,
@@ -34,18 +33,13 @@ from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.integrations.trl.rollouts import ProtocolRollouts
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
-from paretopo.preference import Preference, preferences_of
+from paretopo.preference import Preference
 from paretopo.rewards.own import load_own_rewards
 from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
 from paretopo.run.interrupt import Interrupt
 from paretopo.session import Session
-from paretopo.tasks.choice import (
-    ensure_search_server,
-    load_demonstrate,
-    make_task,
-    takes_preference,
-)
+from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo.tasks.environment import Environment, open_environment
 from paretopo.tasks.task import Question, Task
 
@@ -62,7 +56,8 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
     Raises:
         ConfigError: The model cannot be loaded or cannot call tools, the task's files or tools
             cannot be used, the device is not there, or several processes were launched.
-        KeyboardInterrupt: Ctrl-C came; the step it came in is finished and kept.
+        KeyboardInterrupt: Ctrl-C came; an update that had begun is finished, a generation is given
+            up at the next token, and the last whole step is kept.
         ValueError: A reward is NaN or missing; names the prompt and the reward.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -72,8 +67,7 @@ def train(config: RunConfig, run: RunFolder, *, resume: bool = False) -> None:
         )
     device = _device(config)
     transformers_logging.disable_progress_bar()  # a bar per saved file would bury ours
-    if config.run.threads > 0:
-        torch.set_num_threads(config.run.threads)
+    use_threads(config.run.threads, made=config.model.is_made)
     with ensure_search_server(config, run.data) as served:
         task = make_task(served)
         with open_environment(served) as environment:
@@ -99,15 +93,13 @@ def evaluate(
     """
     device = _device(config)
     transformers_logging.disable_progress_bar()
-    if config.run.threads > 0:
-        torch.set_num_threads(config.run.threads)
+    use_threads(config.run.threads, made=config.model.is_made)
     with ensure_search_server(config, run.data) as served:
         task = make_task(served)
         with open_environment(served) as environment:
-            model, tokenizer = load_policy(config.model, task, config.seed)
-            model.to(device)
+            model, tokenizer = load_policy(config, task, device)
             session = _session(config, task, run)
-            trainer = _trainer(
+            _, sampler = _trainer(
                 session,
                 task,
                 environment,
@@ -117,7 +109,7 @@ def evaluate(
                 evaluate_first=False,
                 held_out=task.sweep(preferences),
             )
-            trainer.evaluate()
+            sampler.evaluate()
     return run.evaluations()
 
 
@@ -130,30 +122,46 @@ def _train(
     *,
     resume: bool,
 ) -> None:
-    model, tokenizer = load_policy(config.model, task, config.seed)
-    model.to(device)
-
+    model, tokenizer = load_policy(config, task, device)
     checkpoints = Checkpoints(run.checkpoints)
     checkpoints.remove_unfinished()
     done = checkpoints.latest() if resume else None
 
     with Interrupt() as interrupt:
         if done is None and config.warmup.steps > 0:
-            _warm_up(config, task, model, tokenizer, run.checkpoints / "warmup.pt", interrupt)
+            state = run.checkpoints / "warmup.pt"
+            warm_up_policy(config, task, model, tokenizer, state, lambda: interrupt.came)
         session = _session(config, task, run)
         if resume:
             session.restore(None if done is None else checkpoints.state(done))
-        if config.optimiser.kl > 0:
+        if config.optimiser.kl > 0 and not is_adapted(model):
             _keep_as_reference(model, tokenizer, run.checkpoints / "reference", done is None)
-        trainer = _trainer(
-            session, task, environment, model, tokenizer, device, evaluate_first=done is None
+        owed = done if done is not None and _is_evaluation_missing(session, done) else None
+        first = done is None or owed is not None
+        trainer, sampler = _trainer(
+            session, task, environment, model, tokenizer, device, evaluate_first=first
         )
+        stop_generation(model, lambda: interrupt.came)
+        interruptions = Interruptions(trainer, checkpoints, session, owed)
+        for one in {id(trainer): trainer, id(sampler): sampler}.values():
+            one.add_callback(interruptions)
         trainer.add_callback(WholeCheckpoints(checkpoints, session, interrupt))
-        trainer.train(resume_from_checkpoint=None if done is None else str(checkpoints.path(done)))
+        try:
+            trainer.train(None if done is None else str(checkpoints.path(done)))
+        except GenerationStopped:
+            interruptions.keep()
+            raise KeyboardInterrupt from None
         if interrupt.came and trainer.state.global_step < config.optimiser.steps:
             raise KeyboardInterrupt
-    trainer.save_model(str(run.model))
+    save_policy(trainer.accelerator.unwrap_model(trainer.model), tokenizer, run.model)
     session.finish()
+
+
+def _is_evaluation_missing(session: Session, step: int) -> bool:
+    """Was a checkpoint made in the middle of the evaluation of its step?"""
+    every, steps = session.config.evaluation.every, session.config.optimiser.steps
+    last = max((row["step"] for row in session.run.evaluations()), default=-1)
+    return (step % every == 0 or step >= steps) and last < step
 
 
 def _session(config: RunConfig, task: Task, run: RunFolder) -> Session:
@@ -166,53 +174,6 @@ def _session(config: RunConfig, task: Task, run: RunFolder) -> Session:
     )
 
 
-def _warm_up(
-    config: RunConfig,
-    task: Task,
-    model: Any,
-    tokenizer: Any,
-    state_file: Path,
-    interrupt: Interrupt,
-) -> None:
-    shared = None if config.warmup.shared == NONE else shared_warmup(config)
-    if shared is not None and shared.exists() and not state_file.exists():
-        shutil.copyfile(shared, state_file)
-    traces = make_trace_source(task, config.warmup)
-    finished = warm_up(model, tokenizer, traces, config.warmup, state_file, lambda: interrupt.came)
-    if not finished:
-        raise KeyboardInterrupt
-    if shared is not None and not shared.exists():
-        shared.parent.mkdir(parents=True, exist_ok=True)
-        # Other runs may write it at the same time: each its own file, and the last one stays.
-        beside = shared.with_name(f"{shared.name}.{os.getpid()}")
-        shutil.copyfile(state_file, beside)
-        beside.replace(shared)
-
-
-def shared_warmup(config: RunConfig) -> Path:
-    """Where a finished warm-up is kept for other runs: named by all that it follows from.
-
-    Args:
-        config: With `warmup.shared`.
-    """
-    about = {
-        "seed": config.seed,
-        "held out": config.evaluation.prompts,
-        "solver": config.tool.solver_price > 0.0,
-        "model": dataclasses.asdict(config.model),
-        "task": dataclasses.asdict(config.task),
-        "warmup": dataclasses.asdict(dataclasses.replace(config.warmup, shared=NONE)),
-        "files": hash_own_files(config),
-    }
-    given = preferences_of(config)
-    if given is not None:
-        about["preferences"] = [one.text for one in given.all]
-    elif takes_preference(load_demonstrate(config)):
-        about["weights"] = [one.weight for one in config.objectives]
-    name = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
-    return Path(config.warmup.shared) / f"{name}.pt"
-
-
 def _trainer(
     session: Session,
     task: Task,
@@ -223,8 +184,8 @@ def _trainer(
     *,
     evaluate_first: bool,
     held_out: Sequence[Question] | None = None,
-) -> ParetoGRPOTrainer | AnswerTrainer:
-    """With all its callbacks but the one for checkpoints."""
+) -> tuple[ParetoGRPOTrainer | AnswerTrainer, ParetoGRPOTrainer]:
+    """Who trains and who makes the rollouts, the same or not; without those for checkpoints."""
     config, run = session.config, session.run
     questions = task.sweep() if held_out is None else held_out
     asked = list(task.schedule(config.optimiser.steps, config.optimiser.prompts_per_step))
@@ -251,7 +212,7 @@ def _trainer(
     if config.optimiser.learn_from == "rewards":
         for callback in (LearningRateFactor(sampler), recorded, progress):
             sampler.add_callback(callback)
-        return sampler
+        return sampler, sampler
     trainer = AnswerTrainer(
         model=model,
         args=make_answer_arguments(config, run, device, evaluate_first=evaluate_first),
@@ -263,7 +224,7 @@ def _trainer(
     for callback in (recorded, progress):
         sampler.add_callback(callback)  # evaluations happen here
         trainer.add_callback(callback)  # and are ordered here
-    return trainer
+    return trainer, sampler
 
 
 def _rollouts(environment: Environment) -> ProtocolRollouts | None:

@@ -290,6 +290,16 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
         with self.script.training(resume_from_checkpoint) as checkpoint:
             return super().train(checkpoint, **kwargs)
 
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        """With a KL penalty the reference is an adapter, too, and transformers loads that alone."""
+        super()._load_from_checkpoint(resume_from_checkpoint, model)
+        model = self.model if model is None else model
+        if "ref" in getattr(model, "peft_config", {}):
+            from peft import load_peft_weights, set_peft_model_state_dict
+
+            weights = load_peft_weights(resume_from_checkpoint, device="cpu")
+            set_peft_model_state_dict(model, weights, "default")
+
     @property
     def rewards_per_rollout(self) -> int:
         """How many reward functions the trainer must have; a session sees to its own."""

@@ -90,7 +90,8 @@ def _data_options(config: RunConfig, files: Files) -> dict[str, Any]:
 
 
 def _policy_options(config: RunConfig, files: Files) -> dict[str, Any]:
-    optimiser, cluster, actor = config.optimiser, config.verl, "actor_rollout_ref.actor"
+    optimiser, cluster, model = config.optimiser, config.verl, config.model
+    actor = "actor_rollout_ref.actor"
     if optimiser.loss not in _LOSSES:
         raise ConfigError(
             f"optimiser.loss must be one of {', '.join(_LOSSES)} for verl, got {optimiser.loss}"
@@ -100,7 +101,7 @@ def _policy_options(config: RunConfig, files: Files) -> dict[str, Any]:
     )
     options = {
         "actor_rollout_ref.model.path": files.model,
-        "actor_rollout_ref.model.enable_gradient_checkpointing": cluster.gradient_checkpointing,
+        "actor_rollout_ref.model.enable_gradient_checkpointing": model.gradient_checkpointing,
         f"{actor}.strategy": cluster.strategy,
         f"{actor}.optim.lr": optimiser.learning_rate,
         f"{actor}.optim.weight_decay": optimiser.weight_decay,
@@ -119,6 +120,16 @@ def _policy_options(config: RunConfig, files: Files) -> dict[str, Any]:
         f"{actor}.checkpoint.save_contents": ["model", "optimizer", "extra", "hf_model"],
         "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu": size,
     }
+    lora = model.lora
+    if lora.rank:
+        targets = lora.targets
+        options |= {
+            "actor_rollout_ref.model.lora_rank": lora.rank,
+            "actor_rollout_ref.model.lora_alpha": lora.alpha,
+            "actor_rollout_ref.model.target_modules": (
+                targets if isinstance(targets, str) else list(targets)
+            ),
+        }
     if optimiser.kl > 0:
         options["actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu"] = size
     return options

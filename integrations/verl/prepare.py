@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, ConfigError, RunConfig
+from paretopo.config import FROM_TASK, ConfigError, ModelConfig, RunConfig
 from paretopo.config.python_files import load_module
-from paretopo.integrations.huggingface.policy import TINY, load_tokenizer, make_policy
+from paretopo.integrations.huggingface.loading import load_tokenizer
+from paretopo.integrations.huggingface.policy import keep_policy
 from paretopo.integrations.huggingface.prompts import prompt_text
 from paretopo.integrations.verl.options import Files
 from paretopo.run.folder import RunFolder
@@ -30,13 +31,9 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     """
     settings = config.verl
     task = make_task(config)
-    model = config.model.path
-    if model == TINY:
-        positions = settings.max_prompt_tokens + config.optimiser.max_completion_tokens
-        model = str(make_policy(config, run, task, interrupted, positions=positions).resolve())
-    elif Path(model).is_dir():
-        model = str(Path(model).resolve())
-    tokenizer = load_tokenizer(model)
+    positions = settings.max_prompt_tokens + config.optimiser.max_completion_tokens
+    model = keep_policy(config, run, task, interrupted, positions=positions)
+    tokenizer = load_tokenizer(ModelConfig(path=model))
     optimiser = config.optimiser
     training = task.written(optimiser.steps, optimiser.prompts_per_step)
     prompts = _data(run, "prompts", settings.prompts, tokenizer, task, training)

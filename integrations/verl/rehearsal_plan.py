@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig
-from paretopo.integrations.huggingface.policy import TINY
+from paretopo.config import FROM_TASK, NONE, TINY, ConfigError, RunConfig
 
 PLATFORM = ENGINE = "paretopo_cpu"
 TRAINER = "paretopo_rehearsal"

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from paretopo.config import RunConfig
+from paretopo.integrations.huggingface.adapters import merge_saved_weights
 from paretopo.integrations.verl.options import verl_options
 from paretopo.integrations.verl.prepare import prepare
 from paretopo.integrations.verl.rehearsal_plan import plan_options, worker_variables
@@ -106,6 +107,9 @@ def _keep_model(run: RunFolder, step: int) -> None:
         target = run.model / path.name
         target.unlink(missing_ok=True)
         _link(path, target)
+    lora = run.config.model.lora
+    if lora.rank:
+        merge_saved_weights(run.model, lora.alpha / lora.rank)
 
 
 def _link(path: Path, target: Path) -> None:

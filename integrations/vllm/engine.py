@@ -8,9 +8,10 @@ from typing import Any
 
 from vllm import LLM, SamplingParams
 
-from paretopo.config import ConfigError
+from paretopo.config import ConfigError, ModelConfig
 from paretopo.evaluation.settings import EvaluationSettings
-from paretopo.integrations.huggingface.prompts import load_tokenizer
+from paretopo.integrations.huggingface.files import find_model_files
+from paretopo.integrations.huggingface.loading import load_tokenizer
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
 
 
@@ -37,7 +38,12 @@ class VllmEngine:
         memory: float = 0.9,
         **further: Any,
     ) -> None:
-        self.tokenizer = load_tokenizer(model)
+        if find_model_files(model).gguf is not None:
+            raise ConfigError(
+                f"--engine vllm loads a checkpoint of transformers' own, and {model!r} is a .gguf "
+                "file: take --engine transformers"
+            )
+        self.tokenizer = load_tokenizer(ModelConfig(path=model))
         try:
             self._model = LLM(
                 model=model,

@@ -18,6 +18,7 @@ _CALLS = (
     ("```python", "```"),
     ("<tool_call>", "</tool_call>"),
     ("<call>", "</call>"),
+    ("<<", ">>"),
 )
 
 SegmentKind = Literal["model", "call", "tool"]

@@ -30,7 +30,8 @@ def new_run(policy, tmp_path):
     def make(tables="", **settings) -> RunFolder:
         overrides = {name.replace("__", "."): value for name, value in settings.items()}
         run = RunFolder.create(
-            tmp_path, loads(SMALL + tables, {"model.path": str(policy)} | overrides)
+            tmp_path,
+            loads(SMALL + tables, {"model.path": str(policy), "warmup.steps": 0} | overrides),
         )
         run.update_manifest(rehearsal=["a test"])
         return run

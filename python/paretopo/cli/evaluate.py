@@ -56,7 +56,9 @@ def add_evaluate(subcommands: Subcommands) -> None:
         "Exact match, tool calls and response length of a model, data set by data set.",
         _EXAMPLES,
     )
-    parser.add_argument("model", metavar="MODEL", help="a run folder, a model folder or a Hub name")
+    parser.add_argument(
+        "model", metavar="MODEL", help="a run folder, a model folder, a .gguf file or a Hub name"
+    )
     parser.add_argument("--data", nargs="+", metavar="FILE", help="JSONL questions")
     parser.add_argument(
         "--tool",
@@ -143,7 +145,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         rows, data = folders.load_data(arguments.data, settings.limit)
         for row in rows:
             check_tool(row, settings)
-        local = Path(model) if Path(model).is_dir() else None
+        local = Path(model) if Path(model).exists() else None
         identity = folders.identity_of(settings, data, local)
         path = folders.default_path(Path("evaluations"), name, settings.tool, identity)
         path = path if arguments.out is None else Path(arguments.out)
@@ -304,9 +306,14 @@ def find_model(given: str) -> tuple[str, str]:
         if not (path / "model" / "config.json").is_file():
             refuse(f"{path} has no trained model yet: its model/ is empty; let the run finish")
         return str((path / "model").resolve()), path.resolve().name
+    if path.is_file() and path.suffix == ".gguf":
+        return str(path.resolve()), path.stem
     if path.is_dir():
-        if not (path / "config.json").is_file():
-            refuse(f"{path} is neither a run folder nor a model: it holds no config.json")
+        if not (path / "config.json").is_file() and not any(path.glob("*.gguf")):
+            refuse(
+                f"{path} is neither a run folder nor a model: it holds no config.json and no .gguf "
+                "file"
+            )
         return str(path.resolve()), path.resolve().name
     if path.exists() or given.startswith((".", "/")):
         refuse(f"there is no model in {given}: give a run folder, a model folder or a Hub name")

@@ -33,6 +33,10 @@ over the file, --set over both, and of two that set the same key the later. Weig
 Values are TOML, such as 2, 0.5, true, [4, 2, 1]; a bare word is a text. An unknown key or a value
 out of range is refused before anything is loaded. The run folder holds the resolved configuration,
 steps.jsonl, evaluations.jsonl, manifest.json, checkpoints/, model/ and report/.
+
+model.path is a Hub name, a folder, a .gguf file or "tiny": docs/models.md. Learning rates that a
+file does not give go by it: warm-up 2e-3 and training 3e-4 for "tiny", 2e-5 and 1e-6 for a loaded
+model, ten times those with model.lora.
 """
 
 _SHORTHANDS = (

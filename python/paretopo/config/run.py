@@ -26,6 +26,7 @@ from paretopo.config.sections import (
     FROM_TASK,
     NONE,
     EvaluationConfig,
+    LoraConfig,
     ModelConfig,
     OpenRLHFConfig,
     OptimiserConfig,
@@ -123,6 +124,7 @@ class RunConfig:
                 f"{self.optimiser.prompts_per_step}, for a whole step on OpenRLHF, got "
                 f"{self.task.prompts}"
             )
+        self._settle_model()
         self._settle_objectives()
         together = self.paretopo.most_together
         if together > self.optimiser.group_size:
@@ -132,6 +134,42 @@ class RunConfig:
             )
         self._check_task()
         self._check_preference()
+
+    def _settle_model(self) -> None:
+        """Fill the learning rates that suit the model, and refuse what its trainer cannot do."""
+        kind = "made" if self.model.is_made else "adapters" if self.model.lora.rank else "loaded"
+        for section, rate in LEARNING_RATES[kind].items():
+            if getattr(self, section).learning_rate is None:
+                filled = dataclasses.replace(getattr(self, section), learning_rate=rate)
+                object.__setattr__(self, section, filled)
+        if self.backend == "trl":
+            return
+        names = {"openrlhf": "OpenRLHF", "verl": "verl", "slime": "slime"}
+        name = names[self.backend]
+        if self.model.frozen_embeddings:
+            raise ConfigError(
+                f'model.frozen_embeddings is for backend = "trl": {name} trains the embeddings'
+            )
+        if self.model.dtype == "float32":
+            raise ConfigError(
+                f'model.dtype = "float32" is for backend = "trl": {name} computes in bfloat16'
+            )
+        if not self.model.lora.rank:
+            return
+        if self.backend == "slime":
+            raise ConfigError(
+                'model.lora is not for backend = "slime": Megatron trains all weights'
+            )
+        if self.backend == "verl" and self.model.lora.dropout:
+            raise ConfigError(
+                "model.lora.dropout must be 0 for verl, which has no such option, got "
+                f"{self.model.lora.dropout:g}"
+            )
+        if self.backend == "openrlhf" and self.openrlhf.zero_stage == 3:
+            raise ConfigError(
+                "model.lora needs openrlhf.zero_stage of at most 2: adapters are added to whole "
+                "matrices when engines get them"
+            )
 
     def _settle_objectives(self) -> None:
         """Arrange them, and tell the controller."""
@@ -395,8 +433,18 @@ def _check_gr3(objectives: tuple[Objective, ...]) -> None:
             )
 
 
+# What is not given: of a model that is made for the run, of a loaded one, and of adapters on one.
+# Those of loaded ones are TRL 1.16's defaults (SFTConfig 2e-5, GRPOConfig 1e-6) and ten times them
+# (Schulman and Thinking Machines Lab, 2025, "LoRA Without Regret").
+LEARNING_RATES = {
+    "made": {"warmup": 2e-3, "optimiser": 3e-4},
+    "loaded": {"warmup": 2e-5, "optimiser": 1e-6},
+    "adapters": {"warmup": 2e-4, "optimiser": 1e-5},
+}
+
 SECTIONS: dict[str, type] = {
     "model": ModelConfig,
+    "model.lora": LoraConfig,
     "task": TaskConfig,
     "tool": ToolConfig,
     "warmup": WarmupConfig,

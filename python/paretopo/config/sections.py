@@ -11,7 +11,7 @@ paretopo.config.keys.ConfigError: optimiser.group_size must be an integer at lea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from paretopo.config.keys import ConfigError, check_section, key
@@ -20,19 +20,66 @@ from paretopo.config.paretopo import BY_RECIPE, fill_by_recipe
 MADE_UP = "made up"  # questions
 FROM_TASK = "task"  # OpenRLHF's agent and prompts
 NONE = "none"
+OWN = "own"  # chat template
+TINY = "tiny"
+BY_MODEL = "by model"  # shown as the default of what RunConfig settles
+SMALL = "small:"  # before a name: a small model with random weights, and the tokenizer of that name
+
+
+@dataclass(frozen=True)
+class LoraConfig:
+    """Low-rank adapters that are trained in place of the weights: ``model.lora = {rank = 16}``."""
+
+    rank: int = key(0, "Rank of the adapters; 0 trains all weights. Needs peft.", low=0)
+    alpha: int = key(32, "Scale of the adapters: their product counts alpha / rank.", low=1)
+    dropout: float = key(
+        0.0, "Share of the adapters' inputs dropped in training.", low=0.0, high=1.0, open_high=True
+    )
+    targets: Literal["all-linear"] | tuple[str, ...] = key(
+        "all-linear",
+        "Names of the layers that get adapters; all-linear is every linear layer but the head.",
+    )
+
+    def __post_init__(self) -> None:
+        check_section(self, "model.lora")
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The policy: a Hugging Face model, or a small one made on the spot."""
+    """The policy: any causal language model, or a small one made on the spot."""
 
-    path: str = key("tiny", 'Hugging Face name or folder; "tiny" makes a small Qwen3 on the spot.')
+    path: str = key(
+        TINY,
+        'Hugging Face name, a folder, or a .gguf file; "tiny" makes a small Qwen3 on the spot.',
+    )
+    chat_template: str = key(
+        OWN,
+        'The model\'s "own"; "chatml-tools" or "plain-tools", which render tool calls; or a .jinja'
+        " file.",
+    )
+    dtype: Literal["auto", "float32", "bfloat16"] = key(
+        "auto",
+        "Numbers that passes compute in (backend trl): auto takes bfloat16 where a GPU or processor"
+        " has it and path is a loaded model. Trained weights are float32 always.",
+    )
+    gradient_checkpointing: bool = key(
+        None,
+        "Recompute activations instead of keeping them: less memory, more time.",
+        shown_default="true for a loaded model",
+    )
+    frozen_embeddings: bool = key(
+        False,
+        "Leave the token embeddings as they are, and a head that is tied to them (backend trl).",
+    )
     layers: int = key(2, "Transformer layers of the tiny model.", low=1)
     width: int = key(128, "Hidden size of the tiny model.", low=8)
     heads: int = key(4, "Attention heads of the tiny model; divides width.", low=1)
     mlp_width: int = key(256, "Inner size of the tiny model's feed-forward layers.", low=8)
+    lora: LoraConfig = field(default_factory=LoraConfig)
 
     def __post_init__(self) -> None:
+        if self.gradient_checkpointing is None:
+            object.__setattr__(self, "gradient_checkpointing", not self.is_made)
         check_section(self, "model")
         if self.width % self.heads:
             raise ConfigError(
@@ -43,6 +90,20 @@ class ModelConfig:
                 "model.width / model.heads, the size of a head, must be even for rotary positions, "
                 f"got {self.width} / {self.heads} = {self.width // self.heads}"
             )
+        if self.path == TINY and self.chat_template != OWN:
+            raise ConfigError(
+                'model.chat_template is for a loaded model: model.path = "tiny" brings its own, got'
+                f" {self.chat_template!r}"
+            )
+
+    @property
+    def is_made(self) -> bool:
+        """Are the weights random, made for the run, rather than loaded?"""
+        return self.path == TINY or self.path.startswith(SMALL)
+
+    def trained(self, path: str) -> ModelConfig:
+        """As which a policy that was trained from this one, and saved at ``path``, is loaded."""
+        return replace(self, path=path, chat_template=OWN, lora=LoraConfig())
 
 
 @dataclass(frozen=True)
@@ -148,7 +209,13 @@ class WarmupConfig:
 
     steps: int = key(350, "Supervised steps; 0 skips the warm-up.", low=0)
     batch_size: int = key(64, "Traces per supervised step.", low=1)
-    learning_rate: float = key(2e-3, "Learning rate of the warm-up.", low=0.0, open_low=True)
+    learning_rate: float | None = key(
+        None,
+        "Learning rate of the warm-up.",
+        low=0.0,
+        open_low=True,
+        shown_default=BY_MODEL,
+    )
     redundant_calls: int = key(2, "Most needless calls in a trace.", low=0)
     guess_rate: float = key(
         0.15, "Share of traces that guess instead of calling.", low=0.0, high=1.0
@@ -259,7 +326,9 @@ class OptimiserConfig:
     method: Literal["adamw", "sgd"] = key(
         "adamw", "AdamW, or plain stochastic gradient descent (backend trl only)."
     )
-    learning_rate: float = key(3e-4, "Constant learning rate.", low=0.0, open_low=True)
+    learning_rate: float | None = key(
+        None, "Constant learning rate.", low=0.0, open_low=True, shown_default=BY_MODEL
+    )
     weight_decay: float = key(0.0, "Decoupled weight decay.", low=0.0)
     max_grad_norm: float = key(
         1.0, "Gradients are scaled down to this norm.", low=0.0, open_low=True
@@ -361,7 +430,12 @@ class RunFolderConfig:
     checkpoint_every: int = key(
         1, "Steps between checkpoints, of which the last two are kept; 0 writes none.", low=0
     )
-    threads: int = key(1, "CPU threads for torch; 0 leaves torch's choice.", low=0)
+    threads: int = key(
+        0,
+        "CPU threads for torch, at most the cores that the process may use; 0 takes one for a model"
+        " that is made on the spot, and one for each physical core for a loaded one.",
+        low=0,
+    )
     device: Literal["auto", "cpu", "cuda"] = key("auto", "Where the policy lives.")
     trajectories: int = key(
         2,
@@ -425,7 +499,6 @@ class OpenRLHFConfig:
     )
     zero_stage: int = key(2, "DeepSpeed ZeRO stage.", low=0, high=3)
     adam_offload: bool = key(False, "The optimiser's state lives in host memory.")
-    gradient_checkpointing: bool = key(True, "Recompute activations instead of keeping them.")
     attention: Literal["flash_attention_2", "sdpa", "eager"] = key(
         "flash_attention_2", "Attention of the policy."
     )
@@ -433,8 +506,6 @@ class OpenRLHFConfig:
     max_tokens_per_gpu: int = key(
         0, "Micro-batches of at most so many tokens; needs packing, 0 counts rollouts.", low=0
     )
-    lora_rank: int = key(0, "Rank of LoRA adapters; 0 trains all weights.", low=0)
-    lora_alpha: int = key(16, "Scale of LoRA adapters.", low=1)
     correction: Literal["off", "token", "sequence"] = key(
         "off",
         "Importance weights where log-probabilities of engine and policy differ, and by what unit.",
@@ -467,11 +538,6 @@ class OpenRLHFConfig:
         if self.packing and self.attention != "flash_attention_2":
             raise ConfigError(
                 f'openrlhf.packing needs attention = "flash_attention_2", got "{self.attention}"'
-            )
-        if self.lora_rank and self.zero_stage == 3:
-            raise ConfigError(
-                "openrlhf.lora_rank needs openrlhf.zero_stage of at most 2: adapters are added to "
-                "whole matrices when engines get them"
             )
         if self.max_tokens_per_gpu and not self.packing:
             raise ConfigError("openrlhf.max_tokens_per_gpu needs openrlhf.packing = true")
@@ -514,7 +580,6 @@ class VerlConfig:
     )
     strategy: Literal["fsdp", "fsdp2"] = key("fsdp", "How the policy is sharded.")
     offload: bool = key(False, "Weights and the optimiser's state wait in host memory.")
-    gradient_checkpointing: bool = key(True, "Recompute activations instead of keeping them.")
     dynamic_sampling: bool = key(
         False, "Replace groups that teach nothing by paretopo.group_filter, until a step is full."
     )

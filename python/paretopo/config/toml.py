@@ -15,6 +15,7 @@ import json
 import tomllib
 import typing
 from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +163,8 @@ def dumps(config: RunConfig) -> str:
         lines += [f"# {about.doc}", f"{name} = {_toml(getattr(config, name))}"]
     tables = [("[[objectives]]", one) for one in config.objectives]
     told = set[str]()  # what a key means is said once
-    for head, values in [*tables, *((f"[{name}]", getattr(config, name)) for name in SECTIONS)]:
+    sections = [(f"[{name}]", attrgetter(name)(config)) for name in SECTIONS]
+    for head, values in [*tables, *sections]:
         lines += ["", head]
         for name, about in keys(values).items():
             if about.in_file and getattr(values, name) is not None:
@@ -188,11 +190,12 @@ def _build(table: Mapping[str, Any]) -> RunConfig:
     sections = {section: _read_section(table, section) for section in SECTIONS}
     tables = merge_objectives(table.get("objectives"), of_objectives, recipe=recipe)
     objectives = make_objectives(tables, recipe=recipe)
-    for section, given in sections.items():
+    for section, given in reversed(sections.items()):  # the inner before the outer
         extra = {"recipe": recipe} if section in RECIPES[recipe] else {}
         if section == "paretopo" and not objectives[0].gate:
             extra |= UNGATED[recipe]
-        values[section] = SECTIONS[section](**extra | given)
+        inner = {name: values.pop(full) for name, full in _within(section).items()}
+        values[section] = SECTIONS[section](**extra | given | inner)
     config = RunConfig(**values, objectives=objectives)
     notes: list[Note] = []
     if "objectives" in table and sections["paretopo"].get("gate") != "none":
@@ -203,12 +206,27 @@ def _build(table: Mapping[str, Any]) -> RunConfig:
 
 
 def _read_section(table: Mapping[str, Any], section: str) -> dict[str, Any]:
+    """What a table says of a section: under its own name, and within the section around it."""
     given = table.get(section, {})
+    outer, _, inner = section.rpartition(".")
+    if outer and isinstance(table.get(outer), Mapping):
+        own = table[outer].get(inner, {})
+        given = {**own, **given} if isinstance(own, Mapping) else own
     if not isinstance(given, Mapping):
         raise ConfigError(f"{section} must be a section, [{section}], got {given!r}")
-    for name in given:
+    own_keys = {name: value for name, value in given.items() if name not in _within(section)}
+    for name in own_keys:
         _check_key(section, name)
-    return dict(given)
+    return own_keys
+
+
+def _within(section: str) -> dict[str, str]:
+    """The sections inside one, by their last name.
+
+    >>> _within("model"), _within("task")
+    ({'lora': 'model.lora'}, {})
+    """
+    return {name.rpartition(".")[2]: name for name in SECTIONS if name.startswith(f"{section}.")}
 
 
 def _check_key(section: str, name: str) -> None:
@@ -236,6 +254,9 @@ def _check_key(section: str, name: str) -> None:
 
 # Names that belong to another table: what each objective says of itself, and the trackers.
 _MOVED = {
+    "lora_rank": "LoRA is for every back end: model.lora = { rank = ... }",
+    "lora_alpha": "LoRA is for every back end: model.lora = { rank = ..., alpha = ... }",
+    "gradient_checkpointing": "did you mean model.gradient_checkpointing?",
     "weights": "did you mean objectives.NAME.weight?",
     "economy": "did you mean objectives.NAME.economy?",
     "alpha": "did you mean objectives.NAME.alpha?",

@@ -210,12 +210,13 @@ def identity_of(
     Args:
         settings: How is asked.
         data: As `load_data` describes the files.
-        model: Folder of the weights, where they are in one: a model that was trained on meanwhile
-            is another one.
+        model: Folder or file of the weights, where they are here: a model that was trained on
+            meanwhile is another one.
     """
     weights = None
     if model is not None:
-        files = sorted(file for file in model.iterdir() if file.is_file())
+        inside = model.iterdir() if model.is_dir() else [model]
+        files = sorted(file for file in inside if file.is_file())
         seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
         weights = hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
     return {"settings": settings.as_dict(), "data": [dict(one) for one in data], "weights": weights}

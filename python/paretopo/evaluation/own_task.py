@@ -53,7 +53,7 @@ def plan_evaluation(
         config,
         backend="trl",
         task=asked,
-        model=replace(config.model, path=model),
+        model=config.model.trained(model),
         warmup=replace(config.warmup, steps=0),
         optimiser=replace(config.optimiser, learn_from="rewards", kl=0.0),
         evaluation=replace(config.evaluation, prompts=prompts, temperature=warm),

@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from paretopo.config import ConfigError
 
@@ -105,14 +105,19 @@ def _drop_torn_line(path: Path) -> None:
         file.truncate(content.rfind(b"\n") + 1)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file: after a crash it is there whole or as it was before."""
+def write_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Replace a file by what `write` writes: after a crash it is whole, or as it was before."""
     partial = path.with_name(path.name + ".part")
     with partial.open("wb") as file:
-        file.write(content)
+        write(file)
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """As :func:`write_file`, from bytes in memory."""
+    write_file(path, lambda file: file.write(content))
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C, or a scheduler's SIGTERM, as a clean stop: the step at hand is finished and kept.
+"""Ctrl-C, or a scheduler's SIGTERM, as a clean stop: an update that began is finished and kept.
 
 A second one stops at once.
 """
@@ -50,7 +50,7 @@ class Interrupt:
         if self.came:
             raise KeyboardInterrupt
         self.came = True
-        tqdm.write("stopping after this step; Ctrl-C again stops at once", file=sys.stderr)
+        tqdm.write("stopping; Ctrl-C again stops at once, and keeps less", file=sys.stderr)
 
 
 @contextmanager

@@ -124,7 +124,7 @@ def test_two_actors_and_two_engines_sharing_gpus_with_dynamic_sampling(new_run):
 
 
 def test_lora_trains_with_weights_that_reach_the_engine(new_run):
-    run = new_run(openrlhf__lora_rank=4)
+    run = new_run(model__lora__rank=4)
     told = finish(run)
     assert "after each of 4 updates" in told
     lines = (run.path / "rehearsal" / "weights.jsonl").read_text(encoding="utf-8").splitlines()

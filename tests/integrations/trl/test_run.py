@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,8 @@ from support.sessions import THREE_OBJECTIVES  # noqa: E402
 
 from paretopo.config import ConfigError, loads  # noqa: E402
 from paretopo.controller.two_stages import ParetoPO  # noqa: E402
-from paretopo.integrations.trl.train import shared_warmup, train  # noqa: E402
+from paretopo.integrations.huggingface.policy import shared_warmup  # noqa: E402
+from paretopo.integrations.trl.train import train  # noqa: E402
 from paretopo.rollout import Segment  # noqa: E402
 from paretopo.run.folder import RunFolder  # noqa: E402
 
@@ -300,6 +302,42 @@ def test_ctrl_c_or_sigterm_keeps_the_step_and_can_be_resumed(uninterrupted, tmp_
     assert run.manifest["resumed"][0]["from_step"] == steps
 
 
+class StopsAfter:
+    """Ctrl-C at the third token that is generated after a step was recorded."""
+
+    def __init__(self, run: RunFolder, step: int) -> None:
+        self._run, self._step, self._asked = run, step, 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+    @property
+    def came(self) -> bool:
+        if len(self._run.steps()) >= self._step:
+            self._asked += 1
+        return self._asked > 3
+
+
+@pytest.mark.parametrize("step", [2, 3], ids=["in an evaluation", "in a step's rollouts"])
+def test_ctrl_c_while_it_generates_keeps_the_last_step(uninterrupted, tmp_path, monkeypatch, step):
+    before = uninterrupted.config
+    config = replace(before, run=replace(before.run, checkpoint_every=5))
+    run = RunFolder.create(tmp_path, config)
+    with monkeypatch.context() as patched:
+        patched.setattr("paretopo.integrations.trl.train.Interrupt", lambda: StopsAfter(run, step))
+        with pytest.raises(KeyboardInterrupt):
+            train(config, run)
+    assert len(run.steps()) == step
+    assert (run.checkpoints / f"checkpoint-{step}" / "complete").exists()
+    assert [row["step"] for row in run.evaluations()] == ([0] if step == 2 else [0, 2])
+
+    train(run.config, run, resume=True)
+    assert_same_result(run, uninterrupted)
+
+
 def test_resuming_a_finished_run_changes_nothing(uninterrupted):
     before = (uninterrupted.path / "steps.jsonl").read_text(), uninterrupted.evaluations()
     train(uninterrupted.config, uninterrupted, resume=True)
@@ -408,7 +446,7 @@ def test_an_unknown_template_is_refused(uninterrupted, tmp_path):
     tokenizer.response_template = None
     tokenizer.save_pretrained(folder)
     run = RunFolder.create(tmp_path, loads(SMALL, {"model.path": str(folder)}))
-    with pytest.raises(ConfigError, match="cannot read tool calls out of the responses"):
+    with pytest.raises(ConfigError, match="cannot read tool calls out of what"):
         train(run.config, run)
 
 

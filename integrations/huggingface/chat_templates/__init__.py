@@ -1,0 +1,88 @@
+"""How messages become text, and text becomes messages: a chat template with its way back.
+
+A template is a pair of files, as the two here: NAME.jinja renders a conversation, NAME.json is
+transformers' `response_template`, which finds tool calls in what the policy wrote. `{eos}` in it
+stands for the tokenizer's end of a turn, as `eos_token` does in the template.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from paretopo.config import OWN, ConfigError
+
+_BUNDLED = Path(__file__).parent
+_CHATML = ("<|im_start|>", "<|im_end|>")
+
+
+def bundled_templates() -> list[str]:
+    """Names that `model.chat_template` takes.
+
+    >>> bundled_templates()
+    ['chatml-tools', 'plain-tools']
+    """
+    return sorted(file.stem for file in _BUNDLED.glob("*.jinja"))
+
+
+def read_chat_template(name: str) -> tuple[str, dict[str, Any] | None]:
+    """The template, and its response template where the file comes with one.
+
+    Args:
+        name: Of a bundled template, or a .jinja file.
+
+    Raises:
+        ConfigError: There is none, or its response template is no JSON object.
+    """
+    file = _BUNDLED / f"{name}.jinja" if name in bundled_templates() else Path(name)
+    if file.suffix != ".jinja" or not file.is_file():
+        known = ", ".join(f'"{one}"' for one in (OWN, *bundled_templates()))
+        raise ConfigError(f"model.chat_template must be {known} or a .jinja file, got {name!r}")
+    text = file.read_text(encoding="utf-8")
+    back = file.with_suffix(".json")
+    if not back.is_file():
+        return text, None
+    try:
+        response = json.loads(back.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"model.chat_template: {back} is no JSON: {error}") from None
+    if not isinstance(response, dict):
+        raise ConfigError(f"model.chat_template: {back} must be an object, a response_template")
+    return text, response
+
+
+def set_chat_template(tokenizer: Any, name: str, path: str) -> dict[str, Any] | None:
+    """Give a tokenizer another chat template; the response template comes with `fill_response`.
+
+    Args:
+        tokenizer: Changed in place.
+        name: As `model.chat_template`.
+        path: The model's, for errors.
+
+    Raises:
+        ConfigError: As for `read_chat_template`, or the tokenizer has not the template's tokens.
+    """
+    template, response = read_chat_template(name)
+    if name == "chatml-tools":
+        missing = [one for one in _CHATML if one not in tokenizer.get_vocab()]
+        if missing:
+            raise ConfigError(
+                f'model.chat_template = "{name}" needs a tokenizer with {" and ".join(_CHATML)}, '
+                f'and that of {path!r} has no {" and no ".join(missing)}: take "plain-tools"'
+            )
+        tokenizer.eos_token = _CHATML[1]
+    tokenizer.chat_template = template
+    return response
+
+
+def fill_response(value: Any, end: str) -> Any:
+    r"""A response template whose patterns have the end of a turn.
+
+    >>> fill_response({"close_pattern": "{eos}\\s*"}, "</s>")
+    {'close_pattern': '</s>\\s*'}
+    """
+    if isinstance(value, dict):
+        return {name: fill_response(one, end) for name, one in value.items()}
+    return value.replace("{eos}", re.escape(end)) if isinstance(value, str) else value

@@ -1,0 +1,220 @@
+"""Any causal language model as a policy: its tokenizer, its weights, adapters; and saved again.
+
+One place for warm-up, training and evaluation, whichever framework trains.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from paretopo.config import OWN, ConfigError, ModelConfig
+from paretopo.integrations.huggingface.chat_templates import fill_response, set_chat_template
+from paretopo.integrations.huggingface.files import ModelFiles, find_model_files
+from paretopo.integrations.huggingface.special_tokens import settle_special_tokens
+
+_LOADING_ERRORS = (OSError, ValueError, KeyError)  # those of transformers, KeyError for GGUF
+
+
+def load_tokenizer(model: ModelConfig) -> Any:
+    """The tokenizer of a model, which ends turns and pads as the model does.
+
+    Its chat template is the one that `model.chat_template` asks for. It pads on the left, as
+    generation needs it.
+
+    Raises:
+        ConfigError: There is none, or its special tokens or the chat template do not suit the
+            model; says what to do.
+    """
+    from transformers import AutoTokenizer
+
+    files = find_model_files(model.path)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(files.name, padding_side="left", **files.options)
+    except _LOADING_ERRORS as error:
+        raise ConfigError(
+            f"model.path: cannot load the tokenizer of {model.path!r}: {error}"
+        ) from error
+    ends = find_ends(files)
+    settle_special_tokens(tokenizer, ends, model.path)
+    if model.chat_template != OWN:
+        response = set_chat_template(tokenizer, model.chat_template, model.path)
+        settle_special_tokens(tokenizer, ends, model.path)
+        tokenizer.response_template = fill_response(response, tokenizer.eos_token)
+    return tokenizer
+
+
+def load_model(model: ModelConfig, tokenizer: Any, *, dtype: Any = None) -> Any:
+    """The weights of a model, which ends texts with its own ends and with the tokenizer's.
+
+    Args:
+        model: What to load.
+        tokenizer: Of `load_tokenizer`.
+        dtype: Of the weights; float32 by default, also for those stored in half precision: steps
+            of a reinforcement learning rate would be lost in bfloat16.
+
+    Raises:
+        ConfigError: There is none, or the tokenizer knows more tokens than the model.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    files = find_model_files(model.path)
+    try:
+        loaded = AutoModelForCausalLM.from_pretrained(
+            files.name, dtype=dtype or torch.float32, **files.options
+        )
+    except _LOADING_ERRORS as error:
+        raise ConfigError(f"model.path: cannot load {model.path!r}: {error}") from error
+    rows = loaded.get_input_embeddings().num_embeddings
+    if len(tokenizer) > rows:
+        raise ConfigError(
+            f"model.path: the tokenizer of {model.path!r} knows {len(tokenizer)} tokens, the model "
+            f"{rows}: resize its embeddings, model.resize_token_embeddings(len(tokenizer))"
+        )
+    settings = loaded.generation_config
+    ends = [tokenizer.eos_token_id, *as_tokens(settings.eos_token_id)]
+    settings.eos_token_id = list(dict.fromkeys(ends))
+    settings.pad_token_id = loaded.config.pad_token_id = tokenizer.pad_token_id
+    return loaded
+
+
+def find_ends(files: ModelFiles) -> list[int]:
+    """Tokens that end a text for a model, in the words of its own files; none where it has none."""
+    from transformers import AutoConfig, GenerationConfig
+
+    found: dict[int, None] = {}
+    # Generation settings have a file of their own, which .gguf does not.
+    for kind, options in ((GenerationConfig, {}), (AutoConfig, files.options)):
+        try:
+            config = kind.from_pretrained(files.name, **options)
+        except _LOADING_ERRORS:  # a folder of a tokenizer only, or without generation settings
+            continue
+        found |= dict.fromkeys(as_tokens(config.eos_token_id))
+    return list(found)
+
+
+def as_tokens(tokens: int | Sequence[int] | None) -> list[int]:
+    """A field that holds a token, several or none.
+
+    >>> as_tokens(None), as_tokens(2), as_tokens([2, 1])
+    ([], [2], [2, 1])
+    """
+    return [] if tokens is None else [tokens] if isinstance(tokens, int) else list(tokens)
+
+
+def compute_dtype(model: ModelConfig, device: str) -> Any:
+    """The torch.dtype that passes compute in, as `model.dtype` says.
+
+    A processor without instructions for bfloat16 computes in it many times slower than in float32
+    (on an AVX2 core 1.2 GFLOP/s instead of 62), one with them about twice as fast.
+
+    Args:
+        model: Says which.
+        device: "cpu" or "cuda".
+
+    Raises:
+        ConfigError: bfloat16 is asked for, and the device has no instructions for it.
+    """
+    import torch
+
+    if model.dtype == "float32":
+        return torch.float32
+    has = torch.cuda.is_bf16_supported() if device != "cpu" else has_bfloat16()
+    if model.dtype == "bfloat16" and not has:
+        raise ConfigError(
+            'model.dtype = "bfloat16" needs a GPU or a processor with instructions for it (AVX-512 '
+            'BF16 or AMX), and this one would be many times slower: take "auto"'
+        )
+    made = model.is_made and device == "cpu" and model.dtype == "auto"
+    return torch.bfloat16 if has and not made else torch.float32
+
+
+def has_bfloat16() -> bool:
+    """Does this processor multiply matrices of bfloat16?"""
+    import torch
+
+    known = torch.cpu.get_capabilities()
+    return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
+
+
+@contextmanager
+def computing_in(dtype: Any, device: str) -> Iterator[None]:
+    """While entered, passes compute in this dtype, whatever the weights are stored in."""
+    import torch
+
+    with torch.autocast(device, dtype, enabled=dtype != torch.float32):
+        yield
+
+
+def prepare_training(model: Any, config: ModelConfig) -> Any:
+    """Adapters and frozen embeddings, as the configuration says; the model to train.
+
+    Args:
+        model: Of `load_model`.
+        config: What is trained of it.
+
+    Raises:
+        ConfigError: peft is missing, or there is no layer of a name.
+    """
+    if config.frozen_embeddings:
+        for layer in (model.get_input_embeddings(), model.get_output_embeddings()):
+            if layer is model.get_input_embeddings() or model.config.tie_word_embeddings:
+                layer.weight.requires_grad_(False)
+    if not config.lora.rank:
+        return model
+    if importlib.util.find_spec("peft") is None:
+        raise ConfigError(
+            'model.lora needs the package peft: pip install peft, or "paretopo[train]"'
+        )
+    import peft
+
+    lora, targets = config.lora, config.lora.targets
+    try:
+        adapted = peft.get_peft_model(
+            model,
+            peft.LoraConfig(
+                task_type="CAUSAL_LM",
+                r=lora.rank,
+                lora_alpha=lora.alpha,
+                lora_dropout=lora.dropout,
+                target_modules=targets if isinstance(targets, str) else list(targets),
+            ),
+        )
+    except ValueError as error:  # peft's, of targets that are no layers
+        raise ConfigError(f"model.lora.targets: {error}") from error
+    if not (Path(config.path) / "config.json").is_file() and Path(config.path).exists():
+        # Of a .gguf file: peft would look for its configuration on the Hub at every checkpoint.
+        adapted.peft_config["default"].base_model_name_or_path = ""
+    return adapted
+
+
+def save_policy(model: Any, tokenizer: Any, folder: Path, *, dtype: Any = None) -> None:
+    """Keep a policy as a folder that `from_pretrained` takes; adapters become part of the weights.
+
+    What was trained of adapters is in ``adapter/``, too, as peft saves it.
+
+    Args:
+        model: The policy; with adapters it is changed, and not to be trained on.
+        tokenizer: Its own.
+        folder: Where; made if missing.
+        dtype: Of the weights there; by default float32 with adapters, else what they are.
+    """
+    if is_adapted(model):
+        import torch
+
+        model.save_pretrained(str(folder / "adapter"), selected_adapters=["default"])
+        # In float32: in bfloat16 what the adapters add would be rounded away.
+        model = model.to(torch.float32).merge_and_unload()
+    if dtype is not None:
+        model = model.to(dtype)
+    model.save_pretrained(str(folder))
+    tokenizer.save_pretrained(str(folder))
+
+
+def is_adapted(model: Any) -> bool:
+    """Does the model have adapters of peft?"""
+    return hasattr(model, "peft_config")

