@@ -10,8 +10,8 @@ _calculate = _make_calculator()
 
 _GUESSES = 0.15  # without any call
 _WHOLE = 0.4  # of problems of two steps: the formula in one call
-_REPEATED = (0.45, 0.35, 0.2)  # the last call comes again never, once, twice
-_SENTENCES = 0.4  # answers in a sentence
+_REPEATED = (0.5, 0.35, 0.15)  # the last call comes again never, once, twice
+_SENTENCES = 0.3  # answers in a sentence
 
 
 def demonstrate(random, answer, formula, steps, **_):
