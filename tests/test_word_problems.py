@@ -234,20 +234,20 @@ def test_a_missing_file_is_named(tmp_path):
     ],
 )
 def test_numbers_are_compared_as_numbers(response, grade):
-    right = runpy.run_path(str(FOLDER / "rewards.py"))["right"]
-    assert right([response], ["7"]) == [grade]
-    assert right(["It is 3.5", "1,200.", "35"], ["3.5", "1200", "3.5"]) == [1.0, 1.0, 0.0]
+    correct = runpy.run_path(str(FOLDER / "rewards.py"))["correct"]
+    assert correct([response], ["7"]) == [grade]
+    assert correct(["It is 3.5", "1,200.", "35"], ["3.5", "1200", "3.5"]) == [1.0, 1.0, 0.0]
 
 
 def test_demonstrations_are_right_and_some_call_more_than_needed():
     demonstrate = runpy.run_path(str(FOLDER / "warmup.py"))["demonstrate"]
-    right = runpy.run_path(str(FOLDER / "rewards.py"))["right"]
+    correct = runpy.run_path(str(FOLDER / "rewards.py"))["correct"]
     draw, calls = random.Random(0), []
     row = questions.Problem("a", "", "(84-40)/4").row()
     for _ in range(400):
         *before, last = demonstrate(draw, **row)
         assert last["role"] == "assistant"
-        assert right([last["content"]], ["11"]) == [1.0]
+        assert correct([last["content"]], ["11"]) == [1.0]
         results = [one["content"] for one in before if one["role"] == "tool"]
         assert set(results) <= {"44", "11"}
         calls.append(len(results))

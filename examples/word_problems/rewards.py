@@ -5,7 +5,7 @@ import re as _re
 _NUMBER = _re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?")
 
 
-def right(completions, answer):
+def correct(completions, answer):
     """1 for a right answer, 0 for another or none."""
     return [_grade(text, target) for text, target in zip(completions, answer, strict=True)]
 
