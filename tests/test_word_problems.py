@@ -1,4 +1,4 @@
-"""examples/word_problems: what is trained on shares neither text nor sums with what is tested on."""
+"""examples/word_problems: what is trained on shares neither text nor sums with the tests."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import os
 import random
 import re
 import runpy
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from paretopo.config import load as load_config
 from paretopo.tools.calculator import evaluate
 
 FOLDER = Path(__file__).parents[1] / "examples" / "word_problems"
@@ -131,11 +133,15 @@ def test_what_is_not_elementary_is_left_out_and_counted(tmp_path):
         ),
         # one word of many
         (
-            "Ann has 7 red pens in her big old box and buys 2 more of them. How many are there now?",
-            "Ann has 7 red pens in her big new box and buys 2 more of them. How many are there now?",
+            "Ann has 7 red pens in her big old box and buys 2 more. How many are there now?",
+            "Ann has 7 red pens in her big new box and buys 2 more. How many are there now?",
             True,
         ),
-        ("Ann has 7 pens and buys 2. How many?", "A train of 7 cars takes 2 hours. How far?", False),
+        (
+            "Ann has 7 pens and buys 2. How many?",
+            "A train of 7 cars takes 2 hours. How far?",
+            False,
+        ),
     ],
 )
 def test_near_duplicates_are_found_by_their_words(one, other, near):
@@ -207,14 +213,16 @@ def test_a_variant_makes_no_sum_that_is_taken():
     problem = questions.Problem("a", "3 cups and 4 cups.", "3+4")
     taken = {("+", *sorted((str(a), str(b)))) for a in range(2, 21) for b in range(2, 21)}
     assert questions.renumber(problem, random.Random(0), taken) is None
-    changed = questions.renumber(problem, random.Random(0), {one for one in taken if "19" not in one})
+    changed = questions.renumber(
+        problem, random.Random(0), {one for one in taken if "19" not in one}
+    )
     assert changed is not None
     assert "19" in changed.formula
 
 
 def test_a_missing_file_is_named(tmp_path):
     (tmp_path / "asdiv").mkdir()
-    with pytest.raises(SystemExit, match="asdiv must hold one .jsonl file, found 0"):
+    with pytest.raises(SystemExit, match=r"asdiv must hold one \.jsonl file, found 0"):
         questions.read_problems(tmp_path)
 
 
@@ -255,6 +263,23 @@ def test_demonstrations_are_right_and_some_call_more_than_needed():
     assert 0.1 < shares[0] < 0.2  # guesses
     assert sum(shares[2:]) > 0.4
     assert max(calls) == 4
+
+
+def test_the_third_objective_is_all_that_the_second_file_adds():
+    two, three = (
+        tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+        for name in ("train", "three_objectives")
+    )
+    assert [one["name"] for one in two.pop("objectives")] == ["correct", "calls"]
+    assert [one["name"] for one in three.pop("objectives")] == ["correct", "calls", "tokens"]
+    assert two == three
+
+
+@pytest.mark.parametrize("name", ["train", "three_objectives"])
+def test_the_configurations_are_valid_and_fit_a_rollout(name):
+    config = load_config(FOLDER / f"{name}.toml")
+    assert config.optimiser.max_completion_tokens >= 96  # three calls with their results
+    assert len((FOLDER / "README.md").read_text(encoding="utf-8").splitlines()) <= 50
 
 
 @pytest.mark.skipif(

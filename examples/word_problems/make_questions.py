@@ -31,12 +31,15 @@ LONGEST = 200  # characters of a problem to train on or hold out
 DIGITS = 7  # characters of a number
 
 _SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
-_ONES = (
+_TO_NINETEEN = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_WORDS = dict(zip(_ONES, range(20), strict=True)) | dict(zip(_TENS, range(20, 100, 10), strict=True))
+)
+_TO_NINETY = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ONES, _TENS = _TO_NINETEEN.split(), _TO_NINETY.split()
+_WORDS = dict(zip(_ONES, range(20), strict=True)) | dict(
+    zip(_TENS, range(20, 100, 10), strict=True)
+)
 _NUMBER = re.compile(
     r"(?<![\w/:.])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w/:%]|\.\d)"
     rf"|\b(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_ONES[1:10])}))?\b|\b(?:{'|'.join(_ONES)})\b",
@@ -291,11 +294,7 @@ def renumber(problem, draw, taken):
     _, before = solve(problem.formula)
     for _ in range(300):
         new = {one: Fraction(_draw_like(one, draw)) for one in old}
-        given = re.sub(
-            r"[\d.]+",
-            lambda one: format_number(new.get(Fraction(one.group()), Fraction(one.group()))),
-            problem.formula,
-        )
+        given = _exchange(re.compile(r"[\d.]+"), problem.formula, new)
         try:
             steps, value = solve(given)
         except ValueError:
@@ -303,16 +302,19 @@ def renumber(problem, draw, taken):
         whole = all(evaluate(step).denominator == 1 for step in steps)
         if not whole or value < min(2, before) or new == {one: one for one in old}:
             continue
-        text = _NUMBER.sub(
-            lambda one: format_number(new[_read_number(one.group())])
-            if _read_number(one.group()) in new
-            else one.group(),
-            problem.text,
-        )
+        text = _exchange(_NUMBER, problem.text, new)
         changed = replace(problem, text=text, formula=given)
         if not calculations(changed) & taken:
             return changed
     return None
+
+
+def _exchange(pattern, text, new):
+    def exchange(found):
+        number = _read_number(found.group())
+        return format_number(new[number]) if number in new else found.group()
+
+    return pattern.sub(exchange, text)
 
 
 def _draw_like(number, draw):
@@ -357,7 +359,9 @@ def split(problems, draw):
         own = [] if calculations(one) & taken else [one]
         removed["same calculation as a test problem"] += not own
         named = [
-            replace(changed, id=f"{one.id}-{at}") for at, changed in enumerate(variants, 1) if changed
+            replace(changed, id=f"{one.id}-{at}")
+            for at, changed in enumerate(variants, 1)
+            if changed
         ]
         texts = {changed.text: changed for changed in [*own, *named]}
         kept += texts.values()

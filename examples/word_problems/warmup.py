@@ -1,4 +1,4 @@
-"""Rollouts to imitate: sums worked out with the calculator, often in more calls and words than needed.
+"""Rollouts to imitate: sums worked out with the calculator, often in more calls than needed.
 
 Some only guess. All of them are right, so that what is left to learn is how to be right in few
 calls, and when a call pays.

@@ -59,7 +59,9 @@ def sort_by_length(batches: Sequence[Batch]) -> list[Batch]:
         of_rows = isinstance(value, torch.Tensor) and value.dim() > 0 and len(value) == rows
         if not (whole or of_rows or isinstance(value, int | float)):
             return list(batches)
-    lengths = torch.cat([one["prompt_mask"].sum(1) + one["completion_mask"].sum(1) for one in batches])
+    lengths = torch.cat(
+        [one["prompt_mask"].sum(1) + one["completion_mask"].sum(1) for one in batches]
+    )
     order = lengths.argsort(stable=True).chunk(len(batches))
     return [
         {
