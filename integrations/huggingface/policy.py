@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +33,7 @@ from paretopo.tasks.task import Task
 
 _MADE = "start"  # under checkpoints/
 _POSITIONS = 512  # of the longest conversation with a tiny model
+_ASKED_EVERY = 0.5  # seconds
 _NOT_OF_WARMUP = ("rewards.file", "task.held_out")
 
 
@@ -107,26 +111,53 @@ def warm_up_policy(
     from paretopo.integrations.huggingface.warmup import make_trace_source, warm_up
 
     shared = None if config.warmup.shared == NONE else shared_warmup(config)
-    if shared is not None and shared.exists() and not state_file.exists():
-        _copy(shared, state_file)
-    finished = warm_up(
-        model,
-        tokenizer,
-        make_trace_source(task, config.warmup),
-        config.warmup,
-        state_file,
-        should_stop,
-        functions=task.functions,
-        dtype=compute_dtype(config.model, model.device.type),
-    )
-    if not finished:
-        raise KeyboardInterrupt
-    if shared is not None and not shared.exists():
-        shared.parent.mkdir(parents=True, exist_ok=True)
-        # Other runs may write it at the same time: each its own file, and the last one stays.
-        beside = shared.with_name(f"{shared.name}.{os.getpid()}")
-        _copy(state_file, beside)
-        beside.replace(shared)
+    with _claim(shared, should_stop):
+        if shared is not None and shared.exists() and not state_file.exists():
+            _copy(shared, state_file)
+        finished = warm_up(
+            model,
+            tokenizer,
+            make_trace_source(task, config.warmup),
+            config.warmup,
+            state_file,
+            should_stop,
+            functions=task.functions,
+            dtype=compute_dtype(config.model, model.device.type),
+        )
+        if not finished:
+            raise KeyboardInterrupt
+        if shared is not None and not shared.exists():
+            # Where locks do not hold, others may write it, too: each its own file.
+            beside = shared.with_name(f"{shared.name}.{os.getpid()}")
+            _copy(state_file, beside)
+            beside.replace(shared)
+
+
+@contextmanager
+def _claim(shared: Path | None, should_stop: Callable[[], bool]) -> Iterator[None]:
+    """Wait while another run makes the same warm-up; a killed one claims nothing.
+
+    Raises:
+        KeyboardInterrupt: `should_stop` said so.
+    """
+    if shared is None or shared.exists():
+        yield
+        return
+    shared.parent.mkdir(parents=True, exist_ok=True)
+    file = shared.with_suffix(".lock")
+    with file.open("w") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if should_stop():
+                    raise KeyboardInterrupt from None
+                time.sleep(_ASKED_EVERY)
+            except OSError:
+                break  # a file system without locks
+        yield
+        file.unlink(missing_ok=True)  # whoever waits for it finds the warm-up
 
 
 def shared_warmup(config: RunConfig) -> Path:

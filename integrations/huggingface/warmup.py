@@ -70,16 +70,12 @@ def warm_up(
             for group in optimiser.param_groups:
                 group["lr"] = rate * _learning_rate_factor(step, config.steps)
             rows = [encode(tokenizer, trace, functions) for trace in traces(step)]
-            batch = collate(rows, tokenizer.pad_token_id)
-            batch = {name: tensor.to(model.device) for name, tensor in batch.items()}
-            with computing_in(dtype, model.device.type):
-                loss = model(**batch).loss
-            loss.backward()
+            loss = _take_gradient(model, rows, tokenizer.pad_token_id, config.micro_batch, dtype)
             torch.nn.utils.clip_grad_norm_(trained.values(), 1.0)
             optimiser.step()
             optimiser.zero_grad()
             bar.update()
-            bar.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
+            bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
             stop = should_stop()
             if step + 1 == config.steps:
                 _save(state_file, trained, None, step + 1)
@@ -88,6 +84,40 @@ def warm_up(
                 if stop:
                     return False
     return True
+
+
+_Rows = Sequence[tuple[list[int], list[bool]]]
+
+
+def _take_gradient(
+    model: Any, rows: _Rows, padding: int, micro_batch: int, dtype: torch.dtype
+) -> float:
+    """Add the gradient of a step; returns its loss, the mean over all tokens with labels.
+
+    Rows of about the same length share a pass, so that little is padded, and scores are computed
+    where a token with a label follows: of a long prompt, whose tokens have none, that is a part.
+    """
+    ordered = sorted(rows, key=lambda row: len(row[0])) if micro_batch else rows
+    size = micro_batch or len(rows)
+    labelled = sum(sum(written[1:]) for _, written in rows)
+    whole = 0.0
+    for first in range(0, len(rows), size):
+        batch = collate(ordered[first : first + size], padding)
+        batch = {name: tensor.to(model.device) for name, tensor in batch.items()}
+        following = batch.pop("labels")[:, 1:]
+        kept = (following != _IGNORED).any(dim=0).nonzero().squeeze(1)
+        with computing_in(dtype, model.device.type):
+            scores = model(**batch, logits_to_keep=kept).logits
+        loss = torch.nn.functional.cross_entropy(
+            scores.float().flatten(0, 1),
+            following[:, kept].flatten(),
+            ignore_index=_IGNORED,
+            reduction="sum",
+        )
+        loss = loss / labelled
+        loss.backward()
+        whole += loss.item()
+    return whole
 
 
 def make_trace_source(task: Task, config: WarmupConfig) -> Callable[[int], Sequence[Trace]]:

@@ -31,7 +31,7 @@ def make_rollout_arguments(
         per_device_eval_batch_size=min(
             # With fewer questions in the file the batch stays what it was: sampling goes by it.
             max(config.evaluation.prompts, held_out),
-            optimiser.micro_batch or max(rollouts, _EVALUATED_AT_ONCE),
+            rollouts if optimiser.micro_batch else max(rollouts, _EVALUATED_AT_ONCE),
         ),
         num_generations=optimiser.group_size,
         num_generations_eval=1,

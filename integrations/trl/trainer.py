@@ -21,9 +21,12 @@ import torch
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
 from trl import GRPOTrainer
+from trl.models import unwrap_model_for_generation
 
 from paretopo.controller.two_stages import ParetoPO
+from paretopo.integrations.trl.batches import sort_by_length, trim
 from paretopo.integrations.trl.generated import Generated
+from paretopo.integrations.trl.turns import Turns, can_keep
 from paretopo.rollout import Rollout, format_prompt
 from paretopo.session import Session
 from paretopo.tasks.task import with_preference
@@ -239,6 +242,7 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
     session: Session | None = None
     session_rewards: SessionRewards | ScriptRewards
     script: ScriptSession | None = None
+    _turns: Turns | None = None
 
     def __init__(
         self,
@@ -347,7 +351,60 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
     def _generate_and_score_completions(self, inputs: Any) -> Any:
         if self.session is not None and self.model.training:
             inputs = [give_preference(self.session, row) for row in inputs]
-        return super()._generate_and_score_completions(inputs)
+        self._turns = self._begin_turns()
+        try:
+            return super()._generate_and_score_completions(inputs)
+        finally:
+            self._turns = None
+
+    def _begin_turns(self) -> Turns | None:
+        """Generation that reads each token once; None where it is not transformers' alone."""
+        elsewhere = self.use_vllm or self.use_transformers_continuous_batching
+        if elsewhere or self._is_vlm or self.accelerator.num_processes > 1:
+            return None
+        if not can_keep(self.accelerator.unwrap_model(self.model)):
+            return None
+        return Turns(
+            padding=self._tokenizer.pad_token_id,
+            ends=self.eos_token_ids,
+            most=self.max_completion_length,
+            settings=self.generation_config,
+        )
+
+    def _generate_single_turn(
+        self, prompt_ids: Any, images: Any, multimodal_fields: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        if self._turns is None or images is not None or multimodal_fields:
+            return super()._generate_single_turn(
+                prompt_ids, images, multimodal_fields, *args, **kwargs
+            )
+        with unwrap_model_for_generation(
+            self.model_wrapped,
+            self.accelerator,
+            generation_kwargs=self.generation_kwargs,
+            gradient_checkpointing_kwargs=self.args.gradient_checkpointing_kwargs,
+        ) as model:
+            return self._turns.generate(model, prompt_ids), None
+
+    def _prepare_inputs(self, generation_batch: Any) -> Any:
+        before = self._buffered_inputs
+        inputs = super()._prepare_inputs(generation_batch)
+        each = self.args.steps_per_generation
+        # Where a step takes several updates, each must see rollouts of all lengths.
+        if self._buffered_inputs is before or each > self.args.gradient_accumulation_steps:
+            return inputs
+        self._buffered_inputs = sort_by_length(self._buffered_inputs)
+        return self._buffered_inputs[self._step % each]
+
+    def _compute_loss(self, model: Any, inputs: Any) -> Any:
+        return super()._compute_loss(model, trim(inputs))
+
+    def prediction_step(self, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Rollouts, and for scripts their loss, which a session has no use for."""
+        if self.session is None or self.script is not None:
+            return super().prediction_step(model, inputs, *args, **kwargs)
+        self._prepare_inputs(inputs)
+        return torch.zeros((), device=self.accelerator.device), None, None
 
     def _calculate_rewards(
         self, inputs: Any, prompts: Any, completions: Any, *args: Any, **kwargs: Any

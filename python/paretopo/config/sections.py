@@ -209,6 +209,12 @@ class WarmupConfig:
 
     steps: int = key(350, "Supervised steps; 0 skips the warm-up.", low=0)
     batch_size: int = key(64, "Traces per supervised step.", low=1)
+    micro_batch: int = key(
+        0,
+        "Traces per forward and backward pass, of about the same length, to save memory and"
+        " padding; 0 takes all of a step.",
+        low=0,
+    )
     learning_rate: float | None = key(
         None,
         "Learning rate of the warm-up.",

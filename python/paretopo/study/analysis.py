@@ -159,6 +159,11 @@ class Results:
         at = self.curve(task, method, "step")[0].tolist().index(step)
         return curve[:, at]
 
+    def test(self, task: str, method: str, measure: str) -> Floats:
+        """(seeds,) a measure of the trained policies on the test questions of a task."""
+        cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
+        return np.array([self._records[cell]["test"][measure][-1] for cell in cells])
+
     def hypervolume_of_run(self, task: str, method: str) -> Floats:
         """(seeds,) hypervolume of all evaluations of a training together, from (0, 0)."""
         outcomes = [self.curve(task, method, measure) for measure in ("accuracy", "economy")]
@@ -237,6 +242,12 @@ class Results:
                 for m in self._others(task)
             }
         )
+
+    def compare_tests(self, task: str) -> list[Comparison]:
+        """Our method against each other one on the test questions of a task."""
+        measure = self.plan.study.measure
+        ours = self.test(task, self.plan.ours, measure)
+        return self._test({m: ours - self.test(task, m, measure) for m in self._others(task)})
 
     def compare_worst(
         self, measure: str | None = None, step: int | None = None

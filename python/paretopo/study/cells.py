@@ -46,13 +46,14 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
         task, method, seed, fingerprint, step (the last), seconds, and evaluations: a list each of
         step, accuracy, economy, cost, hypervolume and preference, to five digits. Of a language
         model also response, its tokens, and economy_of_solved, that of right answers, in place of
-        the two scores, which `add_scores` works out; of fronts, the scores.
+        the two scores, which `add_scores` works out; of fronts, the scores. Where the task has
+        test questions, test: the same of the last policy on them.
 
     Raises:
         RuntimeError: the training failed; with the last lines of its error output.
     """
     began = time.monotonic()
-    section = plan.tasks[cell.task]
+    section, further = plan.tasks[cell.task], {}
     if section.config is None:
         steps = section.steps or plan.study.steps
         overrides = plan.overrides_of(cell.method)
@@ -64,7 +65,7 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
             else train_tabular_front(task, overrides, preferences, seed=cell.seed, **along)
         )
     elif plan.study.preferences is None:
-        evaluations = _train_language_model(plan, cell, runs)
+        evaluations, further = _train_language_model(plan, cell, runs)
     else:
         evaluations = _train_front(plan, cell, runs, plan.study.preferences)
     return {
@@ -74,10 +75,13 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
         "fingerprint": fingerprint(plan, cell),
         "step": evaluations[-1]["step"],
         "seconds": round(time.monotonic() - began, 2),
-        "evaluations": {
-            name: [round(row[name], _DIGITS) for row in evaluations] for name in evaluations[0]
-        },
+        "evaluations": _columns(evaluations),
+        **further,
     }
+
+
+def _columns(rows: Sequence[Row]) -> Row:
+    return {name: [round(row[name], _DIGITS) for row in rows] for name in rows[0]}
 
 
 def add_scores(plan: Plan, row: Row) -> Row:
@@ -85,13 +89,15 @@ def add_scores(plan: Plan, row: Row) -> Row:
 
     Tables and fronts have theirs when they are recorded.
     """
-    section, evaluations = plan.tasks[row["task"]], row["evaluations"]
+    section, scored = plan.tasks[row["task"]], dict(row)
     if section.config is None or plan.study.preferences is not None:
         return row
-    columns = (evaluations[name] for name in ("accuracy", "economy", "economy_of_solved"))
-    scores = [section.score(*one) for one in zip(*columns, strict=True)]
-    added = {name: [one[name] for one in scores] for name in ("hypervolume", "preference")}
-    return row | {"evaluations": evaluations | added}
+    for part in ("evaluations", *(["test"] if "test" in row else [])):
+        columns = (row[part][name] for name in ("accuracy", "economy", "economy_of_solved"))
+        scores = [section.score(*one) for one in zip(*columns, strict=True)]
+        added = {name: [one[name] for one in scores] for name in ("hypervolume", "preference")}
+        scored[part] = row[part] | added
+    return scored
 
 
 def fingerprint(plan: Plan, cell: Cell) -> str:
@@ -131,6 +137,8 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
             about["saving"] = _SAVING
         # Shares of the cost are recorded; scores follow from them when they are read.
         about["scale"] = [section.cost, section.most]
+        if section.test is not None:
+            about["test"] = _digest(section.test)
         if plan.study.preferences is not None:
             about["front"] = [plan.study.preferences, plan.study.every]
             about["front"] += [section.cheapest_accuracy, section.best_front]
@@ -142,10 +150,34 @@ def _saves(overrides: str) -> bool:
     return config.from_table({}, json.loads(overrides)).objective("calls").economy == "saving"
 
 
-def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> list[Row]:
+def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> tuple[list[Row], Row]:
+    """The evaluations of a training, and its test under that name, where there is one."""
     section, out = plan.tasks[cell.task], _folder(cell, runs)
     run = _train(section, plan.overrides_of_training(cell), runs, out)
-    return [_evaluation(section, run.config, row) for row in run.evaluations()]
+    evaluations = [_evaluation(section, run.config, row) for row in run.evaluations()]
+    return evaluations, {} if section.test is None else {"test": _test(section, run, section.test)}
+
+
+def _test(section: TaskSection, run: RunFolder, questions: str) -> Row:
+    """What a trained policy is worth on test questions; one that was cut off is asked anew."""
+    name = f"{run.path.name}-test-{_digest(questions)[:8]}"
+    ended = _ended_tests(run, name)
+    if not ended:
+        count = len(Path(questions).read_text(encoding="utf-8").splitlines())
+        where = ("--data", questions, "--limit", str(count), "--out", str(run.path.parent / name))
+        _run_command("evaluate", str(run.path), *where)
+        ended = _ended_tests(run, name)
+    return _columns([_evaluation(section, run.config, ended[-1].evaluations()[-1])])
+
+
+def _ended_tests(run: RunFolder, name: str) -> list[RunFolder]:
+    found = sorted(run.path.parent.glob(f"{name}*/config.toml"))
+    opened = [RunFolder.open(path.parent) for path in found]
+    return [one for one in opened if one.manifest.get("status") == "finished"]
+
+
+def _digest(file: str) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
 def _train_front(plan: Plan, cell: Cell, runs: Path, count: int) -> list[Row]:

@@ -78,6 +78,11 @@ class TaskSection:
     """One task; its name is a tabular task's, or it has the configuration of a training."""
 
     config: str | None = key(None, "A training configuration, by a path from the study's file.")
+    test: str | None = key(
+        None,
+        "Of a training: a question file, by a path from the study's file, that is put to each"
+        " policy once, at the end; its evaluations along the way ask the held-out questions.",
+    )
     methods: tuple[str, ...] | None = key(None, "Methods, instead of the study's.")
     without: tuple[str, ...] | None = key(None, "Methods of the study that make no sense here.")
     seeds: int | None = key(None, "Seeds, instead of the study's.", low=1)
@@ -276,10 +281,13 @@ def from_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool =
             raise ConfigError(f"unknown section [{name}]; {nearest(name, known)}")
         if not isinstance(value, Mapping):
             raise ConfigError(f"[{name}] must be a section, got {value!r}")
-    tasks = {name: _task(name, values, beside) for name, values in table.get("tasks", {}).items()}
+    study: StudySection = _section(StudySection, "study", table.get("study", {}))
+    tasks = {
+        name: _task(name, values, beside, study.preferences)
+        for name, values in table.get("tasks", {}).items()
+    }
     if not tasks:
         raise ConfigError("a study needs at least one [tasks.NAME]")
-    study: StudySection = _section(StudySection, "study", table.get("study", {}))
     for name in study.ablation_tasks or ():
         if name not in tasks:
             raise ConfigError(f"study.ablation_tasks: no [tasks.{name}]; {nearest(name, tasks)}")
@@ -296,7 +304,7 @@ def from_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool =
     return plan
 
 
-def _task(name: str, values: Any, beside: Path) -> TaskSection:
+def _task(name: str, values: Any, beside: Path, preferences: int | None) -> TaskSection:
     if not isinstance(values, Mapping):
         raise ConfigError(f"[tasks.{name}] must be a section, got {values!r}")
     given = dict(values)
@@ -311,6 +319,8 @@ def _task(name: str, values: Any, beside: Path) -> TaskSection:
     )
     if best is not None:
         section = dataclasses.replace(section, best=_best(f"tasks.{name}.best", best, section))
+    if section.test is not None and (section.config is None or preferences is not None):
+        raise ConfigError(f"tasks.{name}.test is for trainings of a configuration, one policy each")
     if section.config is None:
         if name not in TASKS:
             raise ConfigError(f"unknown task {name!r} without a config; {nearest(name, TASKS)}")
@@ -318,7 +328,8 @@ def _task(name: str, values: Any, beside: Path) -> TaskSection:
     config = beside / section.config
     if not config.is_file():
         raise ConfigError(f"tasks.{name}.config: there is no file {config}")
-    return dataclasses.replace(section, config=str(config))
+    test = section.test and str(beside / section.test)
+    return dataclasses.replace(section, config=str(config), test=test)
 
 
 def _best(where: str, values: Any, section: TaskSection) -> tuple[tuple[float, float], ...]:

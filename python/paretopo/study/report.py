@@ -94,7 +94,7 @@ def format_report(results: Results, plots: Sequence[str]) -> str:
         parts += _scores(results, study.measure, study.early)
     parts += [*_outcomes(results), *_worst_case(results, measures)]
     for task in results.tasks:
-        parts += _task(results, task)
+        parts += [*_task(results, task), *_tests(results, task)]
     parts += _variations(results)
     parts += _claims(results, check_claims(results))
     return "\n".join(parts) + "\n"
@@ -264,6 +264,38 @@ def _task(results: Results, task: str) -> list[str]:
         *_comparisons(results.compare(task), results, task),
         "",
     ]
+
+
+def _tests(results: Results, task: str) -> list[str]:
+    """Held-out and test questions side by side, where a task has both."""
+    section = results.plan.tasks[task]
+    if section.test is None:
+        return []
+    lines = [
+        f"### {task}: held-out questions, and those of {Path(section.test).stem}",
+        "",
+        "At the end, mean ± standard deviation over seeds; tokens are those that the policy wrote.",
+        "",
+        _row(["method", *(f"{of}: {what}" for of in ("held out", "test") for what in _TESTED)]),
+        _row(["---", *["---:"] * (2 * len(_TESTED))]),
+    ]
+    for method in results.methods(task):
+        cells = [
+            _mean_and_deviation(scale * read(task, method, measure), decimals)
+            for read in (results.read, results.test)
+            for measure, scale, decimals in _TESTED.values()
+        ]
+        lines.append(_row([f"`{method}`", *cells]))
+    compared = _comparisons(results.compare_tests(task))
+    return [*lines, "", f"On the test questions, {_TITLES[results.plan.study.measure]}:", "",
+            *compared, ""]  # fmt: skip
+
+
+_TESTED = {  # heading: measure, factor, decimals
+    "accuracy %": ("accuracy", 100, 1),
+    "cost": ("cost", 1, 2),
+    "tokens": ("response", 1, 1),
+}
 
 
 def _comparisons(

@@ -1,0 +1,196 @@
+"""Turns that read each token once say what turns say that read everything anew."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from transformers import (  # noqa: E402
+    GenerationConfig,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
+
+from paretopo.integrations.trl.batches import sort_by_length, trim  # noqa: E402
+from paretopo.integrations.trl.turns import Turns, can_keep  # noqa: E402
+
+VOCABULARY, PADDING, ENDS = 40, 0, [1, *range(6, 40, 3)]  # so many that turns are short
+SIZES = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 256,
+}
+
+
+def make_model(name):
+    torch.manual_seed(0)
+    if name == "gpt2":  # learnt positions: each token must get its own
+        sizes = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 256}
+        tokens = {"vocab_size": VOCABULARY, "bos_token_id": 2, "eos_token_id": 1}
+        model = GPT2LMHeadModel(GPT2Config(**tokens, **sizes))
+    else:
+        kind, config = {
+            "llama": (LlamaForCausalLM, LlamaConfig),
+            "qwen3": (Qwen3ForCausalLM, Qwen3Config),
+        }[name]
+        model = kind(config(**SIZES, head_dim=8))
+    with torch.no_grad():  # so that likeliest tokens are clear
+        for weight in model.parameters():
+            weight.mul_(6.0 if weight.dim() > 1 else 1.0)
+    return model.eval()
+
+
+def settings(most):
+    return GenerationConfig(
+        do_sample=False, pad_token_id=PADDING, eos_token_id=ENDS, max_new_tokens=most
+    )
+
+
+def write_alone(model, tokens, most):
+    """What the model writes, one rollout at a time and without a cache of ours."""
+    whole = model.generate(
+        input_ids=torch.tensor([tokens]),
+        attention_mask=torch.ones((1, len(tokens)), dtype=torch.long),
+        generation_config=settings(most),
+    )
+    row = whole[0, len(tokens) :].tolist()
+    last = next((at for at, token in enumerate(row) if token in ENDS), len(row) - 1)
+    return row[: last + 1]
+
+
+def make_turns(model, most=30):
+    return Turns(padding=PADDING, ends=ENDS, most=most, settings=settings(most))
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen3", "gpt2"])
+@pytest.mark.parametrize("group", [1, 3])
+def test_turns_are_those_of_each_rollout_by_itself(name, group):
+    model, draw = make_model(name), random.Random(3)
+    prompts = [
+        [draw.randrange(2, VOCABULARY) for _ in range(length)]
+        for length in (3, 11, 1, 7)
+        for _ in range(group)
+    ]
+    if group > 1:
+        prompts = [prompts[at // group * group] for at in range(len(prompts))]
+    turns, rollouts, lengths = make_turns(model, most=60), list(prompts), set()
+    with torch.no_grad():
+        for turn in range(3):
+            pairs = zip(rollouts, prompts, strict=True)
+            most = max(60 - (len(one) - len(prompt)) for one, prompt in pairs)
+            expected = [write_alone(model, one, most) for one in rollouts]
+            assert turns.generate(model, rollouts) == expected, turn
+            lengths |= set(map(len, expected))
+            # A tool answers some of them, at different lengths.
+            chosen = [at for at in range(len(rollouts)) if turn == 0 or at % 3]
+            answers = [[draw.randrange(2, VOCABULARY)] * (1 + at % 4) for at in chosen]
+            grown = [
+                rollouts[at] + expected[at] + answer
+                for at, answer in zip(chosen, answers, strict=True)
+            ]
+            prompts = [prompts[at] for at in chosen]
+            rollouts = grown
+    assert len(lengths) > 2
+
+
+def test_a_prompt_is_read_once_and_a_turn_only_what_is_new(monkeypatch):
+    model = make_model("llama")
+    read, forward = [], model.forward
+
+    def count(*args, **kwargs):
+        read.append(tuple(kwargs["input_ids"].shape))
+        return forward(*args, **kwargs)
+
+    monkeypatch.setattr(model, "forward", count)
+    turns, prompt = make_turns(model, most=60), [5, 6, 7, 8, 9]
+    first = turns.generate(model, [prompt] * 4)
+    assert read[0] == (1, 4)
+    assert set(read[1:]) == {(4, 1)}
+    read.clear()
+    grown = [prompt + one + [11, 12, 13] for one in first][:2]
+    turns.generate(model, grown)
+    rows, new = read[0]
+    assert rows == 2
+    assert new <= 4  # the answer of a tool, and the last token of the turn before
+    assert set(read[1:]) <= {(2, 1)}
+
+
+def test_a_rollout_gets_no_more_than_its_room():
+    model = make_model("llama")
+    prompt = [5, 6, 7]
+    whole = make_turns(model, most=60).generate(model, [prompt])[0]
+    turns = make_turns(model, most=len(whole) + 3)
+    first = turns.generate(model, [prompt])[0]
+    assert first == whole
+    assert len(turns.generate(model, [prompt + first + [9, 9]])[0]) == 1
+
+
+def test_models_with_a_window_are_left_to_trl():
+    sizes = {**SIZES, "sliding_window": 8}
+    assert not can_keep(MistralForCausalLM(MistralConfig(**sizes)))
+    assert can_keep(make_model("llama"))
+
+
+def make_batches():
+    draw = random.Random(0)
+    rows = []
+    for number in range(8):
+        prompt, answer = draw.randint(1, 5), draw.randint(1, 6)
+        rows.append(
+            {
+                "prompt_ids": [0] * (5 - prompt) + [2] * prompt,
+                "prompt_mask": [0] * (5 - prompt) + [1] * prompt,
+                "completion_ids": [3] * answer + [0] * (6 - answer),
+                "completion_mask": [1] * answer + [0] * (6 - answer),
+                "advantages": float(number),
+            }
+        )
+    whole = {name: torch.tensor([row[name] for row in rows]) for name in rows[0]}
+    parts = [{name: value[at : at + 2] for name, value in whole.items()} for at in (0, 2, 4, 6)]
+    return [{**part, "num_items_in_batch": torch.tensor(9), "old": None} for part in parts]
+
+
+def test_micro_batches_lose_their_padding_and_no_token():
+    batches = make_batches()
+    ordered = [trim(one) for one in sort_by_length(batches)]
+    for one in ordered:
+        assert one["prompt_mask"].any(dim=0).all()  # no column is padding only
+        assert one["completion_mask"].any(dim=0).all()
+        assert one["num_items_in_batch"] == 9
+        assert one["old"] is None
+
+    def rows(parts):
+        return sorted(
+            (
+                float(part["advantages"][at]),
+                int(part["prompt_mask"][at].sum()),
+                int(part["completion_mask"][at].sum()),
+            )
+            for part in parts
+            for at in range(2)
+        )
+
+    assert rows(ordered) == rows(batches)
+    sums = [one["prompt_mask"].sum(1) + one["completion_mask"].sum(1) for one in ordered]
+    assert torch.cat(sums).diff().ge(0).all()
+
+
+def test_batches_with_images_stay_as_they_are():
+    batches = [{**one, "pixel_values": torch.zeros(5, 3)} for one in make_batches()]
+    assert [one["advantages"].tolist() for one in sort_by_length(batches)] == [
+        one["advantages"].tolist() for one in batches
+    ]

@@ -1,0 +1,298 @@
+"""examples/word_problems: what is trained on shares neither text nor sums with the tests."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import json
+import os
+import random
+import re
+import runpy
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from paretopo.config import load as load_config
+from paretopo.tools.calculator import evaluate
+
+FOLDER = Path(__file__).parents[1] / "examples" / "word_problems"
+PUBLISHED = "PARETOPO_WORD_PROBLEMS"  # the folder with asdiv/, mawps/ and svamp/
+
+
+def load(name):
+    """One of the example's files as a module."""
+    spec = importlib.util.spec_from_file_location(f"word_problems_{name}", FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+questions = load("make_questions")
+
+
+def write_published(folder, **rows):
+    """The three published files, with these rows."""
+    for name in ("asdiv", "mawps", "svamp"):
+        (folder / name).mkdir()
+        lines = [json.dumps(row) + "\n" for row in rows.get(name, [])]
+        (folder / name / "test.jsonl").write_text("".join(lines))
+
+
+def asdiv(body, question, formula, answer):
+    return {"body": body, "question": question, "formula": formula, "answer": answer, "idx": 0}
+
+
+def mawps(text, target, kind="singleop"):
+    return {"input": text, "target": target, "type": kind, "idx": 0}
+
+
+def svamp(body, question, equation, answer):
+    return {"Body": body, "Question": question, "Equation": equation, "Answer": answer}
+
+
+def read_back(folder, **rows):
+    write_published(folder, **rows)
+    problems, left_out = questions.read_problems(folder)
+    return [one.row() for one in problems], left_out
+
+
+def test_examples_in_its_docstrings_hold():
+    failed, tried = doctest.testmod(questions)
+    assert tried >= 5
+    assert not failed
+
+
+def test_each_published_layout_is_read(tmp_path):
+    rows, left_out = read_back(
+        tmp_path,
+        asdiv=[asdiv("Ann has 7 pens.", "How many with 2 more ?", "7+2=9", "9 (pens)")],
+        mawps=[mawps("Bob had 9 cups, broke 4 and bought 7 .", 12.0, "multiarith")],
+        svamp=[svamp("There are 30 oak trees", "How many of 2 rows?", "( 30.0 / 2.0 )", 15.0)],
+    )
+    assert rows == [
+        {
+            "id": "asdiv-0",
+            "kind": "1 step",
+            "prompt": "Ann has 7 pens. How many with 2 more?",
+            "answer": "9",
+            "formula": "7+2",
+            "steps": ["7+2"],
+        },
+        {
+            "id": "mawps-0",
+            "kind": "2 steps",
+            "prompt": "Bob had 9 cups, broke 4 and bought 7.",
+            "answer": "12",
+            "formula": "(9-4)+7",
+            "steps": ["9-4", "5+7"],
+        },
+        {
+            "id": "svamp-0",
+            "kind": "1 step",
+            "prompt": "There are 30 oak trees, how many of 2 rows?",
+            "answer": "15",
+            "formula": "30/2",
+            "steps": ["30/2"],
+        },
+    ]
+    assert not left_out
+
+
+def test_what_is_not_elementary_is_left_out_and_counted(tmp_path):
+    rows, left_out = read_back(
+        tmp_path,
+        asdiv=[
+            asdiv("A", "greatest?", "GCD(15,6)=3", "3 (plates)"),
+            asdiv("B", "ratio?", "2:3=12:18", "18 (cats)"),
+            asdiv("C", "left?", "15/4=3 r3", "3 (groups)"),  # is 3.75
+            asdiv("D", "unknown?", "x:The number; x+15=96", "81"),
+            asdiv("E", "all?", "1+2+3+4=10", "10 (pens)"),  # three operations
+            asdiv("F", "third?", "1/3=0.33", "0.33 (cakes)"),
+        ],
+        mawps=[
+            mawps("There are 2 cups and 2 more .", 4.0),  # 2+2 or 2*2
+            mawps("Zoe has no numbers .", 4.0),
+        ],
+        svamp=[svamp("There is 1", "How many?", "8.0", 8.0)],
+    )
+    assert rows == []
+    assert left_out == {"asdiv": 6, "mawps": 2, "svamp": 1}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "near"),
+    [
+        # other names and numbers
+        (
+            "Ann has 7 pens and buys 2 pens. How many?",
+            "Tom has ten pens and buys 41 pens. How many?",
+            True,
+        ),
+        # one word of many
+        (
+            "Ann has 7 red pens in her big old box and buys 2 more. How many are there now?",
+            "Ann has 7 red pens in her big new box and buys 2 more. How many are there now?",
+            True,
+        ),
+        (
+            "Ann has 7 pens and buys 2. How many?",
+            "A train of 7 cars takes 2 hours. How far?",
+            False,
+        ),
+    ],
+)
+def test_near_duplicates_are_found_by_their_words(one, other, near):
+    problems = [questions.Problem(str(at), text, "7+2") for at, text in enumerate((one, other))]
+    first, second = questions.cluster(problems)
+    assert (first == second) == near
+
+
+def made_problems(count):
+    """Problems of made-up words, no two alike, with sums that come again."""
+    draw = random.Random(1)
+    for at in range(count):
+        words = ["".join(draw.choices("abdefgiklmnoprstu", k=5)) for _ in range(12)]
+        a, b, sign = draw.randint(11, 60), draw.randint(2, 10), "+-*"[at % 3]
+        text = f"Ann {' '.join(words[:5])} {a} {' '.join(words[5:9])} {b} {' '.join(words[9:])}?"
+        source = "svamp" if at % 5 == 0 else "asdiv"
+        yield questions.Problem(f"{source}-{at}", text, f"{a}{sign}{b}")
+
+
+def assert_apart(parts):
+    """No text of a test problem, but for names and numbers, and no sum of one is trained on."""
+    tests = [*parts["held_out"], *parts["svamp"]]
+    sums = {step for one in tests for step in one.steps}
+    parted = (re.split(r"([+*])", one) for one in sums if re.search(r"[+*]", one))
+    sums |= {f"{right}{sign}{left}" for left, sign, right in parted}
+    assert not [one for one in parts["train"] if sums & set(one.steps)]
+
+    everything = [*parts["train"], *tests]
+    small = {word for one in everything for word in re.findall(r"\b[a-z]+\b", one.text)}
+    read = {one.id: questions.mask(one.text, small) for one in everything}
+    trained = {read[one.id] for one in parts["train"]}  # variants have their original's words
+    for one in tests:
+        mine = read[one.id]
+        near = [other for other in trained if len(mine & other) >= 0.6 * len(mine | other)]
+        assert not near, one.text
+
+
+def test_train_and_test_share_neither_words_nor_sums(monkeypatch):
+    monkeypatch.setattr(questions, "HELD_OUT", 25)
+    problems = list(made_problems(200))
+    # Of a SVAMP problem, with another name and other numbers.
+    copied = re.sub(r"\d+", "99", problems[0].text.replace("Ann", "Eve"))
+    problems.append(questions.Problem("mawps-0", copied, "99+99"))
+    parts, removed = questions.split(problems, random.Random(0))
+    assert len(parts["held_out"]) == 25
+    assert len(parts["svamp"]) == 40
+    assert removed["near-duplicates of SVAMP"] == 1
+    assert removed["same calculation as a test problem"] > 0
+    assert_apart(parts)
+
+
+def test_variants_are_solved_by_their_formula():
+    draw = random.Random(0)
+    tried = [
+        questions.Problem("a", "Forty of 84 cups in 4 boxes.", "(84-40)/4"),
+        questions.Problem("b", "2 rows of 2 trees and 118 bushes.", "2*2"),
+    ]
+    for one in tried:
+        for _ in range(20):
+            changed = questions.renumber(one, draw, set())
+            numbers = questions.find_numbers(changed.text)
+            leaves = [Fraction(found) for found in re.findall(r"\d+", changed.formula)]
+            assert set(leaves) <= set(numbers)
+            assert evaluate(changed.formula).denominator == 1
+            assert re.sub(r"\d+|Forty", "0", changed.text) == re.sub(r"\d+|Forty", "0", one.text)
+
+
+def test_a_variant_makes_no_sum_that_is_taken():
+    problem = questions.Problem("a", "3 cups and 4 cups.", "3+4")
+    taken = {("+", *sorted((str(a), str(b)))) for a in range(2, 21) for b in range(2, 21)}
+    assert questions.renumber(problem, random.Random(0), taken) is None
+    changed = questions.renumber(
+        problem, random.Random(0), {one for one in taken if "19" not in one}
+    )
+    assert changed is not None
+    assert "19" in changed.formula
+
+
+def test_a_missing_file_is_named(tmp_path):
+    (tmp_path / "asdiv").mkdir()
+    with pytest.raises(SystemExit, match=r"asdiv must hold one \.jsonl file, found 0"):
+        questions.read_problems(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("response", "grade"),
+    [
+        ("7", 1.0),
+        ("7.0", 1.0),
+        ("The answer is 7.", 1.0),
+        ("3 and 4 make 7 pens", 1.0),
+        ("-7", 0.0),
+        ("70", 0.0),
+        ("0.7", 0.0),
+        ("7 of 8", 0.0),
+        ("", 0.0),
+        ("seven", 0.0),
+    ],
+)
+def test_numbers_are_compared_as_numbers(response, grade):
+    correct = runpy.run_path(str(FOLDER / "rewards.py"))["correct"]
+    assert correct([response], ["7"]) == [grade]
+    assert correct(["It is 3.5", "1,200.", "35"], ["3.5", "1200", "3.5"]) == [1.0, 1.0, 0.0]
+
+
+def test_demonstrations_are_right_and_some_call_more_than_needed():
+    demonstrate = runpy.run_path(str(FOLDER / "warmup.py"))["demonstrate"]
+    correct = runpy.run_path(str(FOLDER / "rewards.py"))["correct"]
+    draw, calls = random.Random(0), []
+    row = questions.Problem("a", "", "(84-40)/4").row()
+    for _ in range(400):
+        *before, last = demonstrate(draw, **row)
+        assert last["role"] == "assistant"
+        assert correct([last["content"]], ["11"]) == [1.0]
+        results = [one["content"] for one in before if one["role"] == "tool"]
+        assert set(results) <= {"44", "11"}
+        calls.append(len(results))
+    shares = [calls.count(count) / len(calls) for count in range(5)]
+    assert 0.1 < shares[0] < 0.2  # guesses
+    assert sum(shares[2:]) > 0.4
+    assert max(calls) == 4
+
+
+def test_the_third_objective_is_all_that_the_second_file_adds():
+    two, three = (
+        tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+        for name in ("train", "three_objectives")
+    )
+    assert [one["name"] for one in two.pop("objectives")] == ["correct", "calls"]
+    assert [one["name"] for one in three.pop("objectives")] == ["correct", "calls", "tokens"]
+    assert two == three
+
+
+@pytest.mark.parametrize("name", ["train", "three_objectives"])
+def test_the_configurations_are_valid_and_fit_a_rollout(name):
+    config = load_config(FOLDER / f"{name}.toml")
+    assert config.optimiser.max_completion_tokens >= 96  # three calls with their results
+    assert len((FOLDER / "README.md").read_text(encoding="utf-8").splitlines()) <= 50
+
+
+@pytest.mark.skipif(
+    PUBLISHED not in os.environ,
+    reason=f"needs the published files: {PUBLISHED}=FOLDER with asdiv/, mawps/, svamp/",
+)
+def test_the_published_problems_come_apart():
+    problems, _ = questions.read_problems(os.environ[PUBLISHED])
+    parts, removed = questions.split(problems, random.Random(0))
+    counts = {name: len(members) for name, members in parts.items()}
+    assert counts == {"train": 4450, "held_out": 320, "svamp": 985}
+    assert removed["near-duplicates of SVAMP"] == 122
+    assert_apart(parts)
+    for members in parts.values():
+        for one in members:
+            assert one.row()["answer"] == questions.format_number(evaluate(one.formula))
