@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from paretopo.config import load as load_config
+from paretopo.study import plan
 from paretopo.tools.calculator import evaluate
 
 FOLDER = Path(__file__).parents[1] / "examples" / "word_problems"
@@ -280,6 +281,23 @@ def test_the_configurations_are_valid_and_fit_a_rollout(name):
     config = load_config(FOLDER / f"{name}.toml")
     assert config.optimiser.max_completion_tokens >= 96  # three calls with their results
     assert len((FOLDER / "README.md").read_text(encoding="utf-8").splitlines()) <= 50
+
+
+def test_the_study_has_the_example_s_training_and_a_second_stage_for_the_paper():
+    study = plan.load(FOLDER.parents[1] / "docs" / "study" / "word_problems.toml")
+    (task,) = study.tasks.values()
+    assert Path(task.config).resolve() == FOLDER / "train.toml"
+    assert Path(task.test).resolve() == FOLDER / "svamp.jsonl"
+    configs = {
+        cell.method: load_config(task.config, study.overrides_of_training(cell))
+        for cell in study.cells()
+    }
+    assert len(study.cells()) == 15
+    assert {one.optimiser.max_tool_calls for one in configs.values()} == {task.most}
+    paper = configs["paper+first_half"]
+    assert paper.paretopo.stage1_steps == paper.optimiser.steps / 2
+    assert configs["accuracy_only"].paretopo.weights == (1.0, 0.0)
+    assert configs["grpo"].paretopo.weights == configs["recommended"].paretopo.weights
 
 
 @pytest.mark.skipif(
