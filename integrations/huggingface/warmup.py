@@ -115,7 +115,7 @@ def _take_gradient(
             reduction="sum",
         )
         loss = loss / labelled
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         whole += loss.item()
     return whole
 

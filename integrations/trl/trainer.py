@@ -244,6 +244,8 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
     script: ScriptSession | None = None
     _turns: Turns | None = None
 
+    _buffered_inputs: Any  # of TRL, which has no types
+
     def __init__(
         self,
         *args: Any,

@@ -106,11 +106,11 @@ class Turns:
         """Find each rollout that was read before; False where one was not."""
         known = {tuple(read): row for row, read in enumerate(self._read)}
         lengths = sorted({len(read) for read in self._read}, reverse=True)
-        rows = []
+        rows: list[int] = []
         for one in given:
             found = [known.get(tuple(one[:length])) for length in lengths if 0 < length < len(one)]
-            rows.append(next((row for row in found if row is not None), None))
-        if not rows or None in rows:
+            rows += [row for row in found if row is not None][:1]
+        if not rows or len(rows) < len(given):
             return False
         self._cache.batch_select_indices(torch.tensor(rows, device=self._cache.layers[0].device))
         self._read = [self._read[row] for row in rows]

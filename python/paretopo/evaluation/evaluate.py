@@ -100,7 +100,7 @@ def evaluate(
                 left[start : start + at_once], settings, run_rollouts, tools, grader, batch
             ):
                 folder.append(group)
-                solved += sum(one.solved for one in group.rollouts)
+                solved += sum(bool(one.solved) for one in group.rollouts)
                 calls += sum(int(one.reward_components["calls"] or 0) for one in group.rollouts)
                 responses += len(group.rollouts)
                 bar.update()
