@@ -23,6 +23,15 @@ from paretopo.tools.python_interpreter import PythonInterpreter, SandboxError
 from paretopo.tools.sandbox_fusion import SandboxFusion
 from paretopo.tools.search import SearchClient
 
+# How each task compares an answer with the right one.
+COMPARISONS = {
+    "calculator": "as numbers: the last one of the response",
+    "math": "as mathematics: the last box of the response, by `MathGrader`",
+    "multihop": "as words after SQuAD's normalisation: the last `<answer>` of the response",
+    "questions": "as numbers where the answer is one, else as words after SQuAD's normalisation: "
+    "the response, or its last `<answer>`",
+}
+
 
 @dataclass(frozen=True)
 class Environment:
