@@ -2,20 +2,34 @@
 
 TRL hands over every turn of a rollout with all that came before it, and the prompt of a group once
 for each of its rollouts. Here a prompt is read once for its group, and of a later turn only what is
-new: the keys and values of the rest are kept from the turn before.
+new: the keys and values of the rest are kept from the turn before. Rows that have ended leave the
+batch.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.nn import functional
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 Tokens = list[int]
+
+_AT_ONCE = 16  # tokens until rows that have ended leave the batch
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Rows that have ended: keys and values of each layer, and the tokens that they are of."""
+
+    rows: list[int]
+    states: list[tuple[Any, Any]]
+    read: list[Tokens]
 
 
 def can_keep(model: Any) -> bool:
@@ -52,6 +66,29 @@ class Turns:
         """
         if not self._go_on(given):
             self._begin(model, given)
+        pairs = zip(given, self._asked, strict=True)
+        room = [max(self._most - (len(one) - asked), 1) for one, asked in pairs]
+        written: list[Tokens] = [[] for _ in given]
+        going, ended = list(range(len(given))), []
+        while going:
+            most = max(room[row] - len(written[row]) for row in going)
+            texts = [[*given[row], *written[row]] for row in going]
+            for row, tokens in zip(
+                going, self._write(model, texts, min(most, _AT_ONCE)), strict=True
+            ):
+                written[row] += tokens
+            at_end = [
+                written[row][-1] in self._ends or len(written[row]) >= room[row] for row in going
+            ]
+            done = [at for at, over in enumerate(at_end) if over]
+            if done:
+                ended.append(self._part([going[at] for at in done], done))
+                going = self._select([at for at, over in enumerate(at_end) if not over], going)
+        self._join(ended)
+        return [tokens[:most] for tokens, most in zip(written, room, strict=True)]
+
+    def _write(self, model: Any, given: Sequence[Tokens], most: int) -> list[Tokens]:
+        """At most so many tokens on each of the rows that are in the cache."""
         held = self._cache.get_seq_length()
         fresh = [one[len(read) :] for one, read in zip(given, self._read, strict=True)]
         width = held + max(map(len, fresh))
@@ -61,9 +98,7 @@ class Turns:
             for end, part in ((held, read), (width, new)):
                 tokens[row, end - len(part) : end] = torch.tensor(part, dtype=torch.long)
                 mask[row, end - len(part) : end] = 1
-        pairs = zip(given, self._asked, strict=True)
-        left = max(self._most - (len(one) - asked) for one, asked in pairs)
-        self._settings.update(max_new_tokens=max(left, 1))
+        self._settings.update(max_new_tokens=most)
         with torch.no_grad():
             whole = model.generate(
                 input_ids=tokens.to(model.device),
@@ -74,6 +109,35 @@ class Turns:
         written = [self._cut(row) for row in whole[:, width:].tolist()]
         self._keep(held, width, fresh, written)
         return written
+
+    def _select(self, places: Sequence[int], rows: Sequence[int]) -> list[int]:
+        """Go on with some places of the cache; returns their rows."""
+        if places:
+            index = torch.tensor(places, device=self._cache.layers[0].device)
+            self._cache.batch_select_indices(index)
+            self._read = [self._read[at] for at in places]
+        return [rows[at] for at in places]
+
+    def _part(self, rows: list[int], places: list[int]) -> _Part:
+        """What the cache has of some places, which are of these rows."""
+        index = torch.tensor(places, device=self._cache.layers[0].device)
+        states = [(layer.keys[index], layer.values[index]) for layer in self._cache.layers]
+        return _Part(rows, states, [self._read[at] for at in places])
+
+    def _join(self, parts: Sequence[_Part]) -> None:
+        """All parts as one cache, in the order of their rows."""
+        length = max(part.states[0][0].shape[2] for part in parts)
+        rows = [row for part in parts for row in part.rows]
+        read = [read for part in parts for read in part.read]
+        order = sorted(range(len(rows)), key=rows.__getitem__)
+        self._read = [read[at] for at in order]
+        for number, layer in enumerate(self._cache.layers):
+            for which, name in enumerate(("keys", "values")):
+                states = [
+                    functional.pad(one, (0, 0, length - one.shape[2], 0))
+                    for one in (part.states[number][which] for part in parts)
+                ]
+                setattr(layer, name, torch.cat(states)[order])
 
     def _begin(self, model: Any, prompts: Sequence[Tokens]) -> None:
         """Read each prompt once, all but its last token, which is generated from."""

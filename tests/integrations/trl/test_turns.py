@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 
 import pytest
@@ -21,6 +22,7 @@ from transformers import (  # noqa: E402
     Qwen3ForCausalLM,
 )
 
+from paretopo.integrations.trl import turns as module  # noqa: E402
 from paretopo.integrations.trl.batches import sort_by_length, trim  # noqa: E402
 from paretopo.integrations.trl.turns import Turns, can_keep  # noqa: E402
 
@@ -50,7 +52,7 @@ def make_model(name):
         model = kind(config(**SIZES, head_dim=8))
     with torch.no_grad():  # so that likeliest tokens are clear
         for weight in model.parameters():
-            weight.mul_(6.0 if weight.dim() > 1 else 1.0)
+            weight.mul_(10.0 if weight.dim() > 1 else 1.0)
     return model.eval()
 
 
@@ -82,7 +84,7 @@ def test_turns_are_those_of_each_rollout_by_itself(name, group):
     model, draw = make_model(name), random.Random(3)
     prompts = [
         [draw.randrange(2, VOCABULARY) for _ in range(length)]
-        for length in (3, 11, 1, 7)
+        for length in (3, 11, 1, 7, 5, 6, 2, 9)
         for _ in range(group)
     ]
     if group > 1:
@@ -91,12 +93,18 @@ def test_turns_are_those_of_each_rollout_by_itself(name, group):
     with torch.no_grad():
         for turn in range(3):
             pairs = zip(rollouts, prompts, strict=True)
-            most = max(60 - (len(one) - len(prompt)) for one, prompt in pairs)
-            expected = [write_alone(model, one, most) for one in rollouts]
+            expected = [
+                write_alone(model, one, 60 - (len(one) - len(prompt))) for one, prompt in pairs
+            ]
             assert turns.generate(model, rollouts) == expected, turn
             lengths |= set(map(len, expected))
             # A tool answers some of them, at different lengths.
-            chosen = [at for at in range(len(rollouts)) if turn == 0 or at % 3]
+            chosen = [
+                at
+                for at, (one, prompt) in enumerate(zip(rollouts, prompts, strict=True))
+                if (turn == 0 or at % 4) and len(one) + len(expected[at]) - len(prompt) < 50
+            ]
+            assert chosen
             answers = [[draw.randrange(2, VOCABULARY)] * (1 + at % 4) for at in chosen]
             grown = [
                 rollouts[at] + expected[at] + answer
@@ -111,6 +119,7 @@ def test_a_prompt_is_read_once_and_a_turn_only_what_is_new(monkeypatch):
     model = make_model("llama")
     read, forward = [], model.forward
 
+    @functools.wraps(forward)  # generation looks at what it takes
     def count(*args, **kwargs):
         read.append(tuple(kwargs["input_ids"].shape))
         return forward(*args, **kwargs)
@@ -127,6 +136,32 @@ def test_a_prompt_is_read_once_and_a_turn_only_what_is_new(monkeypatch):
     assert rows == 2
     assert new <= 4  # the answer of a tool, and the last token of the turn before
     assert set(read[1:]) <= {(2, 1)}
+
+
+def test_rows_that_have_ended_leave_the_batch(monkeypatch):
+    model = make_model("gpt2")
+    monkeypatch.setattr(module, "_AT_ONCE", 2)
+    draw = random.Random(3)
+    prompts = [[draw.randrange(2, VOCABULARY) for _ in range(length)] for length in (3, 11, 7, 5)]
+    expected = [write_alone(model, one, 60) for one in prompts]
+    assert len({len(one) // 2 for one in expected}) > 1
+    rows, forward = [], model.forward
+
+    @functools.wraps(forward)  # generation looks at what it takes
+    def count(*args, **kwargs):
+        rows.append(len(kwargs["input_ids"]))
+        return forward(*args, **kwargs)
+
+    monkeypatch.setattr(model, "forward", count)
+    turns = make_turns(model, most=60)
+    assert turns.generate(model, prompts) == expected
+    assert rows[0] == 4
+    assert rows == sorted(rows, reverse=True)
+    assert rows[-1] < 4
+    monkeypatch.setattr(model, "forward", forward)
+    grown = [prompt + one + [11, 12] for prompt, one in zip(prompts, expected, strict=True)][::-1]
+    left = max(60 - len(one) - 2 for one in expected)
+    assert turns.generate(model, grown) == [write_alone(model, one, left) for one in grown]
 
 
 def test_a_rollout_gets_no_more_than_its_room():
