@@ -28,7 +28,7 @@ Pair = tuple[str, str]  # given, right answer
 
 
 def make_pairs(count: int) -> list[Pair]:
-    """Answers that only mathematics can decide: groups of four to a question, one of them right."""
+    """Answers in other forms than the known ones: four to a question, one of them right."""
     rng = random.Random(0)
     pairs: list[Pair] = []
     while len(pairs) < count:

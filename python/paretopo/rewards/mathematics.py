@@ -6,7 +6,9 @@ The rules, in order; the first that knows decides:
 2. Both are plain numbers (`plain_numbers.py`): right if they are the same number, else wrong.
 3. The known answer is in a base, `2516_8`: right if digits and base are the same, else wrong.
 4. The known answer is words: wrong, since rule 1 did not find them.
-5. Equal as mathematics, by math-verify (`latex_reader.py`), which must read both as a whole; two
+5. Both are sets, tuples or intervals of plain numbers with the same brackets: right if the numbers
+   are the same, those of a set in any order, else wrong.
+6. Equal as mathematics, by math-verify (`latex_reader.py`), which must read both as a whole; two
    constants must also agree to six significant digits.
 
 The last rule reads LaTeX that a model wrote, which can take for ever or all memory
@@ -40,6 +42,7 @@ _PROGRAM = "import json, warm_up\nwarm_up.compare_all(json.loads({pairs!r}))\n"
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _BRACE = re.compile(r"\\[{}\\]|[{}]")  # an escaped brace is a character
 _IN_A_BASE = re.compile(r"(?=[a-f]*\d)([\da-f]+)_(?:\{(\d+)\}|(\d+))")
+_BRACKETED = re.compile(r"([(\[]|\\\{(?=.*\\\}$))((?:(?!\\[{}])[^()\[\]])*)([)\]]|\\\})")
 _WORDS = re.compile(r"\\text(?:bf|it|rm)?\s*\{[^{}]*[a-zA-Z]{2}[^{}]*\}|[a-zA-Z][a-zA-Z -]{3,}")
 
 
@@ -116,7 +119,7 @@ class MathGrader:
     def grade_all(self, responses: Sequence[str], answers: Sequence[str]) -> list[float | None]:
         """The same for several: many share a process, and processes work side by side.
 
-        Cost: where rules 1 to 4 do not decide, 3 to 20 ms a comparison and 20 ms a process.
+        Cost: where rules 1 to 5 do not decide, 3 to 20 ms a comparison and 20 ms a process.
         """
         boxes = [last_box(response) for response in responses]
         pairs = [(box or "", answer) for box, answer in zip(boxes, answers, strict=True)]
@@ -184,7 +187,7 @@ class MathGrader:
 
 
 def decide(given: str, answer: str) -> bool | None:
-    r"""The verdict by rules 1 to 4, None where mathematics has to tell.
+    r"""The verdict by rules 1 to 5, None where mathematics has to tell.
 
     >>> decide("0.0000672", "0.0000673"), decide(r"2\sqrt{3}", r"\sqrt{12}")
     (False, None)
@@ -204,7 +207,35 @@ def decide(given: str, answer: str) -> bool | None:
     if in_base := _IN_A_BASE.fullmatch(theirs):
         found = _IN_A_BASE.fullmatch(mine)
         return found is not None and _of_base(found) == _of_base(in_base)
-    return False if _WORDS.fullmatch(answer.strip()) else None
+    if _WORDS.fullmatch(answer.strip()):
+        return False
+    return _compare_members(*write_as_sets(to_latex(answer), to_latex(given)))
+
+
+def _compare_members(known: str, given: str) -> bool | None:
+    """The verdict by rule 5, None where one of the texts is something else."""
+    theirs, mine = _read_members(known), _read_members(given)
+    if theirs is None or mine is None or theirs[0] != mine[0]:
+        return None
+    pairs = list(zip(theirs[1], mine[1], strict=False))
+    same = len(theirs[1]) == len(mine[1]) and all(are_same_number(*pair) for pair in pairs)
+    if theirs[0] == "{}" and not same:
+        values = [[number.value for number in numbers] for _, numbers in (theirs, mine)]
+        return None if any(len(set(side)) < len(side) for side in values) else False
+    return same
+
+
+def _read_members(text: str) -> tuple[str, list[PlainNumber]] | None:
+    """Brackets and numbers, those of a set by size."""
+    found = _BRACKETED.fullmatch(normalise_answer(text))
+    parts = found[2].split(",") if found else []
+    numbers = [number for part in parts if (number := read_number(part))]
+    if found is None or len(numbers) < max(2, len(parts)):
+        return None
+    brackets = found[1][-1] + found[3][-1]
+    if brackets == "{}":
+        numbers.sort(key=lambda number: number.value)
+    return brackets, numbers
 
 
 def best_grade(grades: Iterable[float | None]) -> float | None:
