@@ -22,6 +22,16 @@ TENSORBOARD = "[run]\ntensorboard = true\n"
 WANDB = "[run]\nwandb_project = 'ours'\n"
 
 
+@pytest.fixture(autouse=True)
+def _number_event_files_from_zero(monkeypatch):
+    """TensorBoard reads files of one second by name: number 10 of a process before number 9."""
+    if HAS_TENSORBOARD:
+        from tensorboard.summary.writer import event_file_writer
+
+        counter = event_file_writer.AtomicCounter(0)
+        monkeypatch.setattr(event_file_writer, "_global_uid", counter)
+
+
 def make_step(session, step, calls=(1, 2)):
     session.advantages([score(session, group(calls, [1, 1]))])
     session.record_step(step, {"loss": 0.5, "grad_norm": None}, {"entropy": 1.5, "sample": "text"})
