@@ -170,12 +170,13 @@ class Turns:
         """Find each rollout that was read before; False where one was not."""
         known = {tuple(read): row for row, read in enumerate(self._read)}
         lengths = sorted({len(read) for read in self._read}, reverse=True)
-        rows = []
+        rows: list[int] = []
         for one in given:
-            found = [known.get(tuple(one[:length])) for length in lengths if 0 < length < len(one)]
-            rows.append(next((row for row in found if row is not None), None))
-        if not rows or None in rows:
-            return False
+            read = (tuple(one[:length]) for length in lengths if 0 < length < len(one))
+            row = next((known[tokens] for tokens in read if tokens in known), None)
+            if row is None:
+                return False
+            rows.append(row)
         self._cache.batch_select_indices(torch.tensor(rows, device=self._cache.layers[0].device))
         self._read = [self._read[row] for row in rows]
         self._asked = [self._asked[row] for row in rows]

@@ -52,7 +52,8 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
         RuntimeError: the training failed; with the last lines of its error output.
     """
     began = time.monotonic()
-    section, further = plan.tasks[cell.task], {}
+    section = plan.tasks[cell.task]
+    further: Row = {}
     if section.config is None:
         steps = section.steps or plan.study.steps
         overrides = plan.overrides_of(cell.method)
