@@ -68,7 +68,10 @@ nitpick_ignore_regex = [
         "py:.*",
         r"(np|numpy|collections|os|pathlib|typing)\..*|ArrayLike|ArrayT|TypeAliasForwardRef|Generated",
     ),
-    ("py:class", r"paretopo\.(controller\.gain|integrations|preference|rewards|run)\..*"),
+    (
+        "py:class",
+        r"paretopo\.(config\.notes|controller\.gain|integrations|preference|rewards|run)\..*",
+    ),
 ]
 
 

@@ -98,12 +98,10 @@ def find_ends(files: ModelFiles) -> list[int]:
     from transformers import AutoConfig, GenerationConfig
 
     found: dict[int, None] = {}
-    for read in (
-        lambda: GenerationConfig.from_pretrained(files.name),
-        lambda: AutoConfig.from_pretrained(files.name, **files.options),
-    ):
+    # Generation settings have a file of their own, which .gguf does not.
+    for kind, options in ((GenerationConfig, {}), (AutoConfig, files.options)):
         try:
-            config = read()
+            config = kind.from_pretrained(files.name, **options)
         except _LOADING_ERRORS:  # a folder of a tokenizer only, or without generation settings
             continue
         found |= dict.fromkeys(as_tokens(config.eos_token_id))

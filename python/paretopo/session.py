@@ -96,7 +96,7 @@ class Session:
         >>> group = [Rollout("q", {"correct": 1.0, "calls": calls}) for calls in (1, 2)]
         >>> [scored] = session.score([group])
         >>> scored.rewards.round(3).tolist(), scored.informative
-        ([[1.0, 0.429], [1.0, -0.143]], True)
+        ([[1.0, 0.5], [1.0, 0.0]], True)
         >>> session.advantages([scored.rollouts])
         [array([ 0.5, -0.5])]
         >>> folder.cleanup()

@@ -360,8 +360,7 @@ def test_a_reference_that_nothing_reaches_is_told(tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_saving_begins_below_its_reference_without_a_warning(tmp_path):
-    """It is counted from what the starting policy pays: nobody could give a better one."""
+def test_a_first_evaluation_is_measured_by_its_own_price_without_a_warning(tmp_path):
     text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\n'
     session = new_session(tmp_path, text)
     spent = [10] * 9 + [200]
@@ -369,7 +368,7 @@ def test_a_saving_begins_below_its_reference_without_a_warning(tmp_path):
         0, [Rollout(f"h{at}", {"correct": 1.0}, tokens=one) for at, one in enumerate(spent)]
     )
     [row] = session.run.evaluations()
-    assert row["outcome"]["tokens"] < 0.0
+    assert row["outcome"]["tokens"] == pytest.approx(1.0 - np.mean(spent) / 200)
 
 
 def test_right_is_kept_where_somebody_asked_for_it(tmp_path):

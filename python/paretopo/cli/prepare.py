@@ -49,6 +49,11 @@ def add_prepare(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, default=Path("data"), help="folder; %(default)s"
     )
+    parser.add_argument(
+        "--unchecked",
+        action="store_true",
+        help="take the file for the benchmark, though its count or its questions are others",
+    )
     training = parser.add_argument_group("of a training set")
     training.add_argument(
         "--held-out",
@@ -99,6 +104,8 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
             tokenizer=arguments.tokenizer,
             exclude=tuple(arguments.exclude),
         )
+        if source.training and arguments.unchecked:
+            raise DataError(f"{source.name} is a training set, which --unchecked is not for")
         if not source.training and options != Options():
             raise DataError(
                 f"{source.name} is a benchmark, which is kept as it is: --held-out, --seed, "
@@ -109,7 +116,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
             if arguments.place is None
             else find_published_files(source, arguments.place)
         )
-        manifest = prepare(source, files, arguments.out, options)
+        manifest = prepare(source, files, arguments.out, options, unchecked=arguments.unchecked)
     except (DataError, OSError) as error:
         refuse(str(error))
     _print_manifest(manifest, arguments.out / source.name)

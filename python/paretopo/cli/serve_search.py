@@ -49,10 +49,16 @@ def add_serve_search(subcommands: Subcommands) -> None:
         help="by words, or by meaning with embeddings; %(default)s",
     )
     parser.add_argument(
-        "--model", default="intfloat/e5-base-v2", help="an E5 model, for dense; %(default)s"
+        "--model", default="intfloat/e5-base-v2", help="sentence encoder, for dense; %(default)s"
     )
     parser.add_argument(
         "--faiss", default="Flat", metavar="KIND", help="kind of dense index; %(default)s is exact"
+    )
+    parser.add_argument(
+        "--prefixes",
+        choices=("e5", "none"),
+        default="e5",
+        help='dense: "query: " and "passage: " in front, as E5 wants; %(default)s',
     )
 
 
@@ -79,7 +85,9 @@ def _open_engine(arguments: argparse.Namespace) -> SearchEngine:
     if arguments.engine == "dense":
         from paretopo.tools.search_engine import dense
 
-        return dense.open_or_build(corpus, index, arguments.model, arguments.faiss)
+        return dense.open_or_build(
+            corpus, index, arguments.model, arguments.faiss, arguments.prefixes
+        )
     from paretopo.tools.search_engine import bm25
 
     return bm25.open_or_build(corpus, index)

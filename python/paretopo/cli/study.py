@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 examples:
-  paretopo study docs/study/main.toml              everything, hours; goes on where it was left
-  paretopo study docs/study/main.toml --quick      fewer seeds, minutes
+  paretopo study docs/study/hypervolume.toml       everything, hours; goes on where it was left
+  paretopo study docs/study/hypervolume.toml --quick   fewer seeds, minutes
   paretopo study mine.toml --out mine --workers 8
   paretopo study mine.toml --ray auto              on the Ray cluster of this machine
 

@@ -156,6 +156,9 @@ def _list_methods() -> str:
 
 
 def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
+    from paretopo.tasks.environment import COMPARISONS
+
+    print(f"answers are compared {COMPARISONS[run.config.task.name]}")
     try:
         with run.note_failure():
             from paretopo.run.interrupt import terminate_as_interrupt

@@ -92,7 +92,7 @@ def with_method(
         config: a TOML file, or the table that one would hold.
         name: a method, or several, ``"paper+without_stage_1"``, of which the later wins.
         overrides: values that win over the method, by dotted name, e.g.
-            ``{"optimiser.steps": 20}``. So do weights of ``config``: :func:`apply_method`.
+            ``{"optimiser.steps": 20}``. So do weights of ``config``: ``apply_method``.
 
     Raises:
         ConfigError: as :func:`~paretopo.config.load`, or there is no such method.

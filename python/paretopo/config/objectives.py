@@ -54,7 +54,7 @@ _PLAIN_WORDS = frozenset(
 # Economies that go by the fewest of a success, from 0 to 1.
 BY_FEWEST = frozenset({"paretopo", "otc"})
 # Economies that ask which rollouts solved their prompt.
-OF_SUCCESSES = BY_FEWEST | {"arora_zanette", "kimi"}
+OF_SUCCESSES = BY_FEWEST | {"arora_zanette", "kimi", "pass_rate", "laser", "laser_d"}
 # Economies that compare the rollouts of a group; held-out rollouts, which have none, count raw.
 OF_THE_GROUP = frozenset(
     {"share of the group", "arora_zanette", "kimi", "gr3", "pass_rate", "laser", "laser_d"}

@@ -113,7 +113,7 @@ EstimatorName: TypeAlias = Literal[
 # Those of them that have a k, and those whose centre is a mean of ranks.
 HYPERVOLUMES = frozenset({"hypervolume", "hypervolume_gd2po"})
 # Those whose first reward says what is right, and those to which weights mean nothing.
-OF_SUCCESS = HYPERVOLUMES | {"worth"}
+OF_SUCCESS = HYPERVOLUMES | {"worth", "gr3"}
 UNWEIGHTED = frozenset({"mo_grpo", "lexicographic", "constant"})
 _RANKS = frozenset({"pareto", "soft_pareto", "lexicographic"})
 

@@ -10,18 +10,35 @@ from typing import Any
 
 from paretopo.data.loading import Raw
 from paretopo.data.schema import is_text
+from paretopo.rewards.mathematics import last_box
 
-_QUESTION = ("problem", "Problem", "question", "Question")
-_ANSWER = ("answer", "Answer", "final_answer", "golden_answers", "ground_truth")
+_QUESTION = ("problem", "Problem", "question", "Question", "input")
+_ANSWER = ("answer", "Answer", "final_answer", "golden_answers", "ground_truth", "target")
+_ALIASES = "answer_aliases"  # MuSiQue's further right answers
+_BODY = ("Body", "body")  # of SVAMP and ASDiv: what the question is about
 _ID = ("unique_id", "id", "ID", "_id", "problem_idx")
 _EXTRA_ID = ("id", "index")
 _IMAGES = ("image", "images", *(f"image_{number}" for number in range(1, 10)))
 _IMAGE_MARK = re.compile(r"<image_?\d*>")
+_RATIONALE_END = "####"  # behind it stands GSM8K's answer
+_UNIT = re.compile(r"(.*?\S)\s+\([^()]*\)")  # ASDiv's "9 (apples)"
+# What copies append to a question, or put on a line before it: how the answer is to be written.
+_HOW_TO_ANSWER = re.compile(
+    r"(?:^|(?<=[\s.?!$:}]))(?:(?:please|let's|let us)\s)?(?:reason|think|put|give|return|write"
+    r"|present|output|enclose|express|provide|solve|answer|make sure|remember|your"
+    r"|the (?:final )?answer)\b"
+    r"[^?.\n]{0,200}\\boxed\s*\{\s*\}[^?.\n]{0,60}",
+    re.IGNORECASE,
+)
+_STEP_BY_STEP = re.compile(
+    r"\s(?:(?:please|let's|let us)\s)?(?:reason|think|solve)[^?.\n]{0,60}step[ -]by[ -]step\W*\Z",
+    re.IGNORECASE,
+)
 _INSTRUCTION, _BEFORE_QUESTION = "Answer the given question.", "Question: "  # Search-R1's prompt
 
 COLUMNS = frozenset(
     {*_QUESTION, *_ANSWER, *_ID, *_IMAGES, "prompt", "reward_model", "extra_info", "data_source"}
-    | {"context", "is_multiple_answer", "error", "split"}
+    | {"context", "is_multiple_answer", "error", "split", "solution", *_BODY, _ALIASES}
 )
 
 
@@ -30,7 +47,7 @@ class UnusableRow(Exception):
 
 
 def question_of(raw: Raw) -> str:
-    """The question, with the context that it refers to in front.
+    """The question, with the context that it refers to in front, and no word on how to answer.
 
     It is a column of its own, or the user's message of a prompt.
 
@@ -39,13 +56,12 @@ def question_of(raw: Raw) -> str:
     """
     if any(raw.get(name) is not None and raw[name] not in ("", [], {}) for name in _IMAGES):
         raise UnusableRow("needs an image")
-    question = next((raw[name] for name in _QUESTION if _is_given(raw.get(name))), None)
-    if question is None and (message := search_r1_message(raw)):
-        question = message.rpartition(_BEFORE_QUESTION)[2]
-    elif question is None:
-        question = _user_message(raw.get("prompt"))
+    question = _asked(raw)
     if not isinstance(question, str) or not question.strip():
         raise UnusableRow("no question")
+    question = _strip_instruction(question)
+    if body := next((raw[name].strip() for name in _BODY if is_text(raw.get(name))), None):
+        question = f"{body}{'' if body[-1] in '.?!,:;' else '.'} {question}"
     context = _parse_cell(raw.get("context"))  # no text where it is the documents of HotpotQA
     if isinstance(context, str) and context.strip():
         question = f"{context.strip()}\n{question}"
@@ -59,6 +75,9 @@ def question_of(raw: Raw) -> str:
 def answers_of(raw: Raw) -> list[str]:
     """The answers as the source has them; "" for what is no text and no number.
 
+    Of GSM8K's rationale what stands behind "####", of MATH's solution its last box. ASDiv's units
+    in brackets are left out.
+
     Raises:
         UnusableRow: There is none, or one is no Unicode.
     """
@@ -68,13 +87,25 @@ def answers_of(raw: Raw) -> list[str]:
     found = _parse_cell(found)
     if isinstance(found, Mapping):
         found = found.get("target")
-    values = found if isinstance(found, (list, tuple)) else [found]
+    if found is None and isinstance(raw.get("solution"), str):
+        found = last_box(raw["solution"])
+    values = list(found) if isinstance(found, (list, tuple)) else [found]
+    aliases = _parse_cell(raw.get(_ALIASES))
+    values += aliases if isinstance(aliases, (list, tuple)) else []
     answers = [_answer_text(value) for value in values]
+    if any(is_text(raw.get(name)) for name in _BODY):
+        answers = [_UNIT.sub(r"\1", one) if _UNIT.fullmatch(one) else one for one in answers]
     if not any(answers):
         raise UnusableRow("no answer")
     if not all(map(is_text, filter(None, answers))):
         raise UnusableRow("broken text")
     return answers
+
+
+def has_instruction(raw: Raw) -> bool:
+    """Did the question bring words on how to answer, which were left out?"""
+    question = _asked(raw)
+    return isinstance(question, str) and _strip_instruction(question) != question.strip()
 
 
 def wants_all_answers(raw: Raw) -> bool:
@@ -117,6 +148,28 @@ def search_r1_message(raw: Raw) -> str | None:
     return str(message) if is_one else None
 
 
+def _asked(raw: Raw) -> object:
+    question = next((raw[name] for name in _QUESTION if _is_given(raw.get(name))), None)
+    if question is None and (message := search_r1_message(raw)):
+        return message.rpartition(_BEFORE_QUESTION)[2]
+    return _user_message(raw.get("prompt")) if question is None else question
+
+
+def _strip_instruction(question: str) -> str:
+    r"""Without a sentence at its end, or on a line before it, that asks for `\boxed{}`."""
+    question = question.strip()
+    if "boxed" not in question:
+        return question
+    for found in _HOW_TO_ANSWER.finditer(question):
+        before = _STEP_BY_STEP.sub("", f" {question[: found.start()]}").strip()
+        behind = question[found.end() :]
+        if before and not behind.strip(" .$"):
+            return before
+        if not before and behind.lstrip(" .").startswith("\n") and behind.strip(" .\n"):
+            return behind.strip(" .\n")
+    return question
+
+
 def _is_given(value: object) -> bool:
     return value is not None and value != "" and value != []
 
@@ -151,7 +204,7 @@ def _user_message(prompt: object) -> object:
 def _answer_text(value: object) -> str:
     """A text as it is, a whole number without its point; "" for what is no answer."""
     if isinstance(value, str):
-        return value.strip()
+        return value.rpartition(_RATIONALE_END)[2].strip()
     if isinstance(value, float) and isfinite(value):
         return f"{value:.0f}" if value.is_integer() else str(value)
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""

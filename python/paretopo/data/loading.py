@@ -63,13 +63,18 @@ def sha256_of(path: Path) -> str:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from None
 
 
+def data_files_below(folder: Path) -> list[Path]:
+    """All files in a folder and below it that `read_raw` can read, by name."""
+    return [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in _READERS]
+
+
 def find_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
     """The data files of the first pattern that matches any; several only if they are shards.
 
     Raises:
         DataError: None matches, or one could be meant as well as another.
     """
-    there = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in _READERS]
+    there = data_files_below(folder)
     for pattern in patterns:
         found = [path for path in there if path.relative_to(folder).match(pattern)]
         if len(found) == 1 or (found and _are_shards(found)):

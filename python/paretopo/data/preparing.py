@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from paretopo.data import recognition
 from paretopo.data.loading import find_files, sha256_of
 from paretopo.data.rows import ELSEWHERE, Tally, read_usable_rows
 from paretopo.data.schema import DataError, RowWriter
@@ -23,9 +24,13 @@ Manifest = dict[str, Any]
 def find_published_files(source: Source, place: Path) -> list[Path]:
     """The files of a data set at a place: the place itself, or what a folder has of them.
 
+    Of a benchmark those that are recognised, of a training set those that have its name.
+
     Raises:
         DataError: There is nothing, or several files could be meant.
     """
+    if place.is_dir() and not source.training:
+        return recognition.find_benchmark(source, place)
     if place.is_dir():
         return find_files(place, (source.file, *source.alternatives))
     if not place.is_file():
@@ -67,26 +72,36 @@ def find_prepared_benchmarks(out: Path) -> list[Path]:
     return [path for path in paths if path.exists()]
 
 
-def prepare(source: Source, files: Sequence[Path], out: Path, options: Options) -> Manifest:
+def prepare(
+    source: Source,
+    files: Sequence[Path],
+    out: Path,
+    options: Options,
+    *,
+    unchecked: bool = False,
+) -> Manifest:
     """Write the rows of a data set, and a manifest beside them.
 
-    A training set becomes train.jsonl and held_out.jsonl, a benchmark test.jsonl, in the folder
-    `out / source.name`. The same files and options give the same bytes. Rows stream through: in
-    memory stay some 400 bytes a question.
+    Files that are not the benchmark are refused. A training set becomes train.jsonl and
+    held_out.jsonl, a benchmark test.jsonl, in the folder `out / source.name`. The same files and
+    options give the same bytes. Rows stream through: in memory stay some 400 bytes a question.
 
     Args:
         source: What the files hold.
         files: As published.
         out: Folder of all data sets; no question of a prepared benchmark in it is trained on.
         options: Of a training set; a benchmark is kept as it is.
+        unchecked: Take any file for the benchmark.
 
     Returns:
         The manifest: files and outputs with checksums, options, counts of rows, warnings.
 
     Raises:
-        DataError: A file cannot be read, or an output would be empty.
+        DataError: A file cannot be read, or is not the benchmark, or an output would be empty.
         OSError: The outputs cannot be written.
     """
+    if not source.training and not unchecked:
+        recognition.check(source, files)
     tally = Tally()
     excluded = [*find_prepared_benchmarks(out), *options.exclude] if source.training else []
     training = TrainingSet(options, excluded, tally) if source.training else None

@@ -22,6 +22,7 @@ from paretopo.protocols.torl import torl_prompt
 ELSEWHERE = "of another data set"
 _TOLERANT = "graded exactly, though the source allows an error"
 _OTHER_WORDS = "asked in other words than published"
+_INSTRUCTED = "without the instruction that came with the question"
 
 _TESTS = {"test", "dev", "validation", "valid", "val", "eval"}
 _MATHEMATICS_TESTS = {
@@ -78,9 +79,10 @@ def read_usable_rows(source: Source, files: Sequence[Path], tally: Tally) -> Ite
 
 
 def _make_row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Example:
-    datasource = _find_datasource(source, raw)
+    datasource = find_datasource(source, raw)
     question = fields.question_of(raw)
     answers = fields.answers_of(raw)
+    tally.notes[_INSTRUCTED] += fields.has_instruction(raw)
     answer: str | tuple[str, ...]
     if source.protocol == "torl":
         prompt = torl_prompt(question)
@@ -97,8 +99,8 @@ def _make_row(source: Source, raw: Raw, taken: Counter[str], tally: Tally) -> Ex
     return Example(name, datasource, question, prompt, answer)
 
 
-def _find_datasource(source: Source, raw: Raw) -> str:
-    """The data set of a row that belongs here.
+def find_datasource(source: Source, raw: Raw) -> str:
+    """The data set of a row that belongs to a source.
 
     Raises:
         UnusableRow: It does not.

@@ -1,7 +1,7 @@
-"""The data sets of the paper: where each comes from, how it asks, and how many rows it has.
+"""The data sets: where each comes from, how it asks, how many rows it has, how it is recognised.
 
 Repositories, revisions and checksums are those that public projects pin; nothing of the data is
-kept here.
+kept here but digests of five questions.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ class Source:
         alternatives: Patterns of file names by which a folder is searched too.
         counted: Has a public project counted the rows?
         whole_numbers: Every answer is a whole number, however written.
+        other_rows: Rows that other known copies have, samples among them.
+        marks: The first 12 hexadecimal digits of the digests (`training_set.digest`) of questions
+            that every known copy has: the first five of one. For the benchmarks.
     """
 
     name: str
@@ -46,6 +49,8 @@ class Source:
     alternatives: tuple[str, ...] = ()
     counted: bool = True
     whole_numbers: bool = False
+    other_rows: tuple[int, ...] = ()
+    marks: tuple[str, ...] = ()
 
     def accepts_count(self, rows: int) -> bool:
         """Can a file of so many rows be the published one?
@@ -64,6 +69,7 @@ class Source:
 
 
 _SEARCH_R1 = ("PeterJinGo/nq_hotpotqa_train", "b7d80abfee334a7a91cb377544f09180d58b34f6")
+_QWEN = "https://github.com/QwenLM/Qwen2.5-Math/raw/main/evaluation/data"
 _FLASHRAG = ("RUC-NLPIR/FlashRAG_datasets", "bcafb8dd07d453be3cbeeeb3f78be1841bddf92c")
 
 _TABLE = (
@@ -101,6 +107,7 @@ _TABLE = (
         repository="HuggingFaceH4/MATH-500",
         revision="6e4ed1a2a79af7d8630a6b768ec859cb5af4d3be",
         alternatives=("test.*", "test-*-of-*.*"),
+        marks=("8e7c33347555", "fb4db535c0e8", "3f14e58e5a2d", "48a85867e724", "1283cb269182"),
     ),
     Source(
         "aime24",
@@ -114,6 +121,7 @@ _TABLE = (
         revision="2fe88a2f1091d5048c0f36abc874fb997b3dd99a",
         whole_numbers=True,
         alternatives=("train-*-of-*.*", "aime_2024_problems.*", "test.*", "test-*-of-*.*"),
+        marks=("ed68e6f2ff93", "68b68800d4bc", "4023eb92eb67", "b5b9a6dc99ef", "7790afbd205b"),
     ),
     Source(
         "aime25",
@@ -127,6 +135,7 @@ _TABLE = (
         revision="563bb8404243c5f09de6ec262f2db674fe5bce9b",
         whole_numbers=True,
         alternatives=("test.*", "test-*-of-*.*", "train-*-of-*.*"),
+        marks=("ade596b099d6", "8461926a1b28", "e7cd364b6b5a", "2a8f95ff6133", "8e4e5e8753be"),
     ),
     Source(
         "olympiadbench",
@@ -138,6 +147,8 @@ _TABLE = (
         repository="Hothan/OlympiadBench",
         revision="91184b52131e7fc9455fef848035173aea8cc01a",
         alternatives=("OE_TO_maths_en_COMP.*", "OE_TO_maths_en_COMP/train/*.parquet"),
+        marks=("b714c3e34519", "c30e9c6425de", "e873af99c70f", "8583bcbd39bc", "2601a696ac34"),
+        other_rows=(675,),
     ),
     Source(
         "amc23",
@@ -151,6 +162,62 @@ _TABLE = (
         revision="80815d37005feb82cd7f8fbc6901d5d3eff43057",
         whole_numbers=True,
         alternatives=("test-*-of-*.*", "test.*"),
+        marks=("883bae6c1701", "3e74458b8858", "ff6dd3b25417", "a7170c556655", "eb74b8849fbe"),
+    ),
+    Source(
+        "gsm8k",
+        "GSM8K, test",
+        "torl",
+        training=False,
+        rows=1_319,
+        file="evaluation/data/gsm8k/test.jsonl",
+        elsewhere=f"{_QWEN}/gsm8k/test.jsonl",
+        alternatives=("gsm8k/test.*",),
+        marks=("5e980c382044", "3ac11500c94b", "5f3c58a5a197", "a0fd06898cd5", "26bd53689456"),
+    ),
+    Source(
+        "svamp",
+        "SVAMP",
+        "torl",
+        training=False,
+        rows=1_000,
+        file="evaluation/data/svamp/test.jsonl",
+        elsewhere=f"{_QWEN}/svamp/test.jsonl",
+        alternatives=("svamp/test.*",),
+        marks=("8a40fb6922f0", "e4c22166c5e4", "14dacde6e6da", "83442713ab35", "42b3f186a8d1"),
+    ),
+    Source(
+        "asdiv",
+        "ASDiv",
+        "torl",
+        training=False,
+        rows=2_215,
+        file="evaluation/data/asdiv/test.jsonl",
+        elsewhere=f"{_QWEN}/asdiv/test.jsonl",
+        alternatives=("asdiv/test.*",),
+        marks=("d6b28610fa80", "2d765474bb4f", "b572335d9daf", "43a4953a7357", "06c64852e920"),
+    ),
+    Source(
+        "mawps",
+        "MAWPS",
+        "torl",
+        training=False,
+        rows=2_065,
+        file="evaluation/data/mawps/test.jsonl",
+        elsewhere=f"{_QWEN}/mawps/test.jsonl",
+        alternatives=("mawps/test.*",),
+        marks=("fb66d41eda22", "f877c620df81", "450bdb80b36d", "e4b6d028bc3b", "3b5e195b01e1"),
+    ),
+    Source(
+        "minerva_math",
+        "Minerva's MIT courses",
+        "torl",
+        training=False,
+        rows=272,
+        file="evaluation/data/minerva_math/test.jsonl",
+        elsewhere=f"{_QWEN}/minerva_math/test.jsonl",
+        alternatives=("minerva_math/test.*",),
+        marks=("e6c7f4281e3a", "ffc6b48a76c8", "2fdc2efd3119", "c5d3e9783862", "58a5ff745d75"),
     ),
     Source(
         "nq",
@@ -162,6 +229,7 @@ _TABLE = (
         repository=_FLASHRAG[0],
         revision=_FLASHRAG[1],
         alternatives=("test.jsonl", "test.parquet"),
+        marks=("06c9568b2c19", "c7f2c3f98a3f", "601def702aa1", "182d1483846e", "9fdd7d42aca2"),
     ),
     Source(
         "hotpotqa",
@@ -173,6 +241,46 @@ _TABLE = (
         repository=_FLASHRAG[0],
         revision=_FLASHRAG[1],
         alternatives=("dev.jsonl", "test.parquet", "hotpot_dev_*.json"),
+        marks=("7f963a0dd649", "7347abf24501", "a227ef2fd754", "41665e4da74d", "5e1917e003db"),
+        other_rows=(500,),
+    ),
+    Source(
+        "2wikimultihopqa",
+        "2WikiMultihopQA, development set",
+        "search_r1",
+        training=False,
+        rows=12_576,
+        file="2wikimultihopqa/dev.jsonl",
+        repository=_FLASHRAG[0],
+        revision=_FLASHRAG[1],
+        alternatives=("dev.jsonl", "test.parquet"),
+        other_rows=(500,),
+        marks=("6c6fee71f502", "eea4fb10de9b", "a2583fa55aa7", "0874a50c92ad", "3e3265b38452"),
+    ),
+    Source(
+        "musique",
+        "MuSiQue, development set",
+        "search_r1",
+        training=False,
+        rows=2_417,
+        file="musique/dev.jsonl",
+        repository=_FLASHRAG[0],
+        revision=_FLASHRAG[1],
+        alternatives=("dev.jsonl", "test.parquet"),
+        other_rows=(500,),
+        marks=("c876fa8ce67f", "0fe97c74b82c", "9e59a8d9e067", "0fcb26444f68", "89e5b4c20d27"),
+    ),
+    Source(
+        "bamboogle",
+        "Bamboogle",
+        "search_r1",
+        training=False,
+        rows=125,
+        file="bamboogle/test.jsonl",
+        repository=_FLASHRAG[0],
+        revision=_FLASHRAG[1],
+        alternatives=("test.jsonl", "test.parquet"),
+        marks=("afa439dcc289", "97753e2b56c6", "5b8417e80313", "b83f30a707ce", "d67b11cc7e34"),
     ),
 )
 

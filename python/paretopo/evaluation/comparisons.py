@@ -7,9 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from paretopo.evaluation.folder import AnsweredQuestion
 from paretopo.evaluation.published import Method, question_counts
-from paretopo.evaluation.results import Result, group_by_datasource, question_means
+from paretopo.evaluation.results import Result, group_by_datasource, question_grades, question_means
 from paretopo.evaluation.statistics import (
     holm,
     mcnemar_exact,
@@ -82,8 +84,10 @@ def compare_with_paper(
             if datasource not in method.cells:
                 continue
             printed, asked = method.cells[datasource].em, question_counts()[datasource]
+            if not result.graded:
+                continue
             p = two_proportions(
-                result.em * result.questions, result.questions, printed / 100 * asked, asked
+                result.em * result.graded, result.graded, printed / 100 * asked, asked
             )
             tests.append(PaperComparison(datasource, ours, name, 100 * result.em - printed, p))
     adjusted = holm([test.p for test in tests])
@@ -103,7 +107,7 @@ def compare_pairwise(
         theirs = group_by_datasource(other)
         for datasource, own in group_by_datasource(one).items():
             both = _match_questions(own, theirs.get(datasource, []))
-            if both:
+            if any({*mine.solved} != {None} != {*yours.solved} for mine, yours in both):
                 tests.append(_compare_answers(datasource, first, second, *zip(*both, strict=True)))
     adjusted = holm([p for test in tests for p in (test.em_p, test.calls_p)])
     return [
@@ -126,7 +130,8 @@ def _compare_answers(
     one: Sequence[AnsweredQuestion],
     other: Sequence[AnsweredQuestion],
 ) -> PairwiseComparison:
-    em = question_means(one, "solved") - question_means(other, "solved")
+    em = question_grades(one) - question_grades(other)
+    em = em[~np.isnan(em)]
     calls = question_means(one, "calls") - question_means(other, "calls")
     single = all(len(answer.solved) == 1 for answer in (*one, *other))
     em_p = mcnemar_exact(int((em > 0).sum()), int((em < 0).sum())) if single else sign_flips(em)

@@ -86,7 +86,7 @@ def evaluate(
     solved = calls = responses = 0
     for one in folder.read_answers():
         known.pop((one.datasource, one.id), None)
-        solved, calls = solved + sum(one.solved), calls + sum(one.calls)
+        solved, calls = solved + one.solved.count(True), calls + sum(one.calls)
         responses += len(one.solved)
     left = list(known.values())
     at_once = max(1, batch // settings.samples)
@@ -100,7 +100,7 @@ def evaluate(
                 left[start : start + at_once], settings, run_rollouts, tools, grader, batch
             ):
                 folder.append(group)
-                solved += sum(one.solved for one in group.rollouts)
+                solved += sum(bool(one.solved) for one in group.rollouts)
                 calls += sum(int(one.reward_components["calls"] or 0) for one in group.rollouts)
                 responses += len(group.rollouts)
                 bar.update()
@@ -130,7 +130,10 @@ def _answer_questions(
         rollouts = tuple(
             Rollout(
                 prompt_id=row.id,
-                reward_components={"correct": float(right), "calls": float(one.calls)},
+                reward_components={
+                    "correct": None if right is None else float(right),
+                    "calls": float(one.calls),
+                },
                 solved=bool(right),
                 kind=row.datasource,
                 held_out=True,

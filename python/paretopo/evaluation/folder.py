@@ -40,7 +40,8 @@ class AnsweredQuestion:
     Attributes:
         id: Its name.
         datasource: Its data set.
-        solved: For each response, whether it was right.
+        solved: For each response, whether it was right; None: the grader met a limit before it
+            knew.
         calls: Tool executions of each.
         tokens: Tokens that the model wrote in each.
         truncated: Did it end for want of room?
@@ -48,7 +49,7 @@ class AnsweredQuestion:
 
     id: str
     datasource: str
-    solved: tuple[bool, ...]
+    solved: tuple[bool | None, ...]
     calls: tuple[int, ...]
     tokens: tuple[int, ...]
     truncated: tuple[bool, ...]
@@ -147,7 +148,7 @@ class EvaluationFolder(Folder):
                 yield AnsweredQuestion(
                     str(row["id"]),
                     str(row["kind"]),
-                    tuple(bool(one["solved"]) for one in rollouts),
+                    tuple(_read_grade(one) for one in rollouts),
                     tuple(int(one["reward_components"]["calls"]) for one in rollouts),
                     tuple(int(one["tokens"]) for one in rollouts),
                     tuple(bool(one["truncated"]) for one in rollouts),
@@ -161,6 +162,12 @@ class EvaluationFolder(Folder):
         """Write `results.json`, whole or not at all."""
         text = json.dumps(files.to_json(results), indent=2) + "\n"
         write_text(self.path / "results.json", text)
+
+
+def _read_grade(rollout: Mapping[str, Any]) -> bool | None:
+    measured = rollout["reward_components"]
+    is_undecided = "correct" in measured and measured["correct"] is None
+    return None if is_undecided else bool(rollout["solved"])
 
 
 def is_evaluation(path: str | Path) -> bool:

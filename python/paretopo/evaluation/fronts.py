@@ -104,7 +104,7 @@ def make_panels(
         ours = tuple(
             Point(name, 100 * results[datasource].em, results[datasource].calls if tool else None)
             for name, (tool, results) in measured.items()
-            if datasource in results
+            if datasource in results and results[datasource].graded
         )
         blocks = [
             (f"{table.columns[datasource]}, {block}", methods)

@@ -8,7 +8,7 @@ from typing import Literal
 from paretopo.data.schema import Example
 from paretopo.evaluation.prompting import grading_domain
 from paretopo.rewards.correctness import exact_answer
-from paretopo.rewards.mathematics import MathGrader
+from paretopo.rewards.mathematics import MathGrader, best_grade
 
 
 class Grader:
@@ -39,27 +39,27 @@ class Grader:
         if any(grading_domain(row) == "mathematics" for row in rows):
             self._mathematics = MathGrader(workers=workers, isolation=isolation)
 
-    def grade_all(self, rows: Sequence[Example], written: Sequence[str]) -> list[bool]:
-        """Is each response right?
+    def grade_all(self, rows: Sequence[Example], written: Sequence[str]) -> list[bool | None]:
+        """Is each response right? None where the comparison met a limit before it was known.
 
         Args:
             rows: What was asked.
             written: What the model itself wrote, observations left out.
         """
-        solved = [False] * len(rows)
+        grades: list[list[float | None]] = [[] for _ in rows]
         pairs: list[tuple[int, str, str]] = []
         for at, (row, text) in enumerate(zip(rows, written, strict=True)):
             if grading_domain(row) == "questions":
-                solved[at] = exact_answer(text, row.answers) == 1.0
+                grades[at].append(exact_answer(text, row.answers))
             else:
                 pairs += [(at, text, answer) for answer in row.answers]
         if pairs:
             assert self._mathematics is not None
             places, texts, answers = zip(*pairs, strict=True)
-            grades = self._mathematics.grade_all(texts, answers)
-            for at, grade in zip(places, grades, strict=True):
-                solved[at] |= grade == 1.0
-        return solved
+            for at, grade in zip(places, self._mathematics.grade_all(texts, answers), strict=True):
+                grades[at].append(grade)
+        best = map(best_grade, grades)
+        return [None if grade is None else grade == 1.0 for grade in best]
 
     def __enter__(self) -> Grader:
         return self

@@ -22,9 +22,11 @@ class Result:
         datasource: The data set.
         questions: How many were answered.
         samples: Responses to each.
-        em: Share of right responses, 0 to 1.
-        em_interval: Wilson's, of as many answers as there are questions; so with several samples
-            it is too wide rather than too narrow.
+        graded: Questions that EM is of: those with a response that could be graded.
+        undecided: Responses that could not: the comparison met a limit before it was known.
+        em: Share of right responses among those that were graded, 0 to 1; NaN without any.
+        em_interval: Wilson's, of as many answers as there are such questions; so with several
+            samples it is too wide rather than too narrow.
         calls: Tool executions of a response, on average.
         calls_interval: Student's t.
         productivity: Right responses per tool execution; NaN without any.
@@ -38,6 +40,8 @@ class Result:
     datasource: str
     questions: int
     samples: int
+    graded: int
+    undecided: int
     em: float
     em_interval: tuple[float, float]
     calls: float
@@ -62,19 +66,22 @@ def summarise(datasource: str, answered: Sequence[AnsweredQuestion]) -> Result:
     >>> summarise("nq", [AnsweredQuestion("1", "nq", (True,), (2,), (90,), (False,))]).productivity
     0.5
     """
-    em, calls = question_means(answered, "solved"), question_means(answered, "calls")
+    grades, calls = question_grades(answered), question_means(answered, "calls")
+    em, right = grades[~np.isnan(grades)], np.nan_to_num(grades)
     samples = max(len(one.solved) for one in answered)
     called = bool(calls.sum() > 0)
     return Result(
         datasource=datasource,
         questions=len(answered),
         samples=samples,
-        em=float(em.mean()),
-        em_interval=wilson_interval(float(em.sum()), len(em)),
+        graded=len(em),
+        undecided=sum(one.solved.count(None) for one in answered),
+        em=float(em.mean()) if len(em) else math.nan,
+        em_interval=wilson_interval(float(em.sum()), len(em)) if len(em) else (math.nan, math.nan),
         calls=float(calls.mean()),
         calls_interval=_from_zero(t_interval(calls)),
-        productivity=float(em.sum() / calls.sum()) if called else math.nan,
-        productivity_interval=_from_zero(t_interval(em, calls)),
+        productivity=float(right.sum() / calls.sum()) if called else math.nan,
+        productivity_interval=_from_zero(t_interval(right, calls)),
         response_tokens=float(question_means(answered, "tokens").mean()),
         truncated=float(question_means(answered, "truncated").mean()),
     )
@@ -94,6 +101,16 @@ def group_by_datasource(answered: Iterable[AnsweredQuestion]) -> dict[str, list[
     for one in answered:
         split.setdefault(one.datasource, []).append(one)
     return split
+
+
+def question_grades(answered: Sequence[AnsweredQuestion]) -> NDArray[np.float64]:
+    """(questions,) the share of right responses among the graded ones of each, NaN without any.
+
+    >>> question_grades([AnsweredQuestion("1", "nq", (True, None), (), (), ())]).tolist()
+    [1.0]
+    """
+    known = [[right for right in one.solved if right is not None] for one in answered]
+    return np.array([np.mean(one) if one else np.nan for one in known], np.float64)
 
 
 def question_means(answered: Sequence[AnsweredQuestion], name: str) -> NDArray[np.float64]:

@@ -43,7 +43,7 @@ def paper_table(
 def results_table(evaluations: Mapping[str, Results]) -> list[str]:
     """Everything that was measured, a row for each evaluation and data set."""
     header = ["data set", "model", "questions", "EM (%)", "#Tool", "right / call", "tokens"]
-    header += ["truncated (%)"]
+    header += ["truncated (%)", "undecided"]
     rows = []
     for datasource in list_datasources(evaluations.values()):
         for name, results in evaluations.items():
@@ -61,6 +61,7 @@ def results_table(evaluations: Mapping[str, Results]) -> list[str]:
                     _format_with_interval(one.productivity, one.productivity_interval, 1, 2),
                     f"{one.response_tokens:.0f}",
                     f"{100 * one.truncated:.1f}",
+                    f"{one.undecided}",
                 ]
             )
     return markdown_table(header, rows, words=2)
@@ -141,7 +142,7 @@ def _paper_row(method: Method, table: Table) -> list[str]:
 
 
 def _measured_cells(result: Result | None, has_tool: bool) -> list[str]:
-    if result is None:
+    if result is None or not result.graded:
         return ["", ""]
     return [f"{100 * result.em:.1f}", f"{result.calls:.1f}" if has_tool else _NO_TOOL]
 

@@ -6,6 +6,8 @@ import re
 import string
 from collections.abc import Sequence
 
+from paretopo.rewards.plain_numbers import are_same_number, read_number
+
 _TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -30,7 +32,8 @@ def normalised_match(answer: str | None, targets: str | Sequence[str]) -> float:
     """1.0 if the answer equals one of the targets after normalisation, else 0.0.
 
     Normalisation is that of open-domain question answering: lower case, no ASCII punctuation, no
-    articles, single blanks.
+    articles, single blanks. Of an answer or a target that has nothing left then ("A+", "The The"),
+    the text itself counts, in lower case.
 
     Args:
         answer: what the rollout answered; None (no answer was given) is wrong.
@@ -41,9 +44,38 @@ def normalised_match(answer: str | None, targets: str | Sequence[str]) -> float:
     >>> normalised_match("The  Eiffel Tower.", ["eiffel tower", "tour eiffel"])
     1.0
     """
+    if answer is None or not answer.strip():
+        return 0.0
+    return float(_comparable(answer) in {_comparable(target) for target in _as_list(targets)})
+
+
+def number_or_words_match(answer: str | None, targets: str | Sequence[str]) -> float:
+    """1.0 if the answer says the same as one of the targets, else 0.0.
+
+    A target that is a plain number (`plain_numbers.read_number`) is compared as a number, and
+    never as words; every other one after normalisation, as `normalised_match` does.
+
+    Args:
+        answer: what the rollout answered; None (no answer was given) is wrong.
+        targets: one right answer, or several.
+
+    >>> number_or_words_match("7.0", "7"), number_or_words_match("3.5", "35")
+    (1.0, 0.0)
+    >>> number_or_words_match("$1,200", ["1200", "twelve hundred"])
+    1.0
+    """
     if answer is None:
         return 0.0
-    return float(normalise(answer) in {normalise(target) for target in _as_list(targets)})
+    given = read_number(answer)
+    for target in _as_list(targets):
+        known = read_number(target)
+        if known is None:
+            equal = normalised_match(answer, target) == 1.0
+        else:
+            equal = given is not None and are_same_number(given, known)
+        if equal:
+            return 1.0
+    return 0.0
 
 
 def last_answer(response: str) -> str | None:
@@ -75,6 +107,10 @@ def normalise(text: str) -> str:
     """
     bare = text.lower().translate(_PUNCTUATION)
     return " ".join(_ARTICLES.sub(" ", bare).split())
+
+
+def _comparable(text: str) -> str:
+    return normalise(text) or text.strip().lower()
 
 
 def _as_list(targets: str | Sequence[str]) -> Sequence[str]:

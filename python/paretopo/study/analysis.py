@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -299,26 +299,22 @@ class Results:
         return compare(differences, dict.fromkeys(differences, self.plan.study.margin))
 
 
-def choose_settings(results: Results, settings: Sequence[str]) -> dict[str, str]:
-    """Of each method's variants, ``method+setting``, that of the best worst case on average.
+def choose_settings(results: Results, measure: str) -> dict[str, str]:
+    """Of each method's variants, ``method+switch+...``, that of the best worst case on average.
 
     Args:
-        results: Of a study whose methods are such variants.
-        settings: Names of switches, the one to take among equals first.
+        results: Of a study whose methods are such variants; the first named wins among equals.
+        measure: "hypervolume" or "preference".
 
     Returns:
-        Method without the setting → its variant.
+        Method → its variant.
     """
-    best: dict[str, str] = {}
-    for setting in settings:
-        for variant in results.plan.study.methods:
-            method, _, last = variant.rpartition("+")
-            if last != setting:
-                continue
-            known = best.get(method)
-            if known is None or results.worst(variant).mean() > results.worst(known).mean():
-                best[method] = variant
-    return best
+    best: dict[str, tuple[float, str]] = {}
+    for variant in results.plan.study.methods:
+        method, worst = variant.partition("+")[0], results.worst(variant, measure=measure).mean()
+        if method not in best or worst > best[method][0]:
+            best[method] = worst, variant
+    return {method: variant for method, (_, variant) in best.items()}
 
 
 def describe(task: str) -> str:

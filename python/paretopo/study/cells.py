@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import subprocess
@@ -22,7 +23,7 @@ from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
 from paretopo.run.sweeps import split_sweeps
 from paretopo.study.fronts import preference_grid, score_front
-from paretopo.study.plan import Cell, Plan, TaskSection
+from paretopo.study.plan import Cell, Plan, TaskSection, with_economy
 from paretopo.study.tabular import GROUP
 from paretopo.study.tabular_agent import train_tabular
 from paretopo.study.tabular_fronts import train_tabular_front
@@ -120,7 +121,7 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
             "paid": [task.counted, task.budget, task.scaled],
             "table": [None if part is None else part.tolist() for part in table],
         }
-        if config.from_table({}, overrides).objective("calls").economy == "saving":
+        if _saves(json.dumps(with_economy(overrides, "raw"))):
             about["saving"] = _SAVING
         if task.start is not None or (task.group, task.parts) != (GROUP, 1):
             about["start"] = None if task.start is None else task.start.tolist()
@@ -143,6 +144,11 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
             about["front"] = [plan.study.preferences, plan.study.every]
             about["front"] += [section.cheapest_accuracy, section.best_front]
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _saves(overrides: str) -> bool:
+    return config.from_table({}, json.loads(overrides)).objective("calls").economy == "saving"
 
 
 def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> tuple[list[Row], Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from paretopo.protocols.episode import Episode, SingleTurn
 from paretopo.protocols.search_r1 import SearchR1Episode
 from paretopo.protocols.torl import TorlEpisode
 from paretopo.rewards.correctness import exact_answer
-from paretopo.rewards.mathematics import MathGrader
+from paretopo.rewards.mathematics import MathGrader, best_grade
 from paretopo.tasks.calculator import is_correct, solver
 from paretopo.tasks.choice import load_own_tools
 from paretopo.tasks.questions import grade_answer
@@ -22,13 +23,23 @@ from paretopo.tools.python_interpreter import PythonInterpreter, SandboxError
 from paretopo.tools.sandbox_fusion import SandboxFusion
 from paretopo.tools.search import SearchClient
 
+# How each task compares an answer with the right one.
+COMPARISONS = {
+    "calculator": "as numbers: the last one of the response",
+    "math": "as mathematics: the last box of the response, by `MathGrader`",
+    "multihop": "as words after SQuAD's normalisation: the last `<answer>` of the response",
+    "questions": "as numbers where the answer is one, else as words after SQuAD's normalisation: "
+    "the response, or its last `<answer>`",
+}
+
 
 @dataclass(frozen=True)
 class Environment:
     """The policy's environment: who grades, and who answers its calls.
 
     Attributes:
-        grade: (what the policy wrote, right answer or answers) → 1 or 0; None without an answer.
+        grade: (what the policy wrote, right answer or answers) → 1 or 0; None without an answer,
+            or where the grader met a limit before it knew.
         new_episode: Begins a rollout in which text and tool take turns by a protocol; None where
             the chat template presents functions.
         prices: Dollars for a call of a function, by its name; others cost nothing here.
@@ -60,6 +71,7 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
             except SandboxError as error:
                 raise ConfigError(f"tool.isolation: {error}") from error
             opened.callback(python.close)
+            opened.callback(_tell_undecided, grader)
             yield Environment(
                 _grade_any_answer(grader), lambda: TorlEpisode(python, max_calls=calls)
             )
@@ -85,12 +97,21 @@ def _own_prices(tools: Sequence[Callable[..., Any]]) -> dict[str, float]:
     return prices
 
 
-def _grade_any_answer(grader: MathGrader) -> Callable[[str, Answer], float]:
-    def grade(response: str, answer: Answer) -> float:
-        answers = [answer] if isinstance(answer, str) else answer
-        return max(grader.grade(response, one) for one in answers)
+def _grade_any_answer(grader: MathGrader) -> Callable[[str, Answer], float | None]:
+    def grade(response: str, answer: Answer) -> float | None:
+        answers = [answer] if isinstance(answer, str) else list(answer)
+        return best_grade(grader.grade_all([response] * len(answers), answers))
 
     return grade
+
+
+def _tell_undecided(grader: MathGrader) -> None:
+    if grader.undecided:
+        print(
+            f"paretopo: {grader.undecided} gradings met the limits of math-verify: they count as "
+            "neither right nor wrong",
+            file=sys.stderr,
+        )
 
 
 def _make_interpreter(tool: ToolConfig) -> PythonInterpreter | SandboxFusion:

@@ -34,7 +34,7 @@ from typing import Any, TypeAlias
 
 from paretopo.config import ConfigError
 from paretopo.preference import Preference
-from paretopo.rewards.correctness import exact_answer, normalised_match
+from paretopo.rewards.correctness import last_answer, number_or_words_match
 from paretopo.tasks.task import Message, Prompt, Question, Task, Trace
 
 _KNOWN = ("id", "kind", "prompt", "answer")
@@ -171,12 +171,17 @@ class OwnQuestions(Task):
 def grade_answer(response: str, answer: Any) -> float | None:
     """1 where the response, or what it has in answer tags, is one of the answers; None without any.
 
+    An answer that is a number is compared as a number.
+
     >>> grade_answer("The Nile.", "nile"), grade_answer("<answer>Oslo</answer>", ["Rome"])
+    (1.0, 0.0)
+    >>> grade_answer("7.0", "7"), grade_answer("<answer>3.5</answer>", "35")
     (1.0, 0.0)
     """
     if not answer:
         return None
-    return max(normalised_match(response, answer), exact_answer(response, answer))
+    said = (response, last_answer(response))
+    return max(number_or_words_match(one, answer) for one in said)
 
 
 def _read_questions(key: str, path: str) -> list[Question]:

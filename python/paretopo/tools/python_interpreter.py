@@ -37,7 +37,7 @@ from paretopo.tools.sandbox.launch import (
 
 __all__ = ["ProgramResult", "PythonInterpreter", "SandboxError"]
 
-_START_SECONDS = 60.0  # modules are loaded meanwhile
+_START_SECONDS = 300.0  # modules are loaded meanwhile, on however busy a machine
 _GRACE_SECONDS = 15.0  # beyond its time-out, before a worker that does not answer is given up
 _PRELOADED = ("numpy", "sympy")
 
@@ -98,6 +98,8 @@ class PythonInterpreter:
         executable: the Python that runs programs; the one at hand by default.
         preload: modules to load beforehand, which programs then import for free; those that are not
             installed are left out.
+        warm_up: text of a module that is run once, before any program and outside of the limits,
+            and that programs import as `warm_up`: your own code, never a model's.
         readable: further folders that programs may read, if their permissions let them: started by
             root, they must be readable for all.
 
@@ -119,6 +121,7 @@ class PythonInterpreter:
         disk_mb: int = 64,
         executable: str | None = None,
         preload: Sequence[str] = _PRELOADED,
+        warm_up: str = "",
         readable: Sequence[str | Path] = (),
         cpu_seconds: int | None = None,
     ) -> None:
@@ -149,7 +152,7 @@ class PythonInterpreter:
         folders = outermost([*python_folders(executable), *map(str, readable)])
         self.timeout = timeout
         self.isolation = isolation
-        settings: Settings = {**limits, "preload": list(preload)}
+        settings: Settings = {**limits, "preload": list(preload), "warm_up": warm_up}
         self._start = functools.partial(_Worker, isolation, executable, folders, settings)
         self._idle: list[_Worker] = []
         self._lock = threading.Lock()

@@ -136,7 +136,7 @@ def test_batches_are_padded_without_loss():
 
 
 def test_a_stopped_warm_up_ends_in_the_same_weights(tokenizer, tmp_path):
-    config = WarmupConfig(steps=40, batch_size=4)
+    config = WarmupConfig(steps=40, batch_size=4, learning_rate=2e-3)
     whole, parts = tiny(tokenizer), tiny(tokenizer)
     assert warm_up(whole, tokenizer, traces, config, tmp_path / "whole.pt")
 

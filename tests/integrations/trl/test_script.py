@@ -34,7 +34,7 @@ from paretopo.run.report import write_report  # noqa: E402
 
 TABLE = {
     "objectives": [
-        {"name": "digits", "weight": 0.6},
+        {"name": "digits", "weight": 0.6, "gate": True},
         {"name": "tokens", "weight": 0.2, "high": 6},
         {"name": "even", "weight": 0.2, "low": 0, "high": 1},
     ]
@@ -171,7 +171,11 @@ def test_a_reward_that_does_not_apply_is_missing_not_zero(tmp_path):
 
 def test_without_objectives_every_function_is_one_with_trls_weights(tmp_path):
     trainer = make_trainer(
-        tmp_path, None, (digits, watched, even), reward_weights=[3.0, 0.0, 1.0], max_steps=1
+        tmp_path,
+        functions=(digits, watched, even),
+        session=ScriptSession(gate="digits"),
+        reward_weights=[3.0, 0.0, 1.0],
+        max_steps=1,
     )
     trainer.train()
     config = RunFolder.open(tmp_path).config
@@ -245,7 +249,8 @@ def test_epochs_and_asynchronous_rewards(tmp_path):
         await asyncio.sleep(0)
         return [float(len(text) % 3) for text in completions]
 
-    table = {"objectives": [{"name": "digits"}, {"name": "slow", "high": 2, "economy": "saving"}]}
+    graded = {"name": "slow", "high": 2, "economy": "saving"}
+    table = {"objectives": [{"name": "digits", "gate": True}, graded]}
     trainer = make_trainer(
         tmp_path,
         table,

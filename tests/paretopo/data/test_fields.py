@@ -32,6 +32,44 @@ def test_the_question_is_found(raw):
     assert fields.question_of(raw) == "How many?"
 
 
+BOX = "\\boxed{}"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        f"How many?\nPlease reason step by step, and put your final answer within {BOX}.",
+        f"How many? Let's think step by step and output the final answer within {BOX}.",
+        f"How many? Think step by step. Put your final answer in {BOX}",
+        "How many? Return your final response within \\boxed{ }.",
+        f"Please reason step by step, and put your final answer within {BOX}.\n\nHow many?",
+        f"Solve the following problem step by step. Put the answer in {BOX}.\n\nHow many?",
+    ],
+)
+def test_what_says_how_to_answer_is_no_part_of_the_question(asked):
+    assert fields.question_of({"problem": asked}) == "How many?"
+    assert fields.has_instruction({"problem": asked})
+    assert not fields.has_instruction({"problem": "How many?"})
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        f"What does {BOX} do in LaTeX?",
+        "Which number stands in \\boxed{3}?",
+        "Find the answer and give reasons, step by step.",
+        f"Put your final answer within {BOX}.",
+    ],
+)
+def test_questions_about_boxes_stay_as_they_are(asked):
+    assert fields.question_of({"problem": asked}) == asked
+
+
+def test_only_the_instruction_is_cut():
+    asked = f"Express $x$ in terms of $y$.\nPlease put your final answer within {BOX}."
+    assert fields.question_of({"problem": asked}) == "Express $x$ in terms of $y$."
+
+
 def test_a_context_stands_before_its_question():
     raw = made.olympiad_row(7, "Find $R$.", ["$3$"], context="Let $R$ be round.")
     assert fields.question_of(raw) == "Let $R$ be round.\nFind $R$."
@@ -79,6 +117,13 @@ ANSWERS = [
     ({"answer": "[0, 1)"}, ["[0, 1)"]),
     ({"answer": "[1, 2]"}, ["[1, 2]"]),
     ({"answer": "{1, 2}"}, ["{1, 2}"]),
+    ({"answer": "He has 3 + 4 = <<3+4=7>>7.\n#### 7"}, ["7"]),
+    ({"solution": "So \\boxed{1}, no \\boxed{2}."}, ["2"]),
+    ({"answer": "3", "solution": "So \\boxed{1}."}, ["3"]),
+    ({"target": 43.0}, ["43"]),
+    ({"body": "Orb.", "answer": "9 (apples)"}, ["9"]),
+    ({"answer": "f (x)"}, ["f (x)"]),
+    ({"answer": "Ada", "answer_aliases": ["Ada L."]}, ["Ada", "Ada L."]),
 ]
 
 
@@ -101,6 +146,8 @@ def test_the_answers_are_found(raw, answers):
         ({"reward_model": {"ground_truth": {"target": []}}}, "no answer"),
         ({"reward_model": "rule"}, "no answer"),
         ({"answer": {"value": 3}}, "no answer"),
+        ({"solution": "It is 3."}, "no answer"),
+        ({"answer": "It is 3. ####"}, "no answer"),
         ({"answer": "\udfff"}, "broken text"),
     ],
 )

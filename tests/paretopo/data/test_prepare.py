@@ -59,7 +59,7 @@ def test_files_come_from_the_hub_in_the_state_of_the_table(tmp_path, monkeypatch
         return str(made.write(tmp_path / "cache" / file, rows))
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", hf_hub_download)
-    assert cli.main(["prepare", "math500", "--out", str(tmp_path / "data")]) == 0
+    assert cli.main(["prepare", "math500", "--unchecked", "--out", str(tmp_path / "data")]) == 0
     source = SOURCES["math500"]
     assert asked == [
         (source.repository, source.file, {"repo_type": "dataset", "revision": source.revision})
@@ -78,7 +78,9 @@ def test_without_the_hub_the_way_out_is_told(name, tmp_path, monkeypatch, capsys
     text = str(refused.value)
     assert f"download {SOURCES[name].address} and pass it: paretopo prepare {name} --from" in text
     assert text.startswith(
-        "ToRL's training set is not on" if name == "torl" else "the Hugging Face"
+        f"{SOURCES[name].title} is not on the Hugging Face Hub"
+        if SOURCES[name].repository is None
+        else "the Hugging Face"
     )
 
 
@@ -112,7 +114,7 @@ def test_the_command_tells_what_it_did(tmp_path):
         made.torl_row(901, "What?", ""),
     ]
     made.write(tmp_path / "clone/data/torl_data/train.parquet", rows)
-    first = run("math500", "--from", "math.jsonl", cwd=tmp_path)
+    first = run("math500", "--unchecked", "--from", "math.jsonl", cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     second = run("torl", "--from", "clone", "--held-out", "0.1", cwd=tmp_path)
     assert second.returncode == 0, second.stderr
@@ -141,6 +143,8 @@ def test_the_command_tells_what_it_did(tmp_path):
         (["torl"], "paretopo: ToRL's training set is not on the Hugging Face Hub: download https:"),
         (["math500", "--seed", "3"], "math500 is a benchmark, which is kept as it is"),
         (["math500", "--exclude", "x"], "math500 is a benchmark, which is kept as it is"),
+        (["torl", "--unchecked"], "torl is a training set, which --unchecked is not for"),
+        (["math500", "--from", "few.jsonl"], "paretopo: few.jsonl is not MATH-500: expected 500"),
         (["torl", "--held-out", "0"], "--held-out must be above 0 and at most 0.5, got 0.0"),
         (["torl", "--held-out", "nan"], "--held-out must be above 0 and at most 0.5, got nan"),
         (["torl", "--longest-prompt", "0"], "--longest-prompt must be at least 1, got 0"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 
 import pytest
 from support.run_stories import tell
@@ -12,6 +13,8 @@ from paretopo.cli import main
 from paretopo.cli.evaluate import find_model
 from paretopo.config import ConfigError, loads
 from paretopo.data.schema import DataError, Example, write_rows
+from paretopo.evaluation import published
+from paretopo.evaluation.comparisons import compare_pairwise, compare_with_paper
 from paretopo.evaluation.evaluate import RolloutResult, evaluate
 from paretopo.evaluation.folder import (
     EvaluationFolder,
@@ -25,6 +28,7 @@ from paretopo.evaluation.own_task import plan_evaluation
 from paretopo.evaluation.prompting import Tools, check_tool, grading_domain, make_requests
 from paretopo.evaluation.results import summarise_folder
 from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.evaluation.tables import results_table
 from paretopo.protocols.search_r1 import SearchR1Episode, search_r1_prompt
 from paretopo.protocols.torl import TorlEpisode, torl_prompt
 from paretopo.rollout import Segment
@@ -162,6 +166,38 @@ def test_grading_goes_by_the_row_and_takes_any_answer():
     ]
     with Grader(rows) as grader:
         assert grader.grade_all(rows, written) == [True, True, False, True, False, True]
+
+
+class Undecided:
+    """A grader that meets its limits at every other question."""
+
+    def grade_all(self, rows, written):
+        return [None if int(row.id[1:]) % 2 else True for row in rows]
+
+
+def test_what_the_grader_cannot_decide_is_no_wrong_answer(start_folder):
+    rows, settings = [oslo(n) for n in range(6)], EvaluationSettings("m")
+    folder = start_folder(settings, rows)
+    assert evaluate(folder, rows, settings, Actor(), Tools(), Undecided())
+    assert [one.solved for one in folder.read_answers()] == [(True,), (None,)] * 3
+    found = summarise_folder(folder)["nq"]
+    assert (found.questions, found.graded, found.undecided, found.em) == (6, 3, 3, 1.0)
+    table = results_table({"a": {"nq": found}})
+    assert [cell.strip() for cell in table[0].split("|")][-2] == "undecided"
+    assert [cell.strip() for cell in table[2].split("|")][-2] == "3"
+
+
+def test_an_evaluation_without_a_graded_response_has_no_em(start_folder):
+    rows, settings = [oslo(1), oslo(3)], EvaluationSettings("m")
+    folder = start_folder(settings, rows)
+    assert evaluate(folder, rows, settings, Actor(), Tools(), Undecided())
+    answered = list(folder.read_answers())
+    found = summarise_folder(folder)
+    assert math.isnan(found["nq"].em)
+    assert results_table({"a": found})[2].count(" / ") == 1
+    assert compare_pairwise({"a": answered, "b": answered}) == []
+    row = published.tables()[1].blocks["Qwen2.5-3B (Base)"][0]
+    assert compare_with_paper({"a": found}, [("RAG", row)]) == []
 
 
 # ---- data ----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ DOCS = Path(__file__).parents[3] / "docs" / "study"
 STUDIES = sorted(
     path for path in DOCS.glob("*.toml") if (results_folder(path) / "report.md").exists()
 )
-GRID = ("w60", "w80", "w50")
+JUDGED = ("hypervolume", "value")
 
 
 def read(file):
@@ -28,7 +29,7 @@ def read(file):
 
 
 def test_which_studies_are_reported():
-    assert {"main", "models", "steerable", "steerable_models", "tuning"} == {
+    assert {"claims", "hypervolume", "models", "steerable", "value"} == {
         file.stem for file in STUDIES
     }
 
@@ -76,6 +77,10 @@ def quoted_rows(text):
 
 def test_what_is_quoted_is_a_row_of_a_report():
     reports = [(results_folder(file) / "report.md").read_text(encoding="utf-8") for file in STUDIES]
+    with tarfile.open(DOCS / "history.tar.xz") as history:
+        for name in history.getnames():
+            if name.endswith("report.md"):
+                reports.append(history.extractfile(name).read().decode())
     rows = {line for text in reports for line in text.splitlines() if line.startswith("|")}
     page = (DOCS / "README.md").read_text(encoding="utf-8")
     home = (DOCS.parents[1] / "README.md").read_text(encoding="utf-8")
@@ -88,30 +93,25 @@ def test_what_is_quoted_is_a_row_of_a_report():
         assert set(told) <= {"1 point", "95 %"}  # the margin and the intervals, which are chosen
 
 
-def test_weights_are_those_that_the_rule_chose():
-    chosen = choose_settings(read(DOCS / "tuning.toml"), GRID)
-    methods = plan.load(DOCS / "main.toml").study.methods
-    tuned = {method: method.rpartition("+")[0] for method in methods if method.endswith(GRID)}
-    assert sorted(tuned.values()) == sorted(chosen)
-    assert {base: method for method, base in tuned.items()} == chosen
+@pytest.mark.parametrize("name", JUDGED)
+def test_variants_are_those_that_the_rule_chose(name):
+    judged = plan.load(DOCS / f"{name}.toml")
+    chosen = choose_settings(read(DOCS / "tuning.toml"), judged.study.measure)
+    published = {"paper", "accuracy_only", "grpo"}
+    assert set(judged.study.methods) - published - {judged.ours} <= set(chosen.values())
+    assert set(chosen.values()) <= set(judged.study.methods)
 
 
-def test_the_recommended_recipe_is_the_method_that_the_study_defends():
-    judged = plan.load(DOCS / "main.toml")
+@pytest.mark.parametrize("name", JUDGED)
+def test_the_recommended_recipe_is_the_method_that_the_study_defends(name):
+    judged = plan.load(DOCS / f"{name}.toml")
     config = from_table({}, judged.overrides_of(judged.study.methods[0]))
     recommended = from_table({}, {})
     assert config.objectives == recommended.objectives
     # It has no first stage, for which the rest would matter.
     assert recommended.paretopo.stage1_steps == 0
-    for switch in ("stage2_estimator", "stage1_steps", "weights", "floors", "gate", "group_filter"):
+    for switch in ("stage2_estimator", "economies", "weights", "floors", "gate", "group_filter"):
         assert getattr(config.paretopo, switch) == getattr(recommended.paretopo, switch)
-
-
-def test_language_models_have_methods_and_weights_of_the_main_study():
-    models, main = (plan.load(DOCS / name) for name in ("models.toml", "main.toml"))
-    assert set(models.study.methods) <= set(main.study.methods)
-    assert models.ours == main.ours
-    assert models.switches.items() <= main.switches.items()
 
 
 def test_every_second_seed_is_paid_what_is_left_of_a_budget():
@@ -124,10 +124,11 @@ def test_every_second_seed_is_paid_what_is_left_of_a_budget():
     assert budgets[1::2] == [pytest.approx(100 * price) for price in prices[1::2]]
 
 
-def test_methods_are_judged_on_tasks_and_seeds_of_which_nothing_was_chosen():
-    tuning, main = (plan.load(DOCS / name) for name in ("tuning.toml", "main.toml"))
+@pytest.mark.parametrize("name", JUDGED)
+def test_methods_are_judged_on_tasks_and_seeds_of_which_nothing_was_chosen(name):
+    tuning, judged = (plan.load(DOCS / f"{one}.toml") for one in ("tuning", name))
     assert all(task.startswith("tune_") for task in tuning.tasks)
-    assert not any(task.startswith("tune_") for task in main.tasks)
-    assert {f"tune_{task}" for task in main.tasks} == set(tuning.tasks)
-    seeds = [set().union(*(one.seeds_of(task) for task in one.tasks)) for one in (tuning, main)]
+    assert not any(task.startswith("tune_") for task in judged.tasks)
+    assert {f"tune_{task}" for task in judged.tasks} == set(tuning.tasks)
+    seeds = [set().union(*(one.seeds_of(task) for task in one.tasks)) for one in (tuning, judged)]
     assert not seeds[0] & seeds[1]

@@ -266,7 +266,7 @@ def test_groups_are_as_large_as_the_task_says(size):
 
 
 @pytest.mark.parametrize("name", ["tune_cheap_start", "tune_guessing_start", "tune_dear_start"])
-def test_the_recommended_recipe_survives_any_start(name):
+def test_recommended_recipe_learns_from_cheap_guessing_and_dear_starts(name):
     """Its reference was once what the start pays: one that hardly pays unlearnt being right."""
     rows = train_tabular(TASKS[name], METHODS["recommended"], seed=0, steps=300)
     assert rows[-1]["accuracy"] > 0.64

@@ -225,18 +225,34 @@ def model(tmp_path_factory):
 
 def test_embeddings_are_of_length_one_and_do_not_see_padding(model):
     encoder = dense.Encoder(model)
-    vectors = encoder(["query: fjord", "passage: " + "norway " * 1000])
+    vectors = encoder.embed_queries(["fjord", "norway " * 1000])
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
-    np.testing.assert_allclose(vectors[0], encoder(["query: fjord"])[0], atol=1e-5)
+    np.testing.assert_allclose(vectors[0], encoder.embed_queries(["fjord"])[0], atol=1e-5)
+
+
+def test_prefixes_are_e5s_or_none(model):
+    e5, bare = dense.Encoder(model), dense.Encoder(model, "none")
+    for prefix, prefixed, plain in [
+        ("query: ", e5.embed_queries, bare.embed_queries),
+        ("passage: ", e5.embed_passages, bare.embed_passages),
+    ]:
+        np.testing.assert_allclose(prefixed(["ice"]), plain([f"{prefix}ice"]), atol=1e-5)
+        assert not np.allclose(prefixed(["ice"]), plain(["ice"]), atol=1e-3)
+
+
+def test_an_index_is_made_anew_for_other_prefixes(corpus, model, capsys):
+    for prefixes, is_made in [("e5", True), ("none", True), ("none", False)]:
+        dense.open_or_build(corpus, None, model, "Flat", prefixes)
+        assert ("nearest passages" in capsys.readouterr().out) == is_made
 
 
 @pytest.mark.parametrize("kind", ["Flat", "IVF2,Flat", "HNSW8"])
 def test_the_nearest_are_found(corpus, model, kind, capsys):
     engine = dense.open_or_build(corpus, None, model, kind)
     encoder = dense.Encoder(model)
-    passages = encoder([f'passage: "{title}"\n{text}' for title, text in PASSAGES])
+    passages = encoder.embed_passages([f'"{title}"\n{text}' for title, text in PASSAGES])
     for query in ("capital of norway", "a body of ice"):
-        cosines = passages @ encoder([f"query: {query}"])[0]
+        cosines = passages @ encoder.embed_queries([query])[0]
         (found,) = engine.search([query], 3)
         if kind == "Flat":
             assert [row for row, _ in found] == list(np.argsort(-cosines)[:3])

@@ -15,9 +15,12 @@ import os
 import struct
 import sys
 import traceback
+import types
 from typing import Any
 
 from . import kernel, supervisor
+
+_WARM_UP = "warm_up"
 
 
 def main(settings: dict[str, Any]) -> None:
@@ -25,7 +28,7 @@ def main(settings: dict[str, Any]) -> None:
 
     Args:
         settings: "isolated", "user", "kept" and the limits, for every program; "preload",
-            the modules to load.
+            the modules to load; "warm_up", the text of a module to run before any program.
     """
     sys.path.pop(0)  # where this package was found
     sys.dont_write_bytecode = True
@@ -34,6 +37,8 @@ def main(settings: dict[str, Any]) -> None:
     for module in settings.pop("preload"):
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
+    if warm_up := settings.pop("warm_up"):
+        _run_once(warm_up)
     answers = os.dup(1)
     os.dup2(2, 1)
     here = os.open("/proc/self/ns/pid", os.O_RDONLY) if settings["isolated"] else -1
@@ -55,6 +60,13 @@ def main(settings: dict[str, Any]) -> None:
         _, status = os.waitpid(process, 0)
         if status != 0:
             sys.exit(f"a supervisor ended with status {status}")
+
+
+def _run_once(text: str) -> None:
+    """Run a module's text; programs import it as `warm_up`."""
+    module = types.ModuleType(_WARM_UP)
+    sys.modules[_WARM_UP] = module
+    exec(compile(text, f"{_WARM_UP}.py", "exec"), module.__dict__)
 
 
 def _fork(here: int) -> int:

@@ -1,8 +1,10 @@
-"""Search by meaning: embeddings of an E5 model, nearest ones found by FAISS.
+"""Search by meaning: embeddings of a sentence encoder, nearest ones found by FAISS.
 
 As Search-R1's retriever has it: "query: " and "passage: " in front, mean over tokens, length 1, at
-most 256 tokens. Source: Wang et al. (2022), "Text embeddings by weakly-supervised contrastive
-pre-training", arXiv 2212.03533.
+most 256 tokens. The words in front are E5's; other models are asked without.
+
+Source: Wang et al. (2022), "Text embeddings by weakly-supervised contrastive pre-training", arXiv
+2212.03533.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import faiss
 import numpy as np
@@ -27,23 +29,27 @@ _EMBEDDINGS = "embeddings.npy"
 _SAMPLED, _NEIGHBOURS = 200, 10  # queries, and passages of each, that measure the recall
 
 Vectors = NDArray[np.float32]
+Prefixes = Literal["e5", "none"]
 
 
 class Encoder:
     """Texts as points on a sphere.
 
     Args:
-        model: Hugging Face name or folder of an E5 model.
+        model: Hugging Face name or folder of a model whose mean over tokens is the embedding.
+        prefixes: "e5" puts E5's "query: " and "passage: " in front; "none" is for models that were
+            not trained with them.
 
     Raises:
         CorpusError: there is no such model.
     """
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, prefixes: Prefixes = "e5") -> None:
         import torch
         from transformers import AutoModel, AutoTokenizer
 
         self._torch = torch
+        self._with_prefixes = prefixes == "e5"
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         precision = torch.float16 if self._device == "cuda" else torch.float32
         try:
@@ -54,8 +60,16 @@ class Encoder:
         self._model.to(self._device).eval()
         self._lock = threading.Lock()  # the tokenizer is not for many threads
 
-    def __call__(self, texts: Sequence[str]) -> Vectors:
-        """(texts, dimensions), each row of length 1."""
+    def embed_queries(self, queries: Sequence[str]) -> Vectors:
+        """(queries, dimensions), each row of length 1."""
+        return self._embed([f"query: {one}" for one in queries] if self._with_prefixes else queries)
+
+    def embed_passages(self, passages: Sequence[str]) -> Vectors:
+        """(passages, dimensions), each row of length 1."""
+        prefixed = [f"passage: {one}" for one in passages]
+        return self._embed(prefixed if self._with_prefixes else passages)
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
         torch = self._torch
         with self._lock, torch.inference_mode():
             batch = self._tokenizer(
@@ -93,7 +107,7 @@ class Dense:
 
     def search(self, queries: Sequence[str], topk: int) -> list[list[tuple[int, float]]]:
         """The passages nearest to each query, with their cosines, nearest first."""
-        vectors = self._encoder([f"query: {query}" for query in queries])
+        vectors = self._encoder.embed_queries(queries)
         cosines, rows = self._index.search(vectors, min(topk, len(self.corpus)))
         return [
             [(row, score) for row, score in zip(*found, strict=True) if row >= 0]
@@ -102,7 +116,11 @@ class Dense:
 
 
 def open_or_build(
-    path: Path, index: Path | None = None, model: str = "intfloat/e5-base-v2", kind: str = "Flat"
+    path: Path,
+    index: Path | None = None,
+    model: str = "intfloat/e5-base-v2",
+    kind: str = "Flat",
+    prefixes: Prefixes = "e5",
 ) -> Dense:
     """Open the index of a corpus, or make it first, once.
 
@@ -110,18 +128,25 @@ def open_or_build(
         path: the corpus, see `Corpus`.
         index: folder where the index is kept, by default beside the corpus; or a file that FAISS
             wrote elsewhere, for example Search-R1's e5_Flat.index.
-        model: Hugging Face name or folder of an E5 model.
+        model: Hugging Face name or folder, see `Encoder`.
         kind: FAISS's name for the kind of index: "Flat" is exact, "IVF4096,Flat" and "HNSW32" are
             faster and find most; how many of the ten nearest is measured and printed.
+        prefixes: see `Encoder`.
 
     Raises:
         CorpusError: corpus, model or index cannot be read, or do not fit together.
     """
-    encoder = Encoder(model)
+    encoder = Encoder(model, prefixes)
     if index is not None and index.is_file():
         return Dense(_read_index(index), corpora.scan(path), encoder)
     folder = index or path.with_name(f"{path.name}.{kind.replace(',', '-').lower()}")
-    about = {"engine": "dense", "version": 1, "model": model, "kind": kind}
+    about = {
+        "engine": "dense",
+        "version": 2,
+        "model": model,
+        "kind": kind,
+        "prefixes": prefixes,
+    }
     corpus = corpora.reopen(path, folder, about) if path.exists() else None
     if corpus is None:
         _build(path, folder, encoder, about)
@@ -142,13 +167,13 @@ def _build(path: Path, folder: Path, encoder: Encoder, about: dict[str, Any]) ->
     unfinished = folder.with_name(folder.name + ".part")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
-    dimensions = encoder(["query: "]).shape[1]
+    dimensions = encoder.embed_queries(["x"]).shape[1]
     vectors: Vectors = np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
         unfinished / _EMBEDDINGS, "w+", np.float32, (len(corpus), dimensions)
     )
     row = 0
     for batch in _batches(corpora.read_texts(corpus, "embedding")):
-        vectors[row : row + len(batch)] = encoder([f"passage: {text}" for text in batch])
+        vectors[row : row + len(batch)] = encoder.embed_passages(batch)
         row += len(batch)
     try:
         index: Any = faiss.index_factory(dimensions, about["kind"], faiss.METRIC_INNER_PRODUCT)
@@ -175,7 +200,7 @@ def _measure_recall(index: Any, vectors: Vectors, corpus: Corpus, encoder: Encod
     """Share of the nearest passages that the index finds, titles of passages being the queries."""
     rows = np.random.default_rng(1).choice(len(corpus), min(_SAMPLED, len(corpus)), replace=False)
     titles = [corpus[int(row)]["contents"].split("\n", 1)[0].strip('"') for row in rows]
-    queries = encoder([f"query: {title}" for title in titles])
+    queries = encoder.embed_queries(titles)
     neighbours = min(_NEIGHBOURS, len(corpus))
     _, found = index.search(queries, neighbours)
     exact = faiss.IndexFlatIP(vectors.shape[1])

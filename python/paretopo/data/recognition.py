@@ -1,0 +1,120 @@
+"""Is a file the benchmark that it is taken for? By its columns, its count and its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from paretopo.data import fields
+from paretopo.data.fields import UnusableRow
+from paretopo.data.loading import data_files_below, read_raw, sha256_of
+from paretopo.data.rows import ELSEWHERE, find_datasource
+from paretopo.data.schema import DataError
+from paretopo.data.sources import Source
+from paretopo.data.training_set import digest
+
+_MOST_SEARCHED = 64 * 2**20  # bytes of a file that a folder is searched for by content
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What some files hold.
+
+    Attributes:
+        columns: Known ones, of the first row.
+        rows: Rows of the data set.
+        marks: How many of the marks of the source are among their questions.
+    """
+
+    columns: tuple[str, ...]
+    rows: int
+    marks: int
+
+    def is_of(self, source: Source) -> bool:
+        """Are they the source, whole?"""
+        whole = self.rows == source.rows or self.rows in source.other_rows
+        return whole and self.marks == len(source.marks)
+
+
+def look_at(source: Source, files: Sequence[Path]) -> Seen:
+    """Read files through, as what they may be.
+
+    Raises:
+        DataError: A file cannot be read.
+    """
+    columns: tuple[str, ...] = ()
+    rows, marks = 0, set()
+    for path in files:
+        for _, raw in read_raw(path, fields.COLUMNS):
+            columns = columns or tuple(name for name, value in raw.items() if value is not None)
+            try:
+                find_datasource(source, raw)
+                marks.add(digest(fields.question_of(raw)).hex()[: len(source.marks[0])])
+            except UnusableRow as reason:
+                if str(reason) == ELSEWHERE:
+                    continue
+            rows += 1
+    return Seen(columns, rows, len(marks & set(source.marks)))
+
+
+def check(source: Source, files: Sequence[Path]) -> None:
+    """Refuse files that are not the benchmark.
+
+    Args:
+        source: A benchmark.
+        files: As `prepare` would take them.
+
+    Raises:
+        DataError: They are something else, or not all of it; names what was expected, what they
+            have, and the way round.
+    """
+    if len(files) == 1 and source.sha256 is not None and sha256_of(files[0]) == source.sha256:
+        return
+    seen = look_at(source, files)
+    if seen.is_of(source):
+        return
+    counts = " or ".join(f"{rows:,}" for rows in (source.rows, *source.other_rows))
+    raise DataError(
+        f"{files[0]} is not {source.title}: expected {counts} rows with a question and an answer, "
+        f"among them those with the digests {', '.join(source.marks)}; it has {seen.rows:,} rows "
+        f"with the columns {', '.join(seen.columns)}, and {seen.marks} of these "
+        f"{len(source.marks)} questions. If you want it all the same: --unchecked"
+    )
+
+
+def find_benchmark(source: Source, folder: Path) -> list[Path]:
+    """The files in a folder that are a benchmark, whatever they are called.
+
+    Those that have its published name come first, then all up to 64 MiB.
+
+    Raises:
+        DataError: None is, or several are.
+    """
+    there = data_files_below(folder)
+    for pattern in (source.file, *source.alternatives):
+        named = [path for path in there if path.relative_to(folder).match(pattern)]
+        if len(named) > 1 and _is(source, named):  # shards
+            return named
+        found = [path for path in named if _is(source, [path])]
+        if len(found) == 1:
+            return found
+    found = [
+        path for path in there if path.stat().st_size <= _MOST_SEARCHED and _is(source, [path])
+    ]
+    if len(found) == 1:
+        return found
+    if found:
+        names = ", ".join(str(path.relative_to(folder)) for path in found[:6])
+        raise DataError(f"{folder} has several files that could be meant, name one: {names}")
+    raise DataError(
+        f"{folder} has no file that is {source.title}: looked for {source.file}, and at "
+        f"{len(there)} other data files; name the file to see what it has"
+    )
+
+
+def _is(source: Source, files: Sequence[Path]) -> bool:
+    try:
+        return look_at(source, files).is_of(source)
+    except DataError:
+        return False

@@ -1,0 +1,109 @@
+r"""Compares LaTeX by math-verify; runs inside the sandbox, and imports nothing of paretopo.
+
+The interpreter that gradings are forked from runs this file once, as the module `warm_up`: with the
+typical answers below read before the fork, a comparison need not build the parser's tables again.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Sequence
+from typing import Any
+
+from math_verify import LatexExtractionConfig, parse, verify
+from sympy import Expr
+
+_DIGITS = 15
+_AGREEMENT = 1e-6  # relative; where math-verify rounds at six places, however small the numbers
+_MOST_GROWTH_KB = 100 << 10  # of memory, after which the next comparison begins a new process
+_WHOLE = [LatexExtractionConfig()]
+
+_TYPICAL = (
+    r"\frac{1}{2}",
+    r"-\frac{3}{4}",
+    "3.5",
+    "-7",
+    r"2\sqrt{3}",
+    r"\frac{\sqrt{3}}{2}",
+    r"\frac{1+\sqrt{5}}{2}",
+    r"\pi",
+    r"\frac{\pi}{6}",
+    "x^2+2x+1",
+    "(x-1)(x+2)",
+    "ax+b",
+    "y=2x+3",
+    "x=5",
+    "3x-4y+7=0",
+    "(1,2)",
+    r"\left(3,\frac{\pi}{2}\right)",
+    "1,2,3",
+    r"\{1,2\}",
+    "[0,1)",
+    r"(-\infty,3]\cup(5,\infty)",
+    r"x \le 3",
+    "1 < x < 2",
+    r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}",
+    "2^{10}",
+    r"10^{-3}",
+    r"3 \cdot 10^5",
+    r"\binom{5}{2}",
+    "6!",
+    "3+4i",
+    r"\sin x + \cos 2x",
+    r"\log_2 3",
+    r"\ln 2",
+    "e^{-x}",
+    r"\text{Monday}",
+    r"50\%",
+    "|x-1|",
+    r"\pm 3",
+)
+
+
+def compare_all(pairs: Sequence[tuple[str, str]]) -> None:
+    """Print a line for each pair, "True" or "False", as soon as it is known.
+
+    Ends early when memory has grown much: who asks goes on with the rest in a fresh process.
+    """
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for known, given in pairs:
+        print(compare(known, given), flush=True)
+        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > before + _MOST_GROWTH_KB:
+            return
+
+
+def compare(known: str, given: str) -> bool:
+    """Do two answers in LaTeX say the same? False where one of them cannot be read as a whole."""
+    theirs, mine = _read(known), _read(given)
+    if not theirs or not mine or not verify(theirs, mine, timeout_seconds=None):
+        return False
+    return _agree_in_digits(theirs[0], mine[0])
+
+
+def _read(text: str) -> list[Any]:
+    """All of the text, or nothing: math-verify falls back to its last number by default."""
+    text = f"${text}$"
+    read: list[Any] = parse(
+        text, _WHOLE, fallback_mode="no_fallback", extraction_mode="first_match",
+        parsing_timeout=None,
+    )  # fmt: skip
+    return read
+
+
+def _agree_in_digits(known: Any, given: Any) -> bool:
+    """False for two constants that math-verify's rounding at fixed places makes equal."""
+    if not all(isinstance(one, Expr) and not one.free_symbols for one in (known, given)):
+        return True
+    try:
+        numbers = [one.evalf(_DIGITS) for one in (known, given)]
+        if not all(one.is_Float and one._prec > 1 for one in numbers):
+            return True  # zero, infinite, complex, or of no certain digit
+        return bool(abs(numbers[0] - numbers[1]) <= _AGREEMENT * abs(numbers[0]))
+    except (ArithmeticError, AttributeError, TypeError, ValueError):
+        return True
+
+
+if __name__ == "warm_up":
+    for typical in _TYPICAL:
+        compare(typical, f"{typical}+1")
+    compare(r"\frac{\sqrt{3}}{2}", r"\frac{3}{2\sqrt{3}}")

@@ -1,0 +1,181 @@
+r"""One notation for mathematical answers, so that what says the same reads the same.
+
+Rules for the normal form after Lewkowycz et al. (2022), "Minerva", arXiv 2206.14858, appendix D.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_SYMBOLS = {
+    "\N{MINUS SIGN}": "-",
+    "\N{EN DASH}": "-",
+    "\N{MULTIPLICATION SIGN}": r"\times ",
+    "\N{MIDDLE DOT}": r"\cdot ",
+    "\N{DOT OPERATOR}": r"\cdot ",
+    "\N{DIVISION SIGN}": "/",
+    "\N{LESS-THAN OR EQUAL TO}": r"\le ",
+    "\N{GREATER-THAN OR EQUAL TO}": r"\ge ",
+    "\N{NOT EQUAL TO}": r"\ne ",
+    "\N{PLUS-MINUS SIGN}": r"\pm ",
+    "\N{INFINITY}": r"\infty ",
+    "\N{UNION}": r"\cup ",
+    "\N{INTERSECTION}": r"\cap ",
+    "\N{EMPTY SET}": r"\emptyset ",
+    "\N{ELEMENT OF}": r"\in ",
+    "\N{DEGREE SIGN}": r"^{\circ}",
+    "\N{GREEK SMALL LETTER PI}": r"\pi ",
+    "\N{GREEK SMALL LETTER THETA}": r"\theta ",
+    "\N{NO-BREAK SPACE}": " ",
+}
+_SYNONYMS = {
+    "leq": "le",
+    "leqslant": "le",
+    "geq": "ge",
+    "geqslant": "ge",
+    "neq": "ne",
+    "varnothing": "emptyset",
+    "infin": "infty",
+    "lbrace": "{",
+    "rbrace": "}",
+}
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
+_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+")
+_VULGAR = re.compile("[¼½¾⅐-⅞↉]")
+_ROOT = re.compile(r"√\s*(?:(\d+(?:\.\d+)?|[a-zA-Z])|\(([^()]*)\)|\{([^{}]*)\})")
+_COMMAND = re.compile(r"\\([a-zA-Z]+)")
+_BIG = re.compile(r"\\[bB]igg?[lmr]?(?![a-zA-Z])")
+_MIXED = re.compile(r"(?<![\d.])(\d+) +(\d+) */ *(\d+)(?!\d)")
+
+_WRAPPED = re.compile(
+    r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname)\s*\{([^{}]*)\}"
+)
+_SPACES = re.compile(r"\\[,;:! ]|\\q?quad|~|\s+")
+_SIZES = re.compile(r"\\(?:left|middle|right)(?![a-zA-Z])")
+_FRACTION = re.compile(r"\\[dtc]?frac(?![a-zA-Z])")
+_BARE_FRACTION = re.compile(r"\\frac(?:\{([^{}]*)\}|(\w))(?:\{([^{}]*)\}|(\w))")
+_BARE_ROOT = re.compile(r"\\sqrt(\w)")
+_LISTED = re.compile(r",(?:\s|\\ |\\q?quad|~)+")
+_LIST_COMMA = "\ue000"  # of the private area, which means nothing in an answer
+_LATEX_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d{3}(?!\d))")
+_BRACKETS = re.compile(r"[(\[]|\\\{")
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_DEGREES = re.compile(r"\^\{?\\circ\}?|\\degree")
+_UNITS = re.compile(
+    r"(?<=[\d}])(?:square|cubic)?(?:units?|dollars?|cents?|degrees?|points?|inch(?:es)?|feet|foot|miles?"
+    r"|met(?:er|re)s?|cm|mm|km|hours?|minutes?|seconds?|days?|mph|percent)(?:\^\{?[23]\}?)?$"
+)
+_NAMED = re.compile(r"^[a-zA-Z](?:\([a-zA-Z]\))?=(?!=)")  # x = …, f(x) = …
+
+_VARIABLE = r"(?:[a-zA-Z]|\\[a-z]+)"
+_RELATION = r"(\\le|\\ge|<|>)(?![a-zA-Z])"
+_BOUND = r"([^<>=,\\]*(?:\\(?!le|ge|in\b|cup|cap)[^<>=,\\]*)*)"
+_CHAIN = re.compile(rf"{_BOUND}{_RELATION}\s*{_VARIABLE}\s*{_RELATION}{_BOUND}")
+_ONE_SIDED = re.compile(rf"{_VARIABLE}\s*{_RELATION}{_BOUND}")
+_MEMBER = re.compile(rf"{_VARIABLE}\s*\\in(?![a-zA-Z])(.*)")
+_BUILT = re.compile(rf"\\\{{\s*{_VARIABLE}\s*(?:\||\\mid(?![a-zA-Z])|:)(.*)\\\}}")
+
+
+def to_latex(text: str) -> str:
+    r"""The answer in plain LaTeX on one line: no symbols of Unicode, no sizes, no dollar signs.
+
+    >>> to_latex("8√10"), to_latex(r"\bigl(½, 3 1/2\bigr)"), to_latex(r"x ≤ \varnothing")
+    ('8\\sqrt{10}', '(\\frac{1}{2}, 3\\frac{1}{2})', 'x \\le  \\emptyset')
+    """
+    text = " ".join(text.replace("\\$", "").replace("$", "").split())
+    text = _VULGAR.sub(_expand_fraction, text)
+    text = _RAISED.sub(lambda m: f"^{{{m[0].translate(_SUPERSCRIPTS)}}}", text)
+    text = _ROOT.sub(lambda m: rf"\sqrt{{{m[1] or m[2] or m[3]}}}", text)
+    for symbol, command in _SYMBOLS.items():
+        text = text.replace(symbol, command)
+    text = _COMMAND.sub(lambda m: "\\" + _SYNONYMS.get(m[1], m[1]), _BIG.sub("", text))
+    return _MIXED.sub(r"\1\\frac{\2}{\3}", text).strip()
+
+
+def normalise_answer(text: str, *, join_groups: bool = True) -> str:
+    r"""The answer without what carries no meaning: spaces, wrappings, sizes, units, names.
+
+    Args:
+        text: The answer.
+        join_groups: Are commas between groups of three digits thousands separators? Never where a
+            bracket says that it is a tuple or a set, where another comma parts a list, or where a
+            blank follows the comma.
+
+    >>> normalise_answer(r"x = \dfrac12\text{ units}"), normalise_answer(r"\$1,234.")
+    ('\\frac{1}{2}', '1234')
+    >>> normalise_answer("(2,251)"), normalise_answer("27,108,135,5"), normalise_answer("1, 200")
+    ('(2,251)', '27,108,135,5', '1,200')
+    """
+    text = _LISTED.sub(_LIST_COMMA, to_latex(text))
+    text = _WRAPPED.sub(r"\1", text.replace("\\%", "").replace("%", ""))
+    text = _SIZES.sub("", _SPACES.sub("", text))
+    text = _FRACTION.sub(r"\\frac", _DEGREES.sub("", text))
+    text = _BARE_FRACTION.sub(lambda m: rf"\frac{{{m[1] or m[2]}}}{{{m[3] or m[4]}}}", text)
+    text = _BARE_ROOT.sub(r"\\sqrt{\1}", text)
+    text = _UNITS.sub("", _NAMED.sub("", _LATEX_COMMA.sub("", text).rstrip(".")))
+    if join_groups and not _BRACKETS.search(text):
+        joined = _GROUPED.sub(lambda m: m[0].replace(",", ""), text)
+        text = text if "," in joined or _LIST_COMMA in joined else joined
+    text = re.sub(r"(?<=\d)\.0+(?!\d)", "", text.replace(_LIST_COMMA, ","))
+    return re.sub(r"(?<!\d)\.(?=\d)", "0.", text).lower()
+
+
+def write_as_sets(known: str, given: str) -> tuple[str, str]:
+    r"""Both answers in the same form, where one is an interval and the other an inequality.
+
+    Args:
+        known: In plain LaTeX, as `to_latex` writes it.
+        given: Likewise.
+
+    >>> write_as_sets("[2, 5)", r"2 \le x < 5"), write_as_sets(r"x \in [-2,7]", "[-2,7]")
+    (('[2, 5)', '[2,5)'), ('[-2,7]', '[-2,7]'))
+    >>> write_as_sets(r"x \le 3", r"3 \ge x")
+    ('x \\le 3', '3 \\ge x')
+    """
+    known, given = _strip_membership(known), _strip_membership(given)
+    related = [bool(re.search(_RELATION, side)) for side in (known, given)]
+    if related == [True, False]:
+        return _write_interval(known) or known, given
+    if related == [False, True]:
+        return known, _write_interval(given) or given
+    return known, given
+
+
+def _strip_membership(text: str) -> str:
+    r"""`x \in S` is S, and `\{x \mid 1 < x\}` is `1 < x`."""
+    if found := _MEMBER.fullmatch(text):
+        return found[1].strip()
+    if found := _BUILT.fullmatch(text):
+        return found[1].strip()
+    return text
+
+
+def _write_interval(text: str) -> str | None:
+    """The interval that an inequality of one variable stands for, None for anything else."""
+    if found := _CHAIN.fullmatch(text):
+        low, first, second, high = (part.strip() for part in found.groups())
+        if not low or not high or _points_up(first) != _points_up(second):
+            return None
+        if not _points_up(first):
+            low, first, second, high = high, second, first, low
+    elif found := _ONE_SIDED.fullmatch(text):
+        relation, bound = (part.strip() for part in found.groups())
+        if not bound:
+            return None
+        low, first, second, high = "-\\infty", "<", relation, bound
+        if not _points_up(relation):
+            low, first, second, high = bound, relation, "<", "\\infty"
+    else:
+        return None
+    opening, closing = "(" if first in "<>" else "[", ")" if second in "<>" else "]"
+    return f"{opening}{low},{high}{closing}"
+
+
+def _points_up(relation: str) -> bool:
+    return relation in ("<", "\\le")
+
+
+def _expand_fraction(found: re.Match[str]) -> str:
+    parts = unicodedata.normalize("NFKC", found[0]).split("\N{FRACTION SLASH}")
+    return rf"\frac{{{parts[0]}}}{{{parts[1]}}}" if len(parts) == 2 else found[0]

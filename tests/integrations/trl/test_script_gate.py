@@ -1,0 +1,192 @@
+"""The gate of a script: chosen by name in either order of its functions, or none, and said so."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("trl")
+
+from datasets import Dataset  # noqa: E402
+from trl import GRPOConfig  # noqa: E402
+
+from paretopo.config import ConfigError  # noqa: E402
+from paretopo.integrations.huggingface.tiny_model import (  # noqa: E402
+    make_model,
+    make_tokenizer,
+)
+from paretopo.integrations.trl import ParetoGRPOTrainer, ScriptSession  # noqa: E402
+from paretopo.run.folder import RunFolder  # noqa: E402
+
+UNGATED = "No objective says whether a rollout solved its prompt"
+
+
+def correct(completions, **_):
+    return [float(any(letter.isdigit() for letter in text)) for text in completions]
+
+
+def brief(completions, **_):
+    return [-0.02 * len(text) for text in completions]
+
+
+def graded(completions, **_):
+    """From 0 to 1, the share of digits."""
+    return [sum(map(str.isdigit, text)) / max(len(text), 1) for text in completions]
+
+
+def make_trainer(folder, functions, session, **settings):
+    questions = [{"prompt": f"{number}+1="} for number in range(6)]
+    tokenizer = make_tokenizer(["a b"])
+    defaults = {
+        "output_dir": str(folder),
+        "per_device_train_batch_size": 16,
+        "num_generations": 8,
+        "max_completion_length": 6,
+        "max_steps": 3,
+        "learning_rate": 1e-2,
+        "use_cpu": True,
+        "bf16": False,
+        "gradient_checkpointing": False,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "save_strategy": "no",
+        "eval_strategy": "no",
+        "dataloader_pin_memory": False,
+    }
+    return ParetoGRPOTrainer(
+        session=session,
+        model=make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0),
+        args=GRPOConfig(**defaults | settings),
+        reward_funcs=list(functions),
+        train_dataset=Dataset.from_list(questions),
+        processing_class=tokenizer,
+    )
+
+
+def train(folder, functions, **session):
+    """Advantages of each step, the records, and the trained weights."""
+    trainer = make_trainer(folder, functions, ScriptSession(**session))
+    compute, advantages = trainer.compute_advantages, []
+
+    def keep(rewards):
+        advantages.append(compute(rewards))
+        return advantages[-1]
+
+    trainer.compute_advantages = keep
+    trainer.train()
+    weights = torch.cat([one.detach().flatten() for one in trainer.model.parameters()])
+    return np.array(advantages), RunFolder.open(folder), weights.numpy()
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:there is no eval_dataset:UserWarning")
+
+
+@pytest.mark.parametrize("chosen", [{}, {"gate": "correct"}, {"gate": "none"}])
+def test_both_orders_of_the_functions_train_the_same_policy(tmp_path, chosen):
+    one, other = (
+        train(tmp_path / str(at), functions, **chosen)
+        for at, functions in enumerate([(brief, correct), (correct, brief)])
+    )
+    np.testing.assert_allclose(one[0], other[0], atol=1e-9)
+    np.testing.assert_allclose(one[2], other[2], atol=1e-5)
+    assert np.abs(one[0]).max() > 0.0
+    gated = [
+        [dict(zip(group.objectives, rollout.gated, strict=True)) for rollout in group.rollouts]
+        for run in (one[1], other[1])
+        for group in run.trajectories()
+    ]
+    assert gated[: len(gated) // 2] == gated[len(gated) // 2 :]
+    solved = [[row["solved"] for row in run.steps()] for run in (one[1], other[1])]
+    assert solved[0] == solved[1]
+    assert (None in solved[0]) == (chosen == {"gate": "none"})
+    estimator = "rloo" if chosen == {"gate": "none"} else "gd2po"
+    assert one[1].config.paretopo.stage2_estimator == estimator
+
+
+def test_a_function_that_is_called_so_becomes_the_gate_and_the_log_says_it(tmp_path, caplog):
+    with caplog.at_level(logging.INFO):
+        make_trainer(tmp_path, (brief, correct), ScriptSession())
+    lines = [one for one in caplog.records if one.name == "paretopo"]
+    assert len(lines) == 1
+    assert lines[0].getMessage().startswith("'correct' says whether a rollout solved its prompt")
+
+
+@pytest.mark.parametrize("session", [{"gate": "correct"}, {"gate": "none"}])
+def test_a_gate_that_is_chosen_needs_no_words(tmp_path, caplog, session):
+    make_trainer(tmp_path, (brief, correct), ScriptSession(**session))
+    assert not [one for one in caplog.records if one.name == "paretopo"]
+
+
+def test_functions_that_are_not_called_so_train_ungated_with_one_warning(tmp_path):
+    with pytest.warns(UserWarning, match=UNGATED) as told:
+        trainer = make_trainer(tmp_path, (brief, graded), ScriptSession())
+    assert sum(UNGATED in str(one.message) for one in told) == 1
+    trainer.train()
+    switches = RunFolder.open(tmp_path).config.paretopo
+    assert (switches.gate, switches.stage2_estimator) == ("none", "rloo")
+
+
+def test_the_threshold_says_what_solved_means(tmp_path):
+    _, run, _ = train(tmp_path, (brief, graded), gate="graded", threshold=0.3)
+    [first, _] = run.config.objectives
+    assert (first.name, first.gate, first.threshold) == ("graded", True, 0.3)
+    rollouts = [one for group in run.trajectories() for one in group.rollouts]
+    assert {one.solved for one in rollouts} == {False, True}
+    for one in rollouts:
+        assert one.solved == (one.reward_components["graded"] > 0.3)
+
+
+def test_a_gate_may_have_no_weight(tmp_path):
+    settings = {"reward_weights": [1.0, 0.0]}
+    trainer = make_trainer(tmp_path, (brief, correct), ScriptSession(gate="correct"), **settings)
+    trainer.train()
+    switches = RunFolder.open(tmp_path).config.paretopo
+    assert (switches.weights, switches.gate) == ((0.0, 1.0), "success")
+
+
+def test_a_method_keeps_the_weights_of_the_functions(tmp_path):
+    session = ScriptSession(gate="correct", method="gdpo")
+    make_trainer(tmp_path, (brief, correct), session, reward_weights=[1.0, 3.0]).train()
+    assert RunFolder.open(tmp_path).config.paretopo.weights == (0.75, 0.25)
+
+
+def test_a_recipe_that_is_asked_for_keeps_its_estimator(tmp_path):
+    make_trainer(tmp_path, (brief, correct), ScriptSession(gate="correct", method="paper")).train()
+    assert RunFolder.open(tmp_path).config.paretopo.stage2_estimator == "pareto"
+
+
+def test_weights_of_trl_that_objectives_replace_are_warned_of(tmp_path):
+    table = {"objectives": [{"name": "correct", "weight": 1}, {"name": "brief", "weight": 1}]}
+    table["paretopo"] = {"stage2_estimator": "gdpo"}
+    session = ScriptSession(table, gate="correct")
+    with pytest.warns(UserWarning, match=r"reward_weights = \[1.0, 3.0\] does not count"):
+        make_trainer(tmp_path, (brief, correct), session, reward_weights=[1.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("session", "message"),
+    [
+        ({"gate": "corect"}, "gate = 'corect' is no objective; did you mean 'correct'?"),
+        ({"gate": "correct", "method": "gated"}, "unknown method 'gated'"),
+        (
+            {"gate": "none", "method": "accuracy_only"},
+            "needs an objective that says what solved means",
+        ),
+        ({"threshold": 0.5}, "threshold = 0.5 needs gate"),
+        ({"gate": "none", "threshold": 0.5}, "threshold = 0.5 needs gate"),
+        (
+            {"config": {"objectives": [{"name": "brief", "high": 0}]}, "gate": "brief"},
+            "objectives.brief.gate cannot be true where high = 0",
+        ),
+        (
+            {"config": {"objectives": [{"name": "brief", "better": "fewer"}]}, "gate": "brief"},
+            "objectives.brief.gate cannot be true for a cost",
+        ),
+    ],
+)
+def test_what_can_be_no_gate_is_refused_before_training(tmp_path, session, message):
+    with pytest.raises(ConfigError, match=message):
+        make_trainer(tmp_path, (brief, correct), ScriptSession(**session))

@@ -1,0 +1,93 @@
+"""README: its examples run, its links resolve, its commands stay where `.ci/run` reads them."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import paretopo_core as pp
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+SWAP = re.search(r"```diff\n(.*?)```", TEXT, re.DOTALL)[1]
+
+
+def side(sign):
+    """The script of README's diff before ("-") or after ("+") the change."""
+    lines = [line for line in SWAP.splitlines() if line[:1] in (sign, " ", "")]
+    return "\n".join(line[1:] for line in lines)
+
+
+def test_examples_run_with_numpy_alone():
+    failed, attempted = doctest.testfile(str(README), module_relative=False)
+    assert failed == 0
+    assert attempted >= 5
+
+
+def test_acceleration_runs():
+    pytest.importorskip("pymoo")
+    [block] = [one for one in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL) if ">" not in one]
+    assert "accelerate" in block
+    exec(compile(block, "README.md", "exec"), {"pp": pp})
+
+
+def test_swap_changes_two_lines():
+    assert len(re.findall(r"^-", SWAP, re.MULTILINE)) == 2
+    assert "pareto" not in side("-").lower()
+
+
+@pytest.mark.filterwarnings("ignore")  # of TRL, on a run of two steps
+def test_swapped_trainer_trains(tmp_path):
+    torch = pytest.importorskip("torch")
+    trl = pytest.importorskip("trl")
+    example = runpy.run_path(str(ROOT / "examples" / "own_script.py"))
+    torch.manual_seed(0)
+    training, held_out = example["make_questions"]()
+    texts = [*training["prompt"], *held_out["prompt"], *example["ANSWERS"], *example["TOPICS"]]
+    model, tokenizer = example["make_policy"](texts)
+    names = {
+        "model": model,
+        "tokenizer": tokenizer,
+        "correct": example["correct"],
+        "polite": example["polite"],
+        "questions": training,
+        "held_out": held_out,
+        "config": trl.GRPOConfig(
+            output_dir=str(tmp_path),
+            max_steps=2,
+            per_device_train_batch_size=16,
+            num_generations=8,
+            max_completion_length=8,
+            report_to="none",
+            use_cpu=True,
+            bf16=False,
+            gradient_checkpointing=False,
+        ),
+    }
+    exec(compile(side("+"), "README.md", "exec"), names)
+    names["trainer"].train()
+    assert len((tmp_path / "steps.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_links_resolve():
+    links = re.findall(r"\]\(([^)\s]+)\)", TEXT)
+    assert len(links) > 20
+    for link in links:
+        page, _, anchor = link.partition("#")
+        if page.startswith("http"):
+            continue
+        assert (ROOT / page).exists(), link
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", (ROOT / page).read_text("utf-8"), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}
+
+
+def test_commands_that_set_up_are_indented():
+    for last in ("paretopo train examples/calculator.toml", "pytest"):
+        found = re.findall(rf"^    python3 -m venv \.venv && .* \.venv/bin/{last}$", TEXT, re.M)
+        assert len(found) == 1
