@@ -79,7 +79,18 @@ def load_model(model: ModelConfig, tokenizer: Any, *, dtype: Any = None) -> Any:
     ends = [tokenizer.eos_token_id, *as_tokens(settings.eos_token_id)]
     settings.eos_token_id = list(dict.fromkeys(ends))
     settings.pad_token_id = loaded.config.pad_token_id = tokenizer.pad_token_id
+    head = loaded.get_output_embeddings()
+    if head is not None:
+        head.register_forward_pre_hook(_make_contiguous)
     return loaded
+
+
+def _make_contiguous(_module: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """For a slice of each row, torch copies the weights of the head once for each row.
+
+    That was 83 % of the time of reading 32 x 20 tokens, in bfloat16 on a CPU.
+    """
+    return (inputs[0].contiguous(), *inputs[1:])
 
 
 def find_ends(files: ModelFiles) -> list[int]:

@@ -108,14 +108,14 @@ def _take_gradient(
         kept = (following != _IGNORED).any(dim=0).nonzero().squeeze(1)
         with computing_in(dtype, model.device.type):
             scores = model(**batch, logits_to_keep=kept).logits
-        loss = torch.nn.functional.cross_entropy(
+        loss: Any = torch.nn.functional.cross_entropy(
             scores.float().flatten(0, 1),
             following[:, kept].flatten(),
             ignore_index=_IGNORED,
             reduction="sum",
         )
         loss = loss / labelled
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         whole += loss.item()
     return whole
 

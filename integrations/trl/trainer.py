@@ -239,12 +239,11 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
 
     generation_config: Any  # GRPOTrainer's own; exchanged while evaluating
     generation_kwargs: Any
+    _buffered_inputs: Any  # micro-batches of the step; set by GRPOTrainer
     session: Session | None = None
     session_rewards: SessionRewards | ScriptRewards
     script: ScriptSession | None = None
     _turns: Turns | None = None
-
-    _buffered_inputs: Any  # of TRL, which has no types
 
     def __init__(
         self,

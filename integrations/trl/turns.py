@@ -172,10 +172,11 @@ class Turns:
         lengths = sorted({len(read) for read in self._read}, reverse=True)
         rows: list[int] = []
         for one in given:
-            found = [known.get(tuple(one[:length])) for length in lengths if 0 < length < len(one)]
-            rows += [row for row in found if row is not None][:1]
-        if not rows or len(rows) < len(given):
-            return False
+            read = (tuple(one[:length]) for length in lengths if 0 < length < len(one))
+            row = next((known[tokens] for tokens in read if tokens in known), None)
+            if row is None:
+                return False
+            rows.append(row)
         self._cache.batch_select_indices(torch.tensor(rows, device=self._cache.layers[0].device))
         self._read = [self._read[row] for row in rows]
         self._asked = [self._asked[row] for row in rows]

@@ -16,7 +16,11 @@ from support.small_models import make_tokenizer, save_folder, save_gguf  # noqa:
 
 from paretopo.cli import main  # noqa: E402
 from paretopo.config import ConfigError, loads  # noqa: E402
-from paretopo.integrations.huggingface.loading import has_bfloat16  # noqa: E402
+from paretopo.integrations.huggingface.loading import (  # noqa: E402
+    has_bfloat16,
+    load_model,
+    load_tokenizer,
+)
 from paretopo.integrations.trl.train import train  # noqa: E402
 from paretopo.run.folder import RunFolder  # noqa: E402
 
@@ -174,3 +178,19 @@ def test_smollm2_takes_a_step(tmp_path):
     (step,) = run.steps()
     assert step["response_tokens"] > 0
     assert len(weights(run)) == 272
+
+
+def test_the_head_reads_no_slices(tmp_path):
+    # Of a slice torch would copy the weights of the head once for each row.
+    model_config = loads(
+        SETTINGS, {"model.path": str(save_folder(tmp_path, make_tokenizer()))}
+    ).model
+    tokenizer = load_tokenizer(model_config)
+    model, given = load_model(model_config, tokenizer), []
+    model.get_output_embeddings().register_forward_hook(
+        lambda _, inputs, __: given.append(inputs[0])
+    )
+    tokens = torch.randint(3, 20, (4, 6))
+    last = model(input_ids=tokens, logits_to_keep=2).logits
+    assert [one.is_contiguous() for one in given] == [True]
+    torch.testing.assert_close(last, model(input_ids=tokens).logits[:, -2:])
