@@ -24,6 +24,7 @@ from paretopo.run.folder import RunFolder
 from paretopo.run.sweeps import split_sweeps
 from paretopo.study.fronts import preference_grid, score_front
 from paretopo.study.plan import Cell, Plan, TaskSection, with_economy
+from paretopo.study.processes import die_with_parent
 from paretopo.study.tabular import GROUP
 from paretopo.study.tabular_agent import train_tabular
 from paretopo.study.tabular_fronts import train_tabular_front
@@ -280,6 +281,7 @@ def _run_command(*arguments: str) -> None:
         text=True,
         errors="replace",
         check=False,
+        preexec_fn=die_with_parent,
     )
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if line.strip()][-_ERROR_LINES:]

@@ -17,6 +17,7 @@ from typing import Any
 from paretopo.run.files import Row
 from paretopo.study.cells import run_cell
 from paretopo.study.plan import Cell, Plan
+from paretopo.study.processes import die_with_parent
 from paretopo.study.records import append_record, claim_records, pack_records, read_records
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -85,7 +86,10 @@ def _run_here(plan: Plan, cells: Sequence[Cell], out: Path, workers: int | None)
         return
     count = min(workers or len(os.sched_getaffinity(0)), len(cells))
     context = multiprocessing.get_context("spawn")  # threads of a library do not survive a fork
-    with _limit_threads(), ProcessPoolExecutor(count, mp_context=context) as pool:
+    with (
+        _limit_threads(),
+        ProcessPoolExecutor(count, mp_context=context, initializer=die_with_parent) as pool,
+    ):
         # Long trainings first: a long one that begins last would run alone.
         ordered = sorted(cells, key=lambda cell: plan.tasks[cell.task].config is None)
         futures = [pool.submit(_attempt, plan, cell, out / "runs") for cell in ordered]
