@@ -117,7 +117,8 @@ def warm_up_policy(
 
     shared = None if config.warmup.shared == NONE else shared_warmup(config)
     with _claim(shared, should_stop):
-        if shared is not None and shared.exists() and not state_file.exists():
+        if shared is not None and shared.exists():
+            state_file.unlink(missing_ok=True)  # it may be one that was cut off
             _copy(shared, state_file)
         finished = warm_up(
             model,

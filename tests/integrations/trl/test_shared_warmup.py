@@ -83,3 +83,12 @@ def test_who_waits_can_be_stopped(begin):
     begin.may_end.set()
     first.join()
     assert begin.made == ["first"]
+
+
+def test_a_finished_one_is_taken_over_by_a_run_whose_own_was_cut_off(begin, tmp_path):
+    begin.may_end.set()
+    assert begin("first") == "a state"
+    (tmp_path / "second").write_text("half a state")
+    for _ in range(2):  # the second time it has it already
+        assert begin("second") == "a state"
+    assert begin.made == ["first"]
