@@ -6,7 +6,7 @@ width.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -46,11 +46,16 @@ def trim(batch: Batch) -> Batch:
     return trimmed
 
 
-def sort_by_length(batches: Sequence[Batch]) -> list[Batch]:
-    """The micro-batches of an optimiser step with the rows in order of their lengths.
+def sort_rows(batches: Sequence[Batch], count_tokens: Callable[[Batch], int]) -> list[Batch]:
+    """The micro-batches of an optimiser step, sorted so that few tokens are computed.
 
-    Sums over the step are the same. Where a value is neither of a row nor of the whole step, as
-    those of images, the batches stay as they are.
+    Rows are sorted by length, or by prompt and then by length, whichever costs less. Sums over the
+    step are the same. Where a value is neither of a row nor of the whole step, as those of images,
+    the batches stay as they are.
+
+    Args:
+        batches: As TRL splits them.
+        count_tokens: Of a micro-batch, how many are computed.
     """
     first = batches[0]
     rows = len(first["completion_mask"])
@@ -59,16 +64,31 @@ def sort_by_length(batches: Sequence[Batch]) -> list[Batch]:
         of_rows = isinstance(value, torch.Tensor) and value.dim() > 0 and len(value) == rows
         if not (whole or of_rows or isinstance(value, int | float)):
             return list(batches)
-    lengths = torch.cat(
-        [one["prompt_mask"].sum(1) + one["completion_mask"].sum(1) for one in batches]
-    )
-    order = lengths.argsort(stable=True).chunk(len(batches))
-    return [
-        {
-            name: torch.cat([one[name] for one in batches])[own]
-            if isinstance(value, torch.Tensor) and value.dim() > 0
-            else value
-            for name, value in first.items()
-        }
-        for own in order
+    step = {
+        name: torch.cat([one[name] for one in batches])
+        if isinstance(value, torch.Tensor) and value.dim() > 0
+        else value
+        for name, value in first.items()
+    }
+    lengths = step["prompt_mask"].sum(1) + step["completion_mask"].sum(1)
+    by_length = lengths.argsort(stable=True)
+    _, prompt_of = step["prompt_ids"].unique(dim=0, return_inverse=True)
+    longest = lengths.new_zeros(len(lengths)).scatter_reduce(0, prompt_of, lengths, "amax")
+    keys = longest[prompt_of] * len(lengths) + prompt_of
+    by_prompt = by_length[keys[by_length].argsort(stable=True)]
+    sorted_ = [
+        [
+            {
+                name: value[own] if isinstance(value, torch.Tensor) and value.dim() > 0 else value
+                for name, value in step.items()
+            }
+            for own in order.chunk(len(batches))
+        ]
+        for order in (by_length, by_prompt)
     ]
+    return min(sorted_, key=lambda parts: sum(count_tokens(trim(one)) for one in parts))
+
+
+def count_tokens(batch: Batch) -> int:
+    """Of a trimmed micro-batch, when every row is computed whole."""
+    return int(batch["prompt_ids"].numel() + batch["completion_ids"].numel())

@@ -24,7 +24,8 @@ from trl import GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.integrations.trl.batches import sort_by_length, trim
+from paretopo.integrations.trl import shared_prompts
+from paretopo.integrations.trl.batches import count_tokens, sort_rows, trim
 from paretopo.integrations.trl.generated import Generated
 from paretopo.integrations.trl.turns import Turns, can_keep
 from paretopo.rollout import Rollout, format_prompt
@@ -244,6 +245,7 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
     session_rewards: SessionRewards | ScriptRewards
     script: ScriptSession | None = None
     _turns: Turns | None = None
+    _trained: torch.Tensor | None = None  # of the micro-batch, without tokens of tools
 
     def __init__(
         self,
@@ -394,11 +396,61 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
         # Where a step takes several updates, each must see rollouts of all lengths.
         if self._buffered_inputs is before or each > self.args.gradient_accumulation_steps:
             return inputs
-        self._buffered_inputs = sort_by_length(self._buffered_inputs)
+        shared = self._can_share(self.model)
+        count = shared_prompts.count_tokens if shared else count_tokens
+        self._buffered_inputs = sort_rows(self._buffered_inputs, count)
         return self._buffered_inputs[self._step % each]
 
     def _compute_loss(self, model: Any, inputs: Any) -> Any:
-        return super()._compute_loss(model, trim(inputs))
+        trimmed = trim(inputs)
+        self._trained = trimmed.get("tool_mask")
+        if self._trained is not None and self._can_share(model):
+            # Tokens of tools have no log-probability below, so they must have none here.
+            for name in ("old_per_token_logps", "ref_per_token_logps"):
+                if trimmed.get(name) is not None:
+                    trimmed[name] = trimmed[name] * self._trained
+        try:
+            return super()._compute_loss(model, trimmed)
+        finally:
+            self._trained = None
+
+    def _get_per_token_logps_and_entropies(
+        self,
+        model: Any,
+        input_ids: Any,
+        attention_mask: Any,
+        logits_to_keep: int,
+        batch_size: int | None = None,
+        compute_entropy: bool = False,
+        **others: Any,
+    ) -> tuple[Any, Any, Any]:
+        """As TRL does, with prompts read once where rows share them."""
+        if not self._can_share(model) or any(
+            value is not None and value is not False for value in others.values()
+        ):
+            return super()._get_per_token_logps_and_entropies(
+                model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy,
+                **others,
+            )  # fmt: skip
+        size, pairs = batch_size or len(input_ids), []
+        for at in range(0, len(input_ids), size):
+            ids, mask = input_ids[at : at + size], attention_mask[at : at + size]
+            trained = None if self._trained is None else self._trained[at : at + size]
+            prompts, responses = ids[:, :-logits_to_keep], ids[:, -logits_to_keep:]
+            shares = shared_prompts.find_shares(prompts, mask[:, :-logits_to_keep])
+            with self.accelerator.autocast():
+                pairs.append(
+                    shared_prompts.compute_log_probs(
+                        model, shares, prompts, responses, mask[:, -logits_to_keep:], trained
+                    )
+                )
+        logps, entropies = (torch.cat(parts) for parts in zip(*pairs, strict=True))
+        return logps, entropies if compute_entropy else None, None
+
+    def _can_share(self, model: Any) -> bool:
+        if self._is_vlm or self.accelerator.num_processes > 1:
+            return False
+        return shared_prompts.can_share(self.accelerator.unwrap_model(model))
 
     def prediction_step(self, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Rollouts, and for scripts their loss, which a session has no use for."""

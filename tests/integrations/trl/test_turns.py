@@ -23,7 +23,7 @@ from transformers import (  # noqa: E402
 )
 
 from paretopo.integrations.trl import turns as module  # noqa: E402
-from paretopo.integrations.trl.batches import sort_by_length, trim  # noqa: E402
+from paretopo.integrations.trl.batches import count_tokens, sort_rows, trim  # noqa: E402
 from paretopo.integrations.trl.turns import Turns, can_keep  # noqa: E402
 
 VOCABULARY, PADDING, ENDS = 40, 0, [1, *range(6, 40, 3)]  # so many that turns are short
@@ -201,7 +201,7 @@ def make_batches():
 
 def test_micro_batches_lose_their_padding_and_no_token():
     batches = make_batches()
-    ordered = [trim(one) for one in sort_by_length(batches)]
+    ordered = [trim(one) for one in sort_rows(batches, count_tokens)]
     for one in ordered:
         assert one["prompt_mask"].any(dim=0).all()  # no column is padding only
         assert one["completion_mask"].any(dim=0).all()
@@ -226,6 +226,6 @@ def test_micro_batches_lose_their_padding_and_no_token():
 
 def test_batches_with_images_stay_as_they_are():
     batches = [{**one, "pixel_values": torch.zeros(5, 3)} for one in make_batches()]
-    assert [one["advantages"].tolist() for one in sort_by_length(batches)] == [
+    assert [one["advantages"].tolist() for one in sort_rows(batches, count_tokens)] == [
         one["advantages"].tolist() for one in batches
     ]
