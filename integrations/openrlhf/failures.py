@@ -38,8 +38,8 @@ def explain_failure(error: BaseException, run: str) -> Exception:
     )
     if short:
         return RuntimeError(
-            f"the machine ran low on memory ({short.group(1)} in use), and Ray ended a process: give "
-            "it more, or lower optimiser.micro_batch or prompts_per_step; go on from the last "
+            f"the machine ran low on memory ({short.group(1)} in use), and Ray ended a process: "
+            "give it more, or lower optimiser.micro_batch or prompts_per_step; go on from the last "
             f"checkpoint with: paretopo train --resume {run}"
         )
     born_dead = re.search(r"raised in its creation task, .*?ray::(\w+)\.__init__", text, re.DOTALL)
