@@ -105,6 +105,7 @@ def plan_options() -> list[str]:
         # As the engine computes, so that their probabilities can be compared.
         "+actor_rollout_ref.actor.fsdp_config.mixed_precision="
         "{param_dtype:fp32,reduce_dtype:fp32,buffer_dtype:fp32}",
+        f"{rollout}.load_format=auto",  # the engine begins with what adapters leave as it is
         f"{rollout}.agent.num_workers=1",
         "reward.num_workers=1",
         "data.dataloader_num_workers=0",
