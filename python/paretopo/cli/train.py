@@ -85,6 +85,11 @@ def add_train(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--rehearse", action="store_true", help="run it small, on a CPU (openrlhf, verl)"
     )
+    parser.add_argument(
+        "--real-model",
+        action="store_true",
+        help="rehearse the model and the size of a step as the file has them",
+    )
 
 
 def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
@@ -95,9 +100,11 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
     if (arguments.config is None) == (arguments.resume is None):
         refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
     if arguments.resume is not None and (
-        arguments.overrides or arguments.method or arguments.rehearse
+        arguments.overrides or arguments.method or arguments.rehearse or arguments.real_model
     ):
         refuse("a resumed run keeps its own configuration: drop all options but --resume")
+    if arguments.real_model and not arguments.rehearse:
+        refuse("--real-model is for --rehearse: without it, a training takes the real model anyway")
     try:
         if arguments.resume is not None:
             run = RunFolder.open(arguments.resume)
@@ -116,7 +123,9 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
             left: list[str] = []
             _check_backend(config.backend, options)
             if arguments.rehearse:
-                config, left = _plan_rehearsal(config, overrides.get("optimiser.steps"))
+                config, left = _plan_rehearsal(
+                    config, overrides.get("optimiser.steps"), real_model=arguments.real_model
+                )
             check_trackers(config.run)
             for note in config.notes:
                 warning = "warning: " if note.warns else ""
@@ -183,19 +192,23 @@ def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
     print(f"report: {write_report([run])}")
 
 
-def _plan_rehearsal(config: RunConfig, steps: int | None) -> tuple[RunConfig, list[str]]:
+def _plan_rehearsal(
+    config: RunConfig, steps: int | None, *, real_model: bool
+) -> tuple[RunConfig, list[str]]:
     """The configuration at a small size, and what that leaves to a GPU."""
     if config.backend == "trl":
         refuse('--rehearse is for backend = "openrlhf" or "verl", this file has "trl"')
     if config.backend == "verl":
         from paretopo.integrations.verl import rehearsal_plan as of_verl
 
-        return of_verl.plan_rehearsal(config, steps=steps), of_verl.describe_gaps(config)
+        planned = of_verl.plan_rehearsal(config, steps=steps, real_model=real_model)
+        return planned, of_verl.describe_gaps(config)
     from paretopo.integrations.openrlhf import rehearsal_plan as of_openrlhf
     from paretopo.integrations.openrlhf.prepare import check_step
 
     check_step(config)
-    return of_openrlhf.plan_rehearsal(config, steps=steps), of_openrlhf.describe_gaps(config)
+    planned = of_openrlhf.plan_rehearsal(config, steps=steps, real_model=real_model)
+    return planned, of_openrlhf.describe_gaps(config, real_model=real_model)
 
 
 def _check_backend(backend: str, options: Sequence[str]) -> None:
