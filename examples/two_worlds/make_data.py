@@ -19,8 +19,8 @@ from paretopo.protocols.torl import torl_prompt
 HERE = Path(__file__).parent
 HELD_OUT = 24  # questions of each
 
-# SmolLM2 writes no programs by itself, and imitates one that stands before the problem.
-WORKED = """Problem: A box holds 12 rows of 9 pens. 30 pens are sold. How many are left?
+# SmolLM2 calls no tool by itself, and imitates a call that stands before the question.
+PROGRAM = """Problem: A box holds 12 rows of 9 pens. 30 pens are sold. How many are left?
 Solution:
 ```python
 print(12 * 9 - 30)
@@ -31,6 +31,13 @@ print(12 * 9 - 30)
 The answer is \\boxed{78}.
 
 """
+QUERY = """Another example: Question: Which river flows through the capital of Austria?
+<think> I need the capital's river. </think> <search> river Vienna </search>
+
+<information>Doc 1(Title: "Vienna") Vienna lies on the Danube.</information>
+
+<answer> Danube </answer>
+"""
 
 
 def read_gsm8k(folder):
@@ -39,7 +46,7 @@ def read_gsm8k(folder):
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
         row = json.loads(line)
         answer = row["answer"].rpartition("####")[2].strip().replace(",", "")
-        prompt = torl_prompt(f"{WORKED}Problem: {row['question']}")
+        prompt = torl_prompt(f"{PROGRAM}Problem: {row['question']}")
         prompt = prompt.replace("Assistant:", "Solution:")
         yield Example(f"gsm8k/{number}", "gsm8k", row["question"], prompt, answer)
 
@@ -47,7 +54,8 @@ def read_gsm8k(folder):
 def read_hotpotqa(folder):
     """The questions."""
     for row in json.loads((folder / "hipporag" / "hotpotqa_train.json").read_text("utf-8")):
-        prompt = search_r1_prompt(row["question"])
+        before, mark, asked = search_r1_prompt(row["question"]).rpartition("Question:")
+        prompt = f"{before}{QUERY}{mark}{asked}"
         yield Example(f"hotpotqa/{row['_id']}", "hotpotqa", row["question"], prompt, row["answer"])
 
 
