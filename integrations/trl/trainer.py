@@ -193,9 +193,15 @@ class ParetoAdvantages:
         return tokens
 
     def _find_truncated(self) -> NDArray[np.bool_]:
-        most = self.max_completion_length  # type: ignore[attr-defined]
-        end = self.processing_class.eos_token_id  # type: ignore[attr-defined]
-        gathered = self.accelerator.gather(self.generated.truncated(most, end))  # type: ignore[attr-defined]
+        told = [row.get("truncated") for row in self.generated.inputs]
+        if getattr(self, "rollout_func", None) is not None and None not in told:
+            # A protocol knows it: a turn may have a limit of its own, an answer may end in no end.
+            assert self.generated.tokens is not None
+            own = torch.tensor(told, dtype=torch.bool, device=self.generated.tokens.device)
+        else:
+            most = self.max_completion_length  # type: ignore[attr-defined]
+            own = self.generated.truncated(most, self.processing_class.eos_token_id)  # type: ignore[attr-defined]
+        gathered = self.accelerator.gather(own)  # type: ignore[attr-defined]
         truncated: NDArray[np.bool_] = gathered.cpu().numpy()
         return truncated
 

@@ -42,6 +42,7 @@ from paretopo.integrations.verl.rollouts import Rows  # noqa: E402
 from paretopo.integrations.verl.rollouts import measured as measured_by_verl  # noqa: E402
 from paretopo.integrations.verl.training import ParetoTraining  # noqa: E402
 from paretopo.session import choose_recorded  # noqa: E402
+from paretopo.tasks.environment import grade_each  # noqa: E402
 
 MOST, POINTS, STEPS, END = 40, 3, 2, 1
 SETTINGS = f"""
@@ -155,7 +156,7 @@ class OnTRL:
         grade = lambda text, answer: text.rstrip("?").endswith(answer)  # noqa: E731
         trainer = object.__new__(ParetoGRPOTrainer)
         trainer.session = session
-        trainer.session_rewards = SessionRewards(grade)
+        trainer.session_rewards = SessionRewards(grade_each(grade))
         trainer.processing_class = TOKENIZER
         trainer.max_completion_length = MOST
         trainer.accelerator = SimpleNamespace(process_index=0, gather=lambda values: values)
