@@ -199,11 +199,6 @@ def _plan_rehearsal(config: RunConfig, steps: int | None) -> tuple[RunConfig, li
 
 
 def _check_backend(backend: str, options: Sequence[str]) -> None:
-    if backend == "slime":
-        refuse(
-            'backend = "slime" is what a job of slime\'s own records: its command starts it, with '
-            "the options of docs/slime.md"
-        )
     if options and backend == "trl":
         refuse(f"options behind -- are OpenRLHF's or verl's, and the backend is \"{backend}\"")
     packages = {

@@ -51,13 +51,13 @@ class RunConfig:
     recipe: Literal["recommended", "paper"] = key(
         "recommended", "Algorithm 1 to the letter (paper), or what the study supports."
     )
-    backend: Literal["trl", "openrlhf", "verl", "slime"] = key(
+    backend: Literal["trl", "openrlhf", "verl"] = key(
         "trl", "The framework that performs the updates."
     )
     seed: int = key(
         0,
-        "Seed of everything random; on OpenRLHF, verl and slime, whose engines answer in no fixed"
-        " order, two runs of one seed differ all the same.",
+        "Seed of everything random; on OpenRLHF and verl, whose engines answer in no fixed order,"
+        " two runs of one seed differ all the same.",
         low=0,
         high=2**32 - 1,
     )
@@ -95,7 +95,6 @@ class RunConfig:
             adamw = {
                 "openrlhf": "OpenRLHF trains with DeepSpeed's",
                 "verl": "verl trains with",
-                "slime": "slime trains with Megatron's",
             }
             raise ConfigError(
                 f'optimiser.method = "{self.optimiser.method}" is for backend = "trl": '
@@ -105,14 +104,12 @@ class RunConfig:
             theirs = {
                 "openrlhf": "OpenRLHF's own train_sft",
                 "verl": "verl's own sft_trainer",
-                "slime": "slime's own sft_rollout",
             }
             raise ConfigError(
                 'optimiser.learn_from = "answers" is for backend = "trl": fine-tune there, or with '
                 f"{theirs[self.backend]}, and give the result as model.path"
             )
-        apart = self.backend in ("verl", "slime")
-        if apart and self.paretopo.multiplier_on == "learning_rate":
+        if self.backend == "verl" and self.paretopo.multiplier_on == "learning_rate":
             raise ConfigError(
                 f'paretopo.multiplier_on = "learning_rate" is not for backend = "{self.backend}", '
                 'whose policy processes keep their own schedule: take "advantage"'
@@ -144,7 +141,7 @@ class RunConfig:
                 object.__setattr__(self, section, filled)
         if self.backend == "trl":
             return
-        names = {"openrlhf": "OpenRLHF", "verl": "verl", "slime": "slime"}
+        names = {"openrlhf": "OpenRLHF", "verl": "verl"}
         name = names[self.backend]
         if self.model.frozen_embeddings:
             raise ConfigError(
@@ -156,10 +153,6 @@ class RunConfig:
             )
         if not self.model.lora.rank:
             return
-        if self.backend == "slime":
-            raise ConfigError(
-                'model.lora is not for backend = "slime": Megatron trains all weights'
-            )
         if self.backend == "verl" and self.model.lora.dropout:
             raise ConfigError(
                 "model.lora.dropout must be 0 for verl, which has no such option, got "
@@ -331,10 +324,8 @@ class RunConfig:
                 f"{given} needs paretopo.stage1_steps = 0: the multiplier of stage 1 goes by one "
                 f"front over time, got {self.paretopo.stage1_steps!r}"
             )
-        if self.backend == "slime" or self.optimiser.learn_from == "answers":
-            raise ConfigError(
-                f'{given} is for backend = "trl", "openrlhf" and "verl", learning from rewards'
-            )
+        if self.optimiser.learn_from == "answers":
+            raise ConfigError(f'{given} is for optimiser.learn_from = "rewards"')
         if self.backend != "trl" and self.preference.sampling == "thin":
             raise ConfigError(
                 f'preference.sampling = "thin" is for backend = "trl": {self.backend} reads '

@@ -222,8 +222,7 @@ def test_of_two_for_one_key_the_later_wins(train):
         (["--set", "paretopo.k=0"], 'paretopo.k must be "archive" or an integer at least 1'),
         (["--set", "paretopo.k"], "an override must be KEY=VALUE"),
         (["--steps", "many"], "optimiser.steps must be an integer at least 1, got 'many'"),
-        (["--backend", "tlr"], 'must be "trl" or "openrlhf" or "verl" or "slime", got \'tlr\''),
-        (["--backend", "slime"], "its command starts it, with the options of docs/slime.md"),
+        (["--backend", "tlr"], 'must be "trl" or "openrlhf" or "verl", got \'tlr\''),
     ],
 )
 def test_a_wrong_option_is_refused_in_one_line(words, message, capsys):
