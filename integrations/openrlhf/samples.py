@@ -108,5 +108,5 @@ class ParetoSamplesGenerator(SamplesGenerator):
         low, high = self.args.algo.dynamic_filtering_range
         for experience, one in zip(group, scored.rollouts, strict=True):
             put_components(experience, one.reward_components, self.args.paretopo.objectives)
-            put_rewards(experience, one.rewards, one.solved)
+            put_rewards(experience, one)
             experience.scores = torch.tensor([(low + high) / 2 if scored.informative else high])

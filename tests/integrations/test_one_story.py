@@ -187,13 +187,12 @@ class OnTRL:
         out = {"completion_mask": trainer.generated.mask, "tool_mask": trainer.generated.written}
         trainer.response_tokens = trainer._count_written(out)
         trainer.truncated = trainer._find_truncated()
-        return np.zeros((len(story), 1))
 
     def train(self, step, story):
         state = SimpleNamespace(global_step=step, max_steps=STEPS)
         self.callback.on_step_begin(None, None, None)
-        rewards = self.generate(story, held_out=False)
-        advantages = self.trainer.compute_advantages(rewards.reshape(-1, POINTS, 1))
+        self.generate(story, held_out=False)
+        advantages = self.trainer.compute_advantages(POINTS)
         rate = {"lr": MEASURED["learning_rate"]}
         self.callback.on_optimizer_step(
             None, None, None, optimizer=SimpleNamespace(param_groups=[rate])
@@ -261,7 +260,7 @@ class OnOpenRLHF:
             rows = [SimpleNamespace(info={}) for _ in group.rollouts]
             for row, one in zip(rows, group.rollouts, strict=True):
                 put_components(row, one.reward_components, self.session.objectives)
-                put_rewards(row, one.rewards, one.solved)
+                put_rewards(row, one)
             experience.info = {
                 name: torch.cat([row.info[name] for row in rows]) for name in rows[0].info
             }

@@ -106,7 +106,7 @@ def test_thin_draws_where_a_point_stands_alone():
         ('stage2_estimator = "hypervolume"\ncentre = "exact"', "which may be 0"),
         ('weighting = "first alone"', "none of them alone by paretopo.weighting"),
         ('[preference]\nkind = "budget"', "needs costs with budgets"),
-        ('[optimiser]\nlearn_from = "answers"', "learning from rewards"),
+        ('[optimiser]\nlearn_from = "answers"', 'is for optimiser.learn_from = "rewards"'),
     ],
 )
 def test_what_cannot_go_by_a_given_preference_is_refused(text, told):
