@@ -23,7 +23,6 @@ from paretopo.config.paretopo import (
     ParetoPOConfig,
 )
 from paretopo.config.sections import (
-    FROM_TASK,
     NONE,
     EvaluationConfig,
     LoraConfig,
@@ -91,36 +90,6 @@ class RunConfig:
                     f"recipe is {self.recipe!r}, but the [{name}] section was built for "
                     f"{section.recipe!r}"
                 )
-        if self.optimiser.method != "adamw" and self.backend != "trl":
-            adamw = {
-                "openrlhf": "OpenRLHF trains with DeepSpeed's",
-                "verl": "verl trains with",
-            }
-            raise ConfigError(
-                f'optimiser.method = "{self.optimiser.method}" is for backend = "trl": '
-                f"{adamw[self.backend]} AdamW"
-            )
-        if self.optimiser.learn_from == "answers" and self.backend != "trl":
-            theirs = {
-                "openrlhf": "OpenRLHF's own train_sft",
-                "verl": "verl's own sft_trainer",
-            }
-            raise ConfigError(
-                'optimiser.learn_from = "answers" is for backend = "trl": fine-tune there, or with '
-                f"{theirs[self.backend]}, and give the result as model.path"
-            )
-        if self.backend == "verl" and self.paretopo.multiplier_on == "learning_rate":
-            raise ConfigError(
-                f'paretopo.multiplier_on = "learning_rate" is not for backend = "{self.backend}", '
-                'whose policy processes keep their own schedule: take "advantage"'
-            )
-        few = self.backend == "openrlhf" and self.openrlhf.prompts == FROM_TASK
-        if few and self.task.is_made_up and self.task.prompts < self.optimiser.prompts_per_step:
-            raise ConfigError(
-                "task.prompts must be at least optimiser.prompts_per_step, "
-                f"{self.optimiser.prompts_per_step}, for a whole step on OpenRLHF, got "
-                f"{self.task.prompts}"
-            )
         self._settle_model()
         self._settle_objectives()
         together = self.paretopo.most_together
@@ -133,36 +102,12 @@ class RunConfig:
         self._check_preference()
 
     def _settle_model(self) -> None:
-        """Fill the learning rates that suit the model, and refuse what its trainer cannot do."""
+        """Fill the learning rates that suit the model."""
         kind = "made" if self.model.is_made else "adapters" if self.model.lora.rank else "loaded"
         for section, rate in LEARNING_RATES[kind].items():
             if getattr(self, section).learning_rate is None:
                 filled = dataclasses.replace(getattr(self, section), learning_rate=rate)
                 object.__setattr__(self, section, filled)
-        if self.backend == "trl":
-            return
-        names = {"openrlhf": "OpenRLHF", "verl": "verl"}
-        name = names[self.backend]
-        if self.model.frozen_embeddings:
-            raise ConfigError(
-                f'model.frozen_embeddings is for backend = "trl": {name} trains the embeddings'
-            )
-        if self.model.dtype == "float32":
-            raise ConfigError(
-                f'model.dtype = "float32" is for backend = "trl": {name} computes in bfloat16'
-            )
-        if not self.model.lora.rank:
-            return
-        if self.backend == "verl" and self.model.lora.dropout:
-            raise ConfigError(
-                "model.lora.dropout must be 0 for verl, which has no such option, got "
-                f"{self.model.lora.dropout:g}"
-            )
-        if self.backend == "openrlhf" and self.openrlhf.zero_stage == 3:
-            raise ConfigError(
-                "model.lora needs openrlhf.zero_stage of at most 2: adapters are added to whole "
-                "matrices when engines get them"
-            )
 
     def _settle_objectives(self) -> None:
         """Arrange them, and tell the controller."""
@@ -272,7 +217,7 @@ class RunConfig:
         return {one.name: one for one in self.objectives}[name]
 
     def _check_task(self) -> None:
-        """Refuse a task, tool, model and cluster that do not fit each other."""
+        """Refuse a task, tool and model that do not fit each other."""
         own = self.task.name == "questions"  # whose words and answers are known
         if not own and not self.task.is_made_up and self.model.path == "tiny":
             raise ConfigError(
@@ -294,17 +239,14 @@ class RunConfig:
                 'tool.solver_price is for task.name = "calculator", which has a solver, got '
                 f"{self.tool.solver_price:g} with {self.task.name!r}"
             )
-        if self.task.name != "multihop" or self.tool.search_url != NONE:
-            return
-        if not self.task.is_made_up and self.tool.corpus == NONE:
+        if (
+            self.task.name == "multihop"
+            and not self.task.is_made_up
+            and self.tool.search_url == self.tool.corpus == NONE
+        ):
             raise ConfigError(
                 'task.name = "multihop" needs tool.search_url, the address of a search server, or '
                 "tool.corpus, a JSONL corpus for the run to serve"
-            )
-        if self.backend == "openrlhf" and self.openrlhf.nodes > 1:
-            raise ConfigError(
-                "tool.search_url must be given where openrlhf.nodes is more than 1: a server that "
-                "a run starts is for its own machine: paretopo serve-search --host ADDRESS"
             )
 
     def _check_preference(self) -> None:
@@ -326,20 +268,6 @@ class RunConfig:
             )
         if self.optimiser.learn_from == "answers":
             raise ConfigError(f'{given} is for optimiser.learn_from = "rewards"')
-        if self.backend != "trl" and self.preference.sampling == "thin":
-            raise ConfigError(
-                f'preference.sampling = "thin" is for backend = "trl": {self.backend} reads '
-                "prompts that are written before training"
-            )
-        own = {
-            "openrlhf": (self.openrlhf.prompts, self.openrlhf.held_out, self.openrlhf.agent),
-            "verl": (self.verl.prompts, self.verl.held_out, self.verl.reward),
-        }.get(self.backend, ())
-        if any(one != FROM_TASK for one in own):
-            raise ConfigError(
-                f"{given} is for the questions of [task], into whose prompts it is written: "
-                f'{self.backend}\'s prompts, held_out and agent or reward must be "{FROM_TASK}"'
-            )
         if by_budget != bool(limited) or any(
             one.budgets and one.better == "more" for one in self.objectives
         ):
@@ -448,3 +376,5 @@ SECTIONS: dict[str, type] = {
     "openrlhf": OpenRLHFConfig,
     "verl": VerlConfig,
 }
+# Those that only runs of the back end of that name read.
+BACKEND_SECTIONS = frozenset({"openrlhf", "verl"})

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paretopo.config import NONE, ConfigError, RunConfig, from_table
+from paretopo.config.backend import check_backend
 from paretopo.run.folder import RunFolder
 
 
@@ -40,6 +41,7 @@ class ForeignJob:
                 `paretopo train` takes.
         """
         config = from_table(table, known)
+        check_backend(config)
         if config.run.tensorboard or config.run.wandb_project != NONE:
             raise ConfigError(
                 "run.tensorboard and run.wandb_project are for paretopo train: in a script, "
