@@ -67,7 +67,7 @@ class SessionRewards:
         preference: Sequence[str] | None = None,
         **columns: Any,
     ) -> list[float]:
-        """Take a batch in; TRL gets a zero for each, as the session gives the advantages."""
+        """Take a batch in; TRL logs the share of right answers, 0 where a task knows none."""
         local = []
         responses = completions if written is None else written
         own = self._measure_own(responses, answer, id, kind, columns.get("columns"))
@@ -86,7 +86,7 @@ class SessionRewards:
             side = bool(held_out[at])
             local.append(Rollout(id[at], components, kind[at], preference=given, held_out=side))
         self.rollouts, self.rows = gather_object(local), gather_object(list(row))
-        return [0.0] * len(local)
+        return [one.reward_components.get("correct") or 0.0 for one in local]
 
     def _count_dollars(self, completion: Completion) -> dict[str, float]:
         """What the tools charged; nothing is said where none does."""

@@ -17,7 +17,8 @@ _EXAMPLES = """\
 examples:
   paretopo train examples/calculator.toml
   paretopo train examples/calculator.toml --seed 3 --steps 20 --out trials
-  paretopo train examples/calculator.toml --set paretopo.k=2 --set optimiser.kl=0.01
+  paretopo train examples/calculator.toml --set paretopo.gate=none --set optimiser.kl=0.01
+  paretopo train examples/calculator.toml --method hypervolume --set paretopo.stage2_estimator.k=2
   paretopo train examples/calculator.toml --method mo_grpo --set paretopo.gate=success
   paretopo train examples/calculator.toml --method paper+without_stage_1
   paretopo train --resume runs/calculator-recommended-seed3-20260101-120000
@@ -121,7 +122,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
             else:
                 config = with_method(arguments.config, arguments.method, overrides)
             left: list[str] = []
-            _check_backend(config.backend, options)
+            _check_backend(config, options)
             if arguments.rehearse:
                 config, left = _plan_rehearsal(
                     config, overrides.get("optimiser.steps"), real_model=arguments.real_model
@@ -135,7 +136,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
                 run.update_manifest(options=list(options))
             if arguments.rehearse:
                 run.update_manifest(rehearsal=left)
-        _check_backend(run.config.backend, options)
+        _check_backend(run.config, options)
         check_trackers(run.config.run)
     except (ConfigError, OSError) as error:
         refuse(str(error))
@@ -211,17 +212,11 @@ def _plan_rehearsal(
     return planned, of_openrlhf.describe_gaps(config, real_model=real_model)
 
 
-def _check_backend(backend: str, options: Sequence[str]) -> None:
-    if backend == "slime":
-        refuse(
-            'backend = "slime" is what a job of slime\'s own records: its command starts it, with '
-            "the options of docs/slime.md"
-        )
-    if options and backend == "trl":
-        refuse(f"options behind -- are OpenRLHF's or verl's, and the backend is \"{backend}\"")
-    packages = {
-        "trl": ("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm"),
-        "openrlhf": ("torch", "transformers", "openrlhf", "ray", "vllm", "deepspeed", "matplotlib"),
-        "verl": ("torch", "transformers", "verl", "ray", "transfer_queue", "matplotlib"),
-    }
-    need(*packages[backend], extra="train" if backend == "trl" else backend)
+def _check_backend(config: RunConfig, options: Sequence[str]) -> None:
+    from paretopo.config.backend import find_backend
+
+    backend = find_backend(config.backend)
+    if options and backend.name == "trl":
+        refuse(f"options behind -- are OpenRLHF's or verl's, and the backend is \"{backend.name}\"")
+    backend.check(config)
+    need(*backend.packages, extra=backend.extra)

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("openrlhf", exc_type=ImportError)
 
 from paretopo.integrations.openrlhf.rollouts import put_components, put_rewards
-from paretopo.rollout import Segment
+from paretopo.rollout import Rollout, Segment
 
 torch = pytest.importorskip("torch")
 
@@ -61,7 +61,8 @@ def sample(number):
 
     made = SamplesGenerator._process_response_into_experience(None, response, max_len=200)
     put_components(made, {"correct": 1.0, "calls": 1.0}, ("correct", "calls"))
-    put_rewards(made, (1.0, 0.5), solved=True)
+    worth = (1.0, 0.5)
+    put_rewards(made, Rollout(f"q{group}", {}, solved=True, rewards=worth, gated=worth))
     made.index = [number]
     return made
 
