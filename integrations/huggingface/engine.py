@@ -17,7 +17,7 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from paretopo.config import ConfigError, ModelConfig
-from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.evaluation.settings import DtypeName, EvaluationSettings
 from paretopo.integrations.huggingface.generation import generate_pieces, stop_generation
 from paretopo.integrations.huggingface.loading import (
     as_tokens,
@@ -61,7 +61,7 @@ class TransformersEngine:
         transformers_logging.disable_progress_bar()  # ours counts questions
         named = ModelConfig(path=model)
         self.tokenizer = load_tokenizer(named)
-        usual = "bfloat16" if self._device == "cuda" else "float32"
+        usual: DtypeName = "bfloat16" if self._device == "cuda" else "float32"
         dtype = compute_dtype(replace(named, dtype=settings.dtype or usual), self._device)
         self._model: Any = load_model(named, self.tokenizer, dtype=dtype)
         self._model.to(self._device).eval()

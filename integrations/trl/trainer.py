@@ -434,10 +434,11 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
         if not self._can_share(model) or any(
             value is not None and value is not False for value in others.values()
         ):
-            return super()._get_per_token_logps_and_entropies(
+            whole: tuple[Any, Any, Any] = super()._get_per_token_logps_and_entropies(
                 model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy,
                 **others,
             )  # fmt: skip
+            return whole
         size, pairs = batch_size or len(input_ids), []
         for at in range(0, len(input_ids), size):
             ids, mask = input_ids[at : at + size], attention_mask[at : at + size]
