@@ -166,7 +166,16 @@ def _test(section: TaskSection, run: RunFolder, questions: str) -> Row:
     ended = _ended_tests(run, name)
     if not ended:
         count = len(Path(questions).read_text(encoding="utf-8").splitlines())
-        where = ("--data", questions, "--limit", str(count), "--out", str(run.path.parent / name))
+        where = (
+            "--tool",
+            "task",
+            "--data",
+            questions,
+            "--limit",
+            str(count),
+            "--out",
+            str(run.path.parent / name),
+        )
         _run_command("evaluate", str(run.path), *where)
         ended = _ended_tests(run, name)
     return _columns([_evaluation(section, run.config, ended[-1].evaluations()[-1])])

@@ -48,6 +48,7 @@ class Commands:
             return
         given = dict(zip(words[::2], words[1::2], strict=True))
         assert given["--limit"] == "3"
+        assert given["--tool"] == "task"  # with its own tools and rewards, as in training
         asked = load(f"{first}/config.toml", {"model.path": f"{first}/model"})
         run = RunFolder(fresh_folder(Path(given["--out"]).parent, Path(given["--out"]).name), asked)
         run.begin()
