@@ -1,8 +1,7 @@
-"""Wrong answers and crashes of the peers, each with a short program that shows it.
+"""Wrong answers and crashes of other libraries, each with a short program that reproduces it.
 
-``python -m bench.defects`` runs every program in a process of its own and prints what happened;
-with ``--write docs/peers.md`` it writes the table of the documentation. Only what was seen is
-listed.
+``python -m bench.defects`` runs every program in a separate process and prints the outcome.
+``--write docs/peers.md`` writes the page of the documentation, with the defects that it reproduced.
 """
 
 from __future__ import annotations
@@ -21,13 +20,12 @@ _WRONG = 3  # the exit code of a program that saw a wrong answer
 _HEADER = """\
 # Peers: wrong answers and crashes
 
-What the benchmark and the tests met on the way, with versions and a program that shows it. Peers
-change: `python -m bench.defects`, from a checkout, runs every program again, each in a process of
-its own, and says what it sees. This page is what it wrote on {system}.
+Check here for inputs on which another library crashes or returns a wrong result. Each entry has the version and a program that
+reproduces it. We found them while testing and benchmarking. `python -m bench.defects`, run from a checkout, tries every program
+again in a separate process; it wrote this page on {system}.
 
-None of this makes a peer a bad library: moocore, pygmo and the WFG authors' code are the yardstick
-of this one. It is a list of inputs to be careful with. A program sets `got`, and `right` to
-whether that is right; one that crashes or hangs does not come so far.
+These libraries are good: we measure ourselves against moocore, pygmo and the code of WFG's authors. Treat the page as a list of
+inputs that need care. A program sets `got`, and sets `right` to True if `got` is correct. If it crashes or hangs, it sets neither.
 """
 
 
