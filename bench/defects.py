@@ -20,18 +20,20 @@ _WRONG = 3  # the exit code of a program that saw a wrong answer
 _HEADER = """\
 # Peers: wrong answers and crashes
 
-Check here for inputs on which another library crashes or returns a wrong result. Each entry has the version and a program that
-reproduces it. We found them while testing and benchmarking. `python -m bench.defects`, run from a checkout, tries every program
-again in a separate process; it wrote this page on {system}.
+Check here for inputs on which another library crashes or returns a wrong result. Each entry has
+the version and a program that reproduces it. We found them while testing and benchmarking. `python
+-m bench.defects`, run from a checkout, tries every program again in a separate process; it wrote
+this page on {system}.
 
-These libraries are good: we measure ourselves against moocore, pygmo and the code of WFG's authors. Treat the page as a list of
-inputs that need care. A program sets `got`, and sets `right` to True if `got` is correct. If it crashes or hangs, it sets neither.
+These libraries are good: we measure ourselves against moocore, pygmo and the code of WFG's
+authors. Treat the page as a list of inputs that need care. A program sets `got`, and sets `right`
+to True if `got` is correct. If it crashes or hangs, it sets neither.
 """
 
 
 @dataclass(frozen=True)
 class Defect:
-    """A peer, what it does, and a program that shows it.
+    """A defect of a peer, with a program that reproduces it.
 
     Attributes:
         peer: a name of ``peers.PEERS``.
@@ -90,7 +92,7 @@ DEFECTS = (
     ),
     Defect(
         "moocore",
-        "`pareto_rank`, 3 objectives: segmentation fault on -inf alone",
+        "`pareto_rank`, 3 objectives: segmentation fault on -inf",
         """\
 import numpy as np, moocore
 got = moocore.pareto_rank(np.array([[0, 0, 0], [1, -np.inf, 1], [2, -np.inf, 2]]))
@@ -129,10 +131,10 @@ right = got > 0
 from concurrent.futures import ThreadPoolExecutor
 import moocore
 {_SPHERE.format(points=200, objectives=4)}\
-alone = moocore.hv_contributions(points.copy(), ref=1.1)
+expected = moocore.hv_contributions(points.copy(), ref=1.1)
 with ThreadPoolExecutor(4) as pool:
     shared = list(pool.map(lambda _: moocore.hv_contributions(points, ref=1.1), range(4)))
-got = [bool(np.allclose(one, alone)) for one in shared]
+got = [bool(np.allclose(one, expected)) for one in shared]
 right = all(got)
 """,
     ),

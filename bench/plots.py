@@ -31,7 +31,7 @@ _THEME: dict[Any, Any] = {
     "grid.linewidth": 0.6,
 }
 _SEVERAL = 3  # sizes that make a line
-_WIDE = 4  # panels beside each other
+_WIDE = 4  # panels in a row
 _TITLES = {
     "fronts": "Non-dominated sorting",
     "filter": "Non-dominated points",

@@ -92,7 +92,7 @@ def test_rows_come_back_from_the_csv(tmp_path):
 def test_a_foreign_csv_is_refused(tmp_path):
     path = tmp_path / "fronts.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"fronts\.csv is no result of this benchmark"):
+    with pytest.raises(ValueError, match=r"fronts\.csv is not a result of this version"):
         rows.read(path)
 
 
