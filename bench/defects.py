@@ -37,7 +37,7 @@ class Defect:
 
     Attributes:
         peer: a name of ``peers.PEERS``.
-        what: in a few words.
+        what: a short description.
         program: Python, which sets ``got`` and ``right`` if it comes to its end.
     """
 
@@ -207,7 +207,7 @@ right = got == 0
         """\
 import numpy as np
 from pymoo.functions.compiled.non_dominated_sorting import fast_non_dominated_sort
-for seed in range(200):  # depends on what the memory held before
+for seed in range(200):  # depends on the previous contents of the memory
     rng = np.random.default_rng(seed)
     points = rng.random((10, 3))
     points[rng.random(points.shape) < 0.2] = np.nan
@@ -311,7 +311,7 @@ right = abs(got - 16) < 0.5
 def run(defect: Defect, limit_s: float = _LIMIT_S) -> Outcome:
     """Run the program of a defect.
 
-    The program exits with code 3, after printing what it got, if the answer is wrong.
+    If the answer is wrong, the program prints it and exits with code 3.
     """
     if peers.find_version(defect.peer) is None:
         return Outcome("not installed")

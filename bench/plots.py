@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-# Okabe and Ito (2008): they stay apart for every kind of colour vision.
+# Okabe and Ito (2008): distinguishable with every kind of colour vision.
 _COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
 _MARKERS = "os^DvPX<>*hpd"
 _THEME: dict[Any, Any] = {
