@@ -37,12 +37,12 @@ class Defect:
 
     Attributes:
         peer: a name of ``peers.PEERS``.
-        what: a short description.
+        problem: a short description.
         program: Python, which sets ``got`` and ``right`` if it comes to its end.
     """
 
     peer: str
-    what: str
+    problem: str
     program: str
 
 
@@ -342,7 +342,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for defect in DEFECTS:
         outcomes[defect] = run(defect)
         version = peers.find_version(defect.peer) or ""
-        print(f"{defect.peer} {version}: {defect.what}\n    {outcomes[defect]}", flush=True)
+        print(f"{defect.peer} {version}: {defect.problem}\n    {outcomes[defect]}", flush=True)
     if parsed.write is not None:
         Path(parsed.write).write_text(_render(outcomes), encoding="utf-8")
     return 0
@@ -356,16 +356,16 @@ def _render(outcomes: dict[Defect, Outcome]) -> str:
     }
     lines = [
         _HEADER.format(system=f"{sys.platform}, Python {sys.version.split()[0]}"),
-        "| | peer | what happens | seen |",
+        "| | peer | problem | result |",
         "|---|---|---|---|",
     ]
     for number, (defect, outcome) in enumerate(seen.items(), 1):
         version = peers.find_version(defect.peer)
         lines.append(
-            f"| [{number}](#{number}) | {defect.peer} {version} | {defect.what} | {outcome} |"
+            f"| [{number}](#{number}) | {defect.peer} {version} | {defect.problem} | {outcome} |"
         )
     for number, defect in enumerate(seen, 1):
-        lines += ["", f"## {number}", "", f"{defect.peer}: {defect.what}.", ""]
+        lines += ["", f"## {number}", "", f"{defect.peer}: {defect.problem}.", ""]
         lines += ["```python", defect.program.strip(), "```"]
     return "\n".join(lines) + "\n"
 

@@ -28,7 +28,7 @@ class Run(NamedTuple):
     """A whole run of a host: its description, a function that makes it, and a tolerance."""
 
     host: str
-    what: str
+    label: str
     make: Callable[[], Any]
     tolerance: float = 0.0
 
@@ -193,12 +193,13 @@ def measure(run: Run) -> str:
         ours_s, ours = timed(run.make)
     difference = float(np.abs(ours - own).max())
     if ours.shape != own.shape or not difference <= run.tolerance:
-        raise SystemExit(f"{run.host}, {run.what}: results differ by {difference}")
-    same = "equal" if difference == 0 else f"{difference:.1g} apart"
+        raise SystemExit(f"{run.host}, {run.label}: results differ by {difference}")
+    same = "equal" if difference == 0 else f"differ by {difference:.1g}"
     version = metadata.version(run.host)
     ratio = own_s / ours_s
     return (
-        f"| {run.host} {version} | {run.what} | {own_s:.2f} | {ours_s:.2f} | {ratio:.1f} | {same} |"
+        f"| {run.host} {version} | {run.label} | {own_s:.2f} | {ours_s:.2f} | {ratio:.1f} "
+        f"| {same} |"
     )
 
 

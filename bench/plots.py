@@ -58,8 +58,8 @@ def draw(rows: Sequence[Measurement], folder: Path) -> list[Path]:
 
     Args:
         rows: of any operations.
-        folder: gets ``<operation>-<workload>.png`` and ``<operation>.png``; of several tasks those
-            behind the first, ``<task>-<workload>.png``.
+        folder: for ``<operation>-<workload>.png`` and ``<operation>.png``. If an operation has
+            several tasks, the later ones get ``<task>-<workload>.png``.
 
     Returns:
         The files written.

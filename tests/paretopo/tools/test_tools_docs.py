@@ -40,8 +40,8 @@ def test_the_limits_are_the_defaults():
     limits = Limits()
     assert (
         f"may have up to {limits.queries} queries of {limits.characters:,} characters each, "
-        f"{limits.body_kb // 1024} MiB in total, and ask for {limits.most_topk} passages per query. "
-        f"The server handles {limits.waiting} requests"
+        f"{limits.body_kb // 1024} MiB in total, and ask for {limits.most_topk} passages per "
+        f"query. The server handles {limits.waiting} requests"
     ) in TEXT.replace("\n", " ")
 
 
