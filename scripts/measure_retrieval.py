@@ -6,9 +6,10 @@ FOLDER has HippoRAG's files (OSU-NLP-Group/HippoRAG): hotpotqa_train.json and mu
 100 questions each with their paragraphs, and 2wikimultihopqa_corpus.json, 6,119 passages. Recall @k
 is the share of a question's gold paragraphs among its first k passages, averaged over questions.
 
-BM25's peers get the tokens that our index has: bm25s's own index, and rank_bm25's BM25Okapi, whose
-idf is another one. The dense engine's peer multiplies its vectors by NumPy. MODEL is a sentence
-encoder: a Hugging Face name or folder; without it, BM25 alone. Needs `pip install
+BM25's peers get the tokens that our index has: bm25s's own index with Lucene's idf, as ours, and
+with two others; and rank_bm25's BM25Okapi, whose idf is Robertson's. The dense engine's peer
+multiplies its vectors by NumPy. MODEL is a sentence encoder: a Hugging Face name or folder; without
+it, BM25 alone. Needs `pip install
 'paretopo[dense-search]' rank_bm25`.
 """
 
@@ -101,8 +102,7 @@ def compare(corpus: str, questions: Questions, model: str | None) -> None:
             name = f"dense, prefixes {prefixes}"
             measure(name, corpus, questions, lambda asked, one=engine: _rows(one.search(asked, 5)))
             if prefixes == "none":
-                exact = _exact(str(model), contents)
-                measure("NumPy, prefixes none", corpus, questions, exact)
+                measure("NumPy, prefixes none", corpus, questions, _exact(engine))
 
 
 def _rows(found: list[list[tuple[int, float]]]) -> list[list[int]]:
@@ -121,27 +121,34 @@ def _bm25_peers(contents: Sequence[str]) -> dict[str, Search]:
 
     tokens = tokenize(contents)
     okapi = BM25Okapi(tokens, k1=K1, b=B)
-    index = bm25s.BM25(method="lucene", k1=K1, b=B)
-    index.index(tokens, show_progress=False)
 
-    def by_bm25s(asked: Sequence[str]) -> list[list[int]]:
-        rows, _ = index.retrieve(tokenize(asked), k=5, show_progress=False)
-        return [list(map(int, one)) for one in rows]
+    def use_bm25s(method: str) -> Search:
+        index = bm25s.BM25(method=method, k1=K1, b=B)
+        index.index(tokens, show_progress=False)
+
+        def search(asked: Sequence[str]) -> list[list[int]]:
+            rows, _ = index.retrieve(tokenize(asked), k=5, show_progress=False)
+            return [list(map(int, one)) for one in rows]
+
+        return search
 
     def by_rank_bm25(asked: Sequence[str]) -> list[list[int]]:
         scores = [okapi.get_scores(words) for words in tokenize(asked)]
         return [list(map(int, np.argsort(-one, kind="stable")[:5])) for one in scores]
 
-    return {"bm25s": by_bm25s, "rank_bm25": by_rank_bm25}
+    return {
+        "bm25s, Lucene's idf": use_bm25s("lucene"),
+        "bm25s, Robertson's idf": use_bm25s("robertson"),
+        "bm25s, ATIRE's idf": use_bm25s("atire"),
+        "rank_bm25": by_rank_bm25,
+    }
 
 
-def _exact(model: str, contents: Sequence[str]) -> Search:
-    encoder = dense.Encoder(model, "none")
-    batches = [contents[start : start + 64] for start in range(0, len(contents), 64)]
-    vectors = np.concatenate([encoder.embed_passages(batch) for batch in batches])
+def _exact(engine: dense.Dense) -> Search:
+    vectors = engine._index.reconstruct_n(0, engine._index.ntotal)  # embedding them takes long
 
     def search(asked: Sequence[str]) -> list[list[int]]:
-        cosines = encoder.embed_queries(asked) @ vectors.T
+        cosines = engine._encoder.embed_queries(asked) @ vectors.T
         return [list(map(int, np.argsort(-one, kind="stable")[:5])) for one in cosines]
 
     return search

@@ -294,10 +294,27 @@ def test_second_file_adds_only_an_objective():
     assert two == three
 
 
-@pytest.mark.parametrize("name", ["train", "three_objectives"])
-def test_the_configurations_are_valid_and_fit_a_rollout(name):
+def test_the_file_for_openrlhf_changes_sizes_alone():
+    one, other = (
+        tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+        for name in ("train", "openrlhf")
+    )
+    assert other.pop("backend") == "openrlhf"
+    other.pop("openrlhf")
+    sizes = ("prompts_per_step", "group_size", "micro_batch", "max_completion_tokens")
+    for read in (one, other):
+        for name in sizes:
+            read["optimiser"].pop(name)
+        read["evaluation"].pop("every")
+    assert one == other  # and so the warm-up is shared
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens"), [("train", 96), ("three_objectives", 96), ("openrlhf", 64)]
+)
+def test_the_configurations_are_valid_and_fit_a_rollout(name, tokens):
     config = load_config(FOLDER / f"{name}.toml")
-    assert config.optimiser.max_completion_tokens >= 96  # three calls with their results
+    assert config.optimiser.max_completion_tokens >= tokens  # three calls and results; two
     assert len((FOLDER / "README.md").read_text(encoding="utf-8").splitlines()) <= 50
 
 

@@ -13,6 +13,7 @@ returns something with `feedback` and `done`. An agent file then is::
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from paretopo.integrations.agents.agent import ToolAgent, Turn
@@ -25,6 +26,7 @@ class EpisodeAgent(ToolAgent):
         super().__init__(*args, **kwargs)
         self._episode = self.episode()
         self._written: list[str] = []
+        self._control = find_control_tokens(self.tokenizer)
 
     def episode(self) -> Any:
         """A fresh episode."""
@@ -58,6 +60,7 @@ class EpisodeAgent(ToolAgent):
         return Turn(feedback=self._cut(answer.feedback), calls=calls)
 
     def _cut(self, feedback: str) -> str:
+        feedback = break_control_tokens(feedback, self._control)
         limit = self._episode.feedback_tokens
         if limit is None or not feedback:
             return feedback
@@ -66,3 +69,21 @@ class EpisodeAgent(ToolAgent):
             return feedback
         shorten: str = self.tokenizer.decode(tokens[:limit])
         return shorten
+
+
+def find_control_tokens(tokenizer: Any) -> tuple[str, ...]:
+    """The texts that a tokenizer reads as control tokens, such as the end of a turn."""
+    added = getattr(tokenizer, "added_tokens_decoder", {}).values()
+    named = getattr(tokenizer, "all_special_tokens", ())
+    return tuple(dict.fromkeys([*named, *(str(one) for one in added if one.special)]))
+
+
+def break_control_tokens(text: str, control: Sequence[str]) -> str:
+    """A text that writes no control tokens: what a tool says must not end the policy's turn.
+
+    >>> break_control_tokens("a <|im_end|>", ["<|im_end|>"])
+    'a < |im_end|>'
+    """
+    for one in control:
+        text = text.replace(one, f"{one[:1]} {one[1:]}")
+    return text

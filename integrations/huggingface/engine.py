@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,28 +17,34 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from paretopo.config import ConfigError, ModelConfig
-from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.evaluation.settings import DtypeName, EvaluationSettings
 from paretopo.integrations.huggingface.generation import generate_pieces, stop_generation
-from paretopo.integrations.huggingface.loading import as_tokens, load_model, load_tokenizer
+from paretopo.integrations.huggingface.loading import (
+    as_tokens,
+    compute_dtype,
+    load_model,
+    load_tokenizer,
+)
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
 
 _NO_LIMIT = 2**30  # a model that names no longest text
 
 
 class TransformersEngine:
-    """A model in transformers; bfloat16 on a GPU, float32 on a CPU.
+    """A model in transformers, in bfloat16 on a GPU and float32 on a CPU unless it is said.
 
     What a model's own generation settings say (penalties, top-k) is left out: the evaluation's
     settings say all.
 
     Args:
         model: Folder or Hub name.
-        settings: Temperature and top-p.
+        settings: Temperature, top-p and dtype.
         device: "cuda" or "cpu"; None takes a GPU where there is one.
         should_stop: Asked at every token; True raises `GenerationStopped`.
 
     Raises:
-        ConfigError: The model cannot be loaded, or the device is not there.
+        ConfigError: The model cannot be loaded, the device is not there, or it has no instructions
+            for bfloat16.
     """
 
     def __init__(
@@ -54,7 +61,8 @@ class TransformersEngine:
         transformers_logging.disable_progress_bar()  # ours counts questions
         named = ModelConfig(path=model)
         self.tokenizer = load_tokenizer(named)
-        dtype = torch.bfloat16 if self._device == "cuda" else torch.float32
+        usual: DtypeName = "bfloat16" if self._device == "cuda" else "float32"
+        dtype = compute_dtype(replace(named, dtype=settings.dtype or usual), self._device)
         self._model: Any = load_model(named, self.tokenizer, dtype=dtype)
         self._model.to(self._device).eval()
         stop_generation(self._model, should_stop)

@@ -38,6 +38,7 @@ def load_tokenizer(model: ModelConfig) -> Any:
         raise ConfigError(
             f"model.path: cannot load the tokenizer of {model.path!r}: {error}"
         ) from error
+    tokenizer.clean_up_tokenization_spaces = False  # programs keep the spaces before punctuation
     ends = find_ends(files)
     settle_special_tokens(tokenizer, ends, model.path)
     if model.chat_template != OWN:

@@ -149,7 +149,8 @@ def _append_feedback(
     if finish == "end":  # the protocol goes on, so the end of text was none
         rollout.tokens.pop()
         rollout.written.pop()
-    feedback = tokenizer(turn.feedback, add_special_tokens=False)["input_ids"]
-    feedback = feedback[: rollout.episode.feedback_tokens]
+    # Split: what a tool says cannot write control tokens, such as the end of a turn.
+    encoded = tokenizer(turn.feedback, add_special_tokens=False, split_special_tokens=True)
+    feedback = encoded["input_ids"][: rollout.episode.feedback_tokens]
     rollout.append(feedback[: rollout.most - len(rollout.tokens)], written=False)
     rollout.done = rollout.truncated = len(rollout.tokens) >= rollout.most

@@ -33,6 +33,15 @@ def explain_failure(error: BaseException, run: str) -> Exception:
         told = re.findall(rf"{kind.__name__}: (.*)", text)
         if told:
             return kind(told[-1].strip())
+    short = re.search(
+        r"OutOfMemoryError: .*?running low on memory.*? was ([\d.]+ ?\wB / [\d.]+ ?\wB)", text
+    )
+    if short:
+        return RuntimeError(
+            f"the machine ran low on memory ({short.group(1)} in use), and Ray ended a process: "
+            "give it more, or lower optimiser.micro_batch or prompts_per_step; go on from the last "
+            f"checkpoint with: paretopo train --resume {run}"
+        )
     born_dead = re.search(r"raised in its creation task, .*?ray::(\w+)\.__init__", text, re.DOTALL)
     if born_dead:
         return RuntimeError(

@@ -41,6 +41,7 @@ _FLASH_NAMES = {
 _SPARE_CORES = 2  # for actors without a GPU; Ray starts a process for every core it is told of
 _STORE_BYTES = 512 * 2**20
 _STARTS = 3  # on a busy machine
+_DIGESTED_AT_ONCE = 2**20  # numbers: the embeddings of a real model in float64 take gigabytes
 
 
 def prepare_process() -> None:
@@ -108,6 +109,7 @@ def _environment() -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "VLLM_CPU_KVCACHE_SPACE": os.environ.get("VLLM_CPU_KVCACHE_SPACE", "1"),  # GiB
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # a process less below each engine
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_LOGGING_LEVEL": "WARNING",
         **{name: os.environ[name] for name in passed if name in os.environ},
@@ -149,6 +151,9 @@ class _StoreCommunicator:
     def __init__(self, group: Any, device: Any = None) -> None:
         del device
         self.group, self.rank, self.world_size = group, group.rank, group.world_size
+        # The store would keep what was sent for an hour: all weights, once for each update.
+        # OpenRLHF sends a tensor when all engines have the one before: that is forgotten then.
+        group.data_expiration_seconds = 0
 
     def broadcast(self, tensor: Any, src: int, stream: Any = None) -> None:
         """Every process leaves with the tensor of process `src`."""
@@ -250,6 +255,10 @@ def digest(parameters: Any) -> dict[str, list[float]]:
     """Per parameter: its size, the sum of its absolute values and of its squares."""
     sums = {}
     for name, parameter in parameters:
-        values = parameter.detach().double()
-        sums[name] = [values.numel(), values.abs().sum().item(), values.square().sum().item()]
+        size, absolute, squares = parameter.numel(), 0.0, 0.0
+        for part in parameter.detach().flatten().split(_DIGESTED_AT_ONCE):
+            values = part.double()
+            absolute += values.abs().sum().item()
+            squares += values.square().sum().item()
+        sums[name] = [size, absolute, squares]
     return sums

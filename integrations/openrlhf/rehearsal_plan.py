@@ -13,7 +13,9 @@ _MOST_PROMPTS, _MOST_POINTS, _MOST_TOKENS = 8, 4, 96
 _ON_A_GPU_ONLY = {"--vllm.enable_sleep", "--ds.enable_sleep"}
 
 
-def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
+def plan_rehearsal(
+    config: RunConfig, *, steps: int | None = None, real_model: bool = False
+) -> RunConfig:
     """The configuration at a size for two CPU cores, on the same kind of cluster.
 
     Stages, methods, ZeRO stage, synchronous or not, who shares GPUs with whom: as they are. At most
@@ -23,6 +25,7 @@ def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
     Args:
         config: What is to be rehearsed.
         steps: Training steps, by default 4 or as many as the configuration has.
+        real_model: Keep the user's model and the size of a step, too.
     """
     cluster, optimiser = config.openrlhf, config.optimiser
     policies = min(cluster.nodes * cluster.gpus_per_node, 2)
@@ -38,8 +41,11 @@ def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
         "max_tokens_per_gpu": 0,
     }
     count = steps or min(optimiser.steps, _STEPS)
-    sized: dict[str, Any] = {"steps": count, "micro_batch": 0}
-    if config.model.path != TINY:
+    made_small = config.model.path != TINY and not real_model
+    sized: dict[str, Any] = {"steps": count}
+    if not real_model:
+        sized |= {"micro_batch": 0}
+    if made_small:
         tokens = min(optimiser.max_completion_tokens, _MOST_TOKENS)
         sized |= {
             "prompts_per_step": min(optimiser.prompts_per_step, _MOST_PROMPTS),
@@ -53,7 +59,7 @@ def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
     if config.paretopo.stage1_steps == "all":
         first = count
     model = config.model
-    if model.path != TINY:
+    if made_small:
         model = replace(model, path=f"{SMALL}{model.path}", layers=2, width=64, heads=2)
     return replace(
         config,
@@ -87,14 +93,14 @@ def _first_stage(config: RunConfig, prompts_per_step: int) -> int:
     return max(1, config.task.prompts // prompts_per_step)
 
 
-def describe_gaps(before: RunConfig) -> list[str]:
+def describe_gaps(before: RunConfig, *, real_model: bool = False) -> list[str]:
     """The parts of this configuration that a rehearsal leaves to a GPU, a sentence each."""
     cluster = before.openrlhf
     told = [
         "NCCL and CUDA IPC: weights travelled through a TCP store",
         "bfloat16 kernels, attention and CUDA graphs of a GPU; speed and memory",
     ]
-    if before.model.path != TINY:
+    if before.model.path != TINY and not real_model:
         told.append(f"{before.model.path}: a small model with random weights and its tokenizer")
     if cluster.colocate:
         told.append("sleeping engines and policies: all stayed in memory")

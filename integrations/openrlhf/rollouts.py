@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -12,13 +11,14 @@ from typing import Any
 from paretopo.config import MEASURES
 from paretopo.config.keys import nearest
 from paretopo.rewards.own import OwnRewards
-from paretopo.rollout import BadRollout, Rollout, format_answer, split_tokens
+from paretopo.rollout import BadRollout, Rollout, digest_prompt, format_answer, split_tokens
 
 # Every agent gives it in the extra_logs of its last turn: a number for each objective, by name.
 REWARD_COMPONENTS = "reward_components"
 FINISHED = "finished"
 # Under these names numbers travel in an Experience's info: what was measured, what it is worth.
-_MEASURED, _PAID, _SOLVED = "measured/", "rewards/", "solved/"
+_MEASURED, _PAID, _GATED = "measured/", "rewards/", "gated/"
+_SOLVED, _INFORMATIVE = "solved/", "informative/"
 # Two values that are no numbers: one does not apply, another was not told.
 _NOT_APPLICABLE, _NOT_TOLD = math.inf, math.nan
 
@@ -59,7 +59,7 @@ def label_fields(label: Any) -> dict[str, Any]:
 def prompt_id(prompt: str, label: Any) -> str:
     """The prompt's name, in the minima of calls and in error messages: the label's, or a digest."""
     name = label_fields(label).get("id")
-    return str(name) if name is not None else hashlib.sha1(prompt.encode()).hexdigest()[:12]
+    return str(name) if name is not None else digest_prompt(prompt)
 
 
 _OF_A_RESPONSE = ("prompt", "label", "observation_tokens", "action_ranges")
@@ -171,11 +171,13 @@ def _written(experience: Any, tokenizer: Any) -> str:
     return text
 
 
-def put_rewards(experience: Any, rewards: Sequence[float], solved: bool | None) -> None:
-    """Write what a rollout is worth, and if it is right, into its own `Experience`."""
-    for at, reward in enumerate(rewards):
+def put_rewards(experience: Any, scored: Rollout) -> None:
+    """Write what the session says of a rollout into its own `Experience`."""
+    for at, (reward, gated) in enumerate(zip(scored.rewards, scored.gated, strict=True)):
         _put(experience, f"{_PAID}{at}", reward)
-    _put(experience, _SOLVED, math.nan if solved is None else float(solved))
+        _put(experience, f"{_GATED}{at}", gated)
+    _put(experience, _SOLVED, math.nan if scored.solved is None else float(scored.solved))
+    _put(experience, _INFORMATIVE, float(scored.informative))
 
 
 def _put(experience: Any, name: str, number: float) -> None:
@@ -190,7 +192,8 @@ def drop_numbers(experience: Any) -> None:
     OpenRLHF logs the mean of everything in its info, which what does not apply makes infinite. The
     session's own means, over the rollouts to which an objective applies, are logged instead.
     """
-    for key in [key for key in experience.info if key.startswith((_MEASURED, _PAID, _SOLVED))]:
+    ours = (_MEASURED, _PAID, _GATED, _SOLVED, _INFORMATIVE)
+    for key in [key for key in experience.info if key.startswith(ours)]:
         del experience.info[key]
 
 
@@ -201,7 +204,10 @@ def read_rollouts(experience: Any) -> list[Rollout]:
         key.removeprefix(_MEASURED): info[key].tolist() for key in info if key.startswith(_MEASURED)
     }
     count = sum(key.startswith(_PAID) for key in info)
-    paid = [info[f"{_PAID}{at}"].tolist() for at in range(count)]
+    paid, gated = (
+        [info[f"{kind}{at}"].tolist() for at in range(count)] for kind in (_PAID, _GATED)
+    )
+    informative = info[_INFORMATIVE].tolist() if _INFORMATIVE in info else None
     solved = info[_SOLVED].tolist() if _SOLVED in info else None
     rows: Sequence[Any] = list(
         zip(
@@ -226,6 +232,8 @@ def read_rollouts(experience: Any) -> list[Rollout]:
             truncated=bool(cut),
             solved=_read_solved(solved, row),
             rewards=tuple(column[row] for column in paid),
+            gated=tuple(column[row] for column in gated),
+            informative=bool(informative and informative[row]),
         )
         for row, (prompt, label, tokens, cut) in enumerate(rows)
     ]

@@ -106,7 +106,10 @@ class ParetoSamplesGenerator(SamplesGenerator):
             )
         [scored] = ray.get(self._session.score.remote([rollouts]))
         low, high = self.args.algo.dynamic_filtering_range
+        first = self.args.paretopo.objectives[0]
         for experience, one in zip(group, scored.rollouts, strict=True):
             put_components(experience, one.reward_components, self.args.paretopo.objectives)
-            put_rewards(experience, one.rewards, one.solved)
+            put_rewards(experience, one)
+            # What OpenRLHF logs: an agent's own grade is not that of the user's rewards.
+            experience.rewards = torch.tensor([one.reward_components.get(first) or 0.0])
             experience.scores = torch.tensor([(low + high) / 2 if scored.informative else high])

@@ -1,10 +1,22 @@
 """Hugging Face TRL: several objectives inside `GRPOTrainer`, and the bundled training run.
 
 `ParetoGRPOTrainer` with a `ScriptSession` is for a script of your own: docs/objectives.md.
-`train` in `paretopo.integrations.trl.train` is what `paretopo train` calls.
+`train` in `paretopo.integrations.trl.train` is what `paretopo train` calls. Importing this package
+imports neither TRL nor torch; its names do.
 """
 
-from paretopo.integrations.trl.script import ScriptSession
-from paretopo.integrations.trl.trainer import ParetoAdvantages, ParetoGRPOTrainer
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paretopo.integrations.trl.script import ScriptSession
+    from paretopo.integrations.trl.trainer import ParetoAdvantages, ParetoGRPOTrainer
 
 __all__ = ["ParetoAdvantages", "ParetoGRPOTrainer", "ScriptSession"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = "script" if name == "ScriptSession" else "trainer"
+    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from accelerate.utils import gather_object
 
 from paretopo.rewards.own import OwnRewards
 from paretopo.rollout import Rollout
+from paretopo.tasks.environment import GradeAll
 
 Message = dict[str, Any]
 Completion = list[Message] | str
@@ -31,7 +32,8 @@ class SessionRewards:
     measured itself.
 
     Args:
-        is_correct: (response, answer) -> does the response give the answer? None without one.
+        grade_all: (responses, answers) -> does each response give its answer, as 1 or 0? None
+            without one. Called once for a batch.
         own: The user's rewards, which read the column `columns`.
         prices: Dollars for a call of a function, by its name.
 
@@ -42,11 +44,11 @@ class SessionRewards:
 
     def __init__(
         self,
-        is_correct: Callable[[str, Any], float | None],
+        grade_all: GradeAll,
         own: OwnRewards | None = None,
         prices: Mapping[str, float] | None = None,
     ) -> None:
-        self._is_correct = is_correct
+        self._grade_all = grade_all
         self._own = own
         self._prices = dict(prices or {})
         self.rollouts: list[Rollout] = []
@@ -65,12 +67,13 @@ class SessionRewards:
         preference: Sequence[str] | None = None,
         **columns: Any,
     ) -> list[float]:
-        """Take a batch in; TRL gets a zero for each, as the session gives the advantages."""
+        """Take a batch in; TRL logs the share of right answers, 0 where a task knows none."""
         local = []
         responses = completions if written is None else written
         own = self._measure_own(responses, answer, id, kind, columns.get("columns"))
+        grades = self._grade(responses, answer)
         for at, completion in enumerate(completions):
-            right = self._grade(responses[at], answer[at])
+            right = grades[at]
             components: dict[str, float | None] = {
                 **({} if right is None else {"correct": right}),
                 **count_turns(completion),
@@ -83,7 +86,7 @@ class SessionRewards:
             side = bool(held_out[at])
             local.append(Rollout(id[at], components, kind[at], preference=given, held_out=side))
         self.rollouts, self.rows = gather_object(local), gather_object(list(row))
-        return [0.0] * len(local)
+        return [one.reward_components.get("correct") or 0.0 for one in local]
 
     def _count_dollars(self, completion: Completion) -> dict[str, float]:
         """What the tools charged; nothing is said where none does."""
@@ -92,15 +95,15 @@ class SessionRewards:
         called = [message.get("name") for message in completion if message["role"] == "tool"]
         return {"dollars": sum(self._prices.get(str(name), 0.0) for name in called)}
 
-    def _grade(self, response: Completion, answer: Any) -> float | None:
+    def _grade(self, responses: Sequence[Completion], answers: Sequence[Any]) -> list[float | None]:
         """A response that ends in a tool call or its result gave no answer."""
-        if isinstance(response, str):
-            right = self._is_correct(response, answer)
-        elif not response or response[-1]["role"] != "assistant" or response[-1].get("tool_calls"):
-            right = 0.0
-        else:
-            right = self._is_correct(response[-1]["content"], answer)
-        return None if right is None else float(right)
+        texts = [_find_answer(response) for response in responses]
+        given = [at for at, text in enumerate(texts) if text is not None]
+        told = self._grade_all([texts[at] or "" for at in given], [answers[at] for at in given])
+        grades: list[float | None] = [0.0] * len(texts)
+        for at, right in zip(given, told, strict=True):
+            grades[at] = None if right is None else float(right)
+        return grades
 
     def _measure_own(
         self,
@@ -119,6 +122,16 @@ class SessionRewards:
             [one if isinstance(one, str) else _join(one) for one in responses],
             {**further, "answer": list(answer), "id": list(id), "kind": list(kind)},
         )
+
+
+def _find_answer(response: Completion) -> str | None:
+    """The text that is graded; None where the response ends in a tool call or its result."""
+    if isinstance(response, str):
+        return response
+    if not response or response[-1]["role"] != "assistant" or response[-1].get("tool_calls"):
+        return None
+    content: str = response[-1]["content"]
+    return content
 
 
 def _join(messages: Sequence[Message]) -> str:

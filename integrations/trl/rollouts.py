@@ -23,7 +23,8 @@ class ProtocolRollouts:
 
     Tokens of a turn are kept as they were sampled, those of a feedback are appended behind them and
     carry no loss. The reward functions get the tool executions of each rollout as `calls`, its
-    `turns`, the `seconds` that it took, and what the model itself wrote as `written`.
+    `turns`, the `seconds` that it took, whether it is `truncated`, and what the model itself wrote
+    as `written`.
     The whole response, feedback included, has at most `max_completion_length` tokens.
 
     Generates with transformers, not with vLLM.
@@ -68,6 +69,7 @@ class ProtocolRollouts:
             "calls": [rollout.episode.calls for rollout in rollouts],
             "turns": [rollout.turns for rollout in rollouts],
             "seconds": [rollout.seconds for rollout in rollouts],
+            "truncated": [rollout.truncated for rollout in rollouts],
             "written": [
                 tokenizer.decode(rollout.written_tokens(), skip_special_tokens=True)
                 for rollout in rollouts

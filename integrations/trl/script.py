@@ -27,7 +27,6 @@ from paretopo.config import (
     RunConfig,
     apply_method,
     expand_method,
-    from_table,
     read_table,
 )
 from paretopo.config.keys import nearest
@@ -39,8 +38,14 @@ from paretopo.integrations.trl.script_rewards import ScriptRewards, check_reward
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, name_prompt
 from paretopo.run.folder import RunFolder
+from paretopo.run.foreign import ForeignJob
 from paretopo.session import Session
 
+_JOB = ForeignJob(
+    folder="output_dir of GRPOConfig",
+    resume="trainer.train(resume_from_checkpoint=True)",
+    trackers="GRPOConfig.report_to",
+)
 _UNASKED = frozenset(MEASURES) - {"correct"}  # measured without a reward function
 
 
@@ -140,11 +145,6 @@ class ScriptSession:
         if trainer.is_world_process_zero():
             say([*self._config.notes, *self._note_correct()])
             self._warn_of_weights()
-        if self._config.run.tensorboard or self._config.run.wandb_project != NONE:
-            raise ConfigError(
-                "run.tensorboard and run.wandb_project are for paretopo train: in a script, "
-                "GRPOConfig.report_to names the trackers, and they get the same numbers"
-            )
         if self._config.rewards.file != NONE:
             raise ConfigError(
                 "rewards.file is for paretopo train: in a script, reward functions are the "
@@ -175,10 +175,7 @@ class ScriptSession:
         if self._resumed is None and any(
             (folder / name).exists() for name in ("steps.jsonl", "evaluations.jsonl")
         ):
-            raise ConfigError(
-                f"{folder} holds the records of a run: go on with it, trainer.train("
-                "resume_from_checkpoint=True), or give GRPOConfig another output_dir"
-            )
+            _JOB.refuse_records(self.run)
         trainer.args.eval_on_start = self._resumed is None and trainer.eval_dataset is not None
         with ExitStack() as claims:
             if trainer.is_world_process_zero():
@@ -200,13 +197,12 @@ class ScriptSession:
         trainer = self._trainer
         self._config = self._make_config(steps)
         run, writes = self.run, trainer.is_world_process_zero()
-        if self._resumed is not None:
-            run.check_goes_on("give GRPOConfig another output_dir")
+        resumed = self._resumed is not None
+        if resumed:
+            _JOB.check_resumable(run)
         trainer.accelerator.wait_for_everyone()
-        if writes and self._resumed is None:
-            run.begin(method=self._method, script=True)
-        elif writes:
-            run.write_config()  # a longer run
+        if writes:
+            _JOB.begin(run, resumed=resumed, method=self._method)
         prompts = len(trainer.train_dataset) if _has_length(trainer.train_dataset) else 0
         session = Session(
             run,
@@ -267,13 +263,7 @@ class ScriptSession:
             known["evaluation.prompts"] = len(trainer.eval_dataset)
         if args.eval_strategy == "steps":
             known["evaluation.every"] = int(args.eval_steps)
-        config = from_table(table, given | known)
-        if config.paretopo.preference == "given":
-            raise ConfigError(
-                'paretopo.preference = "given" is for paretopo train, which writes preferences '
-                "into the prompts of its task: a script's prompts are its own"
-            )
-        return config
+        return _JOB.make_config(table, given | known)
 
     def _objectives_of_functions(self) -> list[dict[str, Any]]:
         """A table for each reward function that counts, or is the gate."""

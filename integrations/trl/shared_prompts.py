@@ -88,7 +88,7 @@ def find_shares(prompts: torch.Tensor, mask: torch.Tensor) -> Shares:
 def count_tokens(batch: Batch) -> int:
     """Of a trimmed micro-batch, when prompts are shared."""
     shares = find_shares(batch["prompt_ids"], batch["prompt_mask"])
-    return shares.tokens + len(batch["prompt_ids"]) + batch["completion_ids"].numel()
+    return int(shares.tokens + len(batch["prompt_ids"]) + batch["completion_ids"].numel())
 
 
 def compute_log_probs(

@@ -203,7 +203,9 @@ def _trainer(
             tools=list(task.functions) or None,
             rollout_func=_rollouts(environment),
             session=session,
-            rewards=SessionRewards(environment.grade, load_own_rewards(config), environment.prices),
+            rewards=SessionRewards(
+                environment.grade_all, load_own_rewards(config), environment.prices
+            ),
             evaluation_temperature=config.evaluation.temperature,
         )
     sampler.remove_callback(PrinterCallback)

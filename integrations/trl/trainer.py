@@ -9,7 +9,6 @@ a change in TRL stops the run with `UnexpectedTRL` instead of training on someth
 from __future__ import annotations
 
 import copy
-import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ from paretopo.integrations.trl import shared_prompts
 from paretopo.integrations.trl.batches import count_tokens, sort_rows, trim
 from paretopo.integrations.trl.generated import Generated
 from paretopo.integrations.trl.turns import Turns, can_keep
-from paretopo.rollout import Rollout, format_prompt
+from paretopo.rollout import Rollout, digest_prompt, format_prompt
 from paretopo.session import Session
 from paretopo.tasks.task import with_preference
 
@@ -103,14 +102,16 @@ class ParetoAdvantages:
         self.response_tokens = self._count_written(out)
         self.truncated = self._find_truncated()
         if self.model.training:  # type: ignore[attr-defined]
-            groups = self._group_rewards(self.num_generations)  # type: ignore[attr-defined]
-            self.advantages = self.compute_advantages(groups)
+            points = self.num_generations  # type: ignore[attr-defined]
+            self._check_groups(points)
+            self.advantages = self.compute_advantages(points)
             out["advantages"] = self._local_advantages(out.get("advantages"), len(inputs))
             self._replace_logged()
         return out
 
-    def compute_advantages(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(groups, points) advantages of (groups, points, objectives) rewards of all processes."""
+    def compute_advantages(self, points: int) -> NDArray[np.float64]:
+        """(groups, points) advantages of the latest batch of all processes."""
+        rewards = self.rewards.reshape(-1, points, self.rewards.shape[1])
         return self.controller.step(rewards).advantages
 
     def texts(self, rows: Iterable[int]) -> dict[int, dict[str, Any]]:
@@ -161,8 +162,8 @@ class ParetoAdvantages:
                 f"function that returns None gives nan); {len(broken)} such values in this batch"
             )
 
-    def _group_rewards(self, points: int) -> NDArray[np.float64]:
-        """(groups, points, objectives); refuses a batch whose groups are not contiguous."""
+    def _check_groups(self, points: int) -> None:
+        """Refuse a batch whose groups are not contiguous."""
         rows = len(self.rewards)
         if rows % points:
             raise UnexpectedTRL(f"{rows} rollouts do not make groups of {points}")
@@ -173,7 +174,6 @@ class ParetoAdvantages:
                     f"rollouts {first} to {first + points - 1} must belong to one prompt, got "
                     f"{sorted(set(group))}: TRL no longer keeps groups contiguous"
                 )
-        return self.rewards.reshape(rows // points, points, -1)
 
     def _local_advantages(self, theirs: Any, local_rows: int) -> torch.Tensor:
         """This process's slice of the advantages, like TRL's own in dtype and device."""
@@ -193,9 +193,15 @@ class ParetoAdvantages:
         return tokens
 
     def _find_truncated(self) -> NDArray[np.bool_]:
-        most = self.max_completion_length  # type: ignore[attr-defined]
-        end = self.processing_class.eos_token_id  # type: ignore[attr-defined]
-        gathered = self.accelerator.gather(self.generated.truncated(most, end))  # type: ignore[attr-defined]
+        told = [row.get("truncated") for row in self.generated.inputs]
+        if getattr(self, "rollout_func", None) is not None and None not in told:
+            # A protocol knows it: a turn may have a limit of its own, an answer may end in no end.
+            assert self.generated.tokens is not None
+            own = torch.tensor(told, dtype=torch.bool, device=self.generated.tokens.device)
+        else:
+            most = self.max_completion_length  # type: ignore[attr-defined]
+            own = self.generated.truncated(most, self.processing_class.eos_token_id)  # type: ignore[attr-defined]
+        gathered = self.accelerator.gather(own)  # type: ignore[attr-defined]
         truncated: NDArray[np.bool_] = gathered.cpu().numpy()
         return truncated
 
@@ -314,15 +320,15 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
             return len(self.reward_func_names)
         return super().rewards_per_rollout
 
-    def compute_advantages(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
+    def compute_advantages(self, points: int) -> NDArray[np.float64]:
         """The session's, for the rollouts as they were measured; else the controller's."""
         if self.session is None:
-            return super().compute_advantages(rewards)
-        groups, points, _ = rewards.shape
-        kept = min(self.session.config.run.trajectories, groups)
-        rollouts = self.rollouts(with_text=range(kept * points))
+            return super().compute_advantages(points)
+        count = len(self.session_rewards.rollouts)
+        kept = min(self.session.config.run.trajectories * points, count)
+        rollouts = self.rollouts(with_text=range(kept))
         scored = self.session.score(
-            [rollouts[first : first + points] for first in range(0, groups * points, points)]
+            [rollouts[first : first + points] for first in range(0, count, points)]
         )
         advantages = self.session.advantages([group.rollouts for group in scored])
         if self.script is not None:
@@ -428,10 +434,11 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
         if not self._can_share(model) or any(
             value is not None and value is not False for value in others.values()
         ):
-            return super()._get_per_token_logps_and_entropies(
+            whole: tuple[Any, Any, Any] = super()._get_per_token_logps_and_entropies(
                 model, input_ids, attention_mask, logits_to_keep, batch_size, compute_entropy,
                 **others,
             )  # fmt: skip
+            return whole
         size, pairs = batch_size or len(input_ids), []
         for at in range(0, len(input_ids), size):
             ids, mask = input_ids[at : at + size], attention_mask[at : at + size]
@@ -518,5 +525,4 @@ def name_prompt(row: Mapping[str, Any]) -> str:
     text = format_prompt(row["prompt"])
     if len(text) <= _LONGEST_NAME:
         return text
-    digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
-    return f"{text[:_LONGEST_NAME]}… ({digest})"
+    return f"{text[:_LONGEST_NAME]}… ({digest_prompt(text)})"

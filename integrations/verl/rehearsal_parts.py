@@ -66,11 +66,25 @@ class CpuEngine:
         self._end = self._tokenizer.eos_token_id
         self._most, self._step = most_tokens, 0
 
-    def load(self, weights: dict[str, torch.Tensor], step: int) -> None:
-        """Take the policy's weights over."""
-        missing, strange = self._model.load_state_dict(weights, strict=False)
-        tied = set(self._model._tied_weights_keys or ())
-        if strange or set(missing) - tied:
+    def load(
+        self,
+        weights: dict[str, torch.Tensor],
+        step: int,
+        adapters: dict[str, Any] | None = None,
+    ) -> None:
+        """Take the policy's weights over, or, with peft's settings, those of its adapters."""
+        if adapters is None:
+            missing, strange = self._model.load_state_dict(weights, strict=False)
+            missing = sorted({*missing} - {*(self._model._tied_weights_keys or ())})
+        else:
+            import peft
+
+            if not isinstance(self._model, peft.PeftModel):
+                made = peft.get_peft_model(self._model, peft.LoraConfig(**adapters))
+                self._model = made.eval()
+            missing = sorted({*peft.get_peft_model_state_dict(self._model)} - {*weights})
+            strange = peft.set_peft_model_state_dict(self._model, weights).unexpected_keys
+        if missing or strange:
             raise RehearsalFailed(f"weights are missing {missing}, or not known {strange}")
         self._step = step
 
@@ -139,9 +153,10 @@ class CpuRollout(BaseRollout):
     async def update_weights(
         self, weights: Iterator[tuple[str, torch.Tensor]], **more: Any
     ) -> None:
-        """Hand all weights over."""
+        """Hand all weights over; of a policy with adapters, theirs alone."""
         whole = {name: one.detach().to("cpu", copy=True) for name, one in weights}
-        await ray.get_actor(_name(0)).load.remote(whole, more.get("global_steps") or 0)
+        step, adapters = more.get("global_steps") or 0, more.get("peft_config")
+        await ray.get_actor(_name(0)).load.remote(whole, step, adapters)
 
 
 def _name(rank: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from paretopo.config import FROM_TASK, NONE, TINY, ConfigError, RunConfig
 
@@ -12,7 +13,9 @@ _STEPS = 4
 _MOST_PROMPTS, _MOST_POINTS, _MOST_TOKENS = 4, 4, 96
 
 
-def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
+def plan_rehearsal(
+    config: RunConfig, *, steps: int | None = None, real_model: bool = False
+) -> RunConfig:
     """The configuration at a size for two CPU cores.
 
     Methods, objectives, prompts and rewards are as they are; a tiny policy stands in for the
@@ -21,6 +24,7 @@ def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
     Args:
         config: What is to be rehearsed.
         steps: Training steps, by default 4 or as many as the configuration has.
+        real_model: Keep the user's model and the size of a step.
 
     Raises:
         ConfigError: The prompts or the policy are others than those of the task, whose words a tiny
@@ -31,13 +35,21 @@ def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
             'a rehearsal on verl needs verl.prompts = verl.held_out = "task": its tiny policy '
             "knows the words of a task alone"
         )
-    if config.model.path != TINY:
+    if config.model.path != TINY and not real_model:
         raise ConfigError(
             f'a rehearsal on verl needs model.path = "{TINY}", which knows the words of the '
-            f"questions, got {config.model.path!r}: --set model.path={TINY}"
+            f"questions, got {config.model.path!r}: --set model.path={TINY}, or --real-model"
         )
     optimiser = config.optimiser
     count = steps or min(optimiser.steps, _STEPS)
+    sized: dict[str, Any] = {"steps": count}
+    if not real_model:
+        sized |= {
+            "micro_batch": 0,
+            "prompts_per_step": min(optimiser.prompts_per_step, _MOST_PROMPTS),
+            "group_size": min(optimiser.group_size, _MOST_POINTS),
+            "max_completion_tokens": min(optimiser.max_completion_tokens, _MOST_TOKENS),
+        }
     half, first = max(1, count // 2), config.paretopo.stage1_steps
     if first == "all":
         first = count
@@ -53,14 +65,7 @@ def plan_rehearsal(config: RunConfig, *, steps: int | None = None) -> RunConfig:
             strategy="fsdp2",  # the other knows no CPU
             offload=False,
         ),
-        optimiser=replace(
-            optimiser,
-            steps=count,
-            micro_batch=0,
-            prompts_per_step=min(optimiser.prompts_per_step, _MOST_PROMPTS),
-            group_size=min(optimiser.group_size, _MOST_POINTS),
-            max_completion_tokens=min(optimiser.max_completion_tokens, _MOST_TOKENS),
-        ),
+        optimiser=replace(optimiser, **sized),
         # Both stages are crossed where the configuration has two.
         paretopo=replace(
             config.paretopo, stage1_steps=min(first, half) if isinstance(first, int) else half
@@ -100,6 +105,7 @@ def plan_options() -> list[str]:
         # As the engine computes, so that their probabilities can be compared.
         "+actor_rollout_ref.actor.fsdp_config.mixed_precision="
         "{param_dtype:fp32,reduce_dtype:fp32,buffer_dtype:fp32}",
+        f"{rollout}.load_format=auto",  # the engine begins with what adapters leave as it is
         f"{rollout}.agent.num_workers=1",
         "reward.num_workers=1",
         "data.dataloader_num_workers=0",

@@ -7,14 +7,20 @@ reward of the last, and the last is what a rollout is ranked by.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from paretopo.config import MEASURES
 from paretopo.config.keys import nearest
-from paretopo.rollout import BadRollout, Rollout, format_answer, format_prompt, split_tokens
+from paretopo.rollout import (
+    BadRollout,
+    Rollout,
+    digest_prompt,
+    format_answer,
+    format_prompt,
+    split_tokens,
+)
 
 # What is read of a row; those that a batch does not have are left out by the queue.
 FIELDS = (
@@ -162,8 +168,7 @@ class Rows:
         more = self._field("extra_info", row)
         if isinstance(more, Mapping) and more.get("id") is not None:
             return str(more["id"])
-        text = format_prompt(_plain(self._columns["raw_prompt"][row]))
-        return hashlib.sha1(text.encode()).hexdigest()[:12]
+        return digest_prompt(format_prompt(_plain(self._columns["raw_prompt"][row])))
 
     def _components(self, row: int, name: str) -> dict[str, float | None]:
         told = self._told(row).get("reward_extra_info")

@@ -12,15 +12,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import NONE, ConfigError, RunConfig, apply_method, from_table, read_table
+from paretopo.config import ConfigError, RunConfig, apply_method, read_table
 from paretopo.config.keys import nearest
 from paretopo.config.notes import say
 from paretopo.integrations.huggingface.policy import starts_warmed_up
 from paretopo.integrations.verl.options import ESTIMATOR, INFORMATIVE, TRAINERS
 from paretopo.run.folder import RunFolder
+from paretopo.run.foreign import ForeignJob
 from paretopo.session import Session
 
 _SETTINGS = ("run", "search_url", "config", "method")
+_JOB = ForeignJob(
+    folder="trainer.default_local_dir",
+    resume="trainer.resume_mode=auto",
+    trackers="trainer.logger",
+)
 
 
 class VerlRun:
@@ -93,22 +99,10 @@ class VerlRun:
         path = Path(self._verl.trainer.default_local_dir).absolute()
         config = self._make_config(steps, held_out, path)
         run = RunFolder(path, config)
-        if (path / "config.toml").exists():
-            if self._verl.trainer.resume_mode == "disable":
-                raise ConfigError(
-                    f"{path} holds the records of a run: go on with it, trainer.resume_mode=auto, "
-                    "or give another trainer.default_local_dir"
-                )
-            run.check_goes_on("give another trainer.default_local_dir")
-            run.write_config()  # a longer run
-        elif resumed:
-            raise ConfigError(
-                f"{path} holds checkpoints without the records of a run: begin anew, with another "
-                "trainer.default_local_dir"
-            )
-        else:
-            path.mkdir(parents=True, exist_ok=True)
-            run.begin(method=self._settings.get("method"), script=True)
+        begun = (path / "config.toml").exists()
+        if begun and self._verl.trainer.resume_mode == "disable":
+            _JOB.refuse_records(run)
+        _JOB.begin(run, resumed=begun or resumed, method=self._settings.get("method"))
         return run
 
     def _make_config(self, steps: int, held_out: int, path: Path) -> RunConfig:
@@ -134,12 +128,7 @@ class VerlRun:
             "evaluation.every": max(1, int(verl.trainer.test_freq)),
             "run.out": str(path),
         }
-        config = from_table(table, chosen | known)
-        if config.run.tensorboard or config.run.wandb_project != NONE:
-            raise ConfigError(
-                "run.tensorboard and run.wandb_project are for paretopo train: in a script, "
-                "trainer.logger names the trackers, and they get the same numbers"
-            )
+        config = _JOB.make_config(table, chosen | known)
         say(config.notes)
         return config
 

@@ -6,6 +6,7 @@ worth, and the records keep it; nothing else in the package describes a response
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +66,9 @@ class Rollout:
         answer: The right answer; "" where the text is not kept.
         segments: Pieces of the response in order; () where the text is not kept.
         rewards: A number for each objective, () before it is scored.
-        gated: The same behind the gate, () before the step.
+        gated: The same behind the gate, () before it is scored.
+        informative: Do the rollouts of its group differ in what ``paretopo.group_filter`` looks at?
+            False before it is scored.
         rank: Pareto rank in its group, 0 is best; None where nothing was ranked.
         advantage: Factor of its log-probabilities in the update; None outside of training.
     """
@@ -83,6 +86,7 @@ class Rollout:
     segments: tuple[Segment, ...] = ()
     rewards: tuple[float, ...] = ()
     gated: tuple[float, ...] = ()
+    informative: bool = False
     rank: int | None = None
     advantage: float | None = None
 
@@ -107,6 +111,15 @@ def format_prompt(messages: str | Sequence[Mapping[str, Any]]) -> str:
     if len(messages) == 1:
         return _content(messages[0])
     return "\n".join(f"{message['role']}: {_content(message)}" for message in messages)
+
+
+def digest_prompt(text: str) -> str:
+    """The name of a prompt that has no other, in records and in the minima of costs.
+
+    >>> digest_prompt("why?")
+    'c1d2a529e188'
+    """
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:12]
 
 
 def format_answer(answer: object) -> str:

@@ -56,12 +56,16 @@ class ScoredGroup:
     """One group with its rewards.
 
     Attributes:
-        rollouts: With every measure that follows from what is known, ``solved`` and ``rewards``.
-        informative: Does the group teach anything, by ``paretopo.group_filter``?
+        rollouts: With every measure that follows from what is known, ``solved``, ``rewards``,
+            ``gated`` and ``informative``.
     """
 
     rollouts: tuple[Rollout, ...]
-    informative: bool
+
+    @property
+    def informative(self) -> bool:
+        """Does the group teach anything, by ``paretopo.group_filter``?"""
+        return self.rollouts[0].informative
 
     @property
     def rewards(self) -> NDArray[np.float64]:
@@ -164,9 +168,15 @@ class Session:
         for group in completed:
             rewards = fill_missing(self._scores.rewards_of(group), self._unbound())
             self._fail_beyond_budget(group, rewards)
-            informative = bool(self.controller.informative(rewards[None])[0])
+            gated = self.controller.gate_groups(rewards[None])
+            [vectors], [informative] = gated.vectors.tolist(), gated.informative.tolist()
+            rewarded = zip(_with_rewards(group, rewards), vectors, strict=True)
+            rollouts = [
+                replace(one, gated=tuple(vector), informative=informative)
+                for one, vector in rewarded
+            ]
+            scored.append(ScoredGroup(tuple(rollouts)))
             self._groups.update(scored=1, informative=int(informative))
-            scored.append(ScoredGroup(tuple(_with_rewards(group, rewards)), informative))
         self._consumed += len(groups)
         return scored
 
@@ -183,7 +193,10 @@ class Session:
         rollouts = [one for group in groups for one in group]
         ids = [at for at, group in enumerate(groups) for _ in group]
         weights = self.weights_of(groups)
-        step = step_by_group(self.controller, [one.rewards for one in rollouts], ids, weights)
+        informative = [group[0].informative for group in groups]
+        step = step_by_group(
+            self.controller, [one.gated for one in rollouts], ids, weights, informative
+        )
         punished = self._punish_overlong(rollouts)
         advantages = step.advantages - punished
         self._pending = {
@@ -553,13 +566,9 @@ class Session:
         self, group: Sequence[Rollout], step: Step, place: slice, advantages: NDArray[np.float64]
     ) -> Group:
         rollouts = [
-            replace(one, gated=tuple(gated), rank=rank, advantage=advantage)
-            for one, gated, rank, advantage in zip(
-                group,
-                step.gated[place].tolist(),
-                step.ranks[place].tolist(),
-                advantages.tolist(),
-                strict=True,
+            replace(one, rank=rank, advantage=advantage)
+            for one, rank, advantage in zip(
+                group, step.ranks[place].tolist(), advantages.tolist(), strict=True
             )
         ]
         number = (self.controller.steps_taken - 1) * self._updates + 1

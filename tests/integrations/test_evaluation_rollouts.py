@@ -14,6 +14,7 @@ from paretopo.config import ConfigError  # noqa: E402
 from paretopo.data.schema import Example  # noqa: E402
 from paretopo.evaluation.prompting import Tools, make_requests  # noqa: E402
 from paretopo.evaluation.settings import EvaluationSettings  # noqa: E402
+from paretopo.integrations.huggingface import loading  # noqa: E402
 from paretopo.integrations.huggingface.engine import (  # noqa: E402
     GumbelNoise,
     TransformersEngine,
@@ -43,7 +44,7 @@ class Characters:
     chat_template = None
     eos_token_id = pad_token_id = 0
 
-    def __call__(self, text, add_special_tokens=True):
+    def __call__(self, text, add_special_tokens=True, split_special_tokens=False):
         return {"input_ids": [0 if byte == 0 else byte for byte in text.encode()]}
 
     def decode(self, tokens, skip_special_tokens=False):
@@ -225,6 +226,26 @@ def test_stop_strings_end_a_row_wherever_they_come(tiny):
     assert all(text[-1] in stop for text, is_in in zip(texts, stopped, strict=True) if is_in)
     assert not any(set(text[:-1]) & set(stop) for text in texts)
     assert sum(stopped) > 32
+
+
+def test_a_model_computes_in_the_dtype_that_is_asked_for(tiny, monkeypatch):
+    for dtype in (None, "float32"):
+        engine = TransformersEngine(str(tiny), EvaluationSettings("m", dtype=dtype), device="cpu")
+        assert engine._model.dtype == torch.float32
+    wanted = EvaluationSettings("m", dtype="bfloat16")
+    monkeypatch.setattr(loading, "has_bfloat16", lambda: True)
+    engine = TransformersEngine(str(tiny), wanted, device="cpu")
+    assert engine._model.dtype == torch.bfloat16
+    monkeypatch.setattr(loading, "has_bfloat16", lambda: False)
+    with pytest.raises(ConfigError, match="needs a GPU or a processor with instructions"):
+        TransformersEngine(str(tiny), wanted, device="cpu")
+
+
+def test_an_evaluation_without_a_dtype_is_what_it_was():
+    assert "dtype" not in EvaluationSettings("m").as_dict()
+    assert EvaluationSettings("m", dtype="bfloat16").as_dict()["dtype"] == "bfloat16"
+    with pytest.raises(ConfigError, match="dtype is for the engine transformers"):
+        EvaluationSettings("m", engine="vllm", dtype="bfloat16")
 
 
 def test_gumbel_noise_samples_the_distribution():

@@ -3,7 +3,7 @@
 A rollout is described in neutral terms and handed over as each framework would: to TRL's side as
 text completions with a mask of the policy's tokens; to OpenRLHF's as rows of an experience; to
 verl's as rows of its queue in the order of another batch, with padding, and with outputs before the
-last; to slime's as samples of several groups mixed, some rollouts in two.
+last.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from support.sessions import new_session  # noqa: E402
-from support.slime_parts import Sample, arguments, install  # noqa: E402
 
 from paretopo.integrations.openrlhf.rollouts import (  # noqa: E402
     components_of,
@@ -28,10 +27,6 @@ from paretopo.integrations.openrlhf.rollouts import (  # noqa: E402
     put_rewards,
     read_rollouts,
     with_text,
-)
-from paretopo.integrations.slime.hooks import (  # noqa: E402
-    log_evaluation,
-    post_process_rewards,
 )
 from paretopo.integrations.trl.generated import Generated  # noqa: E402
 from paretopo.integrations.trl.rewards import SessionRewards  # noqa: E402
@@ -42,6 +37,7 @@ from paretopo.integrations.verl.rollouts import Rows  # noqa: E402
 from paretopo.integrations.verl.rollouts import measured as measured_by_verl  # noqa: E402
 from paretopo.integrations.verl.training import ParetoTraining  # noqa: E402
 from paretopo.session import choose_recorded  # noqa: E402
+from paretopo.tasks.environment import grade_each  # noqa: E402
 
 MOST, POINTS, STEPS, END = 40, 3, 2, 1
 SETTINGS = f"""
@@ -155,7 +151,7 @@ class OnTRL:
         grade = lambda text, answer: text.rstrip("?").endswith(answer)  # noqa: E731
         trainer = object.__new__(ParetoGRPOTrainer)
         trainer.session = session
-        trainer.session_rewards = SessionRewards(grade)
+        trainer.session_rewards = SessionRewards(grade_each(grade))
         trainer.processing_class = TOKENIZER
         trainer.max_completion_length = MOST
         trainer.accelerator = SimpleNamespace(process_index=0, gather=lambda values: values)
@@ -193,13 +189,12 @@ class OnTRL:
         out = {"completion_mask": trainer.generated.mask, "tool_mask": trainer.generated.written}
         trainer.response_tokens = trainer._count_written(out)
         trainer.truncated = trainer._find_truncated()
-        return np.zeros((len(story), 1))
 
     def train(self, step, story):
         state = SimpleNamespace(global_step=step, max_steps=STEPS)
         self.callback.on_step_begin(None, None, None)
-        rewards = self.generate(story, held_out=False)
-        advantages = self.trainer.compute_advantages(rewards.reshape(-1, POINTS, 1))
+        self.generate(story, held_out=False)
+        advantages = self.trainer.compute_advantages(POINTS)
         rate = {"lr": MEASURED["learning_rate"]}
         self.callback.on_optimizer_step(
             None, None, None, optimizer=SimpleNamespace(param_groups=[rate])
@@ -267,7 +262,7 @@ class OnOpenRLHF:
             rows = [SimpleNamespace(info={}) for _ in group.rollouts]
             for row, one in zip(rows, group.rollouts, strict=True):
                 put_components(row, one.reward_components, self.session.objectives)
-                put_rewards(row, one.rewards, one.solved)
+                put_rewards(row, one)
             experience.info = {
                 name: torch.cat([row.info[name] for row in rows]) for name in rows[0].info
             }
@@ -408,59 +403,6 @@ class OnVerl:
         self.trainer._held_out = []
 
 
-class OnSlime:
-    """The story on slime's side; of its rollout manager only the samples that it hands over."""
-
-    def __init__(self, session):
-        install()
-        from paretopo.integrations.slime.data_source import DataSource
-
-        self.session = session
-        self.source = DataSource(arguments(session.run.path))
-        self.source._opened, self.source._tokenizer = session, TOKENIZER
-
-    def samples(self, one, number, group=None):
-        """Return a rollout's samples; a solved one follows a sample without policy tokens."""
-        tokens, own = one.tokens
-        prompt = [ord(letter) for letter in one.prompt]
-        last = Sample(
-            group_index=group,
-            index=number,
-            rollout_id=number,
-            prompt=one.prompt,
-            tokens=prompt + tokens,
-            response_length=len(tokens),
-            label=str(one.question + 1),
-            reward={"score": 1.0, **one.components},
-            loss_mask=own,
-            status=Sample.Status.COMPLETED if one.ends else Sample.Status.TRUNCATED,
-            metadata={"id": f"q{one.question}", "source_name": "sum"},
-        )
-        blind = {"tokens": [*prompt, 97, 98], "response_length": 2, "loss_mask": [0, 0]}
-        return [replace(last, **blind), last] if one.solved else [last]
-
-    def train(self, step, story):
-        parts = [
-            self.samples(one, number, group=7 * step + number // POINTS)
-            for number, one in enumerate(story)
-        ]
-        mixed = [
-            parts[first + at] for at in range(POINTS) for first in range(0, len(story), POINTS)
-        ]
-        samples = [sample for part in mixed for sample in part]
-        raw, rewards = post_process_rewards(self.source.args, samples)
-        assert raw == [sample.reward["correct"] for sample in samples]
-        given = {}
-        for sample, advantage in zip(samples, rewards, strict=True):
-            assert given.setdefault(sample.index, advantage) == advantage
-        return np.array([given[number] for number in range(len(story))]).reshape(-1, POINTS)
-
-    def evaluate(self, step, story):
-        samples = [sample for at, one in enumerate(story) for sample in self.samples(one, at)]
-        data = {"desk": {"rewards": [], "truncated": [], "samples": samples}}
-        log_evaluation(max(step - 1, 0), self.source.args, data, None)
-
-
 def play(adapter, *, extra=False):
     training, held_out = (
         [[replace(one, extra=extra) for one in story] for story in stories]
@@ -487,20 +429,15 @@ def records(run):
 
 def compare(advantages, adapters):
     """Equal advantages, rows and states; returns the rows of the first two."""
-    theirs, ours, of_verl, of_slime = advantages
+    theirs, ours, of_verl = advantages
     np.testing.assert_array_equal(theirs, ours)
-    np.testing.assert_array_equal(theirs, of_slime)
     np.testing.assert_array_equal(np.float32(theirs), np.float32(of_verl))  # as they are written
     assert (ours != 0).any()
-    trl, openrlhf, verl, slime = (records(adapter.session.run) for adapter in adapters)
+    trl, openrlhf, verl = (records(adapter.session.run) for adapter in adapters)
     assert trl == openrlhf
     assert trl == verl
-    for row in slime["steps"]:  # of the update, slime tells our process nothing
-        assert not row.keys() & MEASURED.keys()
-        row |= MEASURED
-    assert trl == slime
     states = [adapter.session.state() for adapter in adapters]
-    assert states[0] == states[1] == states[2] == states[3]
+    assert states[0] == states[1] == states[2]
     return trl, openrlhf
 
 
@@ -516,7 +453,7 @@ def test_all_adapters_tell_the_same_story(tmp_path, recipe):
     switches = {"recipe": recipe, "objectives__calls__economy": "paretopo"}
     adapters = [
         kind(new_session(tmp_path / kind.__name__, SETTINGS, **switches))
-        for kind in (OnTRL, OnOpenRLHF, OnVerl, OnSlime)
+        for kind in (OnTRL, OnOpenRLHF, OnVerl)
     ]
     _, openrlhf = compare([play(adapter) for adapter in adapters], adapters)
     # The story is worth telling: something of every kind is in the files.
@@ -537,7 +474,7 @@ def test_all_adapters_tell_the_same_story_of_any_objectives(tmp_path, count, swi
     tables = "".join(f"[[objectives]]\n{one}\n" for one in OBJECTIVES[:count])
     adapters = [
         kind(new_session(tmp_path / kind.__name__, SETTINGS + tables, **switches))
-        for kind in (OnTRL, OnOpenRLHF, OnVerl, OnSlime)
+        for kind in (OnTRL, OnOpenRLHF, OnVerl)
     ]
     trl, _ = compare([play(adapter, extra=count == 8) for adapter in adapters], adapters)
     names = [line.split('"')[1] for line in OBJECTIVES[:count]]

@@ -21,5 +21,5 @@ def test_function_returns_advantages_and_state():
 def test_each_trainer_has_its_page():
     table = TEXT.split("|---|---|---|---|---|\n", 1)[1].split("\n\n", 1)[0]
     linked = dict(re.findall(r"^\| \[(\w+)\]\((\w+\.md)\)", table, re.MULTILINE))
-    assert set(linked) == {"TRL", "OpenRLHF", "verl", "slime"}
+    assert set(linked) == {"TRL", "OpenRLHF", "verl"}
     assert all((PAGE.parent / page).is_file() for page in linked.values())

@@ -106,7 +106,7 @@ def test_thin_prefers_isolated_points():
         ('stage2_estimator = "hypervolume"\ncentre = "exact"', "which may be 0"),
         ('weighting = "first alone"', "none of them alone by paretopo.weighting"),
         ('[preference]\nkind = "budget"', "needs costs with budgets"),
-        ('[optimiser]\nlearn_from = "answers"', "learning from rewards"),
+        ('[optimiser]\nlearn_from = "answers"', 'is for optimiser.learn_from = "rewards"'),
     ],
 )
 def test_settings_that_ignore_preferences_are_refused(text, told):
@@ -114,12 +114,7 @@ def test_settings_that_ignore_preferences_are_refused(text, told):
         loads(GIVEN + text)
 
 
-def test_other_trainers_read_preferences_from_rows():
-    loads('backend = "openrlhf"\n' + GIVEN)
-    with pytest.raises(ConfigError, match='is for backend = "trl"'):
-        loads('backend = "verl"\n' + GIVEN + '[preference]\nsampling = "thin"')
-    with pytest.raises(ConfigError, match="into whose prompts it is written"):
-        loads('backend = "openrlhf"\n' + GIVEN + '[openrlhf]\nprompts = "mine.jsonl"')
+def test_budgets_are_for_given_preferences():
     with pytest.raises(ConfigError, match="budgets are for"):
         loads('[[objectives]]\nname = "correct"\n[[objectives]]\nname = "calls"\nbudgets = [1]')
 

@@ -50,15 +50,15 @@ def make_tokenizer(*, end: str = "<|im_end|>", template: str | None = WITHOUT_TO
     return fast
 
 
-def make_llama(tokenizer: Any, *, seed: int = 0) -> LlamaForCausalLM:
+def make_llama(tokenizer: Any, *, seed: int = 0, heads: int = 4) -> LlamaForCausalLM:
     """Make a model of two layers with tied embeddings that ends a text with <|im_end|>."""
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=64,
         intermediate_size=96,
         num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
+        num_attention_heads=heads,
+        num_key_value_heads=heads // 2,
         max_position_embeddings=512,
         tie_word_embeddings=True,
         bos_token_id=1,

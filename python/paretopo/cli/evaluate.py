@@ -104,6 +104,11 @@ def _add_runtime_options(group: Any) -> None:
     )
     group.add_argument("--batch", type=int, metavar="N", help="rollouts at a time; 64, vLLM: 1024")
     group.add_argument("--device", choices=("cpu", "cuda"), help="for transformers")
+    group.add_argument(
+        "--dtype",
+        choices=("float32", "bfloat16"),
+        help="for transformers; bfloat16 on a GPU, float32 on a CPU",
+    )
     group.add_argument("--threads", type=int, default=0, metavar="N", help="of torch on a CPU")
     group.add_argument("--gpus", type=int, default=1, metavar="N", help="for vLLM; %(default)s")
     group.add_argument(
@@ -158,8 +163,8 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
 
 
 _OF_OTHER_TOOLS = (
-    *("max_calls", "max_tokens", "top_p", "samples", "seed", "plain", "engine", "batch", "gpus"),
-    *("memory", "search_url", "topk", "sandbox_url", "isolation", "workers"),
+    *("max_calls", "max_tokens", "top_p", "samples", "seed", "plain", "engine", "dtype", "batch"),
+    *("gpus", "memory", "search_url", "topk", "sandbox_url", "isolation", "workers"),
 )
 
 
@@ -287,6 +292,7 @@ def _make_settings(arguments: argparse.Namespace, model: str) -> EvaluationSetti
         model=model,
         tool=arguments.tool or "none",
         engine=arguments.engine,
+        dtype=arguments.dtype,
         max_calls=arguments.max_calls,
         max_tokens=arguments.max_tokens,
         temperature=arguments.temperature or 0.0,

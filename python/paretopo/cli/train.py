@@ -17,7 +17,8 @@ _EXAMPLES = """\
 examples:
   paretopo train examples/calculator.toml
   paretopo train examples/calculator.toml --seed 3 --steps 20 --out trials
-  paretopo train examples/calculator.toml --set paretopo.k=2 --set optimiser.kl=0.01
+  paretopo train examples/calculator.toml --set paretopo.gate=none --set optimiser.kl=0.01
+  paretopo train examples/calculator.toml --method hypervolume --set paretopo.stage2_estimator.k=2
   paretopo train examples/calculator.toml --method mo_grpo --set paretopo.gate=success
   paretopo train examples/calculator.toml --method paper+without_stage_1
   paretopo train --resume runs/calculator-recommended-seed3-20260101-120000
@@ -85,6 +86,11 @@ def add_train(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--rehearse", action="store_true", help="run it small, on a CPU (openrlhf, verl)"
     )
+    parser.add_argument(
+        "--real-model",
+        action="store_true",
+        help="rehearse the model and the size of a step as the file has them",
+    )
 
 
 def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
@@ -95,9 +101,11 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
     if (arguments.config is None) == (arguments.resume is None):
         refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
     if arguments.resume is not None and (
-        arguments.overrides or arguments.method or arguments.rehearse
+        arguments.overrides or arguments.method or arguments.rehearse or arguments.real_model
     ):
         refuse("a resumed run keeps its own configuration: drop all options but --resume")
+    if arguments.real_model and not arguments.rehearse:
+        refuse("--real-model is for --rehearse: without it, a training takes the real model anyway")
     try:
         if arguments.resume is not None:
             run = RunFolder.open(arguments.resume)
@@ -114,9 +122,11 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
             else:
                 config = with_method(arguments.config, arguments.method, overrides)
             left: list[str] = []
-            _check_backend(config.backend, options)
+            _check_backend(config, options)
             if arguments.rehearse:
-                config, left = _plan_rehearsal(config, overrides.get("optimiser.steps"))
+                config, left = _plan_rehearsal(
+                    config, overrides.get("optimiser.steps"), real_model=arguments.real_model
+                )
             check_trackers(config.run)
             for note in config.notes:
                 warning = "warning: " if note.warns else ""
@@ -126,7 +136,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
                 run.update_manifest(options=list(options))
             if arguments.rehearse:
                 run.update_manifest(rehearsal=left)
-        _check_backend(run.config.backend, options)
+        _check_backend(run.config, options)
         check_trackers(run.config.run)
     except (ConfigError, OSError) as error:
         refuse(str(error))
@@ -183,32 +193,30 @@ def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
     print(f"report: {write_report([run])}")
 
 
-def _plan_rehearsal(config: RunConfig, steps: int | None) -> tuple[RunConfig, list[str]]:
+def _plan_rehearsal(
+    config: RunConfig, steps: int | None, *, real_model: bool
+) -> tuple[RunConfig, list[str]]:
     """The configuration at a small size, and what that leaves to a GPU."""
     if config.backend == "trl":
         refuse('--rehearse is for backend = "openrlhf" or "verl", this file has "trl"')
     if config.backend == "verl":
         from paretopo.integrations.verl import rehearsal_plan as of_verl
 
-        return of_verl.plan_rehearsal(config, steps=steps), of_verl.describe_gaps(config)
+        planned = of_verl.plan_rehearsal(config, steps=steps, real_model=real_model)
+        return planned, of_verl.describe_gaps(config)
     from paretopo.integrations.openrlhf import rehearsal_plan as of_openrlhf
     from paretopo.integrations.openrlhf.prepare import check_step
 
     check_step(config)
-    return of_openrlhf.plan_rehearsal(config, steps=steps), of_openrlhf.describe_gaps(config)
+    planned = of_openrlhf.plan_rehearsal(config, steps=steps, real_model=real_model)
+    return planned, of_openrlhf.describe_gaps(config, real_model=real_model)
 
 
-def _check_backend(backend: str, options: Sequence[str]) -> None:
-    if backend == "slime":
-        refuse(
-            'backend = "slime" is what a job of slime\'s own records: its command starts it, with '
-            "the options of docs/slime.md"
-        )
-    if options and backend == "trl":
-        refuse(f"options behind -- are OpenRLHF's or verl's, and the backend is \"{backend}\"")
-    packages = {
-        "trl": ("torch", "transformers", "trl", "accelerate", "matplotlib", "tqdm"),
-        "openrlhf": ("torch", "transformers", "openrlhf", "ray", "vllm", "deepspeed", "matplotlib"),
-        "verl": ("torch", "transformers", "verl", "ray", "transfer_queue", "matplotlib"),
-    }
-    need(*packages[backend], extra="train" if backend == "trl" else backend)
+def _check_backend(config: RunConfig, options: Sequence[str]) -> None:
+    from paretopo.config.backend import find_backend
+
+    backend = find_backend(config.backend)
+    if options and backend.name == "trl":
+        refuse(f"options behind -- are OpenRLHF's or verl's, and the backend is \"{backend.name}\"")
+    backend.check(config)
+    need(*backend.packages, extra=backend.extra)

@@ -2,6 +2,8 @@
 
 The sections of a configuration are frozen dataclasses whose fields come from :func:`key`. One
 declaration gives the check of a value, the words of its error and the row of ``docs/training.md``.
+A field from :func:`argument` belongs to values of another key: a file has it in a table with the
+value's name, ``stage2_estimator = { name = "gd2po", conflict = 1.0 }``.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import dataclasses
 import difflib
 import math
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, get_args, get_origin
 
 
@@ -29,6 +31,13 @@ class Key:
     open_high: bool = False
     in_file: bool = True
     shown_default: str | None = None
+    of: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+
+    def find_owner(self, section: Any) -> str | None:
+        """The key of a section whose value takes this argument; None where none does."""
+        return next(
+            (key for key, names in self.of.items() if is_named(getattr(section, key), names)), None
+        )
 
     def describe_range(self) -> str:
         """The allowed interval in words, or an empty string."""
@@ -79,6 +88,40 @@ def key(
     """
     about = Key(doc, low, high, open_low, open_high, in_file, shown_default)
     return dataclasses.field(default=default, metadata={"key": about})
+
+
+def argument(default: Any, doc: str, of: Mapping[str, tuple[str, ...]], **bounds: Any) -> Any:
+    """Declare an argument of values of other keys; it has its default where none takes it.
+
+    Args:
+        default: value when it is absent.
+        doc: as for :func:`key`.
+        of: key of the same section → the values that take it; a value that ends in a colon stands
+            for all that begin with it. The argument is written with the first that has such a one.
+        **bounds: as for :func:`key`.
+    """
+    about = Key(doc, of=of, **bounds)
+    return dataclasses.field(default=default, metadata={"key": about})
+
+
+def arguments(section: Any) -> dict[str, list[str]]:
+    """The keys of a section whose values take arguments, with the names of all of those."""
+    found: dict[str, list[str]] = {}
+    for name, about in keys(section).items():
+        for owner in about.of:
+            found.setdefault(owner, []).append(name)
+    return found
+
+
+def is_named(value: Any, names: Iterable[str]) -> bool:
+    """Is a value one of these, or, where one ends in a colon, does it begin with that?
+
+    >>> is_named("tiny", ("tiny", "small:")), is_named("small:Qwen", ("small:",))
+    (True, True)
+    """
+    return isinstance(value, str) and any(
+        value == name or (name.endswith(":") and value.startswith(name)) for name in names
+    )
 
 
 def keys(section: Any) -> dict[str, Key]:
@@ -141,6 +184,8 @@ def check_section(section: Any, where: str) -> None:
             full_name = f"{where}.{name}" if where else name
             message = f"{full_name} must be {describe_values(hints[name], about)}, got {value!r}"
             raise ConfigError(message) from None
+        if about.of and about.find_owner(section) is None:
+            fitted = type(section).__dataclass_fields__[name].default  # it has no effect
         object.__setattr__(section, name, fitted)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from paretopo.config.keys import ConfigError, nearest
 from paretopo.config.run import RunConfig
-from paretopo.config.toml import from_table, load, read_table
+from paretopo.config.toml import flatten_names, from_table, load, read_table
 
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("methods.toml").read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ def by_dotted_name(table: Mapping[str, Any]) -> dict[str, Any]:
 def _overrides_of(name: str) -> dict[str, Any]:
     table = {key: value for key, value in _TABLES[name].items() if key not in ("about", "like")}
     like = _TABLES[name].get("like")
-    return ({} if like is None else _overrides_of(like)) | by_dotted_name(table)
+    return ({} if like is None else _overrides_of(like)) | flatten_names(by_dotted_name(table))
 
 
 # Name -> one line about it. A table without one is no method: others are like it.
@@ -131,7 +131,7 @@ def apply_method(
     values = expand_method(name)
     if values.get("paretopo.weighting") == "equal" and _says_weights(table, overrides):
         del values["paretopo.weighting"]
-    return values | dict(overrides)
+    return values | flatten_names(overrides)
 
 
 def _says_weights(table: Mapping[str, Any], overrides: Mapping[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from paretopo.config.keys import ConfigError, check_section, key, keys, nearest
+from paretopo.config.keys import ConfigError, argument, check_section, key, keys, nearest
 
 # Measured without code of the user's, each in its own unit.
 MEASURES = ("correct", "calls", "tokens", "turns", "seconds", "dollars")
@@ -114,13 +114,19 @@ class Objective:
         shown_default='"saving" for a cost, else "raw"; with recipe = "paper" "paretopo" for calls,'
         ' else "raw"',
     )
-    alpha: float = key(
+    alpha: float = argument(
         0.7,
-        "paretopo: fall of the economy per unit off the optimum, exp(-alpha * d).",
+        "Fall of the economy per unit off the optimum, exp(-alpha * d).",
         low=0.0,
         open_low=True,
+        of={"economy": ("paretopo",)},
     )
-    most: int = key(0, "otc: the most calls of a rollout; 0 takes optimiser.max_tool_calls.", low=0)
+    most: int = argument(
+        0,
+        "The most calls of a rollout; 0 takes optimiser.max_tool_calls.",
+        low=0,
+        of={"economy": ("otc",)},
+    )
     price: float = key(
         1.0,
         "What one of it costs: the measure is times this, and everything else goes by that.",

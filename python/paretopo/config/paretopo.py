@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from paretopo.config.keys import ConfigError, check_section, key
+from paretopo.config.keys import ConfigError, argument, check_section, key
 from paretopo.config.objectives import DEFAULT_WEIGHTS
 
 # ---- recipes ---------------------------------------------------------------------------------
@@ -117,6 +117,17 @@ OF_SUCCESS = HYPERVOLUMES | {"worth", "gr3"}
 UNWEIGHTED = frozenset({"mo_grpo", "lexicographic", "constant"})
 _RANKS = frozenset({"pareto", "soft_pareto", "lexicographic"})
 
+
+def _of(*estimators: str) -> dict[str, tuple[str, ...]]:
+    """The keys that name an estimator; what one takes holds for both stages."""
+    return {"stage2_estimator": estimators, "stage1_estimator": estimators}
+
+
+_OF_GAIN = {
+    "multiplier_on": ("advantage", "reward", "learning_rate"),
+    **_of(*sorted(HYPERVOLUMES)),  # whose k may go by it
+}
+
 # Where k = "archive" starts: half of the paper's groups.
 ARCHIVE_K = 4
 
@@ -171,13 +182,20 @@ class ParetoPOConfig:
         "The weights of the objectives for all questions, or a preference that is given with each"
         " group's question: see [preference].",
     )
-    beta: float = key(0.5, "Spread of the stage-2 advantages inside one front.", low=0.0, high=1.0)
-    gamma: float = key(
+    beta: float = argument(
+        0.5,
+        "Spread of the stage-2 advantages inside one front.",
+        low=0.0,
+        high=1.0,
+        of=_of("pareto", "soft_pareto"),
+    )
+    gamma: float = argument(
         0.5,
         "Smoothing of the hypervolume gain: smoothed = gamma * smoothed + (1 - gamma) * gain.",
         low=0.0,
         high=1.0,
         open_high=True,
+        of=_OF_GAIN,
     )
     reference: Literal["initial", "zero"] = key(
         None,
@@ -217,46 +235,50 @@ class ParetoPOConfig:
         " volume that one more of the others would add.",
         shown_default=BY_RECIPE,
     )
-    k: int | tuple[int, ...] | Literal["archive"] = key(
+    k: int | tuple[int, ...] | Literal["archive"] = argument(
         1,
-        "hypervolume, hypervolume_gd2po: how many rollouts count together; several numbers for"
+        "How many rollouts count together; several numbers for"
         " equal parts of its steps, or by the smoothed gain of the archive, from 4 to 1.",
         low=1,
+        of=_of(*sorted(HYPERVOLUMES)),
     )
-    hypervolume_reference: Literal["weights", "archive"] = key(
+    hypervolume_reference: Literal["weights", "archive"] = argument(
         "weights",
-        "hypervolume: the reference point, which is the preference: by the weights it is 0 for the"
+        "The reference point, which is the preference: by the weights it is 0 for the"
         " first objective and -w_first / w_other for each other; or that of the archive.",
+        of=_of("hypervolume"),
     )
-    hypervolume_unit: Literal["raw", "range"] = key(
+    hypervolume_unit: Literal["raw", "range"] = argument(
         "raw",
-        "hypervolume: rewards behind the first as they are, or from 0 to 1 between the worst and"
+        "Rewards after the first as they are, or from 0 to 1 between the worst and"
         " the best of the group's successes.",
+        of=_of("hypervolume"),
     )
-    sigma: float = key(
+    sigma: float = argument(
         0.1,
-        "soft_pareto: scale of the noise on every reward, in its units.",
+        "Scale of the noise on every reward, in its units.",
         low=0.0,
         open_low=True,
+        of=_of("soft_pareto"),
     )
-    margin: float = key(
+    margin: float = argument(
         0.0,
-        "soft_pareto: by how much a dominator must win, in the rewards' units; sqrt(sigma) counts"
-        " ties as none.",
+        "By how much a dominator must win, in the rewards' units; sqrt(sigma) counts ties as none.",
         low=0.0,
+        of=_of("soft_pareto"),
     )
-    smoothing: float = key(
+    smoothing: float = argument(
         0.0,
-        "tchebycheff, expected_tchebycheff: of the maximum over objectives, in the rewards' units;"
-        " 0 is the maximum itself.",
+        "Smoothing of the maximum over objectives, in the rewards' units; 0 is the maximum itself.",
         low=0.0,
+        of=_of("tchebycheff", "expected_tchebycheff"),
     )
-    conflict: float = key(
+    conflict: float = argument(
         0.8,
-        "gd2po, hypervolume_gd2po: rollouts are left out whose objectives agree less than this; 1"
-        " wants one sign.",
+        "Rollouts are left out whose objectives agree less than this; 1 wants one sign.",
         low=0.0,
         high=1.0,
+        of=_of("gd2po", "hypervolume_gd2po"),
     )
     gate: Literal["success", "none"] = key(
         None,
@@ -269,10 +291,14 @@ class ParetoPOConfig:
         "Groups that get no advantage: all reward vectors equal, all solved or all failed, none.",
         shown_default=BY_RECIPE,
     )
-    gain_unit: Literal["raw", "box"] = key(
-        "raw", "Hypervolume gain as it is, or as a share of the box from the reference to 1."
+    gain_unit: Literal["raw", "box"] = argument(
+        "raw",
+        "Hypervolume gain as it is, or as a share of the box from the reference to 1.",
+        of=_OF_GAIN,
     )
-    gain_scale: float = key(1.0, "Factor on the smoothed gain inside tanh.", low=0.0, open_low=True)
+    gain_scale: float = argument(
+        1.0, "Factor on the smoothed gain inside tanh.", low=0.0, open_low=True, of=_OF_GAIN
+    )
 
     def __post_init__(self) -> None:
         fill_by_recipe(self, "paretopo")

@@ -23,7 +23,6 @@ from paretopo.config.paretopo import (
     ParetoPOConfig,
 )
 from paretopo.config.sections import (
-    FROM_TASK,
     NONE,
     EvaluationConfig,
     LoraConfig,
@@ -51,13 +50,13 @@ class RunConfig:
     recipe: Literal["recommended", "paper"] = key(
         "recommended", "Algorithm 1 to the letter (paper), or what the study supports."
     )
-    backend: Literal["trl", "openrlhf", "verl", "slime"] = key(
+    backend: Literal["trl", "openrlhf", "verl"] = key(
         "trl", "The framework that performs the updates."
     )
     seed: int = key(
         0,
-        "Seed of everything random; on OpenRLHF, verl and slime, whose engines answer in no fixed"
-        " order, two runs of one seed differ all the same.",
+        "Seed of everything random; on OpenRLHF and verl, whose engines answer in no fixed order,"
+        " two runs of one seed differ all the same.",
         low=0,
         high=2**32 - 1,
     )
@@ -91,39 +90,6 @@ class RunConfig:
                     f"recipe is {self.recipe!r}, but the [{name}] section was built for "
                     f"{section.recipe!r}"
                 )
-        if self.optimiser.method != "adamw" and self.backend != "trl":
-            adamw = {
-                "openrlhf": "OpenRLHF trains with DeepSpeed's",
-                "verl": "verl trains with",
-                "slime": "slime trains with Megatron's",
-            }
-            raise ConfigError(
-                f'optimiser.method = "{self.optimiser.method}" is for backend = "trl": '
-                f"{adamw[self.backend]} AdamW"
-            )
-        if self.optimiser.learn_from == "answers" and self.backend != "trl":
-            theirs = {
-                "openrlhf": "OpenRLHF's own train_sft",
-                "verl": "verl's own sft_trainer",
-                "slime": "slime's own sft_rollout",
-            }
-            raise ConfigError(
-                'optimiser.learn_from = "answers" is for backend = "trl": fine-tune there, or with '
-                f"{theirs[self.backend]}, and give the result as model.path"
-            )
-        apart = self.backend in ("verl", "slime")
-        if apart and self.paretopo.multiplier_on == "learning_rate":
-            raise ConfigError(
-                f'paretopo.multiplier_on = "learning_rate" is not for backend = "{self.backend}", '
-                'whose policy processes keep their own schedule: take "advantage"'
-            )
-        few = self.backend == "openrlhf" and self.openrlhf.prompts == FROM_TASK
-        if few and self.task.is_made_up and self.task.prompts < self.optimiser.prompts_per_step:
-            raise ConfigError(
-                "task.prompts must be at least optimiser.prompts_per_step, "
-                f"{self.optimiser.prompts_per_step}, for a whole step on OpenRLHF, got "
-                f"{self.task.prompts}"
-            )
         self._settle_model()
         self._settle_objectives()
         together = self.paretopo.most_together
@@ -136,40 +102,12 @@ class RunConfig:
         self._check_preference()
 
     def _settle_model(self) -> None:
-        """Fill the learning rates that suit the model, and refuse what its trainer cannot do."""
+        """Fill the learning rates that suit the model."""
         kind = "made" if self.model.is_made else "adapters" if self.model.lora.rank else "loaded"
         for section, rate in LEARNING_RATES[kind].items():
             if getattr(self, section).learning_rate is None:
                 filled = dataclasses.replace(getattr(self, section), learning_rate=rate)
                 object.__setattr__(self, section, filled)
-        if self.backend == "trl":
-            return
-        names = {"openrlhf": "OpenRLHF", "verl": "verl", "slime": "slime"}
-        name = names[self.backend]
-        if self.model.frozen_embeddings:
-            raise ConfigError(
-                f'model.frozen_embeddings is for backend = "trl": {name} trains the embeddings'
-            )
-        if self.model.dtype == "float32":
-            raise ConfigError(
-                f'model.dtype = "float32" is for backend = "trl": {name} computes in bfloat16'
-            )
-        if not self.model.lora.rank:
-            return
-        if self.backend == "slime":
-            raise ConfigError(
-                'model.lora is not for backend = "slime": Megatron trains all weights'
-            )
-        if self.backend == "verl" and self.model.lora.dropout:
-            raise ConfigError(
-                "model.lora.dropout must be 0 for verl, which has no such option, got "
-                f"{self.model.lora.dropout:g}"
-            )
-        if self.backend == "openrlhf" and self.openrlhf.zero_stage == 3:
-            raise ConfigError(
-                "model.lora needs openrlhf.zero_stage of at most 2: adapters are added to whole "
-                "matrices when engines get them"
-            )
 
     def _settle_objectives(self) -> None:
         """Arrange them, and tell the controller."""
@@ -279,7 +217,7 @@ class RunConfig:
         return {one.name: one for one in self.objectives}[name]
 
     def _check_task(self) -> None:
-        """Refuse a task, tool, model and cluster that do not fit each other."""
+        """Refuse a task, tool and model that do not fit each other."""
         own = self.task.name == "questions"  # whose words and answers are known
         if not own and not self.task.is_made_up and self.model.path == "tiny":
             raise ConfigError(
@@ -301,17 +239,14 @@ class RunConfig:
                 'tool.solver_price is for task.name = "calculator", which has a solver, got '
                 f"{self.tool.solver_price:g} with {self.task.name!r}"
             )
-        if self.task.name != "multihop" or self.tool.search_url != NONE:
-            return
-        if not self.task.is_made_up and self.tool.corpus == NONE:
+        if (
+            self.task.name == "multihop"
+            and not self.task.is_made_up
+            and self.tool.search_url == self.tool.corpus == NONE
+        ):
             raise ConfigError(
                 'task.name = "multihop" needs tool.search_url, the address of a search server, or '
                 "tool.corpus, a JSONL corpus for the run to serve"
-            )
-        if self.backend == "openrlhf" and self.openrlhf.nodes > 1:
-            raise ConfigError(
-                "tool.search_url must be given where openrlhf.nodes is more than 1: a server that "
-                "a run starts is for its own machine: paretopo serve-search --host ADDRESS"
             )
 
     def _check_preference(self) -> None:
@@ -331,24 +266,8 @@ class RunConfig:
                 f"{given} needs paretopo.stage1_steps = 0: the multiplier of stage 1 goes by one "
                 f"front over time, got {self.paretopo.stage1_steps!r}"
             )
-        if self.backend == "slime" or self.optimiser.learn_from == "answers":
-            raise ConfigError(
-                f'{given} is for backend = "trl", "openrlhf" and "verl", learning from rewards'
-            )
-        if self.backend != "trl" and self.preference.sampling == "thin":
-            raise ConfigError(
-                f'preference.sampling = "thin" is for backend = "trl": {self.backend} reads '
-                "prompts that are written before training"
-            )
-        own = {
-            "openrlhf": (self.openrlhf.prompts, self.openrlhf.held_out, self.openrlhf.agent),
-            "verl": (self.verl.prompts, self.verl.held_out, self.verl.reward),
-        }.get(self.backend, ())
-        if any(one != FROM_TASK for one in own):
-            raise ConfigError(
-                f"{given} is for the questions of [task], into whose prompts it is written: "
-                f'{self.backend}\'s prompts, held_out and agent or reward must be "{FROM_TASK}"'
-            )
+        if self.optimiser.learn_from == "answers":
+            raise ConfigError(f'{given} is for optimiser.learn_from = "rewards"')
         if by_budget != bool(limited) or any(
             one.budgets and one.better == "more" for one in self.objectives
         ):
@@ -457,3 +376,5 @@ SECTIONS: dict[str, type] = {
     "openrlhf": OpenRLHFConfig,
     "verl": VerlConfig,
 }
+# Those that only runs of the back end of that name read.
+BACKEND_SECTIONS = frozenset({"openrlhf", "verl"})

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from paretopo.config.keys import ConfigError, check_section, key
+from paretopo.config.keys import ConfigError, argument, check_section, key
 from paretopo.config.paretopo import BY_RECIPE, fill_by_recipe
 
 MADE_UP = "made up"  # questions
@@ -71,10 +71,19 @@ class ModelConfig:
         False,
         "Leave the token embeddings as they are, and a head that is tied to them (backend trl).",
     )
-    layers: int = key(2, "Transformer layers of the tiny model.", low=1)
-    width: int = key(128, "Hidden size of the tiny model.", low=8)
-    heads: int = key(4, "Attention heads of the tiny model; divides width.", low=1)
-    mlp_width: int = key(256, "Inner size of the tiny model's feed-forward layers.", low=8)
+    layers: int = argument(
+        2, "Transformer layers of the tiny model.", low=1, of={"path": (TINY, SMALL)}
+    )
+    width: int = argument(128, "Hidden size of the tiny model.", low=8, of={"path": (TINY, SMALL)})
+    heads: int = argument(
+        4, "Attention heads of the tiny model; divides width.", low=1, of={"path": (TINY, SMALL)}
+    )
+    mlp_width: int = argument(
+        256,
+        "Inner size of the tiny model's feed-forward layers.",
+        low=8,
+        of={"path": (TINY, SMALL)},
+    )
     lora: LoraConfig = field(default_factory=LoraConfig)
 
     def __post_init__(self) -> None:
@@ -125,13 +134,19 @@ class TaskConfig:
         NONE,
         'questions: a Python file of functions for the policy to call, as TRL takes them; "none".',
     )
-    prompts: int = key(512, "Training questions to make up; of a file, all are taken.", low=1)
-    facts: int = key(24, "Memorised facts behind made-up questions that need no call.", low=1)
-    kinds: tuple[float, ...] = key(
+    prompts: int = argument(512, "Training questions to make up.", low=1, of={"train": (MADE_UP,)})
+    facts: int = argument(
+        24,
+        "Memorised facts behind made-up questions that need no call.",
+        low=1,
+        of={"train": (MADE_UP,)},
+    )
+    kinds: tuple[float, ...] = argument(
         (0.34, 0.33, 0.33),
         "Shares of made-up questions best answered with 0, 1 and 2 calls; summing to 1.",
         low=0.0,
         high=1.0,
+        of={"train": (MADE_UP,)},
     )
 
     def __post_init__(self) -> None:
@@ -300,15 +315,21 @@ class PreferenceConfig:
         "Which are drawn in training: by a Dirichlet distribution, or half of them where the front"
         " of the last evaluation is thin (backend trl only).",
     )
-    concentration: float = key(
+    concentration: float = argument(
         1.0,
         "Of the Dirichlet distribution: 1 is uniform, below 1 favours the extremes.",
         low=0.0,
         open_low=True,
+        of={"kind": ("weights",)},
     )
-    levels: int = key(10, "Weights are multiples of 1 / levels.", low=1)
-    grid: int = key(
-        5, "An evaluation asks for every weighting in multiples of 1 / grid; divides levels.", low=1
+    levels: int = argument(
+        10, "Weights are multiples of 1 / levels.", low=1, of={"kind": ("weights",)}
+    )
+    grid: int = argument(
+        5,
+        "An evaluation asks for every weighting in multiples of 1 / grid; divides levels.",
+        low=1,
+        of={"kind": ("weights",)},
     )
 
     def __post_init__(self) -> None:

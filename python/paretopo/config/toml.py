@@ -15,15 +15,16 @@ import json
 import tomllib
 import typing
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from paretopo.config.keys import ConfigError, keys, nearest
+from paretopo.config.keys import ConfigError, arguments, keys, nearest
 from paretopo.config.notes import Note, note_gate, note_weights
 from paretopo.config.objectives import Objective, check_key, make_objectives, merge_objectives
 from paretopo.config.paretopo import RECIPES, UNGATED
-from paretopo.config.run import SECTIONS, RunConfig
+from paretopo.config.run import BACKEND_SECTIONS, SECTIONS, RunConfig
 
 _OF_OBJECTIVES = "objectives."  # before the name of one, in the names of its keys
 
@@ -85,7 +86,18 @@ def from_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = N
     merged = {
         name: dict(value) if isinstance(value, Mapping) else value for name, value in table.items()
     }
-    for name, value in (overrides or {}).items():
+    for section in SECTIONS:
+        if isinstance(merged.get(section), Mapping):
+            merged[section] = _flatten(SECTIONS[section], section, merged[section])
+    if isinstance(merged.get("objectives"), list | tuple):
+        merged["objectives"] = [
+            _flatten(Objective, f"objectives.{one.get('name')}", one)
+            if isinstance(one, Mapping)
+            else one
+            for one in merged["objectives"]
+        ]
+    over = flatten_names(overrides or {})
+    for name, value in over.items():
         check_name(name)
         section, _, last = name.rpartition(".")
         if section.startswith(_OF_OBJECTIVES):
@@ -94,7 +106,34 @@ def from_table(table: Mapping[str, Any], overrides: Mapping[str, Any] | None = N
         target = merged.setdefault(section, {}) if section else merged
         if isinstance(target, dict):  # if not, building says so
             target[last] = value
-    return _build(merged)
+    return _build(merged, frozenset(over))
+
+
+def flatten_names(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by dotted name, with arguments named as keys of their section.
+
+    Raises:
+        ConfigError: a table has what is no argument.
+
+    >>> flatten_names({"paretopo.stage2_estimator": {"name": "gd2po", "conflict": 1.0}})
+    {'paretopo.stage2_estimator': 'gd2po', 'paretopo.conflict': 1.0}
+    >>> flatten_names({"paretopo.stage2_estimator.conflict": 1.0})
+    {'paretopo.conflict': 1.0}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        section, _, last = name.rpartition(".")
+        outer, _, owner = section.rpartition(".")
+        kind = _class_of(outer)
+        if kind is not None and owner in arguments(kind):
+            section, last, value = outer, owner, {last: value}
+        kind = _class_of(section)
+        if kind is None:
+            flat[name] = value
+            continue
+        given = _flatten(kind, section, {last: value})
+        flat |= {f"{section}.{key}": inner for key, inner in given.items()}
+    return flat
 
 
 def parse_override(text: str) -> tuple[str, Any]:
@@ -120,7 +159,7 @@ def parse_override(text: str) -> tuple[str, Any]:
         return name, value
     found = table.pop("value")
     # More than the value is there where the text goes on in a second line.
-    if table or (_takes_texts_alone(name) and not isinstance(found, str)):
+    if table or (_takes_texts_alone(name) and not isinstance(found, str | dict)):
         return name, value
     return name, found
 
@@ -155,6 +194,8 @@ optimiser.steps?
 def dumps(config: RunConfig) -> str:
     """The whole configuration as TOML, every key explained and every switch resolved.
 
+    Arguments of values that were not chosen and the sections of other back ends are left out.
+
     >>> loads(dumps(RunConfig())) == RunConfig()
     True
     """
@@ -163,18 +204,36 @@ def dumps(config: RunConfig) -> str:
         lines += [f"# {about.doc}", f"{name} = {_toml(getattr(config, name))}"]
     tables = [("[[objectives]]", one) for one in config.objectives]
     told = set[str]()  # what a key means is said once
-    sections = [(f"[{name}]", attrgetter(name)(config)) for name in SECTIONS]
+    sections = [
+        (f"[{name}]", attrgetter(name)(config))
+        for name in SECTIONS
+        if name not in BACKEND_SECTIONS
+        or name == config.backend
+        or attrgetter(name)(config) != SECTIONS[name]()
+    ]
     for head, values in [*tables, *sections]:
         lines += ["", head]
         for name, about in keys(values).items():
             if about.in_file and getattr(values, name) is not None:
+                if about.of:
+                    continue
+                own = {
+                    inner: declared
+                    for inner, declared in keys(values).items()
+                    if declared.find_owner(values) == name
+                }
                 lines += [] if about.doc in told else [f"# {about.doc}"]
-                lines += [f"{name} = {_toml(getattr(values, name))}"]
                 told.add(about.doc)
+                lines += [f"#   {inner}: {declared.doc}" for inner, declared in own.items()]
+                value = _toml(getattr(values, name))
+                if own:
+                    parts = [f"{inner} = {_toml(getattr(values, inner))}" for inner in own]
+                    value = "{ " + ", ".join([f"name = {value}", *parts]) + " }"
+                lines.append(f"{name} = {value}")
     return "\n".join(lines) + "\n"
 
 
-def _build(table: Mapping[str, Any]) -> RunConfig:
+def _build(table: Mapping[str, Any], over: AbstractSet[str]) -> RunConfig:
     of_objectives = {
         name.removeprefix(_OF_OBJECTIVES): table[name]
         for name in table
@@ -197,12 +256,63 @@ def _build(table: Mapping[str, Any]) -> RunConfig:
         inner = {name: values.pop(full) for name, full in _within(section).items()}
         values[section] = SECTIONS[section](**extra | given | inner)
     config = RunConfig(**values, objectives=objectives)
+    for section, given in sections.items():
+        _check_arguments(section, given, attrgetter(section)(config), over)
+    for one in tables:
+        _check_arguments(f"objectives.{one['name']}", one, config.objective(one["name"]), over)
     notes: list[Note] = []
     if "objectives" in table and sections["paretopo"].get("gate") != "none":
         notes += note_gate(tables, config)
     if "objectives" in table or any("weight" in one for one in of_objectives.values()):
         notes += note_weights(tables, config)
     return dataclasses.replace(config, notes=tuple(notes))
+
+
+def _class_of(section: str) -> type | None:
+    return Objective if section.startswith(_OF_OBJECTIVES) else SECTIONS.get(section)
+
+
+def _flatten(kind: type, section: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file says of a section, with arguments out of the tables of their owners."""
+    owners, flat = arguments(kind), dict[str, Any]()
+    for name, value in given.items():
+        if not isinstance(value, Mapping) or name not in owners:
+            inside = {name: value}
+        else:
+            inside = {name if inner == "name" else inner: one for inner, one in value.items()}
+            for inner in inside.keys() - {name, *owners[name]}:
+                raise ConfigError(
+                    f"{section}.{name} has no argument {inner!r}; {nearest(inner, owners[name])}"
+                )
+        for inner, one in inside.items():
+            if inner in flat and flat[inner] != one:
+                raise ConfigError(
+                    f"{section}.{name}.{inner} is given twice, {flat[inner]!r} and {one!r}: an "
+                    "argument holds for all that take it"
+                )
+            flat[inner] = one
+    return flat
+
+
+def _check_arguments(
+    section: str, given: Mapping[str, Any], made: Any, over: AbstractSet[str]
+) -> None:
+    """Refuse an argument that nothing takes, unless what took it in a file was replaced."""
+    for name, about in keys(made).items():
+        default = type(made).__dataclass_fields__[name].default
+        if not about.of or name not in given or about.find_owner(made) is not None:
+            continue
+        value = tuple(given[name]) if isinstance(given[name], list) else given[name]
+        full = f"{section}.{name}"
+        replaced = {"recipe", *(f"{section}.{owner}" for owner in about.of)} & over
+        if value == default or (replaced and full not in over):
+            continue
+        takes = "; ".join(
+            f"{section}.{owner} = {' or '.join(map(repr, names))}"
+            for owner, names in about.of.items()
+        )
+        has = ", ".join(repr(getattr(made, owner)) for owner in about.of)
+        raise ConfigError(f"{full} = {value!r} is an argument of {takes}; this run has {has}")
 
 
 def _read_section(table: Mapping[str, Any], section: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from paretopo.config import ParetoPOConfig
-from paretopo.controller.two_stages import ParetoPO, Step
+from paretopo.controller.two_stages import Gated, ParetoPO, Step
 
 
 def advantages_by_group(
@@ -57,6 +57,7 @@ def step_by_group(
     vectors: ArrayLike,
     group_ids: Sequence[Hashable],
     weights: ArrayLike | None = None,
+    informative: ArrayLike | None = None,
 ) -> Step:
     """The controller's step for rollouts in any order; what it gives has that order, too.
 
@@ -66,6 +67,8 @@ def step_by_group(
         group_ids: (rollouts,) of which group each is.
         weights: (groups, objectives), the preference that each group was given, in the order in
             which groups first appear; None takes those of the configuration.
+        informative: (groups,) bool in that order, where the vectors are gated already, as
+            :meth:`~paretopo.controller.two_stages.ParetoPO.gate_groups` gates each group.
 
     Returns:
         advantages (rollouts,), gated (rollouts, objectives), ranks (rollouts,), and informative
@@ -91,7 +94,12 @@ def step_by_group(
     padded = np.zeros((len(sizes), points, rows.shape[1]))
     padded[group, place] = rows
     inside = np.arange(points) < sizes[:, None]
-    step = controller.step(padded, mask=None if inside.all() else inside, weights=weights)
+    mask = None if inside.all() else inside
+    if informative is None:
+        step = controller.step(padded, mask=mask, weights=weights)
+    else:
+        groups = Gated(padded, np.asarray(informative, np.bool_), mask)
+        step = controller.step_gated(groups, weights)
     return Step(
         advantages=step.advantages[group, place],
         gated=step.gated[group, place],

@@ -23,10 +23,26 @@ from paretopo.controller.estimators.volume import choose_k
 from paretopo.controller.gain import HypervolumeGain, Signal
 from paretopo.controller.gate import apply_gate, find_informative, keep_least_economy
 
-__all__ = ["ParetoPO", "Signal", "Step"]
+__all__ = ["Gated", "ParetoPO", "Signal", "Step"]
 
 _STATE_FORMAT = 2
 _FOR_EVER = 2**63 - 1  # steps
+
+
+@dataclass(frozen=True)
+class Gated:
+    """Reward vectors behind the gate.
+
+    Attributes:
+        vectors: (groups, points, objectives) float64.
+        informative: (groups,) bool, do the rollouts differ in what ``group_filter`` looks at?
+        mask: (groups, points) bool, False where a group of fewer rollouts is padded; None where
+            none is.
+    """
+
+    vectors: NDArray[np.float64]
+    informative: NDArray[np.bool_]
+    mask: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -152,10 +168,12 @@ class ParetoPO:
             ValueError: wrong shape, NaN or infinite rewards, naming where, or rewards so large
                 that their sums overflow; the step does not count then.
         """
-        vectors, inside = self._check(rewards, mask)
-        preferred = self._weights if weights is None else np.asarray(weights, np.float64)
-        gated = self._apply_gate(vectors, inside)
-        keep = self._find_informative(gated, inside, preferred)
+        return self.step_gated(self.gate_groups(rewards, mask=mask, weights=weights), weights)
+
+    def step_gated(self, groups: Gated, weights: ArrayLike | None = None) -> Step:
+        """As :meth:`step`, for groups that :meth:`gate_groups` has seen."""
+        gated, inside, keep = groups.vectors, groups.mask, groups.informative
+        preferred = self._preferred(weights)
         stage = self._stage_of(self._steps_taken + 1)
         multiplier = self._gain.multiplier
         scale = multiplier if stage == 1 else 1.0
@@ -186,12 +204,21 @@ class ParetoPO:
             )
         return self._apply_gate(vectors)
 
-    def informative(
-        self, rewards: ArrayLike, *, mask: ArrayLike | None = None
-    ) -> NDArray[np.bool_]:
-        """(groups,) bool: which groups ``group_filter`` keeps; rewards as for :meth:`step`."""
+    def gate_groups(
+        self,
+        rewards: ArrayLike,
+        *,
+        mask: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Gated:
+        """Gate and filter the groups of a step; pure. Arguments and errors as of :meth:`step`."""
         vectors, inside = self._check(rewards, mask)
-        return self._find_informative(self._apply_gate(vectors, inside), inside, self._weights)
+        gated = self._apply_gate(vectors, inside)
+        # What is only watched teaches nothing.
+        seen = gated[..., self._counted(self._preferred(weights), with_first=True)]
+        switches = self.config
+        keep = find_informative(seen, inside, switches.group_filter, threshold=switches.threshold)
+        return Gated(gated, keep, inside)
 
     # ---- the evaluation side -----------------------------------------------------------------
 
@@ -367,17 +394,8 @@ class ParetoPO:
             vectors, switches.gate, switches.gated_floors, inside, threshold=switches.threshold
         )
 
-    def _find_informative(
-        self,
-        gated: NDArray[np.float64],
-        inside: NDArray[np.bool_] | None,
-        weights: NDArray[np.float64],
-    ) -> NDArray[np.bool_]:
-        """By the first objective and those that count: what is only watched teaches nothing."""
-        seen = gated[..., self._counted(weights, with_first=True)]
-        return find_informative(
-            seen, inside, self.config.group_filter, threshold=self.config.threshold
-        )
+    def _preferred(self, weights: ArrayLike | None) -> NDArray[np.float64]:
+        return self._weights if weights is None else np.asarray(weights, np.float64)
 
     def _counted(self, weights: NDArray[np.float64], *, with_first: bool) -> NDArray[np.intp]:
         """Columns of the objectives whose weight is above 0; all where each group has its own."""

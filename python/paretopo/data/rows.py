@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from paretopo.data.schema import Example
 from paretopo.data.sources import SOURCES, Source
 from paretopo.protocols.search_r1 import search_r1_prompt
 from paretopo.protocols.torl import torl_prompt
+from paretopo.rollout import digest_prompt
 
 ELSEWHERE = "of another data set"
 _TOLERANT = "graded exactly, though the source allows an error"
@@ -120,7 +120,7 @@ def find_datasource(source: Source, raw: Raw) -> str:
 
 
 def _make_id(own: str | None, datasource: str, prompt: str, taken: Counter[str]) -> str:
-    by_text = hashlib.sha1(prompt.encode(), usedforsecurity=False).hexdigest()[:12]
+    by_text = digest_prompt(prompt)
     name = f"{datasource}/{own or by_text}"
     if name in taken:
         name = f"{datasource}/{by_text}"

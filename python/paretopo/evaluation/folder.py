@@ -239,11 +239,11 @@ def _check_same(path: Path, kept: Mapping[str, Any], asked: Mapping[str, Any]) -
     if kept == asked:
         return
     before, after = kept.get("settings", {}), asked["settings"]
-    for name in after:
-        if before.get(name) != after[name]:
+    for name in {**after, **before}:
+        if before.get(name) != after.get(name):
             raise ConfigError(
                 f"{path} holds an evaluation with {name} = {before.get(name)!r}, this one has "
-                f"{after[name]!r}: give another --out"
+                f"{after.get(name)!r}: give another --out"
             )
     what = "other data" if kept.get("data") != asked["data"] else "other weights of the model"
     raise ConfigError(f"{path} holds an evaluation with {what}: give another --out")

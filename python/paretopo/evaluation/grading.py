@@ -8,7 +8,7 @@ from typing import Literal
 from paretopo.data.schema import Example
 from paretopo.evaluation.prompting import grading_domain
 from paretopo.rewards.correctness import exact_answer
-from paretopo.rewards.mathematics import MathGrader, best_grade
+from paretopo.rewards.mathematics import MathGrader
 
 
 class Grader:
@@ -46,20 +46,16 @@ class Grader:
             rows: What was asked.
             written: What the model itself wrote, observations left out.
         """
-        grades: list[list[float | None]] = [[] for _ in rows]
-        pairs: list[tuple[int, str, str]] = []
-        for at, (row, text) in enumerate(zip(rows, written, strict=True)):
-            if grading_domain(row) == "questions":
-                grades[at].append(exact_answer(text, row.answers))
-            else:
-                pairs += [(at, text, answer) for answer in row.answers]
-        if pairs:
+        grades: list[float | None] = [
+            exact_answer(text, row.answers) for row, text in zip(rows, written, strict=True)
+        ]
+        places = [at for at, row in enumerate(rows) if grading_domain(row) == "mathematics"]
+        if places:
             assert self._mathematics is not None
-            places, texts, answers = zip(*pairs, strict=True)
+            texts, answers = zip(*((written[at], rows[at].answers) for at in places), strict=True)
             for at, grade in zip(places, self._mathematics.grade_all(texts, answers), strict=True):
-                grades[at].append(grade)
-        best = map(best_grade, grades)
-        return [None if grade is None else grade == 1.0 for grade in best]
+                grades[at] = grade
+        return [None if grade is None else grade == 1.0 for grade in grades]
 
     def __enter__(self) -> Grader:
         return self

@@ -33,6 +33,7 @@ class Result:
         productivity_interval: Fieller's, of a ratio; NaN where there is none.
         response_tokens: Tokens that the model wrote in a response, on average.
         truncated: Share of responses that ended for want of room.
+        truncated_wrong: Share of responses that did, and count as wrong in EM.
 
     Productivity is from Wang et al. (2025), "OTC", arXiv 2504.14870.
     """
@@ -50,6 +51,7 @@ class Result:
     productivity_interval: tuple[float, float]
     response_tokens: float
     truncated: float
+    truncated_wrong: float
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON's own types."""
@@ -84,6 +86,7 @@ def summarise(datasource: str, answered: Sequence[AnsweredQuestion]) -> Result:
         productivity_interval=_from_zero(t_interval(right, calls)),
         response_tokens=float(question_means(answered, "tokens").mean()),
         truncated=float(question_means(answered, "truncated").mean()),
+        truncated_wrong=float(np.mean([_share_cut_and_wrong(one) for one in answered])),
     )
 
 
@@ -116,6 +119,11 @@ def question_grades(answered: Sequence[AnsweredQuestion]) -> NDArray[np.float64]
 def question_means(answered: Sequence[AnsweredQuestion], name: str) -> NDArray[np.float64]:
     """(questions,) the mean of a measure over each question's samples."""
     return np.array([np.mean(getattr(one, name)) for one in answered], np.float64)
+
+
+def _share_cut_and_wrong(one: AnsweredQuestion) -> float:
+    pairs = zip(one.truncated, one.solved, strict=True)
+    return sum(cut and right is False for cut, right in pairs) / len(one.solved)
 
 
 def _from_zero(ends: tuple[float, float]) -> tuple[float, float]:

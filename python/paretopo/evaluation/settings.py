@@ -13,6 +13,7 @@ from paretopo.config import ConfigError
 
 Tool = Literal["none", "python", "search", "rag"]
 EngineName = Literal["transformers", "vllm"]
+DtypeName = Literal["float32", "bfloat16"]
 
 TOOLS: tuple[Tool, ...] = get_args(Tool)
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
@@ -30,6 +31,7 @@ class EvaluationSettings:
         tool: "none", "python" (ToRL's protocol), "search" (Search-R1's), or "rag": what one search
             for the question finds stands before it.
         engine: What generates.
+        dtype: Of weights and passes on transformers; None takes bfloat16 on a GPU, else float32.
         max_calls: Rounds with the tool; None takes 3 for python, 4 for search.
         max_tokens: Longest response, observations included; None takes 4096 for search, else 3072.
         temperature: 0 decodes greedily.
@@ -47,6 +49,7 @@ class EvaluationSettings:
     model: str
     tool: Tool = "none"
     engine: EngineName = "transformers"
+    dtype: DtypeName | None = None
     max_calls: int | None = None
     max_tokens: int | None = None
     temperature: float = 0.0
@@ -61,6 +64,8 @@ class EvaluationSettings:
         for name, value, known in (("tool", self.tool, TOOLS), ("engine", self.engine, ENGINES)):
             if value not in known:
                 raise ConfigError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+        if self.dtype is not None and self.engine != "transformers":
+            raise ConfigError(f"dtype is for the engine transformers, got {self.dtype!r}")
         if self.max_calls is None:
             object.__setattr__(self, "max_calls", _CALLS[self.tool])
         elif self.tool in ("none", "rag") and self.max_calls != _CALLS[self.tool]:
@@ -104,8 +109,11 @@ class EvaluationSettings:
         return self.max_tokens
 
     def as_dict(self) -> dict[str, Any]:
-        """The settings as JSON's own types."""
-        return dataclasses.asdict(self)
+        """The settings as JSON's own types; a dtype only where one is given."""
+        settings = dataclasses.asdict(self)
+        if self.dtype is None:
+            del settings["dtype"]  # evaluations that were begun without it go on
+        return settings
 
 
 def digest(identity: dict[str, Any]) -> str:

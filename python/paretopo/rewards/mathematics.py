@@ -23,7 +23,7 @@ import json
 import re
 import threading
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from typing import Literal
@@ -112,18 +112,25 @@ class MathGrader:
             self.close()
             raise RuntimeError(f"math-verify does not work: {check.stderr or check.limit}")
 
-    def grade(self, response: str, answer: str) -> float | None:
-        """1.0 if the last box of the response holds the answer, 0.0 if not; None: undecided."""
+    def grade(self, response: str, answer: str | Sequence[str]) -> float | None:
+        """1.0 if the last box of the response holds the answer, 0.0 if not; None: undecided.
+
+        Of several answers each is right by itself.
+        """
         return self.grade_all([response], [answer])[0]
 
-    def grade_all(self, responses: Sequence[str], answers: Sequence[str]) -> list[float | None]:
+    def grade_all(
+        self, responses: Sequence[str], answers: Sequence[str | Sequence[str]]
+    ) -> list[float | None]:
         """The same for several: many share a process, and processes work side by side.
 
         Cost: where rules 1 to 5 do not decide, 3 to 20 ms a comparison and 20 ms a process.
         """
-        boxes = [last_box(response) for response in responses]
-        pairs = [(box or "", answer) for box, answer in zip(boxes, answers, strict=True)]
-        return [None if equal is None else float(equal) for equal in self.compare_all(pairs)]
+        boxes = [last_box(response) or "" for response in responses]
+        known = [[one] if isinstance(one, str) else one for one in answers]
+        pairs = [(box, one) for box, right in zip(boxes, known, strict=True) for one in right]
+        told = iter(self.compare_all(pairs))
+        return [_best([next(told) for _ in right]) for right in known]
 
     def are_equal(self, given: str, answer: str) -> bool | None:
         """Do two answers say the same? None: undecided."""
@@ -238,14 +245,9 @@ def _read_members(text: str) -> tuple[str, list[PlainNumber]] | None:
     return brackets, numbers
 
 
-def best_grade(grades: Iterable[float | None]) -> float | None:
-    """The grade of a response to a question with several answers, each right by itself.
-
-    >>> best_grade([0.0, 1.0, None]), best_grade([0.0, None]), best_grade([0.0])
-    (1.0, None, 0.0)
-    """
-    grades = list(grades)
-    return 1.0 if 1.0 in grades else None if None in grades else 0.0
+def _best(verdicts: Sequence[bool | None]) -> float | None:
+    """The grade by several answers, each right by itself."""
+    return 1.0 if True in verdicts else None if None in verdicts else 0.0
 
 
 def _read_number(text: str, normal: str) -> PlainNumber | None:

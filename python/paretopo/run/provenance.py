@@ -19,7 +19,6 @@ _PACKAGES = (
     "accelerate",
     "openrlhf",
     "verl",
-    "slime",
     "ray",
     "vllm",
     "deepspeed",

@@ -122,7 +122,7 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
             "paid": [task.counted, task.budget, task.scaled],
             "table": [None if part is None else part.tolist() for part in table],
         }
-        if _saves(json.dumps(with_economy(overrides, "raw"))):
+        if _saves(json.dumps(with_economy(overrides, "paretopo"))):
             about["saving"] = _SAVING
         if task.start is not None or (task.group, task.parts) != (GROUP, 1):
             about["start"] = None if task.start is None else task.start.tolist()

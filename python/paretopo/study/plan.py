@@ -25,9 +25,10 @@ import numpy as np
 
 from paretopo import config
 from paretopo.config import METHODS, ConfigError, expand_method
+from paretopo.config.backend import check_backend
 from paretopo.config.keys import check_section, key, keys, nearest
 from paretopo.config.methods import by_dotted_name
-from paretopo.config.toml import check_name
+from paretopo.config.toml import check_name, flatten_names
 from paretopo.study.tabular import RIGHT, SAVED
 from paretopo.study.tabular_tasks import TASKS
 
@@ -381,7 +382,7 @@ def _overrides(where: str, values: Any) -> dict[str, Any]:
         raise ConfigError(
             f'{where} must be a table of keys, as {{ paretopo.gate = "success" }}, got {values!r}'
         )
-    overrides = by_dotted_name(values)
+    overrides = flatten_names(by_dotted_name(values))
     for name in overrides:
         try:
             check_name(name)
@@ -415,7 +416,8 @@ def _check_methods(plan: Plan) -> None:
     for cell in plan.cells():
         file = plan.tasks[cell.task].config
         try:
-            _ = file and config.load(file, plan.overrides_of_training(cell))
+            if file is not None:
+                check_backend(config.load(file, plan.overrides_of_training(cell)))
         except ConfigError as error:
             raise ConfigError(f"{cell}: {error}") from None
 

@@ -67,7 +67,7 @@ def train_tabular(
     own = {
         "objectives.correct.weight": 0.6,
         "objectives.calls.weight": 0.4,
-        "objectives.calls.most": int(task.cost[..., 0].max()),
+        "optimiser.max_tool_calls": int(task.cost[..., 0].max()),
     }
     method = with_economy(overrides, "paretopo" if task.counted else "raw")
     config = from_table({}, own | method)

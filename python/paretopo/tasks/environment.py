@@ -14,11 +14,10 @@ from paretopo.protocols.episode import Episode, SingleTurn
 from paretopo.protocols.search_r1 import SearchR1Episode
 from paretopo.protocols.torl import TorlEpisode
 from paretopo.rewards.correctness import exact_answer
-from paretopo.rewards.mathematics import MathGrader, best_grade
+from paretopo.rewards.mathematics import MathGrader
 from paretopo.tasks.calculator import is_correct, solver
 from paretopo.tasks.choice import load_own_tools
 from paretopo.tasks.questions import grade_answer
-from paretopo.tasks.task import Answer
 from paretopo.tools.python_interpreter import PythonInterpreter, SandboxError
 from paretopo.tools.sandbox_fusion import SandboxFusion
 from paretopo.tools.search import SearchClient
@@ -33,21 +32,28 @@ COMPARISONS = {
 }
 
 
+GradeAll = Callable[[Sequence[str], Sequence[Any]], Sequence[float | None]]
+
+
 @dataclass(frozen=True)
 class Environment:
     """The policy's environment: who grades, and who answers its calls.
 
     Attributes:
-        grade: (what the policy wrote, right answer or answers) → 1 or 0; None without an answer,
-            or where the grader met a limit before it knew.
+        grade_all: (what the policy wrote in each rollout, the right answer or answers of each) →
+            1 or 0; None without an answer, or where the grader met a limit before it knew.
         new_episode: Begins a rollout in which text and tool take turns by a protocol; None where
             the chat template presents functions.
         prices: Dollars for a call of a function, by its name; others cost nothing here.
     """
 
-    grade: Callable[[str, Any], float | None]
+    grade_all: GradeAll
     new_episode: Callable[[], Episode] | None = None
     prices: Mapping[str, float] = field(default_factory=dict)
+
+    def grade(self, response: str, answer: Any) -> float | None:
+        """The grade of one rollout."""
+        return self.grade_all([response], [answer])[0]
 
 
 @contextmanager
@@ -60,10 +66,11 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
     calls = config.optimiser.max_tool_calls
     with ExitStack() as opened:
         if config.task.name == "calculator":
-            yield Environment(is_correct, prices=call_prices(config.tool))
+            yield Environment(grade_each(is_correct), prices=call_prices(config.tool))
         elif config.task.name == "questions":
             tools = load_own_tools(config)
-            yield Environment(grade_answer, None if tools else SingleTurn, _own_prices(tools))
+            grade_all = grade_each(grade_answer)
+            yield Environment(grade_all, None if tools else SingleTurn, _own_prices(tools))
         elif config.task.name == "math":
             try:
                 grader = opened.enter_context(MathGrader(isolation=config.tool.isolation))
@@ -72,15 +79,14 @@ def open_environment(config: RunConfig) -> Iterator[Environment]:
                 raise ConfigError(f"tool.isolation: {error}") from error
             opened.callback(python.close)
             opened.callback(_tell_undecided, grader)
-            yield Environment(
-                _grade_any_answer(grader), lambda: TorlEpisode(python, max_calls=calls)
-            )
+            yield Environment(grader.grade_all, lambda: TorlEpisode(python, max_calls=calls))
         else:
             if config.tool.search_url == NONE:
                 raise ConfigError("tool.search_url: no search server was given or started")
             client = SearchClient(config.tool.search_url, topk=config.tool.topk)
             search = opened.enter_context(client)
-            yield Environment(exact_answer, lambda: SearchR1Episode(search, max_turns=calls))
+            grade_all = grade_each(exact_answer)
+            yield Environment(grade_all, lambda: SearchR1Episode(search, max_turns=calls))
 
 
 def call_prices(tool: ToolConfig) -> dict[str, float]:
@@ -97,12 +103,17 @@ def _own_prices(tools: Sequence[Callable[..., Any]]) -> dict[str, float]:
     return prices
 
 
-def _grade_any_answer(grader: MathGrader) -> Callable[[str, Answer], float | None]:
-    def grade(response: str, answer: Answer) -> float | None:
-        answers = [answer] if isinstance(answer, str) else list(answer)
-        return best_grade(grader.grade_all([response] * len(answers), answers))
+def grade_each(grade: Callable[[str, Any], float | None]) -> GradeAll:
+    """For several rollouts what a function says of one, where it costs next to nothing.
 
-    return grade
+    >>> grade_each(exact_answer)(["<answer> Oslo </answer>", "Oslo"], ["oslo", "oslo"])
+    [1.0, 0.0]
+    """
+
+    def grade_all(responses: Sequence[str], answers: Sequence[Any]) -> list[float | None]:
+        return [grade(*pair) for pair in zip(responses, answers, strict=True)]
+
+    return grade_all
 
 
 def _tell_undecided(grader: MathGrader) -> None:

@@ -23,7 +23,6 @@ those of the run; or the budgets that are given.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import random
@@ -35,6 +34,7 @@ from typing import Any, TypeAlias
 from paretopo.config import ConfigError
 from paretopo.preference import Preference
 from paretopo.rewards.correctness import last_answer, number_or_words_match
+from paretopo.rollout import digest_prompt
 from paretopo.tasks.task import Message, Prompt, Question, Task, Trace
 
 _KNOWN = ("id", "kind", "prompt", "answer")
@@ -218,7 +218,7 @@ def _question(where: str, line: str) -> Question:
         raise ConfigError(f"{where}: answer must be a text or a list of texts, got {answer!r:.80}")
     texts = [str(one) for one in answers]
     text = prompt if isinstance(prompt, str) else prompt[-1]["content"]
-    name = row.get("id", hashlib.sha1(json.dumps(prompt).encode()).hexdigest()[:12])
+    name = row.get("id", digest_prompt(json.dumps(prompt)))
     return Question(
         str(name),
         str(row.get("kind", "all")),

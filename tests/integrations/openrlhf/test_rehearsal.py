@@ -58,6 +58,24 @@ def test_the_tiny_policy_is_rehearsed_as_it_stands():
     assert small.optimiser.prompts_per_step == config.optimiser.prompts_per_step
 
 
+def test_a_real_model_is_rehearsed_at_the_size_of_its_steps():
+    config = loads(
+        "[model]\npath = 'Qwen/Qwen2.5-7B'\n[warmup]\nsteps = 9\n[optimiser]\nsteps = 500\n"
+        "prompts_per_step = 128\nmicro_batch = 4\nmax_completion_tokens = 300\n[openrlhf]\n"
+        "overlong_buffer = 200\nmax_length = 700"
+    )
+    planned = plan_rehearsal(config, steps=10, real_model=True)
+    assert planned.model == config.model
+    assert planned.warmup.steps == 9
+    sizes = ("prompts_per_step", "group_size", "micro_batch", "max_completion_tokens")
+    for name in sizes:
+        assert getattr(planned.optimiser, name) == getattr(config.optimiser, name)
+    assert (planned.openrlhf.overlong_buffer, planned.openrlhf.max_length) == (200, 700)
+    assert (planned.openrlhf.gpus_per_node, planned.openrlhf.engines) == (2, 2)
+    assert planned.optimiser.steps == 10
+    assert "Qwen2.5-7B" not in " ".join(describe_gaps(config, real_model=True))
+
+
 def test_a_run_without_stage_1_stays_without():
     assert plan_rehearsal(loads("[paretopo]\nstage1_steps = 0")).paretopo.stage1_steps == 0
     assert plan_rehearsal(loads("[paretopo]\nstage1_steps = 'all'")).paretopo.stage1_steps == 4
@@ -131,6 +149,35 @@ def test_a_rehearsal_that_went_wrong_does_not(finished, name, before, after, com
         check(finished)
 
 
+def test_a_digest_is_that_of_all_numbers_in_parts(monkeypatch):
+    torch = pytest.importorskip("torch")
+    from paretopo.integrations.openrlhf import rehearsal
+
+    monkeypatch.setattr(rehearsal, "_DIGESTED_AT_ONCE", 4)
+    weight = torch.arange(-5.0, 5.0).reshape(5, 2).T  # not contiguous
+    assert rehearsal.digest([("a", weight)]) == {"a": [10, 25.0, 85.0]}
+
+
+def test_weights_that_all_engines_have_leave_the_store():
+    # It would keep them for an hour: of a real model, hundreds of megabytes for each update.
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("vllm")
+    from vllm.distributed.utils import StatelessProcessGroup
+
+    from paretopo.integrations.openrlhf.rehearsal import _StoreCommunicator
+
+    store = torch.distributed.HashStore()
+    sender = _StoreCommunicator(StatelessProcessGroup(rank=0, world_size=2, store=store))
+    engine = _StoreCommunicator(StatelessProcessGroup(rank=1, world_size=2, store=store))
+    for number in range(3):
+        sender.broadcast(torch.full((4,), float(number)), 0)
+        received = torch.empty(4)
+        engine.broadcast(received, 0)
+        assert received.tolist() == [number] * 4
+    kept = [number for number in range(3) if store.check([f"broadcast_tensor/0/{number}"])]
+    assert kept == [2]
+
+
 # ---- failures ------------------------------------------------------------------------------------
 
 
@@ -142,6 +189,13 @@ def test_ray_errors_become_one_sentence():
     dead = "ray.exceptions.ActorDiedError: The actor died.\n\tclass_name: RolloutRayActor\n"
     assert "a rollout engine died" in str(explain_failure(RuntimeError(dead), "runs/x"))
     assert "--resume runs/x" in str(explain_failure(RuntimeError(dead), "runs/x"))
+    full = (
+        "ray.exceptions.OutOfMemoryError: 1 worker(s) were killed due to the node running low on "
+        "memory. Memory on the node (IP: 192.0.2.2, ID: 3b) was 22.38GB / 23.54GB (0.950829), which"
+    )
+    told = str(explain_failure(RuntimeError(full), "runs/x"))
+    assert "low on memory (22.38GB / 23.54GB in use)" in told
+    assert "--resume runs/x" in told
     assert "OpenRLHF failed: ValueError: x" in str(
         explain_failure(RuntimeError("a\nValueError: x\n"), "")
     )

@@ -175,9 +175,10 @@ def test_components_travel_in_an_experience():
     objectives = ("correct", "polite", "kind")
     components = components_of("why?", '{"id": "q"}', {"reward_components": given})
     put_components(experience, components, objectives)
-    put_rewards(experience, (1.0, 1 / 3, 0.0), solved=True)
+    said = {"solved": True, "rewards": (1.0, 1 / 3), "gated": (1.0, 0.0), "informative": True}
+    put_rewards(experience, Rollout("q", given, **said))
     [rollout] = read_rollouts(experience)
-    assert rollout == Rollout("q", given, tokens=3, solved=True, rewards=(1.0, 1 / 3, 0.0))
+    assert rollout == Rollout("q", given, tokens=3, **said)
     # OpenRLHF logs the mean of its info: one that does not apply would make that infinite.
     experience.info["response_length"] = torch.tensor([3.0])
     drop_numbers(experience)

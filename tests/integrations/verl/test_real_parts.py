@@ -243,3 +243,31 @@ def test_the_deprecated_trainer_is_refused_by_name():
     with pytest.raises(ConfigError, match=r"RayPPOTrainer \(trainer.use_v1=false\)"):
         compute_advantage(data, adv_estimator="paretopo", config={})
     assert trainer_base.TRAINER_REGISTRY["paretopo_sync"] is ParetoPPOTrainerSync
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_engine_takes_over_adapters_and_refuses_what_is_missing(tmp_path):
+    peft = pytest.importorskip("peft")
+    from support.small_models import make_tokenizer, save_folder
+    from transformers import AutoModelForCausalLM
+
+    import paretopo.integrations.verl.rehearsal  # noqa: F401  the platform comes first
+    from paretopo.integrations.verl.rehearsal_parts import CpuEngine, RehearsalFailed
+
+    folder = save_folder(tmp_path, make_tokenizer())
+    settings = peft.LoraConfig(task_type="CAUSAL_LM", r=4, init_lora_weights=False)
+    policy = peft.get_peft_model(AutoModelForCausalLM.from_pretrained(folder), settings).eval()
+    weights, settings = peft.get_peft_model_state_dict(policy), settings.to_dict()
+    engine = CpuEngine(str(folder), 8)
+    asked = torch.tensor([[5, 6, 7]])
+    for step in (1, 2):
+        engine.load(weights, step, settings)
+        assert torch.equal(engine._model(asked).logits, policy(asked).logits)
+    assert engine.__dict__["_step"] == 2
+    name = next(iter(weights))
+    for wrong in ({**weights, "strange": weights[name]}, {"strange": weights[name]}):
+        with pytest.raises(RehearsalFailed, match="strange"):
+            engine.load(wrong, 3, settings)
+    weights.pop(name)
+    with pytest.raises(RehearsalFailed, match="weights are missing"):
+        engine.load(weights, 3, settings)

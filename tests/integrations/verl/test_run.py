@@ -145,6 +145,27 @@ def test_a_task_with_a_tool_is_rehearsed_as_it_stands(tmp_path):
     assert any(len(one.segments) > 1 for one in written), "no result was read"
 
 
+def test_a_gguf_file_with_adapters_is_rehearsed_with_its_own_weights(tmp_path):
+    pytest.importorskip("gguf")
+    from support.small_models import make_tokenizer, save_gguf
+
+    changes = {
+        "model.path": save_gguf(tmp_path / "model.gguf", make_tokenizer()),
+        "model.chat_template": "chatml-tools",
+        "model.lora.rank": 4,
+        "optimiser.prompts_per_step": 2,
+        "optimiser.group_size": 4,
+        "optimiser.learning_rate": 1e-2,
+        "optimiser.max_completion_tokens": 24,
+        "paretopo.stage2_estimator": "pareto",
+    }
+    sets = [word for name, value in changes.items() for word in ("--set", f"{name}={value}")]
+    run = rehearse(tmp_path, "examples/calculator.toml", "--real-model", *sets)
+    assert run.config.model.path == str(changes["model.path"])
+    assert len(run.steps()) == 2
+    assert (run.model / "model.safetensors").exists()
+
+
 def test_preferences_are_given_with_each_question(tmp_path):
     """As docs/steerable.md has it: prompts, records and sweeps go by preferences."""
     run = rehearse(tmp_path, "examples/steerable.toml")

@@ -85,6 +85,11 @@ def test_trl_is_not_rehearsed(trainer, toml, capsys):
     assert 'this file has "trl"' in capsys.readouterr().err
 
 
+def test_real_model_is_for_rehearsals(trainer, toml, capsys):
+    assert cli.main(["train", str(toml), "--real-model"]) == 2
+    assert "--real-model is for --rehearse" in capsys.readouterr().err
+
+
 def test_unsuitable_step_size_is_refused_before_a_rehearsal(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("paretopo.cli.train.need", lambda *_, **__: None)
     prompts = tmp_path / "prompts.jsonl"

@@ -242,8 +242,9 @@ def test_sections_are_frozen():
 
 
 def test_integers_become_floats_and_lists_tuples():
-    config = loads("[paretopo]\nbeta = 1\nk = [2, 1]").paretopo
-    assert isinstance(config.beta, float)
+    text = '[paretopo]\ngamma = 0\nstage2_estimator = { name = "hypervolume", k = [2, 1] }'
+    config = loads(text).paretopo
+    assert isinstance(config.gamma, float)
     assert config.k == (2, 1)
 
 

@@ -37,7 +37,8 @@ def test_floor_and_reference_are_in_the_unit_of_the_objective():
 
 def test_one_key_of_one_objective_is_set():
     assert loads("", {"objectives.calls.weight": 0.5}).paretopo.weights == (0.5, 0.5)
-    config = loads("", {"objectives.calls.weight": 0.25, "objectives.calls.alpha": 1.0})
+    economy = {"objectives.calls.economy": {"name": "paretopo", "alpha": 1.0}}
+    config = loads("", {"objectives.calls.weight": 0.25} | economy)
     assert config.paretopo.weights == pytest.approx((2 / 3, 1 / 3))
     assert config.objective("calls").alpha == 1.0
 

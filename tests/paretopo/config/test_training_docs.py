@@ -30,14 +30,27 @@ def shown(field: dataclasses.Field, about: Key) -> str:
 
 
 def key_table(section: type) -> str:
+    """Keys, and after them the arguments of their values."""
     hints = typing.get_type_hints(section)
     rows = ["| key | takes | default | meaning |", "|---|---|---|---|"]
+    further = ["| argument | of | takes | default | meaning |", "|---|---|---|---|---|"]
     for field in dataclasses.fields(section):
         about = field.metadata.get("key")
-        if about is not None and about.in_file:
-            takes = describe_values(hints[field.name], about)
-            rows.append(f"| `{field.name}` | {takes} | {shown(field, about)} | {about.doc} |")
-    return "\n".join(rows)
+        if about is None or not about.in_file:
+            continue
+        takes = describe_values(hints[field.name], about)
+        end = f"{takes} | {shown(field, about)} | {about.doc} |"
+        if not about.of:
+            rows.append(f"| `{field.name}` | {end}")
+            continue
+        owners: dict[tuple[str, ...], list[str]] = {}
+        for owner, values in about.of.items():
+            owners.setdefault(values, []).append(f"`{owner}`")
+        named = "; ".join(
+            f"{' and '.join(keys_)} {', '.join(values)}" for values, keys_ in owners.items()
+        )
+        further.append(f"| `{field.name}` | {named} | {end}")
+    return "\n".join([*rows, "", *further] if len(further) > 2 else rows)
 
 
 @pytest.mark.parametrize("name", ["top", "objectives", *SECTIONS])

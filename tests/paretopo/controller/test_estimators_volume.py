@@ -163,7 +163,7 @@ def test_switches_that_cannot_be(text, message):
 
 
 def test_hypervolume_switches_bind_only_hypervolume():
-    loads('[paretopo]\nweighting = "first alone"\nk = 99\nstage2_estimator = "grpo"')
+    loads('[paretopo]\nweighting = "first alone"\nstage2_estimator = "grpo"')
     grpo = {"stage2_estimator": "grpo"}
     assert ParetoPOConfig(weights=(1.0, 0.0), **grpo).most_together == 0
     assert ParetoPOConfig(stage2_estimator="hypervolume", k=(2, 8, 1)).most_together == 8

@@ -147,7 +147,7 @@ BOTH = [(1.0, 1.0), (0.0, 0.5)]
 def test_which_groups_teach(switches, expected):
     rewards = np.array([ALL_SOLVED, ALL_FAILED, ALL_SAME, BOTH])
     method = controller(stage1_steps=0, centre="none", **switches)
-    assert method.informative(rewards).tolist() == expected
+    assert method.gate_groups(rewards).informative.tolist() == expected
     assert method.steps_taken == 0
     taught = (method.step(rewards).advantages != 0).all(axis=1)
     assert taught.tolist() == expected
@@ -171,10 +171,13 @@ def test_masked_rollouts_neither_teach_nor_learn():
     rewards = np.array([[*ALL_SAME, (np.nan, 3.0)], [*ALL_SOLVED, (np.inf, np.nan)]])
     mask = np.array([[True, True, False]] * 2)
     method = controller(stage1_steps=0)
-    assert method.informative(rewards, mask=mask).tolist() == [False, True]
+    assert method.gate_groups(rewards, mask=mask).informative.tolist() == [False, True]
     advantages = method.step(rewards, mask=mask).advantages
     np.testing.assert_allclose(advantages, [[0, 0, 0], [0.5, -0.5, 0]])
-    assert method.informative(rewards, mask=np.zeros((2, 3), bool)).tolist() == [False, False]
+    assert method.gate_groups(rewards, mask=np.zeros((2, 3), bool)).informative.tolist() == [
+        False,
+        False,
+    ]
 
 
 def test_rank_histogram_counts_rollouts_after_the_gate():
@@ -217,7 +220,7 @@ def test_rewards_are_not_changed():
     rewards = MIXED.copy()
     method = controller(multiplier_on="reward")
     method.step(rewards)
-    method.informative(rewards)
+    method.gate_groups(rewards)
     np.testing.assert_array_equal(rewards, MIXED)
 
 
@@ -289,7 +292,7 @@ def test_three_objectives_work():
 def test_groups_without_rollouts_have_no_advantages(group_filter, shape):
     method = controller(group_filter=group_filter)
     assert method.step(np.zeros(shape)).advantages.shape == shape[:2]
-    assert method.informative(np.zeros(shape)).tolist() == [False] * shape[0]
+    assert method.gate_groups(np.zeros(shape)).informative.tolist() == [False] * shape[0]
     assert method.step(np.zeros(shape)).rank_histogram == []
 
 

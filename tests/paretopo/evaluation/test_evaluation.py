@@ -17,6 +17,7 @@ from paretopo.evaluation import published
 from paretopo.evaluation.comparisons import compare_pairwise, compare_with_paper
 from paretopo.evaluation.evaluate import RolloutResult, evaluate
 from paretopo.evaluation.folder import (
+    AnsweredQuestion,
     EvaluationFolder,
     default_path,
     identity_of,
@@ -26,7 +27,7 @@ from paretopo.evaluation.folder import (
 from paretopo.evaluation.grading import Grader
 from paretopo.evaluation.own_task import plan_evaluation
 from paretopo.evaluation.prompting import Tools, check_tool, grading_domain, make_requests
-from paretopo.evaluation.results import summarise_folder
+from paretopo.evaluation.results import summarise, summarise_folder
 from paretopo.evaluation.settings import EvaluationSettings
 from paretopo.evaluation.tables import results_table
 from paretopo.protocols.search_r1 import SearchR1Episode, search_r1_prompt
@@ -185,6 +186,16 @@ def test_undecided_grade_is_not_wrong(start_folder):
     table = results_table({"a": {"nq": found}})
     assert [cell.strip() for cell in table[0].split("|")][-2] == "undecided"
     assert [cell.strip() for cell in table[2].split("|")][-2] == "3"
+
+
+def test_truncated_responses_that_count_as_wrong_are_told_apart():
+    solved, truncated = (False, True, None, False), (True, True, True, False)
+    answered = [AnsweredQuestion("1", "nq", solved, (0,) * 4, (9,) * 4, truncated)]
+    found = summarise("nq", answered)
+    assert (found.truncated, found.truncated_wrong) == (0.75, 0.25)
+    header, _, row = results_table({"a": {"nq": found}})
+    at = [cell.strip() for cell in header.split("|")].index("wrong of them (%)")
+    assert row.split("|")[at].strip() == "25.0"
 
 
 def test_an_evaluation_without_a_graded_response_has_no_em(start_folder):

@@ -57,15 +57,6 @@ def test_file_tasks_have_no_traces_and_need_a_search_server():
     loads(f"[task]\nname = 'multihop'\n{given}[warmup]\nsteps = 0\n[tool]\ncorpus = 'c'")
 
 
-def test_a_server_of_the_run_is_for_one_machine():
-    cluster = "[openrlhf]\nnodes = 2\nengines = 16"
-    text = f'backend = "openrlhf"\n[task]\nname = "multihop"\n{cluster}'
-    with pytest.raises(ConfigError, match=r"tool.search_url must be given where openrlhf.nodes"):
-        loads(text)
-    loads(f'{text}\n[tool]\nsearch_url = "http://10.0.0.1:8000"')
-    loads(text.replace("multihop", "math"))
-
-
 def test_the_name_chooses_the_task():
     kinds = {"calculator": CalculatorTask, "math": MadeUpMath, "multihop": MadeUpMultihop}
     for name, kind in kinds.items():

@@ -1,0 +1,42 @@
+"""What verl cannot do."""
+
+from __future__ import annotations
+
+from paretopo.config import FROM_TASK, RunConfig
+from paretopo.config.backend import Backend, Limit
+
+
+def _reads_files(config: RunConfig) -> bool:
+    own = config.verl
+    return any(one != FROM_TASK for one in (own.prompts, own.held_out, own.reward))
+
+
+BACKEND = Backend(
+    "verl",
+    ("torch", "transformers", "verl", "ray", "transfer_queue", "matplotlib"),
+    extra="verl",
+    limits=(
+        Limit("optimiser.method", ("adamw",), "it trains with AdamW"),
+        Limit(
+            "optimiser.learn_from",
+            ("rewards",),
+            "fine-tune on TRL, or with verl's own sft_trainer, and give the result as model.path",
+        ),
+        Limit("model.frozen_embeddings", (False,), "it trains the embeddings"),
+        Limit("model.dtype", ("auto", "bfloat16"), "it computes in bfloat16"),
+        Limit("model.lora.dropout", (0.0,), "it has no such option"),
+        Limit(
+            "paretopo.multiplier_on",
+            ("advantage", "reward", "none"),
+            'its policy processes keep their own schedule: take "advantage"',
+        ),
+        Limit("preference.sampling", ("dirichlet",), "its prompts are written before training"),
+        Limit(
+            "paretopo.preference",
+            ("fixed",),
+            "a preference is written into the questions of [task]: leave verl.prompts, held_out "
+            f'and reward at "{FROM_TASK}"',
+            _reads_files,
+        ),
+    ),
+)

@@ -1,0 +1,80 @@
+"""The run folder of a job that a framework's own script starts.
+
+The script's arguments say what `paretopo train` would read from a file, and its output folder
+becomes the run folder, next to the framework's checkpoints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paretopo.config import NONE, ConfigError, RunConfig, from_table
+from paretopo.config.backend import check_backend
+from paretopo.run.folder import RunFolder
+
+
+@dataclass(frozen=True)
+class ForeignJob:
+    """How a framework names what errors point to.
+
+    Attributes:
+        folder: Its argument for the output folder.
+        resume: Its argument, with the value, that goes on from a checkpoint.
+        trackers: Its argument for trackers.
+    """
+
+    folder: str
+    resume: str
+    trackers: str
+
+    def make_config(self, table: Mapping[str, Any], known: Mapping[str, Any]) -> RunConfig:
+        """The configuration of a job.
+
+        Args:
+            table: What its file or script says, unchecked.
+            known: Values that win over it, by dotted name.
+
+        Raises:
+            ConfigError: As :func:`~paretopo.config.from_table`, or a key that only
+                `paretopo train` takes.
+        """
+        config = from_table(table, known)
+        check_backend(config)
+        if config.run.tensorboard or config.run.wandb_project != NONE:
+            raise ConfigError(
+                "run.tensorboard and run.wandb_project are for paretopo train: in a script, "
+                f"{self.trackers} names the trackers, and they get the same numbers"
+            )
+        if config.paretopo.preference == "given":
+            raise ConfigError(
+                'paretopo.preference = "given" is for paretopo train, which writes preferences '
+                "into the prompts of its task: a script's prompts are its own"
+            )
+        return config
+
+    def refuse_records(self, run: RunFolder) -> None:
+        """Say that a job would write over the records of a run."""
+        raise ConfigError(
+            f"{run.path} holds the records of a run: go on with it, {self.resume}, or give another "
+            f"{self.folder}"
+        )
+
+    def check_resumable(self, run: RunFolder) -> None:
+        """Refuse checkpoints without the records of a run, or next to those of another run."""
+        if not (run.path / "config.toml").exists():
+            raise ConfigError(
+                f"{run.path} holds checkpoints without the records of a run: begin again, with "
+                f"another {self.folder}"
+            )
+        run.check_goes_on(f"give another {self.folder}")
+
+    def begin(self, run: RunFolder, *, resumed: bool, method: str | None) -> None:
+        """Begin the records of a run, or note the length of a resumed one."""
+        if resumed:
+            self.check_resumable(run)
+            run.write_config()
+        else:
+            run.path.mkdir(parents=True, exist_ok=True)
+            run.begin(method=method, script=True)
