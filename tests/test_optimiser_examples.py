@@ -1,4 +1,4 @@
-"""The examples of optimisers run in seconds, stand alone, and find what they look for."""
+"""The examples of optimisers run in seconds, are self-contained, and find good fronts."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def side(sign):
     return "\n".join(line[1:] for line in lines)
 
 
-def test_examples_run_with_numpy_alone():
+def test_examples_need_only_numpy():
     failed, attempted = doctest.testfile(str(README), module_relative=False)
     assert failed == 0
     assert attempted >= 5

@@ -1,6 +1,6 @@
-"""The site: every page is reached, every public name has its place, formulas survive a code host.
+"""The site reaches every page, lists every public name, and has formulas that code hosts render.
 
-`scripts/build_site.sh` builds it with warnings as errors; what is here needs no Sphinx.
+These tests need no Sphinx. `scripts/build_site.sh` builds the site with warnings as errors.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def test_other_calls_of_ours_are_no_peers_unless_named():
 
 
 def test_every_promise_can_be_measured_by_the_full_cases():
-    """What no case measures would stay "not measured" for ever."""
+    """A promise without a case would always read "not measured"."""
     measured = [
         rows.Measurement(**case.as_dict(), peer=peer, version="1", status="ok", cpu_median_ms=1.0,
                          wall_median_ms=1.0)
@@ -125,7 +125,7 @@ HERE = Path(__file__).parents[2] / "bench"
 @pytest.mark.parametrize(
     "table", sorted(HERE.glob("results/*/promises.md")), ids=lambda at: at.parent.name
 )
-def test_what_stands_against_a_missed_promise_is_measured(table):
+def test_missed_promises_cite_measurements(table):
     tried = (HERE / "README.md").read_text(encoding="utf-8").split("## What was tried")[1]
     rows = [line.removeprefix("| ") for line in tried.splitlines() if line.startswith("| ")]
     lines = [

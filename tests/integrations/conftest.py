@@ -1,4 +1,4 @@
-"""Runs on the real OpenRLHF; elsewhere what asks for them is skipped before."""
+"""Fixtures for runs on the real OpenRLHF; tests that need it are skipped without it."""
 
 from __future__ import annotations
 

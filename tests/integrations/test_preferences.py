@@ -94,7 +94,7 @@ def test_a_warm_up_reads_preferences_and_does_not_write_them(task):
     assert "Preference" not in wrote
 
 
-def test_tasks_with_fixed_weights_are_what_they_were():
+def test_fixed_weights_leave_tasks_unchanged():
     plain = make_task(loads(TINY.replace('"given"', '"fixed"')))
     assert plain.preferences is None
     assert plain.sweep() == list(plain.held_out)

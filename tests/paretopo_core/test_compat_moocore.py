@@ -178,7 +178,7 @@ def test_vorobevs_expectation_is_moocores(objectives, seed):
         {"dist": "point", "mu": [2.9, 0.9]},
     ],
 )
-def test_hypes_weights_are_what_moocore_estimates(maximise, weight):
+def test_hype_weights_match_moocore(maximise, weight):
     signs = np.where(np.broadcast_to(maximise, 2), -1, 1)
     points = np.array([[3.0, 1.0], [2.0, 2.0], [1.2, 3.1], [2.5, 2.5], [0.5, 3.8], [5.0, 0.0]])
     wanted = moocore.whv_hype(points, ref=4, ideal=1, nsamples=400_000, seed=1, **weight)

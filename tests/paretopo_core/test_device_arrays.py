@@ -1,4 +1,4 @@
-"""Arrays that speak ``__cuda_array_interface__``: what goes in, what comes out, what is refused."""
+"""Arrays with ``__cuda_array_interface__``: accepted inputs, outputs and errors."""
 
 from __future__ import annotations
 

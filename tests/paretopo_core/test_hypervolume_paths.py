@@ -1,4 +1,4 @@
-"""Every algorithm behind hypervolume and hv_contributions, on every instruction set."""
+"""Every algorithm of hypervolume and hv_contributions, on every instruction set."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_sets_of_any_size_agree_with_moocore(each_isa, kind, count, objectives):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objectives", [2, 3, 4, 5])
 @pytest.mark.parametrize("ignore_dominated", [True, False])
-def test_contributions_are_what_is_lost(each_isa, kind, objectives, ignore_dominated):
+def test_contributions_are_the_volume_lost(each_isa, kind, objectives, ignore_dominated):
     points = points_of(kind, 70, objectives, seed=5)
     parts = each_isa(lambda: pp.hv_contributions(points, 0, ignore_dominated=ignore_dominated))
     counts = np.ones(len(points), dtype=bool)

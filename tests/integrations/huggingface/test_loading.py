@@ -163,7 +163,7 @@ def test_a_bundled_template_is_read_back_as_it_was_written(tmp_path, name):
 
 
 @pytest.mark.parametrize("text", ["<<add a=3", "12 << 3 and 4 >> 1", "<<12*34=408>>", "408", ""])
-def test_what_is_no_call_is_text(tmp_path, text):
+def test_other_text_is_not_a_call(tmp_path, text):
     folder = save_folder(tmp_path, make_tokenizer())
     tokenizer = load_tokenizer(ModelConfig(path=str(folder), chat_template="chatml-tools"))
     assert find_calls(text, tokenizer) == find_calls(text) == []
@@ -209,7 +209,7 @@ def test_a_template_of_ones_own_comes_with_its_response_template(tmp_path):
         load_tokenizer(ModelConfig(path=str(folder), chat_template="chatml"))
 
 
-# ---- what is trained -----------------------------------------------------------------------------
+# ---- trained parameters --------------------------------------------------------------------------
 
 
 def test_adapters_are_trained_and_saved_as_part_of_the_weights(tmp_path):

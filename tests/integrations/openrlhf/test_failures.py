@@ -1,4 +1,4 @@
-"""What breaks on the real pipeline ends in a clear error, never in a hang.
+"""Failures of the real pipeline end in a clear error, never in a hang.
 
 Skipped where OpenRLHF is not installed; see `test_openrlhf_run.py`.
 """
@@ -89,7 +89,7 @@ class AgentExecutor(ToolAgentExecutor):
         ),
     ],
 )
-def test_a_bad_agent_is_told_with_its_prompt(new_run, tmp_path, turn, then, complaint):
+def test_bad_agent_is_reported_with_its_prompt(new_run, tmp_path, turn, then, complaint):
     agent = tmp_path / "agent.py"
     agent.write_text(AGENT.format(turn=turn, then=then), encoding="utf-8")
     run = new_run(openrlhf__agent=str(agent), openrlhf__turn_timeout=20.0)

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.timeout(1500)
 
 
 def check_trajectories(run: RunFolder) -> None:
-    """What was kept of a run of four steps says what was generated, scored and trained on."""
+    """Check the records of a run of four steps against its generations, scores and updates."""
     groups = list(run.trajectories())
     trained = [group for group in groups if not group.held_out]
     assert [group.step for group in trained] == [1, 1, 2, 2, 3, 3, 4, 4]
@@ -132,10 +132,10 @@ def test_lora_trains_with_weights_that_reach_the_engine(new_run):
     adapted = [
         json.loads(line)["policy"]["model.layers.0.self_attn.o_proj.weight"][1] for line in lines
     ]
-    assert len(set(adapted)) == 4  # trained through its adapter alone
+    assert len(set(adapted)) == 4  # only the adapter was trained
 
 
-def test_a_killed_job_goes_on_where_its_checkpoint_is(new_run):
+def test_killed_job_resumes_at_its_checkpoint(new_run):
     run = new_run(
         THREE_OBJECTIVES, optimiser__steps=5, paretopo__stage1_steps=3, evaluation__every=1
     )
@@ -297,7 +297,7 @@ def test_smollm2_is_rehearsed_with_adapters(tmp_path, monkeypatch):
 
 
 def test_the_command_rehearses_questions_and_rewards_of_ones_own(tmp_path, monkeypatch):
-    """As docs/objectives.md has it: four objectives, of which one does not apply to all."""
+    """The example of docs/objectives.md: four objectives; one applies only to some rollouts."""
     monkeypatch.chdir(Path(__file__).parents[3])
     words = ["train", "examples/own_rewards/train.toml", "--backend", "openrlhf", "--rehearse"]
     told = command(tmp_path, "paretopo.cli", *words, "--out", str(tmp_path / "runs"))

@@ -181,7 +181,7 @@ def test_smollm2_takes_a_step(tmp_path):
 
 
 def test_the_head_reads_no_slices(tmp_path):
-    # Of a slice torch would copy the weights of the head once for each row.
+    # With a slice, torch would copy the weights of the head once for each row.
     model_config = loads(
         SETTINGS, {"model.path": str(save_folder(tmp_path, make_tokenizer()))}
     ).model

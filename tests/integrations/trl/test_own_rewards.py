@@ -108,7 +108,7 @@ def test_three_rewards_of_ones_own_are_trained_on_and_recorded(folder):
     for row in [*steps, *evaluations]:
         assert list(row["measured"]) == ["correct", "words", "polite"]
         assert row["rewards"]["words"] == -row["measured"]["words"]
-    # Two of four held-out questions were asked kindly: of the others nobody tells.
+    # Two of four held-out questions were asked kindly; the others have no politeness.
     held_out = [one for group in run.trajectories() if group.held_out for one in group.rollouts]
     assert {one.reward_components["polite"] is None for one in held_out} == {True, False}
     assert any(row["solved"] > 0 for row in steps), "the warm-up taught nothing"
@@ -171,7 +171,7 @@ def test_a_reward_that_breaks_stops_the_run_and_loses_nothing(folder, trouble, m
     with pytest.raises(BadRollout, match=message):
         train(config, run)
     kept = run.steps(), run.evaluations()
-    assert [row["step"] for row in kept[0]] in ([1], [1, 2])  # a step may ask nobody kindly
+    assert [row["step"] for row in kept[0]] in ([1], [1, 2])  # a step may have no kind question
     (folder / "trouble").unlink()
     del run.append_step
     train(config, run, resume=True)

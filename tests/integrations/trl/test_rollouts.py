@@ -1,4 +1,4 @@
-"""Rollouts by protocol: what is kept, what is masked, what the reward functions are told."""
+"""Rollouts by protocol: kept tokens, masks, and the arguments of reward functions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def tokenizer():
 
 
 class Scripted:
-    """Stands in for a trainer whose model says what it is told, turn by turn."""
+    """A fake trainer whose model returns scripted turns."""
 
     def __init__(self, tokenizer, scripts, most=200):
         self.processing_class = tokenizer
@@ -125,7 +125,7 @@ def test_observations_are_appended_and_masked(roll):
     assert out.calls == [2, 0, 1]
     assert out.written == [f"{fenced}So.\n{fenced}42", "no tool", f"{fenced}done"]
     assert out.logprobs is None
-    # What was generated before is the context of what comes next, token by token.
+    # Each turn continues the tokens of the turns before, token by token.
     assert out.trainer.asked[3] == (fenced + seen, (STOP,))
     assert out.trainer.asked[-1][1] == ()
 
@@ -207,7 +207,7 @@ def test_vllm_is_refused(tokenizer):
 
 @pytest.mark.parametrize("pad_is_end", [False, True])
 def test_the_model_itself_stops_at_the_string(tokenizer, pad_is_end):
-    """A real model: sampled rows end right behind the stop string, padding is not kept."""
+    """Rows sampled from a real model end right after the stop string, without padding."""
     model = make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0, positions=512)
     opens, closes = tokenizer.convert_tokens_to_ids(["```", "output"])
     end = tokenizer.eos_token_id

@@ -1,4 +1,4 @@
-"""The whole run on TRL: it learns, and what interrupts it leaves no trace in its result."""
+"""A whole run on TRL: it learns, and interruptions do not change its result."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def steps_of(curves: dict[str, list[tuple[int, float]]]) -> dict[str, list[int]]
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    # An economy for which earlier evaluations are scored anew.
+    # With this economy, earlier evaluations are rescored.
     economy = {"objectives.calls.economy": "paretopo"}
     config = loads(SMALL, {"run.tensorboard": HAS_TENSORBOARD, **economy})
     run = RunFolder.create(tmp_path_factory.mktemp("whole"), config)
@@ -121,7 +121,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return run
 
 
-def test_runs_share_a_warm_up_with_the_same_origin_alone(tmp_path):
+def test_warm_up_is_shared_only_for_the_same_origin(tmp_path):
     shared = {"warmup.shared": str(tmp_path / "shared"), "warmup.steps": 3, "optimiser.steps": 1}
     alone = loads(SMALL, {**shared, "warmup.shared": "none"})
     ends = {}
@@ -148,7 +148,7 @@ def test_runs_share_a_warm_up_with_the_same_origin_alone(tmp_path):
     assert run.evaluations()[0]["response_tokens"] != ends["first"]["response_tokens"]
 
 
-def test_records_say_what_happened(uninterrupted):
+def test_records_match_the_run(uninterrupted):
     steps, evaluations = uninterrupted.steps(), uninterrupted.evaluations()
     assert [row["step"] for row in steps] == list(range(1, 8))
     assert [row["stage"] for row in steps] == [1, 1, 1, 2, 2, 2, 2]
@@ -162,7 +162,7 @@ def test_records_say_what_happened(uninterrupted):
             row["outcome"]["calls"]
             <= min(row["outcome"]["correct"], row["rewards"]["calls"]) + 1e-12
         )
-    # Whenever fewer calls turned out to suffice, all earlier evaluations were scored anew.
+    # Each new minimum of calls rescored all earlier evaluations.
     assert any(row["rescored"] for row in evaluations)
     today = uninterrupted.outcomes()
     assert len(today) == len(evaluations)
@@ -195,7 +195,7 @@ def assert_curve(curve, rows, read) -> None:
     assert curve == [(row["step"], pytest.approx(read(row), rel=1e-6, abs=1e-7)) for row in rows]
 
 
-def test_trajectories_say_what_was_written_and_worth(uninterrupted):
+def test_trajectories_hold_texts_and_rewards(uninterrupted):
     groups = list(uninterrupted.trajectories())
     trained = [group for group in groups if not group.held_out]
     held_out = [group for group in groups if group.held_out]

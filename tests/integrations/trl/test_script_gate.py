@@ -129,7 +129,7 @@ def test_functions_that_are_not_called_so_train_ungated_with_one_warning(tmp_pat
     assert (switches.gate, switches.stage2_estimator) == ("none", "rloo")
 
 
-def test_the_threshold_says_what_solved_means(tmp_path):
+def test_threshold_defines_solved(tmp_path):
     _, run, _ = train(tmp_path, (brief, graded), gate="graded", threshold=0.3)
     [first, _] = run.config.objectives
     assert (first.name, first.gate, first.threshold) == ("graded", True, 0.3)
@@ -187,6 +187,6 @@ def test_weights_of_trl_that_objectives_replace_are_warned_of(tmp_path):
         ),
     ],
 )
-def test_what_can_be_no_gate_is_refused_before_training(tmp_path, session, message):
+def test_invalid_gates_are_refused_before_training(tmp_path, session, message):
     with pytest.raises(ConfigError, match=message):
         make_trainer(tmp_path, (brief, correct), ScriptSession(**session))

@@ -22,7 +22,7 @@ steps = 3
 
 @pytest.fixture
 def begin(tmp_path, monkeypatch):
-    """A function: a name → a run that needs the warm-up; what they made is in its list `made`."""
+    """Return a function that starts a run needing the warm-up; its list `made` has the results."""
     made, going, may_end = [], threading.Event(), threading.Event()
 
     def warm_up(_model, _tokenizer, _traces, _config, state_file, _stop, **_):

@@ -31,7 +31,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:You are using 'rollout_func'"),
 ]
 
-# Facts alone: what a small model learns to ask for, and then not to, in seconds.
+# Only facts: in seconds a small model learns to look them up and then not to.
 SMALL = """
 seed = 3
 [model]

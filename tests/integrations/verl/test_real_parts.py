@@ -135,9 +135,7 @@ def trainer_of(session):
     return trainer
 
 
-def test_verls_buffer_drops_what_the_session_calls_equal_and_its_trainer_writes_the_rest(
-    queue, tmp_path
-):
+def test_verl_buffer_filters_uninformative_groups(queue, tmp_path):
     session = new_session(tmp_path, paretopo__stage1_steps=0, objectives__calls__economy="paretopo")
     trainer = trainer_of(session)
     trainer.replay_buffer = trainer._build_replay_buffer()

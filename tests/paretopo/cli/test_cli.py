@@ -73,7 +73,7 @@ def test_help_teaches_with_examples(capsys):
         assert max(map(len, text.splitlines())) <= 100
 
 
-def test_options_behind_the_dashes_are_not_for_trl(trainer, toml, capsys):
+def test_options_after_dashes_are_refused_for_trl(trainer, toml, capsys):
     assert cli.main(["train", str(toml), "--", "--ds.zero_stage", "3"]) == 2
     assert 'the backend is "trl"' in capsys.readouterr().err
     assert cli.main(["info", "--", "--x"]) == 2
@@ -229,7 +229,7 @@ def test_ctrl_c_while_packages_load_is_noted(trainer, toml, tmp_path, monkeypatc
     assert RunFolder.open(path).manifest["status"] == "interrupted"
 
 
-def test_what_the_user_can_mend_in_training_ends_in_one_line(trainer, toml, capsys):
+def test_user_errors_in_training_take_one_line(trainer, toml, capsys):
     trainer.fails = ConfigError("model.path: nothing at /x")
     assert cli.main(["train", str(toml)]) == 2
     assert capsys.readouterr().err == "paretopo: model.path: nothing at /x\n"
@@ -281,7 +281,7 @@ def test_a_schedulers_sigterm_is_a_ctrl_c(trainer, toml, capsys):
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_a_resumed_run_keeps_the_options_behind_the_dashes(tmp_path, monkeypatch):
+def test_resumed_run_keeps_options_after_dashes(tmp_path, monkeypatch):
     seen = []
 
     def train(config, run, *, resume, options):
@@ -298,7 +298,7 @@ def test_a_resumed_run_keeps_the_options_behind_the_dashes(tmp_path, monkeypatch
     toml.write_text(f"backend = 'openrlhf'\n{agent}\n[run]\nout = '{tmp_path / 'runs'}'")
     assert cli.main(["train", str(toml), "--", "--actor.adam.lr", "1e-7"]) == 130
     [path] = (tmp_path / "runs").iterdir()
-    assert path.name.startswith("lookup-recommended-seed0-")  # what is asked, by its agent
+    assert path.name.startswith("lookup-recommended-seed0-")  # named after the agent's task
     assert cli.main(["train", "--resume", str(path)]) == 130
     assert cli.main(["train", "--resume", str(path), "--", "--vllm.num_engines", "2"]) == 130
     assert seen == [

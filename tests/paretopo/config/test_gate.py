@@ -1,4 +1,4 @@
-"""The gate is chosen by its name: by a table, by what an objective is called, or there is none."""
+"""The gate is chosen by a table or by the name of an objective; without either there is none."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def gate_of(config):
         *("answer_correctness", "final_answer_correct", "the_right_answer", "AccuracyReward"),
     ],
 )
-def test_a_name_can_say_what_solved_means(name):
+def test_names_of_success_become_the_gate(name):
     assert name_says_solved(name)
 
 
@@ -53,7 +53,7 @@ def test_a_name_can_say_what_solved_means(name):
         *("exact", "match", "bright", "unsolved", "correct_correct"),
     ],
 )
-def test_other_names_do_not_say_what_solved_means(name):
+def test_other_names_do_not_become_the_gate(name):
     assert not name_says_solved(name)
 
 
@@ -82,7 +82,7 @@ def test_the_measure_correct_is_the_gate_before_other_names():
     assert config.notes == ()
 
 
-def test_what_gate_false_takes_away_is_no_gate():
+def test_gate_false_removes_the_gate():
     config = make({"name": "correct", "gate": False}, {"name": "brief", "gate": False})
     assert gate_of(config) is None
     assert config.notes == ()
@@ -96,7 +96,7 @@ def test_what_gate_false_takes_away_is_no_gate():
         {"name": "accuracy", "high": 1.0, "economy": "saving"},
     ],
 )
-def test_what_cannot_be_the_gate_is_not_taken_for_it(table):
+def test_unsuitable_objectives_do_not_become_the_gate(table):
     assert gate_of(make("brief", table)) is None
 
 
@@ -150,7 +150,7 @@ def test_the_written_configuration_keeps_the_choice():
         ('[[objectives]]\nname = "calls"\neconomy = "pass_rate"', 'calls.economy = "pass_rate"'),
     ],
 )
-def test_what_asks_for_right_rollouts_needs_a_gate(text, what):
+def test_settings_on_solved_rollouts_need_a_gate(text, what):
     table = '[[objectives]]\nname = "brief"\n'
     with pytest.raises(ConfigError, match=re.escape(what)) as refused:
         loads(table + text)
@@ -236,7 +236,7 @@ def test_earlier_evaluations_are_scored_again_by_the_threshold(tmp_path):
         ({"name": "brief", "gate": False, "threshold": 0.5}, "brief.threshold is for the"),
     ],
 )
-def test_what_can_be_no_gate_is_refused_by_name(table, message):
+def test_invalid_gate_is_refused_by_name(table, message):
     with pytest.raises(ConfigError, match=message):
         make({"name": "polite", **BOUNDED}, table)
 

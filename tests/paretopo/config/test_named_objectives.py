@@ -1,4 +1,4 @@
-"""The objectives of a file: what is filled in, what one key sets, what is refused."""
+"""The objectives of a file: defaults, keys and errors."""
 
 from __future__ import annotations
 

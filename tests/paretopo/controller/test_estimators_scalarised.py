@@ -75,7 +75,7 @@ def test_a_factor_on_the_reward_cancels_in_grpo(factor):
 
 
 @given(groups(min_points=2), st.floats(0.5, 2.0))
-def test_what_is_left_of_the_factor_is_epsilon(rollouts, factor):
+def test_grpo_is_scale_invariant_up_to_epsilon(rollouts, factor):
     rewards = reward_vectors(rollouts)
     deviation = (rewards @ WEIGHTS).std(ddof=1)
     assume(deviation > 1e-9)
@@ -233,7 +233,7 @@ def test_worth_does_not_see_the_unit_of_a_cost(seed, factor):
 
 
 def test_worth_is_aware_of_size():
-    """A saving of 1 % is worth 1 % of what saving everything is worth."""
+    """A saving of 1 % is worth 1 % of a full saving."""
     small = np.array([[[1.0, 0.01], [1.0, 0.0]]])
     large = np.array([[[1.0, 1.0], [1.0, 0.0]]])
     np.testing.assert_allclose(
@@ -252,7 +252,7 @@ def test_failures_say_nothing_to_worth_whatever_they_save():
     np.testing.assert_array_equal(ESTIMATORS["worth"](failures, WEIGHTS), np.zeros((1, 3)))
 
 
-def test_worth_does_not_look_behind_the_mask():
+def test_worth_ignores_masked_rollouts():
     group = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.0], [1.0, np.nan]]])
     mask = np.array([[True, True, True, False]])
     alone = ESTIMATORS["worth"](group[:, :3], WEIGHTS)
@@ -282,7 +282,7 @@ def test_several_costs_of_gr3_add_up():
     np.testing.assert_allclose(ESTIMATORS["gr3"](group, (0.5, 0.3, 0.2)), [wanted], atol=1e-12)
 
 
-def test_gr3_pays_failures_nothing_and_without_a_weight_on_being_right_nobody():
+def test_gr3_needs_success_and_its_weight():
     failures = np.array([[[0.0, -1.5], [0.0, -0.5]]])
     np.testing.assert_array_equal(ESTIMATORS["gr3"](failures, WEIGHTS), [[0.0, 0.0]])
     mixed = np.array([[[1.0, 0.0], [1.0, -2.0], [0.0, -1.0]]])

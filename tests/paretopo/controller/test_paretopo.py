@@ -388,7 +388,7 @@ def test_least_economy_counts_with_the_weights_of_all():
     np.testing.assert_allclose(least, [0.6 - 0.75 / 2, 0.75 - 0.6 / 2, -1.35 / 2])
 
 
-def test_least_economy_leaves_out_what_has_no_weight():
+def test_least_economy_skips_zero_weights():
     rewards = np.array([[[1.0, 0.9, -5.0], [1.0, 0.5, 0.5], [0.0, 1.0, 1.0]]])
     config = ParetoPOConfig(weights=(0.5, 0.5, 0.0))
     assert config.economies == "least"

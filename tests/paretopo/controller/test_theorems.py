@@ -1,4 +1,4 @@
-"""The paper's theory: what holds as a property, what fails with its counterexample.
+"""The paper's theory: statements that hold, as properties; statements that fail, as examples.
 
 Expectations are exact sums over small sample spaces, never Monte Carlo. Statements are those of
 arXiv 2606.16111, section 3.3 and its appendix; K is the group size, s the score function.
@@ -334,7 +334,7 @@ def test_fails_stationary_points_need_not_be_pareto_stationary():
 
 
 @given(vectors)
-def test_fails_the_literal_advantages_push_nobody_down(rewards):
+def test_fails_literal_advantages_are_always_positive(rewards):
     assert raw(rewards).min() > 0
 
 

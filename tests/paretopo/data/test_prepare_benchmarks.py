@@ -185,7 +185,7 @@ def test_an_instruction_is_no_part_of_the_question_and_noted(tmp_path):
     assert ASKED not in {row.question for row in train + held_out}
 
 
-# ---- what is no benchmark is refused -------------------------------------------------------------
+# ---- other files are refused ---------------------------------------------------------------------
 
 TOWNS = [{"question": f"How many towns has {name}?", "answer": "3"} for name in made.TOWNS]
 LIKE_AMC = replace(

@@ -1,4 +1,4 @@
-"""Training sets: split for good, without benchmarks, repeats and what cannot be used."""
+"""Training sets have a stable split and no benchmark questions, duplicates or unusable rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_prompt_in_other_words_than_ours_is_noticed(tmp_path):
     assert manifest["notes"] == {"asked in other words than published": 1}
 
 
-def test_the_split_depends_on_the_question_and_the_seed_alone(tmp_path):
+def test_split_depends_only_on_question_and_seed(tmp_path):
     rows = made.torl_rows()
     *_, before = made.prepare_rows(tmp_path, "torl", rows, held_out=0.1)
     grown = [made.torl_row(900 + i, f"New? {i}", "1") for i in range(200)] + rows[::-1][:250]

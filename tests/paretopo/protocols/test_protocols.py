@@ -189,7 +189,7 @@ def test_an_answer_ends_it():
     "text",
     ["I think so.", "<search>never closed", "search</search>", "<answer>x</search>", ""],
 )
-def test_anything_else_is_told_to_be_invalid(text):
+def test_other_actions_are_reported_as_invalid(text):
     episode = SearchR1Episode(Shelf())
     assert play(episode, text) == [StepResult(INVALID, done=False)]
     assert episode.calls == 0

@@ -64,7 +64,7 @@ def test_state_goes_through_json(history):
         add(whole, answers)
     add(first, history[0])
     state, answers = json.loads(json.dumps([first.state_dict(), first.latest()]))
-    # Of evaluations behind the state, answers may be there as well.
+    # There may be answers of evaluations after the state.
     second.load_state_dict(state, [answers, answers])
     for answers in history[1:]:
         add(second, answers)
@@ -110,7 +110,7 @@ def test_real_costs_take_few_characters_and_come_back_as_they_count(history):
     np.testing.assert_allclose(kept, np.array(costs)[..., 0], rtol=1e-5, atol=1e-37)
 
 
-def test_missing_answers_are_told():
+def test_missing_answers_are_reported():
     held_out = new()
     add(held_out, [(True, 2)] * 3)
     with pytest.raises(ValueError, match=r"knows 1 evaluations, and the answers of 0 are kept"):

@@ -32,7 +32,7 @@ def picture(path):
     return pixels
 
 
-def test_a_run_is_told_in_a_table_and_two_pictures(tmp_path):
+def test_report_has_a_table_and_two_pictures(tmp_path):
     run = tell(tmp_path)
     path = write_report([run])
     assert path == run.report / "report.md"
@@ -50,7 +50,7 @@ def test_a_run_is_told_in_a_table_and_two_pictures(tmp_path):
         picture(run.report / name)
 
 
-def test_a_report_needs_the_records_alone(tmp_path):
+def test_report_needs_only_the_records(tmp_path):
     """Only config, manifest and the two record files travel; nothing is evaluated again."""
     run = tell(tmp_path / "there")
     expected = write_report([run]).read_text(encoding="utf-8")
@@ -131,12 +131,12 @@ def test_runs_of_one_method_with_other_settings_are_no_seeds_of_each_other(tmp_p
     assert "optimiser.kl = 0.1" in list(names)[2]
 
 
-def test_runs_of_one_name_are_told_apart_by_folder(tmp_path):
+def test_equal_names_are_distinguished_by_folder(tmp_path):
     runs = [tell(tmp_path), tell(tmp_path)]
     assert list(label_runs(runs)) == [f"recommended, seed 0 ({run.path.name})" for run in runs]
 
 
-def test_runs_in_folders_of_one_name_are_told_apart_by_path(tmp_path):
+def test_equal_folders_are_distinguished_by_path(tmp_path):
     run = tell(tmp_path)
     copy = RunFolder.open(shutil.copytree(run.path, tmp_path / "copied" / run.path.name))
     runs = [run, copy, tell(tmp_path, seed=1)]
@@ -199,7 +199,7 @@ def test_the_end_of_the_warmup_counts_where_it_was_evaluated_on_the_way(tmp_path
     assert compare_ends(read_history(run))[0].before == 50.0
 
 
-def test_nothing_to_report_is_told(tmp_path):
+def test_empty_report_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"a report needs at least one run"):
         write_report([])
     run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
@@ -222,7 +222,7 @@ def rewards_of(run):
 
 
 @pytest.mark.parametrize("senses", [(1, 1), (-1, 1), (1, -1), (-1, -1)])
-def test_the_staircase_is_the_edge_of_what_is_dominated(senses):
+def test_staircase_bounds_the_dominated_region(senses):
     rng = np.random.default_rng(0)
     points = rng.integers(0, 8, (20, 2)) / 8
     x, y = points.T
@@ -339,7 +339,7 @@ def test_the_seconds_of_an_evaluation_are_not_those_of_its_rollouts(tmp_path):
     assert np.isnan(history.measured(history.objectives)[0, 1])
 
 
-def test_the_share_solved_is_told_where_no_objective_is_it(tmp_path):
+def test_share_solved_is_added_if_no_objective_has_it(tmp_path):
     run = tell_objectives(tmp_path, ["correct", "calls"])
     assert [one.key for one in read_history(run).beside()] == ["response_tokens"]
     graded = RunFolder.create(tmp_path, run.config)
@@ -354,7 +354,7 @@ def test_the_share_solved_is_no_second_row_of_a_first_objective_of_ones_own(tmp_
     assert read_history(run).beside() == ()
 
 
-def test_one_kind_alone_is_all_questions(tmp_path):
+def test_single_kind_is_not_listed(tmp_path):
     run = RunFolder.create(tmp_path, loads(""))
     means = {"solved": 0.5, "measured": {"correct": 0.5, "calls": 2.0}}
     run.append_evaluation({"step": 0, **means, "by_kind": {"all": means}})
@@ -375,7 +375,7 @@ def test_one_kind_alone_is_all_questions(tmp_path):
         ("more", math.nan, 1.0, "", ""),
     ],
 )
-def test_changes_are_told_and_judged(better, before, after, change, verdict):
+def test_changes_are_described_and_judged(better, before, after, change, verdict):
     measure = Measure("x", "x", better=better, decimals=2)
     assert measure.describe_change(before, after) == change
     assert measure.judge(before, after) == verdict

@@ -96,7 +96,7 @@ def test_a_torn_last_line_is_left_out_and_written_over(tmp_path, cut):
         ),
     ],
 )
-def test_a_broken_row_is_told_by_file_line_and_field(tmp_path, change, told):
+def test_broken_row_names_file_line_and_field(tmp_path, change, told):
     path = tmp_path / "trajectories.jsonl"
     append_group(path, of_text("fine"))
     with path.open("a", encoding="utf-8") as file:

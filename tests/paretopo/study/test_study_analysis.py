@@ -17,7 +17,7 @@ SEEDS = 12
 
 
 def results(ends, switches=None, ablations=()):
-    """Of a study whose runs end with (hypervolume, accuracy, calls) and a little noise."""
+    """Make a study whose runs end with (hypervolume, accuracy, calls) and a little noise."""
     methods = list(dict.fromkeys(method for _, method in ends if method not in ablations))
     tasks = list(dict.fromkeys(task for task, _ in ends))
     plan = plans.from_table(
@@ -85,7 +85,7 @@ def test_no_worse_and_no_better_are_where_the_interval_ends_within_the_margin():
     assert not any(one.is_contradictory for one in found)
 
 
-def test_what_no_number_of_seeds_could_show_has_no_verdict():
+def test_too_few_seeds_give_no_verdict():
     few = compare({"five": np.full(5, 0.1)}, {"five": 0.01})
     assert [(one.verdict, one.p, one.least_p) for one in few] == [("too few seeds", 0.0625, 0.0625)]
     six = compare({"six": np.full(6, 0.1)}, {"six": 0.01})
@@ -166,7 +166,7 @@ def test_a_task_that_is_not_finished_is_left_out():
     assert Results(study.plan, some).tasks == ["lucky"]
 
 
-def test_what_is_cut_short_is_compared_on_the_seeds_that_all_methods_have():
+def test_methods_are_compared_on_shared_seeds():
     whole = results(ENDS)
     missing = {"free/recommended/1000", "lucky/paper/1001"}
     records = {cell: row for cell, row in whole._records.items() if str(cell) not in missing}

@@ -105,7 +105,7 @@ MINE = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "dollars"\n'
 
 
 def train_at_once(kind, path):
-    """In place of a training: its folder, with what a policy does that wants what is asked for."""
+    """Write a training's folder as if its policy followed the given preferences."""
     config = load(path)
     grid = Preferences(config).grid if config.paretopo.preference == "given" else [None]
     run = RunFolder.create(config.run.out, config)

@@ -1,4 +1,4 @@
-"""The grid: every cell once, resumed where it was left, failures apart; its file; its command."""
+"""The grid runs every cell once, resumes, and keeps failures separate; its file; its command."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def evaluations(plan, out):
     return {cell: row["evaluations"] for cell, row in read_records(plan, out).items()}
 
 
-def test_what_is_done_is_not_done_again(tmp_path):
+def test_finished_cells_are_skipped(tmp_path):
     plan = plans.from_table(TABLE)
     ended, failures = run(plan, tmp_path)
     assert len(ended) == len(plan.cells()) == 9
@@ -61,7 +61,7 @@ def test_what_is_done_is_not_done_again(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [PACKED]
 
 
-def test_a_killed_study_goes_on(tmp_path):
+def test_killed_study_resumes(tmp_path):
     plan = plans.from_table(TABLE)
     run(plan, tmp_path)
     whole = evaluations(plan, tmp_path)
@@ -79,7 +79,7 @@ def test_a_record_of_other_settings_is_out_of_date(tmp_path):
     assert len(run(longer, tmp_path)[0]) == 9
 
 
-def test_a_failure_stays_apart_and_is_tried_again(tmp_path):
+def test_failed_cell_is_retried(tmp_path):
     (tmp_path / "broken.toml").write_text('[model]\npath = "no/such/model"\n')
     table = {**TABLE, "tasks": {"free": {}, "broken": {"config": "broken.toml", "seeds": 1}}}
     plan = plans.from_table(table, beside=tmp_path)
@@ -234,7 +234,7 @@ def test_a_wrong_file_is_refused(table, message):
         plans.from_table(table)
 
 
-def test_a_switch_is_what_its_file_says():
+def test_switches_follow_the_file():
     plan = plans.from_table({"tasks": {"free": {}}, "switches": GATED})
     assert plan.overrides_of("paper+gated") == {"recipe": "paper", "paretopo.gate": "success"}
     other = plans.from_table({"tasks": {"free": {}}, "switches": {"gated": {"seed": 1}}})
@@ -261,7 +261,7 @@ def test_a_training_is_worth_its_share_of_the_best():
     assert section.score(0.7, 0.75, 0.75)["hypervolume"] == pytest.approx(0.5)
     last = section.score(1.0, -1.25, 0.0)
     assert last == pytest.approx({"hypervolume": 0.0, "preference": 2 / 3})
-    # What wrong answers cost is not what right ones save.
+    # The cost of wrong answers is not the saving of right ones.
     assert section.score(0.5, 0.25, 0.75)["preference"] == pytest.approx(0.5)
 
 
@@ -305,7 +305,7 @@ def test_best_policies_that_nothing_could_be_a_share_of_are_refused(best, error,
 
 
 def test_scores_follow_from_a_record_and_the_plan(tmp_path):
-    """Another best policy changes what a training is worth, and no training is out of date."""
+    """Another best policy changes the scores of trainings but makes none out of date."""
     (tmp_path / "mine.toml").write_text(MINE)
     task = TRAINING["tasks"]["mine"]
     shop, both = (
@@ -380,7 +380,7 @@ def test_a_wrong_training_is_refused(task, message, tmp_path):
         plans.from_table(table, beside=tmp_path)
 
 
-def test_the_command_trains_reports_and_goes_on(tmp_path):
+def test_command_trains_reports_and_resumes(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text(
         '[study]\nmethods = ["recommended", "grpo"]\nseeds = 2\nsteps = 10\n'

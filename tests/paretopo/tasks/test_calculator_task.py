@@ -193,7 +193,7 @@ def as_recorded(question):
     return told
 
 
-def test_without_a_solver_the_task_is_what_it_was():
+def test_task_is_unchanged_without_a_solver():
     """Recorded when there was none: texts, questions, tools, traces."""
     task = CalculatorTask(prompts=40, held_out=20, seed=5)
     told = {

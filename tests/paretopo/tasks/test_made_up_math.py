@@ -1,4 +1,4 @@
-"""Made-up mathematics: answers, programs, memory; checked apart from the generator."""
+"""Made-up mathematics: answers, programs, memory; checked independently of the generator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bare(question):
 
 
 def cupboard(task):
-    """What the facts say, and nothing else."""
+    """Read only the facts of a question."""
     told = {}
     for question in [*task.training, *task.held_out]:
         if question.kind == "fact":
@@ -124,7 +124,7 @@ def test_too_many_questions_are_refused():
 
 
 @pytest.mark.sandbox
-def test_the_real_interpreter_prints_what_traces_show():
+def test_traces_match_the_interpreter():
     with PythonInterpreter(workers=1, preload=(), timeout=30.0) as python:
         for trace in TASK.traces(0, 6, 2, 0.3):
             episode, pieces = TorlEpisode(python, max_calls=4), []

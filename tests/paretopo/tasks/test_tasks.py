@@ -1,4 +1,4 @@
-"""Which task a configuration names, where its questions come from, what it takes and refuses."""
+"""The task of a configuration: its questions, its settings and its errors."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_programs_can_run_on_a_sandbox_server():
     assert (seen[0][1]["run_timeout"], seen[0][1]["memory_limit_MB"]) == (3.0, 64)
 
 
-def test_a_missing_jail_is_told_in_the_terms_of_the_file(monkeypatch):
+def test_missing_sandbox_names_the_key(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigError, match=r"tool.isolation: .*bubblewrap"):
         with open_environment(loads('[task]\nname = "math"')):

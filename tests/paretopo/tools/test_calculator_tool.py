@@ -135,7 +135,7 @@ def test_any_arithmetic_looking_text_is_quick(text):
         ("()", "unexpected ')'"),
     ],
 )
-def test_what_is_wrong_is_said_in_words(expression, answer):
+def test_errors_are_readable(expression, answer):
     assert calculator(expression).startswith(f"error: {answer}")
 
 

@@ -1,4 +1,4 @@
-"""docs/tools.md says what the code says."""
+"""docs/tools.md matches the code."""
 
 from __future__ import annotations
 
