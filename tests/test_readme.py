@@ -88,6 +88,6 @@ def test_links_resolve():
 
 
 def test_commands_that_set_up_are_indented():
-    for last in ("paretopo train examples/calculator.toml", "pytest"):
+    for last in ("paretopo train examples/calculator.toml", "pytest -n auto"):
         found = re.findall(rf"^    python3 -m venv \.venv && .* \.venv/bin/{last}$", TEXT, re.M)
         assert len(found) == 1

@@ -146,6 +146,6 @@ def test_more_than_64_objectives_keep_their_senses():
 def test_a_hundred_thousand_points_rank_in_seconds(objectives):
     for kind in ("uniform", "sphere", "chain", "antichain"):
         points = large_set(kind, 100_000, objectives)
-        start = time.perf_counter()
+        start = time.process_time()
         pp.pareto_rank(points)
-        assert time.perf_counter() - start < 2.0, kind
+        assert time.process_time() - start < 2.0, kind

@@ -253,9 +253,9 @@ def test_sixteen_objectives():
 @pytest.mark.parametrize("kind", ["sphere", "uniform", "antichain"])
 def test_a_hundred_thousand_points_in_a_second(kind):
     points = large_set(kind, 100_000, 3)
-    start = time.perf_counter()
+    start = time.process_time()
     volume = pp.hypervolume(points, points.min(axis=0) - 1)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     moocore = pytest.importorskip("moocore")
     expected = moocore.hypervolume(points, ref=points.min(axis=0) - 1, maximise=True)
     assert volume == pytest.approx(expected, rel=1e-11)

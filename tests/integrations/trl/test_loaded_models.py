@@ -89,7 +89,14 @@ def test_a_gguf_file_with_adapters_trains_and_is_evaluated_and_asked(tmp_path, m
     assert "policy:" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("changes", [{}, LORA, {**LORA, "optimiser.kl": 0.1}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, marks=pytest.mark.long),
+        pytest.param(LORA, marks=pytest.mark.long),
+        {**LORA, "optimiser.kl": 0.1},
+    ],
+)
 def test_a_resumed_run_is_the_uninterrupted_one(tmp_path, monkeypatch, changes):
     if "model.lora.rank" in changes:
         pytest.importorskip("peft")

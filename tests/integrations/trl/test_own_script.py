@@ -65,6 +65,7 @@ def test_the_example_adds_ten_lines_to_a_script_that_runs_without_them(tmp_path)
     finish(run_script(script, tmp_path / "out"))
 
 
+@pytest.mark.long
 def test_killed_example_resumes_unchanged(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(shorten(EXAMPLE.read_text(encoding="utf-8"), steps=6), encoding="utf-8")

@@ -273,6 +273,7 @@ def test_killed_and_resumed_equals_uninterrupted(uninterrupted, tmp_path):
     assert kept == ["checkpoint-6", "checkpoint-7"]
 
 
+@pytest.mark.long
 def test_killed_and_resumed_with_three_objectives(tmp_path):
     settings = {"evaluation.every": 1, "run.tensorboard": HAS_TENSORBOARD}
     config = loads(SMALL + THREE_OBJECTIVES, settings)
@@ -288,7 +289,9 @@ def test_killed_and_resumed_with_three_objectives(tmp_path):
     assert run.manifest["resumed"][0]["from_step"] >= 3
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_ctrl_c_or_sigterm_keeps_the_step_and_can_be_resumed(uninterrupted, tmp_path, number):
     run = RunFolder.create(tmp_path, uninterrupted.config)
     code = interrupt(run, number, "checkpoints/checkpoint-3/complete")
@@ -321,7 +324,13 @@ class StopsAfter:
         return self._asked > 3
 
 
-@pytest.mark.parametrize("step", [2, 3], ids=["in an evaluation", "in a step's rollouts"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(2, id="in an evaluation", marks=pytest.mark.long),
+        pytest.param(3, id="in a step's rollouts"),
+    ],
+)
 def test_ctrl_c_while_it_generates_keeps_the_last_step(uninterrupted, tmp_path, monkeypatch, step):
     before = uninterrupted.config
     config = replace(before, run=replace(before.run, checkpoint_every=5))
@@ -369,8 +378,10 @@ def test_twenty_steps_learn(tmp_path):
     assert after["hypervolume"] > before["hypervolume"]
 
 
-@pytest.mark.parametrize("recipe", ["paper", "recommended"])
-@pytest.mark.parametrize("where", ["learning_rate", "reward", "none"])
+@pytest.mark.parametrize(
+    ("recipe", "where"),
+    [("paper", "learning_rate"), ("recommended", "reward"), ("paper", "none")],
+)
 def test_every_place_of_the_multiplier_trains(recipe, where, tmp_path):
     settings = {
         "recipe": recipe,
