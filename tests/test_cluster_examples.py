@@ -78,7 +78,7 @@ def calls(tmp_path, name):
     return [shlex.split(line)[1:] for line in lines if line.startswith(f"{name} ")]
 
 
-def test_the_slurm_script_starts_ray_on_every_node_and_trains_on_all_gpus(tmp_path):
+def test_slurm_script_uses_all_nodes_and_gpus(tmp_path):
     assert as_on_slurm(tmp_path, str(CONFIG)).wait(60) == 3  # the exit status of the training
     first, second = sorted(calls(tmp_path, "srun"), key=lambda words: "--address" in words)
     assert {"--nodelist=node1", "--head", "--node-ip-address"} <= set(first)

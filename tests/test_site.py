@@ -110,7 +110,7 @@ def test_the_help_of_every_command_is_made():
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
-def test_pages_fit_load_nothing_from_elsewhere_and_draw_their_formulas(width, tmp_path):
+def test_pages_fit_render_formulas_and_load_no_foreign_files(width, tmp_path):
     site = DOCS.parent / "build" / "site"
     if not site.is_dir():
         pytest.skip("there is no build/site: bash scripts/build_site.sh")

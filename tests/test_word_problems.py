@@ -284,7 +284,7 @@ def test_demonstrations_are_right_and_some_call_more_than_needed():
     assert max(calls) == 4
 
 
-def test_the_third_objective_is_all_that_the_second_file_adds():
+def test_second_file_adds_only_an_objective():
     two, three = (
         tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
         for name in ("train", "three_objectives")
@@ -318,7 +318,7 @@ def test_the_configurations_are_valid_and_fit_a_rollout(name, tokens):
     assert len((FOLDER / "README.md").read_text(encoding="utf-8").splitlines()) <= 50
 
 
-def test_the_study_has_the_example_s_training_and_a_second_stage_for_the_paper():
+def test_study_plan_contains_the_example():
     study = plan.load(FOLDER.parents[1] / "docs" / "study" / "word_problems.toml")
     (task,) = study.tasks.values()
     assert Path(task.config).resolve() == FOLDER / "train.toml"

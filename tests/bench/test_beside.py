@@ -106,7 +106,7 @@ def test_another_build_that_cannot_be_asked_is_refused(words, reason, tmp_path, 
     assert not (tmp_path / "out").exists()
 
 
-def test_the_headline_cases_are_five_of_the_usual_ones_and_asked_for_by_name(tmp_path, capsys):
+def test_five_headline_cases_are_selected_by_name(tmp_path, capsys):
     (headline,) = BESIDE_OPERATIONS.values()
     usual = {case for operation in OPERATIONS.values() for case in operation(quick=False)}
     assert len(headline()) == 5

@@ -155,7 +155,7 @@ def test_response_over_the_limit_is_truncated():
     assert not exact.truncated
 
 
-def test_a_prompt_longer_than_the_model_reads_is_a_truncated_response():
+def test_overlong_prompt_gives_a_truncated_response():
     one = run_rollout(SUM, Scripted(context=50), tool="python")
     assert (one.truncated, one.tokens, one.calls, one.segments) == (True, 0, 0, ())
     room = run_rollout(SUM, Scripted("y" * 90, context=len(SUM.prompt) + 30), tool="python")
@@ -208,7 +208,7 @@ def test_samples_do_not_depend_on_the_batch(tiny):
     assert [one.tokens for one in other] != [one.tokens for one in together]
 
 
-def test_greedy_is_greedy_whatever_the_model_says_of_itself(tiny):
+def test_greedy_overrides_the_models_sampling_settings(tiny):
     engine = TransformersEngine(str(tiny), EvaluationSettings("m"), device="cpu")
     same = [engine.generate(begin_rollouts(engine, [seed]), ())[0].tokens for seed in (1, 8, 15)]
     assert same[0] == same[1] == same[2]

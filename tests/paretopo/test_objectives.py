@@ -64,7 +64,7 @@ def play(session, steps=6):
 
 
 @pytest.mark.parametrize("method", GOLDEN)
-def test_correct_and_calls_give_the_numbers_that_they_always_gave(tmp_path, method):
+def test_correct_and_calls_give_the_recorded_numbers(tmp_path, method):
     """Numbers from a version with only these two objectives, up to the accuracy of libm.
 
     The advantages of hypervolume_gd2po and gdpo are whitened as GD2PO's and GDPO's code for verl
@@ -102,7 +102,7 @@ RESCALED = {"gr3": "gr3"}
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_trains_with_three_objectives_or_refuses_by_name(tmp_path, name):
+def test_methods_accept_three_objectives_or_name_the_reason(tmp_path, name):
     table = THREE | {"optimiser": {"steps": 6, "group_size": 5}}
     if name == "otc_grpo":
         with pytest.raises(ConfigError, match=r"OTC .* two objectives, got 3: correct, calls, tok"):
@@ -237,9 +237,7 @@ def test_unmeasured_objective_has_no_effect(tmp_path):
         ({"correct": 1.0}, "no rollout says anything of the objective 'polite', .* prompt 'q'"),
     ],
 )
-def test_a_measure_that_cannot_be_used_names_prompt_objective_and_value(
-    tmp_path, components, message
-):
+def test_bad_measure_names_prompt_objective_and_value(tmp_path, components, message):
     session = new_session(tmp_path, POLITE, **OF_ANY_UNIT)
     session.observe(0, [Rollout("h", {"correct": 1.0, "polite": 0.0})])
     for use in (lambda one: session.score([[one, one]]), lambda one: session.observe(1, [one])):
@@ -360,7 +358,7 @@ def test_unreachable_reference_warns(tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_first_evaluation_is_measured_by_its_own_price_without_a_warning(tmp_path):
+def test_first_evaluation_sets_its_price_without_a_warning(tmp_path):
     text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\n'
     session = new_session(tmp_path, text)
     spent = [10] * 9 + [200]

@@ -37,7 +37,7 @@ def test_without_the_key_there_are_none():
     assert preferences_of(loads("")) is None
 
 
-def test_weights_are_on_a_lattice_and_the_grid_is_part_of_it():
+def test_sampled_weights_contain_the_grid():
     preferences = given("[preference]\nlevels = 10\ngrid = 2")
     assert len(preferences.all) == 11
     assert [one.weights for one in preferences.grid] == [(1.0, 0.0), (0.5, 0.5), (0.0, 1.0)]
@@ -200,7 +200,7 @@ def test_resumed_session_keeps_the_thin_points(tmp_path):
     assert len(session.run.evaluations()) == 3
 
 
-def test_a_state_of_fixed_weights_says_nothing_of_preferences(tmp_path):
+def test_state_of_fixed_weights_has_no_preferences(tmp_path):
     session = new_session(tmp_path, "")
     assert "thinness" not in session.state()
     assert session.preference_of(3) is None

@@ -130,7 +130,7 @@ def test_state_resumes_with_its_own_answers(tmp_path):
         Session(session.run, prompts=64, steps_per_epoch=8).restore(state)
 
 
-def test_stage_1_is_one_pass_over_the_prompts_filtered_groups_included(tmp_path):
+def test_stage_1_counts_filtered_groups(tmp_path):
     text = "[optimiser]\nprompts_per_step = 1\n"
     session = new_session(tmp_path, text, prompts=4, paretopo__stage1_steps="epoch")
     for step in (1, 2, 3):

@@ -252,7 +252,7 @@ def test_greedy_subsets_of_optuna_are_the_same(objectives):
             np.testing.assert_array_equal(*both("optuna", select))
 
 
-def test_of_greedy_subsets_with_ties_the_volumes_are_the_same():
+def test_tied_greedy_subsets_have_equal_volumes():
     """Among trials with equal contributions, Optuna's choice depends on rounding."""
     need("optuna")
     from optuna._hypervolume import _solve_hssp, compute_hypervolume

@@ -384,7 +384,7 @@ class TestErrors:
             pp.set_num_threads(2.0)
 
 
-def test_too_many_points_are_refused_before_memory_is_asked_for():
+def test_too_many_points_are_refused_before_allocation():
     endless = np.broadcast_to(np.float32(1.0), (2**31, 0 + 1))
     with pytest.raises(ValueError, match="at most 2147483647 points"):
         pp.pareto_rank(np.lib.stride_tricks.as_strided(endless[:0], (0, 2**31, 1)))

@@ -108,7 +108,7 @@ def test_of_equal_members_the_last_leaves():
     assert beyond.hypervolume == 0.0
 
 
-def test_volumes_beyond_the_largest_number_change_by_nothing():
+def test_gain_is_zero_once_the_volume_is_infinite():
     archive = pp.ParetoArchive([0.0, 0.0], capacity=2)
     rows = [[1e200, 3e200], [3e200, 1e200], [2e200, 2e200]]
     assert archive.extend(rows).gains.tolist() == [np.inf, np.inf, 0.0]

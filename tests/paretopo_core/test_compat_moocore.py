@@ -124,7 +124,7 @@ def test_differences_of_attainment_are_moocores(seed, maximise, intervals, recta
     np.testing.assert_allclose(ours.eafdiff(one, other, **keywords), theirs, rtol=1e-14)
 
 
-def test_differences_are_by_share_where_the_numbers_of_runs_differ():
+def test_unequal_run_counts_are_compared_by_share():
     one, other = of_runs(0, 2), of_runs(1, 3)
     found = ours.eafdiff(one, other, intervals=1, rectangles=True)
     for x, y, _, _, difference in found:

@@ -20,7 +20,7 @@ def isa():
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 5, 7])
 @pytest.mark.parametrize("kind", ["uniform", "sphere", "grid", "chain"])
-def test_over_seeds_the_mean_is_the_volume_and_the_error_its_spread(kind, objectives):
+def test_estimate_is_unbiased_and_its_error_is_the_spread(kind, objectives):
     points = large_set(kind, 40, objectives)
     exact = float(pp.hypervolume(points, -0.1))
     draws = [pp.hypervolume_approx(points, -0.1, samples=256, seed=seed) for seed in range(60)]

@@ -125,7 +125,7 @@ def test_a_batch_of_small_sets_is_its_sets(each_isa, objectives, dtype):
                 np.testing.assert_array_equal(half, volumes[7::2])
 
 
-def test_a_set_of_4_objectives_does_not_feel_its_neighbours(each_isa):
+def test_sets_of_4_objectives_do_not_affect_each_other(each_isa):
     """Also where a neighbour in the same vector has no covered point and this set has some."""
     rng = np.random.default_rng(4)
     for points in (3, 5, 8, 9):
@@ -162,7 +162,7 @@ def test_threads_do_not_change_a_bit(threads, objectives):
 
 
 @pytest.mark.parametrize("kind", ["sphere", "antichain", "grid"])
-def test_contributions_of_many_points_sum_to_less_than_the_whole(kind):
+def test_contributions_sum_to_at_most_the_volume(kind):
     points = points_of(kind, 20_000, 3)
     parts = pp.hv_contributions(points, 0)
     assert (parts >= 0).all()

@@ -143,7 +143,7 @@ def test_interrupted_archive_keeps_earlier_points(count, objectives):
     assert archive.additions == count + 1
 
 
-def test_a_handler_may_compute_but_not_touch_the_archive_at_work():
+def test_signal_handler_may_compute_but_not_use_a_busy_archive():
     points = large_set("sphere", 60_000, 4)
     archive = pp.ParetoArchive([-0.1] * 4)
     seen: list[object] = []

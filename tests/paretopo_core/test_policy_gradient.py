@@ -117,7 +117,7 @@ def test_a_dominating_rollout_never_has_the_lower_advantage(rewards, k, i, steps
 
 
 @given(rewards=groups)
-def test_one_draw_is_the_own_volume_less_the_mean_of_the_others(rewards):
+def test_one_draw_is_the_volume_minus_the_mean_of_the_others(rewards):
     volumes = np.prod(np.maximum(rewards + 0.5, 0), axis=1)
     n = len(rewards)
     expected = volumes - (volumes.sum() - volumes) / (n - 1)

@@ -278,7 +278,7 @@ class TestTransformations:
         chosen = CHOICES[name](x).sum(-1)[:, None, None].double()
         torch.testing.assert_close(slopes, chosen.expand(x.shape))
 
-    def test_weights_that_want_a_gradient_are_refused_not_forgotten(self):
+    def test_weights_that_require_grad_are_refused(self):
         weights = torch.ones(3, requires_grad=True)
         with pytest.raises(NotImplementedError, match="pareto_advantage has no derivative"):
             pp.pareto_advantage(points(), weights).sum().backward()

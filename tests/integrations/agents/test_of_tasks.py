@@ -136,7 +136,7 @@ def call(name, **arguments):
     return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
 
 
-def test_functions_are_called_and_their_errors_are_the_policys_to_read(function_turns):
+def test_tool_errors_are_returned_to_the_policy(function_turns):
     first, second = function_turns(
         call("half", number=42), call("later", word="x") + call("double", number=1)
     )

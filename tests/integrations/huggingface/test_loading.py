@@ -89,7 +89,7 @@ def test_the_end_of_a_turn_in_a_gguf_file_is_corrected(tmp_path, caplog):
     assert load_model(named, read).generation_config.eos_token_id == [END]
 
 
-def test_a_tokenizer_without_padding_pads_with_the_end_of_a_turn(tmp_path, caplog):
+def test_missing_padding_token_is_the_end_of_a_turn(tmp_path, caplog):
     named = ModelConfig(path=str(save_folder(tmp_path, make_tokenizer())))
     read = load_tokenizer(named)
     assert (read.pad_token_id, read.padding_side, caplog.text) == (END, "left", "")
@@ -103,7 +103,7 @@ def test_the_chat_template_says_how_a_turn_ends(tmp_path):
     assert load_model(named, read).generation_config.eos_token_id == [END]
 
 
-def test_without_a_template_an_end_that_begins_a_text_is_corrected(tmp_path):
+def test_wrong_end_token_is_corrected_without_a_template(tmp_path):
     tokenizer = make_tokenizer(end="<|im_start|>", template=None)
     read = load_tokenizer(ModelConfig(path=str(save_folder(tmp_path, tokenizer))))
     assert read.eos_token == "<|im_end|>"
@@ -192,7 +192,7 @@ def test_chatml_needs_its_tokens(tmp_path):
     assert plain.apply_chat_template(QUESTION, tokenize=False).endswith("</s>\n")
 
 
-def test_a_template_of_ones_own_comes_with_its_response_template(tmp_path):
+def test_own_template_needs_its_response_template(tmp_path):
     folder = save_folder(tmp_path / "model", make_tokenizer())
     file = tmp_path / "mine.jinja"
     file.write_text("{% for m in messages %}[{{ m.role }}]{{ m.content }}<|im_end|>{% endfor %}")
@@ -212,7 +212,7 @@ def test_a_template_of_ones_own_comes_with_its_response_template(tmp_path):
 # ---- trained parameters --------------------------------------------------------------------------
 
 
-def test_adapters_are_trained_and_saved_as_part_of_the_weights(tmp_path):
+def test_adapters_are_merged_into_the_saved_weights(tmp_path):
     pytest.importorskip("peft")
     tokenizer = make_tokenizer()
     config = ModelConfig(path=str(save_folder(tmp_path / "base", tokenizer)), lora=LoraConfig(4))
@@ -250,7 +250,7 @@ def test_frozen_embeddings_have_no_gradients(tmp_path):
 
 
 @pytest.mark.parametrize("has", [True, False])
-def test_passes_compute_in_bfloat16_where_the_processor_has_it(monkeypatch, has):
+def test_bfloat16_is_used_if_the_processor_supports_it(monkeypatch, has):
     monkeypatch.setattr(loading, "has_bfloat16", lambda: has)
     loaded = ModelConfig(path="somebody/model")
     expected = torch.bfloat16 if has else torch.float32

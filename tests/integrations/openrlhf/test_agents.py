@@ -85,7 +85,7 @@ def test_a_rollout_that_ran_out_of_room_is_marked(execute, reason, done, cut):
     assert response["truncated"] is cut
 
 
-def test_a_turn_that_blocks_holds_no_other_rollout_and_is_named(execute):
+def test_blocking_turn_is_named_and_delays_no_other(execute):
     stuck, freed = threading.Event(), threading.Event()
 
     async def block(self, text):

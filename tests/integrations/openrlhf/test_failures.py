@@ -114,7 +114,7 @@ BROKEN_EXECUTOR = """
 """
 
 
-def test_a_schedulers_sigterm_marks_the_run_and_says_how_to_go_on(new_run):
+def test_sigterm_marks_the_run_and_prints_the_resume_command(new_run):
     run = new_run(optimiser__steps=50)
     words = [sys.executable, "-m", "paretopo.cli", "train", "--resume", str(run.path)]
     with (run.path / "log").open("w", encoding="utf-8") as log:
@@ -129,7 +129,7 @@ def test_a_schedulers_sigterm_marks_the_run_and_says_how_to_go_on(new_run):
     assert f"go on with: paretopo train --resume {run.path}" in output(run)
 
 
-def test_gpus_that_are_not_there_are_refused_instead_of_waited_for(new_run):
+def test_missing_gpus_are_refused_at_once(new_run):
     run = new_run()
     run.update_manifest(rehearsal=[])  # for real, then
     assert end_of(run) != 0

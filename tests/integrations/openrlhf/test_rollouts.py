@@ -37,7 +37,7 @@ def rows_of(tmp_path, text, suffix=".jsonl", settings=""):
     return _rows(config, tokenizer, "prompts", str(source), None, [])
 
 
-def test_of_held_out_prompts_as_many_are_asked_as_the_file_says(tmp_path):
+def test_number_of_held_out_prompts_follows_the_file(tmp_path):
     source = tmp_path / "held_out.jsonl"
     source.write_text(
         "".join(f'{{"prompt": "{i}", "label": "{i}"}}\n' for i in range(64)), encoding="utf-8"

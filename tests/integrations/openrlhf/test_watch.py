@@ -46,7 +46,7 @@ def policy(cluster):
     return ray.remote(num_cpus=0)(ParetoPolicyActor).remote()
 
 
-def test_an_engine_that_cannot_start_ends_the_wait_of_others(policy):
+def test_failed_engine_start_releases_the_others(policy):
     with Watch() as watch:
         watch.add([start_engine(fails=True), policy])
         with pytest.raises(ray.exceptions.RayActorError):

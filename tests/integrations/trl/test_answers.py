@@ -50,7 +50,7 @@ def weights_of(run):
     return AutoModelForCausalLM.from_pretrained(run.model).state_dict()
 
 
-def test_the_loss_falls_and_the_run_is_recorded_like_any_other(whole):
+def test_loss_falls_and_the_run_is_recorded(whole):
     losses = [row["loss"] for row in whole.steps()]
     assert [row["step"] for row in whole.steps()] == [1, 2, 3, 4]
     assert losses == sorted(losses, reverse=True)
@@ -99,7 +99,7 @@ def test_only_answers_carry_loss():
 
 
 @pytest.mark.parametrize("name", ["math", "multihop"])
-def test_made_up_answers_are_right_by_the_grader_and_call_nothing(name, tmp_path):
+def test_made_up_answers_are_right_without_calls(name, tmp_path):
     pytest.importorskip("bm25s" if name == "multihop" else "math_verify")
     config = loads(f'[task]\nname = "{name}"\nprompts = 9\n[evaluation]\nprompts = 3')
     with (

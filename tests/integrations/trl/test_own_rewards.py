@@ -98,7 +98,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_three_rewards_of_ones_own_are_trained_on_and_recorded(folder):
+def test_three_own_rewards_are_trained_on_and_recorded(folder):
     config = load(folder / "config.toml")
     run = RunFolder.create(folder / "runs", config)
     train(config, run)
@@ -166,7 +166,7 @@ def test_one_and_eight_objectives_train_and_are_reported(folder, names):
         ("time.sleep(60)", r"'polite' hung on prompt '\w+' and 1 more: .*rewards.timeout = 5 sec"),
     ],
 )
-def test_a_reward_that_breaks_stops_the_run_and_loses_nothing(folder, trouble, message):
+def test_broken_reward_stops_the_run_without_losing_records(folder, trouble, message):
     config = load(folder / "config.toml", {"rewards.timeout": 5 if "sleep" in trouble else 600})
     run = RunFolder.create(folder / "runs", config)
     appended = run.append_step
@@ -189,7 +189,7 @@ def test_a_reward_that_breaks_stops_the_run_and_loses_nothing(folder, trouble, m
     assert run.manifest["status"] == "finished"
 
 
-def test_a_function_that_is_no_objective_is_refused_before_training(folder):
+def test_unknown_reward_function_is_refused_before_training(folder):
     with (folder / "my_rewards.py").open("a", encoding="utf-8") as file:
         file.write("\ndef polit(completions):\n    return []\n")
     config = load(folder / "config.toml")
@@ -197,7 +197,7 @@ def test_a_function_that_is_no_objective_is_refused_before_training(folder):
         train(config, RunFolder.create(folder / "runs", config))
 
 
-def test_a_response_has_a_token_even_if_the_model_writes_padding_at_once():
+def test_response_has_at_least_one_token():
     from types import SimpleNamespace
 
     from paretopo.integrations.huggingface.generation import _trim_piece

@@ -51,7 +51,7 @@ def finish(process):
     return out
 
 
-def test_the_example_adds_ten_lines_to_a_script_that_runs_without_them(tmp_path):
+def test_example_adds_ten_lines_to_a_plain_script(tmp_path):
     text = shorten(EXAMPLE.read_text(encoding="utf-8"), steps=2)
     assert len(OURS.findall(text)) <= 10
     theirs = "".join(line for line in text.splitlines(True) if not OURS.search(line.rstrip("\n")))

@@ -90,7 +90,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_calls_of_ones_own_tools_are_executed_counted_and_trained_on(folder, tmp_path):
+def test_own_tools_are_executed_and_counted(folder, tmp_path):
     run = RunFolder.create(tmp_path, loads(CONFIG.format(folder=folder)))
     train(run.config, run)
     [step] = run.steps()

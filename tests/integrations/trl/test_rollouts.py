@@ -144,7 +144,7 @@ class Shelf:
         return [Document("1", f'"{query}"\n' + "text " * 50, 1.0)]
 
 
-def test_search_turns_are_limited_and_go_on_after_an_end_of_text(roll):
+def test_search_turns_are_limited_and_continue_after_an_end(roll):
     out = roll(
         lambda: SearchR1Episode(Shelf(), max_turns=3, turn_tokens=30, feedback_tokens=60),
         {"a": ["hm<|end|>", "y" * 31, "<search>Oslo</search>", "<answer>Oslo</answer>"]},

@@ -169,7 +169,7 @@ def test_a_reward_that_does_not_apply_is_missing_not_zero(tmp_path):
         assert (one.reward_components["even"] is None) == (one.reward_components["digits"] == 0.0)
 
 
-def test_without_objectives_every_function_is_one_with_trls_weights(tmp_path):
+def test_functions_become_objectives_with_trl_weights(tmp_path):
     trainer = make_trainer(
         tmp_path,
         functions=(digits, watched, even),
@@ -202,7 +202,7 @@ def test_unlogged_steps_are_recorded_without_loss(tmp_path):
     assert all(row["seconds"] > 0 for row in rows)
 
 
-def test_several_updates_of_one_generation_are_steps_of_one(tmp_path):
+def test_updates_of_one_generation_share_a_step(tmp_path):
     trainer = make_trainer(
         tmp_path,
         num_iterations=2,

@@ -85,7 +85,7 @@ def test_who_waits_can_be_stopped(begin):
     assert begin.made == ["first"]
 
 
-def test_a_finished_one_is_taken_over_by_a_run_whose_own_was_cut_off(begin, tmp_path):
+def test_interrupted_run_adopts_a_finished_warm_up(begin, tmp_path):
     begin.may_end.set()
     assert begin("first") == "a state"
     (tmp_path / "second").write_text("half a state")

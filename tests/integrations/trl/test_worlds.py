@@ -133,7 +133,7 @@ def write_rows(path, questions):
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 
-def test_a_missing_corpus_ends_the_run_before_anything_is_loaded(tmp_path):
+def test_missing_corpus_fails_before_loading(tmp_path):
     text = SMALL.format("multihop").replace("[tool]", '[tool]\ncorpus = "no.jsonl"')
     run = RunFolder.create(tmp_path, loads(text))
     with pytest.raises(ConfigError, match=r"tool.corpus: .*no.jsonl"):

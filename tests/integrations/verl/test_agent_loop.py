@@ -118,7 +118,7 @@ def test_mask_separates_turns_from_results(play):
     assert output.extra_fields["global_steps"] == 2
 
 
-def test_a_response_without_room_is_cut_and_has_solved_nothing(play):
+def test_truncated_response_solves_nothing(play):
     output, asked, _ = play("", f"{call('1+2')} <end>", "3 <end>", length=4)
     assert len(asked) == 1  # the result would leave no room for an answer
     assert len(output.response_ids) == 2

@@ -62,7 +62,7 @@ def test_last_output_defines_the_rollout():
     assert not one.truncated
 
 
-def test_a_response_that_filled_its_room_without_an_end_is_truncated():
+def test_full_response_without_an_end_is_truncated():
     full, ended = rollouts_of({"u_0_0": row(tokens=(5,) * 4), "u_1_0": row(tokens=(5, 5, 5, END))})
     assert full.truncated
     assert not ended.truncated

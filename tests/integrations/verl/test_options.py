@@ -65,7 +65,7 @@ def test_a_filter_goes_by_whole_vectors(tmp_path):
     assert given["trainer.v1.trainer_mode"] == "paretopo_colocate_async"
 
 
-def test_a_reward_function_of_ones_own_goes_with_an_agent_loop_of_verls(tmp_path):
+def test_own_rewards_work_with_verls_agent_loop(tmp_path):
     config = loads('backend = "verl"\n[verl]\nreward = "r.py"\nagent = "my_loop"')
     words = verl_options(config, RunFolder(tmp_path, config), replace(FILES, reward=Path("/r.py")))
     assert "reward.custom_reward_function.path=/r.py" in words
@@ -141,7 +141,7 @@ def test_releases_outside_the_range_are_refused():
 OWN = 'backend = "verl"\n[verl]\nprompts = "p"\nheld_out = "h"\nreward = "desk/rewards.py"\n'
 
 
-def test_an_environment_of_ones_own_names_the_run_and_is_not_asked_elsewhere(tmp_path):
+def test_own_environment_names_the_run(tmp_path):
     assert RunFolder.create(tmp_path, loads(OWN)).path.name.startswith("rewards-recommended-")
     with pytest.raises(ConfigError, match=r"verl\.reward and verl\.held_out .* runs on verl alone"):
         plan_evaluation(loads(OWN), "a-model")

@@ -90,7 +90,7 @@ def test_only_a_rehearsal_asks_for_the_real_model(trainer, toml, capsys):
     assert "--real-model is for --rehearse" in capsys.readouterr().err
 
 
-def test_a_step_that_does_not_fit_is_refused_before_a_rehearsal(tmp_path, monkeypatch, capsys):
+def test_unsuitable_step_size_is_refused_before_a_rehearsal(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("paretopo.cli.train.need", lambda *_, **__: None)
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text('{"prompt": "a", "label": "b"}\n' * 64, encoding="utf-8")
@@ -174,7 +174,7 @@ def test_wrong_input_ends_in_one_line(trainer, words, message, capsys):
     assert trainer.calls == []
 
 
-def test_a_bad_configuration_ends_in_one_line_and_makes_no_folder(trainer, toml, tmp_path, capsys):
+def test_bad_configuration_takes_one_line_and_makes_no_folder(trainer, toml, tmp_path, capsys):
     toml.write_text("[optimiser]\nstep = 3")
     assert cli.main(["train", str(toml), "--out", str(tmp_path / "runs")]) == 2
     error = capsys.readouterr().err
@@ -187,7 +187,7 @@ def test_a_folder_that_cannot_be_made_ends_in_one_line(trainer, toml, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_tracker_that_cannot_be_opened_ends_in_one_line_and_makes_no_folder(
+def test_tracker_failure_takes_one_line_and_makes_no_folder(
     trainer, toml, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
@@ -324,7 +324,7 @@ def test_report_writes_where_it_says(tmp_path, capsys):
     assert (tmp_path / "figures" / "dynamics.png").exists()
 
 
-def test_a_report_that_cannot_be_written_or_read_ends_in_one_line(tmp_path, capsys):
+def test_report_errors_take_one_line(tmp_path, capsys):
     run = tell(tmp_path)
     blocked = tmp_path / "file"
     blocked.touch()

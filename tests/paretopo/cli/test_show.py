@@ -106,7 +106,7 @@ def test_a_terminal_gets_no_commands_from_a_model():
 
 
 @given(text=st.text(st.characters(exclude_categories=()), max_size=80))
-def test_whatever_is_printed_can_be_encoded_and_moves_no_cursor(text):
+def test_output_is_encodable_and_without_control_characters(text):
     told = escape_controls(text)
     told.encode()
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", told)

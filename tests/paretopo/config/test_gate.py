@@ -173,7 +173,7 @@ def test_without_a_gate_nothing_is_solved_or_failed(tmp_path):
     assert session.run.evaluations()[0]["measured_of_solved"] == {"brief": None, "polite": None}
 
 
-def test_a_gate_that_nothing_passes_is_warned_of_at_the_start(tmp_path):
+def test_unpassable_gate_warns_at_the_start(tmp_path):
     text = '[[objectives]]\nname = "brief"\ngate = true\nreference = -1\n'
     session = new_session(tmp_path, text)
     with pytest.warns(UserWarning, match="passes the gate 'brief', .* from -0.5 to -0.4"):
@@ -184,7 +184,7 @@ def test_a_gate_that_nothing_passes_is_warned_of_at_the_start(tmp_path):
 # ---- thresholds and refusals ---------------------------------------------------------------------
 
 
-def test_a_rollout_solves_its_prompt_above_the_threshold_not_at_it():
+def test_solved_means_above_the_threshold():
     vectors = np.array([[[0.5, 3.0], [0.51, 3.0], [0.2, 3.0], [1.0, 1.0]]])
     gated = apply_gate(vectors, "success", ("worst",), threshold=0.5)
     assert gated[0, :, 1].tolist() == [1.0, 3.0, 1.0, 1.0]
@@ -207,7 +207,7 @@ def test_the_threshold_reaches_rollouts_and_controller(tmp_path):
     assert session.controller.gate(scored.rewards)[:, 1].tolist() == [0.0, 0.5, 0.0]
 
 
-def test_earlier_evaluations_are_scored_again_by_the_threshold(tmp_path):
+def test_threshold_rescores_earlier_evaluations(tmp_path):
     text = '[[objectives]]\nname = "score"\ngate = true\nthreshold = 2.5\n'
     text += '[[objectives]]\nname = "calls"\neconomy = "paretopo"\n'
     session = new_session(tmp_path, text, paretopo__stage2_estimator="gdpo")
@@ -241,7 +241,7 @@ def test_invalid_gate_is_refused_by_name(table, message):
         make({"name": "polite", **BOUNDED}, table)
 
 
-def test_an_estimator_with_a_threshold_of_its_own_takes_no_other():
+def test_estimators_with_own_thresholds_refuse_others():
     table = {"objectives": [{"name": "score", "gate": True, "threshold": 0.5}, {"name": "calls"}]}
     with pytest.raises(
         ConfigError, match=r'"hypervolume_gd2po" calls .* got objectives.score.threshold'

@@ -99,7 +99,7 @@ def test_method_changes_only_its_keys(name):
             assert getattr(plain, section) == getattr(changed, section)
 
 
-def test_methods_are_put_on_top_of_each_other_from_left_to_right():
+def test_methods_apply_from_left_to_right():
     names = "without_stage_1", "without_stage_2"
     assert with_method({}, "+".join(names)).paretopo.stage1_steps == "all"
     assert with_method({}, "+".join(reversed(names))).paretopo.stage1_steps == 0
@@ -178,7 +178,7 @@ def test_the_help_lists_the_methods(capsys):
     assert "--set paretopo.k=2 --set optimiser.kl=0.01" in text
 
 
-def test_a_method_of_the_command_line_comes_between_file_and_options(train):
+def test_method_option_ranks_between_file_and_options(train):
     run = train(
         "--method", "paper+without_ranking", "--steps", "3", "--set", "paretopo.gate=success"
     )

@@ -25,7 +25,7 @@ def file(*weights):
 
 
 @pytest.mark.parametrize("name", ALL_ALIKE)
-def test_weights_of_a_file_win_over_a_method_that_has_all_alike(name):
+def test_weights_of_a_file_override_equal_weights(name):
     assert with_method(file(3, 1), name).paretopo.weights == (0.75, 0.25)
     assert with_method(file(1, 0), name).paretopo.weights == (1.0, 0.0)
     assert with_method({}, name).paretopo.weights == (0.5, 0.5)
@@ -34,7 +34,7 @@ def test_weights_of_a_file_win_over_a_method_that_has_all_alike(name):
 
 
 @pytest.mark.parametrize("name", ALL_ALIKE)
-def test_a_set_weight_wins_over_a_method_that_has_all_alike(name):
+def test_given_weight_overrides_equal_weights_of_a_method(name):
     config = with_method({}, name, {"objectives.calls.weight": 0.0})
     assert config.paretopo.weights == (1.0, 0.0)
     held = with_method(file(3, 1), name, {"paretopo.weighting": "equal"})
@@ -69,7 +69,7 @@ def test_a_method_that_uses_weights_says_nothing(name):
 
 
 @pytest.mark.parametrize("name", [one for one in METHODS if not one.startswith("without_")])
-def test_an_objective_of_weight_0_teaches_nothing_under_any_method(name):
+def test_zero_weight_has_no_effect_under_any_method(name):
     if name in REFUSED:
         with pytest.raises(ConfigError, match=REFUSED[name]):
             with_method(file(3, 1, 0), name)

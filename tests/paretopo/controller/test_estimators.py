@@ -230,7 +230,7 @@ def expected_gradient(logits, lengths, advantage):
 
 
 @pytest.mark.parametrize(("advantage", "drifts"), [(1.0, True), (0.0, False)])
-def test_an_uncentred_constant_shortens_responses_without_any_reward(advantage, drifts):
+def test_uncentred_constant_shortens_responses(advantage, drifts):
     """The reason for the control run and for centring: A = 1 for all drives calls to 0."""
     calls = np.arange(4)
     lengths = 10.0 + 12.0 * calls

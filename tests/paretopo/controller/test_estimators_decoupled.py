@@ -295,7 +295,7 @@ def test_dvao_is_its_formula_and_never_larger_than_grpo(seed):
     np.testing.assert_allclose(ESTIMATORS["dvao"](agreeing, weights), wanted, atol=1e-9)
 
 
-def test_dvao_of_a_group_in_which_nothing_varies_is_nothing():
+def test_dvao_of_a_constant_group_is_zero():
     flat = np.full((2, 4, 2), 0.3)
     flat[1, :, 0] = [0.1, 0.1, 0.1, 0.1 + 1e-14]
     np.testing.assert_array_equal(ESTIMATORS["dvao"](flat, EQUAL), np.zeros((2, 4)))

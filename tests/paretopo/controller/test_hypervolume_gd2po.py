@@ -73,7 +73,7 @@ def test_it_is_gd2po_on_correctness_and_added_volume(objectives, k):
     np.testing.assert_allclose(ours(batch, weights, k=k), expected, atol=1e-9)
 
 
-def test_with_one_economy_it_is_gd2po_with_the_worst_of_the_group_for_failures():
+def test_one_economy_reduces_to_gd2po():
     batch = some_batch(7, 2)
     expected = ESTIMATORS["gd2po"](apply_gate(batch, "success", ["worst"]), WEIGHTS)
     np.testing.assert_allclose(ours(batch, WEIGHTS), expected, atol=1e-4)
@@ -117,7 +117,7 @@ def test_a_floor_of_0_makes_shares_of_a_budget_alike(floor, shares):
     )
 
 
-def test_a_compromise_beats_the_extremes_that_no_weights_let_it_beat():
+def test_compromise_beats_extremes_where_no_weights_can():
     group = [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.45, 0.45], [0.0, 1.0, 1.0]]
     advantages = ours(np.array([group]), (0.6, 0.2, 0.2))[0]
     assert advantages[2] == advantages.max() > advantages[:2].max()

@@ -73,7 +73,7 @@ def test_the_learning_rate_factor_is_the_multiplier_of_stage_1():
 
 
 @given(groups())
-def test_the_gate_takes_economy_from_failures_only_and_is_pure(rollouts):
+def test_gate_is_pure_and_changes_only_failures(rollouts):
     rewards = reward_vectors(rollouts)
     kept = rewards.copy()
     method = controller(floors=(0.0,))
@@ -194,7 +194,7 @@ def test_wrong_shapes_are_named(shape):
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_a_broken_reward_is_located_and_does_not_count_a_step(value):
+def test_broken_reward_is_located_and_counts_no_step(value):
     rewards = np.zeros((3, 4, 2))
     rewards[2, 1, 1] = value
     method = controller()

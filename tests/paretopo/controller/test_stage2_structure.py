@@ -89,7 +89,7 @@ def test_a_front_holds_at_most_two_kinds(rollouts):
 
 
 @given(groups())
-def test_within_a_front_scores_are_lowest_middle_or_highest(rollouts):
+def test_scores_within_a_front(rollouts):
     advantages = stage_2(rollouts)
     assert set(np.round((advantages % 1) * 4, 9)) <= {0.0, 1.0, 3.0}
 
@@ -137,7 +137,7 @@ def test_whom_the_boost_inside_a_front_goes_to(w, extra_right, extra_wrong, to_t
 
 
 @given(groups(min_points=2), st.floats(0.5, 1))
-def test_with_half_the_weight_on_the_task_a_front_prefers_its_successes(rollouts, task):
+def test_half_the_weight_prefers_successes_within_a_front(rollouts, task):
     rewards = reward_vectors(rollouts)
     advantages, ranks = pareto_advantage(
         rewards, (task, 1 - task), centre="none", return_ranks=True

@@ -201,7 +201,7 @@ def test_whole_numbers_are_written_in_one_way():
     assert cleaned == ["73", "27", "-3", "0", "0", "12.5", "x", "9" * 200]
 
 
-def test_several_answers_mean_all_of_them_only_where_the_source_says_so():
+def test_sources_decide_whether_all_answers_are_required():
     assert mathematical_answer(["$1$", "$-2$"], all_wanted=True) == "1, -2"
     with pytest.raises(UnusableRow, match="whether one or all"):
         mathematical_answer(["1", "-2"])

@@ -92,7 +92,7 @@ def test_hostile_files_are_refused(tmp_path, name):
         assert "git lfs pull" in text
 
 
-def test_a_torn_parquet_file_is_refused_wherever_it_is_torn(tmp_path):
+def test_truncated_parquet_file_is_refused(tmp_path):
     whole = made.write(tmp_path / "a.parquet", made.torl_rows(50)).read_bytes()
     for end in range(1, len(whole), 97):
         (tmp_path / "torn.parquet").write_bytes(whole[:end])

@@ -104,7 +104,7 @@ def test_a_broken_benchmark_stops_the_training_set(tmp_path):
     assert not (tmp_path / "data/search_r1/train.jsonl").exists()
 
 
-def test_torls_own_test_file_is_never_held_out_or_trained_on(tmp_path):
+def test_torls_test_file_is_excluded(tmp_path):
     tests = [
         made.torl_row(1, "Test?", "1", source="aime24", split="test"),
         made.torl_row(2, "Test, unmarked?", "1", source="AIME_25", split=None),

@@ -60,7 +60,7 @@ def test_the_layout_of_a_line(tmp_path):
     assert (ROW.answers, several.answers) == (("12 ells",), ("Ada", "Ada L."))
 
 
-def test_blank_lines_a_byte_order_mark_and_further_keys_are_no_harm(tmp_path):
+def test_blank_lines_byte_order_mark_and_extra_keys_are_accepted(tmp_path):
     path = tmp_path / "made.jsonl"
     line = json.dumps({**GOOD, "kind": "tower", "label": {"answer": "12 ells", "id": "x"}})
     path.write_bytes(b"\xef\xbb\xbf" + line.encode() + b"\r\n\n  \n")

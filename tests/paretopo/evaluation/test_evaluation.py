@@ -277,7 +277,7 @@ def test_every_question_is_asked_once_and_kept(start_folder, capsys):
     assert "10/10" in capsys.readouterr().err  # the progress bar
 
 
-def test_samples_of_a_question_stay_together_whatever_the_batch(start_folder):
+def test_samples_of_a_question_stay_together(start_folder):
     rows = [oslo(n) for n in range(3)]
     settings = EvaluationSettings("m", temperature=1.0, samples=5)
     seeds = []

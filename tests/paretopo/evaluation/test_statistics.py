@@ -221,7 +221,7 @@ def test_sign_flip_intervals_of_skewed_differences_cover_less():
 
 
 @pytest.mark.parametrize(("n", "least"), [(5, 91), (20, 92), (300, 92.5)])
-def test_t_intervals_of_calls_cover_at_any_number_of_questions(n, least):
+def test_t_intervals_of_calls_cover(n, least):
     data = (lambda rng, size: rng.poisson(1.5, size=size)), 1.5
     assert coverage(t_interval, data, n) > least
     if n < 20:

@@ -97,7 +97,7 @@ def test_no_rounds_is_no_tool():
         TorlEpisode(Echo(), max_calls=-1)
 
 
-def test_a_token_that_reaches_beyond_the_fence_makes_no_second_line_end():
+def test_token_across_the_fence_adds_no_line_end():
     (turn,) = play(TorlEpisode(Echo()), block("x") + "\n")
     assert turn.feedback == "X\n```\n"
 

@@ -54,7 +54,7 @@ def test_ranks_do_not_depend_on_alpha(rollouts, alpha, other):
 
 
 @given(st.lists(groups(), max_size=6))
-def test_the_minimum_never_rises_and_is_the_fewest_of_a_success(history):
+def test_minimum_is_the_fewest_calls_of_a_success(history):
     tracker, seen = CostMinimum(), []
     for rollouts in history:
         before = tracker.n_opt("q")

@@ -102,7 +102,7 @@ def test_kimi_by_hand():
 
 
 @given(answers_of)
-def test_kimi_pays_no_failure_more_than_a_success_where_half_the_weight_is_on_right(answers):
+def test_kimi_ranks_successes_first_at_half_the_weight(answers):
     """The reward is w_0 c + w_1 lambda; a success has w_0 - w_1 / 2 at least, a failure 0 at most.
 
     Among failures the dear ones are punished, the lean ones not paid.

@@ -72,7 +72,7 @@ def test_targets_are_those_of_the_authors_code(groups):
         assert targets.target([True] * right + [False] * (8 - right)) == wanted
 
 
-def test_a_whole_block_gives_the_targets_until_the_next_one_is_whole():
+def test_targets_change_only_with_a_complete_block():
     targets = CostTargets(by="difficulty", groups=2)
     easy = [True] * 4
     assert targets.target(easy) == math.inf

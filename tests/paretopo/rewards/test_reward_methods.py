@@ -65,7 +65,7 @@ def test_kimi_adds_its_length_reward_to_correctness():
     np.testing.assert_allclose(advantages, 0.6 * (np.array(rewards) - np.mean(rewards)), atol=1e-12)
 
 
-def test_gdpo_conditioned_counts_the_easier_reward_where_the_harder_is_met():
+def test_conditioned_gdpo_gates_the_easier_reward():
     """Equation 8 of the paper: the economy, or 0 where the answer is wrong; then GDPO."""
     equal = {"paretopo.weighting": "equal"}  # as published; the weights of a file hold
     gated, advantages = play("gdpo_conditioned", ANSWERS, equal)

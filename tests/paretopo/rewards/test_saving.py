@@ -69,7 +69,7 @@ def test_the_price_may_fall_while_few_groups_are_known():
     assert price.value == 3.5
 
 
-def test_a_group_with_several_right_answers_pays_at_least_its_dearest():
+def test_price_covers_the_dearest_of_several_right_answers():
     price = SuccessPrice()
     price.update([4.0], [True])
     given = price.of_groups(
@@ -173,7 +173,7 @@ def test_saving_is_relative_to_the_price():
     np.testing.assert_array_equal(score(scores, [None, 8.0]), [np.nan, 5.0 / 8.0 - 1.0])
 
 
-def test_a_start_without_paid_right_answers_has_no_price_yet():
+def test_price_is_unknown_without_paid_right_answers():
     scores = Scores(SECONDS, RewardsConfig())
     assert score(scores, [0.0, 0.0]) == [1.0, 1.0]
     assert score(scores, [0.0, 3.0], right=False) == [1.0, -1.0]
@@ -189,7 +189,7 @@ def test_all_answers_count_without_a_gate():
     assert scores.rewards_of(rollouts)[:, 1].tolist() == [0.75, 0.5, 0.0]
 
 
-def test_a_budget_is_worth_the_same_as_the_cost_that_it_leaves():
+def test_remaining_budget_is_rewarded_like_the_cost():
     left = Objective("left", economy="saving", high=10.0)
     assert left.better == "more"
     told = Scores((SECONDS[0], left), RewardsConfig())
@@ -213,7 +213,7 @@ def test_the_whole_of_the_first_evaluation_counts():
     assert len(json.dumps(scores.state_dict()["held_out_prices"])) < 200
 
 
-def test_an_evaluation_that_costs_nothing_says_nothing_of_the_next():
+def test_free_evaluation_sets_no_price():
     scores = Scores(SECONDS, RewardsConfig())
     assert score(scores, [0.0, 0.0], held_out=True) == [1.0, 1.0]
     assert score(scores, [1.0, 5.0], held_out=True) == [0.8, 0.0]

@@ -61,7 +61,7 @@ def test_held_out_minima_are_their_own_and_can_be_frozen():
     assert score(again, [(1, True)]) == pytest.approx([far(1)])
 
 
-def test_held_out_minima_run_on_whatever_the_scope_of_training():
+def test_held_out_minima_are_running():
     scores = scores_of(evaluation_n_opt="running", n_opt_scope="group")
     assert evaluate(scores, [(1, True)])[0].tolist() == [[1.0, 1.0]]
     assert evaluate(scores, [(2, True)])[0][:, 1] == pytest.approx([far(1)])

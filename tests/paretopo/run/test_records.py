@@ -92,7 +92,7 @@ def test_a_row_without_a_step_is_refused(run):
 
 
 @pytest.mark.parametrize("cut", range(1, 18))
-def test_a_torn_last_line_is_dropped_wherever_the_kill_came(run, cut):
+def test_torn_last_line_is_dropped(run, cut):
     run.append_step({"step": 1, "a": 1})
     run.append_step({"step": 2, "a": 22})
     path = run.path / "steps.jsonl"

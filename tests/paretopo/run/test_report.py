@@ -111,7 +111,7 @@ def test_a_method_is_the_mean_of_its_seeds(tmp_path):
     assert rows[3].describe(measures[2]).endswith("→ unknown")
 
 
-def test_runs_of_one_method_with_other_settings_are_no_seeds_of_each_other(tmp_path):
+def test_seeds_require_identical_settings(tmp_path):
     def tell_with(overrides):
         run = RunFolder.create(tmp_path, loads("", overrides))
         evaluate(run, 0, "pretrained", 0.5, 2.0, 60.0)
@@ -147,7 +147,7 @@ def test_equal_folders_are_distinguished_by_path(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_the_folder_one_stands_in_has_a_name_and_neighbours(tmp_path, monkeypatch):
+def test_current_folder_has_a_name_and_neighbours(tmp_path, monkeypatch):
     run, other = tell(tmp_path), tell(tmp_path, seed=1)
     monkeypatch.chdir(run.path)
     here = RunFolder.open(".")
@@ -191,7 +191,7 @@ def test_without_warmup_the_policy_as_it_came_counts(tmp_path):
     assert "| before training (step 0) | end (step 2) | change |" in text
 
 
-def test_the_end_of_the_warmup_counts_where_it_was_evaluated_on_the_way(tmp_path):
+def test_start_is_the_end_of_the_warm_up(tmp_path):
     run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
     evaluate(run, 0, "warmup", 0.2, 2.0, 60.0)
     evaluate(run, 0, "warmup", 0.5, 1.5, 50.0)
@@ -267,7 +267,7 @@ def test_a_report_has_every_objective_with_direction_and_unit(tmp_path, count):
         picture(path.with_name("front.png"))
 
 
-def test_a_front_of_a_report_before_is_not_left_where_there_is_none(tmp_path):
+def test_stale_front_picture_is_removed(tmp_path):
     out = tmp_path / "out"
     write_report([tell_objectives(tmp_path, names_of(2))], out)
     assert (out / "front.png").exists()
@@ -292,7 +292,7 @@ def test_a_correct_of_another_range_is_no_percentage(tmp_path):
     assert "| correct | more |  | 7.5 | 7.5 | +0 |" in write_report([run]).read_text()
 
 
-def test_runs_with_other_objectives_are_laid_over_each_other(tmp_path):
+def test_runs_with_different_objectives_share_plots(tmp_path):
     runs = [
         tell_objectives(tmp_path, ["correct", "calls"], seed=1),
         tell_objectives(tmp_path, ["correct", "tokens"], seed=2),
@@ -332,7 +332,7 @@ def test_old_records_without_objectives_are_unknown_not_an_error(tmp_path):
     picture(run.report / "front.png")
 
 
-def test_the_seconds_of_an_evaluation_are_not_those_of_its_rollouts(tmp_path):
+def test_evaluation_time_differs_from_rollout_time(tmp_path):
     run = RunFolder.create(tmp_path, tell_objectives(tmp_path, ["correct", "seconds"]).config)
     run.append_evaluation({"step": 0, "seconds": 3.0, "measured": {"correct": 1.0}})
     history = read_history(run)
@@ -347,7 +347,7 @@ def test_share_solved_is_added_if_no_objective_has_it(tmp_path):
     assert "| solved | more | % | 75.0 | 75.0 | +0.0 |" in write_report([graded]).read_text()
 
 
-def test_the_share_solved_is_no_second_row_of_a_first_objective_of_ones_own(tmp_path):
+def test_share_solved_does_not_repeat_an_own_objective(tmp_path):
     config = loads('[[objectives]]\nname = "routed"\n[[objectives]]\nname = "tokens"\n')
     run = RunFolder.create(tmp_path, config)
     run.append_evaluation({"step": 0, "solved": 0.75, "measured": {"routed": 0.75, "tokens": 3.0}})

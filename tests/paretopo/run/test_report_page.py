@@ -82,7 +82,7 @@ def test_the_front_is_that_of_all_objectives(tmp_path):
     assert not found[9]["measured"]
 
 
-def test_the_answer_of_an_evaluation_is_the_newest_to_one_question(tmp_path):
+def test_newest_answer_to_a_question_counts(tmp_path):
     run = tell_objectives(tmp_path, names_of(2))
     groups = list(run.trajectories())
     (run.path / "trajectories.jsonl").unlink()

@@ -131,7 +131,7 @@ class _Board:
         self.open = False
 
 
-def test_a_resumed_run_is_the_same_run_in_weights_and_biases(tmp_path, monkeypatch):
+def test_resumed_run_continues_in_weights_and_biases(tmp_path, monkeypatch):
     wandb = pytest.importorskip("wandb")
     boards = []
 

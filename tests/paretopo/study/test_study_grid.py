@@ -107,7 +107,7 @@ def finished(tmp_path_factory):
     return plan, list(read_records(plan, out).values())
 
 
-def test_the_same_rows_give_the_same_bytes_in_whatever_order_they_came(finished, tmp_path):
+def test_packed_bytes_do_not_depend_on_row_order(finished, tmp_path):
     plan, rows = finished
     packed = []
     for name, order in (("a", rows), ("b", rows[::-1])):
@@ -277,7 +277,7 @@ def test_each_measure_has_a_best_policy_of_its_own():
     assert parts.score(1.0, 0.5, 0.5) == pytest.approx({"hypervolume": 8 / 9, "preference": 1.0})
 
 
-def test_a_mixture_of_the_best_policies_is_no_better_than_the_best():
+def test_mixtures_do_not_beat_the_best_policy():
     section = plans.TaskSection(config="x", best=((0.2, 0.0), (0.5, 0.3), (0.9, 0.8)), most=1.0)
     shares = np.linspace(0.0, 1.0, 2001)[:, None]
     points = np.array([[right, 1.0 - cost] for right, cost in section.best])
@@ -301,7 +301,7 @@ def test_a_mixture_of_the_best_policies_is_no_better_than_the_best():
         ([[1.0, 4.0]], "tasks.mine.best needs a policy that is right more often than 0"),
     ],
 )
-def test_best_policies_that_nothing_could_be_a_share_of_are_refused(best, error, tmp_path):
+def test_best_policies_worth_nothing_are_refused(best, error, tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
     table = {"tasks": {"mine": {**TRAINING["tasks"]["mine"], "best": best}}}
     with pytest.raises(ConfigError, match=re.escape(error)):
@@ -345,7 +345,7 @@ name = "tokens"
 """
 
 
-def test_seeds_take_turns_and_methods_know_calls_by_the_name_of_the_cost(tmp_path):
+def test_seeds_alternate_and_methods_use_the_name_of_the_cost(tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
     plan = plans.from_table(TRAINING, beside=tmp_path)
     overrides = [
@@ -357,7 +357,7 @@ def test_seeds_take_turns_and_methods_know_calls_by_the_name_of_the_cost(tmp_pat
     assert overrides[2]["seed"] == 1002
 
 
-def test_a_training_is_out_of_date_when_a_file_that_it_reads_is_another(tmp_path):
+def test_changed_input_file_makes_a_training_out_of_date(tmp_path):
     (tmp_path / "mine.toml").write_text(f'{MINE}[rewards]\nfile = "{tmp_path}/rewards.py"')
     rewards = tmp_path / "rewards.py"
     rewards.write_text("def correct(completions): ...")

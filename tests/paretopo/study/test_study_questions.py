@@ -42,7 +42,7 @@ def test_script_reproduces_the_files(tmp_path):
         assert len(rows(f"{name}/held_out.jsonl")) == 1536
 
 
-def test_whoever_works_it_out_is_right_and_a_guess_is_once_in_three():
+def test_working_is_right_and_guesses_are_right_once_in_three():
     demonstrate = functions("choice/warmup.py")["demonstrate"]
     correct = functions("choice/rewards.py")["correct"]
     rng, asked = random.Random(0), rows("choice/held_out.jsonl")

@@ -103,7 +103,7 @@ def test_variants_are_those_that_the_rule_chose(name):
 
 
 @pytest.mark.parametrize("name", JUDGED)
-def test_the_recommended_recipe_is_the_method_that_the_study_defends(name):
+def test_recommended_recipe_is_the_studied_method(name):
     judged = plan.load(DOCS / f"{name}.toml")
     config = from_table({}, judged.overrides_of(judged.study.methods[0]))
     recommended = from_table({}, {})
@@ -125,7 +125,7 @@ def test_every_second_seed_has_a_budget():
 
 
 @pytest.mark.parametrize("name", JUDGED)
-def test_methods_are_judged_on_tasks_and_seeds_of_which_nothing_was_chosen(name):
+def test_tuning_and_judging_share_no_task_or_seed(name):
     tuning, judged = (plan.load(DOCS / f"{one}.toml") for one in ("tuning", name))
     assert all(task.startswith("tune_") for task in tuning.tasks)
     assert not any(task.startswith("tune_") for task in judged.tasks)

@@ -38,7 +38,7 @@ def sample(task, policy, draws=200_000):
     return rng.random(draws) < task.success[kinds, ways], task.saved[kinds, ways]
 
 
-def test_each_kind_of_task_is_there_twice_with_other_numbers():
+def test_each_kind_of_task_has_a_tuning_twin():
     assert sorted(TASKS) == sorted([*KINDS, *(f"tune_{name}" for name in KINDS)])
     for name in KINDS:
         one, other = TASKS[name], TASKS[f"tune_{name}"]
@@ -103,7 +103,7 @@ def test_best_policy_depends_on_the_preference():
         assert ways[0] < ways[1]
 
 
-def test_the_best_where_leanness_is_free_makes_the_calls_that_are_needed():
+def test_best_policy_makes_only_needed_calls():
     for name in ("free", "lucky", "overcalling", "tune_free", "tune_lucky", "tune_overcalling"):
         calls = TASKS[name].best_policy("preference") @ TASKS[name].cost[:, 0]
         assert set(calls) == {0, 1, 2, 3}

@@ -153,7 +153,7 @@ def _worked_out(text):
     return calculator(expression)
 
 
-def test_without_redundancy_and_guesses_traces_are_the_shortest():
+def test_traces_are_shortest_without_redundancy():
     for talk in TASK.traces(0, 60, redundant_calls=0, guess_rate=0.0):
         needed = talk[0]["content"].count("*") + sum(s in talk[0]["content"] for s in "+-")
         assert len(calls_of(talk)) == needed

@@ -55,7 +55,7 @@ def test_answers_are_right():
         assert len(question.steps) == KINDS.index(question.kind)
 
 
-def test_two_programs_are_needed_because_memory_stands_between_them():
+def test_memory_limit_forces_two_programs():
     coins = cupboard(TASK)
     for question in EVERYTHING:
         if question.kind == "two":
@@ -93,7 +93,7 @@ def test_the_seed_fixes_everything():
     assert cupboard(other) != cupboard(TASK)
 
 
-def test_traces_are_rollouts_with_needless_programs_and_guesses():
+def test_traces_include_needless_programs_and_guesses():
     guessed, needless = [], []
     coins = cupboard(TASK)
     for step in range(20):

@@ -133,7 +133,7 @@ def test_the_real_server_finds_each_article_by_its_name(served):
         assert documents[0].text == ARTICLES[title]
 
 
-def test_traces_are_rollouts_with_needless_searches_and_guesses(served):
+def test_traces_include_needless_searches_and_guesses(served):
     task = make_task(served)
     assert (task.training, task.held_out) == (TASK.training, TASK.held_out)
     assert task.traces(5, 8, 2, 0.3) == task.traces(5, 8, 2, 0.3)

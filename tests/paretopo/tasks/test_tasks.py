@@ -48,7 +48,7 @@ def test_contradictions_are_refused_when_the_file_is_read(text, message):
         loads(f"[task]\n{text}")
 
 
-def test_files_have_no_traces_and_need_a_server_for_searches():
+def test_file_tasks_have_no_traces_and_need_a_search_server():
     given = "train = 'a'\nheld_out = 'b'\n[model]\npath = 'x'\n"
     with pytest.raises(ConfigError, match=r"warmup.steps must be 0 with task.train: .* got 350"):
         loads(f"[task]\nname = 'math'\n{given}")

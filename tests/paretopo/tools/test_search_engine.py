@@ -223,7 +223,7 @@ def model(tmp_path_factory):
     return str(folder)
 
 
-def test_embeddings_are_of_length_one_and_do_not_see_padding(model):
+def test_embeddings_are_normalised_and_ignore_padding(model):
     encoder = dense.Encoder(model)
     vectors = encoder.embed_queries(["fjord", "norway " * 1000])
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
