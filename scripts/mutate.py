@@ -1,12 +1,13 @@
 """Count how many deliberate mistakes the test suite catches.
 
-Usage: mutate.py [--only PATTERN] [--all] FOLDER
+Usage: mutate.py [--only PATTERN] [--first | --all] FOLDER
 
 Copies the tracked files to FOLDER, makes one mistake after another there, and runs the tests of its
 room until the first failure. A mistake that no quick test catches runs against the long tests as
-well, so that one call gives both counts. With `--all` every mistake runs against the whole suite
-instead of its room. CMake compiles mistakes in csrc incrementally in FOLDER/build. `--only` selects
-mistakes by a regular expression on file and name. Run it in an environment with the extra "test".
+well, so that one call gives both counts. `--first` runs only the file that is most likely to catch
+a mistake, `--all` the whole suite. `--only` selects mistakes by a regular expression on file and
+name. CMake compiles mistakes in csrc incrementally in FOLDER/build. The environment needs the
+extra "test".
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LONG = "long and not slow and not real_model"
 
 
 class Mutant(NamedTuple):
-    """A mistake: the one occurrence of `old` in `file` becomes `new`; `tests` run in this order."""
+    """A mistake: `new` replaces the one occurrence of `old`; the paths in `tests` run in order."""
 
     name: str
     file: str
@@ -313,18 +314,15 @@ def build(folder: Path) -> bool:
 
 
 def catches(folder: Path, tests: str, *options: str) -> bool:
-    """Run tests on the folder; True if one fails or the interpreter dies."""
+    """Run the paths of tests one by one; True once a test fails or the interpreter dies."""
     python_path = os.pathsep.join([str(folder / "python"), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"),
-            *options,
-            *tests.split(),
-        ],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": python_path},
-    )
-    return done.returncode not in (0, 5)  # 5: no test was selected
+    environment = {**os.environ, "PYTHONPATH": python_path}
+    for path in tests.split():
+        words = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options, path]
+        done = subprocess.run([sys.executable, *words], cwd=folder, env=environment)
+        if done.returncode not in (0, 5):  # 5: no test was selected
+            return True
+    return False
 
 
 def main() -> int:
@@ -332,7 +330,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="working copy, made if it is missing")
     parser.add_argument("--only", default="", help="regular expression on file and name")
-    parser.add_argument("--all", action="store_true", help="run the whole suite")
+    extent = parser.add_mutually_exclusive_group()
+    extent.add_argument("--first", action="store_true", help="run only the first path of tests")
+    extent.add_argument("--all", action="store_true", help="run the whole suite")
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
     chosen = [one for one in MUTANTS if re.search(arguments.only, f"{one.file} {one.name}")]
@@ -344,6 +344,8 @@ def main() -> int:
         if text.count(mutant.old) != 1:
             sys.exit(f"{mutant.file} has {text.count(mutant.old)} times: {mutant.old}")
         tests = "tests" if arguments.all else mutant.tests
+        if arguments.first:
+            tests = tests.split()[0]
         try:
             path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
             compiles = not mutant.file.startswith("csrc/") or build(folder)

@@ -41,8 +41,8 @@ SMALL = {
         ),
     ],
 )
-def test_a_method_trains(name, overrides, tmp_path):
-    config = with_method(SMALL, name, overrides)
+def test_a_method_trains(name, overrides, tmp_path, warmups):
+    config = with_method(SMALL, name, {"warmup.shared": warmups, **overrides})
     run = RunFolder.create(tmp_path, config, method=name)
     train(config, run)
     steps = run.steps()

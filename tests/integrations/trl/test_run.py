@@ -112,10 +112,11 @@ def steps_of(curves: dict[str, list[tuple[int, float]]]) -> dict[str, list[int]]
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory, warmups: str) -> RunFolder:
     # With this economy, earlier evaluations are rescored.
     economy = {"objectives.calls.economy": "paretopo"}
-    config = loads(SMALL, {"run.tensorboard": HAS_TENSORBOARD, **economy})
+    shared = {"warmup.shared": warmups}
+    config = loads(SMALL, {"run.tensorboard": HAS_TENSORBOARD, **economy, **shared})
     run = RunFolder.create(tmp_path_factory.mktemp("whole"), config)
     train(config, run)
     return run
@@ -256,7 +257,9 @@ def test_the_model_can_be_loaded_again(uninterrupted):
 
 
 def test_killed_and_resumed_equals_uninterrupted(uninterrupted, tmp_path):
-    run = RunFolder.create(tmp_path, uninterrupted.config)
+    config = uninterrupted.config
+    config = replace(config, warmup=replace(config.warmup, shared="none"))
+    run = RunFolder.create(tmp_path, config)
     assert interrupt(run, signal.SIGKILL, "checkpoints/warmup.pt") == -signal.SIGKILL
     done = torch.load(run.checkpoints / "warmup.pt", weights_only=True)["step"]
     assert 0 < done <= run.config.warmup.steps

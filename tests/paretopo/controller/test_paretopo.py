@@ -116,13 +116,16 @@ def test_the_worst_of_the_group_is_a_floor_in_any_unit():
     assert advantages[0].argmin() == 1
 
 
-def test_masked_rollouts_are_no_floor():
-    tokens = np.array([[[1.0, -80.0], [0.0, -10.0], [0.0, -5000.0]]])
+@pytest.mark.parametrize("shift", [0.0, 6000.0])  # zeros of padding above or below all rewards
+def test_masked_rollouts_are_no_floor(shift):
+    rewards = np.array([[[1.0, -80.0], [0.0, -10.0], [0.0, -5000.0]]])
+    rewards[..., 1] += shift
     mask = np.array([[True, True, False]])
     method = controller(floors=("worst",), stage1_steps=0)
-    whole = method.step(tokens, mask=mask).advantages
-    np.testing.assert_array_equal(whole[:, :2], method.step(tokens[:, :2]).advantages)
-    assert not method.step(tokens, mask=np.zeros((1, 3), bool)).advantages.any()
+    whole, part = method.step(rewards, mask=mask), method.step(rewards[:, :2])
+    np.testing.assert_array_equal(whole.advantages[:, :2], part.advantages)
+    np.testing.assert_array_equal(whole.gated[:, :2], part.gated)
+    assert not method.step(rewards, mask=np.zeros((1, 3), bool)).advantages.any()
 
 
 ALL_SOLVED = [(1.0, 1.0), (1.0, 0.5)]
