@@ -29,12 +29,8 @@ PENDING = (
     "bench/",
     "scripts/",
     "cmake/",
-    ".github/",
     "CHANGELOG.md",
-    "CONTRIBUTING.md",
     "README.md",
-    "CMakeLists.txt",
-    "pyproject.toml",
     "tests/integrations/slime/",
     "tests/support/slime_parts.py",
 )
