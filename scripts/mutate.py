@@ -7,7 +7,7 @@ room until the first failure. A mistake that no quick test catches runs against 
 well, so that one call gives both counts. `--first` runs only the file that is most likely to catch
 a mistake, `--all` the whole suite. `--only` selects mistakes by a regular expression on file and
 name. CMake compiles mistakes in csrc incrementally in FOLDER/build. The environment needs the
-extra "test".
+extra "test" and, for csrc, cmake and pybind11.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ MUTANTS = (
         f"{CONTROLLER}/by_group.py",
         "mask=None if inside.all() else inside",
         "mask=None",
-        "tests/paretopo/controller/test_paretopo.py tests/paretopo/controller",
+        "tests/test_docstrings.py tests/paretopo/test_session.py tests/integrations",
     ),
     Mutant(
         "z-scores divide by n",
@@ -182,7 +182,7 @@ MUTANTS = (
         "integrations/verl/rollouts.py",
         'if tag.get("is_padding", False):',
         'if tag.get("padding", False):',
-        "tests/integrations/verl/test_hooks.py tests/integrations/verl",
+        "tests/integrations/verl tests/test_docstrings.py tests/integrations/test_one_story.py",
     ),
     # ---- csrc ----------------------------------------------------------------------------------
     Mutant(
