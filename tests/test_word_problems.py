@@ -294,7 +294,7 @@ def test_second_file_adds_only_an_objective():
     assert two == three
 
 
-def test_the_file_for_openrlhf_changes_sizes_alone():
+def test_openrlhf_file_changes_only_sizes():
     one, other = (
         tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
         for name in ("train", "openrlhf")

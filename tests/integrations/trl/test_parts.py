@@ -188,7 +188,7 @@ def measure(rewards, rollouts, *, held_out=False, name="q", **more):
 def test_rollouts_are_measured_and_left_to_the_session():
     rewards = SessionRewards(grade_each(is_correct))
     given = measure(rewards, [(2, "6"), (1, "6"), (0, "7")], held_out=True)
-    assert given == [1.0, 1.0, 0.0]  # what TRL logs as its reward
+    assert given == [1.0, 1.0, 0.0]  # the reward that TRL logs
     assert [one.reward_components for one in rewards.rollouts] == [
         {"correct": 1.0, "calls": 2.0, "turns": 3.0},
         {"correct": 1.0, "calls": 1.0, "turns": 2.0},
