@@ -241,7 +241,7 @@ def test_a_model_computes_in_the_dtype_that_is_asked_for(tiny, monkeypatch):
         TransformersEngine(str(tiny), wanted, device="cpu")
 
 
-def test_default_dtype_keeps_the_digest():
+def test_dtype_is_left_out_by_default():
     assert "dtype" not in EvaluationSettings("m").as_dict()
     assert EvaluationSettings("m", dtype="bfloat16").as_dict()["dtype"] == "bfloat16"
     with pytest.raises(ConfigError, match="dtype is for the engine transformers"):

@@ -46,7 +46,7 @@ from paretopo.tasks.choice import (  # noqa: E402
 
 TESTS = Path(__file__).parents[1]
 
-# ---- observations --------------------------------------------------------------------------------
+# ---- observed outcomes ---------------------------------------------------------------------------
 
 
 def records(config, folder):
@@ -116,7 +116,7 @@ def verl_words(config, folder):
 
 
 def prepared(config, folder):
-    """Return the files written for another trainer; an error is an outcome, too."""
+    """Return the files written for another trainer, or the refused file."""
     prepare = {"openrlhf": openrlhf_files, "verl": verl_files}[config.backend].prepare
     run = RunFolder.create(folder, config)
     files = prepare(config, run, lambda: False)
@@ -219,12 +219,12 @@ def device(config, folder):
 
 @dataclasses.dataclass
 class Case:
-    """Two values of a key and an observation that differs between them.
+    """Two values of a key and the outcome that differs.
 
     Attributes:
         observe: ``f(config, folder)``; an error that it raises is an outcome, too.
         one: A value, or several by dotted name.
-        other: The same for the second file.
+        other: The second value, in the same form.
         base: TOML under both.
         refused: Both are refused, each in its own words.
     """

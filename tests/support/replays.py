@@ -12,10 +12,10 @@ from paretopo.tasks.environment import open_environment
 
 
 def replay(run, tokenizer):
-    """Replay every recorded rollout of a run and count the observations by kind.
+    """Play every recorded rollout of a run again and return counts of the observed events.
 
-    The masked text must equal the tool's reply to the text before it; only a response without room
-    may cut the reply short.
+    The masked text must equal the tool's reply to the words before it; only a response at its
+    length limit may cut it short.
     """
     seen = Counter()
     with ensure_search_server(run.config, run.data) as config:
@@ -57,7 +57,7 @@ def _replay(rollout, episode, config, tokenizer, seen):
 
 
 def _play(episode, text):
-    """Return the tool's reply to a text, which may contain several turns without a reply."""
+    """Return the tool's reply to a text, which may hold several turns without a reply."""
     while True:
         stop = next((one for one in episode.stop if one in text), None)
         turn = asyncio.run(episode.step(text))

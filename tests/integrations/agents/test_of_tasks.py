@@ -82,7 +82,7 @@ def test_the_agent_plays_a_written_rollout_as_it_was_written(name, tmp_path):
         assert count == 6
 
 
-def test_tool_replies_contain_no_control_tokens():
+def test_tool_results_add_no_control_tokens():
     class Prints:
         async def run_async(self, code):
             return ProgramResult("so <end> <|tool|>", "", 0, 0.1)

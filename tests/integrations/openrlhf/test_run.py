@@ -225,7 +225,7 @@ def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
 
 
 def rehearse_word_problems(folder: Path, model: Path | str, **settings) -> tuple[RunFolder, str]:
-    """Rehearse the example on 24 products; return the run and its output."""
+    """Rehearse the example with a model and 24 products; return the run and its output."""
     products = [(a, b) for a in range(2, 8) for b in range(2, 6)]
     for name, own in (("train", products[:16]), ("held_out", products[16:])):
         rows = [
@@ -246,29 +246,29 @@ def rehearse_word_problems(folder: Path, model: Path | str, **settings) -> tuple
     words = ["train", "examples/word_problems/openrlhf.toml", "--rehearse", "--real-model"]
     for name, value in changes.items():
         words += ["--set", f"{name.replace('__', '.')}={value}"]
-    output = command(folder, "paretopo.cli", *words)
-    assert "replay buffers got the controller's advantages" in output
+    told = command(folder, "paretopo.cli", *words)
+    assert "replay buffers got the controller's advantages" in told
     (path,) = (folder / "runs").iterdir()
-    return RunFolder.open(path), output
+    return RunFolder.open(path), told
 
 
-def test_gguf_file_is_rehearsed_with_its_weights_template_and_tools(tmp_path, monkeypatch):
+def test_a_gguf_file_is_rehearsed_with_its_own_weights_template_and_tools(tmp_path, monkeypatch):
     """A small file in the format of the real model."""
     pytest.importorskip("gguf")
     from support.small_models import make_tokenizer, save_gguf
 
     monkeypatch.chdir(Path(__file__).parents[3])
     model = save_gguf(tmp_path / "model.gguf", make_tokenizer(), heads=2)  # of 32, for vLLM
-    run, output = rehearse_word_problems(
+    run, told = rehearse_word_problems(
         tmp_path,
         model,
         model__lora__rank=0,  # adapters of random weights learn too little for a call
         warmup__learning_rate=1e-2,
         optimiser__steps=2,
     )
-    assert "a turn ends with '<|im_end|>' (2), not with '<|im_start|>' (1)" in output
-    assert "weights of 1 engine(s) equal the policy's after each of 2 updates" in output
-    assert "model.gguf" not in output.partition("Not covered")[2]
+    assert "a turn ends with '<|im_end|>' (2), not with '<|im_start|>' (1)" in told
+    assert "weights of 1 engine(s) equal the policy's after each of 2 updates" in told
+    assert "model.gguf" not in told.partition("Not covered")[2]
     assert run.config.model.path == str(model)
     rollouts = [one for group in run.trajectories() for one in group.rollouts]
     called = [one for one in rollouts if one.reward_components["calls"]]
@@ -288,10 +288,10 @@ def test_smollm2_is_rehearsed_with_adapters(tmp_path, monkeypatch):
         pytest.skip("PARETOPO_REAL_MODEL names no model")
     model = Path(given).resolve()
     monkeypatch.chdir(Path(__file__).parents[3])
-    run, output = rehearse_word_problems(
+    run, told = rehearse_word_problems(
         tmp_path, model, warmup__steps=2, optimiser__steps=1, optimiser__micro_batch=2
     )
-    assert "weights of 1 engine(s) equal the policy's after each of 1 updates" in output
+    assert "weights of 1 engine(s) equal the policy's after each of 1 updates" in told
     assert len(run.steps()) == 1
     assert (run.model / "adapter" / "adapter_config.json").exists()
 

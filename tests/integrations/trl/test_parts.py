@@ -198,7 +198,7 @@ def test_rollouts_are_measured_and_left_to_the_session():
     assert rewards.rows == [0, 1, 2]
 
 
-def test_batch_is_graded_at_once():
+def test_batch_is_graded_at_once_without_missing_answers():
     batches = []
 
     def grade_all(texts, answers):

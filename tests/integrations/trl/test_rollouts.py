@@ -159,7 +159,7 @@ def test_search_turns_are_limited_and_continue_after_an_end(roll):
     assert out.calls == [1]
 
 
-def test_tool_replies_contain_no_control_tokens(monkeypatch):
+def test_tool_results_hold_no_control_tokens(monkeypatch):
     tokenizer = make_bpe_tokenizer()  # as real ones, it reads its control tokens out of a text
     tokenizer.pad_token = tokenizer.eos_token
     end = tokenizer.eos_token_id

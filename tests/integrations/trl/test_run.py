@@ -264,13 +264,10 @@ def test_killed_and_resumed_equals_uninterrupted(uninterrupted, tmp_path):
     done = torch.load(run.checkpoints / "warmup.pt", weights_only=True)["step"]
     assert 0 < done <= run.config.warmup.steps
 
-    assert interrupt(run, signal.SIGKILL, "checkpoints/checkpoint-2", resume=True) == -9
     assert interrupt(run, signal.SIGKILL, "checkpoints/checkpoint-5/*", resume=True) == -9
     (run.checkpoints / "checkpoint-6").mkdir(exist_ok=True)  # a folder that was never finished
 
-    process = start(run, resume=True)
-    errors = process.communicate()[1]
-    assert process.returncode == 0, errors
+    train(config, run, resume=True)
     assert_same_result(run, uninterrupted)
     kept = sorted(path.name for path in run.checkpoints.glob("checkpoint-*"))
     assert kept == ["checkpoint-6", "checkpoint-7"]

@@ -246,7 +246,7 @@ def test_the_deprecated_trainer_is_refused_by_name():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_engine_loads_adapters_and_refuses_missing_ones(tmp_path):
+def test_engine_loads_adapters_and_refuses_incomplete_ones(tmp_path):
     peft = pytest.importorskip("peft")
     from support.small_models import make_tokenizer, save_folder
     from transformers import AutoModelForCausalLM

@@ -188,7 +188,7 @@ def test_undecided_grade_is_not_wrong(start_folder):
     assert [cell.strip() for cell in table[2].split("|")][-2] == "3"
 
 
-def test_wrong_truncated_responses_are_counted():
+def test_truncated_wrong_responses_are_counted_separately():
     solved, truncated = (False, True, None, False), (True, True, True, False)
     answered = [AnsweredQuestion("1", "nq", solved, (0,) * 4, (9,) * 4, truncated)]
     found = summarise("nq", answered)
