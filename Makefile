@@ -8,7 +8,7 @@ rehearse:
 	bash scripts/install_openrlhf_cpu.sh && .venv-openrlhf/bin/paretopo train examples/rehearsal.toml --rehearse
 
 test:
-	python3 -m venv .venv && .venv/bin/pip install ".[test]" && .venv/bin/pytest
+	python3 -m venv .venv && .venv/bin/pip install ".[test]" && .venv/bin/pytest -n auto
 
 check:
 	bash .ci/run

@@ -1,6 +1,6 @@
 """The benchmark: every operation against every peer, answers first, then times.
 
-``python -m bench``, from the root of a checkout, runs it; ``README.md`` beside this file tells how
-to read what it writes. It imports paretopo_core and nothing of the training package, and nothing
-imports it.
+Run ``python -m bench`` from the root of a checkout. ``README.md`` in this folder explains the
+results. The benchmark imports paretopo_core and nothing of the training package; nothing imports
+it.
 """

@@ -15,54 +15,54 @@ if TYPE_CHECKING:
 
 _SLOWER = 1
 _WRONG_INPUT = 2
-_INTERRUPTED = 130  # 128 + SIGINT, what shells expect
+_INTERRUPTED = 130  # 128 + SIGINT, by the convention of shells
 _HELP = """\
 operations:
   fronts                sort one large set into fronts
   filter                find the non-dominated points of one set
   hypervolume           one front of five shapes, 2 to 10 objectives
-  contributions         by how much each point of a front raises its hypervolume
-  gradient              how the hypervolume of a front grows with each value
-  boxes                 what a front dominates and leaves, in boxes, and gains there
-  indicators            fronts beside reference sets, estimated volumes, attainment
-  subsets               which points of a front to keep
+  contributions         exclusive hypervolume contributions of one front
+  gradient              gradient of the hypervolume of one front
+  boxes                 partitions of the (non-)dominated region, improvements in them
+  indicators            distances from reference sets, estimated volumes, attainment
+  subsets               subset selection from one front
   dominance             ranks under constraints, first fronts, ties, boxes, scales, knees
-  crowding              how far the neighbours of each point lie apart
-  bounds                groups just below and above the sizes where another way is taken
+  crowding              crowding distances
+  bounds                groups just below and above the sizes where the algorithm switches
   batches               many groups in one call: ranks, filter, ragged hypervolumes
   advantage             reward vectors to advantages, up to a million groups
   expected_hypervolume  reward vectors to the advantages of HV@4
   archive               points added to an archive, each with its gain
   overhead              one call on one tiny array
   threads               one thread against two
-  headline              with --beside: one case each of five of them
+  headline              with --against: one case of each of five operations
 
 examples, from the root of a checkout:
   pip install ".[bench]"                    the package, and every peer
-  python -m bench --quick                   small sizes in 2 minutes, to see that all works
+  python -m bench --quick                   small sizes in 2 minutes, as a smoke test
   python -m bench                           everything, in about 30 minutes
   python -m bench fronts hypervolume        two operations
-  python -m bench --resume                  go on where an interrupted run stopped
-  python -m bench --plots-only              draw the plots again, from the CSV files
-  python -m bench --promises                hold the CSV files against what is promised
-  python -m bench --device cuda             on a GPU, beside peers that run there
-  python -m bench --beside OLD/bin/python=main   this build and another one, in turns
-  PARETOPO_ISA=avx2 python -m bench         another instruction set than the best
+  python -m bench --resume                  continue an interrupted run
+  python -m bench --plots-only              draw the plots again from the CSV files
+  python -m bench --promises                compare the CSV files with the targets
+  python -m bench --device cuda             on a GPU, with the peers that support it
+  python -m bench --against OLD/bin/python=main   compare this build with another one
+  PARETOPO_ISA=avx2 python -m bench         use a specific instruction set
 
-Every answer is checked before it is timed; a peer that is wrong, crashes or takes too long gets a
-row that says so, one that is not installed is left out. Results go to bench/results/MACHINE, named
-after the processor, those of --quick and --beside next to it. bench/README.md tells how to read
-them.
+Every answer is checked before it is timed. A peer that is wrong, crashes or takes too long gets a
+row with this status; a peer that is not installed is skipped. Results go to bench/results/MACHINE,
+named after the processor. --quick and --against write to a folder next to it. bench/README.md
+explains the results.
 
-exit status: 0; 1 when --beside finds a case that got slower; 2 for wrong input; 130 after Ctrl-C.
+exit status: 0; 1 if --against finds a case that got slower; 2 for wrong input; 130 after Ctrl-C.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code, as the help tells.
+    """Run the command and return its exit status.
 
     Args:
-        arguments: the words after ``python -m bench``; those of the process by default.
+        arguments: the words after ``python -m bench``; by default those of the process.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     parsed = _make_parser().parse_args(words)
@@ -90,28 +90,26 @@ def _make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add(
-        "operations", nargs="*", metavar="OPERATION", help="see below; all of them if none is named"
-    )
+    add("operations", nargs="*", metavar="OPERATION", help="see below; by default all of them")
     add("--quick", action="store_true", help="small sizes, few repeats")
-    add("--resume", action="store_true", help="keep what is already measured")
-    add("--out", metavar="DIR", help="where CSV files and plots go")
-    add("--device", choices=("cpu", "cuda"), default="cpu", help="where the data live")
+    add("--resume", action="store_true", help="continue an interrupted run")
+    add("--out", metavar="DIR", help="folder for CSV files and plots")
+    add("--device", choices=("cpu", "cuda"), default="cpu", help="device of the data")
     only = parser.add_mutually_exclusive_group()
-    only.add_argument("--plots-only", action="store_true", help="measure nothing, only draw")
-    only.add_argument("--promises", action="store_true", help="measure nothing, print the table")
+    only.add_argument("--plots-only", action="store_true", help="only draw")
+    only.add_argument("--promises", action="store_true", help="only print the table of targets")
     only.add_argument(
-        "--beside",
+        "--against",
         metavar="PYTHON[=LABEL]",
-        help="measure the build of paretopo_core that another interpreter has, and this one, in "
-        "turns; print the ratios",
+        help="compare this build of paretopo_core with that of another interpreter, in turns; "
+        "print the ratios",
     )
     add(
         "--tolerance",
         type=float,
         default=5.0,
         metavar="PERCENT",
-        help="how much more time than the other build a case may take, 5 by default",
+        help="by how much a case may be slower than in the other build (default 5)",
     )
     return parser
 
@@ -132,20 +130,20 @@ def _run(parsed: argparse.Namespace) -> int:
     if parsed.promises and parsed.device != "cpu":
         raise ValueError("--promises are about CPUs: drop --device")
     description = command.describe(parsed.device)
-    kinds = (("quick", parsed.quick), ("beside", parsed.beside))
+    kinds = (("quick", parsed.quick), ("against", parsed.against))
     kind = "-".join(name for name, is_chosen in kinds if is_chosen)
     folder = Path(parsed.out or command.choose_folder(description, kind))
     if parsed.promises:
         print(command.write_promises(folder), end="")
         return 0
     how = {"quick": parsed.quick, "resume": parsed.resume}
-    if parsed.beside:
-        build = _read_build(parsed.beside)
+    if parsed.against:
+        build = _read_build(parsed.against)
         tolerance = parsed.tolerance / 100
         if not tolerance >= 0:
             raise ValueError(f"--tolerance must be 0 or more, got {parsed.tolerance:g}")
         operations = parsed.operations
-        is_kept = command.measure_beside(build, operations, folder, description, tolerance, **how)
+        is_kept = command.measure_against(build, operations, folder, description, tolerance, **how)
         return 0 if is_kept else _SLOWER
     if not parsed.plots_only:
         command.measure(parsed.operations, folder, description, **how)
@@ -157,7 +155,7 @@ def _run(parsed: argparse.Namespace) -> int:
 
 
 def _read_build(text: str) -> Build:
-    """Take ``PYTHON[=LABEL]`` apart."""
+    """Parse ``PYTHON[=LABEL]``."""
     from bench.runner import Build
 
     python, _, label = text.partition("=")

@@ -25,13 +25,13 @@ RUNS = 10  # whose attainment surfaces are asked for
 SAMPLES = 65_536  # directions that a hypervolume is estimated from
 DIVISIONS = 12  # of the lattice of weights, where R2 has no closed form
 FIRST = 10  # the part of a set that pareto_rank_first is to rank is one in so many
-WANTED = 10  # points whose slopes alone are asked for, of a front
+WANTED = 10  # points of a front for which hypervolume_gradient_of_few computes the gradient
 TURNS = 16  # small sets that are measured in turn
 CELLS = 8  # of a grid over each of two objectives, whose boxes a volume counts differently
 EPSILON = 0.1  # the sides of the boxes that a filter keeps one point in
-BETA = 0.5  # how much the weights count beside the ranks, in pareto_advantage
+BETA = 0.5  # weight of the weighted sums relative to the ranks, in pareto_advantage
 BOXED = ("nondominated_boxes", "dominated_boxes")  # tasks whose answers are boxes
-BESIDE = (  # tasks that compare a front with a reference set
+REFERENCE_INDICATORS = (  # tasks that compare a front with a reference set
     "igd",
     "igd_plus",
     "gd",
@@ -56,7 +56,7 @@ TASKS = (
     "archive_bounded",
     *BOXED,
     "hypervolume_improvement",
-    *BESIDE,
+    *REFERENCE_INDICATORS,
     "r2",
     "hypervolume_approx",
     "eaf",
@@ -92,16 +92,16 @@ class Case:
 
     Attributes:
         operation: the CSV the row belongs to.
-        task: what is computed, a name of ``TASKS``.
-        workload: the shape of the data, a name of ``workloads.SHAPES``; batches are "uniform", or
-            "ragged" where the groups differ in size, or "padded" where only the first ``VALID``
-            points of each count.
+        task: the name of the computation, one of ``TASKS``.
+        workload: the shape of the data, one of ``workloads.SHAPES``. Batches are "uniform",
+            "ragged" if the groups differ in size, or "padded" if only the first ``VALID`` points
+            of each group are valid.
         points: points of the set, or of the largest group.
         objectives: values of each point.
         groups: groups of a batch; 0 for one set.
-        dtype: of the data; peers that know only float64 get it converted, outside the clock.
-        threads: how many threads a call may use; ``ON_GPU``: none, it runs on a GPU.
-        draw: which of many sets of the workload; a row of the CSV is about all that were measured.
+        dtype: of the data; converted outside the clock for peers that support only float64.
+        threads: the number of threads that a call may use; ``ON_GPU`` for a call on a GPU.
+        draw: the number of the set among many of the workload; a CSV row covers all of them.
     """
 
     operation: str
@@ -115,20 +115,20 @@ class Case:
     draw: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields but the draw, for a CSV row or a message to another process."""
+        """Return all fields except the draw, for a CSV row or a message to another process."""
         found = asdict(self)
         del found["draw"]
         return found
 
     @property
     def draws(self) -> list[Case]:
-        """The cases to measure in turn: other small sets of the same kind, or this case alone.
+        """The cases to measure in turn: several small sets of the same kind, or only this case.
 
-        A processor learns the branches of one small set that is measured again and again; users
-        have another one each time. Batches, and sets of more points, have more branches than it
-        remembers, or nearly; from 6 objectives even the judge takes long. Of "overhead", the way in
-        counts and not the set; of "boxes" and "subsets", some peers take seconds for one set, and
-        so does the judge of "indicators".
+        A processor learns the branches of a small set that is measured repeatedly, but users have a
+        new set each time. Batches and larger sets have more branches than it can remember. With 6
+        or more objectives, even the judge is slow. "overhead" measures the cost of a call, not of
+        a set. In "boxes" and "subsets" some peers take seconds per set, and so does the judge of
+        "indicators".
         """
         is_small = not self.groups and self.points <= 1_000 and self.objectives <= 5
         is_slow = self.operation in ("overhead", "boxes", "indicators", "subsets")
@@ -146,7 +146,7 @@ class Case:
 
     @property
     def is_on_gpu(self) -> bool:
-        """Whether the data are to be put on a GPU first."""
+        """True if the data must be moved to a GPU first."""
         return self.threads == ON_GPU
 
     @cached_property
@@ -156,7 +156,7 @@ class Case:
             return workloads.make_groups(self.groups, self.points, self.objectives, self.dtype)
         more = dict.fromkeys(("archive_add", "archive_bounded"), NEWCOMERS)
         more["hypervolume_improvement"] = CANDIDATES
-        more |= dict.fromkeys(BESIDE, REFERENCE_POINTS)
+        more |= dict.fromkeys(REFERENCE_INDICATORS, REFERENCE_POINTS)
         count = self.points + more.get(self.task, 0)
         points = workloads.make_points(self.workload, count, self.objectives, self.draw)
         return points.astype(self.dtype)
@@ -173,7 +173,7 @@ class Case:
 
     @cached_property
     def reference_set(self) -> Array:
-        """What the front is compared with, in float64."""
+        """The points that the front is compared with, in float64."""
         return self.doubles[self.points :]
 
     @cached_property
@@ -191,7 +191,7 @@ class Case:
 
     @cached_property
     def mask(self) -> Array | None:
-        """Which points of the groups count, shape (groups, points); None: all of them."""
+        """The mask of valid points, shape (groups, points); None if all are valid."""
         if self.workload == "padded":
             return np.tile(np.arange(self.points) < VALID, (self.groups, 1))
         return workloads.make_mask(self.groups, self.points) if self.workload == "ragged" else None
@@ -219,18 +219,18 @@ class Case:
 
     @property
     def kept(self) -> int:
-        """How many points a subset has, or survive: a quarter, or half of them."""
+        """The size of a subset (a quarter), or the number of survivors (half)."""
         return self.points // (4 if self.task in SUBSETS else 2)
 
     @cached_property
     def violation(self) -> Array:
-        """Of the constraints of pareto_rank_constrained, half are none, with ties; (points,)."""
+        """Violations for pareto_rank_constrained, half of them 0, with ties; (points,)."""
         rng = np.random.default_rng((self.points, self.objectives))
         return np.maximum(0.0, rng.normal(size=self.points).round(2))
 
     @property
     def first(self) -> int:
-        """How many points pareto_rank_first is to rank."""
+        """The number of points that pareto_rank_first must rank."""
         return max(1, self.points // FIRST)
 
     @cached_property
@@ -273,7 +273,7 @@ def filters(*, quick: bool = False) -> Sequence[Case]:
 def hypervolume(*, quick: bool = False) -> Sequence[Case]:
     """Measure one front of every shape, because which algorithm wins depends on the shape."""
     case = partial(Case, "hypervolume", "hypervolume")
-    # By objectives; the last is what the slower half of the peers still does within seconds.
+    # By objectives; the slower half of the peers takes seconds for the last size.
     sizes: dict[int, tuple[int, ...]] = {
         2: (100, 10_000),
         3: (100, 1_000, 10_000, 100_000),
@@ -292,7 +292,7 @@ def hypervolume(*, quick: bool = False) -> Sequence[Case]:
 
 
 def contributions(*, quick: bool = False) -> Sequence[Case]:
-    """Find by how much each point of one front raises its hypervolume."""
+    """Compute the hypervolume contributions of one front."""
     case = partial(Case, "contributions", "hv_contributions")
     sizes: dict[int, tuple[int, ...]] = {
         2: (100, 200, 1_000, 10_000, 100_000),
@@ -309,7 +309,7 @@ def contributions(*, quick: bool = False) -> Sequence[Case]:
 
 
 def gradient(*, quick: bool = False) -> Sequence[Case]:
-    """Find how the hypervolume of one front grows with each value, or with those of few points."""
+    """Compute the gradient of the hypervolume in all points of one front, or in a few."""
     sizes = (100,) if quick else (100, 1_000, 10_000)
     return [
         Case("gradient", task, "concave", points, m)
@@ -321,7 +321,7 @@ def gradient(*, quick: bool = False) -> Sequence[Case]:
 
 
 def boxes(*, quick: bool = False) -> Sequence[Case]:
-    """Divide what one front dominates, and what it leaves, into boxes; and improve in them."""
+    """Partition the dominated and the non-dominated region; compute improvements in the boxes."""
     case = partial(Case, "boxes", workload="concave")
     sizes: dict[int, tuple[int, ...]] = {2: (50, 300), 3: (50, 200), 4: (50, 100), 5: (20, 50)}
     return [
@@ -337,7 +337,7 @@ def indicators(*, quick: bool = False) -> Sequence[Case]:
     case = partial(Case, "indicators", workload="concave")
     few = [
         case(task, points=points, objectives=m)
-        for task in BESIDE
+        for task in REFERENCE_INDICATORS
         for points in ((20,) if quick else (100, 1_000))
         for m in ((2, 3) if quick else (2, 3, 5, 8))
     ]
@@ -365,7 +365,7 @@ def indicators(*, quick: bool = False) -> Sequence[Case]:
 
 
 def subsets(*, quick: bool = False) -> Sequence[Case]:
-    """Choose a quarter of a front for its hypervolume; let half of it survive."""
+    """Select a quarter of a front by hypervolume, and half of it as survivors."""
     sizes: dict[str, dict[int, tuple[int, ...]]] = {
         "greedy_subset": {2: (200, 1_000), 3: (200, 1_000), 4: (200,)},
         "removal_subset": {2: (200, 1_000), 3: (200, 1_000), 4: (200,), 5: (60,)},
@@ -400,7 +400,7 @@ def dominance(*, quick: bool = False) -> Sequence[Case]:
 
 
 def crowding(*, quick: bool = False) -> Sequence[Case]:
-    """Measure how far neighbours lie apart: on one front, and in groups."""
+    """Compute crowding distances on one front and in groups."""
     case = partial(Case, "crowding", "crowding_distance")
     sizes = (64, 100) if quick else (64, 200, 1_000, 10_000)
     return [
@@ -410,7 +410,7 @@ def crowding(*, quick: bool = False) -> Sequence[Case]:
 
 
 def bounds(*, quick: bool = False) -> Sequence[Case]:
-    """Rank, filter and reward groups just below and above each bound: no cliff between them."""
+    """Rank, filter and reward groups just below and above each switch between algorithms."""
     groups = 10 if quick else 200
     return [
         Case("bounds", task, "uniform", points, m, groups)
@@ -424,7 +424,7 @@ def bounds(*, quick: bool = False) -> Sequence[Case]:
 def batches(*, quick: bool = False) -> Sequence[Case]:
     """Rank, filter and measure many small groups in one call.
 
-    Ragged groups have 8 to 32 points. Padded ones stand before groups of as many as count there.
+    Ragged groups have 8 to 32 points. Padded groups come before groups with as many valid points.
     """
     large, small = (100, 11) if quick else (1, 1)  # how many times fewer groups
     rank = partial(Case, "batches", "pareto_rank", "uniform")
@@ -454,7 +454,7 @@ def advantage(*, quick: bool = False) -> Sequence[Case]:
 
 
 def expected_hypervolume(*, quick: bool = False) -> Sequence[Case]:
-    """Turn rewards into the advantages of HV@k; no package has it, so beside its formula."""
+    """Convert rewards into the advantages of HV@k; the only peer is the formula in NumPy."""
     case = partial(Case, "expected_hypervolume", "hypervolume_advantage")
     uniform = ((128, 8, 2), (1_024, 8, 2), (1_024, 16, 2), (1_024, 8, 3), (128, 16, 3))
     large = ((1_000_000, 8, 2), (256, 64, 2), (16, 64, 3))
@@ -478,7 +478,7 @@ def archive(*, quick: bool = False) -> Sequence[Case]:
 
 
 def overhead(*, quick: bool = False) -> Sequence[Case]:
-    """Call each task on 8 points; and on a set that peers do in 40 µs, where the way in shows."""
+    """Call each task on 8 points, and on a set that takes peers 40 µs, to measure call overhead."""
     tiny = [
         Case("overhead", task, workload, 8, 2)
         for task, workload in (
@@ -539,7 +539,7 @@ def gpu(*, quick: bool = False) -> Sequence[Case]:
 
 
 def headline(*, quick: bool = False) -> Sequence[Case]:  # noqa: ARG001 (as all of them)
-    """Hold every change against five cases of other operations, beside the commit before it."""
+    """Compare every change with the commit before it, on five cases of other operations."""
     return [
         Case("fronts", "pareto_rank", "uniform", 10_000, 3),
         Case("filter", "is_nondominated", "concave", 10_000, 3),
@@ -569,4 +569,4 @@ OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {
     "threads": threads,
 }
 GPU_OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {"gpu": gpu}
-BESIDE_OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {"headline": headline}
+HEADLINE_OPERATIONS: dict[str, Callable[..., Sequence[Case]]] = {"headline": headline}

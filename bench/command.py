@@ -1,4 +1,4 @@
-"""The steps of ``python -m bench``: measure, draw, and hold the numbers against the promises."""
+"""The steps of ``python -m bench``: measure, draw, and compare the results with the targets."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import beside, machine, peers, rows
-from bench.cases import BESIDE_OPERATIONS, GPU_OPERATIONS, OPERATIONS
-from bench.promises import check_promises, count_behind, render
+from bench import builds, machine, peers, rows
+from bench.cases import GPU_OPERATIONS, HEADLINE_OPERATIONS, OPERATIONS
+from bench.promises import check_promises, count_losses, render
 from bench.rows import Measurement
 from bench.runner import Build, Plan, Runner
 from bench.timing import Effort
 
 RESULTS = Path(__file__).parent / "results"
 QUICK = Plan(Effort(budget_s=0.03, least=3, most=7), limit_s=5.0)
-BESIDE = Plan(Effort(budget_s=0.05, least=1, most=25), limit_s=60.0, names=(peers.OURS,), rounds=7)
+AGAINST = Plan(Effort(budget_s=0.05, least=1, most=25), limit_s=60.0, names=(peers.OURS,), rounds=7)
 
 
 def describe(device: str = "cpu") -> dict[str, object]:
@@ -37,7 +37,7 @@ def describe(device: str = "cpu") -> dict[str, object]:
 
 
 def choose_folder(description: dict[str, object], kind: str = "") -> Path:
-    """Choose where results go: ``bench/results/<machine>``, apart where a run is of a ``kind``."""
+    """Choose the folder of the results: ``bench/results/<machine>``, with a suffix for ``kind``."""
     return RESULTS / "-".join(filter(None, (machine.name_machine(description), kind)))
 
 
@@ -56,8 +56,8 @@ def measure(
         names: of operations; all of them if empty. A GPU has operations of its own.
         folder: where the files go.
         description: of the machine, by ``describe``.
-        quick: small sizes and few samples, to see that everything works.
-        resume: keep what a run before has finished.
+        quick: small sizes and few samples, as a smoke test.
+        resume: keep the results of an interrupted run.
         plan: how hard to measure, instead of the usual.
 
     Raises:
@@ -84,7 +84,7 @@ def measure(
         _write(folder, {**here, "copy GB/s at the end": machine.measure_copy()})
 
 
-def measure_beside(
+def measure_against(
     build: Build,
     names: Sequence[str],
     folder: Path,
@@ -100,33 +100,33 @@ def measure_beside(
     Args:
         build: the other one.
         names: of operations, or "headline"; all operations if empty.
-        folder: where the CSV files and ``beside.md`` go.
+        folder: where the CSV files and ``against.md`` go.
         description: of the machine, by ``describe``.
         tolerance: by which part of its time a case may be slower.
         quick: small sizes.
-        resume: keep what a run before has finished.
+        resume: keep the results of an interrupted run.
         plan: how hard to measure, instead of the usual.
 
     Returns:
-        Whether no case is slower than the tolerance allows.
+        True if no case is slower than the tolerance allows.
 
     Raises:
         ValueError: an unknown operation, or an interpreter without the package.
     """
     usual = GPU_OPERATIONS if "gpu" in description else OPERATIONS
-    operations = {**usual, **BESIDE_OPERATIONS}
+    operations = {**usual, **HEADLINE_OPERATIONS}
     chosen = _check(names or [*usual], operations)
     compared = []
-    with Runner(replace(plan or BESIDE, beside=build)) as runner:
+    with Runner(replace(plan or AGAINST, other=build)) as runner:
         folder.mkdir(parents=True, exist_ok=True)
         _write(folder, {**description, "versions": runner.versions})
         for name in chosen:
             print(f"\n{name}", flush=True)
             path = folder / f"{name}.csv"
             cases = operations[name](quick=quick)
-            compared += beside.run(runner, cases, path, build.label, tolerance, resume=resume)
-    text = beside.render(compared, build.label, tolerance)
-    (folder / "beside.md").write_text(text, encoding="utf-8")
+            compared += builds.run(runner, cases, path, build.label, tolerance, resume=resume)
+    text = builds.render(compared, build.label, tolerance)
+    (folder / "against.md").write_text(text, encoding="utf-8")
     print(f"\n{text}", end="")
     return not any(found.is_slower(tolerance) for found in compared)
 
@@ -152,7 +152,7 @@ def write_promises(folder: Path) -> str:
     file = folder / "machine.json"
     here = json.loads(file.read_text(encoding="utf-8")) if file.exists() else describe()
     table = render(check_promises(measured, str(here["instruction set"])))
-    text = f"{table}\n{count_behind(measured)}"
+    text = f"{table}\n{count_losses(measured)}"
     (folder / "promises.md").write_text(text, encoding="utf-8")
     return text
 

@@ -1,8 +1,7 @@
-"""Wrong answers and crashes of the peers, each with a short program that shows it.
+"""Wrong answers and crashes of other libraries, each with a short program that reproduces it.
 
-``python -m bench.defects`` runs every program in a process of its own and prints what happened;
-with ``--write docs/peers.md`` it writes the table of the documentation. Only what was seen is
-listed.
+``python -m bench.defects`` runs every program in a separate process and prints the outcome.
+``--write docs/peers.md`` writes the page of the documentation, with the defects that it reproduced.
 """
 
 from __future__ import annotations
@@ -21,28 +20,29 @@ _WRONG = 3  # the exit code of a program that saw a wrong answer
 _HEADER = """\
 # Peers: wrong answers and crashes
 
-What the benchmark and the tests met on the way, with versions and a program that shows it. Peers
-change: `python -m bench.defects`, from a checkout, runs every program again, each in a process of
-its own, and says what it sees. This page is what it wrote on {system}.
+Check here for inputs on which another library crashes or returns a wrong result. Each entry has
+the version and a program that reproduces it. We found them while testing and benchmarking. `python
+-m bench.defects`, run from a checkout, tries every program again in a separate process; it wrote
+this page on {system}.
 
-None of this makes a peer a bad library: moocore, pygmo and the WFG authors' code are the yardstick
-of this one. It is a list of inputs to be careful with. A program sets `got`, and `right` to
-whether that is right; one that crashes or hangs does not come so far.
+These libraries are good: we measure ourselves against moocore, pygmo and the code of WFG's
+authors. Treat the page as a list of inputs that need care. A program sets `got`, and sets `right`
+to True if `got` is correct. If it crashes or hangs, it sets neither.
 """
 
 
 @dataclass(frozen=True)
 class Defect:
-    """A peer, what it does, and a program that shows it.
+    """A defect of a peer, with a program that reproduces it.
 
     Attributes:
         peer: a name of ``peers.PEERS``.
-        what: in a few words.
+        problem: a short description.
         program: Python, which sets ``got`` and ``right`` if it comes to its end.
     """
 
     peer: str
-    what: str
+    problem: str
     program: str
 
 
@@ -92,7 +92,7 @@ DEFECTS = (
     ),
     Defect(
         "moocore",
-        "`pareto_rank`, 3 objectives: segmentation fault on -inf alone",
+        "`pareto_rank`, 3 objectives: segmentation fault on -inf",
         """\
 import numpy as np, moocore
 got = moocore.pareto_rank(np.array([[0, 0, 0], [1, -np.inf, 1], [2, -np.inf, 2]]))
@@ -131,10 +131,10 @@ right = got > 0
 from concurrent.futures import ThreadPoolExecutor
 import moocore
 {_SPHERE.format(points=200, objectives=4)}\
-alone = moocore.hv_contributions(points.copy(), ref=1.1)
+expected = moocore.hv_contributions(points.copy(), ref=1.1)
 with ThreadPoolExecutor(4) as pool:
     shared = list(pool.map(lambda _: moocore.hv_contributions(points, ref=1.1), range(4)))
-got = [bool(np.allclose(one, alone)) for one in shared]
+got = [bool(np.allclose(one, expected)) for one in shared]
 right = all(got)
 """,
     ),
@@ -207,7 +207,7 @@ right = got == 0
         """\
 import numpy as np
 from pymoo.functions.compiled.non_dominated_sorting import fast_non_dominated_sort
-for seed in range(200):  # depends on what the memory held before
+for seed in range(200):  # depends on the previous contents of the memory
     rng = np.random.default_rng(seed)
     points = rng.random((10, 3))
     points[rng.random(points.shape) < 0.2] = np.nan
@@ -311,7 +311,7 @@ right = abs(got - 16) < 0.5
 def run(defect: Defect, limit_s: float = _LIMIT_S) -> Outcome:
     """Run the program of a defect.
 
-    The program exits with code 3, after printing what it got, if the answer is wrong.
+    If the answer is wrong, the program prints it and exits with code 3.
     """
     if peers.find_version(defect.peer) is None:
         return Outcome("not installed")
@@ -342,7 +342,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for defect in DEFECTS:
         outcomes[defect] = run(defect)
         version = peers.find_version(defect.peer) or ""
-        print(f"{defect.peer} {version}: {defect.what}\n    {outcomes[defect]}", flush=True)
+        print(f"{defect.peer} {version}: {defect.problem}\n    {outcomes[defect]}", flush=True)
     if parsed.write is not None:
         Path(parsed.write).write_text(_render(outcomes), encoding="utf-8")
     return 0
@@ -356,16 +356,16 @@ def _render(outcomes: dict[Defect, Outcome]) -> str:
     }
     lines = [
         _HEADER.format(system=f"{sys.platform}, Python {sys.version.split()[0]}"),
-        "| | peer | what happens | seen |",
+        "| | peer | problem | result |",
         "|---|---|---|---|",
     ]
     for number, (defect, outcome) in enumerate(seen.items(), 1):
         version = peers.find_version(defect.peer)
         lines.append(
-            f"| [{number}](#{number}) | {defect.peer} {version} | {defect.what} | {outcome} |"
+            f"| [{number}](#{number}) | {defect.peer} {version} | {defect.problem} | {outcome} |"
         )
     for number, defect in enumerate(seen, 1):
-        lines += ["", f"## {number}", "", f"{defect.peer}: {defect.what}.", ""]
+        lines += ["", f"## {number}", "", f"{defect.peer}: {defect.problem}.", ""]
         lines += ["```python", defect.program.strip(), "```"]
     return "\n".join(lines) + "\n"
 

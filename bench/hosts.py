@@ -1,9 +1,9 @@
-"""Whole runs of pymoo, Optuna, BoTorch and DEAP beside the same runs accelerated.
+"""Measure whole runs of pymoo, Optuna, BoTorch and DEAP with and without acceleration.
 
 ``python -m bench.hosts [HOST]... [--out FILE]``, from a checkout, with the extra ``hosts``. Each
-run is made without and with :func:`paretopo_core.accelerate`, in one process, on one thread, and
-timed on processor time; answers are compared first. A ratio is of the whole run, the host's own
-models, operators and bookkeeping included.
+run is made with and without :func:`paretopo_core.accelerate`, in one process and on one thread.
+The results are compared first, then processor times. A ratio covers the whole run, including the
+host's models, operators and bookkeeping.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ import paretopo_core as pp
 
 
 class Run(NamedTuple):
-    """A whole run of a host: what it is, how it is made, and how near its answers are to be."""
+    """A whole run of a host: its description, a function that makes it, and a tolerance."""
 
     host: str
-    what: str
+    label: str
     make: Callable[[], Any]
     tolerance: float = 0.0
 
@@ -63,7 +63,7 @@ def pymoo_run(name: str, objectives: int, generations: int) -> Callable[[], Any]
 
 
 def pymoo_indicators(objectives: int, sets: int) -> Callable[[], Any]:
-    """What is plotted over a run: four distances of each population from a front of 1,000."""
+    """Compute four distances of each population of a run from a front of 1,000 points."""
 
     def make() -> Any:
         from pymoo.indicators import gd, gd_plus, igd, igd_plus
@@ -185,25 +185,26 @@ def timed(make: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def measure(run: Run) -> str:
-    """A row of the table; an answer too far from the host's own is an error."""
+    """Measure a row of the table; exit if the result differs too much from the host's own."""
     with pp.accelerate(run.host):
-        run.make()  # what is imported, compiled and cached once counts for neither
+        run.make()  # warm up, so that imports, compilation and caches count for neither
     own_s, own = timed(run.make)
     with pp.accelerate(run.host):
         ours_s, ours = timed(run.make)
-    apart = float(np.abs(ours - own).max())
-    if ours.shape != own.shape or not apart <= run.tolerance:
-        raise SystemExit(f"{run.host}, {run.what}: answers are {apart} apart")
-    same = "equal" if apart == 0 else f"{apart:.1g} apart"
+    difference = float(np.abs(ours - own).max())
+    if ours.shape != own.shape or not difference <= run.tolerance:
+        raise SystemExit(f"{run.host}, {run.label}: results differ by {difference}")
+    same = "equal" if difference == 0 else f"differ by {difference:.1g}"
     version = metadata.version(run.host)
     ratio = own_s / ours_s
     return (
-        f"| {run.host} {version} | {run.what} | {own_s:.2f} | {ours_s:.2f} | {ratio:.1f} | {same} |"
+        f"| {run.host} {version} | {run.label} | {own_s:.2f} | {ours_s:.2f} | {ratio:.1f} "
+        f"| {same} |"
     )
 
 
 def main() -> None:
-    """Measure what was asked for, and print it as a table."""
+    """Measure the named hosts and print a table."""
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("hosts", nargs="*", help="pymoo, optuna, botorch, deap; all without")

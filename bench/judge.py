@@ -1,9 +1,9 @@
-"""The right answer to a case, and how close to it an answer has to be.
+"""Compute the correct answer to a case, and compare an answer with it.
 
-Small sets are judged by their definition in NumPy. Large ones by a peer that has nothing in common
-with this package: moocore, and from 6 objectives the WFG authors' code, which is quick there.
-Advantages, which no peer has, by their formulas in NumPy; some peers use these beside their own
-ranks, to be timed as what one would write without this package.
+The definitions in NumPy judge small sets. For large sets, the judge is a peer that shares no code
+with this package: moocore, and from 6 objectives the code of WFG's authors, which is fast there.
+No peer has advantages, so their formulas in NumPy judge them. Some peers combine these formulas
+with their own ranks, as a user would without this package.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from bench.cases import (
-    BESIDE,
     BETA,
     BOXED,
     DIVISIONS,
     DRAWN,
     EPSILON,
     NEWCOMERS,
+    REFERENCE_INDICATORS,
     SELECTIONS,
     SUBSETS,
     Case,
@@ -65,14 +65,15 @@ def solve(case: Case) -> Array:
 def find_error(case: Case, answer: Any, right: Array) -> str | None:
     """Compare an answer with the right one; return how they differ, or None.
 
-    Ranks and filters must agree exactly, hypervolumes to 1e-9 of their size, gradients and
-    crowding distances to as much of what they can be. Contributions may be off by 1e-6 of their own
-    and 2e-8 of the largest possible one, as several peers take them as differences or cut them off
-    there, gains of an archive by 1e-12 of it; advantages by what float32 rounding allows. Boxes
-    have to have the right volume to 1e-9, and to hold each of some places as often as they should;
-    subsets to have the right volume to 1e-9, and survivors to be the right ones.
-    Indicators may be off by 1e-6, as distances by scalar products are, attainment surfaces by
-    rounding, estimated hypervolumes by 1 in 50.
+    Ranks and filters must agree exactly. Hypervolumes may differ by 1e-9 of their size, gradients
+    and crowding distances by 1e-9 of their largest possible value. Contributions may differ by
+    1e-6 of their own size and by 2e-8 of the largest possible contribution, because several peers
+    compute them as differences or truncate them there. Gains of an archive may differ by 1e-12 of
+    the largest possible gain, advantages by float32 rounding. Boxes must have the correct volume
+    to 1e-9 and contain each of some test points the correct number of times. Subsets must have the
+    correct volume to 1e-9, and survivors must be the correct ones. Indicators may differ by 1e-6,
+    the error of distances by scalar products; attainment surfaces by rounding; estimated
+    hypervolumes by 1 in 50.
     """
     got = np.asarray(answer)
     if case.task in BOXED:
@@ -97,7 +98,7 @@ def find_error(case: Case, answer: Any, right: Array) -> str | None:
         with np.errstate(invalid="ignore"):  # the ends of a front are infinitely far apart
             is_close = np.abs(got - right) <= 1e-9 * (1 + np.abs(right))
         differs = ~((got == right) | is_close)
-    elif case.task in (*BESIDE, "r2"):
+    elif case.task in (*REFERENCE_INDICATORS, "r2"):
         differs = ~(np.abs(got - right) <= 1e-6 * np.abs(right))
     elif case.task == "hypervolume_approx":
         differs = ~(np.abs(got - right) <= 0.02 * right)
@@ -171,7 +172,7 @@ def _integrate(sides: Array, k: int) -> Array:
     others = attained.sum(axis=1, keepdims=True, dtype=np.int8) - attained
     density = _chances_to_miss(n - 1, min(k, n) - 1)[others]
     density = density * (attained if k >= n else attained - 1.0)
-    if k < n:  # less what one more would add
+    if k < n:  # minus the gain of one more draw
         density += _chances_to_miss(n - 1, k)[others]
     return np.asarray(np.einsum("gic,gc->gi", density, volume))
 
@@ -338,7 +339,7 @@ def _solve_attainment(case: Case) -> Any:
 
 
 def halve_runs(case: Case) -> tuple[Array, Array]:
-    """The points of two algorithms, of which each has half of the runs; the last column is it."""
+    """Split the runs between two algorithms; the last column of each result is the run."""
     rows = np.column_stack([case.doubles, case.runs])
     is_first = case.runs < (case.runs.max() + 1) // _RUNS_EACH
     return rows[is_first], rows[~is_first]
@@ -349,7 +350,7 @@ def _solve_difference(case: Case) -> Any:
 
 
 def _solve_weighted(case: Case) -> Any:
-    """Box by box: what the points, cut off at its one end, dominate up to the other."""
+    """Add up the weighted volumes in the boxes, with the points clipped to each box."""
     measure = _import_first("moocore").hypervolume
     boxes = np.split(case.rectangles, [2, 4], axis=1)
     return sum(
@@ -364,7 +365,7 @@ def _solve_strict(case: Case) -> Any:
 
 
 def _solve_boxes_of_filter(case: Case) -> Any:
-    """The best point of each box, then the boxes that no other's dominates."""
+    """Keep the best point of each box, then the non-dominated boxes."""
     best: dict[tuple[float, ...], tuple[Any, int]] = {}
     for i, point in enumerate(case.doubles):
         places = point / EPSILON
@@ -386,14 +387,14 @@ def scale_by_front(case: Case) -> Array:
 
 
 def find_knee(case: Case) -> Array:
-    """Of the non-dominated points, so scaled, the one with the least sum."""
+    """Find the non-dominated point with the smallest sum after scaling."""
     kept = _import_first("moocore").is_nondominated(case.doubles, keep_weakly=True)
     total = np.where(kept, scale_by_front(case).sum(axis=1), np.inf)
     return np.asarray(total == total.min())
 
 
 def bound_archive(case: Case) -> Array:
-    """Add the points one by one, the least contributor leaving; the indices of who is left."""
+    """Add the points one by one, dropping the least contributor; return the indices of the rest."""
     moocore = _import_first("moocore")
     left = np.arange(case.points)
     for i in range(case.points, len(case.doubles)):
@@ -406,7 +407,7 @@ def bound_archive(case: Case) -> Array:
 
 
 def _measure_subset(case: Case, chosen: Array) -> Array:
-    """The volume of points by their indices, NaN if these are none."""
+    """Measure the volume of a subset, given by indices; NaN if the indices are invalid."""
     is_subset = chosen.dtype.kind in "iu" and len(set(chosen.tolist()) & set(range(case.points)))
     if is_subset != len(chosen):
         return np.array([np.nan])
@@ -443,7 +444,7 @@ def _solve_exact_subset(case: Case) -> Array:
 def find_best_subset(front: Array, ref: Array, k: int) -> Array:
     """Find the subset of a front of two objectives with the largest hypervolume.
 
-    Of each size that ends at each point, from all that are smaller by one: O(k · n²).
+    Dynamic programming over the size of the subset and its last point: O(k · n²).
     """
     order = np.argsort(-front[:, 0])
     x, y = (ref - front[order]).T
@@ -460,7 +461,7 @@ def find_best_subset(front: Array, ref: Array, k: int) -> Array:
 
 
 def _solve_selection(case: Case) -> Array:
-    """Of one front those with the largest distances, found once or after each removal."""
+    """Keep the points with the largest distances, computed once or after each removal."""
     left = np.arange(case.points)
     while len(left) > case.kept:
         distances = crowd(case.doubles[left], np.zeros(len(left), dtype=int))
@@ -475,10 +476,7 @@ def _solve_crowding(case: Case) -> Any:
 
 
 def crowd(points: Array, ranks: Array) -> Array:
-    """Measure on each front, objective by objective, how far the neighbours lie apart.
-
-    No two points may have the same value.
-    """
+    """Compute crowding distances on each front; no two points may share a value."""
     distances = np.zeros(len(points))
     for front in range(int(ranks.max()) + 1):
         members = np.flatnonzero(ranks == front)
@@ -491,9 +489,9 @@ def crowd(points: Array, ranks: Array) -> Array:
 
 
 def _solve_archive(case: Case) -> Any:
-    """Each newcomer's gain: on a front what it contributes, being the last.
+    """Compute the gain of each added point, which on a front is its contribution.
 
-    From 4 objectives as a difference of two hypervolumes, of which many members leave few digits.
+    From 4 objectives it is a difference of two hypervolumes, which loses digits with many members.
     """
     moocore = _import_first("moocore")
     counts = range(case.points, case.points + NEWCOMERS + 1)
@@ -531,7 +529,7 @@ _SOLVERS: dict[str, Callable[[Case], Any]] = {
     "nondominated_boxes": _solve_nondominated_boxes,
     "dominated_boxes": _solve_dominated_boxes,
     "hypervolume_improvement": _solve_improvement,
-    **dict.fromkeys(BESIDE, _solve_indicator),
+    **dict.fromkeys(REFERENCE_INDICATORS, _solve_indicator),
     "r2": _solve_r2,
     "hypervolume_approx": _solve_hypervolume,
     "eaf": _solve_attainment,

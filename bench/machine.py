@@ -101,7 +101,7 @@ def require_gpu() -> None:
 def name_machine(description: dict[str, object]) -> str:
     """Name the folder of a machine's results: "amd-epyc-26-2-avx512", with family and model.
 
-    That of a GPU has its name alone, such as "nvidia-h200".
+    The folder of a GPU has only the name of the GPU, such as "nvidia-h200".
     """
     if "gpu" in description:
         return _plain(str(description["gpu"]))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-# Okabe and Ito (2008): they stay apart for every kind of colour vision.
+# Okabe and Ito (2008): distinguishable with every kind of colour vision.
 _COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#666666")
 _MARKERS = "os^DvPX<>*hpd"
 _THEME: dict[Any, Any] = {
@@ -31,7 +31,7 @@ _THEME: dict[Any, Any] = {
     "grid.linewidth": 0.6,
 }
 _SEVERAL = 3  # sizes that make a line
-_WIDE = 4  # panels beside each other
+_WIDE = 4  # panels in a row
 _TITLES = {
     "fronts": "Non-dominated sorting",
     "filter": "Non-dominated points",
@@ -58,8 +58,8 @@ def draw(rows: Sequence[Measurement], folder: Path) -> list[Path]:
 
     Args:
         rows: of any operations.
-        folder: gets ``<operation>-<workload>.png`` and ``<operation>.png``; of several tasks those
-            behind the first, ``<task>-<workload>.png``.
+        folder: for ``<operation>-<workload>.png`` and ``<operation>.png``. If an operation has
+            several tasks, the later ones get ``<task>-<workload>.png``.
 
     Returns:
         The files written.

@@ -1,7 +1,7 @@
-"""The promises of this package about its speed, held against the CSV files.
+"""Compare the speed in the CSV files with the targets of this package.
 
-A promise is measured on rows of one run, side by side. A row of the table holds the measured
-number, the target, and how far it was reached: 1 or more is met.
+Each target, called a promise, compares rows of one run. A row of the table has the measured
+number, the target, and their ratio: 1 or more means that the target is met.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bench.cases import (
-    BESIDE,
     BOUNDS,
     CANDIDATES,
     CELLS,
     FEW,
     FILTERED,
     HARD,
+    REFERENCE_INDICATORS,
     REFERENCE_POINTS,
     RUNS,
     SAMPLES,
@@ -30,7 +30,7 @@ from bench.rows import Measurement
 from bench.workloads import FRONTS
 
 _HEAD = ("promise", "measured", "target", "reached", "met", "what stands against it")
-# The row of "What was tried" in README.md that measures it, for promises that begin like this.
+# Maps the beginning of a promise to the row in "Attempts" of README.md that explains the result.
 _MEASURED = {
     "fused rank-advantage": "fused rank-advantage",
     "HV@4": "HV@4 advantages",
@@ -118,7 +118,7 @@ class Promise:
 
     @property
     def shown(self) -> str:
-        """The row of "What was tried" that measures what stands against it, if there is one."""
+        """The row of "Attempts" that explains a missed target, if there is one."""
         rows = (row for begin, row in _MEASURED.items() if self.what.startswith(begin))
         return next(rows, "")
 
@@ -171,8 +171,8 @@ def render(table: Iterable[Promise]) -> str:
     return "\n".join(rendered) + "\n"
 
 
-def count_behind(rows: Sequence[Measurement]) -> str:
-    """Say in how many of the cases that a peer has, too, one is ahead of us, and in which."""
+def count_losses(rows: Sequence[Measurement]) -> str:
+    """List the cases in which a peer is faster, out of all cases that a peer offers."""
     table = _Table(rows)
     operations = dict.fromkeys(row.operation for row in rows)
     compared = [
@@ -181,11 +181,11 @@ def count_behind(rows: Sequence[Measurement]) -> str:
         for case in table.cases(operation)
         for ratio, where in table.speedups([case])
     ]
-    behind = sorted(pair for pair in compared if pair[0] < 1)
-    listed = ", ".join(f"{ratio:.2g} x {where}" for ratio, where in behind)
+    losses = sorted(pair for pair in compared if pair[0] < 1)
+    listed = ", ".join(f"{ratio:.2g} x {where}" for ratio, where in losses)
     return (
-        f"Of {len(compared)} cases that a peer measures, too, the best peer is ahead in "
-        f"{len(behind)}{': ' * bool(behind)}{listed}.\n"
+        f"A peer is faster in {len(losses)} of the {len(compared)} cases that a peer offers"
+        f"{': ' * bool(losses)}{listed}.\n"
     )
 
 
@@ -538,7 +538,7 @@ def _check_boxes(table: _Table) -> list[Promise]:
 
 def _check_indicators(table: _Table) -> list[Promise]:
     found = []
-    for task in BESIDE:
+    for task in REFERENCE_INDICATORS:
         cases = table.cases("indicators", _with(task=task))
         what = f"{task} of a front beside {REFERENCE_POINTS:,} points, every peer"
         if task.startswith("epsilon"):  # moocore compares few pairs, too

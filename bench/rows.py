@@ -64,7 +64,7 @@ class Measurement:
 
     @property
     def is_timed(self) -> bool:
-        """Whether the answer was right and in time."""
+        """True if the answer was correct and in time."""
         return self.status == "ok"
 
 
@@ -92,7 +92,7 @@ def read(path: Path) -> list[Measurement]:
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         if tuple(reader.fieldnames or ()) != _COLUMNS:
-            raise ValueError(f"{path} is no result of this benchmark: run python -m bench anew")
+            raise ValueError(f"{path} is not a result of this version: run python -m bench again")
         return [
             Measurement(**{name: _parse(name, text) for name, text in line.items()})
             for line in reader

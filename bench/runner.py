@@ -67,7 +67,7 @@ class Plan:
         effort: per peer and case, in each round.
         limit_s: a peer that takes longer for a case is stopped: "too slow".
         names: of the peers.
-        beside: another build of this package, asked as the peers are.
+        other: another build of this package, measured like a peer.
         rounds: how often the peers take turns on a case; each round has rows of its own.
         rounds_s: no round begins later than that after the first.
     """
@@ -75,14 +75,14 @@ class Plan:
     effort: Effort = field(default_factory=Effort)
     limit_s: float = 10.0
     names: Sequence[str] = peers.ON_CPU
-    beside: Build | None = None
+    other: Build | None = None
     rounds: int = 1
     rounds_s: float = 15.0
 
 
 @dataclass
 class Process:
-    """A worker: started when first asked, started anew after a crash.
+    """A worker process, started at the first request and again after a crash.
 
     Attributes:
         name: of the peer, or the judge.
@@ -137,7 +137,7 @@ class Process:
         if self._reader is not None:
             self._reader.join()  # ends with the process, and closes its output
         if process.stdin is not None:
-            with suppress(OSError):  # what was not read yet is lost
+            with suppress(OSError):  # unread input is lost
                 process.stdin.close()
 
     def _start(self) -> None:
@@ -183,10 +183,10 @@ class Runner:
         self.versions = {name: version for name, version in found.items() if version is not None}
         self.missing = [name for name, version in found.items() if version is None]
         self._processes = {name: Process(name) for name in (worker.JUDGE, *self.versions)}
-        if plan.beside is not None:
-            label = plan.beside.label
-            self.versions[label] = plan.beside.find_version()
-            self._processes[label] = Process(peers.OURS, python=plan.beside.python)
+        if plan.other is not None:
+            label = plan.other.label
+            self.versions[label] = plan.other.find_version()
+            self._processes[label] = Process(peers.OURS, python=plan.other.python)
         self._too_slow: dict[tuple[object, ...], int] = {}
 
     def __enter__(self) -> Runner:
@@ -201,7 +201,7 @@ class Runner:
 
         Args:
             cases: of one operation.
-            path: the CSV; the rows measured so far lie beside it, in ``<path>.part``.
+            path: the CSV; ``<path>.part`` next to it holds the rows measured so far.
             resume: keep a finished file, and the finished cases of a part.
         """
         part = path.with_suffix(".csv.part")
@@ -257,7 +257,7 @@ class Runner:
                         continue
                     version = self.versions[name]
                     yield Measurement(**case.as_dict(), peer=name, version=version, **reply)
-                names.reverse()  # nobody is always first
+                names.reverse()  # alternate the order
 
     def _ask(self, name: str, case: Case, request: dict[str, Any]) -> dict[str, Any]:
         """Ask a peer, unless it was too slow on a smaller case of the same kind."""
@@ -272,7 +272,7 @@ class Runner:
 
 
 def _summarise(case: Case, measured: Sequence[Measurement], seconds: float) -> str:
-    """In one line: our time, the best other one, and who failed."""
+    """Summarise in one line: our time, the best peer's, and failures."""
     rounds: dict[str, list[float]] = {}
     for row in measured:
         if row.is_timed:

@@ -61,8 +61,8 @@ def measure(
     """Run once and check, then take samples until the budget is spent.
 
     Args:
-        works: what to time: the same call on other data each, in turn where a sample has room for
-            several calls, and the first one alone where it has not.
+        works: the calls to time, each on different data. A sample with room for several calls takes
+            them in turn; otherwise only the first is used.
         check: gets the number of a call and its answer, returns how it is wrong, or None.
         effort: how many samples.
 

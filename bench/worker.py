@@ -1,8 +1,9 @@
-"""One peer in a process of its own: what crashes there does not stop the benchmark.
+"""Run one peer in a separate process, so that a crash does not stop the benchmark.
 
-``python -m bench.worker PEER`` reads one request per line and writes one reply per line, both JSON;
-"ready" comes first. A request names a case and a file for the right answer: the worker called
-"judge" writes that file, every other one reads it, checks its own answer against it, and times.
+``python -m bench.worker PEER`` reads one request per line and writes one reply per line, both in
+JSON, after an initial "ready". A request names a case and a file with the correct answer. The
+worker "judge" writes that file. Every other worker reads it, checks its answer and measures the
+time.
 """
 
 from __future__ import annotations

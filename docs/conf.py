@@ -43,12 +43,12 @@ myst_heading_anchors = 4
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
-# Formulas are drawn by a copy beside the pages: a reader needs no network.
+# The site includes a copy of MathJax, so that it needs no network.
 MATHJAX = ROOT / "build" / "mathjax"
 mathjax_path = "tex-svg.js"
 html_static_path = [os.path.relpath(MATHJAX, Path(__file__).parent)]
 
-# What only training needs is imported as a stand-in, so that the core alone builds the site.
+# Mock the packages that only training needs, so that the core is enough to build the site.
 autodoc_mock_imports = [
     *("accelerate", "datasets", "httpx", "openrlhf"),
     *("safetensors", "torch", "tqdm", "transformers", "trl"),
@@ -60,8 +60,8 @@ maximum_signature_line_length = 88
 add_module_names = False
 default_role = "code"
 
-# Names of other packages, whose sites cannot be asked at build time; aliases; and what only our own
-# adapters make.
+# Names of other packages, whose sites may be unreachable at build time; aliases; and objects that
+# only our adapters make.
 autodoc_type_aliases = {name: name for name in ("ArrayLike", "ArrayT")}
 nitpick_ignore_regex = [
     (
@@ -115,7 +115,7 @@ def name_pages_by_their_titles(app: Sphinx, doctree: nodes.document, page: str) 
 
 
 def setup(app: Sphinx) -> None:
-    """Register what is ours."""
+    """Register our directive and checks."""
     app.add_directive("command-help", CommandHelp)
     app.connect("builder-inited", check_formulas_can_be_drawn)
     app.connect("doctree-resolved", name_pages_by_their_titles)

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# The wheels of paretopo-core, in a folder, on one x86-64 machine with Linux, without a container:
+# Builds wheels of paretopo-core on an x86-64 machine with Linux, without a container:
 #     scripts/build_wheels.sh OUT [PYTHON]...
-# for each interpreter given, with pip, else for each of python3.11 to 3.14 and 3.14t that is on the PATH;
-# for glibc 2.28 and musl 1.2, on x86-64 and aarch64, or for PARETOPO_WHEELS="musllinux_1_2_x86_64 ...".
-# zig's clang compiles, with the C and C++ libraries of the target; headers of Python are the
-# interpreter's. What auditwheel finds to need more than the name of the wheel says is refused.
-# If named there, macosx_11_0_arm64, macosx_10_13_x86_64 and win_amd64 are made, too: linked, not run;
-# scripts/check_module.py refuses a module of theirs that needs libraries beside the system's. Releases
-# are built and tested on their own system, by .github/workflows/wheels.yml.
+# It builds for each given interpreter, which needs pip, or by default for each of python3.11 to 3.14 and
+# 3.14t on the PATH. The targets are glibc 2.28 and musl 1.2 on x86-64 and aarch64;
+# PARETOPO_WHEELS="musllinux_1_2_x86_64 ..." selects others. zig's clang compiles with the C and C++
+# libraries of the target and the Python headers of the interpreter. A wheel is an error if auditwheel finds
+# that it needs more than its name says.
+# PARETOPO_WHEELS may also name macosx_11_0_arm64, macosx_10_13_x86_64 and win_amd64. These wheels are
+# linked, not run, and scripts/check_module.py rejects modules that need more than the system's libraries.
+# .github/workflows/wheels.yml builds and tests releases on each system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -61,12 +62,12 @@ for wheel in $wheels; do
     own=$("$python" -c 'import sysconfig as s; print(s.get_path("include").replace("/include/", "/include/%s/" % s.get_config_var("MULTIARCH")))')/pyconfig.h
     [ ! -f "$own" ] || cp "$own" $headers
     settings=(--config-settings=cmake.define.Python_INCLUDE_DIR="$PWD/$headers")
-    if [ "$wheel" = win_amd64 ]; then # its modules are linked with what names the functions of its DLL
+    if [ "$wheel" = win_amd64 ]; then # modules link with the import library of the DLL
       cp cmake/windows/pyconfig.h $headers
       [[ $version != *t ]] || echo "#define Py_GIL_DISABLED 1" >> $headers/pyconfig.h
       { echo "LIBRARY python$version.dll"; echo EXPORTS; grep -rhowE '_?Py[A-Za-z0-9_]+' $headers | sort -u; } > $headers/python.def
       "$zig" dlltool -m i386:x86-64 -d $headers/python.def -l $headers/libpython$version.a
-      : > $headers/python$version.dll # without one beside it, CMake takes the library for a static one
+      : > $headers/python$version.dll # without this file, CMake takes the library for a static one
       settings+=(--config-settings=cmake.define.Python_LIBRARY="$PWD/$headers/libpython$version.a")
     fi
     # shellcheck disable=SC2059 # the format is one of the above

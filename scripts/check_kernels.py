@@ -1,11 +1,10 @@
-"""Reads the compiled kernels: fails if one spills registers or does not know where its memory is.
+"""Fail if a compiled kernel spills registers or uses generic or bytewise memory accesses.
 
-    python scripts/check_kernels.py [PATH/TO/_core.so]     the installed one by default
+    python scripts/check_kernels.py [PATH/TO/_core.so]     by default the installed module
 
-Prints what each one takes, and how many of the warps that a multiprocessor can hold have room in
-its registers. A kernel that keeps anything in local memory has a stack: none may have one, on any
-target. Nor may one reach memory by instructions for memory of any kind, or shared memory byte by
-byte: the compiler has then lost sight of whose it is, or of what is in it. Needs cuobjdump, from a
+Prints the registers and the occupancy of each kernel. A kernel with data in local memory has a
+stack, which is an error on every target. Generic accesses, and bytewise accesses of shared memory,
+are errors, too: the compiler no longer knows the address space or the type. Needs cuobjdump from a
 CUDA toolkit or from ``pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm``; no GPU.
 """
 
@@ -49,14 +48,14 @@ class Kernel:
 
     @property
     def occupancy(self) -> float:
-        """Share of the warps of a full multiprocessor for which there are registers."""
+        """Return the share of a multiprocessor's warps that its registers allow."""
         of_warp = -(-self.registers * 32 // 256) * 256
         most = _MOST_WARPS.get(self.target, _MOST_WARPS_ELSE)
         return min(1.0, _REGISTERS // max(of_warp, 256) / most)
 
 
 def kernels(listing: str) -> Iterator[Kernel]:
-    """Read what ``cuobjdump --dump-resource-usage`` prints."""
+    """Parse the output of ``cuobjdump --dump-resource-usage``."""
     target = name = ""
     for line in listing.splitlines():
         if found := _TARGET.match(line):
@@ -69,9 +68,9 @@ def kernels(listing: str) -> Iterator[Kernel]:
 
 
 def astray(listing: str) -> Counter[tuple[str, str]]:
-    """Kernels and their accesses of memory of any kind, or of single bytes of shared memory.
+    """Count generic accesses and bytewise accesses of shared memory, by kernel and instruction.
 
-    Read from what ``cuobjdump -sass`` prints.
+    ``listing`` is the output of ``cuobjdump -sass``.
     """
     found: Counter[tuple[str, str]] = Counter()
     name = ""
@@ -84,7 +83,7 @@ def astray(listing: str) -> Counter[tuple[str, str]]:
 
 
 def tool(name: str) -> str:
-    """A program of the CUDA toolkit, on PATH or among the installed packages."""
+    """Find a program of the CUDA toolkit, on PATH or among the installed packages."""
     if path := shutil.which(name):
         return path
     for folder in map(Path, sys.path):
@@ -94,7 +93,7 @@ def tool(name: str) -> str:
 
 
 def plain(names: list[str]) -> list[str]:
-    """Names as in the source, shorten."""
+    """Demangle and shorten names."""
     if shutil.which("c++filt") is None:
         return names
     done = subprocess.run(
@@ -107,7 +106,7 @@ def plain(names: list[str]) -> list[str]:
 
 
 def main() -> int:
-    """Print the table; 1 if a kernel spills or the module is too large for a wheel."""
+    """Print the table; return 1 if a kernel fails or the module is too large for a wheel."""
     if len(sys.argv) > 1:
         module = Path(sys.argv[1])
     else:

@@ -1,7 +1,7 @@
 """Check the links of a folder of HTML pages: python scripts/check_links.py build/site.
 
-Every link within the folder leads to a file that is there, and to an id of it. Links to other hosts
-are counted, not followed. Exits with 1 if a link is broken.
+Every link within the folder must lead to an existing file and id. Links to other hosts are counted,
+not followed. Exits with 1 if a link is broken.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 
 class Page(HTMLParser):
-    """What a page links to, and the ids that it has."""
+    """The links and ids of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep what is an id, and what leads to another file."""
+        """Collect ids and links."""
         del tag
         for name, value in attrs:
             if name == "id" and value:
@@ -33,7 +33,7 @@ class Page(HTMLParser):
 
 
 def broken(pages: dict[Path, Page]) -> Iterator[str]:
-    """Each link that leads nowhere, with its page."""
+    """Yield a message for each broken link."""
     for path, page in pages.items():
         for link in page.links:
             parts = urlsplit(link)
@@ -49,7 +49,7 @@ def broken(pages: dict[Path, Page]) -> Iterator[str]:
 
 
 def main(folder: str) -> int:
-    """Print what is broken, and a count of what is not followed."""
+    """Print broken links and the number of external links, and return the exit status."""
     pages = {path.resolve(): Page(path) for path in sorted(Path(folder).rglob("*.html"))}
     if not pages:
         print(f"{folder} must hold HTML pages, got none: build them with scripts/build_site.sh")

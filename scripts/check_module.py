@@ -1,11 +1,11 @@
-"""What the compiled module in a wheel for macOS or Windows needs of its system, or a refusal.
+"""Check that the compiled module in a wheel for macOS or Windows matches its platform.
 
     pip install lief
     python scripts/check_module.py WHEEL PLATFORM
 
-PLATFORM is the name that the wheel is to have, `macosx_11_0_arm64` or `win_amd64`. As auditwheel
-does for Linux, this reads the module and runs nothing: the processor it is for, the libraries it
-names, and on macOS the oldest version it says it runs on and its signature.
+PLATFORM is the platform tag of the wheel, `macosx_11_0_arm64` or `win_amd64`. The script inspects
+the module without running it, as auditwheel does on Linux. It checks the processor, the libraries,
+and on macOS the oldest supported version and the signature.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import zipfile
 import lief
 
 _PROCESSORS = {"arm64": "ARM64", "x86_64": "X86_64", "amd64": "AMD64"}
-# Of a Mac; of Windows 10 and of Python, the C library (api-ms-win-crt-*) among them.
+# Libraries of macOS; libraries of Windows 10, including the C library (api-ms-win-crt-*), and
+# Python's.
 _ALLOWED = {
     "macosx": r"/usr/lib/libSystem\.B\.dylib",
     "win": r"(python3\d+t?|kernel32|ntdll|msvcrt|ucrtbase|api-ms-win-crt-[-a-z0-9]+)\.dll",
@@ -25,7 +26,7 @@ _ALLOWED = {
 
 
 def needed(wheel: str, platform: str) -> str:
-    """The libraries that the module needs; ends the program where something is wrong."""
+    """Return the libraries that the module needs; exit if a check fails."""
     lief.logging.disable()
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [one for one in archive.namelist() if re.search(r"\.(so|pyd)$", one)]

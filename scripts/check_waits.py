@@ -1,11 +1,11 @@
-"""Takes out one wait of the kernels after the other: each must be missed.
+"""Remove the waits of the kernels one by one, and fail if a removal goes unnoticed.
 
     python scripts/check_waits.py [PATTERN]
 
-A wait that nobody misses is speed given away, or a test that is not there. In a build whose
-emulated lanes are fibers (``scripts/test_sanitized.sh fibers``) these are the waits of the source;
-with the PTX machine (``scripts/run_ptx.sh``), those of the compiled kernels, where a wait has a
-copy for each type, number of objectives and unrolled loop. PATTERN picks waits by name.
+An unnoticed removal means that the wait is superfluous or that a test is missing. In a build with
+fibers as lanes (``scripts/test_sanitized.sh fibers``), the script removes waits of the source. With
+the PTX machine (``scripts/run_ptx.sh``), it removes waits of the compiled kernels, which have a
+copy for each type, number of objectives and unrolled loop. PATTERN selects waits by name.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from support.kernel_cases import Case, cases
 import paretopo_core as pp
 from paretopo_core import _core
 
-# A lane that waits for what nobody writes may turn round forever.
+# A lane may loop forever if it waits for a value that is never written.
 _SECONDS = 120  # of processor
-_STEPS = 2 * 10**7  # of a lane; more than any takes, or the first run would end in a finding
+_STEPS = 2 * 10**7  # per lane; if a case needed more, the first run would report it
 _BROKEN = 99  # status of a child
 
 
 def waits_of_the_source() -> dict[str, list[int]]:
-    """Waits by name: those of the same step for all types and numbers of objectives are one."""
+    """Return the numbers of the waits by name, merging all types and numbers of objectives."""
     library = ctypes.CDLL(_core.__file__)
     library.paretopo_wait.restype = ctypes.c_char_p
     found: dict[str, list[int]] = {}
@@ -50,15 +50,15 @@ def waits_of_the_source() -> dict[str, list[int]]:
     return found
 
 
-def is_missed(leave_out: Callable[[], None], chosen: Iterable[Case]) -> bool:
-    """Whether a run without a wait ends in a race, a wrong answer or not at all."""
+def is_noticed(leave_out: Callable[[], None], chosen: Iterable[Case]) -> bool:
+    """Return True if a run without a wait ends in a race, in a wrong answer or not at all."""
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
         try:
             leave_out()
-        except BaseException:  # the script's own mistake is no miss
+        except BaseException:  # an error of this script does not count
             os._exit(_BROKEN)
         os._exit(int(any(is_wrong(case) for case in chosen)))
     status = os.waitpid(child, 0)[1]
@@ -68,7 +68,7 @@ def is_missed(leave_out: Callable[[], None], chosen: Iterable[Case]) -> bool:
 
 
 def is_wrong(case: Case) -> bool:
-    """Whether the answer is not the CPU's, or the PTX machine finds something."""
+    """Return True if the answer differs from the CPU's or the PTX machine reports an error."""
     if not ptx_machine.IS_HERE:
         return not case.is_right(case.on_device())
     ptx_machine.forget()
@@ -76,7 +76,7 @@ def is_wrong(case: Case) -> bool:
 
 
 def check_source(pattern: str) -> int:
-    """The waits of the source; the number of those that nobody misses."""
+    """Check the waits of the source and return the number of unnoticed removals."""
     waits = {name: own for name, own in waits_of_the_source().items() if re.search(pattern, name)}
     chosen = list(cases())
     _ = [case.on_cpu for case in chosen]  # once, for all children
@@ -86,25 +86,25 @@ def check_source(pattern: str) -> int:
         for number in numbers:
             library.paretopo_leave_out_wait(number)
 
-    if is_missed(lambda: None, chosen):
+    if is_noticed(lambda: None, chosen):
         print("with every wait in its place, there is a race or a wrong answer")
         return 1
-    unmissed = [
-        name for name, own in waits.items() if not is_missed(partial(leave_out, own), chosen)
+    unnoticed = [
+        name for name, own in waits.items() if not is_noticed(partial(leave_out, own), chosen)
     ]
-    for name in unmissed:
-        print(f"nobody misses: {name}")
-    print(f"{len(waits)} waits of the source, {len(unmissed)} that nobody misses")
-    return len(unmissed)
+    for name in unnoticed:
+        print(f"removal not noticed: {name}")
+    print(f"{len(waits)} waits of the source, {len(unnoticed)} removals not noticed")
+    return len(unnoticed)
 
 
 def launching(kernel: str, launched: list[tuple[Case, set[str]]]) -> Iterator[Case]:
-    """The cases that launch a kernel."""
+    """Return the cases that launch a kernel."""
     return (case for case, kernels in launched if kernel in kernels)
 
 
 def check_compiled(pattern: str) -> int:
-    """The waits of the PTX; the number of those that nobody misses, or no case launches."""
+    """Check the waits of the PTX; return the number of unnoticed ones and unlaunched kernels."""
     ptx_machine.most_steps = _STEPS
     launched: list[tuple[Case, set[str]]] = []
     for case in cases():
@@ -113,23 +113,23 @@ def check_compiled(pattern: str) -> int:
             return 1
         launched.append((case, set(ptx_machine.counts())))
     waits = [wait for wait in ptx_machine.waits() if re.search(pattern, wait.kernel)]
-    unmissed = []
+    unnoticed = []
     for wait in waits:
-        # Most schedules show it at once.
-        if not is_missed(partial(ptx_machine.leave_out, wait), launching(wait.kernel, launched)):
-            unmissed.append(wait)
-            print(f"nobody misses: {wait.kernel} line {wait.line} {wait.text}", flush=True)
+        # Most schedules reveal it at once.
+        if not is_noticed(partial(ptx_machine.leave_out, wait), launching(wait.kernel, launched)):
+            unnoticed.append(wait)
+            print(f"removal not noticed: {wait.kernel} line {wait.line} {wait.text}", flush=True)
     unreached = {wait.kernel for wait in waits} - {k for _, kernels in launched for k in kernels}
     for kernel in sorted(unreached):
         print(f"never launched: {kernel}")
-    print(f"{len(waits)} waits in the PTX, {len(unmissed)} that nobody misses")
-    return len(unmissed) + len(unreached)
+    print(f"{len(waits)} waits in the PTX, {len(unnoticed)} removals not noticed")
+    return len(unnoticed) + len(unreached)
 
 
 def main() -> int:
-    """0 if every wait is needed."""
+    """Return 0 if every wait is needed."""
     pattern = sys.argv[1] if len(sys.argv) > 1 else ""
-    pp.set_num_threads(1)  # a child of fork has none of the others
+    pp.set_num_threads(1)  # other threads do not survive a fork
     if ptx_machine.IS_HERE:
         return 1 if check_compiled(pattern) else 0
     if not hasattr(ctypes.CDLL(_core.__file__), "paretopo_wait"):

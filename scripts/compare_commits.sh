@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# This checkout beside another commit of it, case by case in one run; the status is 1 if it got slower:
+# Compares the speed of this checkout with that of another commit; the status is 1 if a case got slower:
 #     scripts/compare_commits.sh REV [TOLERANCE_PERCENT [OPERATION]...]
-# five headline cases and 25 % unless told. Environments are kept in build/compared/ for next time.
+# The defaults are 25 % and five headline cases. Environments stay in build/compared/ for the next run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,7 +20,7 @@ if [ ! -e "$there/installed" ]; then
   install "$there/venv" "./$there/source"
   touch "$there/installed"
 fi
-# What the benchmark itself takes is listed once, in the extra "bench"; of the peers, the judge alone.
+# The extra "bench" pins the versions. moocore is the only peer that is needed: it judges the answers.
 pins=$(python3 - numpy matplotlib moocore <<'PYTHON'
 import re, sys, tomllib
 
@@ -30,5 +30,5 @@ PYTHON
 )
 # shellcheck disable=SC2086 # one word for each requirement
 install build/compared/here . $pins
-exec build/compared/here/bin/python -m bench "${@:-headline}" --beside "$there/venv/bin/python=$revision" \
+exec build/compared/here/bin/python -m bench "${@:-headline}" --against "$there/venv/bin/python=$revision" \
   --tolerance "$tolerance"

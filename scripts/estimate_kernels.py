@@ -1,12 +1,13 @@
-"""What the kernels would take on a GPU, computed from the instructions that their PTX executes.
+"""Estimate the time of kernels on a GPU from the PTX instructions that they execute.
 
-    scripts/run_ptx.sh cost          in the build that has the PTX machine
+    scripts/run_ptx.sh cost          in the build with the PTX machine
 
-Counted, not measured: a warp issues what any of its lanes executes. Each instruction goes to the
-unit that does it, with the results per clock and multiprocessor of NVIDIA's CUDA programming guide
-("Arithmetic Instructions", throughput of native arithmetic instructions). The time is that of the
-busiest of: units, issue (4 warps a clock), memory; all at the boost clock and without a stall, so
-that a device takes longer. PTX is not machine code: ptxas drops moves and fuses some of the rest.
+The script counts instructions; it does not measure. A warp issues an instruction if any of its
+lanes executes it. Each instruction occupies one execution unit, at the rate in NVIDIA's CUDA
+programming guide ("Arithmetic Instructions", throughput of native arithmetic instructions). The
+estimate is the time of the busiest of units, issue (4 warps per clock) and memory, at the boost
+clock and without stalls, so a device takes longer. PTX is not machine code: ptxas removes moves
+and fuses instructions.
 """
 
 from __future__ import annotations
@@ -51,20 +52,20 @@ DEVICES = (
     Device("RTX 4090", 128, 2.52e9, 1.01e12, _ADA),
     Device("T4", 40, 1.59e9, 0.32e12, _TURING),
 )
-# Instructions of the machine for one of PTX, where it is not one: Newton's steps and what guards
-# them; 64-bit integers in halves.
+# Machine instructions for one PTX instruction, if there are several: Newton's method with its
+# checks; 64-bit integers in halves.
 _DIVISION = {"f32": {"float": 9, "integer": 4}, "f64": {"double": 10, "integer": 12}}
 
 
 def units_of(opcode: str) -> dict[str, int]:
-    """What a PTX instruction costs: instructions of each unit."""
+    """Return the number of instructions that a PTX instruction needs on each unit."""
     base, *rest = opcode.split(".")
     types = [part for part in rest if part[0] in "bfsu" and part[1:].isdigit()]
     kind = types[-1] if types else ""
     wide = 2 if kind.endswith("64") and not kind.startswith("f") else 1
     if base in ("ld", "st", "atom"):
         vector = next((int(part[1]) for part in rest if part in ("v2", "v4")), 1)
-        is_constant = "param" in rest  # an operand of what uses it
+        is_constant = "param" in rest  # becomes an operand of another instruction
         words = vector * (2 if kind.endswith("64") else 1)
         return {} if is_constant else {"memory": max(1, words // 2)}
     if base in ("div", "sqrt", "rem") and kind in _DIVISION:
@@ -111,7 +112,7 @@ HEADLINES: tuple[tuple[str, str, Callable[..., Any], tuple[int, int]], ...] = (
 def count(
     mapping: str, operation: Callable[..., Any], shape: tuple[int, int]
 ) -> ptx_machine.Counts:
-    """What a million groups would execute, from a few of them."""
+    """Count the instructions of a few groups, and scale the counts to a million."""
     groups = _GROUPS if mapping == "thread" else 48
     points = np.random.default_rng(0).random((groups, *shape), dtype=np.float32)
     with device_arrays.emulate(mapping):
@@ -130,7 +131,7 @@ def count(
 
 
 def seconds(counts: ptx_machine.Counts, device: Device) -> tuple[float, str]:
-    """The time of the busiest part, and which it is."""
+    """Return the time of the bottleneck and its name."""
     lanes: dict[str, float] = {"issue": 0.0}
     for opcode, times in counts.issued.items():
         for unit, instructions in units_of(opcode).items():

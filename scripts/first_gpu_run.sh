@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What the first machine with a GPU runs, whole: tests on the device, NVIDIA's racecheck, memcheck
-# and synccheck, the benchmark. docs/gpu.md says what it is expected to print.
-#     scripts/first_gpu_run.sh [--short]      an hour; --short leaves the sanitizers and large cases out
+# Runs all checks for the first machine with a GPU: tests on the device, NVIDIA's racecheck, memcheck and
+# synccheck, and the benchmark. docs/gpu.md has the expected output.
+#     scripts/first_gpu_run.sh [--short]      an hour; --short skips the sanitizers and large cases
 # Needs a GPU, its CUDA toolkit (nvcc, compute-sanitizer) and a torch built for CUDA; about 10 GB.
-# The log and the numbers end in bench/results/<GPU>/: commit that folder, whatever it says.
+# The log and the results go to bench/results/<GPU>/: commit that folder, whatever the outcome.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -42,7 +42,7 @@ everything() {
   git rev-parse HEAD
   PARETOPO_CUDA=ON CUDAARCHS=native step install "$python" -m pip install --quiet ".[test,bench]"
   step "torch reaches the GPU" "$python" -c 'import torch; assert torch.cuda.is_available(), "no"'
-  # From the folder of the tests, so that the installed package is what runs.
+  # Run from the folder of the tests, so that Python imports the installed package.
   step "tests on the device" bash -c "cd tests && ../$python -m pytest -p no:cacheprovider -q paretopo_core -k 'cuda'"
   step kernels "$python" scripts/check_kernels.py
   if ! $is_short; then

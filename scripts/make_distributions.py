@@ -1,15 +1,16 @@
-"""Makes the two distributions of a release out of this repository, in a folder.
+"""Build the two distributions of a release from this repository.
 
     pip install build tomli-w
     python scripts/make_distributions.py OUT
 
-`paretopo-core` is the compiled core and `paretopo_core`, with NumPy as its only requirement: a
-library may depend on it. `paretopo` is the training, in Python alone, and requires `paretopo-core`
-of the same version. A checkout is both at once: `pip install .` needs neither of them.
+`paretopo-core` is the compiled core with `paretopo_core`. It requires only NumPy, so that
+libraries can depend on it. `paretopo` is the training, in pure Python, and requires
+`paretopo-core` of the same version. `pip install .` in a checkout installs both and needs neither
+distribution.
 
-What a distribution says of itself is what pyproject.toml says, but for its name and its parts. Of
-the core a source distribution is made (wheels are built from it, machine by machine), of the
-training one and its wheel.
+The metadata come from pyproject.toml, except for the name and the parts. The script builds a source
+distribution of the core, from which wheels are built on each platform, and a source distribution
+and a wheel of the training.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ _CORE, _TRAINING = "paretopo-core", "paretopo"
 _CORE_SUMMARY = (
     "Non-dominated sorting, hypervolume and rank advantages for thousands of sets at once, in C++"
 )
-# What a source distribution leaves out of the repository, beside what pyproject.toml says; that of
-# the core takes its own tests along, for those who build it for their system.
+# Source distributions exclude these in addition to the list in pyproject.toml. The core's includes
+# its tests, for everyone who builds it for another system.
 _CORE_TESTS = ["tests/paretopo_core/", "tests/support/", "tests/conftest.py"]
 _NOT_CORE = ["python/paretopo/", "integrations/", "examples/", "docs/", "tests/", "bench/"]
 _NOT_TRAINING = ["python/paretopo_core/", "csrc/", "cmake/", "fuzz/", "CMakeLists.txt", "bench/"]
 
 
 def core_project(table: dict[str, Any]) -> dict[str, Any]:
-    """The pyproject.toml of `paretopo-core`, from that of the repository."""
+    """Derive the pyproject.toml of `paretopo-core` from the repository's."""
     table = copy.deepcopy(table)
     project, build = table["project"], table["tool"]["scikit-build"]
     project |= {"name": _CORE, "description": _CORE_SUMMARY}
@@ -61,7 +62,7 @@ def _is_of_core(classifier: str) -> bool:
 
 
 def training_project(table: dict[str, Any]) -> dict[str, Any]:
-    """The pyproject.toml of `paretopo`, from that of the repository."""
+    """Derive the pyproject.toml of `paretopo` from the repository's."""
     table = copy.deepcopy(table)
     project, build = table["project"], table["tool"]["scikit-build"]
     project["dependencies"] = [*project["dependencies"], f"{_CORE}=={project['version']}"]
@@ -77,7 +78,7 @@ def training_project(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_tools(table: dict[str, Any], *names: str) -> dict[str, Any]:
-    """With the settings of these tools alone."""
+    """Keep only the settings of these tools."""
     return table | {"tool": {name: table["tool"][name] for name in names}}
 
 
@@ -96,7 +97,7 @@ def _make(table: dict[str, Any], out: Path, *kinds: str) -> None:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

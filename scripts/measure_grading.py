@@ -1,11 +1,11 @@
-"""Gradings a second by `MathGrader`: one at a time and many at once, against a cold process each.
+"""Measure the speed of `MathGrader`: one comparison at a time, many at once, and cold processes.
 
     python scripts/measure_grading.py [--pairs N]
 
-Every way must give the same verdicts, or nothing is printed but which differ. "Cold" is what
-`MathGrader` did before: a fresh process for each pair, forked from one that has imported
-math-verify and read nothing. Processor time is that of the sandbox's processes, and counts where
-other programs disturb the clock. Needs bubblewrap and `pip install 'paretopo[train]'`.
+All ways must give the same verdicts; otherwise the script fails. "Cold" starts a fresh process for
+each pair, forked from one that has imported math-verify but parsed nothing. Processor time covers
+all processes of the sandbox; compare it if other programs disturb the clock. Needs bubblewrap and
+`pip install 'paretopo[train]'`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Pair = tuple[str, str]  # given, right answer
 
 
 def make_pairs(count: int) -> list[Pair]:
-    """Answers in other forms than the known ones: four to a question, one of them right."""
+    """Make answers in unfamiliar forms: four for each question, one of them correct."""
     rng = random.Random(0)
     pairs: list[Pair] = []
     while len(pairs) < count:
@@ -40,7 +40,7 @@ def make_pairs(count: int) -> list[Pair]:
 
 
 def _write(a: int, b: int, c: int, off: int) -> list[Pair]:
-    """For each kind of question, its answer and another form of it, which is off by so much."""
+    """Write an answer and another form of it that differs by `off`, for each kind of question."""
     return [
         (rf"\sqrt{{{a * a * b}}}", rf"{a + off}\sqrt{{{b}}}"),
         (f"x+{a}/{b}", rf"\frac{{{a + off}}}{{{b}}}+x"),
@@ -54,7 +54,7 @@ def _write(a: int, b: int, c: int, off: int) -> list[Pair]:
 
 
 def compare_cold(pairs: Sequence[Pair]) -> list[bool]:
-    """A process for each pair, forked from one that has read nothing."""
+    """Compare each pair in a new process, forked from one that has parsed nothing."""
     reader = resources.files("paretopo.rewards").joinpath("latex_reader.py").read_text("utf-8")
     verdicts = []
     with PythonInterpreter(preload=("math_verify",), workers=1, timeout=600.0) as python:
@@ -75,7 +75,7 @@ class Watch:
         self._started = time.perf_counter(), _processor_seconds()
 
     def show(self, name: str, pairs: int) -> None:
-        """A row of the table."""
+        """Print a row of the table."""
         clock = (time.perf_counter() - self._started[0]) / pairs
         processor = (_processor_seconds() - self._started[1]) / pairs
         cells = (
@@ -85,7 +85,7 @@ class Watch:
 
 
 def _processor_seconds() -> float:
-    """Of processes below this one and of those that they waited for."""
+    """Return the processor time of all descendants, including those that have ended."""
     parents, ticks = {}, {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -101,7 +101,7 @@ def _processor_seconds() -> float:
 
 
 def main() -> int:
-    """Measure, and return 1 where verdicts differ."""
+    """Measure, and return 1 if verdicts differ."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pairs", type=int, default=480, help="compared in all; %(default)s")
     pairs = make_pairs(parser.parse_args().pairs)

@@ -1,10 +1,11 @@
-"""Processor time of training steps by part: ours against TRL's own generation and passes.
+"""Measure the processor time of training steps, with our and with TRL's generation and passes.
 
     python scripts/measure_step.py examples/word_problems/train.toml [--steps 3]
 
-Two trainings of a few steps, from the warm-up that `[warmup] shared` keeps: as paretopo trains, and
-with TRL's own generation, order of rows and passes. Both sample the same responses up to rounding.
-"Ours" is what paretopo adds to a step of TRL: rewards, advantages, records.
+The script makes two trainings of a few steps, from the warm-up in `[warmup] shared`: one as
+paretopo trains, one with TRL's own generation, order of rows and passes. Both sample the same
+responses up to rounding. "Ours" is the time that paretopo adds to a step of TRL: rewards,
+advantages, records.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs the kernels without a GPU: their PTX, as nvcc compiles it, on the machine of tests/ptx_machine,
-# which finds races, accesses out of bounds or of what nobody wrote, and lanes that wait for nobody.
+# Runs the kernels' PTX, as compiled by nvcc, without a GPU, on the interpreter in tests/ptx_machine. It
+# reports races, accesses that are out of bounds or uninitialised, and deadlocks.
 #     scripts/run_ptx.sh short                 one architecture, sets of every kind: seconds, after the build
 #     scripts/run_ptx.sh [tests|waits|cost]... all three by default; two architectures, about an hour
-# tests: the core's own; waits: each wait taken out in its turn; cost: instructions and estimated
-# times. Needs nvcc, of a CUDA toolkit or, with PARETOPO_CUDA=ON, of PyPI; the environment is kept in
-# build/ for next time.
+# tests runs the core's tests; waits removes the waits one by one; cost counts instructions and estimates
+# times. Needs nvcc from a CUDA toolkit or, with PARETOPO_CUDA=ON, from PyPI. The environment stays in
+# build/ for the next run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Our tests of paretopo_core.accelerate on the real pymoo, Optuna, BoTorch and DEAP, then the own tests of these
-# hosts, without and with it: what passes without has to pass with it.
+# Tests paretopo_core.accelerate with pymoo, Optuna, BoTorch and DEAP. Then runs the tests of these hosts
+# with and without it: every test that passes without acceleration must pass with it.
 # Usage: scripts/test_hosts.sh [FOLDER] [HOST=CHECKOUT]...
-#   FOLDER          the environment, made if not there (default .venv-hosts, about 2 GB)
-#   HOST=CHECKOUT   a checkout of pymoo or botorch at the version of the extra `hosts`: the archives that
-#                   they publish hold no tests, those of Optuna and DEAP do, and are downloaded
+#   FOLDER          the environment, created if missing (default .venv-hosts, about 2 GB)
+#   HOST=CHECKOUT   a checkout of pymoo or botorch at the version of the extra `hosts`, because their
+#                   published archives have no tests; those of Optuna and DEAP are downloaded
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=.venv-hosts
@@ -16,14 +16,14 @@ if [ ! -x "$python" ]; then
     "$python" -m pip install --quiet "torch==2.13.0+cpu" ||
         "$python" -m pip install --quiet "torch==2.13.0+cpu" --index-url https://download.pytorch.org/whl/cpu
 fi
-# Some of Optuna's tests draw; what is tested is the tree as it stands.
+# Some of Optuna's tests need plotting packages. Install the current tree.
 PARETOPO_CUDA=OFF "$python" -m pip install --quiet ".[hosts]" pytest pytest-timeout hypothesis plotly matplotlib
 "$python" -m pytest tests/paretopo_core/test_accelerate_hosts.py tests/test_optimiser_examples.py
 
 work=build/hosts
 mkdir -p "$work"
 
-# Unpack the archive that a host has published, without the package itself: what is tested is installed.
+# Unpack the published archive of a host without its package, so that the installed one is tested.
 fetch() {
     local version
     version=$("$python" -c "from importlib import metadata; print(metadata.version('$1'))")
@@ -31,7 +31,7 @@ fetch() {
     "$python" -m pip download --quiet --no-deps --no-binary "$1" --dest "$work" "$1==$version"
     tar -xzf "$work/$1-$version.tar.gz" -C "$work"
     mv "$work/$1-$version/$1" "$work/$1-$version/$1-as-published"
-    # Settings of this repository's tests are not for theirs.
+    # Do not apply the pytest settings of this repository.
     [ -f "$work/$1-$version/pyproject.toml" ] || touch "$work/$1-$version/pytest.ini"
 }
 

@@ -12,7 +12,7 @@ if [ "${1:-}" = "--short" ]; then
     shift
 fi
 venv=${1:-.venv-openrlhf}
-if [ -x "$venv/bin/paretopo" ]; then # what is tested is the tree as it stands
+if [ -x "$venv/bin/paretopo" ]; then # install the current tree
     PARETOPO_CUDA=OFF "$venv/bin/python" -m pip install --quiet --no-build-isolation --no-deps .
 else
     bash scripts/install_openrlhf_cpu.sh "$venv"

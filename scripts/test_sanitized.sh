@@ -2,11 +2,11 @@
 # Builds the core with a sanitizer and runs its tests:
 #     scripts/test_sanitized.sh address,undefined
 #     scripts/test_sanitized.sh thread
-#     scripts/test_sanitized.sh fibers       the kernels, emulated with lanes that run at once; then
-#                                            takes out one wait after the other: each must be missed
-# A finding ends the run with an error. Needs gcc; the environment is kept in build/ for next time.
-# PYTHON=python3.13t names another interpreter; one without its lock is best built with the sanitizer,
-# too (its --with-thread-sanitizer): what its own locks order is not seen otherwise.
+#     scripts/test_sanitized.sh fibers       emulates the kernels with concurrent lanes, then removes
+#                                            the waits one by one; a test must notice each removal
+# A finding ends the run with an error. Needs gcc. The environment stays in build/ for the next run.
+# PYTHON=python3.13t selects another interpreter. Build a free-threaded one with the sanitizer, too
+# (--with-thread-sanitizer); otherwise the sanitizer does not see the order that its locks impose.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,10 +15,10 @@ python=${PYTHON:-python3}
 version=$("$python" -c 'import sys; print("%d.%d%s" % (*sys.version_info[:2], sys.abiflags))')
 venv=build/sanitized-${sanitizers//,/-}-$version
 options=()
-# Without those that say how long something may take.
+# Skip tests that limit time.
 chosen="not seconds and not import_takes and not in_a_second and not ends_soon and not doctest"
 case $sanitizers in
-  thread) # what does not start threads cannot race; threads after a fork are beyond this sanitizer
+  thread) # only threads can race; this sanitizer does not support threads after a fork
     runtime=libtsan.so
     chosen="thread and not fork" ;;
   fibers)
@@ -39,7 +39,7 @@ PARETOPO_CUDA=OFF PARETOPO_BUILD_ISAS=ALL "$venv/bin/pip" install --quiet --no-d
   --config-settings=cmake.build-type=RelWithDebInfo --config-settings=install.strip=false \
   --config-settings=build-dir="$venv/build" .
 
-# Python itself leaks by design and is not instrumented: only what the core does counts.
+# Python leaks by design and is not instrumented, so report only the core.
 export LD_PRELOAD="$(g++ -print-file-name=$runtime) $(g++ -print-file-name=libstdc++.so)"
 export ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS="halt_on_error=1:report_signal_unsafe=0:suppressions=$PWD/scripts/tsan_suppressions.txt"

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${1:-.venv-verl}
-if [ -x "$venv/bin/paretopo" ]; then # what is tested is the tree as it stands
+if [ -x "$venv/bin/paretopo" ]; then # install the current tree
     PARETOPO_CUDA=OFF "$venv/bin/python" -m pip install --quiet --no-build-isolation --no-deps .
 else
     bash scripts/install_verl_cpu.sh "$venv"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,8 +18,8 @@ from support.browsers import CHROMIUM
 
 import paretopo_core as pp
 
-# The same examples for everyone: what passes on one machine passes on the next. "random" draws new
-# ones in every run.
+# Examples are the same in every run, so that a failure can be reproduced on another machine.
+# "random" draws new ones each time.
 settings.register_profile(
     "paretopo",
     deadline=None,
@@ -33,12 +34,36 @@ settings.register_profile("few", settings.get_profile("paretopo"), max_examples=
 settings.load_profile("paretopo")
 
 
+# Workers of pytest-xdist share the cores: each computes on one, and so do programs that it starts.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+_MAX_WORKERS = 8  # each imports torch: about 1 GiB of memory
+
 _LEFT_OUT = pytest.StashKey[Counter[str]]()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return the number of workers that `-n auto` starts."""
+    return min(len(os.sched_getaffinity(0)), _MAX_WORKERS)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a worker whole files, so that module fixtures are made once, in the order of collection.
+
+    Trainings are collected before the many short tests of the core, which then even out the load.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    config.option.loadscopereorder = False
+    return LoadFileScheduling(config, log)
 
 
 @functools.cache
 def _without_cuda() -> str | None:
-    """Why nothing can run on a CUDA device here; None where it can."""
+    """Return the reason why tests cannot use a CUDA device, or None if they can."""
     if not pp._core.cuda_is_compiled():
         return "a build without CUDA"
     try:
@@ -49,7 +74,7 @@ def _without_cuda() -> str | None:
 
 
 def _missing(item: pytest.Item) -> str | None:
-    """What this machine lacks for a test, and the cure if there is one; None for nothing."""
+    """Return the requirement of a test that this machine lacks, with a remedy if there is one."""
     if item.get_closest_marker("sandbox") and shutil.which("bwrap") is None:
         return "in the sandbox: apt-get install bubblewrap"
     if item.get_closest_marker("browser") and CHROMIUM is None:
@@ -66,15 +91,23 @@ def pytest_report_header() -> str:
     return f"instruction sets: {', '.join(pp._core.ISAS)}"
 
 
-# Last, so that what -m and -k leave out for other reasons is not counted.
+# Last, so that it does not count tests that -m and -k have deselected.
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests for which this machine lacks something, and count them by reason."""
     reasons = {item: reason for item in items if (reason := _missing(item)) is not None}
-    config.stash[_LEFT_OUT] = Counter(reasons.values())
+    left_out = config.stash[_LEFT_OUT] = Counter(reasons.values())
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left_out"] = dict(left_out)
     if reasons:
         config.hook.pytest_deselected(items=list(reasons))
         items[:] = [item for item in items if item not in reasons]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the counts of a worker; all workers collect the same tests."""
+    node.config.stash[_LEFT_OUT] = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
 
 
 def pytest_terminal_summary(
@@ -126,7 +159,7 @@ def _device_array_backend(name: str) -> Backend:
 
 @pytest.fixture(autouse=ptx_machine.IS_HERE)
 def _nothing_found() -> Iterator[None]:
-    """What the PTX machine finds fails the test that made it."""
+    """Fail a test in which the PTX machine found an error."""
     ptx_machine.forget()
     yield
     assert not ptx_machine.findings()

@@ -1,4 +1,4 @@
-"""What scripts/check_kernels.py reads from the listings of cuobjdump."""
+"""scripts/check_kernels.py reads the listings of cuobjdump."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ CONFIG = ROOT / "examples" / "math_qwen2.5_7b.toml"
 
 
 def commands(text):
-    """The words behind `paretopo` of each command line in a text."""
+    """Return the arguments of `paretopo` in each command line of a text."""
     whole = re.sub(r"\\\n#?\s*", " ", text)
     lines = (line.strip("# ") for line in whole.splitlines())
     return [
@@ -78,8 +78,8 @@ def calls(tmp_path, name):
     return [shlex.split(line)[1:] for line in lines if line.startswith(f"{name} ")]
 
 
-def test_the_slurm_script_starts_ray_on_every_node_and_trains_on_all_gpus(tmp_path):
-    assert as_on_slurm(tmp_path, str(CONFIG)).wait(60) == 3  # what the training ended with
+def test_slurm_script_uses_all_nodes_and_gpus(tmp_path):
+    assert as_on_slurm(tmp_path, str(CONFIG)).wait(60) == 3  # the exit status of the training
     first, second = sorted(calls(tmp_path, "srun"), key=lambda words: "--address" in words)
     assert {"--nodelist=node1", "--head", "--node-ip-address"} <= set(first)
     assert {"--nodelist=node2", "--address", "node1:6379"} <= set(second)
@@ -93,7 +93,7 @@ def test_the_slurm_script_starts_ray_on_every_node_and_trains_on_all_gpus(tmp_pa
     assert micro_batch(config) > 0
 
 
-def test_the_slurm_script_goes_on_with_a_run(tmp_path):
+def test_slurm_script_resumes_a_run(tmp_path):
     as_on_slurm(tmp_path, "--resume", "runs/RUN").wait(60)
     [words] = calls(tmp_path, "paretopo")
     assert understood(words)[0].resume == "runs/RUN"
@@ -114,7 +114,7 @@ def test_the_slurm_script_hands_the_end_of_its_time_on(tmp_path):
     assert "terminated" in (tmp_path / "log").read_text(encoding="utf-8")
 
 
-def test_the_slurm_script_asks_for_what_it_uses():
+def test_slurm_script_requests_its_resources():
     text = (CLUSTER / "train.slurm").read_text(encoding="utf-8")
     subprocess.run(["bash", "-n", str(CLUSTER / "train.slurm")], check=True)
     asked = dict(re.findall(r"^#SBATCH --([\w-]+)=(.+)$", text, re.MULTILINE))
@@ -160,7 +160,7 @@ def test_the_image_has_the_versions_that_were_tested_together():
     assert "paretopo[openrlhf]" in text
 
 
-def test_the_page_has_commands_that_are_understood_and_says_what_was_not_run():
+def test_commands_parse_and_untested_ones_are_marked():
     found = commands(PAGE)
     assert len(found) >= 2
     for words in found:

@@ -25,7 +25,7 @@ def packages(table):
     return set(table["tool"]["scikit-build"]["wheel"]["packages"])
 
 
-def test_the_core_requires_numpy_alone(script):
+def test_core_requires_only_numpy(script):
     core = script.core_project(TABLE)
     assert core["project"]["name"] == "paretopo-core"
     assert core["project"]["dependencies"] == ["numpy>=1.26"]

@@ -22,8 +22,8 @@ MODULES = {
 }
 INTEGRATIONS = sorted(name for name in MODULES if name.startswith("paretopo.integrations."))
 
-# What only the session does, and the two that give the session's parts to scripts and checks.
-SESSION_ALONE = {
+# Methods that only the session may call.
+ONLY_SESSION = {
     "append_evaluation",
     "append_step",
     "append_trajectories",
@@ -36,9 +36,9 @@ EXCEPT = {
     # Recomputes the advantages of a rehearsal from its records, with a controller of its own.
     ("paretopo.integrations.openrlhf.rehearsal_checks", "load_state_dict"),
     ("paretopo.integrations.huggingface.warmup", "load_state_dict"),  # of torch
-    ("paretopo.integrations.verl.rehearsal_parts", "load_state_dict"),  # likewise
+    ("paretopo.integrations.verl.rehearsal_parts", "load_state_dict"),  # of torch, too
 }
-NAMES_ALONE = {"Scores", "HeldOut", "HypervolumeGain", "CostMinimum"}
+ONLY_SESSION_NAMES = {"Scores", "HeldOut", "HypervolumeGain", "CostMinimum"}
 
 
 def imported(name):
@@ -131,15 +131,15 @@ def test_the_session_knows_no_framework():
 
 
 @pytest.mark.parametrize("name", INTEGRATIONS)
-def test_an_integration_leaves_to_the_session_what_is_its(name):
+def test_integrations_leave_session_work_to_the_session(name):
     tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
     attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    called = {one for one in attributes & SESSION_ALONE if (name, one) not in EXCEPT}
-    assert called | (names & NAMES_ALONE) == set()
+    called = {one for one in attributes & ONLY_SESSION if (name, one) not in EXCEPT}
+    assert called | (names & ONLY_SESSION_NAMES) == set()
 
 
 def test_the_guard_of_integrations_can_fail():
     tree = ast.parse("self.run.append_step({}); run.write_outcomes(); Scores(config)")
     attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    assert attributes & SESSION_ALONE == {"append_step", "write_outcomes"}
+    assert attributes & ONLY_SESSION == {"append_step", "write_outcomes"}

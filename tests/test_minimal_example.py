@@ -1,4 +1,4 @@
-"""examples/minimal.py fits a page, stands alone, and learns."""
+"""examples/minimal.py fits a page, is self-contained, and learns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_it_learns_to_be_right_and_to_call_less(tmp_path):
     assert front[0][1] == 0.0
 
 
-def test_it_fits_a_page_and_stands_alone():
+def test_it_fits_a_page_and_is_self_contained():
     text = EXAMPLE.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 120
     imported = set()

@@ -1,4 +1,4 @@
-"""The examples of optimisers run in seconds, stand alone, and find what they look for."""
+"""The examples of optimisers run in seconds, are self-contained, and find good fronts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def volumes(text):
 
 
 @pytest.mark.parametrize(("name", "least"), [("nsga2", 0.85), ("sms_emoa", 0.73)])
-def test_an_algorithm_finds_the_front_in_about_thirty_lines(name, least, tmp_path):
+def test_example_algorithms_find_the_front(name, least, tmp_path):
     found = volumes(printed(name, tmp_path))
     assert len(found) > 5
     assert found[0] < 0.2

@@ -23,7 +23,7 @@ def side(sign):
     return "\n".join(line[1:] for line in lines)
 
 
-def test_examples_run_with_numpy_alone():
+def test_examples_need_only_numpy():
     failed, attempted = doctest.testfile(str(README), module_relative=False)
     assert failed == 0
     assert attempted >= 5
@@ -88,6 +88,6 @@ def test_links_resolve():
 
 
 def test_commands_that_set_up_are_indented():
-    for last in ("paretopo train examples/calculator.toml", "pytest"):
+    for last in ("paretopo train examples/calculator.toml", "pytest -n auto"):
         found = re.findall(rf"^    python3 -m venv \.venv && .* \.venv/bin/{last}$", TEXT, re.M)
         assert len(found) == 1

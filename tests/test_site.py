@@ -1,6 +1,6 @@
-"""The site: every page is reached, every public name has its place, formulas survive a code host.
+"""The site reaches every page, lists every public name, and has formulas that code hosts render.
 
-`scripts/build_site.sh` builds it with warnings as errors; what is here needs no Sphinx.
+These tests need no Sphinx. `scripts/build_site.sh` builds the site with warnings as errors.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def test_the_help_of_every_command_is_made():
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
-def test_pages_fit_load_nothing_from_elsewhere_and_draw_their_formulas(width, tmp_path):
+def test_pages_fit_render_formulas_and_load_no_foreign_files(width, tmp_path):
     site = DOCS.parent / "build" / "site"
     if not site.is_dir():
         pytest.skip("there is no build/site: bash scripts/build_site.sh")

@@ -1,4 +1,4 @@
-"""What newcomers read does what it says: tutorials, installation, calls of peers beside ours."""
+"""Tutorials and the installation page run; docs/coming_from.md compares calls correctly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def blocks(text):
 @pytest.mark.parametrize(
     ("page", "least"), [("installation.md", 2), ("tutorial_optimisation.md", 25)]
 )
-def test_examples_run_with_numpy_alone(page, least):
+def test_examples_need_only_numpy(page, least):
     failed, attempted = doctest.testfile(str(DOCS / page), module_relative=False)
     assert failed == 0
     assert attempted >= least
@@ -60,7 +60,7 @@ def test_own_rewards_lead_to_a_front(tmp_path, monkeypatch):
 
 
 def section(peer):
-    """Its imports, and the rows of its table: its call, ours, and what the page says of the two."""
+    """Return the imports of a peer and the rows of its table: its call, ours, and the comment."""
     text = (DOCS / "coming_from.md").read_text(encoding="utf-8")
     intro, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     [own] = [one for one in sections if one.lower().startswith(peer)]
@@ -86,7 +86,7 @@ def test_our_calls_run(peer):
 
 
 @pytest.mark.parametrize("peer", PEERS)
-def test_what_is_called_equal_is_equal(peer):
+def test_calls_listed_as_equal_agree(peer):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the peer's own
         try:

@@ -1,4 +1,4 @@
-"""examples/word_problems: what is trained on shares neither text nor sums with the tests."""
+"""examples/word_problems: training questions share neither text nor sums with test questions."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_each_published_layout_is_read(tmp_path):
     assert not left_out
 
 
-def test_what_is_not_elementary_is_left_out_and_counted(tmp_path):
+def test_unsupported_problems_are_skipped_and_counted(tmp_path):
     rows, left_out = read_back(
         tmp_path,
         asdiv=[
@@ -180,7 +180,7 @@ def made_problems(count):
         yield questions.Problem(f"{source}-{at}", text, f"{a}{sign}{b}")
 
 
-def assert_apart(parts):
+def assert_disjoint(parts):
     """No text of a test problem, but for names and numbers, and no sum of one is trained on."""
     tests = [*parts["held_out"], *parts["svamp"]]
     sums = {step for one in tests for step in one.steps}
@@ -201,7 +201,7 @@ def assert_apart(parts):
 def test_train_and_test_share_neither_words_nor_sums(monkeypatch):
     monkeypatch.setattr(questions, "HELD_OUT", 25)
     problems = list(made_problems(200))
-    # Of a SVAMP problem, with another name and other numbers.
+    # A copy of a SVAMP problem with another name and other numbers.
     copied = re.sub(r"\d+", "99", problems[0].text.replace("Ann", "Eve"))
     problems.append(questions.Problem("mawps-0", copied, "99+99"))
     parts, removed = questions.split(problems, random.Random(0))
@@ -209,7 +209,7 @@ def test_train_and_test_share_neither_words_nor_sums(monkeypatch):
     assert len(parts["svamp"]) == 40
     assert removed["near-duplicates of SVAMP"] == 1
     assert removed["same calculation as a test problem"] > 0
-    assert_apart(parts)
+    assert_disjoint(parts)
 
 
 def test_variants_are_solved_by_their_formula():
@@ -284,7 +284,7 @@ def test_demonstrations_are_right_and_some_call_more_than_needed():
     assert max(calls) == 4
 
 
-def test_the_third_objective_is_all_that_the_second_file_adds():
+def test_second_file_adds_only_an_objective():
     two, three = (
         tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
         for name in ("train", "three_objectives")
@@ -294,7 +294,7 @@ def test_the_third_objective_is_all_that_the_second_file_adds():
     assert two == three
 
 
-def test_the_file_for_openrlhf_changes_sizes_alone():
+def test_openrlhf_file_changes_only_sizes():
     one, other = (
         tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
         for name in ("train", "openrlhf")
@@ -318,7 +318,7 @@ def test_the_configurations_are_valid_and_fit_a_rollout(name, tokens):
     assert len((FOLDER / "README.md").read_text(encoding="utf-8").splitlines()) <= 50
 
 
-def test_the_study_has_the_example_s_training_and_a_second_stage_for_the_paper():
+def test_study_plan_contains_the_example():
     study = plan.load(FOLDER.parents[1] / "docs" / "study" / "word_problems.toml")
     (task,) = study.tasks.values()
     assert Path(task.config).resolve() == FOLDER / "train.toml"
@@ -339,13 +339,13 @@ def test_the_study_has_the_example_s_training_and_a_second_stage_for_the_paper()
     PUBLISHED not in os.environ,
     reason=f"needs the published files: {PUBLISHED}=FOLDER with asdiv/, mawps/, svamp/",
 )
-def test_the_published_problems_come_apart():
+def test_published_problems_split_without_overlap():
     problems, _ = questions.read_problems(os.environ[PUBLISHED])
     parts, removed = questions.split(problems, random.Random(0))
     counts = {name: len(members) for name, members in parts.items()}
     assert counts == {"train": 4450, "held_out": 320, "svamp": 985}
     assert removed["near-duplicates of SVAMP"] == 122
-    assert_apart(parts)
+    assert_disjoint(parts)
     for members in parts.values():
         for one in members:
             assert one.row()["answer"] == questions.format_number(evaluate(one.formula))

@@ -1,10 +1,10 @@
-"""Every peer behind one signature: ``peer.<task>(case)`` gives what to time, or None.
+"""Peers with one interface: ``peer.<task>(case)`` returns the call to time, or None.
 
-A peer is a class with a method for each task it offers, named as in ``cases.TASKS``; this package
-is one of them. The method prepares the data in the form the library likes best, outside the clock,
-and returns a ``Work`` or a function of no arguments; None where the library has no answer for the
-case, or would need memory beyond reason. A library is imported when its peer is made, so that none
-of them has to be installed.
+A peer is a class with a method for each task that it offers, named as in ``cases.TASKS``; this
+package is one of them. The method converts the data to the library's best format, outside the
+clock. It returns a ``Work`` or a function without arguments, or None if the library does not
+support the case or would need too much memory. A library is imported when its peer is made, so
+that all of them are optional.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bench.timing import Work
 
 OURS = "paretopo"
 
-# name: (what has to be installed, the first giving the version; the module here, and its class)
+# name: (required packages, the first with the version; module and class in this folder)
 PEERS: dict[str, tuple[tuple[str, ...], str]] = {
     OURS: (("paretopo",), "ours:Paretopo"),
     "moocore": (("moocore",), "in_numpy:Moocore"),
@@ -66,7 +66,7 @@ def find_version(name: str) -> str | None:
 
 
 def is_asked(name: str, operation: str) -> bool:
-    """Whether a peer is asked for the cases of an operation."""
+    """Return True if a peer takes part in an operation."""
     peers, operations = _PEERS_OF.get(operation, (name,)), _OPERATIONS_OF.get(name, (operation,))
     return name in peers and operation in operations
 

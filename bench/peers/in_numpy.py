@@ -24,7 +24,7 @@ _MOST_PAIRED = 10_000  # points whose pairs fit in memory as a table of bools
 def answer_each(case: Case, answer: Callable[[Array], Any]) -> Callable[[], Any] | None:
     """Call a function for the one set, or for set after set of a batch that is not too large.
 
-    Of sets with points that do not count only one number each is asked.
+    Masked sets are supported only for tasks that return one number per set.
     """
     if not case.groups:
         return partial(answer, case.doubles)
@@ -147,15 +147,15 @@ class Moocore:
         return partial(judge.find_knee, case)
 
     def removal_subset(self, case: Case) -> Callable[[], Any]:
-        """All contributions anew after each removal, as pymoo has it."""
+        """Recompute all contributions after each removal, as pymoo does."""
         return partial(judge.remove_least, case)
 
     def archive_bounded(self, case: Case) -> Callable[[], Any]:
-        """No archive: filter and contributions anew for every point."""
+        """Filter and recompute contributions for every point; there is no archive."""
         return partial(judge.bound_archive, case)
 
     def archive_add(self, case: Case) -> Work:
-        """No archive: the filtered set and its hypervolume, anew for every point."""
+        """Filter and recompute the hypervolume for every point; there is no archive."""
         library, ref = self._library, case.ref
         members = case.doubles[: case.points]
         newcomers = list(case.doubles[case.points :])
@@ -179,8 +179,8 @@ class MoocoreC:
     The wheel of moocore holds one shared library, whose functions the cffi module
     ``moocore._moocore`` exposes. ``ffi.addressof(lib, "pareto_rank")`` is a plain C function
     pointer; numba compiles a loop that calls it with the address of one set after the other. There
-    is no NumPy and no Python between the calls: beside moocore's own arithmetic, a call costs a
-    few nanoseconds. Everything is allocated before the clock starts.
+    is no NumPy and no Python between the calls: a call adds only a
+    few nanoseconds to moocore's own arithmetic. Memory is allocated before the clock starts.
     """
 
     def __init__(self) -> None:
@@ -308,7 +308,7 @@ class Pygmo:
     def _crowd_fronts(self, points: Array) -> Array:
         distances = np.full(len(points), np.inf)
         for front in self._library.fast_non_dominated_sorting(points)[0]:
-            if len(front) > 1:  # what it takes
+            if len(front) > 1:  # the minimum that it accepts
                 distances[front] = self._library.crowding_distance(points[front])
         return distances
 
@@ -370,7 +370,7 @@ class Pymoo:
         return self._compare("igd.IGD", case)
 
     def igd_plus(self, case: Case) -> Callable[[], Any]:
-        """All pairs, with the distance of what is worse."""
+        """All pairs, with the distance in the worse objectives."""
         return self._compare("igd_plus.IGDPlus", case)
 
     def gd(self, case: Case) -> Callable[[], Any]:
@@ -378,7 +378,7 @@ class Pymoo:
         return self._compare("gd.GD", case)
 
     def gd_plus(self, case: Case) -> Callable[[], Any]:
-        """All pairs, with the distance of what is worse."""
+        """All pairs, with the distance in the worse objectives."""
         return self._compare("gd_plus.GDPlus", case)
 
     def _compare(self, indicator: str, case: Case) -> Callable[[], Any]:
@@ -391,7 +391,7 @@ class Pymoo:
         return self._select(case, self._crowding.RankAndCrowding())
 
     def select_crowding_removal(self, case: Case) -> Callable[[], Any]:
-        """What it calls pruning, in Cython."""
+        """Call its pruning, in Cython."""
         return self._select(case, self._crowding.RankAndCrowding(crowding_func="pcd"))
 
     def select_hypervolume(self, case: Case) -> Callable[[], Any]:
@@ -606,7 +606,7 @@ class Numpy:
         return run
 
     def exact_subset(self, case: Case) -> Callable[[], Any] | None:
-        """Every last point of a subset beside every one before it."""
+        """Combine every last point of a subset with every one before it."""
         return partial(judge.find_best_subset, case.doubles, case.ref, case.kept)
 
     def hypervolume_advantage(self, case: Case) -> Callable[[], Any] | None:

@@ -26,7 +26,7 @@ def to_tensor(case: Case) -> Any:
 
 
 def is_dense(case: Case) -> bool:
-    """Whether all pairs of points can be held at once; ragged batches are left out."""
+    """Return True if all pairs of points fit into memory and the batch is not ragged."""
     pairs = max(case.groups, 1) * case.points**2 * case.objectives
     return case.points <= _DENSE and pairs <= _PAIRS and case.mask is None
 
@@ -62,7 +62,7 @@ class Botorch:
         return _decompose(case, self._boxes.DominatedPartitioning)
 
     def hypervolume_improvement(self, case: Case) -> Callable[[], Any]:
-        """What qEHVI computes of one sample of its model, here the candidates themselves."""
+        """Compute qEHVI for one sample of the model, which is the candidates themselves."""
         points, ref = -to_tensor(case), -to_tensor(case).new_tensor(case.ref)
         front, candidates = points[: case.points], points[None, case.points :, None]
         acquisition = importlib.import_module("botorch.acquisition.multi_objective")
@@ -102,7 +102,7 @@ class Evotorch:
         self._functional: Any = importlib.import_module("evotorch.operators.functional")
 
     def pareto_rank(self, case: Case) -> Callable[[], Any] | None:
-        """The function behind SolutionBatch.compute_pareto_ranks; larger is better there."""
+        """Call the function of SolutionBatch.compute_pareto_ranks; larger is better there."""
         if case.groups or not is_dense(case):
             return None
         points = -to_tensor(case)

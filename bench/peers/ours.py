@@ -27,7 +27,7 @@ class Paretopo:
         return partial(pp.pareto_rank, points, maximise=False, mask=case.mask)
 
     def is_nondominated(self, case: Case) -> Callable[[], Any]:
-        """All of several equal points are kept, as the peers are told to."""
+        """Keep all duplicates, as the peers do with their options."""
         points = self._place(case)
         return partial(pp.is_nondominated, points, maximise=False, mask=case.mask)
 
@@ -72,7 +72,7 @@ class Paretopo:
         return partial(pp.hypervolume_gradient, points, case.ref, maximise=False, mask=case.mask)
 
     def hypervolume_gradient_of_few(self, case: Case) -> Callable[[], Any]:
-        """A batch of candidates before a front: the slopes of these alone."""
+        """Compute only the gradient in the candidates, which come before the front."""
         points, wanted = self._place(case), case.wanted
         return partial(pp.hypervolume_gradient, points, case.ref, maximise=False, wanted=wanted)
 
@@ -87,7 +87,7 @@ class Paretopo:
         return lambda: pp.dominated_boxes(points, case.ref, maximise=False)[:2]
 
     def hypervolume_improvement(self, case: Case) -> Callable[[], Any]:
-        """Each candidate alone, in the boxes of one front."""
+        """Compute the improvement of each candidate separately, in the boxes of one front."""
         points = self._place(case)
         boxes = pp.nondominated_boxes(points[: case.points], case.ref, maximise=False)
         candidates = points[case.points :, None]
@@ -132,7 +132,7 @@ class Paretopo:
         return partial(pp.r2, self._place(case), 0, weights=weights, maximise=False)
 
     def hypervolume_approx(self, case: Case) -> Callable[[], Any]:
-        """With its error, which nobody else gives."""
+        """Estimate with a standard error, which no peer returns."""
         points, ref = self._place(case), case.ref
         estimate = partial(pp.hypervolume_approx, points, ref, samples=SAMPLES, maximise=False)
         return lambda: estimate().volume
@@ -233,7 +233,7 @@ class Paretopo:
 
 
 class ParetopoRanks:
-    """What can be had by ranks, or where they are known."""
+    """The tasks that ranks can solve, and tasks with given ranks."""
 
     def __init__(self) -> None:
         self._ours = Paretopo()
@@ -244,7 +244,7 @@ class ParetopoRanks:
         return lambda: rank() == 0
 
     def crowding_distance(self, case: Case) -> Callable[[], Any] | None:
-        """One front, told to be one, which other peers take for granted."""
+        """Pass the ranks of a single front, which other peers assume."""
         if case.groups or case.workload not in FRONTS:
             return None
         crowd: Callable[..., Any] = self._ours.crowding_distance(case)

@@ -29,7 +29,7 @@ def test_the_command_line_measures_draws_and_promises(tmp_path, monkeypatch, cap
     assert "operation must be one of fronts, filter" in one_line(capsys)
 
 
-def test_plots_are_drawn_from_the_files_alone(tmp_path):
+def test_plots_need_only_the_files(tmp_path):
     sizes = [a_row(points=points, peer=name) for points in (10, 100, 1000) for name in PLAN.names]
     rows.write(tmp_path / "fronts.csv", [*sizes, a_row(workload="chain"), a_row(status="wrong")])
     drawn = command.draw((), tmp_path)
@@ -52,7 +52,7 @@ def test_a_machine_gets_a_plain_name():
         assert command.choose_folder(here, "quick") == CHECKOUT / f"bench/results/{name}-quick"
 
 
-def test_the_help_names_every_operation_and_what_to_install(capsys):
+def test_help_names_operations_and_packages(capsys):
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--help"])
     told = capsys.readouterr().out
@@ -71,8 +71,8 @@ def test_ctrl_c_ends_with_how_to_go_on(monkeypatch, capsys):
         assert told.endswith("go on with: python -m bench fronts --quick --resume\n")
 
 
-def test_without_the_package_the_command_says_what_to_install():
-    # -S leaves out what is installed; NumPy is looked for first.
+def test_missing_package_is_named():
+    # -S hides installed packages; the command looks for NumPy first.
     done = subprocess.run(
         [sys.executable, "-S", "-m", "bench"],
         cwd=CHECKOUT,

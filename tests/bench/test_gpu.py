@@ -46,7 +46,7 @@ def test_a_device_is_described_as_its_driver_tells():
 
 
 def test_compiled_one_liners_answer_like_eager_ones(monkeypatch):
-    monkeypatch.setattr("torch.compile", lambda run: run)  # what compiles is torch's matter
+    monkeypatch.setattr("torch.compile", lambda run: run)  # the compiler itself is torch's
     compiled = peers.make("torch compiled")
     for task in ("pareto_rank", "is_nondominated", "hypervolume", "pareto_advantage"):
         case = Case("any", task, "uniform", 9, 2, groups=20)
@@ -58,7 +58,7 @@ def test_compiled_one_liners_answer_like_eager_ones(monkeypatch):
 @pytest.mark.parametrize(
     ("is_compiled", "reason"), [(False, "PARETOPO_CUDA=ON"), (True, "finds no CUDA device")]
 )
-def test_without_a_gpu_the_reason_is_told(is_compiled, reason, capsys, monkeypatch):
+def test_missing_gpu_is_explained(is_compiled, reason, capsys, monkeypatch):
     monkeypatch.setattr(machine._core, "cuda_is_compiled", lambda: is_compiled)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert cli.main(["--device", "cuda"]) == 2

@@ -48,7 +48,7 @@ def test_small_sets_are_checked_and_measured_in_turn(monkeypatch):
         timing.measure(works, lambda draw, _: "the third" if draw == 2 else None, EFFORT)
 
 
-def test_of_what_a_sample_holds_once_the_first_is_measured_alone(monkeypatch):
+def test_one_long_call_fills_a_sample(monkeypatch):
     monkeypatch.setattr(timing, "_LEAST_SAMPLE_S", 0.0)
     calls = []
     works = [Work(partial(calls.append, draw)) for draw in range(3)]
@@ -56,7 +56,7 @@ def test_of_what_a_sample_holds_once_the_first_is_measured_alone(monkeypatch):
     assert set(calls) == {0}
 
 
-def test_small_sets_are_drawn_anew_and_large_ones_are_not():
+def test_only_small_sets_are_redrawn():
     draws = TINY.draws
     assert len({case.data.tobytes() for case in draws}) == len(draws) == TURNS
     assert draws[0] == TINY
@@ -92,7 +92,7 @@ def test_rows_come_back_from_the_csv(tmp_path):
 def test_a_foreign_csv_is_refused(tmp_path):
     path = tmp_path / "fronts.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"fronts\.csv is no result of this benchmark"):
+    with pytest.raises(ValueError, match=r"fronts\.csv is not a result of this version"):
         rows.read(path)
 
 
@@ -146,7 +146,7 @@ def stranger(monkeypatch):
 )
 def test_a_bad_peer_is_recorded_and_does_not_stop_the_run(stranger, tmp_path, body, status, note):
     process, request = stranger(body, tmp_path)
-    for _ in range(2):  # after a crash it is started anew
+    for _ in range(2):  # it restarts after a crash
         reply = process.ask(request, 60.0)
         assert reply["status"] == status
         assert note in reply["note"]

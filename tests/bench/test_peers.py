@@ -1,4 +1,4 @@
-"""What peers offer is right, and is asked where it says something."""
+"""Peers give right answers and run only the cases that they support."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from bench.runner import Runner
         ),
     ],
 )
-def test_what_users_write_is_right_on_a_front(name, task, objectives):
+def test_baseline_code_is_right_on_a_front(name, task, objectives):
     case = Case("any", task, "concave", 40, objectives)
     answer = peers.prepare(peers.make(name), case).run()
     assert judge.find_error(case, answer, judge.solve(case)) is None
 
 
-def test_what_holds_on_a_front_alone_is_not_asked_elsewhere():
+def test_front_only_peers_skip_other_sets():
     for task in ("hypervolume", "hv_contributions", "hypervolume_gradient"):
         case = Case("any", task, "uniform", 40, 2)
         assert peers.prepare(peers.make("numpy"), case) is None

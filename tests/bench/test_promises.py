@@ -10,7 +10,7 @@ from support.benchmarks import a_row
 
 from bench import peers, rows
 from bench.cases import OPERATIONS, VALID
-from bench.promises import check_promises, count_behind, render
+from bench.promises import check_promises, count_losses, render
 
 
 def test_promises_are_held_against_the_rows():
@@ -88,7 +88,7 @@ def test_other_calls_of_ours_are_no_peers_unless_named():
 
 
 def test_every_promise_can_be_measured_by_the_full_cases():
-    """What no case measures would stay "not measured" for ever."""
+    """A promise without a case would always read "not measured"."""
     measured = [
         rows.Measurement(**case.as_dict(), peer=peer, version="1", status="ok", cpu_median_ms=1.0,
                          wall_median_ms=1.0)
@@ -112,11 +112,13 @@ def test_cases_in_which_a_peer_is_ahead_are_counted():
         a_row(**front, points=3000, cpu_median_ms=1.0),
     ]
     objectives = measured[0].objectives
-    assert count_behind(measured) == (
-        "Of 2 cases that a peer measures, too, the best peer is ahead in 1: "
+    assert count_losses(measured) == (
+        "A peer is faster in 1 of the 2 cases that a peer offers: "
         f"0.5 x is_nondominated concave 1000 x {objectives}, numpy.\n"
     )
-    assert count_behind(measured[3:]).endswith("is ahead in 0.\n")
+    assert (
+        count_losses(measured[3:]) == "A peer is faster in 0 of the 1 cases that a peer offers.\n"
+    )
 
 
 HERE = Path(__file__).parents[2] / "bench"
@@ -125,9 +127,9 @@ HERE = Path(__file__).parents[2] / "bench"
 @pytest.mark.parametrize(
     "table", sorted(HERE.glob("results/*/promises.md")), ids=lambda at: at.parent.name
 )
-def test_what_stands_against_a_missed_promise_is_measured(table):
-    tried = (HERE / "README.md").read_text(encoding="utf-8").split("## What was tried")[1]
-    rows = [line.removeprefix("| ") for line in tried.splitlines() if line.startswith("| ")]
+def test_missed_promises_cite_measurements(table):
+    attempts = (HERE / "README.md").read_text(encoding="utf-8").split("## Attempts")[1]
+    rows = [line.removeprefix("| ") for line in attempts.splitlines() if line.startswith("| ")]
     lines = [
         [cell.strip() for cell in line.split("|")]
         for line in table.read_text(encoding="utf-8").splitlines()

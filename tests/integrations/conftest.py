@@ -1,4 +1,4 @@
-"""Runs on the real OpenRLHF; elsewhere what asks for them is skipped before."""
+"""Fixtures for trainings; tests on the real OpenRLHF are skipped without it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ import pytest
 
 from paretopo.config import loads
 from paretopo.run.folder import RunFolder
+
+
+@pytest.fixture(scope="session")
+def warmups(tmp_path_factory) -> str:
+    """Return a folder for `warmup.shared`, in which tests keep their finished warm-ups."""
+    return str(tmp_path_factory.mktemp("warmups"))
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""What each back end declares that it cannot do is refused, and is in the documentation."""
+"""The declared limits of each back end are refused and documented."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "trainers.md"
 BACKENDS = ("trl", "openrlhf", "verl")
 LIMITS = [(name, limit) for name in BACKENDS for limit in find_backend(name).limits]
 
-# Key -> a file that asks for what no back end but TRL can do, or one that only that one cannot.
+# Key -> a file with a setting that only TRL supports, or that only one back end lacks.
 REFUSED = {
     "optimiser.method": 'optimiser.method = "sgd"',
     "optimiser.learn_from": 'optimiser.learn_from = "answers"',

@@ -125,7 +125,7 @@ def test_every_tool(world, search_url, tmp_path, capsys, data, tool, em, calls):
 
 
 @pytest.mark.sandbox
-def test_a_killed_evaluation_goes_on_with_the_same_samples(world, tmp_path):
+def test_killed_evaluation_resumes_with_the_same_samples(world, tmp_path):
     options = ["--temperature", "1.5", "--samples", "2", "--batch", "4", "--max-tokens", "20"]
 
     def command(out):
@@ -153,7 +153,7 @@ def test_a_killed_evaluation_goes_on_with_the_same_samples(world, tmp_path):
         assert len(EvaluationFolder.open(torn).manifest["resumed"]) == 1
 
 
-def test_what_cannot_be_evaluated_is_told_in_one_line(world, tmp_path, capsys):
+def test_evaluation_errors_take_one_line(world, tmp_path, capsys):
     for words, told in (
         (("nowhere/", "--data", "x.jsonl"), "cannot read x.jsonl"),
         (("./nowhere", "--data", "x.jsonl"), "is no model in ./nowhere"),
@@ -172,9 +172,7 @@ def test_what_cannot_be_evaluated_is_told_in_one_line(world, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_server_that_is_gone_is_told_before_a_model_is_loaded(
-    world, tmp_path, capsys, monkeypatch
-):
+def test_missing_server_fails_before_the_model_loads(world, tmp_path, capsys, monkeypatch):
     import paretopo.integrations.evaluation as module
 
     patient = module.SearchClient

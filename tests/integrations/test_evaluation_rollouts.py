@@ -1,4 +1,4 @@
-"""Evaluation's rollouts: a scripted engine for every tool, and what transformers samples."""
+"""Rollouts of an evaluation: a scripted engine with every tool, and sampling by transformers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LETTERS = "a b c d e f g h i j k l m n o p q r s t u v w x y z"
 
 
 class Characters:
-    """A tokenizer of bytes; <end> is 0, and decoding leaves it out where it is told to."""
+    """A tokenizer of bytes; <end> is 0, and decoding can skip it."""
 
     chat_template = None
     eos_token_id = pad_token_id = 0
@@ -53,7 +53,7 @@ class Characters:
 
 
 class Scripted:
-    """An engine that says what it is told; "$" is its end of text."""
+    """An engine that returns scripted texts; "$" is its end of text."""
 
     def __init__(self, *texts, context=10_000):
         self.tokenizer, self.context = Characters(), context
@@ -146,7 +146,7 @@ def test_no_tool():
     assert [segment.kind for segment in one.segments] == ["model"]
 
 
-def test_want_of_room_is_told():
+def test_response_over_the_limit_is_truncated():
     assert run_rollout(SUM, Scripted("x" * 30), max_tokens=20).truncated
     one = run_rollout(SUM, Scripted(PROGRAM), tool="python", max_tokens=len(PROGRAM) + 3)
     assert (one.truncated, one.calls) == (True, 1)
@@ -155,7 +155,7 @@ def test_want_of_room_is_told():
     assert not exact.truncated
 
 
-def test_a_prompt_longer_than_the_model_reads_is_a_truncated_response():
+def test_overlong_prompt_gives_a_truncated_response():
     one = run_rollout(SUM, Scripted(context=50), tool="python")
     assert (one.truncated, one.tokens, one.calls, one.segments) == (True, 0, 0, ())
     room = run_rollout(SUM, Scripted("y" * 90, context=len(SUM.prompt) + 30), tool="python")
@@ -182,7 +182,7 @@ def tiny(tmp_path_factory):
     tokenizer = make_tokenizer([LETTERS, *LETTERS.split()])
     # Heads of 32, the least that vLLM computes on a CPU.
     model = make_model(tokenizer, layers=1, width=64, heads=2, mlp_width=16, seed=0, positions=64)
-    model.generation_config.top_k = 1  # what a model says itself must not count
+    model.generation_config.top_k = 1  # the model's own sampling settings must not matter
     model.generation_config.do_sample = True
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -208,7 +208,7 @@ def test_samples_do_not_depend_on_the_batch(tiny):
     assert [one.tokens for one in other] != [one.tokens for one in together]
 
 
-def test_greedy_is_greedy_whatever_the_model_says_of_itself(tiny):
+def test_greedy_overrides_the_models_sampling_settings(tiny):
     engine = TransformersEngine(str(tiny), EvaluationSettings("m"), device="cpu")
     same = [engine.generate(begin_rollouts(engine, [seed]), ())[0].tokens for seed in (1, 8, 15)]
     assert same[0] == same[1] == same[2]
@@ -241,7 +241,7 @@ def test_a_model_computes_in_the_dtype_that_is_asked_for(tiny, monkeypatch):
         TransformersEngine(str(tiny), wanted, device="cpu")
 
 
-def test_an_evaluation_without_a_dtype_is_what_it_was():
+def test_dtype_is_left_out_by_default():
     assert "dtype" not in EvaluationSettings("m").as_dict()
     assert EvaluationSettings("m", dtype="bfloat16").as_dict()["dtype"] == "bfloat16"
     with pytest.raises(ConfigError, match="dtype is for the engine transformers"):
@@ -271,7 +271,7 @@ def test_every_piece_of_a_rollout_has_a_seed_of_its_own():
     assert max(seeds) < 2**31
 
 
-def test_models_that_are_not_there_are_told(tmp_path):
+def test_missing_models_are_named(tmp_path):
     with pytest.raises(ConfigError, match="holds no model"):
         TransformersEngine(str(tmp_path), EvaluationSettings("m"), device="cpu")
 

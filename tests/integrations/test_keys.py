@@ -46,7 +46,7 @@ from paretopo.tasks.choice import (  # noqa: E402
 
 TESTS = Path(__file__).parents[1]
 
-# ---- what is observed ----------------------------------------------------------------------------
+# ---- observed outcomes ---------------------------------------------------------------------------
 
 
 def records(config, folder):
@@ -116,7 +116,7 @@ def verl_words(config, folder):
 
 
 def prepared(config, folder):
-    """What is written for another trainer, or the file that is refused."""
+    """Return the files written for another trainer, or the refused file."""
     prepare = {"openrlhf": openrlhf_files, "verl": verl_files}[config.backend].prepare
     run = RunFolder.create(folder, config)
     files = prepare(config, run, lambda: False)
@@ -152,7 +152,7 @@ def warmed_up(config, folder):
 
 
 def tool(config, folder):
-    """What the interpreter or the client of a search server is made with."""
+    """Return the arguments of the interpreter or of the search client."""
     made = []
 
     def note(*args, **kwargs):
@@ -219,12 +219,12 @@ def device(config, folder):
 
 @dataclasses.dataclass
 class Case:
-    """Two values of a key, and what differs.
+    """Two values of a key and the outcome that differs.
 
     Attributes:
         observe: ``f(config, folder)``; an error that it raises is an outcome, too.
         one: A value, or several by dotted name.
-        other: Likewise.
+        other: The second value, in the same form.
         base: TOML under both.
         refused: Both are refused, each in its own words.
     """
@@ -469,7 +469,7 @@ CASES = {
     "verl.options": Case(verl_words, "none", "trainer.x=1", VERL),
 }
 
-# Key -> the tests that show what it changes, where that takes a framework or megabytes.
+# Key -> the tests of its effect, if they need a framework or megabytes.
 ELSEWHERE = {
     "model.chat_template": "integrations/huggingface/test_loading.py",
     "openrlhf.turn_timeout": "integrations/openrlhf/test_agents.py",

@@ -1,8 +1,9 @@
 """One recorded story, played through all adapters: equal advantages, equal files.
 
-A rollout is told in neutral terms and handed over as each framework would: to TRL's side as text
-completions with a mask of what the policy wrote, to OpenRLHF's as rows of an experience, to verl's
-as rows of its queue in the order of another batch, with padding, and with outputs before the last.
+A rollout is described in neutral terms and handed over as each framework would: to TRL's side as
+text completions with a mask of the policy's tokens; to OpenRLHF's as rows of an experience; to
+verl's as rows of its queue in the order of another batch, with padding, and with outputs before the
+last.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Told:
 
     @property
     def components(self) -> dict[str, float | None]:
-        """What the environment measured; of some rollouts nobody can say how polite they are."""
+        """The measures of the environment; some rollouts have no politeness."""
         polite = None if self.calls == 1 else 0.3 * self.calls - 0.5
         return {
             "correct": float(self.solved),
@@ -143,7 +144,7 @@ def padded(rows, value=0):
 
 
 class OnTRL:
-    """The story on TRL's side; of the trainer only what no model is needed for."""
+    """The story on TRL's side, with the parts of the trainer that need no model."""
 
     def __init__(self, session):
         self.session = session
@@ -290,7 +291,7 @@ class OnOpenRLHF:
 
 
 class QueueOfVerl:
-    """What of verl's trainer answers our hooks: it knows rows, and calls the estimator."""
+    """The parts of verl's trainer that our hooks use: it holds rows and calls the estimator."""
 
     def __init__(self):
         self.columns = {}
@@ -324,7 +325,7 @@ class TrainingOnVerl(ParetoTraining, QueueOfVerl):
 
 
 class OnVerl:
-    """The story on verl's side; of its trainer only what stands above."""
+    """The story on verl's side, with the trainer above."""
 
     def __init__(self, session):
         self.session = session
@@ -350,7 +351,7 @@ class OnVerl:
         }
 
     def batch(self, story, uids):
-        """In an order of verl's own, behind a row of its padding; some have an earlier output."""
+        """Return the rows in verl's order after a row of padding; some have an earlier output."""
         rows, sessions = {}, dict.fromkeys(uids, 0)
         for uid, one in zip(uids, story, strict=True):
             row = self.row(one, uid)
@@ -484,7 +485,7 @@ def test_all_adapters_tell_the_same_story_of_any_objectives(tmp_path, count, swi
         assert all(len(one["rewards"]) == count for one in group["rollouts"])
         assert all(set(names) <= set(one["reward_components"]) for one in group["rollouts"])
     if count == 8:
-        # Politeness: of calls 2, 1, 0 nobody can tell of the second; the mean leaves it out.
+        # The second of the calls 2, 1, 0 has no politeness, and the mean leaves it out.
         first = trl["trajectories"][1]["rollouts"]
         assert [one["reward_components"]["polite"] for one in first] == [0.6 - 0.5, None, -0.5]
         assert first[1]["rewards"][4] == pytest.approx((0.1 - 0.5) / 2)

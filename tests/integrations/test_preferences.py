@@ -81,7 +81,7 @@ def test_a_preference_is_one_token_of_the_tiny_model(task):
     assert tokenizer.unk_token_id not in tokenizer(text, add_special_tokens=False)["input_ids"]
 
 
-def test_a_warm_up_reads_preferences_and_does_not_write_them(task):
+def test_warm_up_masks_the_loss_on_preferences(task):
     tokenizer, config = make_task_tokenizer(task), loads(TINY)
     traces = make_trace_source(task, config.warmup)(0)
     assert traces == make_trace_source(task, config.warmup)(0)
@@ -94,7 +94,7 @@ def test_a_warm_up_reads_preferences_and_does_not_write_them(task):
     assert "Preference" not in wrote
 
 
-def test_tasks_with_fixed_weights_are_what_they_were():
+def test_fixed_weights_leave_tasks_unchanged():
     plain = make_task(loads(TINY.replace('"given"', '"fixed"')))
     assert plain.preferences is None
     assert plain.sweep() == list(plain.held_out)

@@ -9,7 +9,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "trainers.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
-def test_the_function_gives_advantages_and_goes_on():
+def test_function_returns_advantages_and_state():
     given = {}
     for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
         exec(compile(block, "docs/trainers.md", "exec"), given)

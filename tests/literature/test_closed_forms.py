@@ -70,7 +70,7 @@ def test_fine_fronts_of_zdt(front, limit, backend):
     n + 1 points at x = i / n miss less than the n boxes between neighbours, which stacked upon each
     other are 1 / n wide and 1 high.
     """
-    # An emulated GPU takes seconds for what a CPU and a GPU do at once.
+    # The emulator needs seconds for sizes that take a CPU or a GPU no time.
     for n in (10, 1000, 5000 if backend.name.startswith("emulated") else 50_000):
         x = np.linspace(0.0, 1.0, n + 1)
         seen = volume(np.stack([x, front(x)], axis=-1), 1.0, backend)
@@ -91,8 +91,8 @@ def test_the_front_of_zdt1_in_the_test_sets(backend):
 def test_fine_fronts_of_dtlz2(objectives, backend):
     """Deb, Thiele, Laumanns and Zitzler (2002), CEC: the front is the unit sphere's corner.
 
-    What it leaves undominated below (1, ..., 1) is the ball's corner, of volume
-    pi^(M/2) / Gamma(M/2 + 1) / 2^M. What points miss shrinks with their spacing.
+    The region below (1, ..., 1) that it leaves undominated is the corner of the ball, of volume
+    pi^(M/2) / Gamma(M/2 + 1) / 2^M. The missing volume shrinks with the spacing of the points.
     """
     ball = math.pi ** (objectives / 2) / math.gamma(objectives / 2 + 1)
     limit = 1 - ball / 2**objectives
@@ -102,6 +102,6 @@ def test_fine_fronts_of_dtlz2(objectives, backend):
         points = points / np.linalg.norm(points, axis=1, keepdims=True)
         missing.append(limit - volume(points, 1.0, backend))
     assert missing[-1] > 0
-    # Halving the spacing halves what is missing, or nearly.
+    # Halving the spacing roughly halves the missing volume.
     for coarse, fine in itertools.pairwise(missing):
         assert 0.3 < fine / coarse < 0.75

@@ -1,9 +1,9 @@
-"""Numbers that others printed: papers, libraries' documentation and test sets.
+"""Numbers printed in papers, in the documentation of libraries and in test sets.
 
 Each file in `data/` names its source; its cases are minimised unless they say otherwise. A case
-holds `points`, and what was printed about them: `hypervolume` and `contributions` above `ref`,
-`ranks`, `nondominated` (equal points included), `crowding` (null is infinite), and the `gain` of a
-`new` point. `rtol` tells how many digits were printed.
+holds `points` and the printed numbers: `hypervolume` and `contributions` above `ref`, `ranks`,
+`nondominated` (duplicates included), `crowding` (null is infinite), and the `gain` of a `new`
+point. `rtol` follows from the number of printed digits.
 """
 
 from __future__ import annotations

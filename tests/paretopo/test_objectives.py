@@ -26,11 +26,11 @@ THREE = {
 }
 
 
-# For objectives that are no shares, and for what a failure keeps.
+# For objectives outside 0 to 1, and for failures that keep their rewards.
 OF_ANY_UNIT = {"paretopo__stage2_estimator": "hypervolume_gd2po"}
 
 
-def told(rng, prompt_id, count):
+def draw_rollouts(rng, prompt_id, count):
     """Random rollouts of a prompt; the draws are those of the recorded numbers."""
     return [
         Rollout(
@@ -48,11 +48,11 @@ def play(session, steps=6):
     advantages = []
 
     def held_out():
-        return [one for at in range(8) for one in told(rng, f"h{at // 2}", 1)]
+        return [one for at in range(8) for one in draw_rollouts(rng, f"h{at // 2}", 1)]
 
     session.observe(0, held_out(), 1.0)
     for step in range(1, steps + 1):
-        groups = [told(rng, f"q{rng.integers(0, 6)}", 5) for _ in range(4)]
+        groups = [draw_rollouts(rng, f"q{rng.integers(0, 6)}", 5) for _ in range(4)]
         scored = session.score(groups)
         advantages += session.advantages([group.rollouts for group in scored])
         session.record_step(step, {})
@@ -60,12 +60,12 @@ def play(session, steps=6):
     return np.concatenate(advantages)
 
 
-# ---- two objectives are what they were -----------------------------------------------------------
+# ---- two objectives give the recorded numbers ----------------------------------------------------
 
 
 @pytest.mark.parametrize("method", GOLDEN)
-def test_correct_and_calls_give_the_numbers_that_they_always_gave(tmp_path, method):
-    """Recorded when the package knew these two alone; to the last digits that libm leaves open.
+def test_correct_and_calls_give_the_recorded_numbers(tmp_path, method):
+    """Numbers from a version with only these two objectives, up to the accuracy of libm.
 
     The advantages of hypervolume_gd2po and gdpo are whitened as GD2PO's and GDPO's code for verl
     does.
@@ -102,7 +102,7 @@ RESCALED = {"gr3": "gr3"}
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_trains_with_three_objectives_or_refuses_by_name(tmp_path, name):
+def test_methods_accept_three_objectives_or_name_the_reason(tmp_path, name):
     table = THREE | {"optimiser": {"steps": 6, "group_size": 5}}
     if name == "otc_grpo":
         with pytest.raises(ConfigError, match=r"OTC .* two objectives, got 3: correct, calls, tok"):
@@ -131,7 +131,7 @@ def test_every_method_trains_with_three_objectives_or_refuses_by_name(tmp_path, 
 @pytest.mark.filterwarnings("ignore:the held-out outcome does not reach")
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("recipe", ["recommended", "paper"])
-def test_a_session_goes_on_from_its_state_with_any_objectives(tmp_path, count, recipe):
+def test_session_resumes_with_any_objectives(tmp_path, count, recipe):
     names = ["correct", "calls", "tokens", "turns", "seconds", "dollars", "polite", "words"][:count]
     text = "".join(
         f'[[objectives]]\nname = "{name}"\n'
@@ -153,7 +153,7 @@ def test_a_session_goes_on_from_its_state_with_any_objectives(tmp_path, count, r
                     **{name: float(rng.normal()) for name in names[6:]},
                 },
             )
-            for one in told(rng, prompt, number)
+            for one in draw_rollouts(rng, prompt, number)
         ]
 
     def step(session, number, groups, asked):
@@ -181,17 +181,17 @@ def test_a_session_goes_on_from_its_state_with_any_objectives(tmp_path, count, r
 def test_groups_may_be_of_any_size(tmp_path):
     session = new_session(tmp_path, paretopo__stage1_steps=0)
     rng = np.random.default_rng(0)
-    groups = [told(rng, name, size) for name, size in (("a", 2), ("b", 5), ("c", 3))]
+    groups = [draw_rollouts(rng, name, size) for name, size in (("a", 2), ("b", 5), ("c", 3))]
     given = session.advantages([one.rollouts for one in session.score(groups)])
     assert [len(own) for own in given] == [2, 5, 3]
 
 
-# ---- what does not apply -------------------------------------------------------------------------
+# ---- missing measures ----------------------------------------------------------------------------
 
 POLITE = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "polite"\nfailure = "keeps"\n'
 
 
-def test_what_does_not_apply_neither_wins_nor_loses(tmp_path):
+def test_missing_measure_is_neutral(tmp_path):
     session = new_session(tmp_path, POLITE, **OF_ANY_UNIT, paretopo__stage1_steps=0)
     components = [{"polite": 2.0}, {"polite": None}, {}, {"polite": 4.0}]
     group = [Rollout("q", {"correct": 1.0} | one) for one in components]
@@ -211,7 +211,7 @@ def test_what_does_not_apply_neither_wins_nor_loses(tmp_path):
     assert (row["measured"]["polite"], row["outcome"]["polite"]) == (3.0, 3.0)
 
 
-def test_what_applies_to_nobody_teaches_and_gains_nothing(tmp_path):
+def test_unmeasured_objective_has_no_effect(tmp_path):
     session = new_session(tmp_path, POLITE, **OF_ANY_UNIT)
     nobody = [Rollout(name, {"correct": 1.0, "polite": None}) for name in "aabb"]
     [scored] = session.score([nobody])
@@ -237,9 +237,7 @@ def test_what_applies_to_nobody_teaches_and_gains_nothing(tmp_path):
         ({"correct": 1.0}, "no rollout says anything of the objective 'polite', .* prompt 'q'"),
     ],
 )
-def test_a_measure_that_cannot_be_used_names_prompt_objective_and_value(
-    tmp_path, components, message
-):
+def test_bad_measure_names_prompt_objective_and_value(tmp_path, components, message):
     session = new_session(tmp_path, POLITE, **OF_ANY_UNIT)
     session.observe(0, [Rollout("h", {"correct": 1.0, "polite": 0.0})])
     for use in (lambda one: session.score([[one, one]]), lambda one: session.observe(1, [one])):
@@ -248,7 +246,7 @@ def test_a_measure_that_cannot_be_used_names_prompt_objective_and_value(
     assert len(session.run.evaluations()) == 1
 
 
-def test_built_in_measures_follow_from_what_is_known(tmp_path):
+def test_built_in_measures_are_derived(tmp_path):
     text = "".join(
         f'[[objectives]]\nname = "{name}"\neconomy = "raw"\n'
         for name in ("correct", "tokens", "dollars")
@@ -261,7 +259,7 @@ def test_built_in_measures_follow_from_what_is_known(tmp_path):
     assert scored.rewards.tolist() == [[1.0, -250.0, -2.0], [1.0, -250.0, -11.0]]
 
 
-def test_a_cost_has_a_price_and_what_it_leaves_of_a_budget_is_better(tmp_path):
+def test_costs_become_prices_or_remaining_budget(tmp_path):
     text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\nprice = 0.5\n'
     text += 'economy = "raw"\n'
     rollouts = [Rollout("q", {"correct": 1.0}, tokens=tokens) for tokens in (10, 300)]
@@ -301,7 +299,7 @@ def test_prices_and_budgets_that_make_no_sense_are_refused(text, message):
         loads(f"[[objectives]]\n{text}")
 
 
-def test_an_evaluation_says_what_right_answers_cost(tmp_path):
+def test_evaluation_reports_costs_of_right_answers(tmp_path):
     session = new_session(
         tmp_path, '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"'
     )
@@ -321,7 +319,7 @@ def test_an_evaluation_says_what_right_answers_cost(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["recommended", "gated_ranks", "paper", "hypervolume", "gdpo"])
-def test_no_failure_is_paid_more_than_a_success_for_what_it_saves(tmp_path, method):
+def test_savings_never_lift_a_failure_above_a_success(tmp_path, method):
     """Raw negative rewards with a floor of 0 would make failures the best of all."""
     economy = "saving" if method == "recommended" else "raw"
     table = {
@@ -349,7 +347,7 @@ def test_no_failure_is_paid_more_than_a_success_for_what_it_saves(tmp_path, meth
     assert advantages[0] > advantages[2:].max()
 
 
-def test_a_reference_that_nothing_reaches_is_told(tmp_path):
+def test_unreachable_reference_warns(tmp_path):
     text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\n'
     text += 'economy = "raw"\nreference = 20\n'
     session = new_session(tmp_path, text, **OF_ANY_UNIT)
@@ -360,7 +358,7 @@ def test_a_reference_that_nothing_reaches_is_told(tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_first_evaluation_is_measured_by_its_own_price_without_a_warning(tmp_path):
+def test_first_evaluation_sets_its_price_without_a_warning(tmp_path):
     text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\n'
     session = new_session(tmp_path, text)
     spent = [10] * 9 + [200]
@@ -384,7 +382,7 @@ def test_right_is_kept_where_somebody_asked_for_it(tmp_path):
 
 
 def test_memory_and_records_of_a_long_run_are_bounded(tmp_path):
-    """2,000 steps: what grows is the answers of each evaluation, and rows of fixed size."""
+    """Over 2,000 steps only the answers of evaluations and rows of fixed size accumulate."""
     steps, every, questions = 2000, 5, 8
     table = THREE | {"optimiser": {"steps": steps}, "run": {"trajectories_mb": 5}}
     config = with_method(table, "recommended")
@@ -395,12 +393,14 @@ def test_memory_and_records_of_a_long_run_are_bounded(tmp_path):
     tracemalloc.start()
     try:
         for step in range(1, steps + 1):
-            group = [replace(one, **wrote) for one in told(rng, f"q{step % 64}", 4)]
+            group = [replace(one, **wrote) for one in draw_rollouts(rng, f"q{step % 64}", 4)]
             [scored] = session.score([group])
             session.advantages([scored.rollouts])
             session.record_step(step, {"loss": 0.5})
             if step % every == 0:
-                session.observe(step, [told(rng, f"h{at}", 1)[0] for at in range(questions)])
+                session.observe(
+                    step, [draw_rollouts(rng, f"h{at}", 1)[0] for at in range(questions)]
+                )
             if step in (200, steps):
                 taken[step] = tracemalloc.get_traced_memory()[0]
     finally:
@@ -426,14 +426,14 @@ def test_memory_and_records_of_a_long_run_are_bounded(tmp_path):
     assert 10_000 * sum(per_row.values()) + RunFolderConfig().trajectories_mb * 1e6 <= 200e6
 
 
-def test_answers_that_may_be_scored_anew_leave_room_for_a_long_run(tmp_path):
+def test_kept_answers_stay_small(tmp_path):
     """At its largest: 512 questions at every step, three costs by the fewest, one of them real."""
     names, economy = ("calls", "tokens", "seconds"), 'economy = "paretopo"\n'
     costs = "".join(f'[[objectives]]\nname = "{name}"\n{economy}' for name in names)
     session = new_session(tmp_path, f'[[objectives]]\nname = "correct"\n{costs}', **OF_ANY_UNIT)
     rng = np.random.default_rng(0)
     for step in range(3):
-        answers = [told(rng, f"h{at}", 1)[0] for at in range(512)]
+        answers = [draw_rollouts(rng, f"h{at}", 1)[0] for at in range(512)]
         session.observe(
             step,
             [

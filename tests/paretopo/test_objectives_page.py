@@ -1,4 +1,4 @@
-"""docs/objectives.md: what it shows runs, and what it quotes is said."""
+"""docs/objectives.md: its examples run, and its quotations are the program's output."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_every_command_runs(tmp_path, monkeypatch, capsys):
         if words[0] == "train":
             again = shlex.join(words)
             if again in ran:
-                continue  # the page begins with what it explains later
+                continue  # the page begins with an example that it explains later
             ran.append(again)
             words += [
                 word

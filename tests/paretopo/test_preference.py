@@ -1,4 +1,4 @@
-"""Preferences that are given with questions: which there are, who is given which, what follows."""
+"""Preferences given with questions: their set, their sampling, and their effects."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_without_the_key_there_are_none():
     assert preferences_of(loads("")) is None
 
 
-def test_weights_are_on_a_lattice_and_the_grid_is_part_of_it():
+def test_sampled_weights_contain_the_grid():
     preferences = given("[preference]\nlevels = 10\ngrid = 2")
     assert len(preferences.all) == 11
     assert [one.weights for one in preferences.grid] == [(1.0, 0.0), (0.5, 0.5), (0.0, 1.0)]
@@ -87,7 +87,7 @@ def test_a_small_concentration_favours_the_ends():
     assert shares[0.3] > 1.5 * shares[1.0] > 3 * shares[4.0]
 
 
-def test_thin_draws_where_a_point_stands_alone():
+def test_thin_prefers_isolated_points():
     preferences = given('[preference]\nsampling = "thin"\nlevels = 4\ngrid = 2')
     alone = [preferences.draw(group, [0.0, 0.0, 0.5]).weights[1] for group in range(1000)]
     alike = [preferences.draw(group).weights[1] for group in range(1000)]
@@ -109,7 +109,7 @@ def test_thin_draws_where_a_point_stands_alone():
         ('[optimiser]\nlearn_from = "answers"', 'is for optimiser.learn_from = "rewards"'),
     ],
 )
-def test_what_cannot_go_by_a_given_preference_is_refused(text, told):
+def test_settings_that_ignore_preferences_are_refused(text, told):
     with pytest.raises(ConfigError, match=told):
         loads(GIVEN + text)
 
@@ -148,7 +148,7 @@ def test_each_group_goes_by_its_own_weights(tmp_path):
         session.advantages([[*scored[0].rollouts[:1], *scored[1].rollouts[1:]]])
 
 
-def test_what_exceeds_a_budget_is_as_good_as_wrong(tmp_path):
+def test_exceeding_a_budget_counts_as_failure(tmp_path):
     session = new_session(tmp_path, BUDGETS)
     [one] = session.score([group("calls at most 1")])
     assert [rollout.rewards[0] for rollout in one.rollouts] == [0.0, 1.0, 0.0]
@@ -184,7 +184,7 @@ def test_a_sweep_is_a_row_and_a_point_for_each_preference(tmp_path):
     assert [len(one) for one in split_sweeps(rows)] == [3]
 
 
-def test_a_resumed_session_goes_on_where_the_front_was_thin(tmp_path):
+def test_resumed_session_keeps_the_thin_points(tmp_path):
     text = GIVEN + '[preference]\nlevels = 2\ngrid = 2\nsampling = "thin"'
     session = new_session(tmp_path / "a", text)
     session.observe(0, sweep(session))
@@ -200,7 +200,7 @@ def test_a_resumed_session_goes_on_where_the_front_was_thin(tmp_path):
     assert len(session.run.evaluations()) == 3
 
 
-def test_a_state_of_fixed_weights_says_nothing_of_preferences(tmp_path):
+def test_state_of_fixed_weights_has_no_preferences(tmp_path):
     session = new_session(tmp_path, "")
     assert "thinness" not in session.state()
     assert session.preference_of(3) is None

@@ -30,18 +30,18 @@ def pieces_of(*runs, end_of_turn=None):
         ("```python\nx\n```\nNo: <search>x</search>", "```python\nx\n```\nNo: ", None),
     ],
 )
-def test_calls_are_told_from_the_text_before_them(wrote, before, call):
+def test_calls_are_separated_from_text(wrote, before, call):
     expected = [("model", before)] if before else []
     expected += [("call", call or wrote[len(before) :]), ("tool", "seen"), ("model", "so 42")]
     assert pieces_of(wrote, "seen", "so 42") == expected
 
 
 @pytest.mark.parametrize("wrote", ["no call", "<search> never closed", "</search> <search>", "```"])
-def test_what_is_no_call_is_text_though_the_environment_answers(wrote):
+def test_invalid_call_is_text_even_if_answered(wrote):
     assert pieces_of(wrote, "invalid", "") == [("model", wrote), ("tool", "invalid")]
 
 
-def test_a_call_that_nobody_answered_is_text():
+def test_unanswered_call_is_text():
     assert pieces_of("<search>Nile</search>") == [("model", "<search>Nile</search>")]
 
 

@@ -1,4 +1,4 @@
-"""What every framework drives: scores, advantages, evaluations, records, state."""
+"""The session that every framework drives: scores, advantages, evaluations, records, state."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_rollouts_that_come_with_their_text_are_kept(tmp_path):
     assert list(session.run.trajectories()) == []
 
 
-def test_groups_that_differ_in_calls_alone_are_kept_and_equal_ones_are_not(tmp_path):
+def test_groups_that_differ_only_in_calls_are_kept(tmp_path):
     session = new_session(tmp_path)
     groups = [group([1, 2], [1, 1]), group([2, 2], [1, 1]), group([1, 2], [0, 0])]
     # The last one failed as a whole, and the gate makes it equal.
@@ -93,7 +93,7 @@ def test_overlong_responses_cost_advantage_and_never_rank(tmp_path):
     )
 
 
-def test_a_session_goes_on_from_its_state(tmp_path):
+def test_session_resumes_from_its_state(tmp_path):
     session = new_session(tmp_path, **BY_FEWEST)
     held_out = group([2, 0], [1, 0])
     session.observe(0, held_out, 1.0)
@@ -115,12 +115,12 @@ def test_a_session_goes_on_from_its_state(tmp_path):
     assert run.evaluations() == []
 
 
-def test_a_state_goes_on_with_the_answers_that_it_knows(tmp_path):
+def test_state_resumes_with_its_own_answers(tmp_path):
     session = new_session(tmp_path, **BY_FEWEST)
     for step in (0, 1):
         session.observe(step, group([2 - step, 1], [1, 1]))
     state = json.loads(json.dumps(session.state()))
-    session.observe(1, group([0, 1], [1, 1]))  # once more, behind the checkpoint
+    session.observe(1, group([0, 1], [1, 1]))  # once more, after the checkpoint
     again = Session(session.run, prompts=64, steps_per_epoch=8)
     again.restore(state | {"recorded": 1})
     assert [row["step"] for row in session.run.answers()] == [0, 1]
@@ -130,7 +130,7 @@ def test_a_state_goes_on_with_the_answers_that_it_knows(tmp_path):
         Session(session.run, prompts=64, steps_per_epoch=8).restore(state)
 
 
-def test_stage_1_is_one_pass_over_the_prompts_filtered_groups_included(tmp_path):
+def test_stage_1_counts_filtered_groups(tmp_path):
     text = "[optimiser]\nprompts_per_step = 1\n"
     session = new_session(tmp_path, text, prompts=4, paretopo__stage1_steps="epoch")
     for step in (1, 2, 3):

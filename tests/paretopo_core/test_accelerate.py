@@ -76,7 +76,7 @@ def test_a_host_is_accelerated_until_undone(host):
     assert speed(host) == ("slow", "slow")
 
 
-def test_a_with_statement_ends_what_it_began(host):
+def test_with_statement_restores_the_originals(host):
     with accelerate("stand_in"):
         with accelerate("stand_in"):
             assert speed(host) == ("fast", "fast")
@@ -93,7 +93,7 @@ def test_a_with_statement_ends_what_it_began(host):
     assert speed(host) == ("slow", "slow")
 
 
-def test_what_someone_else_replaced_since_is_named_and_left(host):
+def test_later_replacements_are_named_and_kept(host):
     handle = accelerate("stand_in")
     host.slow.rank = another = lambda: "another"
     with pytest.raises(RuntimeError, match=r"stand_in\.slow\.rank was replaced by something else"):

@@ -61,7 +61,7 @@ def test_nothing_of_ours_is_left_in_a_host(any_host):
     assert not left()
 
 
-def test_nobody_else_holds_what_is_replaced(any_host):
+def test_no_other_module_keeps_the_original(any_host):
     """A module of the host that imports a replaced function by name would keep its own."""
     with accelerate(any_host) as handle:
         replaced = {tuple(name.rpartition(".")[::2]) for name in handle.replaced}
@@ -79,7 +79,7 @@ def test_nobody_else_holds_what_is_replaced(any_host):
     assert found == []
 
 
-def test_it_is_imported_by_the_call_alone(any_host):
+def test_hosts_are_imported_only_by_the_call(any_host):
     code = (
         "import sys, paretopo_core as pp;"
         f"assert {any_host!r} not in sys.modules;"
@@ -156,7 +156,7 @@ def losses(count, objectives, seed, digits=1):
 
 
 def front(count, objectives, seed):
-    """Trials on a sphere, of which nobody dominates another."""
+    """Make trials on a sphere, where none dominates another."""
     directions = np.abs(np.random.default_rng(seed).normal(size=(count, objectives)))
     return 1 - directions / np.linalg.norm(directions, axis=1, keepdims=True)
 
@@ -179,7 +179,7 @@ def test_distances_of_pymoo_are_the_same(objectives, keywords):
             own, ours = both("pymoo", lambda kind=kind, given=given: kind(front, **keywords)(given))
             assert ours == pytest.approx(own, rel=1e-12, nan_ok=True)
     moved = gd.GD(front)
-    moved.dist_func = lambda a, b, norm: np.abs(a - b).max(axis=1)  # somebody's own
+    moved.dist_func = lambda a, b, norm: np.abs(a - b).max(axis=1)  # a user's own
     np.testing.assert_equal(*both("pymoo", lambda: moved(points)))
 
 
@@ -252,8 +252,8 @@ def test_greedy_subsets_of_optuna_are_the_same(objectives):
             np.testing.assert_array_equal(*both("optuna", select))
 
 
-def test_of_greedy_subsets_with_ties_the_volumes_are_the_same():
-    """Of trials that add the same, or all nothing, Optuna takes what rounding says."""
+def test_tied_greedy_subsets_have_equal_volumes():
+    """Among trials with equal contributions, Optuna's choice depends on rounding."""
     need("optuna")
     from optuna._hypervolume import _solve_hssp, compute_hypervolume
 
@@ -388,7 +388,7 @@ def test_a_partitioning_of_botorch_outlives_undo():
         torch.testing.assert_close(one.compute_hypervolume(), before.compute_hypervolume())
 
 
-def test_what_botorch_refuses_is_still_refused():
+def test_botorch_errors_are_preserved():
     need("botorch")
     import torch
     from botorch.utils.multi_objective.box_decompositions import non_dominated
@@ -523,7 +523,7 @@ def test_fronts_of_deap_are_the_same_in_the_same_order(made, objectives, count, 
     assert ours == own
 
 
-def test_fronts_of_nobody_are_deaps_own_matter(made):
+def test_deap_handles_empty_fronts(made):
     from deap import tools
 
     with accelerate("deap"):

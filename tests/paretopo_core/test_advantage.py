@@ -143,7 +143,7 @@ def test_bounds_and_separation_of_ranks(rewards, beta):
 
 
 @given(rewards=point_batches(min_points=2), seed=st.integers(0, 99))
-def test_centring_modes_are_what_they_say(rewards, seed):
+def test_centring_modes_match_their_definitions(rewards, seed):
     rewards = rewards.astype(np.float64)
     weights = np.random.default_rng(seed).dirichlet(np.ones(rewards.shape[-1]))
     raw = pp.pareto_advantage(rewards, weights, centre="none")

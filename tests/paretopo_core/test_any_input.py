@@ -62,7 +62,7 @@ def boxed(function):
     return volumes
 
 
-def beside(indicator):
+def to_ones(indicator):
     return lambda x, **more: indicator(x, np.ones((2, x.shape[-1])), **more)
 
 
@@ -97,7 +97,7 @@ CALLS = {
         per_set,
     ),
     **{
-        name: (beside(getattr(pp, name)), per_set)
+        name: (to_ones(getattr(pp, name)), per_set)
         for name in (
             "igd",
             "igd_plus",

@@ -240,7 +240,7 @@ def test_members_of_a_long_sequence(objectives):
             assert gain == pytest.approx(more - archive.recomputed_hypervolume(), abs=1e-12)
 
 
-def test_many_members_of_two_objectives_cost_hardly_more_than_few():
+def test_archive_cost_grows_slowly_in_two_objectives():
     def seconds(members):
         angle = np.random.default_rng(0).random(members) * np.pi / 2
         archive = pp.ParetoArchive([0.0, 0.0])
@@ -367,7 +367,7 @@ def test_results_are_copies():
     assert archive.add([1.0, 3.0]) == 1.0
 
 
-def test_the_reference_may_be_a_tensor_and_the_senses_anything_that_lists_them():
+def test_reference_may_be_a_tensor_and_senses_any_sequence():
     torch = pytest.importorskip("torch")
     senses = [False, True]
     archive = pp.ParetoArchive(torch.tensor([1.0, 0.0]), maximise=(each for each in senses))

@@ -1,4 +1,4 @@
-"""What every operation promises about its input: dtypes, layout, errors, no mutation, threads."""
+"""Every operation's treatment of its input: dtypes, layout, errors, no mutation, threads."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_torch_dtypes_are_widened_exactly(operation, dtype):
     np.testing.assert_allclose(result.numpy(), operation(points), rtol=1e-6, atol=1e-6)
 
 
-def test_lists_are_taken(operation):
+def test_lists_are_accepted(operation):
     points = grid((4, 3))
     np.testing.assert_array_equal(operation(points.tolist()), operation(points))
     np.testing.assert_array_equal(operation(points.astype(int).tolist()), operation(points))
@@ -179,7 +179,7 @@ def test_empty_shapes(operation):
         assert np.size(operation(np.empty((40, 0, 2), np.float32))) in (0, 40)
 
 
-# What has a value for each set, be it empty, is left out.
+# Without the operations that give one value for each set, empty ones included.
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("name", sorted(OPERATIONS.keys() - FOR_EACH_SET))
 def test_endless_empty_shapes_take_neither_time_nor_memory(name):
@@ -250,7 +250,7 @@ def test_the_gil_is_released():
 
     def compute():
         nonlocal most
-        for _ in range(100):  # a busy machine may let nobody else run during one of them
+        for _ in range(100):  # on a busy machine no other thread may run during some of them
             before = ticks
             pp.hypervolume(points, -0.1)
             most = max(most, ticks - before)
@@ -309,7 +309,7 @@ class TestErrors:
         with pytest.raises(TypeError, match="must hold real numbers"):
             operation([[None, 1.0]])
 
-    def test_masked_arrays_are_told_the_right_mask(self, operation):
+    def test_masked_arrays_get_a_hint(self, operation):
         points = np.ma.masked_array(grid((6, 3)), mask=False)
         points.mask[1, 0] = points.mask[4, 2] = True
         for masked in (points, np.ma.masked_array(grid((6, 3)))):  # the latter without a mask
@@ -321,7 +321,7 @@ class TestErrors:
             )
             assert mask.tolist() == [not row.any() for row in np.ma.getmaskarray(masked)]
 
-    def test_nullable_columns_are_told_how(self, operation):
+    def test_nullable_columns_get_a_hint(self, operation):
         pandas = pytest.importorskip("pandas")
         frame = pandas.DataFrame(grid((6, 3)), columns=list("abc")).astype("Int64")
         with pytest.raises(TypeError, match="nullable columns") as caught:
@@ -384,7 +384,7 @@ class TestErrors:
             pp.set_num_threads(2.0)
 
 
-def test_too_many_points_are_refused_before_memory_is_asked_for():
+def test_too_many_points_are_refused_before_allocation():
     endless = np.broadcast_to(np.float32(1.0), (2**31, 0 + 1))
     with pytest.raises(ValueError, match="at most 2147483647 points"):
         pp.pareto_rank(np.lib.stride_tricks.as_strided(endless[:0], (0, 2**31, 1)))
@@ -406,7 +406,7 @@ def test_environment_sets_the_threads():
 
 
 def test_flushed_subnormals_do_not_change_ranks():
-    """A host program may set flush-to-zero for its thread; ranks stay what they are."""
+    """A host program may set flush-to-zero for its thread; ranks do not change."""
     torch = pytest.importorskip("torch")
     if not torch.set_flush_denormal(True):
         pytest.skip("this CPU cannot flush subnormal numbers")

@@ -91,7 +91,7 @@ def test_the_extremes_are_known():
         assert all((front >= goal).all(axis=1).any() for front in fronts)
 
 
-def test_what_percentiles_stand_for():
+def test_percentiles_are_levels():
     points = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     for percentile, goal in (
         (0, 3),
@@ -145,7 +145,7 @@ def test_weighted_hypervolumes_are_moocores():
     rng = np.random.default_rng(0)
     boxes = RECTANGLES[:, :2], RECTANGLES[:, 2:4]
     for points in ([[2, 2]], [[2, 1]], [[1, 2]], *(rng.random((6, 2)) * 5 for _ in range(20))):
-        # It counts nothing right behind a dominated point, and writes into the rectangles.
+        # moocore miscounts after a dominated point, and writes into the rectangles.
         front = np.asarray(points)[pp.is_nondominated(points, maximise=False)]
         expected = moocore.whv_rect(front, RECTANGLES.copy(), ref=6)
         ours = pp.weighted_hypervolume(points, boxes, RECTANGLES[:, 4], 6, maximise=False)

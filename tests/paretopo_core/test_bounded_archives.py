@@ -21,7 +21,7 @@ from support.strategies import finite, senses
 import paretopo_core as pp
 from paretopo_core import reference
 
-grid = st.integers(-2, 4).map(float)  # what differs by rounding alone is told apart elsewhere
+grid = st.integers(-2, 4).map(float)  # other tests cover differences by rounding
 sequences = arrays(np.float64, st.tuples(st.integers(0, 14), st.integers(1, 4)), elements=grid)
 bounds = st.fixed_dictionaries(
     {},
@@ -94,7 +94,7 @@ def test_a_full_archive_spreads_over_a_long_sequence(keep, objectives):
     assert archive.hypervolume == pytest.approx(pp.hypervolume(archive.points, 0.0), rel=1e-12)
     assert gains.sum() == pytest.approx(archive.hypervolume, rel=1e-9)
     assert joined[archive.indices].all()
-    assert archive.indices.max() > 200  # it still takes in what fits better
+    assert archive.indices.max() > 200  # better points still enter
     if keep == "contribution":
         assert (gains >= 0).all()
         assert archive.hypervolume > pp.hypervolume(points[:20], 0.0)
@@ -103,12 +103,12 @@ def test_a_full_archive_spreads_over_a_long_sequence(keep, objectives):
 def test_of_equal_members_the_last_leaves():
     archive = pp.ParetoArchive([0.0, 0.0], capacity=2)
     assert archive.extend([[1, 3], [3, 1], [2, 2]]).joined.tolist() == [True, True, False]
-    beyond = pp.ParetoArchive([9.0, 9.0], capacity=2)  # nobody adds any volume
+    beyond = pp.ParetoArchive([9.0, 9.0], capacity=2)  # no point adds volume
     assert beyond.extend([[1, 3], [2, 2], [3, 1]]).joined.tolist() == [True, True, False]
     assert beyond.hypervolume == 0.0
 
 
-def test_volumes_beyond_the_largest_number_change_by_nothing():
+def test_gain_is_zero_once_the_volume_is_infinite():
     archive = pp.ParetoArchive([0.0, 0.0], capacity=2)
     rows = [[1e200, 3e200], [3e200, 1e200], [2e200, 2e200]]
     assert archive.extend(rows).gains.tolist() == [np.inf, np.inf, 0.0]
@@ -230,7 +230,7 @@ def test_files_continue_bit_for_bit(
 @pytest.mark.parametrize(
     "payload", [(1, 2), {1: 2}, float("nan"), {"f": len}, np.float32(1), b"", {"a": [(1,)]}]
 )
-def test_what_json_cannot_hold_is_refused_and_changes_no_file(tmp_path, ending, payload):
+def test_payloads_outside_json_are_refused(tmp_path, ending, payload):
     archive = pp.ParetoArchive([0.0, 0.0])
     archive.add([1, 3], "kept")
     path = tmp_path / f"front{ending}"
@@ -323,7 +323,7 @@ def test_bad_bounds_are_named():
     "bound", [{}, {"capacity": 12}, {"capacity": 12, "keep": "crowding"}, {"epsilon": 0.05}]
 )
 def test_readers_see_the_archive_between_two_additions(bound):
-    """One thread adds; what others get is some archive that there was, payloads and all."""
+    """While one thread adds, others see a consistent earlier archive with its payloads."""
     points = np.abs(np.random.default_rng(0).normal(size=(1_500, 2)))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     points *= np.linspace(0.5, 1.0, len(points))[:, None]
@@ -378,7 +378,7 @@ def test_readers_see_the_archive_between_two_additions(bound):
     assert archive.payloads == named(archive.points)
 
 
-def test_an_iteration_goes_on_over_what_it_began_with():
+def test_iteration_runs_over_a_snapshot():
     archive = pp.ParetoArchive([0.0, 0.0])
     archive.extend([[1, 3], [3, 1]], ["a", "b"])
     items, rows = archive.items(), iter(archive)

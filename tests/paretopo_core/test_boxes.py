@@ -1,4 +1,4 @@
-"""Box decompositions of what points dominate, and of what they leave."""
+"""Box decompositions of the dominated and the non-dominated region."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_every_place_lies_in_one_box_of_the_right_region(batch, data):
 
 
 @given(batch=masked_batches(elements=few_values, max_points=5, max_objectives=4), data=st.data())
-def test_they_divide_what_the_definition_divides(batch, data):
+def test_boxes_partition_the_defined_region(batch, data):
     points, mask = batch
     maximise = data.draw(senses(points.shape[-1]))
     keywords = {"maximise": maximise, "mask": mask}
@@ -176,7 +176,7 @@ def test_golden_values():
 def test_shapes(shape):
     points = np.zeros(shape)
     for call, is_dominated in DIVIDED:
-        lower, upper, counts = call(points, 1.0)  # nobody beats that
+        lower, upper, counts = call(points, 1.0)  # no point is above that
         padded = 1 if not is_dominated and np.prod(shape[:-2]) > 0 else 0
         assert lower.shape == upper.shape == (*shape[:-2], padded, shape[-1])
         assert counts.shape == shape[:-2]
@@ -306,7 +306,7 @@ def test_a_gpu_is_refused(monkeypatch):
             pp.hypervolume_improvement(pp.nondominated_boxes(np.ones((1, 3)), 0), array)
 
 
-def test_what_goes_in_is_left_alone():
+def test_arguments_are_not_modified():
     points = large_set("sphere", 30, 3)
     expected = pp.nondominated_boxes(points, -0.1)
     frozen = points.copy()

@@ -74,7 +74,7 @@ def test_the_gradient_has_the_shape_and_dtype_of_the_candidates():
     assert (candidates.grad >= 0).all()
 
 
-def test_what_has_no_derivative_says_so():
+def test_missing_derivatives_raise():
     points = torch.rand(4, 3, requires_grad=True)
     boxes = pp.nondominated_boxes(points, 0.0)
     with pytest.raises(NotImplementedError, match="nondominated_boxes has no derivative"):

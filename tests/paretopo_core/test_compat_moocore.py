@@ -124,7 +124,7 @@ def test_differences_of_attainment_are_moocores(seed, maximise, intervals, recta
     np.testing.assert_allclose(ours.eafdiff(one, other, **keywords), theirs, rtol=1e-14)
 
 
-def test_differences_are_by_share_where_the_numbers_of_runs_differ():
+def test_unequal_run_counts_are_compared_by_share():
     one, other = of_runs(0, 2), of_runs(1, 3)
     found = ours.eafdiff(one, other, intervals=1, rectangles=True)
     for x, y, _, _, difference in found:
@@ -178,7 +178,7 @@ def test_vorobevs_expectation_is_moocores(objectives, seed):
         {"dist": "point", "mu": [2.9, 0.9]},
     ],
 )
-def test_hypes_weights_are_what_moocore_estimates(maximise, weight):
+def test_hype_weights_match_moocore(maximise, weight):
     signs = np.where(np.broadcast_to(maximise, 2), -1, 1)
     points = np.array([[3.0, 1.0], [2.0, 2.0], [1.2, 3.1], [2.5, 2.5], [0.5, 3.8], [5.0, 0.0]])
     wanted = moocore.whv_hype(points, ref=4, ideal=1, nsamples=400_000, seed=1, **weight)

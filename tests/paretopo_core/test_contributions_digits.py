@@ -45,7 +45,7 @@ def test_contributions_of_narrow_fronts(each_isa, points, objectives, spread):
 
 
 def test_a_grid_of_ulps():
-    """Eight points a few units in the last place apart."""
+    """Make eight points that differ by a few units in the last place."""
     ulp = 2.0**-52
     values = np.array([[1 + i * ulp, 1 + (7 - i) * ulp, 1 + 3 * i % 8 * ulp, 1] for i in range(8)])
     expected = exact_contributions(values)
@@ -67,7 +67,7 @@ def test_gains_of_an_archive_keep_their_digits(each_isa, objectives):
 
 
 @pytest.mark.parametrize("objectives", [4, 5])
-def test_contributions_are_what_is_lost_on_wide_fronts(objectives):
+def test_contributions_are_the_volume_lost_on_wide_fronts(objectives):
     values = front(40, objectives, 1.0, 0) - 1.0
     parts = pp.hv_contributions(values, 0)
     whole = float(pp.hypervolume(values, 0))

@@ -60,7 +60,7 @@ def test_order_of_points_does_not_matter_without_ties():
     )
 
 
-def test_the_ends_of_a_front_are_alone():
+def test_ends_of_a_front_are_infinite():
     points = np.array([[0.0, 4.0], [1.0, 3.0], [4.0, 0.0], [0.0, 0.0]])
     assert pp.crowding_distance(points).tolist() == [np.inf, 2.0, np.inf, np.inf]
     assert pp.crowding_distance(np.zeros((1, 2))).tolist() == [np.inf]

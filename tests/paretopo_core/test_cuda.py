@@ -1,4 +1,4 @@
-"""What only a GPU can show: streams, graphs, no waiting, many groups. Left out without one."""
+"""Behaviour that needs a GPU: streams, graphs, asynchrony, many groups. Skipped without one."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_nothing_waits(name):
         torch.cuda.set_sync_debug_mode(before)
 
 
-def test_work_follows_what_the_current_stream_holds(name):
+def test_work_is_ordered_on_the_current_stream(name):
     x = torch.zeros((40, 12, 3), device="cuda")
     expected = points((40, 12, 3))
     ready = torch.from_numpy(expected).cuda()
@@ -94,7 +94,7 @@ def test_work_follows_what_the_current_stream_holds(name):
     agree(name, answer, OPERATIONS[name](expected))
 
 
-def test_the_current_device_stays_what_it_was():
+def test_current_device_is_restored():
     if torch.cuda.device_count() < 2:
         pytest.skip("needs two devices")
     x = torch.from_numpy(points((40, 12, 3))).to("cuda:1")

@@ -1,4 +1,4 @@
-"""Arrays that speak ``__cuda_array_interface__``: what goes in, what comes out, what is refused."""
+"""Arrays with ``__cuda_array_interface__``: accepted inputs, outputs and errors."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_masked_arrays_are_refused():
         pp.pareto_rank(Masked(grid()))
 
 
-def test_arrays_of_an_unknown_package_are_refused_where_torch_cannot_help(monkeypatch):
+def test_unknown_array_packages_are_refused(monkeypatch):
     class Foreign(DeviceArray):
         pass
 

@@ -66,7 +66,7 @@ def test_constrained_filters_equal_their_definition(send, batch, keep_weakly, da
     check_kind(chosen, sent, "bool")
 
 
-def test_only_a_point_that_is_better_everywhere_takes_another_out(send):
+def test_strict_filter_needs_improvement_everywhere(send):
     points = send(np.array([[2.0, 1.0], [1.0, 1.0], [1.0, 0.0], [2.0, 1.0], [np.nan, 0.5]]))
     weak = pp.is_nondominated(points, strict=True)
     assert weak.tolist() == [True, True, False, True, False]

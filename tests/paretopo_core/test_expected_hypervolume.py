@@ -29,7 +29,7 @@ def expected_cases(draw):
 
 
 def scale_of(points, ref):
-    """The volume of the box around everything: what rounding errors are relative to."""
+    """Return the volume of the bounding box, which scales the rounding errors."""
     corners = np.broadcast_to(ref, (points.shape[0], points.shape[2]))[:, None]
     spread = np.abs(points.astype(np.float64) - corners).reshape(-1, points.shape[-1])
     return float(np.prod(spread.max(axis=0, initial=0.0)))
@@ -93,7 +93,7 @@ def test_every_backend_gives_the_same_bits(backend, case, centre):
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sizes_of_every_kernel_give_the_same_bits(backend, points, objectives, dtype):
-    """Alone, in batches and padded: a group's result does not depend on what lies beside it."""
+    """A group's result does not depend on other groups of the batch or on padding."""
     rng = np.random.default_rng(points * objectives)
     rewards = rng.normal(size=(19, points, objectives)).astype(dtype)
     rewards[::3] = rng.integers(-1, 3, rewards[::3].shape)
@@ -154,7 +154,7 @@ def test_drawing_all_is_the_hypervolume(case):
 
 
 def test_sixty_four_points_of_four_objectives():
-    """Far beyond what subsets can be listed; weights of k = 32 are ratios of 10^18."""
+    """Sizes where subsets cannot be enumerated; the weights of k = 32 are ratios of 10^18."""
     rng = np.random.default_rng(5)
     points = rng.random((64, 4))
     volumes = [pp.expected_hypervolume(points, 0, k) for k in range(1, 65)]
@@ -173,7 +173,7 @@ def test_sixty_four_points_of_four_objectives():
 def test_powers_of_two_scale_exactly(objectives):
     rng = np.random.default_rng(objectives)
     points = rng.normal(size=(5, 7, objectives))
-    for power in (-300, -40, 40, 300):  # beyond what products of doubles survive
+    for power in (-300, -40, 40, 300):  # products of doubles would overflow or underflow
         scale = np.ones(objectives)
         scale[0] = 2.0**power
         for k in (1, 3, 7):
@@ -195,7 +195,7 @@ def test_z_scores_of_huge_volumes_are_finite():
         rtol=1e-9,
     )
     tiny = pp.hypervolume_advantage(rewards * 2.0**-900, 0, k=2, centre="std")
-    assert (np.abs(tiny) < 1e-100).all()  # beside the epsilon
+    assert (np.abs(tiny) < 1e-100).all()  # next to the epsilon
 
 
 def test_groups_with_fewer_points_than_k_are_drawn_whole():
@@ -272,7 +272,7 @@ def test_values_without_a_volume_are_named():
     mask = np.ones((3, 4), dtype=bool)
     mask[1, 2] = mask[2, 0] = False
     assert np.isfinite(pp.hypervolume_advantage(rewards, 0, mask=mask)).all()
-    assert pp.expected_hypervolume(-rewards[2], 0, 1) == 0  # behind every reference
+    assert pp.expected_hypervolume(-rewards[2], 0, 1) == 0  # worse than every reference
 
 
 def test_bad_arguments_are_named():

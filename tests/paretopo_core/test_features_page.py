@@ -1,4 +1,4 @@
-"""docs/features.md says what there is: our names and tests, and others' names where installed."""
+"""docs/features.md names our functions and tests, and functions of installed libraries."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_row_has_a_cell_for_each_library():
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_ours_exists_and_its_test_names_it(row):
     names = CODE.findall(row[1])
-    assert names  # no row is there for the others alone
+    assert names  # every row names a function of ours
     tests = [(PAGE.parent / path).resolve() for path in LINK.findall(row[1])]
     assert tests
     text = "".join(test.read_text(encoding="utf-8") for test in tests)

@@ -95,14 +95,14 @@ def test_only_the_order_of_the_values_matters(points):
 
 
 @given(points=point_batches(min_points=1))
-def test_equal_points_share_a_rank_and_shift_nobody(points):
+def test_duplicates_share_a_rank(points):
     doubled = np.concatenate([points, points], axis=1)
     ranks = pp.pareto_rank(points)
     np.testing.assert_array_equal(pp.pareto_rank(doubled), np.concatenate([ranks, ranks], axis=1))
 
 
 @given(points=point_batches(min_points=1, max_points=6))
-def test_a_set_alone_ranks_as_in_its_batch(points):
+def test_ranks_do_not_depend_on_the_batch(points):
     together = pp.pareto_rank(points)
     for group, ranks in zip(points, together, strict=True):
         np.testing.assert_array_equal(pp.pareto_rank(group), ranks)
@@ -146,6 +146,6 @@ def test_more_than_64_objectives_keep_their_senses():
 def test_a_hundred_thousand_points_rank_in_seconds(objectives):
     for kind in ("uniform", "sphere", "chain", "antichain"):
         points = large_set(kind, 100_000, objectives)
-        start = time.perf_counter()
+        start = time.process_time()
         pp.pareto_rank(points)
-        assert time.perf_counter() - start < 2.0, kind
+        assert time.process_time() - start < 2.0, kind

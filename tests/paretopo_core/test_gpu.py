@@ -1,4 +1,4 @@
-"""What a GPU does with sets of every size and shape, emulated here, and run where there is one."""
+"""GPU kernels on sets of every size and shape: emulated, and on a GPU if there is one."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_a_set_without_a_volume_has_the_volume_nan(mapping, points, objectives, 
     assert np.isfinite(pp.hypervolume(on_device(worse), 0).host).all()
 
 
-def test_what_does_not_fit_a_warp_is_refused(mapping):
+def test_sets_larger_than_a_warp_are_refused(mapping):
     with pytest.raises(
         ValueError,
         match=r"hypervolume on a GPU takes sets of up to \d+ points with 8 objectives.*got 400: "
@@ -225,7 +225,7 @@ def test_a_build_without_cuda_says_so():
         device_arrays.real_device_of(0)
 
 
-def test_importing_leaves_the_device_alone():
+def test_import_does_not_touch_the_device():
     code = "import paretopo_core as pp; print(pp._core.cuda_device_count())"
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

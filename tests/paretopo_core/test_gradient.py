@@ -47,7 +47,7 @@ def test_it_equals_its_definition(batch):
 
 
 @given(points=point_batches(elements=few_values, min_points=1, max_points=6, max_objectives=4))
-def test_at_ties_the_sum_is_right_for_moving_all_points_together(points):
+def test_tied_gradients_sum_to_the_common_move(points):
     points = points.astype(np.float64)
     slopes = pp.hypervolume_gradient(points, -1.5).sum(axis=-2)
     step = 2.0**-20

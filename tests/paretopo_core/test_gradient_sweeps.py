@@ -14,7 +14,7 @@ import paretopo_core as pp
 
 
 def facets(points, ref):
-    """What a point adds, in the other objectives, to the points that are before it in one."""
+    """Return each point's contribution in the other objectives to its predecessors in one."""
     slopes = np.zeros_like(points)
     inside = np.flatnonzero((points > ref).all(axis=1))
     for i in inside:

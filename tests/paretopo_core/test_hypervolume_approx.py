@@ -1,4 +1,4 @@
-"""Estimated hypervolumes: their mean, their error, and what changes neither."""
+"""Estimated hypervolumes: their mean, their standard error and their invariances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def isa():
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 5, 7])
 @pytest.mark.parametrize("kind", ["uniform", "sphere", "grid", "chain"])
-def test_over_seeds_the_mean_is_the_volume_and_the_error_its_spread(kind, objectives):
+def test_estimate_is_unbiased_and_its_error_is_the_spread(kind, objectives):
     points = large_set(kind, 40, objectives)
     exact = float(pp.hypervolume(points, -0.1))
     draws = [pp.hypervolume_approx(points, -0.1, samples=256, seed=seed) for seed in range(60)]
@@ -30,7 +30,7 @@ def test_over_seeds_the_mean_is_the_volume_and_the_error_its_spread(kind, object
         np.testing.assert_allclose(volumes, exact, rtol=1e-9)
         return
     assert abs(volumes.mean() - exact) < 4 * volumes.std() / np.sqrt(len(draws))
-    # Of 60 draws the spread is known to a tenth; the error is to say the same.
+    # The spread of 60 draws is known to a tenth; the reported error must agree.
     ratio = np.sqrt((errors**2).mean()) / volumes.std()
     assert 0.7 < ratio < 1.4
     assert (np.abs(volumes - exact) < 2 * errors).mean() > 0.8

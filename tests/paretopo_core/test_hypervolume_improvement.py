@@ -1,4 +1,4 @@
-"""hypervolume_improvement: what candidates gain in boxes."""
+"""hypervolume_improvement: the volume that candidates cover in boxes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_many_candidates_in_any_boxes(batch, data):
 
 @pytest.mark.parametrize("q", [1, 2, 3, 8, 20])
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 5])
-def test_it_is_what_the_hypervolume_gains(objectives, q):
+def test_improvement_equals_the_gain_of_hypervolume(objectives, q):
     rng = np.random.default_rng(q)
     front = large_set("sphere", 12, objectives)
     candidates = rng.random((7, q, objectives)) * 0.9
@@ -73,7 +73,7 @@ def test_it_is_what_the_hypervolume_gains(objectives, q):
         assert gain == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-def test_of_dominated_boxes_it_is_what_both_dominate():
+def test_dominated_boxes_give_the_common_volume():
     rng = np.random.default_rng(0)
     one, other = rng.random((2, 6, 3))
     shared = pp.hypervolume_improvement(pp.dominated_boxes(one, 0), other)

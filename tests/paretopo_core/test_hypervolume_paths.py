@@ -1,4 +1,4 @@
-"""Every algorithm behind hypervolume and hv_contributions, on every instruction set."""
+"""Every algorithm of hypervolume and hv_contributions, on every instruction set."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_sets_of_any_size_agree_with_moocore(each_isa, kind, count, objectives):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objectives", [2, 3, 4, 5])
 @pytest.mark.parametrize("ignore_dominated", [True, False])
-def test_contributions_are_what_is_lost(each_isa, kind, objectives, ignore_dominated):
+def test_contributions_are_the_volume_lost(each_isa, kind, objectives, ignore_dominated):
     points = points_of(kind, 70, objectives, seed=5)
     parts = each_isa(lambda: pp.hv_contributions(points, 0, ignore_dominated=ignore_dominated))
     counts = np.ones(len(points), dtype=bool)
@@ -125,7 +125,7 @@ def test_a_batch_of_small_sets_is_its_sets(each_isa, objectives, dtype):
                 np.testing.assert_array_equal(half, volumes[7::2])
 
 
-def test_a_set_of_4_objectives_does_not_feel_its_neighbours(each_isa):
+def test_sets_of_4_objectives_do_not_affect_each_other(each_isa):
     """Also where a neighbour in the same vector has no covered point and this set has some."""
     rng = np.random.default_rng(4)
     for points in (3, 5, 8, 9):
@@ -162,7 +162,7 @@ def test_threads_do_not_change_a_bit(threads, objectives):
 
 
 @pytest.mark.parametrize("kind", ["sphere", "antichain", "grid"])
-def test_contributions_of_many_points_sum_to_less_than_the_whole(kind):
+def test_contributions_sum_to_at_most_the_volume(kind):
     points = points_of(kind, 20_000, 3)
     parts = pp.hv_contributions(points, 0)
     assert (parts >= 0).all()

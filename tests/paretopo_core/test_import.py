@@ -1,4 +1,4 @@
-"""The core stands on NumPy alone, and imports fast."""
+"""The core depends only on NumPy and imports fast."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ run(own, program)
 
 
 @pytest.mark.parametrize("where", ["both", "other"])
-def test_a_sub_interpreter_is_told_no(where):
+def test_subinterpreter_import_fails(where):
     command = [sys.executable, "-c", _ELSEWHERE, where]
     run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert "refused: paretopo_core works in the main interpreter of a process only" in run.stdout

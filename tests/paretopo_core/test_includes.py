@@ -10,7 +10,7 @@ import pytest
 CSRC = Path(__file__).parents[2] / "csrc"
 INCLUDE = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 
-# What the files of each room may include beside those of the room itself.
+# Headers of other rooms that the files of each room may include.
 ALLOWED = {
     "": set(),
     "formulas": {""},

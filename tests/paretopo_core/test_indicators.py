@@ -136,7 +136,7 @@ def test_invariances(points, others, data):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_set_beside_itself(name):
+def test_distance_to_itself_is_zero(name):
     points = large_set("uniform", 200, 4) + 0.25
     value = getattr(pp, name)(points, points)
     assert value == (pytest.approx(1, rel=1e-15) if name == "epsilon_mult" else 0.0)
@@ -289,7 +289,7 @@ def test_exact_r2_is_the_limit_of_many_weights(points):
 
 
 def test_r2_in_closed_form():
-    # Of one point with gaps u and v: (u^2 + u v + v^2) / (2 (u + v)).
+    # One point with gaps u and v has (u^2 + u v + v^2) / (2 (u + v)).
     assert pp.r2([[3.0, 5.0]], 0, maximise=False) == pytest.approx((9 + 15 + 25) / (2 * 8))
     assert pp.r2([[0.0, 0.0], [9.0, 1.0]], 0, maximise=False) == 0.0
     assert pp.r2([[0.0, 2.0]], 0, maximise=False) == 1.0

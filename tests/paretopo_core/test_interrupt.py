@@ -129,7 +129,7 @@ def test_a_long_call_ends_soon(name, count, threads):
 
 @pytest.mark.usefixtures("_interrupts")
 @pytest.mark.parametrize(("count", "objectives"), [(3_000_000, 2), (60_000, 6)])
-def test_an_archive_holds_what_came_in_before(count, objectives):
+def test_interrupted_archive_keeps_earlier_points(count, objectives):
     points = large_set("sphere", count, objectives)
     archive = pp.ParetoArchive([-0.1] * objectives, keep_history=True)
     parts = np.split(points, range(60_000, count, 60_000))  # Python's checks of one take no time
@@ -143,7 +143,7 @@ def test_an_archive_holds_what_came_in_before(count, objectives):
     assert archive.additions == count + 1
 
 
-def test_a_handler_may_compute_but_not_touch_the_archive_at_work():
+def test_signal_handler_may_compute_but_not_use_a_busy_archive():
     points = large_set("sphere", 60_000, 4)
     archive = pp.ParetoArchive([-0.1] * 4)
     seen: list[object] = []

@@ -19,7 +19,7 @@ POINTS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 14, 15, 16, 17, 31, 32, 33, 63, 64)
 
 
 def agree(each_isa, name, *arguments, **keywords):
-    """An operation gives the same on every instruction set, which is what its definition gives."""
+    """An operation agrees with its definition on every instruction set, bit by bit."""
     computed = each_isa(lambda: getattr(pp, name)(*arguments, **keywords))
     np.testing.assert_array_equal(computed, getattr(reference, name)(*arguments, **keywords))
 

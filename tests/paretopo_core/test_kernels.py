@@ -92,8 +92,8 @@ class TestTheMachine:
     def test_a_misaligned_address(self):
         assert "misaligned" in self.rank(self.lent(6), np.ones(13, np.float32), shift=2)
 
-    def test_memory_that_nobody_wrote(self):
-        assert "global memory that nobody wrote" in self.rank(self.lent(6), is_input=False)
+    def test_uninitialised_memory_is_reported(self):
+        assert "uninitialised global memory" in self.rank(self.lent(6), is_input=False)
 
     def test_a_wait_that_is_missing(self):
         expected = pp.pareto_advantage(self.points, [0.5, 0.25, 0.25])

@@ -68,7 +68,7 @@ def test_the_knee_of_a_bent_front():
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_what_overflows_is_infinite(send, dtype):
+def test_overflow_gives_infinity(send, dtype):
     tiny, huge = np.finfo(dtype).tiny, np.finfo(dtype).max
     points = send(np.array([[tiny * 3, 0], [0, 1346], [1346, 1346]], dtype))
     scaled = pp.normalise(points, ideal=0, nadir=[tiny * 4, tiny])
@@ -90,7 +90,7 @@ def test_a_range_that_overflows_counts_as_it_is(send, dtype):
     np.testing.assert_allclose(np.asarray(within)[0], [4 / 3, 0.0], rtol=1e-6)
 
 
-def test_a_knee_of_what_overflows_is_looked_for_without_a_warning(send):
+def test_knee_of_overflowing_points_raises_no_warning(send):
     points = send(np.array([[1.5e308, -1.5e308], [-1.5e308, 1.5e308], [0.0, 1.0]]))
     assert np.asarray(pp.knee_points(points)).shape == (3,)
 

@@ -37,7 +37,7 @@ def test_the_centres_are_those_of_the_core():
         for name in ("advantage", "expected_hypervolume")
     }
     assert centres["expected_hypervolume"] == set(_core.CENTRES)
-    assert centres["advantage"] == set(_core.CENTRES) - {"exact"}  # a matter of draws alone
+    assert centres["advantage"] == set(_core.CENTRES) - {"exact"}  # only for draws
 
 
 def test_the_instruction_sets_are_those_of_the_core():

@@ -44,7 +44,7 @@ CALLS = {
         mask=mask,
     ),
     "weighted_hypervolume": lambda x, ref, **more: pp.weighted_hypervolume(
-        x, _boxes_beside(x), [0.5, -2.0, 1.0], ref, **more
+        x, _boxes_and_points(x), [0.5, -2.0, 1.0], ref, **more
     ),
     "igd": lambda x, ref, **more: pp.igd(x, np.ones((2, len(_weights(x)))), p=2, **more),
     "epsilon_additive": lambda x, ref, **more: pp.epsilon_additive(x, x, **more),
@@ -64,7 +64,7 @@ def _weights(x):
     return [0.25] * np.shape(x)[-1]
 
 
-def _boxes_beside(x):
+def _boxes_and_points(x):
     """Some that no array holds side by side."""
     ends = np.arange(6.0).reshape(3, 2)[:, :1] - 3.0
     corners = np.tile(np.hstack([ends, ends + 2.5]), np.shape(x)[-1])
@@ -171,7 +171,7 @@ def test_errors_are_the_same_word_for_word(name, case, checked_only):
 
 def test_the_short_way_is_taken():
     plain = [((1.0, 2.0), (2.0, 1)), np.eye(2), np.eye(2, dtype="f4")]
-    if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # where no thread can change it meanwhile
+    if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # no other thread can change the list
         plain.append([[1, 2.0], [2, 1]])
     for points in plain:
         assert _core.plain_pareto_rank(points, True, None).tolist() == [0, 0]

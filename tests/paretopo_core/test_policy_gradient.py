@@ -1,4 +1,4 @@
-"""What HV@k is for: exact policy gradients, and the properties that docs/mathematics.md proves."""
+"""HV@k gives exact policy gradients and has the properties that docs/mathematics.md proves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 import paretopo_core as pp
 
-OUTCOMES = np.array([[0.0, 0.9], [1.0, 0.2], [0.5, 0.6], [1.0, 0.2]])  # what four actions pay
+OUTCOMES = np.array([[0.0, 0.9], [1.0, 0.2], [0.5, 0.6], [1.0, 0.2]])  # rewards of four actions
 REF = np.array([-0.25, 0.0])
 values = st.integers(-2, 8).map(lambda x: x / 4)
 groups = arrays(np.float64, st.tuples(st.integers(2, 7), st.integers(1, 3)), elements=values)
@@ -117,7 +117,7 @@ def test_a_dominating_rollout_never_has_the_lower_advantage(rewards, k, i, steps
 
 
 @given(rewards=groups)
-def test_one_draw_is_the_own_volume_less_the_mean_of_the_others(rewards):
+def test_one_draw_is_the_volume_minus_the_mean_of_the_others(rewards):
     volumes = np.prod(np.maximum(rewards + 0.5, 0), axis=1)
     n = len(rewards)
     expected = volumes - (volumes.sum() - volumes) / (n - 1)
@@ -129,7 +129,7 @@ def test_one_draw_is_the_own_volume_less_the_mean_of_the_others(rewards):
 
 @given(rewards=groups, k=st.integers(1, 7))
 def test_sums(rewards, k):
-    """Advantages sum to 0; marginals to what one draw more adds."""
+    """Advantages sum to 0, and marginals to the gain of one more draw."""
     n = len(rewards)
     k = min(k, n)
     marginals = pp.hypervolume_advantage(rewards, -0.5, k=k, centre="none")

@@ -25,7 +25,7 @@ METHODS = ("crowding", "crowding_removal", "hypervolume", "reference_directions"
 
 
 def more(method, objectives, better=True):
-    """What a method takes beside the points."""
+    """Return the other arguments of a method."""
     if method == "hypervolume":
         return {"ref": np.where(better, -2.0, 2.0) * np.ones(objectives)}
     if method == "reference_directions":
@@ -230,7 +230,7 @@ class TestErrors:
         with pytest.raises(ValueError, match=r"points\[1, 2, 0\] is -inf, an infinite volume"):
             pp.select(points, 2, "hypervolume", ref=0, maximise=False)
 
-    def test_what_a_method_takes(self):
+    def test_arguments_of_each_method(self):
         points = np.ones((4, 3))
         with pytest.raises(ValueError, match="method 'hypervolume' takes ref=, got none"):
             pp.select(points, 2, "hypervolume")

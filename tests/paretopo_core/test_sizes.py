@@ -173,7 +173,7 @@ def test_numbers_of_any_spread_are_sorted(isa, points):
 
 
 @pytest.mark.parametrize("points", [1, 9, 17, 65, 129, 257, 1025, 4097])
-def test_what_is_sorted_first_is_the_same_on_every_instruction_set(each_isa, points):
+def test_presorting_does_not_depend_on_the_instruction_set(each_isa, points):
     for column in columns_to_sort(points):
         values = np.stack([column, np.roll(-column, points // 3)], axis=1)
         each_isa(partial(pp.is_nondominated, values, keep_weakly=False))
@@ -188,13 +188,13 @@ def test_what_is_sorted_first_is_the_same_on_every_instruction_set(each_isa, poi
 @pytest.mark.parametrize("share", [0.0, 0.03, 0.06, 0.4, 0.6])
 @pytest.mark.parametrize("shape", [(300, 64, 3), (130, 8, 2), (9, 33, 5), (5, 7, 2), (140, 64, 5)])
 def test_padding_changes_nothing(isa, shape, share, dtype):
-    """Groups of which few points count are computed as smaller groups."""
+    """Mostly padded groups are computed as smaller groups."""
     rng = np.random.default_rng(shape[1])
     values = rng.random(shape).astype(dtype)
     values[rng.random(shape) < 0.2] = 0.5
     mask = rng.random(shape[:2]) < share
     hidden = values.copy()
-    hidden[~mask] = np.nan  # what is masked is not looked at
+    hidden[~mask] = np.nan  # masked points are not read
     weights = rng.random(shape[-1])
     maximise = [m != 1 for m in range(shape[-1])]
     ranks = pp.pareto_rank(hidden, maximise=maximise, mask=mask)

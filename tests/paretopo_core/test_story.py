@@ -35,7 +35,7 @@ BY_NUMPY = {"stochastic_dominance", "stochastic_pareto_rank", "weighted_hypervol
 
 
 @pytest.mark.parametrize("other", [np.float32, np.float64])
-def test_a_digest_tells_the_last_bit_and_not_the_form_of_a_nan(other):
+def test_digest_sees_the_last_bit_but_not_the_kind_of_nan(other):
     value = np.array([1.0, np.nan], other)
     negated = np.array([1.0, -value[1]], other)
     assert core_story.bytes_of(value) == core_story.bytes_of(negated)

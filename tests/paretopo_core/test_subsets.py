@@ -144,7 +144,7 @@ def test_equal_points_and_those_without_volume(method):
     call = pp.hypervolume_subset
     equal = np.ones((5, 2))
     assert sorted(call(equal, 3, 0, method=method)) == [0, 1, 2]
-    assert sorted(call(equal, 3, 5, method=method)) == [0, 1, 2]  # nobody beats that
+    assert sorted(call(equal, 3, 5, method=method)) == [0, 1, 2]  # no point is above that
     points = [[0, 0], [3, 3], [-5, 9], [3, 3], [1, 4], [-np.inf, 3]]
     assert sorted(call(points, 2, 0, method=method)) == [1, 4]
     assert sorted(call(points, 4, 0, method=method)) == [0, 1, 2, 4]

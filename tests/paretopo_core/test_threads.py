@@ -1,4 +1,4 @@
-"""The threads of the core stay from call to call: through forks, beside each other, until exit."""
+"""The core keeps its threads from call to call: after forks, in concurrent calls, until exit."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_many_threads_at_once_share_the_threads_of_the_core(threads):
 
 
 def large_sets():
-    """Beyond what one thread takes at a time, 65,536 points."""
+    """Sets larger than the chunk of one thread, 65,536 points."""
     rng = np.random.default_rng(2)
     x = rng.random(300_000)
     front = np.stack([x, 1 - x], axis=1)

@@ -1,7 +1,7 @@
-"""What a CUDA tensor goes through on its way to the kernels, with an emulated device in its place.
+"""The path of a CUDA tensor to the kernels, on an emulated device.
 
-A call may be recorded into a graph if it allocates with torch's own allocator alone, queues on the
-current stream, and never waits for the device; test_cuda.py records some where there is one.
+A call may be recorded into a graph if it allocates only with torch's own allocator, queues on the
+current stream, and never waits for the device; test_cuda.py records some if there is a device.
 """
 
 from __future__ import annotations

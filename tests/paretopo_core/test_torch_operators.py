@@ -1,4 +1,4 @@
-"""What torch.compile and torch.export see: one node per operation, and the same answers."""
+"""torch.compile and torch.export see one node per operation and get the same answers."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_smooth_ranks_compile():
         lambda points: pp.hypervolume_improvement(pp.nondominated_boxes([[1, 2]], 0), points),
     ],
 )
-def test_second_derivatives_are_refused_with_what_to_pass(measure):
+def test_second_derivatives_are_refused_with_a_hint(measure):
     points = torch.tensor([[1.0, 3.0], [2.0, 2.0]], dtype=torch.float64, requires_grad=True)
     (slopes,) = torch.autograd.grad(measure(points).sum(), points, create_graph=True)
     with pytest.raises(NotImplementedError, match=r"has no derivative.*pass points\.detach\(\)"):

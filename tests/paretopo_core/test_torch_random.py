@@ -1,7 +1,7 @@
 """Random tensors of every making, through every transformation: the array's answer, or an error.
 
-What may go wrong is not known beforehand: an operation, a shape, a row of things done to a tensor
-and a way of calling are drawn, and the answer is that on an array of the same numbers.
+The tests draw an operation, a shape, a sequence of changes to a tensor and a way of calling. The
+answer must equal that on an array of the same numbers.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def test_the_answer_is_that_on_an_array(x, name, changes, way):
     try:
         result = CALLS[way](operation, given_tensor)
     except RuntimeError as error:
-        # Refused by us is what has no derivative; by torch, what a transformation cannot do.
+        # We refuse operations without a derivative; torch refuses unsupported transformations.
         refusal: Exception = error
     except (TypeError, ValueError) as error:
         refusal = error
@@ -140,7 +140,7 @@ def test_the_answer_is_that_on_an_array(x, name, changes, way):
     strange=st.sampled_from(sorted(STRANGE)),
     change=st.sampled_from([None, "transposed", "mine", "wanting"]),
 )
-def test_a_strange_tensor_is_refused_by_name_or_has_no_numbers(x, name, strange, change):
+def test_unusual_tensors_are_refused_by_name(x, name, strange, change):
     operation = OPERATIONS[name](x.shape[-1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -104,7 +104,7 @@ class TestClasses:
             torch._from_functional_tensor(functional), operation(points()), rtol=0, atol=0
         )
 
-    def test_nobody_reads_freed_memory(self, operation):
+    def test_freed_memory_is_not_read(self, operation):
         with pytest.raises(TypeError, match=r"is a Tensor without memory of its own"):
             operation(freed(points()))
         for dtype in (torch.float16, torch.int64):
@@ -248,7 +248,7 @@ class TestTransformations:
             slopes.sum().backward()
 
     @pytest.mark.parametrize("name", REFUSING)
-    def test_what_has_no_derivative_says_so(self, name):
+    def test_missing_derivatives_raise(self, name):
         refusing, x = REFUSING[name], points()
         result = refusing(x.clone().requires_grad_())
         torch.testing.assert_close(result.detach(), refusing(x), rtol=0, atol=0)
@@ -278,7 +278,7 @@ class TestTransformations:
         chosen = CHOICES[name](x).sum(-1)[:, None, None].double()
         torch.testing.assert_close(slopes, chosen.expand(x.shape))
 
-    def test_weights_that_want_a_gradient_are_refused_not_forgotten(self):
+    def test_weights_that_require_grad_are_refused(self):
         weights = torch.ones(3, requires_grad=True)
         with pytest.raises(NotImplementedError, match="pareto_advantage has no derivative"):
             pp.pareto_advantage(points(), weights).sum().backward()
@@ -332,7 +332,7 @@ class TestSlopesInTheReference:
             lambda y: pp.hypervolume(y, y.min(0).values - 0.1), (x,), check_forward_ad=True
         )
 
-    def test_lists_beside_tensors(self):
+    def test_lists_mix_with_tensors(self):
         x, refs = points((2, 5, 3)), [[0.0, 0.1, 0.2], [0.1, 0.0, 0.0]]
         keep = [True, True, False, True, True]
         volumes = pp.hypervolume(x.clone().requires_grad_(), refs, mask=keep)

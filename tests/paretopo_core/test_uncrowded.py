@@ -26,8 +26,8 @@ def test_they_are_their_definition(batch, data):
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4])
-def test_moving_that_far_is_what_it_takes(objectives):
-    """No shorter way leaves what the others dominate, and the nearest place is as far away."""
+def test_distance_is_the_shortest_move(objectives):
+    """No shorter move leaves the dominated region, and the nearest free place is as far away."""
     points = large_set("uniform", 30, objectives)
     values = pp.uncrowded_contributions(points, 0.0)
     shares = pp.hv_contributions(points, 0.0)
@@ -50,8 +50,8 @@ def test_moving_that_far_is_what_it_takes(objectives):
 def test_golden_values():
     points = [[1, 3], [3, 1], [1, 1], [0.5, 2.5], [-3, -4], [1, 3], [3, 0.5], [-np.inf, 1]]
     values = pp.uncrowded_contributions(points, 0)
-    # Of two equal points neither adds anything; a corner between two others is on the border; below
-    # the reference, the nearest of three gaps counts.
+    # Two equal points add nothing; a corner between two others is on the border; below the
+    # reference, the nearest of three gaps counts.
     assert values[:4].tolist() == [0, 2, 0, -0.5]
     assert values[4] == -np.sqrt(min((3 + 3) ** 2 + 4**2, 3**2 + (4 + 3) ** 2, 4**2 + 5**2))
     assert values[5:].tolist() == [0, 0, -np.inf]

@@ -1,4 +1,4 @@
-// What each instruction does. A lane executes `Execute` after its guard held.
+// The effect of each instruction. A lane calls `Execute` if its guard is true.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ class Opcode {
     std::vector<std::string> parts_;
 };
 
-// Fills in what the opcode says: how to execute it, space, width. How many results and operands it
-// has is the parser's to check against what is returned.
+// Fills in the fields that follow from the opcode: how to execute it, memory space, width. The
+// parser compares the returned numbers of results and operands with the text.
 struct Shape {
     int results, operands;
     bool has_address = false;  // the last result of a store, the first operand of a load

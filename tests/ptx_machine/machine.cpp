@@ -87,7 +87,7 @@ char* Machine::reach(Lane& lane, const Instruction& by, std::uint64_t address, i
         }
         for (std::uint64_t k = at; k < at + size; ++k) {
             if (access != Access::kWrite && !block.is_written[k]) {
-                find("read of shared memory that nobody wrote: " + place(by));
+                find("read of uninitialised shared memory: " + place(by));
                 break;
             }
             if (access != Access::kRead) block.is_written[k] = true;
@@ -118,7 +118,7 @@ char* Machine::reach(Lane& lane, const Instruction& by, std::uint64_t address, i
     }
     for (std::uint64_t k = at; k < at + size; ++k) {
         if (access != Access::kWrite && !region.is_written[k]) {
-            find("read of global memory that nobody wrote: " + place(by));
+            find("read of uninitialised global memory: " + place(by));
             break;
         }
         if (access != Access::kRead) region.is_written[k] = true;
@@ -322,8 +322,7 @@ void Machine::launch(const Kernel& kernel, const Grid& grid, const std::vector<c
     kernel_ = nullptr;
 }
 
-// A warp issues an instruction as often as the lane that executes it most often: what part of its
-// lanes that is, is lost.
+// A warp issues an instruction as often as its busiest lane executes it; the other lanes idle.
 void Machine::count(const Block& block, std::vector<std::uint32_t>& executed) {
     Counts& own = counts[block.kernel->name];
     const std::size_t length = block.kernel->code.size();

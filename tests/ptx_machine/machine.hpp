@@ -1,9 +1,9 @@
-// A machine that runs the PTX which nvcc makes of csrc/gpu, on the CPU, and checks what a GPU would
-// not say: races, accesses out of bounds, misaligned or of what nobody wrote, lanes that part
-// before they wait. An instruction it does not know ends the program: nothing is skipped.
+// An interpreter that runs the PTX of csrc/gpu on the CPU and detects errors that a GPU hides: races,
+// accesses that are out of bounds, misaligned or uninitialised, and lanes that diverge before a
+// barrier. An unknown instruction ends the program; none is skipped.
 //
-// What it does not model: the order in which a GPU's memory may deliver what lanes wrote without a
-// wait (each such access is a finding), and the last step from PTX to machine code, ptxas.
+// It does not model the order in which unsynchronised writes become visible (each such access is
+// reported) or ptxas, the step from PTX to machine code.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ inline constexpr std::uint64_t kParamWindow = 0xe0'0000'0000'0000;
 inline constexpr std::uint64_t kWindowBytes = 0x01'0000'0000'0000;
 inline constexpr std::uint64_t kSharedStart = 1024;  // null is no address of shared memory
 
-// What every lane finds in its registers when it begins.
+// Initial contents of the registers of a lane.
 enum Special : std::uint32_t {
     kNothing,
     kTid,
@@ -99,7 +99,7 @@ std::vector<std::unique_ptr<Kernel>> parse(const std::string& text);
 
 // Who touched something, and when: lanes are ordered by the waits they had in common.
 struct Stamp {
-    std::uint32_t launch = 0;  // 0: nobody yet
+    std::uint32_t launch = 0;  // 0: not touched yet
     std::uint32_t block = 0;
     std::uint32_t block_waits = 0;
     std::uint32_t warp_waits = 0;

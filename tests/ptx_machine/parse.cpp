@@ -73,7 +73,7 @@ class KernelParser {
         const std::uint64_t dynamic = kSharedStart + aligned(kernel_.shared_bytes, 16);
         kernel_.shared_bytes = aligned(kernel_.shared_bytes, 16);
         for (const std::uint32_t at : dynamic_) kernel_.registers[at] = dynamic;
-        Instruction last;  // behind the last instruction the lane ends
+        Instruction last;  // the lane ends after the last instruction
         last.opcode = last.text = "ret";
         decode(Opcode("ret"), last);
         kernel_.code.push_back(last);

@@ -1,6 +1,6 @@
 // A CUDA runtime of one device, the machine: as much as csrc/cuda calls and nvcc's launches need.
-// Launches run at once, in the memory of the host. Below is what tests ask of it,
-// tests/support/ptx.py.
+// Launches run at once, in the memory of the host. The functions for tests are at the end; see
+// tests/support/ptx_machine.py.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -42,10 +42,10 @@ T at(const char* from, std::size_t offset) {
     return value;
 }
 
-// The PTX among what nvcc packs together: entries of a kind, 1 for PTX, and their sizes.
+// Finds the PTX in nvcc's fat binary: a list of entries, each with its kind (1 for PTX) and size.
 std::string ptx_of(const char* packed) {
     constexpr std::uint32_t kMagic = 0xba55ed50;
-    if (at<std::uint32_t>(packed, 0) != kMagic) die("what nvcc packed is not known");
+    if (at<std::uint32_t>(packed, 0) != kMagic) die("unknown format of nvcc's fat binary");
     const char* entry = packed + at<std::uint16_t>(packed, 6);
     const char* end = entry + at<std::uint64_t>(packed, 8);
     while (entry < end) {
@@ -176,7 +176,7 @@ FOR_ALL cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes,
 
 // ---- For tests ----
 
-// grain: bytes that one lane writes alone.
+// grain: bytes that belong to one lane.
 FOR_ALL void ptx_lend(std::uint64_t start, std::uint64_t bytes, int grain, int is_input) {
     Region region{start, bytes, grain, is_input != 0, {}, {}};
     if (is_input == 0) {
@@ -186,7 +186,7 @@ FOR_ALL void ptx_lend(std::uint64_t start, std::uint64_t bytes, int grain, int i
     machine.regions[start] = std::move(region);
 }
 FOR_ALL void ptx_take_back(std::uint64_t start) { machine.regions.erase(start); }
-// Bytes that nobody has written.
+// Number of bytes that were never written.
 FOR_ALL std::uint64_t ptx_unwritten(std::uint64_t start) {
     const auto& written = machine.regions.at(start).is_written;
     return static_cast<std::uint64_t>(std::count(written.begin(), written.end(), false));
@@ -242,7 +242,7 @@ FOR_ALL const char* ptx_waits() {
     }
     return answer.c_str();
 }
-// Nobody waits there any more; line 0: everybody waits everywhere.
+// Removes the barrier at a line; line 0 restores all barriers.
 FOR_ALL void ptx_leave_out(const char* name, int line) {
     static Instruction* left_out = nullptr;
     static Execute before = nullptr;

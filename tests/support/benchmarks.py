@@ -1,4 +1,4 @@
-"""A tiny case of the benchmark, a row about it, and what a command says."""
+"""A tiny case of the benchmark, a row about it, and the output of a command."""
 
 from __future__ import annotations
 

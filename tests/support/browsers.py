@@ -64,7 +64,7 @@ class Browser:
         self.wait("document.readyState === 'complete'")
 
     def value(self, expression: str) -> Any:
-        """What an expression is worth on the page."""
+        """Return the value of a JavaScript expression on the page."""
         answer = self.command("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
@@ -88,12 +88,12 @@ class Browser:
         path.write_bytes(base64.b64decode(self.command("Page.captureScreenshot")["data"]))
 
     def complaints(self) -> list[str]:
-        """What the page threw, logged, or was not allowed to do."""
-        told = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
-        return [json.dumps(event) for event in self.events if event.get("method") in told]
+        """Return the errors, log entries and violations of the page's policy."""
+        methods = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
+        return [json.dumps(event) for event in self.events if event.get("method") in methods]
 
     def requests(self) -> list[str]:
-        """Addresses that the page asked for."""
+        """Return the addresses that the page requested."""
         return [
             event["params"]["request"]["url"]
             for event in self.events

@@ -2,8 +2,8 @@
 
 Whatever system, processor, instruction set or compiler the core was built for: the bits are the
 same. `python tests/support/core_story.py` writes the digests of the core that is installed, as
-`tests/paretopo_core/story.json` has them. Inputs are made of uniform numbers and integers alone,
-which NumPy draws alike everywhere. `stochastic_dominance`, `stochastic_pareto_rank` and
+`tests/paretopo_core/story.json` has them. Inputs are uniform numbers and integers, which NumPy
+draws alike everywhere. `stochastic_dominance`, `stochastic_pareto_rank` and
 `weighted_hypervolume` are left out: NumPy computes parts of them, and the last digits of its `exp`
 and of its sums depend on the processor.
 """
@@ -23,7 +23,7 @@ _REF = -0.25
 
 
 def digests() -> dict[str, str]:
-    """What every operation answered, an entry for each name."""
+    """Return the digest of every operation's answers by name."""
     found: dict[str, Any] = {}
     for name, answer in _answers():
         parts = answer if isinstance(answer, tuple) else (answer,)
@@ -55,7 +55,7 @@ def _answers() -> Iterator[tuple[str, Any]]:
     yield from _of_single_sets()
 
 
-# Around the widths of vectors, on each side of the sizes at which another algorithm is taken.
+# Sizes around the widths of vectors and on both sides of each switch of algorithm.
 _SHAPES = [
     *((37, points, 2) for points in (1, 2, 3, 7, 8, 9, 16, 31, 40, 100)),
     *((19, points, 3) for points in (2, 5, 8, 16, 33, 64, 90)),
@@ -94,7 +94,7 @@ def _of_batches(values: np.ndarray, mask: np.ndarray, weights: np.ndarray) -> It
 
 
 def _of_fronts(values: np.ndarray, mask: np.ndarray) -> Iterator[Any]:
-    """On the CPU alone."""
+    """Yield the answers of operations that run only on the CPU."""
     points, objectives = values.shape[1:]
     reference, k = values[:1] + 0.125, max(points // 3, 1)
     for name in ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist"):
@@ -120,7 +120,7 @@ def _of_fronts(values: np.ndarray, mask: np.ndarray) -> Iterator[Any]:
 
 
 def _of_single_sets() -> Iterator[Any]:
-    """Sets for which the large algorithms are taken, and what has states."""
+    """Yield the answers of algorithms for large sets and of objects with a state."""
     rng = np.random.default_rng(99)
     for objectives in (2, 3, 4):
         cloud = rng.random((3000, objectives))

@@ -1,4 +1,4 @@
-"""What a run wrote for TensorBoard, read back as TensorBoard does."""
+"""Read the curves that a run wrote for TensorBoard."""
 
 from __future__ import annotations
 

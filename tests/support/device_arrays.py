@@ -75,7 +75,7 @@ sys.modules[_PACKAGE] = sys.modules[__name__]
 
 
 def empty(shape: tuple[int, ...], dtype: str) -> DeviceArray:
-    """Garbage, so that what is not written shows."""
+    """Return an array full of garbage, so that tests notice unwritten elements."""
     host = np.empty(shape, dtype)
     garbage = np.frombuffer(b"\xad\xde\xf4\x7f", np.uint8)
     host.reshape(-1).view(np.uint8)[...] = np.resize(garbage, host.nbytes)

@@ -47,19 +47,19 @@ class Case:
         return f"{self.name} of {self.points.shape} {self.points.dtype}, {self.mapping}"
 
     def on_device(self) -> list[np.ndarray]:
-        """What the emulated device answers."""
+        """Return the answer of the emulated device."""
         with device_arrays.emulate(self.mapping):
             found = self.operation(device_arrays.DeviceArray(self.points))
         return [part.host for part in (found if isinstance(found, tuple) else (found,))]
 
     @cached_property
     def on_cpu(self) -> list[np.ndarray]:
-        """What the CPU answers."""
+        """Return the answer of the CPU."""
         found = self.operation(self.points)
         return [np.asarray(part) for part in (found if isinstance(found, tuple) else (found,))]
 
     def is_right(self, found: list[np.ndarray]) -> bool:
-        """Whether it is the CPU's answer: ranks and what follows from them to the bit."""
+        """Compare an answer with the CPU's: bit by bit for ranks and grids, else closely."""
         rtol = (
             0 if self.operation in _RANKS.values() or self.operation in _GRIDS.values() else 1e-11
         )
@@ -72,7 +72,7 @@ def _points(kind: str, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     if kind == "ties":  # few values: many fronts, equal points, dominated ones
         return (rng.integers(0, 5, shape) + 0.25).astype(dtype)
     points = rng.random(shape)
-    if kind == "front" and shape[-1] > 1:  # nobody dominates anybody
+    if kind == "front" and shape[-1] > 1:  # no point dominates another
         points[..., -1] = shape[-1] - points[..., :-1].sum(axis=-1)
     if kind == "huge":  # volumes beyond the range of the type
         points *= float(np.finfo(dtype).max) ** 0.9

@@ -11,7 +11,7 @@ from paretopo.rollout import Rollout, Segment
 from paretopo.run.folder import RunFolder
 from paretopo.run.trajectories import Group
 
-# Name, value at the start, value at the end; what is not one of ours is better when it is more.
+# Name, value at the start, value at the end. For measures other than ours, more is better.
 OBJECTIVES = (
     ("correct", 0.5, 0.9),
     ("calls", 3.0, 1.0),

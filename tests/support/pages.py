@@ -1,4 +1,4 @@
-"""Pages of our own as a test reads them: their elements, their policy, what a browser shows."""
+"""Parse our HTML pages: their elements, their security policy and their text in a browser."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read(text: str) -> Reader:
 
 
 def read_data(text: str):
-    """What a page shows, from its JSON; checks that nothing in it can be taken for markup."""
+    """Return the JSON data of a page after checking that it contains no markup."""
     data, script = read(text).of("script")
     assert data[0] == {"type": "application/json", "id": "data"}
     assert script[0] == {}
@@ -73,7 +73,7 @@ def check_self_contained(text: str) -> None:
 
 
 def texts(browser, selector):
-    """What the elements that a selector finds show."""
+    """Return the visible text of the elements that match a selector."""
     found = f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.innerText)"
     return browser.value(found)
 

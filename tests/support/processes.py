@@ -31,13 +31,5 @@ def descendants(pid):
     return sorted(below - {pid})
 
 
-def names_of_processes():
-    names = set()
-    for name in Path("/proc").glob("[0-9]*/comm"):
-        with contextlib.suppress(OSError):
-            names.add(name.read_text().strip())
-    return names
-
-
 def resident(pid):
     return int(Path(f"/proc/{pid}/status").read_text().split("VmRSS:")[1].split()[0])

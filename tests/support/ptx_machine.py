@@ -1,7 +1,7 @@
 """The machine that runs the kernels' PTX, in builds that have it (``scripts/run_ptx.sh``).
 
-It is a device whose memory is the host's. What it may touch is lent to it, array by array; what it
-finds wrong, it tells in words.
+It is a device whose memory is the host's. It may access only arrays that a test has lent to it, and
+describes each error in words.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def lend(host: np.ndarray, *, is_input: bool) -> None:
 
 
 def unwritten(host: np.ndarray) -> int:
-    """Bytes of lent memory that nobody has written."""
+    """Return the number of bytes of lent memory that were never written."""
     return int(_library.ptx_unwritten(host.ctypes.data))
 
 
@@ -62,7 +62,7 @@ def settle(
 
 
 def findings() -> list[str]:
-    """What was wrong since the last `forget`."""
+    """Return the errors since the last `forget`."""
     return _lines("findings")
 
 
@@ -78,7 +78,7 @@ def streams() -> dict[int, int]:
 
 @dataclass
 class Counts:
-    """What a kernel did: `issued` by warps, by opcode, in the place where most lanes were."""
+    """Counts of a kernel: `issued` has the instructions of warps by opcode."""
 
     launches: int
     warps: int
@@ -89,7 +89,7 @@ class Counts:
 
 
 def counts() -> dict[str, Counts]:
-    """What each kernel did since the last `forget`; issues only where `settle` asked for counts."""
+    """Return the counts of each kernel since the last `forget`; `settle` enables issues."""
     found: dict[str, Counts] = {}
     last = Counts(0, 0, 0, 0, 0)
     for line in _lines("counts"):
@@ -118,7 +118,7 @@ def waits() -> list[Wait]:
 
 
 def leave_out(wait: Wait | None) -> None:
-    """Nobody waits there any more; None: everybody waits everywhere."""
+    """Remove a barrier; None restores all of them."""
     if wait is None:
         _library.ptx_leave_out(b"", 0)
     else:

@@ -14,7 +14,7 @@ import psutil
 
 from paretopo.run.folder import RunFolder
 
-RUN_SECONDS = 540  # a run beside other work on two cores; alone it takes one or two minutes
+RUN_SECONDS = 540  # on two busy cores; one or two minutes on quiet ones
 GONE_SECONDS = 180
 SMALL = """
 backend = "openrlhf"
@@ -73,7 +73,7 @@ def environment() -> dict[str, str]:
 
 
 def start(run: RunFolder, *options: str, resume: bool = False) -> subprocess.Popen[str]:
-    """Train in a process of its own, with its output in a file beside the run."""
+    """Train in a separate process; its output goes to a file in the run folder."""
     command = [sys.executable, "-c", TRAIN, str(run.path), str(resume), *options]
     with (run.path / "log").open("a", encoding="utf-8") as log:
         return subprocess.Popen(
@@ -105,7 +105,7 @@ def finish(run: RunFolder, *options: str, resume: bool = False) -> str:
 
 
 def kill_all(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    """SIGKILL for the process and everything below it; returns what was below."""
+    """Kill a process and its descendants with SIGKILL; return the descendants."""
     try:
         below = psutil.Process(process.pid).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -136,7 +136,7 @@ def exchanges(run: RunFolder) -> list[dict]:
 
 
 def command(folder: Path, module: str, *words: str) -> str:
-    """Run a command to its end; returns what it said."""
+    """Run a command to its end and return its output."""
     log = folder / "log"
     with log.open("w", encoding="utf-8") as file:
         process = subprocess.Popen(

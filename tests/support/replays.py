@@ -12,10 +12,10 @@ from paretopo.tasks.environment import open_environment
 
 
 def replay(run, tokenizer):
-    """Play every recorded rollout of a run again; returns how often what was seen.
+    """Play every recorded rollout of a run again and return counts of the observed events.
 
-    What is masked out must be what the tool says to the words before it, no more and no less; only
-    a response without room cuts it short.
+    The masked text must equal the tool's reply to the words before it; only a response at its
+    length limit may cut it short.
     """
     seen = Counter()
     with ensure_search_server(run.config, run.data) as config:
@@ -57,7 +57,7 @@ def _replay(rollout, episode, config, tokenizer, seen):
 
 
 def _play(episode, text):
-    """What the tool says to a text, which may hold several turns to which it said nothing."""
+    """Return the tool's reply to a text, which may hold several turns without a reply."""
     while True:
         stop = next((one for one in episode.stop if one in text), None)
         turn = asyncio.run(episode.step(text))

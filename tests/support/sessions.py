@@ -7,7 +7,7 @@ from paretopo.rollout import Rollout
 from paretopo.run.folder import RunFolder
 from paretopo.session import Session
 
-# Behind a configuration without objectives of its own.
+# To append to a configuration without objectives.
 THREE_OBJECTIVES = """
 [[objectives]]
 name = "correct"

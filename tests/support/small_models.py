@@ -28,7 +28,7 @@ _TEXTS = (
 
 
 def make_tokenizer(*, end: str = "<|im_end|>", template: str | None = WITHOUT_TOOLS) -> Any:
-    """Of 400 tokens, those of ChatML among them; it has no token to pad with."""
+    """Make a tokenizer of 400 tokens, including those of ChatML but no padding token."""
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -51,7 +51,7 @@ def make_tokenizer(*, end: str = "<|im_end|>", template: str | None = WITHOUT_TO
 
 
 def make_llama(tokenizer: Any, *, seed: int = 0, heads: int = 4) -> LlamaForCausalLM:
-    """Of two layers and tied embeddings, which ends a text with <|im_end|>."""
+    """Make a model of two layers with tied embeddings that ends a text with <|im_end|>."""
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=64,

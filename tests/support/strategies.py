@@ -45,7 +45,7 @@ def volume_batches(**keywords):
 
 @st.composite
 def senses(draw, objectives):
-    """What `maximise` may be."""
+    """Draw a value for `maximise`."""
     one = st.booleans()
     return draw(st.one_of(one, st.lists(one, min_size=objectives, max_size=objectives)))
 

@@ -6,7 +6,7 @@ import torch
 
 
 class Dispatching(torch.Tensor):
-    """As torch's own do: a wrapper without memory whose class says what an operator means."""
+    """A wrapper subclass without storage, like torch's own, that redefines operators."""
 
     @staticmethod
     def __new__(cls, inner):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from paretopo.rollout import Rollout, Segment
 from paretopo.run.trajectories import Group
 
-# What would run, load, close or fake something, were it taken for markup, script or commands.
+# Texts that would run, load, close or fake something if they were read as markup or commands.
 HOSTILE = (
     "</script><script>window.broken = 1</script>",
     "<!--<script>",

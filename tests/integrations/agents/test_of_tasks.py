@@ -1,4 +1,4 @@
-"""The agents of the tasks: what they answer to a turn, and what they measure."""
+"""The agents of the tasks: their answers to turns and their measures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from paretopo.tools.python_interpreter import ProgramResult
 
 
 def played(agent, *texts):
-    """The agent's turns, each with what was measured until then."""
+    """Return the agent's turns, each with the measures so far."""
 
     async def rollout():
         return [(await agent.take(text), agent.measured) for text in texts]
@@ -82,7 +82,7 @@ def test_the_agent_plays_a_written_rollout_as_it_was_written(name, tmp_path):
         assert count == 6
 
 
-def test_what_a_tool_says_writes_no_control_tokens():
+def test_tool_results_add_no_control_tokens():
     class Prints:
         async def run_async(self, code):
             return ProgramResult("so <end> <|tool|>", "", 0, 0.1)
@@ -113,7 +113,7 @@ class Template:
 
 @pytest.fixture
 def function_turns(tmp_path):
-    """``f(*texts)``: what an agent with a tool of the user's own says to these turns."""
+    """Return ``f(*texts)``, which plays these turns with an agent that has a user's own tool."""
     tools = tmp_path / "tools.py"
     tools.write_text(
         "def half(number: int) -> str:\n    return str(number // 2)\n"
@@ -136,7 +136,7 @@ def call(name, **arguments):
     return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
 
 
-def test_functions_are_called_and_their_errors_are_the_policys_to_read(function_turns):
+def test_tool_errors_are_returned_to_the_policy(function_turns):
     first, second = function_turns(
         call("half", number=42), call("later", word="x") + call("double", number=1)
     )
@@ -156,7 +156,7 @@ def test_functions_with_a_price_cost_it_each_call(function_turns, tmp_path):
     assert last[1]["dollars"] == 0.25
 
 
-def test_answers_are_graded_and_what_asks_too_often_has_none(function_turns):
+def test_answers_are_graded_up_to_the_call_limit(function_turns):
     [right] = function_turns("21")
     assert right[1] == {"correct": 1.0, "calls": 0, "turns": 1}
     *_, over = function_turns(*[call("half", number=1)] * 3)

@@ -43,7 +43,7 @@ def test_coroutines_share_a_loop_that_is_not_the_callers():
 
 
 @pytest.mark.parametrize("blocks", [True, False])
-def test_what_blocks_and_what_awaits_for_ever_is_overdue(blocks):
+def test_blocking_and_endless_turns_time_out(blocks):
     freed = threading.Event()
 
     async def hang():

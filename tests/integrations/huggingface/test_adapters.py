@@ -1,4 +1,4 @@
-"""What OpenRLHF and verl save of adapters becomes the policy that was trained."""
+"""Adapters saved by OpenRLHF and verl become the trained policy."""
 
 from __future__ import annotations
 

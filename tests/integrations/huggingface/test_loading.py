@@ -89,7 +89,7 @@ def test_the_end_of_a_turn_in_a_gguf_file_is_corrected(tmp_path, caplog):
     assert load_model(named, read).generation_config.eos_token_id == [END]
 
 
-def test_a_tokenizer_without_padding_pads_with_the_end_of_a_turn(tmp_path, caplog):
+def test_missing_padding_token_is_the_end_of_a_turn(tmp_path, caplog):
     named = ModelConfig(path=str(save_folder(tmp_path, make_tokenizer())))
     read = load_tokenizer(named)
     assert (read.pad_token_id, read.padding_side, caplog.text) == (END, "left", "")
@@ -103,7 +103,7 @@ def test_the_chat_template_says_how_a_turn_ends(tmp_path):
     assert load_model(named, read).generation_config.eos_token_id == [END]
 
 
-def test_without_a_template_an_end_that_begins_a_text_is_corrected(tmp_path):
+def test_wrong_end_token_is_corrected_without_a_template(tmp_path):
     tokenizer = make_tokenizer(end="<|im_start|>", template=None)
     read = load_tokenizer(ModelConfig(path=str(save_folder(tmp_path, tokenizer))))
     assert read.eos_token == "<|im_end|>"
@@ -163,7 +163,7 @@ def test_a_bundled_template_is_read_back_as_it_was_written(tmp_path, name):
 
 
 @pytest.mark.parametrize("text", ["<<add a=3", "12 << 3 and 4 >> 1", "<<12*34=408>>", "408", ""])
-def test_what_is_no_call_is_text(tmp_path, text):
+def test_other_text_is_not_a_call(tmp_path, text):
     folder = save_folder(tmp_path, make_tokenizer())
     tokenizer = load_tokenizer(ModelConfig(path=str(folder), chat_template="chatml-tools"))
     assert find_calls(text, tokenizer) == find_calls(text) == []
@@ -192,7 +192,7 @@ def test_chatml_needs_its_tokens(tmp_path):
     assert plain.apply_chat_template(QUESTION, tokenize=False).endswith("</s>\n")
 
 
-def test_a_template_of_ones_own_comes_with_its_response_template(tmp_path):
+def test_own_template_needs_its_response_template(tmp_path):
     folder = save_folder(tmp_path / "model", make_tokenizer())
     file = tmp_path / "mine.jinja"
     file.write_text("{% for m in messages %}[{{ m.role }}]{{ m.content }}<|im_end|>{% endfor %}")
@@ -209,10 +209,10 @@ def test_a_template_of_ones_own_comes_with_its_response_template(tmp_path):
         load_tokenizer(ModelConfig(path=str(folder), chat_template="chatml"))
 
 
-# ---- what is trained -----------------------------------------------------------------------------
+# ---- trained parameters --------------------------------------------------------------------------
 
 
-def test_adapters_are_trained_and_saved_as_part_of_the_weights(tmp_path):
+def test_adapters_are_merged_into_the_saved_weights(tmp_path):
     pytest.importorskip("peft")
     tokenizer = make_tokenizer()
     config = ModelConfig(path=str(save_folder(tmp_path / "base", tokenizer)), lora=LoraConfig(4))
@@ -250,7 +250,7 @@ def test_frozen_embeddings_have_no_gradients(tmp_path):
 
 
 @pytest.mark.parametrize("has", [True, False])
-def test_passes_compute_in_bfloat16_where_the_processor_has_it(monkeypatch, has):
+def test_bfloat16_is_used_if_the_processor_supports_it(monkeypatch, has):
     monkeypatch.setattr(loading, "has_bfloat16", lambda: has)
     loaded = ModelConfig(path="somebody/model")
     expected = torch.bfloat16 if has else torch.float32

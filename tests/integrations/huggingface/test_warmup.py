@@ -1,4 +1,4 @@
-"""The warm-up of loaded models: what it imitates, what it keeps, and for whom."""
+"""The warm-up of loaded models: its demonstrations, its effect, and its cache."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read(tokenizer, tokens, written, own):
     return tokenizer.decode([one for one, mine in zip(tokens, written, strict=True) if mine == own])
 
 
-def test_only_what_the_policy_writes_carries_loss(tmp_path):
+def test_only_policy_tokens_carry_loss(tmp_path):
     save_folder(tmp_path, make_tokenizer())
     _, tokenizer = opened(tmp_path, chat_template="chatml-tools")
     tokens, written = encode(tokenizer, TALK)

@@ -1,4 +1,4 @@
-"""Rollouts of agents on an engine of paper: room, threads, deadlines and what a turn returns."""
+"""Rollouts of agents on a fake engine: context length, threads, deadlines, returned turns."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_rollout_that_ran_out_of_room_is_marked(execute, reason, done, cut):
     assert response["truncated"] is cut
 
 
-def test_a_turn_that_blocks_holds_no_other_rollout_and_is_named(execute):
+def test_blocking_turn_is_named_and_delays_no_other(execute):
     stuck, freed = threading.Event(), threading.Event()
 
     async def block(self, text):
@@ -114,11 +114,11 @@ def test_a_turn_that_blocks_holds_no_other_rollout_and_is_named(execute):
     assert "openrlhf.turn_timeout = 0.5 seconds; give what it waits for a limit of its own" in told
 
 
-def test_turns_that_block_run_beside_each_other(execute):
+def test_blocking_turns_run_concurrently(execute):
     together = threading.Barrier(8)
 
     async def meet(self, text):
-        together.wait(timeout=600.0)  # none gets past it alone
+        together.wait(timeout=600.0)  # passes only if all turns run at once
         return Turn(done=True, reward_components={"correct": 1.0})
 
     async def rollouts():
@@ -127,7 +127,7 @@ def test_turns_that_block_run_beside_each_other(execute):
     assert len(asyncio.run(rollouts())) == 8
 
 
-def test_what_belongs_to_an_event_loop_lives_as_long_as_the_rollout(execute):
+def test_event_loop_lives_as_long_as_the_rollout(execute):
     loops = []
 
     async def turn(self, text):
@@ -147,7 +147,7 @@ def test_what_belongs_to_an_event_loop_lives_as_long_as_the_rollout(execute):
         (5.0, "got 5.0"),
     ],
 )
-def test_a_turn_that_returns_something_else_is_told_what_to_return(execute, returned, complaint):
+def test_wrong_return_of_a_turn_is_explained(execute, returned, complaint):
     async def turn(self, text):
         return returned
 

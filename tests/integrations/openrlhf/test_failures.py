@@ -1,4 +1,4 @@
-"""What breaks on the real pipeline ends in a clear error, never in a hang.
+"""Failures of the real pipeline end in a clear error, never in a hang.
 
 Skipped where OpenRLHF is not installed; see `test_openrlhf_run.py`.
 """
@@ -89,7 +89,7 @@ class AgentExecutor(ToolAgentExecutor):
         ),
     ],
 )
-def test_a_bad_agent_is_told_with_its_prompt(new_run, tmp_path, turn, then, complaint):
+def test_bad_agent_is_reported_with_its_prompt(new_run, tmp_path, turn, then, complaint):
     agent = tmp_path / "agent.py"
     agent.write_text(AGENT.format(turn=turn, then=then), encoding="utf-8")
     run = new_run(openrlhf__agent=str(agent), openrlhf__turn_timeout=20.0)
@@ -114,7 +114,7 @@ BROKEN_EXECUTOR = """
 """
 
 
-def test_a_schedulers_sigterm_marks_the_run_and_says_how_to_go_on(new_run):
+def test_sigterm_marks_the_run_and_prints_the_resume_command(new_run):
     run = new_run(optimiser__steps=50)
     words = [sys.executable, "-m", "paretopo.cli", "train", "--resume", str(run.path)]
     with (run.path / "log").open("w", encoding="utf-8") as log:
@@ -129,7 +129,7 @@ def test_a_schedulers_sigterm_marks_the_run_and_says_how_to_go_on(new_run):
     assert f"go on with: paretopo train --resume {run.path}" in output(run)
 
 
-def test_gpus_that_are_not_there_are_refused_instead_of_waited_for(new_run):
+def test_missing_gpus_are_refused_at_once(new_run):
     run = new_run()
     run.update_manifest(rehearsal=[])  # for real, then
     assert end_of(run) != 0

@@ -60,7 +60,7 @@ def test_other_releases_are_refused(monkeypatch, found):
 
 
 @pytest.mark.parametrize("found", ["0.10.2", "0.10.4", "0.11.0", "0.11.2"])
-def test_fitting_releases_are_taken(monkeypatch, found):
+def test_supported_releases_are_accepted(monkeypatch, found):
     monkeypatch.setattr(provenance.metadata, "version", lambda _: found)
     assert openrlhf_version() == tuple(map(int, found.split(".")))
 
@@ -87,7 +87,7 @@ def test_importing_the_adapter_imports_no_framework():
 # ---- options -------------------------------------------------------------------------------------
 
 
-def test_the_options_say_what_the_configuration_says():
+def test_options_follow_the_configuration():
     words = words_of(
         "[optimiser]\nprompts_per_step = 16\ngroup_size = 8\nlearning_rate = 1e-6\nsteps = 100\n"
         "[openrlhf]\ndynamic_sampling = false\ncorrection = 'token'"
@@ -107,7 +107,7 @@ def test_the_options_say_what_the_configuration_says():
     assert value(words, "--ckpt.max_num") == "2"  # as docs/training.md says of checkpoint_every
 
 
-def test_the_seed_fixes_what_it_can_and_the_pages_say_what_it_cannot():
+def test_seed_is_passed_on_and_its_limits_are_documented():
     assert value(words_of("seed = 7"), "--train.seed") == "7"
     assert "two runs of one seed differ" in keys(type(loads("")))["seed"].doc
     page = (EXAMPLES.parent / "docs" / "openrlhf.md").read_text(encoding="utf-8")
@@ -140,7 +140,7 @@ def test_own_options_come_last_and_win():
         ("[optimiser]\nprompts_per_step = 512", r"at most the number of training prompts, 320"),
     ],
 )
-def test_what_cannot_run_is_refused(text, complaint):
+def test_unsupported_settings_are_refused(text, complaint):
     cluster = "nodes = 2\ngpus_per_node = 8\nengines = 16"
     head, found, rest = text.partition("[openrlhf]\n")
     with pytest.raises(ConfigError, match=complaint):
@@ -234,7 +234,7 @@ def test_the_documentation_has_examples_that_are_valid():
     assert not unknown
 
 
-def test_workers_of_a_running_cluster_get_what_trackers_and_hub_read_here(monkeypatch):
+def test_ray_workers_inherit_tracker_and_hub_variables(monkeypatch):
     for name in ("WANDB_API_KEY", "HF_HOME", "NCCL_SOCKET_IFNAME", "SECRET_OF_OTHERS"):
         monkeypatch.setenv(name, "here")
     monkeypatch.setenv("NCCL_DEBUG", "INFO")

@@ -1,4 +1,4 @@
-"""What a rehearsal shrinks and checks, and how failures are told; without OpenRLHF."""
+"""A rehearsal's smaller settings, checks and error messages; without OpenRLHF."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_weights_that_all_engines_have_leave_the_store():
 # ---- failures ------------------------------------------------------------------------------------
 
 
-def test_what_ray_reports_becomes_one_sentence():
+def test_ray_errors_become_one_sentence():
     nested = "ray::X() \x1b[36m...\nTraceback\n  paretopo_core.BadRollout: the agent failed on 'q'"
     told = explain_failure(RuntimeError(nested), "runs/x")
     assert isinstance(told, BadRollout)

@@ -37,7 +37,7 @@ def rows_of(tmp_path, text, suffix=".jsonl", settings=""):
     return _rows(config, tokenizer, "prompts", str(source), None, [])
 
 
-def test_of_held_out_prompts_as_many_are_asked_as_the_file_says(tmp_path):
+def test_number_of_held_out_prompts_follows_the_file(tmp_path):
     source = tmp_path / "held_out.jsonl"
     source.write_text(
         "".join(f'{{"prompt": "{i}", "label": "{i}"}}\n' for i in range(64)), encoding="utf-8"
@@ -157,7 +157,7 @@ def test_bad_logs_name_prompt_and_key(logs, complaint):
 
 
 @pytest.mark.parametrize("response", [None, "it is 42", {"prompt": "a", "reward": 1.0}])
-def test_an_executor_of_ones_own_is_told_what_to_return(response):
+def test_wrong_return_of_an_executor_is_explained(response):
     with pytest.raises(BadRollout, match=r"execute\(\) must return .* observation_tokens.* got "):
         check_response(response)
 
@@ -214,7 +214,7 @@ def test_samples_become_text():
     assert short == replace(rollout, prompt="why?", answer="42", segments=segments[2:])
 
 
-def test_rewards_of_ones_own_read_what_the_policy_wrote(tmp_path):
+def test_own_rewards_see_the_response(tmp_path):
     torch = pytest.importorskip("torch")
     path = tmp_path / "my_rewards.py"
     path.write_text(

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.timeout(1500)
 
 
 def check_trajectories(run: RunFolder) -> None:
-    """What was kept of a run of four steps says what was generated, scored and trained on."""
+    """Check the records of a run of four steps against its generations, scores and updates."""
     groups = list(run.trajectories())
     trained = [group for group in groups if not group.held_out]
     assert [group.step for group in trained] == [1, 1, 2, 2, 3, 3, 4, 4]
@@ -94,7 +94,7 @@ def test_an_asynchronous_run(new_run, partial):
     assert [row["stage"] for row in run.steps()] == [1, 1, 2, 2]
 
 
-def test_zero_3_with_the_multiplier_on_the_learning_rate_and_overlong_punishment(new_run):
+def test_zero_3_with_learning_rate_multiplier_and_overlong_penalty(new_run):
     run = new_run(
         openrlhf__zero_stage=3,
         paretopo__multiplier_on="learning_rate",
@@ -111,7 +111,7 @@ def test_zero_3_with_the_multiplier_on_the_learning_rate_and_overlong_punishment
     assert any(row["overlong"] > 0 for row in run.steps())
 
 
-def test_two_actors_and_two_engines_sharing_gpus_with_dynamic_sampling(new_run):
+def test_two_actors_and_engines_with_dynamic_sampling(new_run):
     run = new_run(
         openrlhf__gpus_per_node=2,
         openrlhf__engines=2,
@@ -132,10 +132,10 @@ def test_lora_trains_with_weights_that_reach_the_engine(new_run):
     adapted = [
         json.loads(line)["policy"]["model.layers.0.self_attn.o_proj.weight"][1] for line in lines
     ]
-    assert len(set(adapted)) == 4  # trained through its adapter alone
+    assert len(set(adapted)) == 4  # only the adapter was trained
 
 
-def test_a_killed_job_goes_on_where_its_checkpoint_is(new_run):
+def test_killed_job_resumes_at_its_checkpoint(new_run):
     run = new_run(
         THREE_OBJECTIVES, optimiser__steps=5, paretopo__stage1_steps=3, evaluation__every=1
     )
@@ -225,7 +225,7 @@ def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
 
 
 def rehearse_word_problems(folder: Path, model: Path | str, **settings) -> tuple[RunFolder, str]:
-    """The example with this model and 24 products to work out; the run, and what it said."""
+    """Rehearse the example with a model and 24 products; return the run and its output."""
     products = [(a, b) for a in range(2, 8) for b in range(2, 6)]
     for name, own in (("train", products[:16]), ("held_out", products[16:])):
         rows = [
@@ -296,8 +296,8 @@ def test_smollm2_is_rehearsed_with_adapters(tmp_path, monkeypatch):
     assert (run.model / "adapter" / "adapter_config.json").exists()
 
 
-def test_the_command_rehearses_questions_and_rewards_of_ones_own(tmp_path, monkeypatch):
-    """As docs/objectives.md has it: four objectives, of which one does not apply to all."""
+def test_command_rehearses_own_questions_and_rewards(tmp_path, monkeypatch):
+    """The example of docs/objectives.md: four objectives; one applies only to some rollouts."""
     monkeypatch.chdir(Path(__file__).parents[3])
     words = ["train", "examples/own_rewards/train.toml", "--backend", "openrlhf", "--rehearse"]
     told = command(tmp_path, "paretopo.cli", *words, "--out", str(tmp_path / "runs"))
@@ -338,7 +338,7 @@ def test_the_command_rehearses_preferences_given_with_each_question(tmp_path, mo
     assert (folder / "report" / "preferences.png").exists()
 
 
-def test_forty_steps_of_the_example_raise_accuracy_while_calls_do_not_rise(tmp_path):
+def test_forty_steps_raise_accuracy_without_more_calls(tmp_path):
     example = Path(__file__).parents[3] / "examples" / "rehearsal.toml"
     words = ["train", str(example), "--rehearse", "--steps", "40", "--out", str(tmp_path / "runs")]
     told = command(tmp_path, "paretopo.cli", *words)

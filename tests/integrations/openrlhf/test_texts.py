@@ -1,4 +1,4 @@
-"""What rollouts wrote, out of OpenRLHF's own samples: padded, put together, reordered."""
+"""Texts are recovered from OpenRLHF's padded, merged and reordered samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paretopo.rollout import Rollout, Segment
 
 torch = pytest.importorskip("torch")
 
-# DeepSpeed and others warn of what they do themselves when they are imported.
+# DeepSpeed and others cause warnings themselves when they are imported.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 PAD = 0
@@ -98,7 +98,7 @@ def test_the_logged_reward_is_that_of_the_users_own_rewards(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("kept", [0, 2, 3])
-def test_the_first_groups_bring_what_they_wrote(kept):
+def test_first_groups_keep_their_texts(kept):
     from openrlhf.trainer.ppo_utils.experience import Experience
 
     from paretopo.integrations.openrlhf.experience import ParetoExperienceMaker

@@ -1,4 +1,4 @@
-"""Whoever waits for a process that died is told, on a Ray of this machine."""
+"""Waiting for a dead Ray process raises an error; runs on a local Ray."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def policy(cluster):
     return ray.remote(num_cpus=0)(ParetoPolicyActor).remote()
 
 
-def test_an_engine_that_cannot_start_ends_the_wait_of_others(policy):
+def test_failed_engine_start_releases_the_others(policy):
     with Watch() as watch:
         watch.add([start_engine(fails=True), policy])
         with pytest.raises(ray.exceptions.RayActorError):
@@ -74,7 +74,7 @@ def test_while_all_live_nothing_is_ended(policy):
     with Watch() as watch:
         watch.add([engine, policy])
         waiting = policy.form_group.remote()
-        # Asked several times meanwhile.
+        # The watcher polls several times during these seconds.
         assert ray.wait([waiting], timeout=6)[0] == []
         assert ray.get(engine.pid.remote()) > 0
     assert watch.death is None

@@ -28,7 +28,7 @@ def without_cuda():
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize("name", WORLDS)
 def test_a_world_is_rehearsed_with_its_real_tool(name, tmp_path):
-    """The example's cluster and tools, at the size of facts alone."""
+    """The example's cluster and tools with a small world that has only facts."""
     small = {
         "backend": "openrlhf",
         "task.prompts": 32,

@@ -1,4 +1,4 @@
-"""Learning from right answers: what carries loss, what is recorded, and that it can go on."""
+"""Learning from right answers: tokens with loss, records, and resuming."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def weights_of(run):
     return AutoModelForCausalLM.from_pretrained(run.model).state_dict()
 
 
-def test_the_loss_falls_and_the_run_is_recorded_like_any_other(whole):
+def test_loss_falls_and_the_run_is_recorded(whole):
     losses = [row["loss"] for row in whole.steps()]
     assert [row["step"] for row in whole.steps()] == [1, 2, 3, 4]
     assert losses == sorted(losses, reverse=True)
@@ -65,7 +65,7 @@ def test_the_loss_falls_and_the_run_is_recorded_like_any_other(whole):
     assert "# Training report" in write_report([whole]).read_text()
 
 
-def test_a_stopped_run_goes_on_to_the_same_weights(whole, tmp_path, monkeypatch):
+def test_resumed_run_reaches_the_same_weights(whole, tmp_path, monkeypatch):
     run = RunFolder.create(tmp_path, whole.config)
     came = property(
         lambda _: len(run.steps()) >= 1,  # asked before the step is recorded
@@ -83,7 +83,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(whole, tmp_path, monkeypatch)
         assert torch.equal(tensor, weights_of(run)[name]), name
 
 
-def test_answers_alone_carry_loss():
+def test_only_answers_carry_loss():
     task = CalculatorTask(prompts=6, held_out=3, facts=2, seed=0)
     tokenizer = make_task_tokenizer(task)
     rows = make_answer_dataset(task, task.training, tokenizer)
@@ -99,7 +99,7 @@ def test_answers_alone_carry_loss():
 
 
 @pytest.mark.parametrize("name", ["math", "multihop"])
-def test_made_up_answers_are_right_by_the_grader_and_call_nothing(name, tmp_path):
+def test_made_up_answers_are_right_without_calls(name, tmp_path):
     pytest.importorskip("bm25s" if name == "multihop" else "math_verify")
     config = loads(f'[task]\nname = "{name}"\nprompts = 9\n[evaluation]\nprompts = 3')
     with (
@@ -143,6 +143,6 @@ def test_files_answer_in_the_form_that_is_graded(name, response, tmp_path):
     assert task.solution(task.training[0]).pieces == ((response, True),)
 
 
-def test_what_does_not_go_together_is_refused():
+def test_conflicting_settings_are_refused():
     with pytest.raises(ConfigError, match=r"optimiser.kl must be 0 .* got 0.1"):
         loads('[optimiser]\nlearn_from = "answers"\nkl = 0.1')

@@ -1,4 +1,4 @@
-"""`paretopo evaluate RUN`: what was trained, on its own task, with its own tool and rewards."""
+"""`paretopo evaluate RUN` evaluates a trained model on its task, with its tool and rewards."""
 
 from __future__ import annotations
 
@@ -135,13 +135,13 @@ def test_other_questions_are_scored_by_the_runs_rewards(own, tmp_path, capsys):
     [row] = RunFolder.open(out).evaluations()
     assert set(row["measured"]) == {"correct", "words", "polite"}
     assert {group.id for group in RunFolder.open(out).trajectories()} == {"mauve", "teal", "ochre"}
-    assert main([*words, "--limit", "2", "--temperature", "1"]) == 0  # beside the first
+    assert main([*words, "--limit", "2", "--temperature", "1"]) == 0  # next to the first
     again = RunFolder.open(tmp_path / "e-2")
     assert len(list(again.trajectories())) == 2
     assert again.config.evaluation.temperature == 1.0
 
 
-def test_what_cannot_be_asked_is_refused_in_one_line(calculator, tmp_path, capsys):
+def test_wrong_questions_fail_in_one_line(calculator, tmp_path, capsys):
     run = str(calculator.path)
     refused = [
         ([run, "--tool", "python"], "--tool python needs questions: --data FILE"),

@@ -66,7 +66,7 @@ def weights(run: RunFolder) -> dict[str, torch.Tensor]:
     return load_file(run.model / "model.safetensors")
 
 
-def test_a_gguf_file_with_adapters_trains_and_is_evaluated_and_asked(tmp_path, monkeypatch, capsys):
+def test_gguf_model_with_adapters_trains_and_evaluates(tmp_path, monkeypatch, capsys):
     pytest.importorskip("gguf")
     pytest.importorskip("peft")
     monkeypatch.chdir(tmp_path)
@@ -89,8 +89,15 @@ def test_a_gguf_file_with_adapters_trains_and_is_evaluated_and_asked(tmp_path, m
     assert "policy:" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("changes", [{}, LORA, {**LORA, "optimiser.kl": 0.1}])
-def test_a_resumed_run_is_the_uninterrupted_one(tmp_path, monkeypatch, changes):
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, marks=pytest.mark.long),
+        pytest.param(LORA, marks=pytest.mark.long),
+        {**LORA, "optimiser.kl": 0.1},
+    ],
+)
+def test_resumed_run_equals_the_uninterrupted_one(tmp_path, monkeypatch, changes):
     if "model.lora.rank" in changes:
         pytest.importorskip("peft")
     model = save_folder(tmp_path / "model", make_tokenizer())
@@ -150,7 +157,7 @@ def test_passes_in_bfloat16_leave_weights_in_float32(tmp_path):
     assert {value.dtype for value in weights(run).values()} == {torch.float32}
 
 
-def test_a_template_without_tools_gets_an_error_that_names_one(tmp_path):
+def test_template_without_tools_gets_a_suggestion(tmp_path):
     model = save_folder(tmp_path / "model", make_tokenizer())
     with pytest.raises(ConfigError, match=r'give it one that does, model.chat_template = "chatml-'):
         begin(tmp_path, model, **{"model.chat_template": "own"})
@@ -181,7 +188,7 @@ def test_smollm2_takes_a_step(tmp_path):
 
 
 def test_the_head_reads_no_slices(tmp_path):
-    # Of a slice torch would copy the weights of the head once for each row.
+    # With a slice, torch would copy the weights of the head once for each row.
     model_config = loads(
         SETTINGS, {"model.path": str(save_folder(tmp_path, make_tokenizer()))}
     ).model

@@ -98,7 +98,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_three_rewards_of_ones_own_are_trained_on_and_recorded(folder):
+def test_three_own_rewards_are_trained_on_and_recorded(folder):
     config = load(folder / "config.toml")
     run = RunFolder.create(folder / "runs", config)
     train(config, run)
@@ -108,7 +108,7 @@ def test_three_rewards_of_ones_own_are_trained_on_and_recorded(folder):
     for row in [*steps, *evaluations]:
         assert list(row["measured"]) == ["correct", "words", "polite"]
         assert row["rewards"]["words"] == -row["measured"]["words"]
-    # Two of four held-out questions were asked kindly: of the others nobody tells.
+    # Two of four held-out questions were asked kindly; the others have no politeness.
     held_out = [one for group in run.trajectories() if group.held_out for one in group.rollouts]
     assert {one.reward_components["polite"] is None for one in held_out} == {True, False}
     assert any(row["solved"] > 0 for row in steps), "the warm-up taught nothing"
@@ -152,13 +152,21 @@ def test_one_and_eight_objectives_train_and_are_reported(folder, names):
     ("trouble", "message"),
     [
         ("[float('nan')] * 8", r"prompt '\w+' has 'polite' = nan .* a finite number"),
-        ("[2.0] * 8", r"prompt '\w+' has 'polite' = 2 .* at least 0 and at most 1"),
-        ("[1.0]", r"'polite' returned 1 values for the 8 rollouts of prompt '\w+'"),
+        pytest.param(
+            "[2.0] * 8",
+            r"prompt '\w+' has 'polite' = 2 .* at least 0 and at most 1",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "[1.0]",
+            r"'polite' returned 1 values for the 8 rollouts of prompt '\w+'",
+            marks=pytest.mark.long,
+        ),
         ("1 / 0", r"'polite' failed on prompt '\w+' and 1 more: ZeroDivisionError"),
         ("time.sleep(60)", r"'polite' hung on prompt '\w+' and 1 more: .*rewards.timeout = 5 sec"),
     ],
 )
-def test_a_reward_that_breaks_stops_the_run_and_loses_nothing(folder, trouble, message):
+def test_broken_reward_stops_the_run_without_losing_records(folder, trouble, message):
     config = load(folder / "config.toml", {"rewards.timeout": 5 if "sleep" in trouble else 600})
     run = RunFolder.create(folder / "runs", config)
     appended = run.append_step
@@ -171,7 +179,7 @@ def test_a_reward_that_breaks_stops_the_run_and_loses_nothing(folder, trouble, m
     with pytest.raises(BadRollout, match=message):
         train(config, run)
     kept = run.steps(), run.evaluations()
-    assert [row["step"] for row in kept[0]] in ([1], [1, 2])  # a step may ask nobody kindly
+    assert [row["step"] for row in kept[0]] in ([1], [1, 2])  # a step may have no kind question
     (folder / "trouble").unlink()
     del run.append_step
     train(config, run, resume=True)
@@ -181,7 +189,7 @@ def test_a_reward_that_breaks_stops_the_run_and_loses_nothing(folder, trouble, m
     assert run.manifest["status"] == "finished"
 
 
-def test_a_function_that_is_no_objective_is_refused_before_training(folder):
+def test_unknown_reward_function_is_refused_before_training(folder):
     with (folder / "my_rewards.py").open("a", encoding="utf-8") as file:
         file.write("\ndef polit(completions):\n    return []\n")
     config = load(folder / "config.toml")
@@ -189,7 +197,7 @@ def test_a_function_that_is_no_objective_is_refused_before_training(folder):
         train(config, RunFolder.create(folder / "runs", config))
 
 
-def test_a_response_has_a_token_even_if_the_model_writes_padding_at_once():
+def test_response_has_at_least_one_token():
     from types import SimpleNamespace
 
     from paretopo.integrations.huggingface.generation import _trim_piece

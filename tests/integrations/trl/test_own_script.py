@@ -51,7 +51,7 @@ def finish(process):
     return out
 
 
-def test_the_example_adds_ten_lines_to_a_script_that_runs_without_them(tmp_path):
+def test_example_adds_ten_lines_to_a_plain_script(tmp_path):
     text = shorten(EXAMPLE.read_text(encoding="utf-8"), steps=2)
     assert len(OURS.findall(text)) <= 10
     theirs = "".join(line for line in text.splitlines(True) if not OURS.search(line.rstrip("\n")))
@@ -65,7 +65,8 @@ def test_the_example_adds_ten_lines_to_a_script_that_runs_without_them(tmp_path)
     finish(run_script(script, tmp_path / "out"))
 
 
-def test_the_example_goes_on_after_a_kill_as_if_nothing_had_been(tmp_path):
+@pytest.mark.long
+def test_killed_example_resumes_unchanged(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(shorten(EXAMPLE.read_text(encoding="utf-8"), steps=6), encoding="utf-8")
     whole, killed = tmp_path / "whole", tmp_path / "killed"

@@ -90,7 +90,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_calls_of_ones_own_tools_are_executed_counted_and_trained_on(folder, tmp_path):
+def test_own_tools_are_executed_and_counted(folder, tmp_path):
     run = RunFolder.create(tmp_path, loads(CONFIG.format(folder=folder)))
     train(run.config, run)
     [step] = run.steps()
@@ -101,7 +101,7 @@ def test_calls_of_ones_own_tools_are_executed_counted_and_trained_on(folder, tmp
     assert {part.text.strip() for part in group.rollouts[0].segments if part.kind == "tool"} == {
         {"Norway": "Oslo", "Peru": "Lima"}[group.id]
     }
-    # The error of a tool is what the policy reads.
+    # The policy reads the error of the tool.
     held_out = next(one for one in run.trajectories() if one.held_out)
     assert any("Gold" in p.text for one in held_out.rollouts for p in one.segments)
     assert run.evaluations()[-1]["measured"]["calls"] == 1.0

@@ -90,7 +90,7 @@ def test_the_facts_fit_the_vocabulary_in_few_tokens(tokenizer):
         assert len(tokens) <= 10
 
 
-def test_the_seed_fixes_the_weights_and_leaves_the_global_one_alone(tokenizer):
+def test_seed_fixes_weights_without_touching_the_global_seed(tokenizer):
     torch.manual_seed(7)
     expected = torch.rand(1)
     torch.manual_seed(7)
@@ -188,7 +188,7 @@ def measure(rewards, rollouts, *, held_out=False, name="q", **more):
 def test_rollouts_are_measured_and_left_to_the_session():
     rewards = SessionRewards(grade_each(is_correct))
     given = measure(rewards, [(2, "6"), (1, "6"), (0, "7")], held_out=True)
-    assert given == [1.0, 1.0, 0.0]  # what TRL logs as its reward
+    assert given == [1.0, 1.0, 0.0]  # the reward that TRL logs
     assert [one.reward_components for one in rewards.rollouts] == [
         {"correct": 1.0, "calls": 2.0, "turns": 3.0},
         {"correct": 1.0, "calls": 1.0, "turns": 2.0},
@@ -198,7 +198,7 @@ def test_rollouts_are_measured_and_left_to_the_session():
     assert rewards.rows == [0, 1, 2]
 
 
-def test_a_batch_is_graded_at_once_without_those_that_gave_no_answer():
+def test_batch_is_graded_at_once_without_missing_answers():
     batches = []
 
     def grade_all(texts, answers):
@@ -213,7 +213,7 @@ def test_a_batch_is_graded_at_once_without_those_that_gave_no_answer():
     assert right == [1.0, 0.0, None, 0.0]
 
 
-def test_what_an_environment_measured_wins_over_what_is_seen():
+def test_measures_of_the_environment_take_precedence():
     rewards = SessionRewards(grade_each(is_correct))
     own = [{"polite": 0.5, "calls": 7.0}, {"polite": None}]
     measure(rewards, [(1, "6"), (1, "6")], reward_components=own, seconds=[0.25, 0.5])

@@ -1,4 +1,4 @@
-"""Rollouts by protocol: what is kept, what is masked, what the reward functions are told."""
+"""Rollouts by protocol: kept tokens, masks, and the arguments of reward functions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def tokenizer():
 
 
 class Scripted:
-    """Stands in for a trainer whose model says what it is told, turn by turn."""
+    """A fake trainer whose model returns scripted turns."""
 
     def __init__(self, tokenizer, scripts, most=200):
         self.processing_class = tokenizer
@@ -125,7 +125,7 @@ def test_observations_are_appended_and_masked(roll):
     assert out.calls == [2, 0, 1]
     assert out.written == [f"{fenced}So.\n{fenced}42", "no tool", f"{fenced}done"]
     assert out.logprobs is None
-    # What was generated before is the context of what comes next, token by token.
+    # Each turn continues the tokens of the turns before, token by token.
     assert out.trainer.asked[3] == (fenced + seen, (STOP,))
     assert out.trainer.asked[-1][1] == ()
 
@@ -144,7 +144,7 @@ class Shelf:
         return [Document("1", f'"{query}"\n' + "text " * 50, 1.0)]
 
 
-def test_search_turns_are_limited_and_go_on_after_an_end_of_text(roll):
+def test_search_turns_are_limited_and_continue_after_an_end(roll):
     out = roll(
         lambda: SearchR1Episode(Shelf(), max_turns=3, turn_tokens=30, feedback_tokens=60),
         {"a": ["hm<|end|>", "y" * 31, "<search>Oslo</search>", "<answer>Oslo</answer>"]},
@@ -159,7 +159,7 @@ def test_search_turns_are_limited_and_go_on_after_an_end_of_text(roll):
     assert out.calls == [1]
 
 
-def test_what_a_tool_says_holds_no_control_tokens(monkeypatch):
+def test_tool_results_hold_no_control_tokens(monkeypatch):
     tokenizer = make_bpe_tokenizer()  # as real ones, it reads its control tokens out of a text
     tokenizer.pad_token = tokenizer.eos_token
     end = tokenizer.eos_token_id
@@ -207,7 +207,7 @@ def test_vllm_is_refused(tokenizer):
 
 @pytest.mark.parametrize("pad_is_end", [False, True])
 def test_the_model_itself_stops_at_the_string(tokenizer, pad_is_end):
-    """A real model: sampled rows end right behind the stop string, padding is not kept."""
+    """Rows sampled from a real model end right after the stop string, without padding."""
     model = make_model(tokenizer, layers=1, width=16, heads=2, mlp_width=16, seed=0, positions=512)
     opens, closes = tokenizer.convert_tokens_to_ids(["```", "output"])
     end = tokenizer.eos_token_id

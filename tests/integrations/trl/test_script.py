@@ -1,4 +1,4 @@
-"""A script of one's own on TRL: its session records, evaluates, resumes, and says what is wrong."""
+"""A user's own script on TRL: its session records, evaluates, resumes and reports errors."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_a_reward_that_does_not_apply_is_missing_not_zero(tmp_path):
         assert (one.reward_components["even"] is None) == (one.reward_components["digits"] == 0.0)
 
 
-def test_without_objectives_every_function_is_one_with_trls_weights(tmp_path):
+def test_functions_become_objectives_with_trl_weights(tmp_path):
     trainer = make_trainer(
         tmp_path,
         functions=(digits, watched, even),
@@ -192,7 +192,7 @@ def test_trackers_are_those_of_trl(tmp_path):
         make_trainer(tmp_path, {**TABLE, "run": {"tensorboard": True}})
 
 
-def test_what_trl_does_not_log_is_recorded_without_its_loss(tmp_path):
+def test_unlogged_steps_are_recorded_without_loss(tmp_path):
     with pytest.warns(UserWarning, match="there is no eval_dataset: nothing is evaluated"):
         trainer = make_trainer(tmp_path, logging_steps=3, eval_strategy="no", held_out=None)
     trainer.train()
@@ -202,7 +202,7 @@ def test_what_trl_does_not_log_is_recorded_without_its_loss(tmp_path):
     assert all(row["seconds"] > 0 for row in rows)
 
 
-def test_several_updates_of_one_generation_are_steps_of_one(tmp_path):
+def test_updates_of_one_generation_share_a_step(tmp_path):
     trainer = make_trainer(
         tmp_path,
         num_iterations=2,
@@ -289,7 +289,7 @@ def test_records_are_never_written_over(tmp_path):
     assert RunFolder.open(tmp_path).steps() == before
 
 
-def test_only_the_same_run_goes_on(tmp_path):
+def test_only_the_same_run_is_resumed(tmp_path):
     make_trainer(tmp_path, save_strategy="steps", save_steps=2).train()
     other = make_trainer(tmp_path, method="gdpo", save_strategy="steps", save_steps=2, max_steps=6)
     with pytest.raises(ConfigError, match="begun with other values of paretopo"):
@@ -300,7 +300,7 @@ def test_only_the_same_run_goes_on(tmp_path):
         make_trainer(tmp_path).train(resume_from_checkpoint=str(foreign))
 
 
-# ---- what is refused -------------------------------------------------------------------------
+# ---- refused settings ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_only_the_same_run_goes_on(tmp_path):
         ),
     ],
 )
-def test_what_does_not_fit_is_refused_before_training(
+def test_unsuitable_settings_are_refused_before_training(
     tmp_path, table, functions, settings, message
 ):
     with pytest.raises(ConfigError, match=message):

@@ -106,7 +106,7 @@ def test_both_orders_of_the_functions_train_the_same_policy(tmp_path, chosen):
     assert one[1].config.paretopo.stage2_estimator == estimator
 
 
-def test_a_function_that_is_called_so_becomes_the_gate_and_the_log_says_it(tmp_path, caplog):
+def test_function_named_correct_becomes_the_gate_with_a_log(tmp_path, caplog):
     with caplog.at_level(logging.INFO):
         make_trainer(tmp_path, (brief, correct), ScriptSession())
     lines = [one for one in caplog.records if one.name == "paretopo"]
@@ -120,7 +120,7 @@ def test_a_gate_that_is_chosen_needs_no_words(tmp_path, caplog, session):
     assert not [one for one in caplog.records if one.name == "paretopo"]
 
 
-def test_functions_that_are_not_called_so_train_ungated_with_one_warning(tmp_path):
+def test_other_names_train_ungated_with_one_warning(tmp_path):
     with pytest.warns(UserWarning, match=UNGATED) as told:
         trainer = make_trainer(tmp_path, (brief, graded), ScriptSession())
     assert sum(UNGATED in str(one.message) for one in told) == 1
@@ -129,7 +129,7 @@ def test_functions_that_are_not_called_so_train_ungated_with_one_warning(tmp_pat
     assert (switches.gate, switches.stage2_estimator) == ("none", "rloo")
 
 
-def test_the_threshold_says_what_solved_means(tmp_path):
+def test_threshold_defines_solved(tmp_path):
     _, run, _ = train(tmp_path, (brief, graded), gate="graded", threshold=0.3)
     [first, _] = run.config.objectives
     assert (first.name, first.gate, first.threshold) == ("graded", True, 0.3)
@@ -158,7 +158,7 @@ def test_a_recipe_that_is_asked_for_keeps_its_estimator(tmp_path):
     assert RunFolder.open(tmp_path).config.paretopo.stage2_estimator == "pareto"
 
 
-def test_weights_of_trl_that_objectives_replace_are_warned_of(tmp_path):
+def test_replaced_trl_weights_warn(tmp_path):
     table = {"objectives": [{"name": "correct", "weight": 1}, {"name": "brief", "weight": 1}]}
     table["paretopo"] = {"stage2_estimator": "gdpo"}
     session = ScriptSession(table, gate="correct")
@@ -187,6 +187,6 @@ def test_weights_of_trl_that_objectives_replace_are_warned_of(tmp_path):
         ),
     ],
 )
-def test_what_can_be_no_gate_is_refused_before_training(tmp_path, session, message):
+def test_invalid_gates_are_refused_before_training(tmp_path, session, message):
     with pytest.raises(ConfigError, match=message):
         make_trainer(tmp_path, (brief, correct), ScriptSession(**session))

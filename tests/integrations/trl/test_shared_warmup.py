@@ -22,7 +22,7 @@ steps = 3
 
 @pytest.fixture
 def begin(tmp_path, monkeypatch):
-    """A function: a name → a run that needs the warm-up; what they made is in its list `made`."""
+    """Return a function that starts a run needing the warm-up; its list `made` has the results."""
     made, going, may_end = [], threading.Event(), threading.Event()
 
     def warm_up(_model, _tokenizer, _traces, _config, state_file, _stop, **_):
@@ -85,7 +85,7 @@ def test_who_waits_can_be_stopped(begin):
     assert begin.made == ["first"]
 
 
-def test_a_finished_one_is_taken_over_by_a_run_whose_own_was_cut_off(begin, tmp_path):
+def test_interrupted_run_adopts_a_finished_warm_up(begin, tmp_path):
     begin.may_end.set()
     assert begin("first") == "a state"
     (tmp_path / "second").write_text("half a state")

@@ -1,4 +1,4 @@
-"""The mixin: what is trained is the controller's, and every changed shape of TRL stops the run."""
+"""The mixin trains on the controller's advantages and stops if TRL changes a shape."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PROMPTS = ["a", "b", "c"]
 
 
 class StandIn:
-    """What the mixin needs of GRPOTrainer; `change` alters what comes back, as a new TRL might."""
+    """The parts of GRPOTrainer that the mixin uses; `change` alters its output like a new TRL."""
 
     def __init__(self, rewards, change=None, processes=1, process=0, training=True):
         self.controller = ParetoPO(CONFIG)
@@ -189,7 +189,7 @@ def first_letter(completions, **_):
 
 
 class Watched(ParetoGRPOTrainer):
-    """Notes what the loss is computed with."""
+    """Records the inputs of the loss."""
 
     def _compute_loss(self, model, inputs):
         if self.model.training:

@@ -1,4 +1,4 @@
-"""Turns that read each token once say what turns say that read everything anew."""
+"""Turns with a cache equal turns that read the whole text again."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def settings(most):
     )
 
 
-def write_alone(model, tokens, most):
-    """What the model writes, one rollout at a time and without a cache of ours."""
+def write_uncached(model, tokens, most):
+    """Generate with the model one rollout at a time, without our cache."""
     whole = model.generate(
         input_ids=torch.tensor([tokens]),
         attention_mask=torch.ones((1, len(tokens)), dtype=torch.long),
@@ -94,7 +94,7 @@ def test_turns_are_those_of_each_rollout_by_itself(name, group):
         for turn in range(3):
             pairs = zip(rollouts, prompts, strict=True)
             expected = [
-                write_alone(model, one, 60 - (len(one) - len(prompt))) for one, prompt in pairs
+                write_uncached(model, one, 60 - (len(one) - len(prompt))) for one, prompt in pairs
             ]
             assert turns.generate(model, rollouts) == expected, turn
             lengths |= set(map(len, expected))
@@ -115,11 +115,11 @@ def test_turns_are_those_of_each_rollout_by_itself(name, group):
     assert len(lengths) > 2
 
 
-def test_a_prompt_is_read_once_and_a_turn_only_what_is_new(monkeypatch):
+def test_each_token_is_read_once(monkeypatch):
     model = make_model("llama")
     read, forward = [], model.forward
 
-    @functools.wraps(forward)  # generation looks at what it takes
+    @functools.wraps(forward)  # generation inspects the signature
     def count(*args, **kwargs):
         read.append(tuple(kwargs["input_ids"].shape))
         return forward(*args, **kwargs)
@@ -143,11 +143,11 @@ def test_rows_that_have_ended_leave_the_batch(monkeypatch):
     monkeypatch.setattr(module, "_AT_ONCE", 2)
     draw = random.Random(3)
     prompts = [[draw.randrange(2, VOCABULARY) for _ in range(length)] for length in (3, 11, 7, 5)]
-    expected = [write_alone(model, one, 60) for one in prompts]
+    expected = [write_uncached(model, one, 60) for one in prompts]
     assert len({len(one) // 2 for one in expected}) > 1
     rows, forward = [], model.forward
 
-    @functools.wraps(forward)  # generation looks at what it takes
+    @functools.wraps(forward)  # generation inspects the signature
     def count(*args, **kwargs):
         rows.append(len(kwargs["input_ids"]))
         return forward(*args, **kwargs)
@@ -161,7 +161,7 @@ def test_rows_that_have_ended_leave_the_batch(monkeypatch):
     monkeypatch.setattr(model, "forward", forward)
     grown = [prompt + one + [11, 12] for prompt, one in zip(prompts, expected, strict=True)][::-1]
     left = max(60 - len(one) - 2 for one in expected)
-    assert turns.generate(model, grown) == [write_alone(model, one, left) for one in grown]
+    assert turns.generate(model, grown) == [write_uncached(model, one, left) for one in grown]
 
 
 def test_a_rollout_gets_no_more_than_its_room():

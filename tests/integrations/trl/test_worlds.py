@@ -31,7 +31,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:You are using 'rollout_func'"),
 ]
 
-# Facts alone: what a small model learns to ask for, and then not to, in seconds.
+# Only facts: in seconds a small model learns to look them up and then not to.
 SMALL = """
 seed = 3
 [model]
@@ -133,7 +133,7 @@ def write_rows(path, questions):
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 
-def test_a_missing_corpus_ends_the_run_before_anything_is_loaded(tmp_path):
+def test_missing_corpus_fails_before_loading(tmp_path):
     text = SMALL.format("multihop").replace("[tool]", '[tool]\ncorpus = "no.jsonl"')
     run = RunFolder.create(tmp_path, loads(text))
     with pytest.raises(ConfigError, match=r"tool.corpus: .*no.jsonl"):

@@ -61,7 +61,7 @@ class Words:
 
 @pytest.fixture
 def play(tmp_path):
-    """``f(text, *turns)``: the output of a rollout, and what the engine was asked."""
+    """Return ``f(text, *turns)``, which gives a rollout's output and the engine's requests."""
 
     def make(text, *turns, length=40, chances=True):
         run = RunFolder.create(tmp_path / "runs", loads('backend = "verl"\n' + text))
@@ -92,7 +92,7 @@ def call(expression):
     return f"<call>{json.dumps(arguments)}</call>".replace(" ", "")
 
 
-def test_turns_and_results_alternate_and_the_mask_tells_them_apart(play):
+def test_mask_separates_turns_from_results(play):
     output, asked, tokenizer = play("", f"{call('1+2')} <end>", "3 <end>")
     own = [
         token for token, mine in zip(output.response_ids, output.response_mask, strict=True) if mine
@@ -118,7 +118,7 @@ def test_turns_and_results_alternate_and_the_mask_tells_them_apart(play):
     assert output.extra_fields["global_steps"] == 2
 
 
-def test_a_response_without_room_is_cut_and_has_solved_nothing(play):
+def test_truncated_response_solves_nothing(play):
     output, asked, _ = play("", f"{call('1+2')} <end>", "3 <end>", length=4)
     assert len(asked) == 1  # the result would leave no room for an answer
     assert len(output.response_ids) == 2
@@ -151,7 +151,7 @@ def test_turns_end_where_the_agent_wants_them_to(play, monkeypatch):
     assert output.reward_score == 1.0
 
 
-def test_rewards_of_the_users_own_read_what_the_policy_wrote(play, tmp_path):
+def test_own_rewards_see_the_response(play, tmp_path):
     own = tmp_path / "own.py"
     own.write_text(
         "def words(prompts, completions, id, answer, **_):\n"
@@ -184,7 +184,7 @@ def test_an_agent_that_hangs_is_named(play, monkeypatch):
         freed.set()
 
 
-def test_a_job_of_the_users_own_is_told_to_take_a_loop_of_verls():
+def test_task_loop_is_refused_in_own_jobs():
     loop = TaskAgentLoop.__new__(TaskAgentLoop)
     loop.config = OmegaConf.create({"paretopo": {"config": "o.toml"}})
     with pytest.raises(ConfigError, match=r"paretopo_task belongs to runs of paretopo train"):

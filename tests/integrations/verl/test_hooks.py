@@ -1,4 +1,4 @@
-"""What our hooks do of themselves, without verl: rows, settings, filter, state."""
+"""Our hooks without verl: rows, settings, filter, state."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def rollouts_of(table, **more):
     return [rows.rollout(session) for group in groups for session in group]
 
 
-def test_a_rollout_is_what_its_last_output_says():
+def test_last_output_defines_the_rollout():
     table = {"u_0_1": row(0.0, 3, tokens=(5, 6, END)), "u_0_0": row(1.0, 9, tokens=(5, 6))}
     [one] = rollouts_of(table)
     assert one.reward_components == {"correct": 0.0, "calls": 3}
@@ -62,7 +62,7 @@ def test_a_rollout_is_what_its_last_output_says():
     assert not one.truncated
 
 
-def test_a_response_that_filled_its_room_without_an_end_is_truncated():
+def test_full_response_without_an_end_is_truncated():
     full, ended = rollouts_of({"u_0_0": row(tokens=(5,) * 4), "u_1_0": row(tokens=(5, 5, 5, END))})
     assert full.truncated
     assert not ended.truncated
@@ -107,7 +107,7 @@ def test_prompts_are_named_by_their_id_or_by_their_text():
     assert plain.prompt_id == same.prompt_id != other.prompt_id
 
 
-def test_a_key_of_another_form_is_told():
+def test_malformed_key_is_reported():
     with pytest.raises(UnexpectedVerl, match=r"must be UID_SESSION_INDEX, got 'u_1'"):
         group_rows(["u_1"], [{}])
 
@@ -119,7 +119,7 @@ def test_columns_come_as_tensors_and_otherwise():
     assert column(["x"]) == ["x"]
 
 
-def test_advantages_reach_the_tokens_of_the_policy_alone():
+def test_only_policy_tokens_get_advantages():
     mask = torch.tensor([[1, 0, 1], [1, 1, 0]])
     with hand_over(np.array([0.5, -1.0])):
         advantages, _ = spread(torch.zeros(2, 3), mask, index=None, config=None)
@@ -162,7 +162,7 @@ def verl_settings(tmp_path, **changes):
     return tree(built)
 
 
-def test_a_script_gets_a_run_folder_beside_its_checkpoints(tmp_path):
+def test_script_gets_a_run_folder_next_to_its_checkpoints(tmp_path):
     run = VerlRun(verl_settings(tmp_path))
     session = run.open(steps=8, prompts=64, held_out=16, resumed=False)
     config = session.config
@@ -197,7 +197,7 @@ def test_a_script_gets_a_run_folder_beside_its_checkpoints(tmp_path):
         ({"paretopo.confg": "x"}, "did you mean 'config'"),
     ],
 )
-def test_what_our_trainers_would_have_to_ignore_is_refused(tmp_path, changes, told):
+def test_unsupported_trainer_settings_are_refused(tmp_path, changes, told):
     with pytest.raises(ConfigError, match=told):
         VerlRun(verl_settings(tmp_path, **changes))
 
@@ -209,7 +209,7 @@ def test_an_unknown_estimator_is_refused_by_its_name(tmp_path):
 
 
 class Verl:
-    """What of a trainer of verl's answers our hooks."""
+    """The parts of verl's trainer that our hooks use."""
 
     def __init__(self, config):
         self.saved = []
@@ -219,7 +219,7 @@ class Verl:
 
     def _save_checkpoint(self):
         folder = self.config.trainer.default_local_dir / f"global_step_{self.global_steps}"
-        assert (folder / "paretopo.json").exists()  # before what says that it is the latest
+        assert (folder / "paretopo.json").exists()  # before the mark of the latest
         self.saved.append(self.global_steps)
 
     def _load_checkpoint(self):
@@ -250,7 +250,7 @@ def buffer_of(queue):
     )
 
 
-def test_groups_that_differ_in_cost_alone_are_kept(tmp_path):
+def test_groups_that_differ_only_in_cost_are_kept(tmp_path):
     trainer = Trainer(tmp_path, new_session(tmp_path))
     trainer.queue = {
         **{f"dear_{at}_0": row(calls=at) for at in (1, 2)},
@@ -315,7 +315,7 @@ def test_a_resumed_run_knows_each_evaluation_once(tmp_path, killed):
     assert json.loads((tmp_path / "global_step_2" / "paretopo.json").read_text()) == again.state()
 
 
-def test_a_checkpoint_of_another_trainer_is_told(tmp_path):
+def test_checkpoint_of_another_trainer_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"that checkpoint was written without paretopo"):
         Trainer(tmp_path, new_session(tmp_path), found=3)
 

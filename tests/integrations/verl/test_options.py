@@ -1,4 +1,4 @@
-"""verl's command line from a configuration, and what is refused before verl is asked."""
+"""verl's command line from a configuration, and settings that are refused before verl starts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def options_of(tmp_path, text="", **overrides):
     return dict(word.split("=", 1) for word in words)
 
 
-def test_the_command_line_says_what_the_file_says(tmp_path):
+def test_command_line_follows_the_file(tmp_path):
     given = options_of(
         tmp_path,
         optimiser__prompts_per_step=8,
@@ -54,7 +54,7 @@ def test_the_command_line_says_what_the_file_says(tmp_path):
     assert given["actor_rollout_ref.actor.loss_agg_mode"] == "token-mean"
     assert given["trainer.total_training_steps"] == "12"
     assert given["trainer.total_epochs"] == "4"  # 5 steps a pass
-    assert given["trainer.save_freq"] == "12"  # the last step alone
+    assert given["trainer.save_freq"] == "12"  # only the last step
     assert given["trainer.test_freq"] == "3"
     assert "algorithm.filter_groups.enable" not in given
 
@@ -65,7 +65,7 @@ def test_a_filter_goes_by_whole_vectors(tmp_path):
     assert given["trainer.v1.trainer_mode"] == "paretopo_colocate_async"
 
 
-def test_a_reward_function_of_ones_own_goes_with_an_agent_loop_of_verls(tmp_path):
+def test_own_rewards_work_with_verls_agent_loop(tmp_path):
     config = loads('backend = "verl"\n[verl]\nreward = "r.py"\nagent = "my_loop"')
     words = verl_options(config, RunFolder(tmp_path, config), replace(FILES, reward=Path("/r.py")))
     assert "reward.custom_reward_function.path=/r.py" in words
@@ -86,7 +86,7 @@ def test_words_of_the_users_own_come_last(tmp_path):
         ("[optimiser]\nprompts_per_step = 64", "at most the number of training prompts, 40"),
     ],
 )
-def test_what_verl_cannot_do_is_refused(tmp_path, text, told):
+def test_settings_unsupported_by_verl_are_refused(tmp_path, text, told):
     with pytest.raises(ConfigError, match=told):
         options_of(tmp_path, text, verl__gpus_per_node=16)
 
@@ -141,13 +141,13 @@ def test_releases_outside_the_range_are_refused():
 OWN = 'backend = "verl"\n[verl]\nprompts = "p"\nheld_out = "h"\nreward = "desk/rewards.py"\n'
 
 
-def test_an_environment_of_ones_own_names_the_run_and_is_not_asked_elsewhere(tmp_path):
+def test_own_environment_names_the_run(tmp_path):
     assert RunFolder.create(tmp_path, loads(OWN)).path.name.startswith("rewards-recommended-")
     with pytest.raises(ConfigError, match=r"verl\.reward and verl\.held_out .* runs on verl alone"):
         plan_evaluation(loads(OWN), "a-model")
 
 
-def test_trl_and_verl_are_installed_apart():
+def test_trl_and_verl_need_separate_environments():
     project = tomllib.loads((EXAMPLE.parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     extras = {
         name: {re.split(r"[\[=<>!]", one)[0].lower() for one in wanted}

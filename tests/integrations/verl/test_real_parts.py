@@ -135,9 +135,7 @@ def trainer_of(session):
     return trainer
 
 
-def test_verls_buffer_drops_what_the_session_calls_equal_and_its_trainer_writes_the_rest(
-    queue, tmp_path
-):
+def test_verl_buffer_filters_uninformative_groups(queue, tmp_path):
     session = new_session(tmp_path, paretopo__stage1_steps=0, objectives__calls__economy="paretopo")
     trainer = trainer_of(session)
     trainer.replay_buffer = trainer._build_replay_buffer()
@@ -248,7 +246,7 @@ def test_the_deprecated_trainer_is_refused_by_name():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_an_engine_takes_over_adapters_and_refuses_what_is_missing(tmp_path):
+def test_engine_loads_adapters_and_refuses_incomplete_ones(tmp_path):
     peft = pytest.importorskip("peft")
     from support.small_models import make_tokenizer, save_folder
     from transformers import AutoModelForCausalLM

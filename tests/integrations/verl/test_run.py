@@ -1,7 +1,7 @@
 """The real verl on a CPU: Ray, TransferQueue, agent loops, FSDP, with a tiny policy.
 
 Skipped where verl is not installed; `scripts/test_verl_cpu.sh` runs it in its own environment,
-after `scripts/install_verl_cpu.sh`. What stands in for a GPU is listed in docs/verl.md.
+after `scripts/install_verl_cpu.sh`. docs/verl.md lists the parts that replace a GPU.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def test_the_plug_in_is_found_and_every_estimator_can_be_chosen():
     assert {"paretopo", *(f"paretopo_{name}" for name in ESTIMATORS)} <= set(estimators)
 
 
-def test_a_plug_in_that_fails_is_told(tmp_path):
+def test_failing_plugin_is_reported(tmp_path):
     broken = tmp_path / "transfer_queue.py"
     broken.write_text("raise ImportError('broken on purpose')")
     told = subprocess.run(

@@ -73,7 +73,7 @@ def test_help_teaches_with_examples(capsys):
         assert max(map(len, text.splitlines())) <= 100
 
 
-def test_options_behind_the_dashes_are_not_for_trl(trainer, toml, capsys):
+def test_options_after_dashes_are_refused_for_trl(trainer, toml, capsys):
     assert cli.main(["train", str(toml), "--", "--ds.zero_stage", "3"]) == 2
     assert 'the backend is "trl"' in capsys.readouterr().err
     assert cli.main(["info", "--", "--x"]) == 2
@@ -85,12 +85,12 @@ def test_trl_is_not_rehearsed(trainer, toml, capsys):
     assert 'this file has "trl"' in capsys.readouterr().err
 
 
-def test_only_a_rehearsal_asks_for_the_real_model(trainer, toml, capsys):
+def test_real_model_is_for_rehearsals(trainer, toml, capsys):
     assert cli.main(["train", str(toml), "--real-model"]) == 2
     assert "--real-model is for --rehearse" in capsys.readouterr().err
 
 
-def test_a_step_that_does_not_fit_is_refused_before_a_rehearsal(tmp_path, monkeypatch, capsys):
+def test_unsuitable_step_size_is_refused_before_a_rehearsal(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("paretopo.cli.train.need", lambda *_, **__: None)
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text('{"prompt": "a", "label": "b"}\n' * 64, encoding="utf-8")
@@ -174,7 +174,7 @@ def test_wrong_input_ends_in_one_line(trainer, words, message, capsys):
     assert trainer.calls == []
 
 
-def test_a_bad_configuration_ends_in_one_line_and_makes_no_folder(trainer, toml, tmp_path, capsys):
+def test_bad_configuration_takes_one_line_and_makes_no_folder(trainer, toml, tmp_path, capsys):
     toml.write_text("[optimiser]\nstep = 3")
     assert cli.main(["train", str(toml), "--out", str(tmp_path / "runs")]) == 2
     error = capsys.readouterr().err
@@ -187,7 +187,7 @@ def test_a_folder_that_cannot_be_made_ends_in_one_line(trainer, toml, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_tracker_that_cannot_be_opened_ends_in_one_line_and_makes_no_folder(
+def test_tracker_failure_takes_one_line_and_makes_no_folder(
     trainer, toml, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
@@ -229,7 +229,7 @@ def test_ctrl_c_while_packages_load_is_noted(trainer, toml, tmp_path, monkeypatc
     assert RunFolder.open(path).manifest["status"] == "interrupted"
 
 
-def test_what_the_user_can_mend_in_training_ends_in_one_line(trainer, toml, capsys):
+def test_user_errors_in_training_take_one_line(trainer, toml, capsys):
     trainer.fails = ConfigError("model.path: nothing at /x")
     assert cli.main(["train", str(toml)]) == 2
     assert capsys.readouterr().err == "paretopo: model.path: nothing at /x\n"
@@ -281,7 +281,7 @@ def test_a_schedulers_sigterm_is_a_ctrl_c(trainer, toml, capsys):
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_a_resumed_run_keeps_the_options_behind_the_dashes(tmp_path, monkeypatch):
+def test_resumed_run_keeps_options_after_dashes(tmp_path, monkeypatch):
     seen = []
 
     def train(config, run, *, resume, options):
@@ -298,7 +298,7 @@ def test_a_resumed_run_keeps_the_options_behind_the_dashes(tmp_path, monkeypatch
     toml.write_text(f"backend = 'openrlhf'\n{agent}\n[run]\nout = '{tmp_path / 'runs'}'")
     assert cli.main(["train", str(toml), "--", "--actor.adam.lr", "1e-7"]) == 130
     [path] = (tmp_path / "runs").iterdir()
-    assert path.name.startswith("lookup-recommended-seed0-")  # what is asked, by its agent
+    assert path.name.startswith("lookup-recommended-seed0-")  # named after the agent's task
     assert cli.main(["train", "--resume", str(path)]) == 130
     assert cli.main(["train", "--resume", str(path), "--", "--vllm.num_engines", "2"]) == 130
     assert seen == [
@@ -324,7 +324,7 @@ def test_report_writes_where_it_says(tmp_path, capsys):
     assert (tmp_path / "figures" / "dynamics.png").exists()
 
 
-def test_a_report_that_cannot_be_written_or_read_ends_in_one_line(tmp_path, capsys):
+def test_report_errors_take_one_line(tmp_path, capsys):
     run = tell(tmp_path)
     blocked = tmp_path / "file"
     blocked.touch()

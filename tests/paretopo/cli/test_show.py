@@ -69,7 +69,7 @@ off
     ("answer", "objectives", "shown"),
     [
         ("7", ("correct", "calls"), ["  right  7"]),
-        ("7", ("polite", "calls"), ["  answer 7"]),  # imitated, perhaps: nobody grades by it
+        ("7", ("polite", "calls"), ["  answer 7"]),  # imitated, perhaps: no grader reads it
         ("", ("polite", "calls"), []),
     ],
 )
@@ -106,7 +106,7 @@ def test_a_terminal_gets_no_commands_from_a_model():
 
 
 @given(text=st.text(st.characters(exclude_categories=()), max_size=80))
-def test_whatever_is_printed_can_be_encoded_and_moves_no_cursor(text):
+def test_output_is_encodable_and_without_control_characters(text):
     told = escape_controls(text)
     told.encode()
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", told)
@@ -170,7 +170,7 @@ def test_rollouts_are_ordered_by_the_reward_for_any_objective(sort, numbers):
     assert [number for number, _ in chosen] == numbers
 
 
-def test_any_number_of_objectives_is_told_with_names_and_values():
+def test_objectives_are_shown_with_names_and_values():
     shown = list(render_lines([many_objectives(3)], Selection(), width=120, colours=False))
     told = "correct 0.5 · calls 2 → -2 · tokens 200 → -200"
     assert f"#3 right · {told} · rank 2 · advantage -1.500" in shown
@@ -209,7 +209,7 @@ def test_a_file_from_elsewhere_is_shown_too(run, capsys):
         (["--html", "/nowhere/at/all.html"], "No such file"),
     ],
 )
-def test_wrong_wishes_are_told_in_a_line(run, capsys, words, complaint):
+def test_wrong_arguments_take_one_line(run, capsys, words, complaint):
     assert cli.main(["show", str(run.path), *words]) == 2
     error = capsys.readouterr().err
     assert re.match(f"paretopo: .*{complaint}", error)
@@ -234,7 +234,7 @@ def show(run, *words, **environment):
 
 
 def on_a_terminal(run, *words, **environment) -> str:
-    """What a pseudo-terminal is told."""
+    """Return the output to a pseudo-terminal."""
     command, variables = show(run, *words, **environment)
     ours, theirs = pty.openpty()
     process = subprocess.Popen(command, stdout=theirs, env=variables)

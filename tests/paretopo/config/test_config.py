@@ -32,7 +32,7 @@ def test_an_empty_file_is_the_recommended_recipe():
             assert getattr(getattr(config, section), name) == value
 
 
-def test_the_recipe_fills_only_what_is_not_given():
+def test_recipe_fills_only_missing_keys():
     config = loads('recipe = "paper"\n[paretopo]\ncentre = "loo"')
     expected = dict(RECIPES["paper"]["paretopo"]) | {"centre": "loo"}
     assert {name: getattr(config.paretopo, name) for name in expected} == expected
@@ -150,13 +150,13 @@ def test_overrides_win_over_the_file_and_are_checked(tmp_path):
     with pytest.raises(ConfigError, match=r"optimiser.steps must be"):
         load(path, {"optimiser.steps": 0})
     with pytest.raises(ConfigError, match=r"run.out must be a text"):
-        load(path, {"run.out": "\udcff"})  # what a shell hands over that is no UTF-8
+        load(path, {"run.out": "\udcff"})  # invalid UTF-8 from a shell
     path.write_text("run = 3")
     with pytest.raises(ConfigError, match=r"run must be a section, \[run\], got 3"):
         load(path, {"run.out": "elsewhere"})
 
 
-def test_the_file_is_blamed_for_what_it_says_itself_alone(tmp_path):
+def test_file_is_named_only_for_its_own_errors(tmp_path):
     path = tmp_path / "x.toml"
     path.write_text("[optimiser]\ngroup_size = 4")
     for wrong in ({"paretopo.stage2_estimator": "hypervolume", "paretopo.k": 5}, {"x": 1}):
@@ -282,7 +282,7 @@ def test_every_field_is_documented_and_has_a_sound_default():
         section()
 
 
-def test_the_interval_of_a_key_is_told_as_it_is_checked():
+def test_messages_state_the_checked_interval():
     about = keys(ParetoPOConfig)["gamma"]
     assert about.describe_range() == "from 0 to below 1"
     assert about.contains(0)

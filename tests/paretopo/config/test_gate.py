@@ -1,4 +1,4 @@
-"""The gate is chosen by its name: by a table, by what an objective is called, or there is none."""
+"""The gate is chosen by a table or by the name of an objective; without either there is none."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def gate_of(config):
         *("answer_correctness", "final_answer_correct", "the_right_answer", "AccuracyReward"),
     ],
 )
-def test_a_name_can_say_what_solved_means(name):
+def test_names_of_success_become_the_gate(name):
     assert name_says_solved(name)
 
 
@@ -53,7 +53,7 @@ def test_a_name_can_say_what_solved_means(name):
         *("exact", "match", "bright", "unsolved", "correct_correct"),
     ],
 )
-def test_other_names_do_not_say_what_solved_means(name):
+def test_other_names_do_not_become_the_gate(name):
     assert not name_says_solved(name)
 
 
@@ -82,7 +82,7 @@ def test_the_measure_correct_is_the_gate_before_other_names():
     assert config.notes == ()
 
 
-def test_what_gate_false_takes_away_is_no_gate():
+def test_gate_false_removes_the_gate():
     config = make({"name": "correct", "gate": False}, {"name": "brief", "gate": False})
     assert gate_of(config) is None
     assert config.notes == ()
@@ -96,7 +96,7 @@ def test_what_gate_false_takes_away_is_no_gate():
         {"name": "accuracy", "high": 1.0, "economy": "saving"},
     ],
 )
-def test_what_cannot_be_the_gate_is_not_taken_for_it(table):
+def test_unsuitable_objectives_do_not_become_the_gate(table):
     assert gate_of(make("brief", table)) is None
 
 
@@ -150,7 +150,7 @@ def test_the_written_configuration_keeps_the_choice():
         ('[[objectives]]\nname = "calls"\neconomy = "pass_rate"', 'calls.economy = "pass_rate"'),
     ],
 )
-def test_what_asks_for_right_rollouts_needs_a_gate(text, what):
+def test_settings_on_solved_rollouts_need_a_gate(text, what):
     table = '[[objectives]]\nname = "brief"\n'
     with pytest.raises(ConfigError, match=re.escape(what)) as refused:
         loads(table + text)
@@ -173,7 +173,7 @@ def test_without_a_gate_nothing_is_solved_or_failed(tmp_path):
     assert session.run.evaluations()[0]["measured_of_solved"] == {"brief": None, "polite": None}
 
 
-def test_a_gate_that_nothing_passes_is_warned_of_at_the_start(tmp_path):
+def test_unpassable_gate_warns_at_the_start(tmp_path):
     text = '[[objectives]]\nname = "brief"\ngate = true\nreference = -1\n'
     session = new_session(tmp_path, text)
     with pytest.warns(UserWarning, match="passes the gate 'brief', .* from -0.5 to -0.4"):
@@ -184,7 +184,7 @@ def test_a_gate_that_nothing_passes_is_warned_of_at_the_start(tmp_path):
 # ---- thresholds and refusals ---------------------------------------------------------------------
 
 
-def test_a_rollout_solves_its_prompt_above_the_threshold_not_at_it():
+def test_solved_means_above_the_threshold():
     vectors = np.array([[[0.5, 3.0], [0.51, 3.0], [0.2, 3.0], [1.0, 1.0]]])
     gated = apply_gate(vectors, "success", ("worst",), threshold=0.5)
     assert gated[0, :, 1].tolist() == [1.0, 3.0, 1.0, 1.0]
@@ -207,7 +207,7 @@ def test_the_threshold_reaches_rollouts_and_controller(tmp_path):
     assert session.controller.gate(scored.rewards)[:, 1].tolist() == [0.0, 0.5, 0.0]
 
 
-def test_earlier_evaluations_are_scored_again_by_the_threshold(tmp_path):
+def test_threshold_rescores_earlier_evaluations(tmp_path):
     text = '[[objectives]]\nname = "score"\ngate = true\nthreshold = 2.5\n'
     text += '[[objectives]]\nname = "calls"\neconomy = "paretopo"\n'
     session = new_session(tmp_path, text, paretopo__stage2_estimator="gdpo")
@@ -236,12 +236,12 @@ def test_earlier_evaluations_are_scored_again_by_the_threshold(tmp_path):
         ({"name": "brief", "gate": False, "threshold": 0.5}, "brief.threshold is for the"),
     ],
 )
-def test_what_can_be_no_gate_is_refused_by_name(table, message):
+def test_invalid_gate_is_refused_by_name(table, message):
     with pytest.raises(ConfigError, match=message):
         make({"name": "polite", **BOUNDED}, table)
 
 
-def test_an_estimator_with_a_threshold_of_its_own_takes_no_other():
+def test_estimators_with_own_thresholds_refuse_others():
     table = {"objectives": [{"name": "score", "gate": True, "threshold": 0.5}, {"name": "calls"}]}
     with pytest.raises(
         ConfigError, match=r'"hypervolume_gd2po" calls .* got objectives.score.threshold'

@@ -42,7 +42,7 @@ def test_there_are_examples():
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_goes_on_every_example(example, name):
+def test_every_method_fits_every_example(example, name):
     if name == "sft" and load(example).backend == "openrlhf":
         with pytest.raises(ConfigError, match="learn_from = 'answers' is not for"):
             check_backend(with_method(example, name))
@@ -87,19 +87,19 @@ def test_every_method_goes_on_every_example(example, name):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_changes_what_it_says_and_nothing_else(name):
+def test_method_changes_only_its_keys(name):
     plain, changed = loads(""), with_method({}, name)
     sections = {key.partition(".")[0] for key in METHODS[name]}
     if "recipe" in sections:
         sections |= {"objectives", "paretopo", "rewards"}
     if "objectives" in sections:
-        sections.add("paretopo")  # is told of their floors
+        sections.add("paretopo")  # holds their floors
     for section in vars(plain):
         if section not in sections:
             assert getattr(plain, section) == getattr(changed, section)
 
 
-def test_methods_are_put_on_top_of_each_other_from_left_to_right():
+def test_methods_apply_from_left_to_right():
     names = "without_stage_1", "without_stage_2"
     assert with_method({}, "+".join(names)).paretopo.stage1_steps == "all"
     assert with_method({}, "+".join(reversed(names))).paretopo.stage1_steps == 0
@@ -108,7 +108,7 @@ def test_methods_are_put_on_top_of_each_other_from_left_to_right():
     assert (both.seed, both.optimiser.steps) == (4, 7)
 
 
-def test_what_the_caller_says_wins_and_the_mapping_stays_as_it_was():
+def test_overrides_win_and_are_not_modified():
     given = {"paretopo": {"beta": 0.25}}
     config = with_method(given, "paper", {"paretopo.gate": "success"})
     assert (config.paretopo.gate, config.paretopo.beta) == ("success", 0.25)
@@ -121,7 +121,7 @@ def test_an_unknown_method_is_refused(name):
         with_method({}, name)
 
 
-def test_what_is_like_another_has_its_values_unless_it_says_otherwise():
+def test_derived_method_inherits_and_overrides():
     assert {**METHODS["gdpo"], "paretopo.stage2_estimator": "saw"} == METHODS["saw"]
     assert {**METHODS["torl_grpo"], "optimiser.kl": 0.001} == METHODS["search_r1"]
     assert METHODS["otc_grpo"]["paretopo.gate"] == "success"
@@ -137,7 +137,7 @@ def test_the_table_is_tidy():
         assert "+" not in name
         assert ABOUT[name] == ABOUT[name].strip()
         assert not ABOUT[name].endswith(".")
-        # One key is what --set is for, unless it is an estimator or an ablation of the paper.
+        # A single key needs only --set, unless it is an estimator or an ablation of the paper.
         assert len(values) > 1 or name in ("recommended", "paper") or name.startswith("without_")
 
 
@@ -178,7 +178,7 @@ def test_the_help_lists_the_methods(capsys):
     assert "--set paretopo.k=2 --set optimiser.kl=0.01" in text
 
 
-def test_a_method_of_the_command_line_comes_between_file_and_options(train):
+def test_method_option_ranks_between_file_and_options(train):
     run = train(
         "--method", "paper+without_ranking", "--steps", "3", "--set", "paretopo.gate=success"
     )

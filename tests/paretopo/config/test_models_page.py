@@ -1,4 +1,4 @@
-"""docs/models.md says what the code does with a model."""
+"""docs/models.md matches the code."""
 
 from __future__ import annotations
 

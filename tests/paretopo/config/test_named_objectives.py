@@ -1,4 +1,4 @@
-"""The objectives of a file: what is filled in, what one key sets, what is refused."""
+"""The objectives of a file: defaults, keys and errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TOKENS = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "tokens"\n'
 RAW = TOKENS + 'economy = "raw"\n'
 
 
-def test_the_objective_with_the_gate_comes_first_and_weights_are_shares():
+def test_gated_objective_comes_first_and_weights_sum_to_one():
     config = loads(
         '[[objectives]]\nname = "polite"\nweight = 1\nhigh = 1\n'
         '[[objectives]]\nname = "right"\nweight = 3\ngate = true\n'
@@ -21,7 +21,7 @@ def test_the_objective_with_the_gate_comes_first_and_weights_are_shares():
     assert config.paretopo.references == (0.0, 0.0)
 
 
-def test_each_objective_says_its_floor_and_reference_in_its_own_unit():
+def test_floor_and_reference_are_in_the_unit_of_the_objective():
     config = loads(
         '[[objectives]]\nname = "correct"\n'
         '[[objectives]]\nname = "seconds"\neconomy = "raw"\n'

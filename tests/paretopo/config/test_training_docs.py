@@ -1,4 +1,4 @@
-"""docs/training.md says what the code says: keys, recipes, ablations, and examples that run."""
+"""docs/training.md matches the code: keys, recipes and ablations; its examples run."""
 
 from __future__ import annotations
 

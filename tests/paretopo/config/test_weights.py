@@ -25,16 +25,16 @@ def file(*weights):
 
 
 @pytest.mark.parametrize("name", ALL_ALIKE)
-def test_weights_of_a_file_win_over_a_method_that_has_all_alike(name):
+def test_weights_of_a_file_override_equal_weights(name):
     assert with_method(file(3, 1), name).paretopo.weights == (0.75, 0.25)
     assert with_method(file(1, 0), name).paretopo.weights == (1.0, 0.0)
     assert with_method({}, name).paretopo.weights == (0.5, 0.5)
-    paper = with_method({"recipe": "paper"}, name)  # a recipe's weights are nobody's choice
+    paper = with_method({"recipe": "paper"}, name)  # the user did not choose a recipe's weights
     assert paper.paretopo.weights == (0.5, 0.5)
 
 
 @pytest.mark.parametrize("name", ALL_ALIKE)
-def test_a_set_weight_wins_over_a_method_that_has_all_alike(name):
+def test_given_weight_overrides_equal_weights_of_a_method(name):
     config = with_method({}, name, {"objectives.calls.weight": 0.0})
     assert config.paretopo.weights == (1.0, 0.0)
     held = with_method(file(3, 1), name, {"paretopo.weighting": "equal"})
@@ -42,7 +42,7 @@ def test_a_set_weight_wins_over_a_method_that_has_all_alike(name):
     assert "do not count" in held.notes[0].text
 
 
-def test_equal_weights_leave_out_what_has_none():
+def test_equal_weights_skip_watched_objectives():
     table = file(2, 0, 1) | {"paretopo": {"weighting": "equal", "stage2_estimator": "gdpo"}}
     assert from_table(table).paretopo.weights == (0.5, 0.0, 0.5)
 
@@ -50,7 +50,7 @@ def test_equal_weights_leave_out_what_has_none():
 @pytest.mark.parametrize(
     ("name", "weights"), [("accuracy_only", (0, 1)), ("otc_grpo", (1, 0)), ("torl_grpo", (0, 1))]
 )
-def test_no_method_gives_weight_to_what_has_none(name, weights):
+def test_methods_keep_watched_objectives_at_zero(name, weights):
     with pytest.raises(ConfigError, match=r"puts all weight on '(correct|calls)', whose weight is"):
         with_method(file(*weights), name)
 
@@ -69,7 +69,7 @@ def test_a_method_that_uses_weights_says_nothing(name):
 
 
 @pytest.mark.parametrize("name", [one for one in METHODS if not one.startswith("without_")])
-def test_an_objective_of_weight_0_teaches_nothing_under_any_method(name):
+def test_zero_weight_has_no_effect_under_any_method(name):
     if name in REFUSED:
         with pytest.raises(ConfigError, match=REFUSED[name]):
             with_method(file(3, 1, 0), name)
@@ -91,13 +91,13 @@ def test_an_objective_of_weight_0_teaches_nothing_under_any_method(name):
     assert name in ("sft", "constant") or np.abs(steps[0][1].advantages).max() > 0.0
 
 
-def test_a_group_that_differs_only_in_what_is_watched_teaches_nothing():
+def test_differences_in_watched_objectives_are_filtered():
     config = with_method(file(3, 1, 0), "recommended")
     rewards = np.array([[[1.0, 0.5, 0.1], [1.0, 0.5, 0.9]]])
     assert not ParetoPO(config.paretopo).step(rewards).informative.any()
 
 
-def test_preferences_that_are_given_may_weigh_what_a_file_does_not():
+def test_preferences_may_weigh_watched_objectives():
     table = file(1, 0) | {"paretopo": {"preference": "given"}}
     config = from_table(table)
     rewards = np.array([[[1.0, 0.5], [1.0, 0.9]]])

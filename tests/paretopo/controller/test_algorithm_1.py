@@ -135,7 +135,7 @@ def test_the_archive_keeps_the_undominated_outcomes(run):
     assert {tuple(p) for p in controller.archive.points.tolist()} == undominated
 
 
-def test_the_paper_recipe_differs_from_the_listing_in_the_filter_alone():
+def test_paper_recipe_differs_from_algorithm_1_only_in_the_filter():
     assert ParetoPOConfig(recipe="paper", group_filter="off") == literal()
     for_paper = ParetoPO(ParetoPOConfig(recipe="paper", stage1_steps=0))
     for_listing = ParetoPO(literal(stage1_steps=0))

@@ -1,4 +1,4 @@
-"""What holds for every estimator, and the control."""
+"""Properties of every estimator, and the control."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WHITENED = {"gdpo", "gd2po", "saw", "saw_grpo", "hypervolume_gd2po", "expected_t
 
 
 def test_the_configuration_knows_every_estimator():
-    """Each function of the modules that takes what an estimator takes is one, by its own name."""
+    """Every function with the arguments of an estimator is registered under its own name."""
     written = {
         name
         for module in (ranked, volume, scalarised, decoupled)
@@ -50,7 +50,7 @@ def test_every_switch_of_an_estimator_is_one_of_the_configuration():
     assert ESTIMATORS["grpo"].switches == set()
 
 
-def test_a_switch_that_nobody_has_is_refused():
+def test_unknown_switch_is_refused():
     with pytest.raises(
         TypeError, match="no estimator has a switch 'center'; did you mean 'centre'"
     ):
@@ -58,7 +58,7 @@ def test_a_switch_that_nobody_has_is_refused():
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_every_estimator_says_what_it_is_and_whence(name):
+def test_estimators_document_their_source(name):
     text = ESTIMATORS[name].__doc__
     assert text
     assert "Source: " in text or name == "constant"
@@ -87,7 +87,7 @@ def ragged(several):
 @given(
     st.lists(vectors, min_size=1, max_size=4), st.sampled_from(sorted(set(ESTIMATORS) - WHITENED))
 )
-def test_a_ragged_batch_equals_its_groups_alone(several, name):
+def test_ragged_batch_equals_single_groups(several, name):
     padded, mask = ragged(several)
     values = ESTIMATORS[name](padded, WEIGHTS, mask=mask)
     np.testing.assert_array_equal(values[~mask], 0.0)
@@ -184,7 +184,7 @@ def test_wrong_shapes_are_refused():
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_torch_gets_what_numpy_gets(name, device):
+def test_torch_matches_numpy(name, device):
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(7)
     for objectives in (1, 2, 3):
@@ -230,8 +230,8 @@ def expected_gradient(logits, lengths, advantage):
 
 
 @pytest.mark.parametrize(("advantage", "drifts"), [(1.0, True), (0.0, False)])
-def test_an_uncentred_constant_shortens_responses_without_any_reward(advantage, drifts):
-    """Why the control run and centring are there: A = 1 alone drives calls to 0."""
+def test_uncentred_constant_shortens_responses(advantage, drifts):
+    """The reason for the control run and for centring: A = 1 for all drives calls to 0."""
     calls = np.arange(4)
     lengths = 10.0 + 12.0 * calls
     same = np.zeros((1, 4, 2))  # no reward information at all

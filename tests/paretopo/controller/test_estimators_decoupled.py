@@ -128,7 +128,7 @@ def distinct(values):
     return len(np.unique(np.round(values, 6)))
 
 
-def test_gdpo_keeps_advantages_apart_that_grpo_merges():
+def test_gdpo_separates_advantages_that_grpo_merges():
     """The paper's example: two binary rewards, of two rollouts the sums are (0, 1) or (0, 2)."""
     pairs = [(0, 0), (0, 1), (1, 0), (1, 1)]
     groups = np.array([[a, b] for a in pairs for b in pairs], np.float64)
@@ -173,7 +173,7 @@ def test_gd2po_is_its_formula(seed, conflict):
 
 
 def test_gd2po_scales_before_it_whitens():
-    """Groups of which all stay and half stay: spread 1 again, and 2 to 1 between the groups."""
+    """One group keeps all rollouts, one keeps half: spread 1 again, ratio 2 to 1."""
     all_agree = [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
     half = [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     values = ESTIMATORS["gd2po"](np.array([all_agree, half]), EQUAL, conflict=1.0)
@@ -221,7 +221,7 @@ def test_saw_is_its_formula(seed):
 
 
 @pytest.mark.parametrize("name", ["saw", "saw_grpo"])
-def test_saw_leaves_out_what_is_learnt(name):
+def test_saw_drops_learnt_objectives(name):
     """An objective that no longer varies over the batch takes no share of the advantage."""
     batch = some_batch(0)
     learnt = batch.copy()
@@ -238,7 +238,7 @@ def test_the_weights_of_saw_do_not_see_a_factor():
     )
 
 
-# ---- what has no estimator of its own -----------------------------------------------------------
+# ---- methods without an estimator of their own --------------------------------------------------
 
 
 def test_gapo_of_two_objectives_is_an_equal_sum_of_scores():
@@ -295,7 +295,7 @@ def test_dvao_is_its_formula_and_never_larger_than_grpo(seed):
     np.testing.assert_allclose(ESTIMATORS["dvao"](agreeing, weights), wanted, atol=1e-9)
 
 
-def test_dvao_of_a_group_in_which_nothing_varies_is_nothing():
+def test_dvao_of_a_constant_group_is_zero():
     flat = np.full((2, 4, 2), 0.3)
     flat[1, :, 0] = [0.1, 0.1, 0.1, 0.1 + 1e-14]
     np.testing.assert_array_equal(ESTIMATORS["dvao"](flat, EQUAL), np.zeros((2, 4)))

@@ -128,7 +128,7 @@ def test_lexicographic_never_prefers_a_wrong_answer():
 
 
 @given(vectors, st.sampled_from(["pareto", "lexicographic"]), st.sampled_from(["mean", "std"]))
-def test_ranks_see_the_order_of_an_objective_alone(rewards, name, centre):
+def test_ranks_depend_only_on_order(rewards, name, centre):
     """Any strictly increasing change of units: cubes, other prices, seconds for hours."""
     other = rewards.copy()
     other[..., 1] = 1000.0 * other[..., 1] ** 3 - 5.0

@@ -38,7 +38,7 @@ def test_grpo_does_not_blow_up_rounding_noise():
     np.testing.assert_array_equal(ESTIMATORS["grpo"](rewards[:, :1], WEIGHTS), [[0.0]])
 
 
-def test_in_grpo_the_objective_that_varies_more_by_its_weight_takes_all():
+def test_grpo_follows_the_objective_of_larger_weighted_spread():
     """Uncorrelated, with deviations in the ratio 1 to 3: .6 / sqrt(.36 + 1.44), 1.2 over the same.
 
     The weights count: equal ones would say .3162 and .9487. Correlated objectives go otherwise.
@@ -75,7 +75,7 @@ def test_a_factor_on_the_reward_cancels_in_grpo(factor):
 
 
 @given(groups(min_points=2), st.floats(0.5, 2.0))
-def test_what_is_left_of_the_factor_is_epsilon(rollouts, factor):
+def test_grpo_is_scale_invariant_up_to_epsilon(rollouts, factor):
     rewards = reward_vectors(rollouts)
     deviation = (rewards @ WEIGHTS).std(ddof=1)
     assume(deviation > 1e-9)
@@ -86,7 +86,7 @@ def test_what_is_left_of_the_factor_is_epsilon(rollouts, factor):
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.19, 2.0])
-def test_a_factor_on_the_reward_survives_without_the_deviation(factor):
+def test_reward_scale_matters_without_standardisation(factor):
     rewards = reward_vectors([(True, 1), (True, 2), (False, 1)])
     plain = ESTIMATORS["dr_grpo"](rewards, WEIGHTS)
     scaled = ESTIMATORS["dr_grpo"](factor * rewards, WEIGHTS)
@@ -187,13 +187,13 @@ def test_of_several_economies_each_counts_with_its_weight():
     np.testing.assert_allclose(ESTIMATORS["worth"](group, (0.5, 0.4, 0.1)), [wanted], atol=1e-15)
 
 
-def test_without_an_economy_worth_is_the_weight_of_being_right():
+def test_worth_without_an_economy():
     group = np.array([[[1.0], [0.0], [0.0]]])
     np.testing.assert_allclose(ESTIMATORS["worth"](group, [0.6]), [[0.6, -0.3, -0.3]], atol=1e-15)
 
 
 @given(groups(min_points=2))
-def test_worth_is_the_gated_sum_where_no_saving_is_below_nothing(rollouts):
+def test_worth_equals_the_gated_sum_of_savings(rollouts):
     rewards = reward_vectors(rollouts)
     gated = rewards.copy()
     gated[..., 1] *= gated[..., 0]
@@ -233,7 +233,7 @@ def test_worth_does_not_see_the_unit_of_a_cost(seed, factor):
 
 
 def test_worth_is_aware_of_size():
-    """A saving of 1 % is worth 1 % of what saving everything is worth."""
+    """A saving of 1 % is worth 1 % of a full saving."""
     small = np.array([[[1.0, 0.01], [1.0, 0.0]]])
     large = np.array([[[1.0, 1.0], [1.0, 0.0]]])
     np.testing.assert_allclose(
@@ -252,7 +252,7 @@ def test_failures_say_nothing_to_worth_whatever_they_save():
     np.testing.assert_array_equal(ESTIMATORS["worth"](failures, WEIGHTS), np.zeros((1, 3)))
 
 
-def test_worth_does_not_look_behind_the_mask():
+def test_worth_ignores_masked_rollouts():
     group = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.0], [1.0, np.nan]]])
     mask = np.array([[True, True, True, False]])
     alone = ESTIMATORS["worth"](group[:, :3], WEIGHTS)
@@ -282,7 +282,7 @@ def test_several_costs_of_gr3_add_up():
     np.testing.assert_allclose(ESTIMATORS["gr3"](group, (0.5, 0.3, 0.2)), [wanted], atol=1e-12)
 
 
-def test_gr3_pays_failures_nothing_and_without_a_weight_on_being_right_nobody():
+def test_gr3_needs_success_and_its_weight():
     failures = np.array([[[0.0, -1.5], [0.0, -0.5]]])
     np.testing.assert_array_equal(ESTIMATORS["gr3"](failures, WEIGHTS), [[0.0, 0.0]])
     mixed = np.array([[[1.0, 0.0], [1.0, -2.0], [0.0, -1.0]]])
@@ -309,7 +309,7 @@ def test_tchebycheff_by_hand():
     np.testing.assert_allclose(values, [against_others(smooth)], atol=1e-12)
 
 
-def test_a_smooth_maximum_tends_to_the_maximum_and_does_not_overflow():
+def test_smooth_maximum_converges_without_overflow():
     group = np.array([[[0.0, 1.0], [1.0, 0.5], [1.0, -2000.0], [0.0, 0.0]]])
     hard = ESTIMATORS["tchebycheff"](group, WEIGHTS)
     near = ESTIMATORS["tchebycheff"](group, WEIGHTS, smoothing=1e-3)
@@ -317,7 +317,7 @@ def test_a_smooth_maximum_tends_to_the_maximum_and_does_not_overflow():
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_a_compromise_is_worth_more_to_tchebycheff_than_an_extreme(smoothing):
+def test_tchebycheff_prefers_a_compromise(smoothing):
     """Which no weights of a sum say of these three."""
     group = np.array([[[1.0, 0.0], [0.4, 0.4], [0.0, 1.0]]])
     values = ESTIMATORS["tchebycheff"](group, (0.5, 0.5), smoothing=smoothing)[0]
@@ -360,7 +360,7 @@ def test_expected_tchebycheff_by_hand():
     )
 
 
-def test_where_all_are_equally_far_expected_tchebycheff_weighs_them_as_given():
+def test_expected_tchebycheff_keeps_weights_at_ties():
     batch = np.array([[[1.0, 0.0], [0.0, 1.0]]])
     values = ESTIMATORS["expected_tchebycheff"](batch, (0.5, 0.5))
     np.testing.assert_allclose(values, [[0.0, 0.0]], atol=1e-15)

@@ -20,7 +20,7 @@ hypervolume = ESTIMATORS["hypervolume"]
 
 
 def area(points, reference):
-    """Of the union of boxes, by inclusion and exclusion."""
+    """Return the volume of a union of boxes by inclusion and exclusion."""
     total = 0.0
     for size in range(1, len(points) + 1):
         for some in itertools.combinations(points, size):
@@ -101,7 +101,7 @@ def test_hv_1_against_the_origin_is_the_product(rollouts):
 
 @given(groups(min_points=3), st.integers(1, 3), st.integers(0, 5))
 def test_calls_of_a_failure_count_for_nothing(rollouts, k, calls):
-    """The gate is built in: what a failed rollout called moves no advantage."""
+    """The gate is built in: the calls of failed rollouts change no advantage."""
     other = [(solved, n if solved else calls) for solved, n in rollouts]
     np.testing.assert_allclose(
         hypervolume(reward_vectors(rollouts), WEIGHTS, k=k),
@@ -162,7 +162,7 @@ def test_switches_that_cannot_be(text, message):
         loads(f"[paretopo]\nstage2_estimator = 'hypervolume'\n{text}")
 
 
-def test_the_switches_of_hypervolume_bind_it_alone():
+def test_hypervolume_switches_bind_only_hypervolume():
     loads('[paretopo]\nweighting = "first alone"\nstage2_estimator = "grpo"')
     grpo = {"stage2_estimator": "grpo"}
     assert ParetoPOConfig(weights=(1.0, 0.0), **grpo).most_together == 0

@@ -78,7 +78,7 @@ def test_rewards_in_the_unit_box_bound_the_multiplier(outcomes):
 
 
 @pytest.mark.parametrize("reference", ["initial", "zero"])
-def test_earlier_outcomes_can_be_scored_anew(reference):
+def test_earlier_outcomes_can_be_rescored(reference):
     """The signal is then that of a controller which met the outcomes as they score today."""
     stale, fresh = controller(reference=reference), controller(reference=reference)
     stale.observe([0.5, 0.5], earlier=[])

@@ -1,4 +1,4 @@
-"""hypervolume_gd2po: volumes in units of the group, beside correctness, without conflicts."""
+"""hypervolume_gd2po: volumes in units of the group, with correctness, without conflicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WEIGHTS = (0.6, 0.4)
 
 
 def volumes(group, k):
-    """What each rollout adds to k - 1 others on average, by enumeration of them."""
+    """Return the mean gain of each rollout over k - 1 others by enumeration."""
     worst = [min(row[j] for row in group) for j in range(1, len(group[0]))]
     right = [row for row in group if row[0] > 0]
     best = [max((row[j] for row in right), default=-math.inf) for j in range(1, len(group[0]))]
@@ -56,8 +56,8 @@ def some_batch(seed, objectives):
     rng = np.random.default_rng(seed)
     batch = rng.integers(0, 4, (5, 6, objectives)) / 4 + 0.25
     batch[..., 0] = rng.random((5, 6)) < 0.6
-    batch[0, :, 0] = 0.0  # nobody is right
-    batch[1, :, 1:] = 0.5  # nobody is leaner
+    batch[0, :, 0] = 0.0  # no rollout is right
+    batch[1, :, 1:] = 0.5  # no rollout is leaner
     return batch
 
 
@@ -73,7 +73,7 @@ def test_it_is_gd2po_on_correctness_and_added_volume(objectives, k):
     np.testing.assert_allclose(ours(batch, weights, k=k), expected, atol=1e-9)
 
 
-def test_with_one_economy_it_is_gd2po_with_the_worst_of_the_group_for_failures():
+def test_one_economy_reduces_to_gd2po():
     batch = some_batch(7, 2)
     expected = ESTIMATORS["gd2po"](apply_gate(batch, "success", ["worst"]), WEIGHTS)
     np.testing.assert_allclose(ours(batch, WEIGHTS), expected, atol=1e-4)
@@ -89,7 +89,7 @@ def test_units_of_an_economy_do_not_matter(seed, factor, shift):
 
 
 @given(st.integers(0, 1000), st.sampled_from([0.5, 3.0, 1000.0]), st.floats(-100.0, 100.0))
-def test_behind_the_gate_a_shift_matters_where_the_floor_is_a_number(seed, factor, shift):
+def test_numeric_floor_breaks_shift_invariance(seed, factor, shift):
     """A factor never matters; a shift does not where failures get the worst of their group."""
     batch = some_batch(seed, 2)
 
@@ -117,7 +117,7 @@ def test_a_floor_of_0_makes_shares_of_a_budget_alike(floor, shares):
     )
 
 
-def test_a_compromise_beats_the_extremes_that_no_weights_let_it_beat():
+def test_compromise_beats_extremes_where_no_weights_can():
     group = [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.45, 0.45], [0.0, 1.0, 1.0]]
     advantages = ours(np.array([group]), (0.6, 0.2, 0.2))[0]
     assert advantages[2] == advantages.max() > advantages[:2].max()

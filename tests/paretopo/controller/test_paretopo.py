@@ -73,7 +73,7 @@ def test_the_learning_rate_factor_is_the_multiplier_of_stage_1():
 
 
 @given(groups())
-def test_the_gate_takes_economy_from_failures_only_and_is_pure(rollouts):
+def test_gate_is_pure_and_changes_only_failures(rollouts):
     rewards = reward_vectors(rollouts)
     kept = rewards.copy()
     method = controller(floors=(0.0,))
@@ -116,13 +116,16 @@ def test_the_worst_of_the_group_is_a_floor_in_any_unit():
     assert advantages[0].argmin() == 1
 
 
-def test_masked_rollouts_are_no_floor():
-    tokens = np.array([[[1.0, -80.0], [0.0, -10.0], [0.0, -5000.0]]])
+@pytest.mark.parametrize("shift", [0.0, 6000.0])  # zeros of padding above or below all rewards
+def test_masked_rollouts_are_no_floor(shift):
+    rewards = np.array([[[1.0, -80.0], [0.0, -10.0], [0.0, -5000.0]]])
+    rewards[..., 1] += shift
     mask = np.array([[True, True, False]])
     method = controller(floors=("worst",), stage1_steps=0)
-    whole = method.step(tokens, mask=mask).advantages
-    np.testing.assert_array_equal(whole[:, :2], method.step(tokens[:, :2]).advantages)
-    assert not method.step(tokens, mask=np.zeros((1, 3), bool)).advantages.any()
+    whole, part = method.step(rewards, mask=mask), method.step(rewards[:, :2])
+    np.testing.assert_array_equal(whole.advantages[:, :2], part.advantages)
+    np.testing.assert_array_equal(whole.gated[:, :2], part.gated)
+    assert not method.step(rewards, mask=np.zeros((1, 3), bool)).advantages.any()
 
 
 ALL_SOLVED = [(1.0, 1.0), (1.0, 0.5)]
@@ -194,7 +197,7 @@ def test_wrong_shapes_are_named(shape):
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_a_broken_reward_is_located_and_does_not_count_a_step(value):
+def test_broken_reward_is_located_and_counts_no_step(value):
     rewards = np.zeros((3, 4, 2))
     rewards[2, 1, 1] = value
     method = controller()
@@ -388,7 +391,7 @@ def test_least_economy_counts_with_the_weights_of_all():
     np.testing.assert_allclose(least, [0.6 - 0.75 / 2, 0.75 - 0.6 / 2, -1.35 / 2])
 
 
-def test_least_economy_leaves_out_what_has_no_weight():
+def test_least_economy_skips_zero_weights():
     rewards = np.array([[[1.0, 0.9, -5.0], [1.0, 0.5, 0.5], [0.0, 1.0, 1.0]]])
     config = ParetoPOConfig(weights=(0.5, 0.5, 0.0))
     assert config.economies == "least"

@@ -1,4 +1,4 @@
-"""What stage-2 advantages look like on the paper's rewards: golden groups and structure."""
+"""Stage-2 advantages on the paper's rewards: golden groups and structure."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ def test_a_front_holds_at_most_two_kinds(rollouts):
 
 
 @given(groups())
-def test_within_a_front_scores_are_lowest_middle_or_highest(rollouts):
+def test_scores_within_a_front(rollouts):
     advantages = stage_2(rollouts)
     assert set(np.round((advantages % 1) * 4, 9)) <= {0.0, 1.0, 3.0}
 
 
 @given(groups(), st.none() | st.integers(0, 5))
-def test_a_success_at_the_optimum_is_alone_at_the_top(rollouts, history):
+def test_only_optimal_success_ranks_first(rollouts, history):
     rewards = reward_vectors(rollouts, history=history)[0]
     assume((rewards == [1, 1]).all(axis=1).any())
     top = rewards[pareto_rank(rewards[None])[0] == 0]
@@ -137,7 +137,7 @@ def test_whom_the_boost_inside_a_front_goes_to(w, extra_right, extra_wrong, to_t
 
 
 @given(groups(min_points=2), st.floats(0.5, 1))
-def test_with_half_the_weight_on_the_task_a_front_prefers_its_successes(rollouts, task):
+def test_half_the_weight_prefers_successes_within_a_front(rollouts, task):
     rewards = reward_vectors(rollouts)
     advantages, ranks = pareto_advantage(
         rewards, (task, 1 - task), centre="none", return_ranks=True
@@ -159,7 +159,7 @@ def test_becoming_better_never_costs_with_beta_0(rewards, data):
 
 
 def test_becoming_better_can_cost_with_beta_one_half():
-    """Up into a front where it is the member of lower weighted sum: .3 beside .4."""
+    """A rollout moves up into a front in which its weighted sum is lower: 0.3 against 0.4."""
     worse = np.array([[[0.0, 0.0], [0.0, 1.0]]])
     better = np.array([[[0.5, 0.0], [0.0, 1.0]]])
     assert pareto_advantage(worse, WEIGHTS, centre="none")[0, 0] == 1.0

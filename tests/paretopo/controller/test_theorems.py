@@ -1,4 +1,4 @@
-"""The paper's theory: what holds as a property, what fails with its counterexample.
+"""The paper's theory: statements that hold, as properties; statements that fail, as examples.
 
 Expectations are exact sums over small sample spaces, never Monte Carlo. Statements are those of
 arXiv 2606.16111, section 3.3 and its appendix; K is the group size, s the score function.
@@ -94,7 +94,7 @@ def per_trajectory_gradient(points, p):
     st.integers(1, 12),
     st.data(),
 )
-def test_holds_near_maximisers_of_every_weight_bound_the_support_gap(points, slack, cells, data):
+def test_support_gap_bound(points, slack, cells, data):
     """On a grid of weights; between its points both supports are 1-Lipschitz in this norm."""
     reachable = np.array(points)
     grid = np.linspace(0, 1, cells + 1)
@@ -122,7 +122,7 @@ def test_fails_the_hulls_need_not_converge_in_hausdorff_distance():
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8))
-def test_fails_the_premise_a_multiplier_visits_one_direction_only(points):
+def test_fails_multiplier_visits_one_direction(points):
     """A positive factor on w.r leaves its maximisers as they are: no preference is explored."""
     scores = np.array(points) @ WEIGHTS
     for factor in (0.5, 1.0, 2.0):  # powers of two scale without rounding
@@ -131,7 +131,7 @@ def test_fails_the_premise_a_multiplier_visits_one_direction_only(points):
         )
 
 
-def test_fails_a_supported_point_of_another_weight_is_never_sought():
+def test_fails_other_supported_points_are_never_sought():
     """(0, 1) is supported by w = (0, 1), and no multiplier makes stage 1 with w prefer it."""
     rewards = np.array([[[1.0, 0.0], [0.0, 1.0]]])
     for factor in (0.5, 1.0, 1.999):
@@ -233,7 +233,7 @@ def test_fails_for_the_smoothed_rank_too(p):
 
 
 @pytest.mark.parametrize(("points", "p"), [(8, 0.9), (8, 0.5), (4, 0.7), (16, 0.99)])
-def test_holds_the_per_trajectory_gradient_ascends_that_example(points, p):
+def test_holds_per_trajectory_gradient_ascends(points, p):
     gradient = per_trajectory_gradient(points, p)
     assert gradient == pytest.approx(1 - p ** (points - 1))
     assert gradient > 0
@@ -272,7 +272,7 @@ def test_fails_the_constant_of_the_difference_is_too_small(points, p, difference
     assert seen > bound
 
 
-def test_fails_with_any_constant_as_one_over_k_of_the_outcomes_are_bad():
+def test_fails_one_over_k_with_any_constant():
     """For p = 1 - 1/K the difference grows with K, like K/e, and the claimed bound stays."""
     for points in (10, 100, 1000):
         p = 1 - 1 / points
@@ -307,7 +307,7 @@ def test_holds_the_bound_does_not_depend_on_the_scale_of_rewards(rewards, scale)
 
 
 @given(vectors)
-def test_fails_as_an_advantage_over_grpo_whose_bound_is_smaller(rewards):
+def test_fails_bound_is_not_better_than_grpos(rewards):
     """|A| <= (g-1)/sqrt(g) for GRPO whatever the scale: 6.1 against 68.1 in C for g = 8."""
     points = rewards.shape[1]
     advantages = ESTIMATORS["grpo"](rewards, WEIGHTS)
@@ -334,11 +334,11 @@ def test_fails_stationary_points_need_not_be_pareto_stationary():
 
 
 @given(vectors)
-def test_fails_the_literal_advantages_push_nobody_down(rewards):
+def test_fails_literal_advantages_are_always_positive(rewards):
     assert raw(rewards).min() > 0
 
 
-def test_holds_all_failed_alike_are_imitated_unless_centred():
+def test_holds_uncentred_advantages_imitate_equal_failures():
     failures = np.array([[[0.0, 1.0]] * 8])
     np.testing.assert_array_equal(raw(failures), 1.0)
     np.testing.assert_array_equal(pareto_advantage(failures, WEIGHTS), 0.0)

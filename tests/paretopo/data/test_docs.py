@@ -1,4 +1,4 @@
-"""docs/data.md says what the code says."""
+"""docs/data.md matches the code."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ BOX = "\\boxed{}"
         f"Solve the following problem step by step. Put the answer in {BOX}.\n\nHow many?",
     ],
 )
-def test_what_says_how_to_answer_is_no_part_of_the_question(asked):
+def test_answer_instructions_are_stripped(asked):
     assert fields.question_of({"problem": asked}) == "How many?"
     assert fields.has_instruction({"problem": asked})
     assert not fields.has_instruction({"problem": "How many?"})
@@ -191,7 +191,7 @@ def test_ids_are_those_of_the_source(raw, name):
         ("$2$,$-3$", "2,-3"),
     ],
 )
-def test_mathematical_answers_lose_what_is_only_dress(answer, cleaned):
+def test_answers_lose_their_markup(answer, cleaned):
     assert mathematical_answer([answer]) == cleaned
 
 
@@ -201,7 +201,7 @@ def test_whole_numbers_are_written_in_one_way():
     assert cleaned == ["73", "27", "-3", "0", "0", "12.5", "x", "9" * 200]
 
 
-def test_several_answers_mean_all_of_them_only_where_the_source_says_so():
+def test_sources_decide_whether_all_answers_are_required():
     assert mathematical_answer(["$1$", "$-2$"], all_wanted=True) == "1, -2"
     with pytest.raises(UnusableRow, match="whether one or all"):
         mathematical_answer(["1", "-2"])

@@ -51,7 +51,7 @@ def test_of_a_parquet_file_only_known_columns_are_read(tmp_path):
     assert all("metadata" not in row and "golden_answers" in row for row in rows_of(path))
 
 
-def test_places_are_told(tmp_path):
+def test_errors_name_file_and_line(tmp_path):
     table = made.write(tmp_path / "a.csv", ROWS)
     assert [place for place, _ in read_raw(table, COLUMNS)][:2] == ["line 3", "line 5"]
     path = tmp_path / "a.jsonl"
@@ -92,7 +92,7 @@ def test_hostile_files_are_refused(tmp_path, name):
         assert "git lfs pull" in text
 
 
-def test_a_torn_parquet_file_is_refused_wherever_it_is_torn(tmp_path):
+def test_truncated_parquet_file_is_refused(tmp_path):
     whole = made.write(tmp_path / "a.parquet", made.torl_rows(50)).read_bytes()
     for end in range(1, len(whole), 97):
         (tmp_path / "torn.parquet").write_bytes(whole[:end])

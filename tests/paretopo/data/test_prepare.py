@@ -1,4 +1,4 @@
-"""`paretopo prepare`: the command, the Hub behind it, and what training does with its files."""
+"""`paretopo prepare`: the command, its downloads from the Hub, and training on its files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_openrlhf_gets_ids_and_answers(tmp_path):
         assert label_fields(got["label"])["kind"] == row.datasource
 
 
-def test_the_examples_name_what_is_written():
+def test_examples_name_the_written_files():
     examples = Path(__file__).parents[3] / "examples"
     for name, task in (("torl", "math"), ("search_r1", "search")):
         for path in examples.glob(f"{task}_*.toml"):
@@ -69,7 +69,7 @@ def test_files_come_from_the_hub_in_the_state_of_the_table(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_without_the_hub_the_way_out_is_told(name, tmp_path, monkeypatch, capsys):
+def test_missing_hub_names_the_alternative(name, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
@@ -106,7 +106,7 @@ def run(*words, **options):
     )
 
 
-def test_the_command_tells_what_it_did(tmp_path):
+def test_command_prints_a_summary(tmp_path):
     made.write(tmp_path / "math.jsonl", [made.math500_row(1, "How many?", "3")])
     rows = [
         *made.torl_rows(),

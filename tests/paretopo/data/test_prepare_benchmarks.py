@@ -102,7 +102,7 @@ def test_every_layout_becomes_the_same_kind_of_row(tmp_path, layout, file):
     assert manifest["dropped"] == manifest["notes"] == {}
 
 
-def test_mathematical_labels_are_one_text_as_their_grader_wants(tmp_path):
+def test_mathematical_labels_are_single_texts(tmp_path):
     rows = [
         made.olympiad_row(1, "Find $x$.", ["$1$", "$-2$"], several=True),
         made.olympiad_row(2, "Find $y$.", ["$1$", "$-2$"]),
@@ -159,7 +159,7 @@ def test_training_rows_are_no_benchmark(tmp_path):
         made.prepare_rows(tmp_path, "nq", made.search_rows(40))
 
 
-def test_a_body_stands_before_its_question_and_units_are_left_out(tmp_path):
+def test_body_precedes_question_and_units_are_dropped(tmp_path):
     rows = [
         {"body": "Orb has seven towns.", "question": "How many?", "answer": "7 (towns)"},
         {"body": "Vell has 3", "question": "How many?", "answer": "3 (big towns)"},
@@ -173,7 +173,7 @@ def test_a_body_stands_before_its_question_and_units_are_left_out(tmp_path):
     ]
 
 
-def test_an_instruction_is_no_part_of_the_question_and_noted(tmp_path):
+def test_instruction_is_stripped_and_reported(tmp_path):
     asked = f"{ASKED}\nPlease reason step by step, and put your final answer within \\boxed{{}}."
     rows = [{"problem": asked, "answer": "3"}, {"problem": "Why?", "answer": "4"}]
     manifest, kept = made.prepare_rows(tmp_path, "math500", rows)
@@ -185,7 +185,7 @@ def test_an_instruction_is_no_part_of_the_question_and_noted(tmp_path):
     assert ASKED not in {row.question for row in train + held_out}
 
 
-# ---- what is no benchmark is refused -------------------------------------------------------------
+# ---- other files are refused ---------------------------------------------------------------------
 
 TOWNS = [{"question": f"How many towns has {name}?", "answer": "3"} for name in made.TOWNS]
 LIKE_AMC = replace(
@@ -216,7 +216,7 @@ def test_a_known_copy_is_recognised_in_any_order(tmp_path, rows):
         (made.search_rows(8), "it has 0 rows"),
     ],
 )
-def test_anything_else_is_refused_by_count_columns_and_questions(tmp_path, rows, told):
+def test_other_files_are_refused_by_count_columns_and_questions(tmp_path, rows, told):
     expected = "raw.jsonl is not AMC 12 of 2023: expected 8 or 6 rows with a question and an answer"
     with pytest.raises(DataError, match=f"{expected}, among them .*{told}") as refused:
         prepare_as_amc(tmp_path, rows)

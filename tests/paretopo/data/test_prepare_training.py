@@ -1,4 +1,4 @@
-"""Training sets: split for good, without benchmarks, repeats and what cannot be used."""
+"""Training sets have a stable split and no benchmark questions, duplicates or unusable rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_prompt_in_other_words_than_ours_is_noticed(tmp_path):
     assert manifest["notes"] == {"asked in other words than published": 1}
 
 
-def test_the_split_depends_on_the_question_and_the_seed_alone(tmp_path):
+def test_split_depends_only_on_question_and_seed(tmp_path):
     rows = made.torl_rows()
     *_, before = made.prepare_rows(tmp_path, "torl", rows, held_out=0.1)
     grown = [made.torl_row(900 + i, f"New? {i}", "1") for i in range(200)] + rows[::-1][:250]
@@ -104,7 +104,7 @@ def test_a_broken_benchmark_stops_the_training_set(tmp_path):
     assert not (tmp_path / "data/search_r1/train.jsonl").exists()
 
 
-def test_torls_own_test_file_is_never_held_out_or_trained_on(tmp_path):
+def test_torls_test_file_is_excluded(tmp_path):
     tests = [
         made.torl_row(1, "Test?", "1", source="aime24", split="test"),
         made.torl_row(2, "Test, unmarked?", "1", source="AIME_25", split=None),

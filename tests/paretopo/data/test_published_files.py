@@ -80,7 +80,7 @@ def test_both_copies_of_a_benchmark_ask_the_same():
 
 
 @pytest.mark.parametrize("copy", ["qwen", "fireopd"])
-def test_a_training_file_loses_the_questions_of_either_copy(tmp_path, copy):
+def test_training_file_drops_questions_of_both_copies(tmp_path, copy):
     """With the instruction of the second copy in its questions, none was found."""
     _, asked = prepared("aime24", f"aime24/{copy}_test.jsonl", tmp_path / "data")
     rows = [made.torl_row(900 + at, row.question, row.answer) for at, row in enumerate(asked)]
@@ -88,7 +88,7 @@ def test_a_training_file_loses_the_questions_of_either_copy(tmp_path, copy):
     assert manifest["dropped"]["same question as a benchmark"] == 30
 
 
-def test_torls_test_file_is_no_benchmark_and_never_trained_on(tmp_path):
+def test_torls_test_file_is_neither_benchmark_nor_training_set(tmp_path):
     """It has AIME's questions four times, and a part of MATH-500."""
     for name, rows in [("aime24", 120), ("aime25", 120), ("math500", 134)]:
         with pytest.raises(

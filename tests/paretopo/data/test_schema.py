@@ -1,4 +1,4 @@
-"""Rows on disk: what is written is read, and what is torn or hostile is refused by line."""
+"""Rows on disk survive a round trip; torn or hostile rows are refused with their line."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def refusal(path):
 
 
 @given(written=st.lists(rows, min_size=1, max_size=8, unique_by=lambda row: row.id))
-def test_what_is_written_is_read(tmp_path_factory, written):
+def test_written_rows_are_read_back(tmp_path_factory, written):
     path = tmp_path_factory.mktemp("rows") / "made.jsonl"
     assert write_rows(path, written) == len(written)
     assert list(read_rows(path)) == written
@@ -60,7 +60,7 @@ def test_the_layout_of_a_line(tmp_path):
     assert (ROW.answers, several.answers) == (("12 ells",), ("Ada", "Ada L."))
 
 
-def test_blank_lines_a_byte_order_mark_and_further_keys_are_no_harm(tmp_path):
+def test_blank_lines_byte_order_mark_and_extra_keys_are_accepted(tmp_path):
     path = tmp_path / "made.jsonl"
     line = json.dumps({**GOOD, "kind": "tower", "label": {"answer": "12 ells", "id": "x"}})
     path.write_bytes(b"\xef\xbb\xbf" + line.encode() + b"\r\n\n  \n")
@@ -91,7 +91,7 @@ def without(key):
         ({**GOOD, "label": {"answer": float("nan")}}, "label.answer must be a text"),
     ],
 )
-def test_what_is_no_row_is_refused_by_file_and_line(tmp_path, fields, message):
+def test_invalid_row_is_refused_by_file_and_line(tmp_path, fields, message):
     path = tmp_path / "made.jsonl"
     path.write_text(json.dumps(GOOD) + "\n\n" + json.dumps(fields) + "\n", encoding="utf-8")
     text = refusal(path)

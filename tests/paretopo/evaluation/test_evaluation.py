@@ -1,4 +1,4 @@
-"""What is asked, graded and kept, and how an evaluation goes on; nothing generates here."""
+"""Questions, grading, records and resuming of an evaluation, without a model."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class Undecided:
         return [None if int(row.id[1:]) % 2 else True for row in rows]
 
 
-def test_what_the_grader_cannot_decide_is_no_wrong_answer(start_folder):
+def test_undecided_grade_is_not_wrong(start_folder):
     rows, settings = [oslo(n) for n in range(6)], EvaluationSettings("m")
     folder = start_folder(settings, rows)
     assert evaluate(folder, rows, settings, Actor(), Tools(), Undecided())
@@ -188,7 +188,7 @@ def test_what_the_grader_cannot_decide_is_no_wrong_answer(start_folder):
     assert [cell.strip() for cell in table[2].split("|")][-2] == "3"
 
 
-def test_truncated_responses_that_count_as_wrong_are_told_apart():
+def test_truncated_wrong_responses_are_counted_separately():
     solved, truncated = (False, True, None, False), (True, True, True, False)
     answered = [AnsweredQuestion("1", "nq", solved, (0,) * 4, (9,) * 4, truncated)]
     found = summarise("nq", answered)
@@ -277,7 +277,7 @@ def test_every_question_is_asked_once_and_kept(start_folder, capsys):
     assert "10/10" in capsys.readouterr().err  # the progress bar
 
 
-def test_samples_of_a_question_stay_together_whatever_the_batch(start_folder):
+def test_samples_of_a_question_stay_together(start_folder):
     rows = [oslo(n) for n in range(3)]
     settings = EvaluationSettings("m", temperature=1.0, samples=5)
     seeds = []
@@ -291,7 +291,7 @@ def test_samples_of_a_question_stay_together_whatever_the_batch(start_folder):
     assert len({seed for _, seed in seeds[0]}) == 15
 
 
-def test_a_resumed_evaluation_asks_what_is_left(start_folder):
+def test_resumed_evaluation_asks_missing_questions(start_folder):
     rows, settings = [oslo(n) for n in range(10)], EvaluationSettings("m")
     whole, reference = start_folder(settings, rows, "whole"), Actor()
     run(whole, rows, settings, reference, batch=3)

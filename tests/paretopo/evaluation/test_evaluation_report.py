@@ -225,7 +225,7 @@ def test_one_evaluation_without_a_size(tmp_path):
     assert "as printed*" not in "\n".join(lines)
 
 
-def test_names_are_told_apart(tmp_path):
+def test_equal_names_are_disambiguated(tmp_path):
     a, b, c = (
         answer_all(tmp_path / name, "same", {"own": spread_calls(3, 1, 3)}, tool=tool)
         for name, tool in (("a", "none"), ("b", "search"), ("c", "search"))

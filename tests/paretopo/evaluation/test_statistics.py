@@ -112,7 +112,7 @@ def test_sign_flips_by_enumeration(differences):
 
 
 def test_random_sign_flips_agree_with_the_sign_test():
-    """Of differences of one size, the test is McNemar's."""
+    """For differences of one size the test is McNemar's."""
     differences = [1] * 31 + [-1] * 14 + [0] * 200
     assert sign_flips(differences) == pytest.approx(mcnemar_exact(31, 14), abs=0.004)
     assert sign_flips(differences, seed=1) != sign_flips(differences)
@@ -201,7 +201,7 @@ def coverage(interval, data, n, draws=800):
 
 
 def percentile_bootstrap(sample):
-    """What these intervals replace, of 400 draws."""
+    """Return the bootstrap interval of 400 draws, which these intervals replace."""
     drawn = np.random.default_rng(0).integers(sample.size, size=(400, sample.size))
     return np.percentile(sample[drawn].mean(axis=1), [2.5, 97.5])
 
@@ -221,7 +221,7 @@ def test_sign_flip_intervals_of_skewed_differences_cover_less():
 
 
 @pytest.mark.parametrize(("n", "least"), [(5, 91), (20, 92), (300, 92.5)])
-def test_t_intervals_of_calls_cover_at_any_number_of_questions(n, least):
+def test_t_intervals_of_calls_cover(n, least):
     data = (lambda rng, size: rng.poisson(1.5, size=size)), 1.5
     assert coverage(t_interval, data, n) > least
     if n < 20:

@@ -97,7 +97,7 @@ def test_no_rounds_is_no_tool():
         TorlEpisode(Echo(), max_calls=-1)
 
 
-def test_a_token_that_reaches_beyond_the_fence_makes_no_second_line_end():
+def test_token_across_the_fence_adds_no_line_end():
     (turn,) = play(TorlEpisode(Echo()), block("x") + "\n")
     assert turn.feedback == "X\n```\n"
 
@@ -189,7 +189,7 @@ def test_an_answer_ends_it():
     "text",
     ["I think so.", "<search>never closed", "search</search>", "<answer>x</search>", ""],
 )
-def test_anything_else_is_told_to_be_invalid(text):
+def test_other_actions_are_reported_as_invalid(text):
     episode = SearchR1Episode(Shelf())
     assert play(episode, text) == [StepResult(INVALID, done=False)]
     assert episode.calls == 0

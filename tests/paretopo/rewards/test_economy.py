@@ -37,7 +37,7 @@ def test_economy_is_one_at_the_optimum_only_and_positive(calls, n_opt, alpha):
     np.testing.assert_array_equal(economy == 1, np.array(calls, int) == n_opt)
 
 
-def test_without_a_success_nobody_is_paid():
+def test_groups_without_success_get_zero():
     np.testing.assert_array_equal(tool_economy([0, 1, 2], None), [0, 0, 0])
 
 
@@ -54,7 +54,7 @@ def test_ranks_do_not_depend_on_alpha(rollouts, alpha, other):
 
 
 @given(st.lists(groups(), max_size=6))
-def test_the_minimum_never_rises_and_is_the_fewest_of_a_success(history):
+def test_minimum_is_the_fewest_calls_of_a_success(history):
     tracker, seen = CostMinimum(), []
     for rollouts in history:
         before = tracker.n_opt("q")

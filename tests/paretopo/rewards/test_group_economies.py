@@ -102,7 +102,7 @@ def test_kimi_by_hand():
 
 
 @given(answers_of)
-def test_kimi_pays_no_failure_more_than_a_success_where_half_the_weight_is_on_right(answers):
+def test_kimi_ranks_successes_first_at_half_the_weight(answers):
     """The reward is w_0 c + w_1 lambda; a success has w_0 - w_1 / 2 at least, a failure 0 at most.
 
     Among failures the dear ones are punished, the lean ones not paid.
@@ -121,7 +121,7 @@ def test_kimi_pays_no_failure_more_than_a_success_where_half_the_weight_is_on_ri
 
 @pytest.mark.parametrize("name", BOTH)
 @given(st.integers(0, 1000))
-def test_groups_in_front_are_groups_alone(name, seed):
+def test_leading_axes_are_independent_groups(name, seed):
     rng = np.random.default_rng(seed)
     costs = rng.integers(0, 4, (2, 3, 5)) / 2
     solved = rng.random(costs.shape) < 0.5
@@ -139,7 +139,7 @@ def test_unit_and_shift_of_the_costs_do_not_matter(name, answers, factor, shift)
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_what_is_no_group_is_refused(name):
+def test_invalid_groups_are_refused(name):
     with pytest.raises(ValueError, match=r"finite numbers of shape \(\.\.\., points\), got \[inf"):
         BOTH[name]([math.inf, 1.0], [True, True])
     with pytest.raises(ValueError, match=r"successes must have the shape of costs, \(2,\), got"):
@@ -149,8 +149,8 @@ def test_what_is_no_group_is_refused(name):
 
 
 @pytest.mark.parametrize(("name", "left"), [(one, left) for one in BOTH for left in (False, True)])
-def test_a_run_pays_them_to_training_groups_alone(name, left):
-    """What is left of a budget is paid as the cost is; a measure that is missing is in no group."""
+def test_group_economies_apply_only_in_training(name, left):
+    """A remaining budget is rewarded like the cost; a missing measure belongs to no group."""
     costs, solved = [1.0, 3.0, 6.0, 2.0], [True, True, False, True]
     economy = Objective("it", economy=name, better="more" if left else "fewer")
     scores = Scores((Objective("correct", gate=True), economy), RewardsConfig())
@@ -198,7 +198,7 @@ def test_gr3_takes_costs_only():
         Objective("it", economy="gr3", better="fewer", low=-1.0)
 
 
-def test_what_is_short_of_a_budget_is_what_gr3_divides_by():
+def test_gr3_divides_by_the_budget_deficit():
     left = Objective("left", economy="gr3", better="more", high=10.0)
     scores = Scores((Objective("correct", gate=True), left), RewardsConfig())
     rollouts = [Rollout("q", {"correct": 1.0, "left": it}, solved=True) for it in (9.0, 8.0, 7.0)]

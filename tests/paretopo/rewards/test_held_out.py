@@ -32,7 +32,7 @@ def calls(*counts):
 
 
 @given(st.lists(evaluation, min_size=1, max_size=5))
-def test_every_evaluation_is_scored_by_the_fewest_calls_of_all(history):
+def test_evaluations_share_the_fewest_calls(history):
     held_out = new()
     for answers in history:
         add(held_out, answers)
@@ -64,7 +64,7 @@ def test_state_goes_through_json(history):
         add(whole, answers)
     add(first, history[0])
     state, answers = json.loads(json.dumps([first.state_dict(), first.latest()]))
-    # Of evaluations behind the state, answers may be there as well.
+    # There may be answers of evaluations after the state.
     second.load_state_dict(state, [answers, answers])
     for answers in history[1:]:
         add(second, answers)
@@ -72,7 +72,7 @@ def test_state_goes_through_json(history):
     np.testing.assert_array_equal(second.economies(), whole.economies())
 
 
-def test_an_evaluation_that_was_dominated_can_dominate_later():
+def test_rescoring_can_make_a_dominated_evaluation_dominant():
     """Why the state keeps every evaluation: a lower optimum makes a question weigh less."""
     held_out = new()
     held_out.add(["a", "b"], costs=calls(4, 3), solved=[True, True])
@@ -84,7 +84,7 @@ def test_an_evaluation_that_was_dominated_can_dominate_later():
     assert first > second
 
 
-def test_answers_take_few_characters_and_the_state_none_of_them():
+def test_answers_are_compact_and_outside_the_state():
     held_out, prompts = new(), [f"question {i}" for i in range(200)]
     sizes = []
     for number in range(50):
@@ -96,7 +96,7 @@ def test_answers_take_few_characters_and_the_state_none_of_them():
 
 
 @given(st.lists(st.lists(st.floats(0.0, 1e9) | st.none(), min_size=3, max_size=3), min_size=1))
-def test_real_costs_take_few_characters_and_come_back_as_they_count(history):
+def test_real_costs_are_stored_compactly_without_loss(history):
     costs = [np.array(row, np.float64)[:, None] for row in history]
     first, second, answers = new(), new(), []
     for row in costs:
@@ -110,7 +110,7 @@ def test_real_costs_take_few_characters_and_come_back_as_they_count(history):
     np.testing.assert_allclose(kept, np.array(costs)[..., 0], rtol=1e-5, atol=1e-37)
 
 
-def test_missing_answers_are_told():
+def test_missing_answers_are_reported():
     held_out = new()
     add(held_out, [(True, 2)] * 3)
     with pytest.raises(ValueError, match=r"knows 1 evaluations, and the answers of 0 are kept"):

@@ -33,20 +33,20 @@ def test_the_step_by_hand():
 
 
 @pytest.mark.parametrize("target", [math.nan, -1.0])
-def test_what_is_no_target_is_refused(target):
+def test_invalid_targets_are_refused(target):
     with pytest.raises(ValueError, match="target must be numbers of at least 0 or infinity, got"):
         laser_economy([1.0], [True], target)
 
 
 def test_targets_by_difficulty_by_hand():
-    """Of groups of 8: a fifth of the easy costs, half of the medium ones, all of the hard ones."""
+    """In groups of 8: a fifth of the easy costs, half of the medium ones, all of the hard ones."""
     targets = CostTargets(by="difficulty")
     targets.update([10, 20, 30, 40, 50, 60, 70, 80], [True] * 6 + [False] * 2)
     targets.update([11, 21, 31, 41, 51, 61, 71, 81], [True] * 8)
     targets.update([5, 6, 7, 8, 9, 10, 11, 12], [True] * 3 + [False] * 5)
     targets.update([1, 2, 3, 4, 5, 6, 7, 99], [True] * 2 + [False] * 6)
     easy, medium, hard = [True] * 8, [True] * 5 + [False] * 3, [False] * 8
-    # 10, 11, 20, 21, ...: 16 costs, of which 4 are more than a fifth, 3 are less.
+    # 10, 11, 20, 21, ... are 16 costs: 4 of them exceed a fifth, 3 fall short.
     assert [targets.target(right) for right in (easy, medium, hard)] == [21.0, 8.0, 99.0]
 
 
@@ -72,7 +72,7 @@ def test_targets_are_those_of_the_authors_code(groups):
         assert targets.target([True] * right + [False] * (8 - right)) == wanted
 
 
-def test_a_whole_block_gives_the_targets_until_the_next_one_is_whole():
+def test_targets_change_only_with_a_complete_block():
     targets = CostTargets(by="difficulty", groups=2)
     easy = [True] * 4
     assert targets.target(easy) == math.inf
@@ -151,8 +151,8 @@ ANSWERS = [(1, True), (3, True), (2, True), (0, False), (3, True), (5, True)]
 def test_laser_d_is_grpo_on_the_reward_of_the_paper():
     """5 of 6 are right, an easy group: 1 / floor(2 * 6 / 3) of its costs are at most 1.
 
-    Right is 1 and wrong -1/2 there, and the bonus 1/2: a third of what lies between, as by weights
-    of 0.75 and 0.25.
+    There a right answer gets 1, a wrong one -1/2 and the bonus is 1/2, a third of the difference.
+    Weights of 0.75 and 0.25 give the same.
     """
     table = {"objectives": [{"name": "correct", "weight": 0.75}, {"name": "calls", "weight": 0.25}]}
     config = with_method(table, "laser_d")

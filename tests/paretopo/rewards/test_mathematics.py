@@ -384,7 +384,7 @@ def test_a_limit_costs_only_the_comparison_that_met_it(
     assert grader.compare_all(pairs) == verdicts  # they are remembered
 
 
-def test_what_rules_decide_starts_no_process(grader, monkeypatch):
+def test_rules_start_no_process(grader, monkeypatch):
     monkeypatch.setattr(grader, "_python", Python())
     given = [r"\boxed{0.5}", r"\boxed{7}", "", r"\boxed{1,200}", r"\boxed{2516}"]
     answers = [r"\frac{1}{2}", "8", "1", "1200", "2516_8"]
@@ -402,7 +402,7 @@ def test_many_at_once_and_once_more(grader, monkeypatch):
         grader.grade_all(["a"], [])
 
 
-def test_what_is_remembered_is_bounded(monkeypatch):
+def test_cache_is_bounded(monkeypatch):
     monkeypatch.setattr(mathematics, "_REMEMBERED", 3)
     with MathGrader(workers=1) as grader:
         pairs = [(f"x+{number}", f"{number}+x") for number in range(5)]

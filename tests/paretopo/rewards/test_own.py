@@ -163,7 +163,7 @@ def test_broken_demonstrations_are_named(tmp_path, source, message):
         demonstrated(tmp_path, source).traces(0, 1, 0, 0.0)
 
 
-def test_demonstrations_know_the_weights_of_a_run_that_is_given_no_preferences(tmp_path):
+def test_demonstrations_use_the_weights_of_the_run(tmp_path):
     leaning = """
 def demonstrate(random, prompt, answer, source, preference):
     return ", ".join(f"{name} {weight:g}" for name, weight in preference.items())

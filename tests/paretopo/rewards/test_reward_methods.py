@@ -55,7 +55,7 @@ def test_arora_zanette_is_rloo_on_the_reward_of_the_paper():
         np.testing.assert_allclose(advantages, against_others(wanted), atol=1e-12)
 
 
-def test_kimi_is_its_length_reward_beside_correctness():
+def test_kimi_adds_its_length_reward_to_correctness():
     coefficient = 0.4 / 0.6
     rewards = []
     for calls, yes in ANSWERS:
@@ -65,7 +65,7 @@ def test_kimi_is_its_length_reward_beside_correctness():
     np.testing.assert_allclose(advantages, 0.6 * (np.array(rewards) - np.mean(rewards)), atol=1e-12)
 
 
-def test_gdpo_conditioned_counts_the_easier_reward_where_the_harder_is_met():
+def test_conditioned_gdpo_gates_the_easier_reward():
     """Equation 8 of the paper: the economy, or 0 where the answer is wrong; then GDPO."""
     equal = {"paretopo.weighting": "equal"}  # as published; the weights of a file hold
     gated, advantages = play("gdpo_conditioned", ANSWERS, equal)
@@ -77,7 +77,7 @@ def test_gdpo_conditioned_counts_the_easier_reward_where_the_harder_is_met():
     np.testing.assert_allclose(advantages, wanted, atol=1e-3)
 
 
-def test_worth_is_what_a_right_answer_saves_of_the_dear_end():
+def test_worth_is_the_saving_of_a_right_answer():
     costs = [calls for calls, _ in ANSWERS]
     reference = np.quantile(costs, 0.75)
     assert reference == 3.0
@@ -113,7 +113,7 @@ def test_no_failure_is_paid_more_than_a_success(name, answers):
 
 
 @pytest.mark.parametrize("name", ["arora_zanette", "worth", "gdpo_conditioned", "gr3"])
-def test_a_held_out_failure_is_not_what_is_cheapest(name):
+def test_held_out_failures_do_not_set_the_minimum(name):
     config = with_method({}, name)
     scores = Scores(config.objectives, config.rewards)
     rollouts = rollouts_of([(3, True), (0, False)], held_out=True)

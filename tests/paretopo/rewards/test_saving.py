@@ -1,4 +1,4 @@
-"""What is saved of the going price of a right answer: the price, the saving, and both in a run."""
+"""Savings relative to the price of a right answer: the price, the saving, and both in a run."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_price_may_fall_while_few_groups_are_known():
     assert price.value == 3.5
 
 
-def test_a_group_with_several_right_answers_pays_at_least_its_dearest():
+def test_price_covers_the_dearest_of_several_right_answers():
     price = SuccessPrice()
     price.update([4.0], [True])
     given = price.of_groups(
@@ -167,20 +167,20 @@ def score(scores, costs, **about):
     return scores.rewards_of(rollouts)[:, 1].tolist()
 
 
-def test_a_cost_is_worth_what_it_saves():
+def test_saving_is_relative_to_the_price():
     scores = Scores(SECONDS, RewardsConfig())
     assert score(scores, [0.0, 2.0, 4.0, 4.0]) == [1.0, 0.5, 0.0, 0.0]
     np.testing.assert_array_equal(score(scores, [None, 8.0]), [np.nan, 5.0 / 8.0 - 1.0])
 
 
-def test_a_start_without_paid_right_answers_has_no_price_yet():
+def test_price_is_unknown_without_paid_right_answers():
     scores = Scores(SECONDS, RewardsConfig())
     assert score(scores, [0.0, 0.0]) == [1.0, 1.0]
     assert score(scores, [0.0, 3.0], right=False) == [1.0, -1.0]
     assert score(scores, [0.0, 3.0]) == [1.0, 0.0]
 
 
-def test_every_answer_counts_where_no_objective_says_what_is_right():
+def test_all_answers_count_without_a_gate():
     scores = Scores((Objective("short", weight=0.5), SECONDS[1]), RewardsConfig())
     rollouts = [
         Rollout("q", {"short": 1.0, "seconds": cost}, solved=None) for cost in (1.0, 2.0, 4.0)
@@ -189,7 +189,7 @@ def test_every_answer_counts_where_no_objective_says_what_is_right():
     assert scores.rewards_of(rollouts)[:, 1].tolist() == [0.75, 0.5, 0.0]
 
 
-def test_a_budget_is_worth_the_same_as_the_cost_that_it_leaves():
+def test_remaining_budget_is_rewarded_like_the_cost():
     left = Objective("left", economy="saving", high=10.0)
     assert left.better == "more"
     told = Scores((SECONDS[0], left), RewardsConfig())
@@ -203,7 +203,7 @@ def test_neither_side_moves_the_price_of_the_other():
     assert score(scores, [8.0, 8.0]) == [0.0, 0.0]
     assert score(scores, [2.0, 4.0], held_out=True) == [0.5, 0.0]
     assert score(scores, [8.0]) == [0.0]
-    # The first evaluation says what all evaluations are measured by.
+    # The first evaluation fixes the price for all evaluations.
     assert score(scores, [8.0, 0.0], held_out=True) == [-0.5, 1.0]
 
 
@@ -213,13 +213,13 @@ def test_the_whole_of_the_first_evaluation_counts():
     assert len(json.dumps(scores.state_dict()["held_out_prices"])) < 200
 
 
-def test_an_evaluation_that_costs_nothing_says_nothing_of_the_next():
+def test_free_evaluation_sets_no_price():
     scores = Scores(SECONDS, RewardsConfig())
     assert score(scores, [0.0, 0.0], held_out=True) == [1.0, 1.0]
     assert score(scores, [1.0, 5.0], held_out=True) == [0.8, 0.0]
 
 
-def test_what_is_learnt_is_part_of_the_state(tmp_path):
+def test_learnt_prices_are_saved(tmp_path):
     text = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "calls"\neconomy = "saving"\n'
     session = new_session(tmp_path, text)
     rng = np.random.default_rng(3)
@@ -253,7 +253,7 @@ def test_what_is_learnt_is_part_of_the_state(tmp_path):
     assert again.state() == end
 
 
-def test_the_configuration_says_what_a_saving_is():
+def test_configuration_of_savings():
     calls = Objective("calls", economy="saving")
     assert (calls.best, calls.worst, calls.failure, calls.floor) == (1.0, None, "worst", "worst")
     assert calls.low == Objective("words", better="fewer", economy="saving").low == 0.0

@@ -14,7 +14,7 @@ from paretopo.rollout import Rollout
 
 
 def rollouts_of(answers, *, held_out=False):
-    """Of one prompt; answers are (calls, solved)."""
+    """Make the rollouts of one prompt from answers (calls, solved)."""
     return [
         Rollout(
             "q",
@@ -61,13 +61,13 @@ def test_held_out_minima_are_their_own_and_can_be_frozen():
     assert score(again, [(1, True)]) == pytest.approx([far(1)])
 
 
-def test_held_out_minima_run_on_whatever_the_scope_of_training():
+def test_held_out_minima_are_running():
     scores = scores_of(evaluation_n_opt="running", n_opt_scope="group")
     assert evaluate(scores, [(1, True)])[0].tolist() == [[1.0, 1.0]]
     assert evaluate(scores, [(2, True)])[0][:, 1] == pytest.approx([far(1)])
 
 
-def test_earlier_evaluations_are_scored_anew_when_fewer_calls_suffice():
+def test_new_minimum_rescores_earlier_evaluations():
     scores, again = (scores_of(evaluation_n_opt="recompute") for _ in range(2))
     answers = []
     for asked in ([(2, True), (1, True)], [(2, True), (1, False)]):
@@ -82,7 +82,7 @@ def test_earlier_evaluations_are_scored_anew_when_fewer_calls_suffice():
     assert again.outcomes()[:2] == earlier.tolist()
 
 
-def test_running_minima_leave_earlier_evaluations_alone():
+def test_running_minima_keep_earlier_scores():
     scores = scores_of(evaluation_n_opt="running")
     assert evaluate(scores, [(2, True)])[0].tolist() == [[1.0, 1.0]]
     assert evaluate(scores, [(0, True)])[1] is None
@@ -131,7 +131,7 @@ def test_a_share_of_one_held_out_answer_would_say_nothing():
     np.testing.assert_array_equal(scored(objectives, same)[:, 1], [1.0, 1.0, np.nan])
 
 
-def test_what_does_not_apply_is_no_minimum_and_counts_as_the_mean_of_the_others():
+def test_missing_measures_get_the_mean_of_the_others():
     objectives = [Objective("correct", gate=True), Objective("calls", economy="paretopo")]
     values = [
         {"correct": 1.0, "calls": 2.0},
@@ -153,7 +153,7 @@ def test_the_mean_of_equal_rewards_is_a_tie():
     assert (nowhere == -4.0).all()
 
 
-def test_evaluations_are_scored_anew_in_the_objectives_that_go_by_the_fewest_alone():
+def test_only_minimum_based_objectives_are_rescored():
     objectives = [
         Objective("correct", gate=True),
         Objective("calls", economy="paretopo"),

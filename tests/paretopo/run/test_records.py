@@ -16,7 +16,7 @@ def run(tmp_path):
     return RunFolder.create(tmp_path / "runs", RunConfig(seed=4), command=["paretopo", "train"])
 
 
-def test_a_fresh_folder_says_what_was_asked(run):
+def test_new_folder_records_the_configuration(run):
     assert run.path.name.startswith("calculator-recommended-seed4-")
     assert loads((run.path / "config.toml").read_text(encoding="utf-8")) == run.config
     manifest = run.manifest
@@ -92,7 +92,7 @@ def test_a_row_without_a_step_is_refused(run):
 
 
 @pytest.mark.parametrize("cut", range(1, 18))
-def test_a_torn_last_line_is_dropped_wherever_the_kill_came(run, cut):
+def test_torn_last_line_is_dropped(run, cut):
     run.append_step({"step": 1, "a": 1})
     run.append_step({"step": 2, "a": 22})
     path = run.path / "steps.jsonl"
@@ -104,7 +104,7 @@ def test_a_torn_last_line_is_dropped_wherever_the_kill_came(run, cut):
 
 
 @pytest.mark.parametrize("line", ["nonsense", "[2]", '{"stop": 2}', '{"step": "2"}', "\udcff"])
-def test_a_broken_line_elsewhere_is_told(run, line):
+def test_broken_line_is_reported(run, line):
     path = run.path / "steps.jsonl"
     path.write_text(f'{{"step": 1}}\n{line}\n{{"step": 3}}\n', errors="surrogateescape")
     with pytest.raises(ConfigError, match=r"steps.jsonl line 2 is not a record with a step: b"):
@@ -112,7 +112,7 @@ def test_a_broken_line_elsewhere_is_told(run, line):
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"status": ', "\udcff"])
-def test_a_broken_manifest_is_told(run, text):
+def test_broken_manifest_is_reported(run, text):
     (run.path / "manifest.json").write_text(text, errors="surrogateescape")
     with pytest.raises(ConfigError, match=r"manifest.json is broken: it holds no JSON object"):
         RunFolder.open(run.path)

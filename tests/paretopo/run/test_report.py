@@ -32,7 +32,7 @@ def picture(path):
     return pixels
 
 
-def test_a_run_is_told_in_a_table_and_two_pictures(tmp_path):
+def test_report_has_a_table_and_two_pictures(tmp_path):
     run = tell(tmp_path)
     path = write_report([run])
     assert path == run.report / "report.md"
@@ -50,7 +50,7 @@ def test_a_run_is_told_in_a_table_and_two_pictures(tmp_path):
         picture(run.report / name)
 
 
-def test_a_report_needs_the_records_alone(tmp_path):
+def test_report_needs_only_the_records(tmp_path):
     """Only config, manifest and the two record files travel; nothing is evaluated again."""
     run = tell(tmp_path / "there")
     expected = write_report([run]).read_text(encoding="utf-8")
@@ -111,7 +111,7 @@ def test_a_method_is_the_mean_of_its_seeds(tmp_path):
     assert rows[3].describe(measures[2]).endswith("→ unknown")
 
 
-def test_runs_of_one_method_with_other_settings_are_no_seeds_of_each_other(tmp_path):
+def test_seeds_require_identical_settings(tmp_path):
     def tell_with(overrides):
         run = RunFolder.create(tmp_path, loads("", overrides))
         evaluate(run, 0, "pretrained", 0.5, 2.0, 60.0)
@@ -131,12 +131,12 @@ def test_runs_of_one_method_with_other_settings_are_no_seeds_of_each_other(tmp_p
     assert "optimiser.kl = 0.1" in list(names)[2]
 
 
-def test_runs_of_one_name_are_told_apart_by_folder(tmp_path):
+def test_equal_names_are_distinguished_by_folder(tmp_path):
     runs = [tell(tmp_path), tell(tmp_path)]
     assert list(label_runs(runs)) == [f"recommended, seed 0 ({run.path.name})" for run in runs]
 
 
-def test_runs_in_folders_of_one_name_are_told_apart_by_path(tmp_path):
+def test_equal_folders_are_distinguished_by_path(tmp_path):
     run = tell(tmp_path)
     copy = RunFolder.open(shutil.copytree(run.path, tmp_path / "copied" / run.path.name))
     runs = [run, copy, tell(tmp_path, seed=1)]
@@ -147,7 +147,7 @@ def test_runs_in_folders_of_one_name_are_told_apart_by_path(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_the_folder_one_stands_in_has_a_name_and_neighbours(tmp_path, monkeypatch):
+def test_current_folder_has_a_name_and_neighbours(tmp_path, monkeypatch):
     run, other = tell(tmp_path), tell(tmp_path, seed=1)
     monkeypatch.chdir(run.path)
     here = RunFolder.open(".")
@@ -191,7 +191,7 @@ def test_without_warmup_the_policy_as_it_came_counts(tmp_path):
     assert "| before training (step 0) | end (step 2) | change |" in text
 
 
-def test_the_end_of_the_warmup_counts_where_it_was_evaluated_on_the_way(tmp_path):
+def test_start_is_the_end_of_the_warm_up(tmp_path):
     run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
     evaluate(run, 0, "warmup", 0.2, 2.0, 60.0)
     evaluate(run, 0, "warmup", 0.5, 1.5, 50.0)
@@ -199,7 +199,7 @@ def test_the_end_of_the_warmup_counts_where_it_was_evaluated_on_the_way(tmp_path
     assert compare_ends(read_history(run))[0].before == 50.0
 
 
-def test_nothing_to_report_is_told(tmp_path):
+def test_empty_report_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"a report needs at least one run"):
         write_report([])
     run = RunFolder.create(tmp_path, tell(tmp_path / "x").config)
@@ -222,7 +222,7 @@ def rewards_of(run):
 
 
 @pytest.mark.parametrize("senses", [(1, 1), (-1, 1), (1, -1), (-1, -1)])
-def test_the_staircase_is_the_edge_of_what_is_dominated(senses):
+def test_staircase_bounds_the_dominated_region(senses):
     rng = np.random.default_rng(0)
     points = rng.integers(0, 8, (20, 2)) / 8
     x, y = points.T
@@ -267,7 +267,7 @@ def test_a_report_has_every_objective_with_direction_and_unit(tmp_path, count):
         picture(path.with_name("front.png"))
 
 
-def test_a_front_of_a_report_before_is_not_left_where_there_is_none(tmp_path):
+def test_stale_front_picture_is_removed(tmp_path):
     out = tmp_path / "out"
     write_report([tell_objectives(tmp_path, names_of(2))], out)
     assert (out / "front.png").exists()
@@ -292,7 +292,7 @@ def test_a_correct_of_another_range_is_no_percentage(tmp_path):
     assert "| correct | more |  | 7.5 | 7.5 | +0 |" in write_report([run]).read_text()
 
 
-def test_runs_with_other_objectives_are_laid_over_each_other(tmp_path):
+def test_runs_with_different_objectives_share_plots(tmp_path):
     runs = [
         tell_objectives(tmp_path, ["correct", "calls"], seed=1),
         tell_objectives(tmp_path, ["correct", "tokens"], seed=2),
@@ -332,14 +332,14 @@ def test_old_records_without_objectives_are_unknown_not_an_error(tmp_path):
     picture(run.report / "front.png")
 
 
-def test_the_seconds_of_an_evaluation_are_not_those_of_its_rollouts(tmp_path):
+def test_evaluation_time_differs_from_rollout_time(tmp_path):
     run = RunFolder.create(tmp_path, tell_objectives(tmp_path, ["correct", "seconds"]).config)
     run.append_evaluation({"step": 0, "seconds": 3.0, "measured": {"correct": 1.0}})
     history = read_history(run)
     assert np.isnan(history.measured(history.objectives)[0, 1])
 
 
-def test_the_share_solved_is_told_where_no_objective_is_it(tmp_path):
+def test_share_solved_is_added_if_no_objective_has_it(tmp_path):
     run = tell_objectives(tmp_path, ["correct", "calls"])
     assert [one.key for one in read_history(run).beside()] == ["response_tokens"]
     graded = RunFolder.create(tmp_path, run.config)
@@ -347,14 +347,14 @@ def test_the_share_solved_is_told_where_no_objective_is_it(tmp_path):
     assert "| solved | more | % | 75.0 | 75.0 | +0.0 |" in write_report([graded]).read_text()
 
 
-def test_the_share_solved_is_no_second_row_of_a_first_objective_of_ones_own(tmp_path):
+def test_share_solved_does_not_repeat_an_own_objective(tmp_path):
     config = loads('[[objectives]]\nname = "routed"\n[[objectives]]\nname = "tokens"\n')
     run = RunFolder.create(tmp_path, config)
     run.append_evaluation({"step": 0, "solved": 0.75, "measured": {"routed": 0.75, "tokens": 3.0}})
     assert read_history(run).beside() == ()
 
 
-def test_one_kind_alone_is_all_questions(tmp_path):
+def test_single_kind_is_not_listed(tmp_path):
     run = RunFolder.create(tmp_path, loads(""))
     means = {"solved": 0.5, "measured": {"correct": 0.5, "calls": 2.0}}
     run.append_evaluation({"step": 0, **means, "by_kind": {"all": means}})
@@ -375,7 +375,7 @@ def test_one_kind_alone_is_all_questions(tmp_path):
         ("more", math.nan, 1.0, "", ""),
     ],
 )
-def test_changes_are_told_and_judged(better, before, after, change, verdict):
+def test_changes_are_described_and_judged(better, before, after, change, verdict):
     measure = Measure("x", "x", better=better, decimals=2)
     assert measure.describe_change(before, after) == change
     assert measure.judge(before, after) == verdict

@@ -1,4 +1,4 @@
-"""The report as a page: what is in it, and what a browser makes of it."""
+"""The report as a page: its content, and its behaviour in a browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def render(*runs):
 # ---- the file ------------------------------------------------------------------------------------
 
 
-def test_the_page_lies_beside_the_table_which_names_it(tmp_path):
+def test_table_links_to_the_page(tmp_path):
     path = write_report([tell_objectives(tmp_path, names_of(3))])
     assert "[The same as a page](report.html)" in path.read_text(encoding="utf-8")
     check_self_contained(path.with_name("report.html").read_text(encoding="utf-8"))
@@ -82,7 +82,7 @@ def test_the_front_is_that_of_all_objectives(tmp_path):
     assert not found[9]["measured"]
 
 
-def test_the_answer_of_an_evaluation_is_the_newest_to_one_question(tmp_path):
+def test_newest_answer_to_a_question_counts(tmp_path):
     run = tell_objectives(tmp_path, names_of(2))
     groups = list(run.trajectories())
     (run.path / "trajectories.jsonl").unlink()
@@ -113,7 +113,7 @@ def test_a_long_run_is_thinned(tmp_path):
     assert len(shown["steps"]) == len(shown["multiplier"]) == len(shown["trained"][0]) == 800
 
 
-def test_what_is_thinned_keeps_the_ends_and_a_small_front():
+def test_thinning_keeps_ends_and_small_fronts():
     front = np.zeros(1000, bool)
     front[[7, 501]] = True
     kept = thin_evaluations(front, most=10)
@@ -123,7 +123,7 @@ def test_what_is_thinned_keeps_the_ends_and_a_small_front():
     assert thin_evaluations(front[:3], most=10).tolist() == [0, 1, 2]
 
 
-def test_means_of_a_curve_leave_out_what_is_missing():
+def test_curve_means_skip_missing_values():
     curve = np.array([[1.0, math.nan], [3.0, math.nan], [5.0, 2.0], [7.0, math.nan], [9.0, 4.0]])
     np.testing.assert_array_equal(
         thin_curve(curve, most=3), [[2.0, math.nan], [6.0, 2.0], [9.0, 4.0]]
@@ -334,7 +334,7 @@ def test_runs_and_methods_share_a_table(shown, tmp_path, width):
 
 
 @pytest.mark.browser
-def test_what_a_model_wrote_is_never_obeyed(shown, tmp_path):
+def test_model_output_is_escaped(shown, tmp_path):
     page = shown(tell_hostile(tmp_path))
     assert page.value("window.broken") is None
     assert "<img src=x" in "".join(texts(page, "#about pre"))

@@ -1,4 +1,4 @@
-"""`paretopo show --html`: what is in the page, and what a browser makes of it."""
+"""`paretopo show --html`: the content of the page, and its behaviour in a browser."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_prompt_is_shown_with_its_rollouts(shown, dark):
 
 
 @pytest.mark.browser
-def test_what_a_model_wrote_is_never_obeyed(shown):
+def test_model_output_is_escaped(shown):
     page = shown([hostile()])
     assert page.value("window.broken") is None
     written = page.value("[...document.querySelectorAll('pre')].map((e) => e.textContent)")
@@ -178,7 +178,7 @@ def test_keys_move_through_prompts_and_steps(shown):
     page.press("j")
     page.press("k")
     assert page.value("document.activeElement === document.querySelector('[aria-current]')")
-    page.press("n")  # the same question at its next evaluation; behind the last comes the first
+    page.press("n")  # the same question at its next evaluation; the first follows the last
     assert current(page) == "step 0 held out"
     page.press("p")
     page.press("n")

@@ -1,4 +1,4 @@
-"""TensorBoard and Weights & Biases: what a run tells them, and what it does without them."""
+"""TensorBoard and Weights & Biases: the numbers that a run logs, and runs without them."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def test_without_trackers_nothing_is_imported_and_written(tmp_path):
 
 
 @needs_tensorboard
-def test_a_resumed_run_goes_on_with_its_curves(tmp_path):
+def test_resumed_run_continues_its_curves(tmp_path):
     session = new_session(tmp_path, TENSORBOARD, objectives__calls__economy="paretopo")
     session.observe(0, group([2, 0], [1, 0]))
     make_step(session, 1)
     state = session.state()
     make_step(session, 2, calls=(0, 2))
     session.observe(2, group([2, 2], [1, 0]))
-    # Killed here: nothing was closed. What is left is done again, and otherwise.
+    # Killed here without closing anything. The remaining steps run again with other numbers.
     again = Session(session.run, prompts=64, steps_per_epoch=8)
     again.restore(state)
     make_step(again, 2, calls=(1, 3))
@@ -119,7 +119,7 @@ def test_one_of_several_processes_draws(tmp_path):
 
 
 class _Board:
-    """What `wandb.init` returns, as far as we use it."""
+    """The part of `wandb.init`'s result that we use."""
 
     def __init__(self, **given):
         self.given, self.logged, self.open = given, [], True
@@ -131,7 +131,7 @@ class _Board:
         self.open = False
 
 
-def test_a_resumed_run_is_the_same_run_in_weights_and_biases(tmp_path, monkeypatch):
+def test_resumed_run_continues_in_weights_and_biases(tmp_path, monkeypatch):
     wandb = pytest.importorskip("wandb")
     boards = []
 
@@ -179,7 +179,7 @@ def test_offline_curves_stay_in_the_run_folder(tmp_path, monkeypatch):
     assert b"train/paretopo/measured/calls" in log.read_bytes()
 
 
-# ---- what is missing -----------------------------------------------------------------------------
+# ---- missing packages ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("found", [None, ModuleSpec("a folder of that name", None)])

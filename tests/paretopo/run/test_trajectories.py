@@ -96,7 +96,7 @@ def test_a_torn_last_line_is_left_out_and_written_over(tmp_path, cut):
         ),
     ],
 )
-def test_a_broken_row_is_told_by_file_line_and_field(tmp_path, change, told):
+def test_broken_row_names_file_line_and_field(tmp_path, change, told):
     path = tmp_path / "trajectories.jsonl"
     append_group(path, of_text("fine"))
     with path.open("a", encoding="utf-8") as file:
@@ -125,7 +125,7 @@ def test_shortened_rollouts_fit(texts, most):
     assert sum(lengths) <= most + 40 * len(texts)  # each cut says so
 
 
-def test_a_run_keeps_them_and_drops_those_of_steps_done_again(tmp_path):
+def test_repeated_steps_replace_their_trajectories(tmp_path):
     run = RunFolder.create(tmp_path, RunConfig())
     for step in range(4):
         run.append_trajectories(dataclasses.replace(of_text("x" * 50_000), step=step))

@@ -17,7 +17,7 @@ SEEDS = 12
 
 
 def results(ends, switches=None, ablations=()):
-    """Of a study whose runs end with (hypervolume, accuracy, calls) and a little noise."""
+    """Make a study whose runs end with (hypervolume, accuracy, calls) and a little noise."""
     methods = list(dict.fromkeys(method for _, method in ends if method not in ablations))
     tasks = list(dict.fromkeys(task for task, _ in ends))
     plan = plans.from_table(
@@ -60,7 +60,7 @@ def test_comparisons_say_who_is_better():
     assert [(task, one.other) for task, one in study.find_losses()] == [("free", "grpo")]
 
 
-def test_less_than_the_margin_is_equal_and_scatter_is_unknown():
+def test_verdicts_by_margin_and_scatter():
     rng = np.random.default_rng(1)
     differences = {
         "small": 0.002 + 1e-4 * rng.random(SEEDS),  # significant, and as good as nothing
@@ -75,7 +75,7 @@ def test_less_than_the_margin_is_equal_and_scatter_is_unknown():
     assert low < found[1].mean < high
 
 
-def test_no_worse_and_no_better_are_where_the_interval_ends_within_the_margin():
+def test_one_sided_verdicts_follow_the_interval():
     rng = np.random.default_rng(1)
     scatter = rng.standard_normal(SEEDS)
     scatter -= scatter.mean()
@@ -85,7 +85,7 @@ def test_no_worse_and_no_better_are_where_the_interval_ends_within_the_margin():
     assert not any(one.is_contradictory for one in found)
 
 
-def test_what_no_number_of_seeds_could_show_has_no_verdict():
+def test_too_few_seeds_give_no_verdict():
     few = compare({"five": np.full(5, 0.1)}, {"five": 0.01})
     assert [(one.verdict, one.p, one.least_p) for one in few] == [("too few seeds", 0.0625, 0.0625)]
     six = compare({"six": np.full(6, 0.1)}, {"six": 0.01})
@@ -100,7 +100,7 @@ def test_what_no_number_of_seeds_could_show_has_no_verdict():
 
 
 @pytest.mark.parametrize("seeds", [3, 5])
-def test_the_report_names_too_few_seeds_instead_of_verdicts(seeds):
+def test_report_names_too_few_seeds(seeds):
     whole = results(ENDS)
     records = {cell: row for cell, row in whole._records.items() if cell.seed < 1000 + seeds}
     study = Results(whole.plan, records)
@@ -112,7 +112,7 @@ def test_the_report_names_too_few_seeds_instead_of_verdicts(seeds):
     assert not set(re.findall(r"\| (ahead|behind|equal|no worse|no better|reproduced) \|", text))
 
 
-def test_every_table_says_how_many_comparisons_p_accounts_for():
+def test_tables_state_the_number_of_comparisons():
     study = results(ENDS)
     text = format_report(study, [])
     assert text.count("p after Holm over the 3 comparisons of this table.") == 4
@@ -138,7 +138,7 @@ def test_a_claim_that_p_leaves_open_is_unknown():
     assert _decide_more([single]) == "reproduced"
 
 
-def test_a_claim_is_refuted_only_by_an_interval_that_says_so():
+def test_claims_are_refuted_only_by_an_interval():
     rng = np.random.default_rng(5)
     scatter = rng.standard_normal(SEEDS)
     scatter -= scatter.mean()
@@ -166,7 +166,7 @@ def test_a_task_that_is_not_finished_is_left_out():
     assert Results(study.plan, some).tasks == ["lucky"]
 
 
-def test_what_is_cut_short_is_compared_on_the_seeds_that_all_methods_have():
+def test_methods_are_compared_on_shared_seeds():
     whole = results(ENDS)
     missing = {"free/recommended/1000", "lucky/paper/1001"}
     records = {cell: row for cell, row in whole._records.items() if str(cell) not in missing}
@@ -209,7 +209,7 @@ def test_the_report_has_every_method_and_finding():
     assert found["calls fall in the course of ParetoPO", "free"] == "reproduced"
 
 
-def test_of_each_method_the_variant_of_the_best_worst_case_is_chosen():
+def test_choice_maximises_the_worst_case():
     ends = {
         ("free", "grpo+w60"): (0.9, 0.7, 1.2), ("lucky", "grpo+w60"): (0.3, 0.7, 1.2),
         ("free", "grpo+w80"): (0.7, 0.7, 1.2), ("lucky", "grpo+w80"): (0.6, 0.7, 1.2),

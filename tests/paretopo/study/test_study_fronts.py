@@ -105,7 +105,7 @@ MINE = '[[objectives]]\nname = "correct"\n[[objectives]]\nname = "dollars"\n'
 
 
 def train_at_once(kind, path):
-    """In place of a training: its folder, with what a policy does that wants what is asked for."""
+    """Write a training's folder as if its policy followed the given preferences."""
     config = load(path)
     grid = Preferences(config).grid if config.paretopo.preference == "given" else [None]
     run = RunFolder.create(config.run.out, config)
@@ -131,7 +131,7 @@ def train_at_once(kind, path):
 trained: list[RunConfig] = []
 
 
-def test_a_training_is_recorded_in_shares_and_scored_when_it_is_read(tmp_path, monkeypatch):
+def test_training_is_recorded_in_shares_and_scored_on_reading(tmp_path, monkeypatch):
     (tmp_path / "mine.toml").write_text(MINE)
     monkeypatch.setattr(cells, "_run_command", train_at_once)
     table = {"study": {"methods": ["worth"], "seeds": 1}, "tasks": FRONT["tasks"]}
@@ -148,7 +148,7 @@ def test_a_training_is_recorded_in_shares_and_scored_when_it_is_read(tmp_path, m
     assert last["preference"] == pytest.approx(value / (0.9 * 0.8))
 
 
-def test_both_kinds_of_front_take_the_same_steps_and_score_alike(tmp_path, monkeypatch):
+def test_both_fronts_share_steps_and_scores(tmp_path, monkeypatch):
     (tmp_path / "mine.toml").write_text(MINE)
     monkeypatch.setattr(cells, "_run_command", train_at_once)
     study = plan.from_table(FRONT, beside=tmp_path)

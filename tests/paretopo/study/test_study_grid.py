@@ -1,4 +1,4 @@
-"""The grid: every cell once, resumed where it was left, failures apart; its file; its command."""
+"""The grid runs every cell once, resumes, and keeps failures separate; its file; its command."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def evaluations(plan, out):
     return {cell: row["evaluations"] for cell, row in read_records(plan, out).items()}
 
 
-def test_what_is_done_is_not_done_again(tmp_path):
+def test_finished_cells_are_skipped(tmp_path):
     plan = plans.from_table(TABLE)
     ended, failures = run(plan, tmp_path)
     assert len(ended) == len(plan.cells()) == 9
@@ -61,7 +61,7 @@ def test_what_is_done_is_not_done_again(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [PACKED]
 
 
-def test_a_killed_study_goes_on(tmp_path):
+def test_killed_study_resumes(tmp_path):
     plan = plans.from_table(TABLE)
     run(plan, tmp_path)
     whole = evaluations(plan, tmp_path)
@@ -79,17 +79,21 @@ def test_a_record_of_other_settings_is_out_of_date(tmp_path):
     assert len(run(longer, tmp_path)[0]) == 9
 
 
-def test_a_failure_stays_apart_and_is_tried_again(tmp_path):
+def test_failed_cell_is_retried(tmp_path):
     (tmp_path / "broken.toml").write_text('[model]\npath = "no/such/model"\n')
-    table = {**TABLE, "tasks": {"free": {}, "broken": {"config": "broken.toml", "seeds": 1}}}
+    # One method: each broken cell starts a process that imports torch.
+    table = {
+        "study": {**TABLE["study"], "methods": ["recommended"]},
+        "tasks": {"free": {}, "broken": {"config": "broken.toml", "seeds": 1}},
+    }
     plan = plans.from_table(table, beside=tmp_path)
     ended, failures = run(plan, tmp_path / "out")
-    assert len(ended) == 8
-    assert {str(cell) for cell in failures} == {"broken/recommended/1000", "broken/grpo/1000"}
+    assert len(ended) == 4
+    assert {str(cell) for cell in failures} == {"broken/recommended/1000"}
     assert all("ended with" in failure for failure in failures.values())
-    assert len(read_records(plan, tmp_path / "out")) == 6
+    assert len(read_records(plan, tmp_path / "out")) == 3
     assert (tmp_path / "out" / RECORDS).exists()  # not finished: not packed
-    assert len(run(plan, tmp_path / "out")[0]) == 2
+    assert len(run(plan, tmp_path / "out")[0]) == 1
 
 
 # ---- the two files of the records ---------------------------------------------------------------
@@ -103,7 +107,7 @@ def finished(tmp_path_factory):
     return plan, list(read_records(plan, out).values())
 
 
-def test_the_same_rows_give_the_same_bytes_in_whatever_order_they_came(finished, tmp_path):
+def test_packed_bytes_do_not_depend_on_row_order(finished, tmp_path):
     plan, rows = finished
     packed = []
     for name, order in (("a", rows), ("b", rows[::-1])):
@@ -234,7 +238,7 @@ def test_a_wrong_file_is_refused(table, message):
         plans.from_table(table)
 
 
-def test_a_switch_is_what_its_file_says():
+def test_switches_follow_the_file():
     plan = plans.from_table({"tasks": {"free": {}}, "switches": GATED})
     assert plan.overrides_of("paper+gated") == {"recipe": "paper", "paretopo.gate": "success"}
     other = plans.from_table({"tasks": {"free": {}}, "switches": {"gated": {"seed": 1}}})
@@ -261,7 +265,7 @@ def test_a_training_is_worth_its_share_of_the_best():
     assert section.score(0.7, 0.75, 0.75)["hypervolume"] == pytest.approx(0.5)
     last = section.score(1.0, -1.25, 0.0)
     assert last == pytest.approx({"hypervolume": 0.0, "preference": 2 / 3})
-    # What wrong answers cost is not what right ones save.
+    # The cost of wrong answers is not the saving of right ones.
     assert section.score(0.5, 0.25, 0.75)["preference"] == pytest.approx(0.5)
 
 
@@ -273,7 +277,7 @@ def test_each_measure_has_a_best_policy_of_its_own():
     assert parts.score(1.0, 0.5, 0.5) == pytest.approx({"hypervolume": 8 / 9, "preference": 1.0})
 
 
-def test_a_mixture_of_the_best_policies_is_no_better_than_the_best():
+def test_mixtures_do_not_beat_the_best_policy():
     section = plans.TaskSection(config="x", best=((0.2, 0.0), (0.5, 0.3), (0.9, 0.8)), most=1.0)
     shares = np.linspace(0.0, 1.0, 2001)[:, None]
     points = np.array([[right, 1.0 - cost] for right, cost in section.best])
@@ -297,7 +301,7 @@ def test_a_mixture_of_the_best_policies_is_no_better_than_the_best():
         ([[1.0, 4.0]], "tasks.mine.best needs a policy that is right more often than 0"),
     ],
 )
-def test_best_policies_that_nothing_could_be_a_share_of_are_refused(best, error, tmp_path):
+def test_best_policies_worth_nothing_are_refused(best, error, tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
     table = {"tasks": {"mine": {**TRAINING["tasks"]["mine"], "best": best}}}
     with pytest.raises(ConfigError, match=re.escape(error)):
@@ -305,7 +309,7 @@ def test_best_policies_that_nothing_could_be_a_share_of_are_refused(best, error,
 
 
 def test_scores_follow_from_a_record_and_the_plan(tmp_path):
-    """Another best policy changes what a training is worth, and no training is out of date."""
+    """Another best policy changes the scores of trainings but makes none out of date."""
     (tmp_path / "mine.toml").write_text(MINE)
     task = TRAINING["tasks"]["mine"]
     shop, both = (
@@ -341,7 +345,7 @@ name = "tokens"
 """
 
 
-def test_seeds_take_turns_and_methods_know_calls_by_the_name_of_the_cost(tmp_path):
+def test_seeds_alternate_and_methods_use_the_name_of_the_cost(tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
     plan = plans.from_table(TRAINING, beside=tmp_path)
     overrides = [
@@ -353,7 +357,7 @@ def test_seeds_take_turns_and_methods_know_calls_by_the_name_of_the_cost(tmp_pat
     assert overrides[2]["seed"] == 1002
 
 
-def test_a_training_is_out_of_date_when_a_file_that_it_reads_is_another(tmp_path):
+def test_changed_input_file_makes_a_training_out_of_date(tmp_path):
     (tmp_path / "mine.toml").write_text(f'{MINE}[rewards]\nfile = "{tmp_path}/rewards.py"')
     rewards = tmp_path / "rewards.py"
     rewards.write_text("def correct(completions): ...")
@@ -380,7 +384,7 @@ def test_a_wrong_training_is_refused(task, message, tmp_path):
         plans.from_table(table, beside=tmp_path)
 
 
-def test_the_command_trains_reports_and_goes_on(tmp_path):
+def test_command_trains_reports_and_resumes(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text(
         '[study]\nmethods = ["recommended", "grpo"]\nseeds = 2\nsteps = 10\n'

@@ -32,7 +32,7 @@ def at_root(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
-def test_the_files_are_what_the_script_writes(tmp_path):
+def test_script_reproduces_the_files(tmp_path):
     (tmp_path / "parts").mkdir()
     shutil.copy(DOCS / "parts" / "tools.py", tmp_path / "parts")
     functions("make_questions.py")["write"](tmp_path)
@@ -42,7 +42,7 @@ def test_the_files_are_what_the_script_writes(tmp_path):
         assert len(rows(f"{name}/held_out.jsonl")) == 1536
 
 
-def test_whoever_works_it_out_is_right_and_a_guess_is_once_in_three():
+def test_working_is_right_and_guesses_are_right_once_in_three():
     demonstrate = functions("choice/warmup.py")["demonstrate"]
     correct = functions("choice/rewards.py")["correct"]
     rng, asked = random.Random(0), rows("choice/held_out.jsonl")
@@ -67,7 +67,7 @@ def test_the_cheap_tool_is_right_three_times_in_four(at_root):
 
 
 @pytest.mark.parametrize("name", ["choice", "parts"])
-def test_what_is_demonstrated_is_what_the_policy_is_asked(name, at_root):
+def test_demonstrations_match_the_prompts(name, at_root):
     task = make_task(load(DOCS / f"{name}.toml"))
     traces = task.traces(3, 64, 0, 0.0)
     assert traces == task.traces(3, 64, 0, 0.0) != task.traces(4, 64, 0, 0.0)

@@ -1,4 +1,4 @@
-"""What docs/study says is what its records say."""
+"""docs/study matches its records."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_every_training_of_the_plan_is_there(file):
 
 
 @pytest.mark.parametrize("file", STUDIES, ids=lambda path: path.stem)
-def test_the_report_is_what_the_records_give(file):
+def test_report_follows_from_the_records(file):
     written = (results_folder(file) / "report.md").read_text(encoding="utf-8")
     plots = re.findall(r"!\[(.+?)\]\(\1\)", written)
     assert written == format_report(read(file), plots)
@@ -75,7 +75,7 @@ def quoted_rows(text):
     return [line for line in lines if line.startswith("|") and re.search(r"\d\.\d", line)]
 
 
-def test_what_is_quoted_is_a_row_of_a_report():
+def test_quoted_rows_exist_in_a_report():
     reports = [(results_folder(file) / "report.md").read_text(encoding="utf-8") for file in STUDIES]
     with tarfile.open(DOCS / "history.tar.xz") as history:
         for name in history.getnames():
@@ -103,7 +103,7 @@ def test_variants_are_those_that_the_rule_chose(name):
 
 
 @pytest.mark.parametrize("name", JUDGED)
-def test_the_recommended_recipe_is_the_method_that_the_study_defends(name):
+def test_recommended_recipe_is_the_studied_method(name):
     judged = plan.load(DOCS / f"{name}.toml")
     config = from_table({}, judged.overrides_of(judged.study.methods[0]))
     recommended = from_table({}, {})
@@ -114,7 +114,7 @@ def test_the_recommended_recipe_is_the_method_that_the_study_defends(name):
         assert getattr(config.paretopo, switch) == getattr(recommended.paretopo, switch)
 
 
-def test_every_second_seed_is_paid_what_is_left_of_a_budget():
+def test_every_second_seed_has_a_budget():
     models = plan.load(DOCS / "models.toml")
     tables = models.tasks["choice"].by_seed
     assert len(tables) == models.study.seeds
@@ -125,7 +125,7 @@ def test_every_second_seed_is_paid_what_is_left_of_a_budget():
 
 
 @pytest.mark.parametrize("name", JUDGED)
-def test_methods_are_judged_on_tasks_and_seeds_of_which_nothing_was_chosen(name):
+def test_tuning_and_judging_share_no_task_or_seed(name):
     tuning, judged = (plan.load(DOCS / f"{one}.toml") for one in ("tuning", name))
     assert all(task.startswith("tune_") for task in tuning.tasks)
     assert not any(task.startswith("tune_") for task in judged.tasks)

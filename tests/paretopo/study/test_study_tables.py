@@ -1,4 +1,4 @@
-"""Tabular tasks: exact expectations; the agent learns what its rewards say."""
+"""Tabular tasks: exact expectations, and an agent that learns by its rewards."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def policies(task, count):
 
 
 def sample(task, policy, draws=200_000):
-    """Who is right, and what is saved of the costs."""
+    """Draw correctness and savings."""
     rng = np.random.default_rng(0)
     kinds = rng.integers(0, len(task.success), draws)
     rows = policy.cumsum(axis=1)[task.policy_rows[kinds]]
@@ -38,7 +38,7 @@ def sample(task, policy, draws=200_000):
     return rng.random(draws) < task.success[kinds, ways], task.saved[kinds, ways]
 
 
-def test_each_kind_of_task_is_there_twice_with_other_numbers():
+def test_each_kind_of_task_has_a_tuning_twin():
     assert sorted(TASKS) == sorted([*KINDS, *(f"tune_{name}" for name in KINDS)])
     for name in KINDS:
         one, other = TASKS[name], TASKS[f"tune_{name}"]
@@ -96,14 +96,14 @@ def test_no_weights_make_a_compromise_the_best_answer(name):
         assert not (linear.argmax(axis=1) == best).any()
 
 
-def test_what_is_best_depends_on_what_is_wanted_where_there_is_a_trade_off():
+def test_best_policy_depends_on_the_preference():
     for name in ("trade_off", "tune_trade_off"):
         task = TASKS[name]
         ways = [task.best_policy(measure).argmax(axis=1).sum() for measure in MEASURES]
         assert ways[0] < ways[1]
 
 
-def test_the_best_where_leanness_is_free_makes_the_calls_that_are_needed():
+def test_best_policy_makes_only_needed_calls():
     for name in ("free", "lucky", "overcalling", "tune_free", "tune_lucky", "tune_overcalling"):
         calls = TASKS[name].best_policy("preference") @ TASKS[name].cost[:, 0]
         assert set(calls) == {0, 1, 2, 3}
@@ -116,7 +116,7 @@ def test_a_task_that_changes_has_another_best_afterwards():
     assert task.score(before, "preference", CHANGE + 1) < 0.9
 
 
-def test_costs_are_what_they_say_on_average():
+def test_costs_have_the_stated_mean():
     rng, calls = np.random.default_rng(0), np.full((400_000, 1), 2.0)
     for noise, sigma in (("none", 0.0), ("normal", 0.3), ("lognormal", 1.0)):
         drawn = Unit(90.0, 400.0, noise, sigma).draw(calls, rng)
@@ -127,7 +127,7 @@ def test_costs_are_what_they_say_on_average():
     assert each.tolist() == [[0.5, 50.0]]
 
 
-def test_a_training_is_what_its_seed_says():
+def test_training_is_reproducible_from_its_seed():
     one, same, other = (
         train_tabular(TASKS["tune_any_unit"], METHODS["recommended"], seed=seed, steps=20)
         for seed in (5, 5, 6)
@@ -206,7 +206,7 @@ def test_exact_and_mean_are_two_centres_of_the_volume():
     assert rows[0] != rows[1]
 
 
-def test_a_study_reads_tables_early_at_evaluations_alone():
+def test_early_step_must_be_an_evaluation():
     from paretopo.study import plan
 
     with pytest.raises(ConfigError, match=r"study\.early must be a multiple of study\.every, 50"):
@@ -267,7 +267,7 @@ def test_groups_are_as_large_as_the_task_says(size):
 
 @pytest.mark.parametrize("name", ["tune_cheap_start", "tune_guessing_start", "tune_dear_start"])
 def test_recommended_recipe_learns_from_cheap_guessing_and_dear_starts(name):
-    """Its reference was once what the start pays: one that hardly pays unlearnt being right."""
+    """With the initial cost as reference, an agent with cheap starts unlearned being right."""
     rows = train_tabular(TASKS[name], METHODS["recommended"], seed=0, steps=300)
     assert rows[-1]["accuracy"] > 0.64
     assert rows[-1]["hypervolume"] > 0.7

@@ -84,7 +84,7 @@ def test_the_trained_policy_is_asked_once(study, commands, tmp_path):
     assert commands.asked == ["train", "evaluate"]
 
 
-def test_what_was_cut_off_is_asked_anew(study, commands, tmp_path):
+def test_interrupted_test_set_is_asked_again(study, commands, tmp_path):
     commands.killed = True
     with pytest.raises(RuntimeError, match="killed"):
         run_cell(study, study.cells()[0], tmp_path / "runs")
@@ -94,7 +94,7 @@ def test_what_was_cut_off_is_asked_anew(study, commands, tmp_path):
     assert row["test"]["accuracy"] == [0.5]
 
 
-def test_other_test_questions_are_asked_anew(study, commands, tmp_path):
+def test_changed_test_questions_are_asked_again(study, commands, tmp_path):
     cell = study.cells()[0]
     run_cell(study, cell, tmp_path / "runs")
     before = fingerprint(study, cell)

@@ -153,7 +153,7 @@ def _worked_out(text):
     return calculator(expression)
 
 
-def test_without_redundancy_and_guesses_traces_are_the_shortest():
+def test_traces_are_shortest_without_redundancy():
     for talk in TASK.traces(0, 60, redundant_calls=0, guess_rate=0.0):
         needed = talk[0]["content"].count("*") + sum(s in talk[0]["content"] for s in "+-")
         assert len(calls_of(talk)) == needed
@@ -193,7 +193,7 @@ def as_recorded(question):
     return told
 
 
-def test_without_a_solver_the_task_is_what_it_was():
+def test_task_is_unchanged_without_a_solver():
     """Recorded when there was none: texts, questions, tools, traces."""
     task = CalculatorTask(prompts=40, held_out=20, seed=5)
     told = {

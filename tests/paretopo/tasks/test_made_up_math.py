@@ -1,4 +1,4 @@
-"""Made-up mathematics: answers, programs, memory; checked apart from the generator."""
+"""Made-up mathematics: answers, programs, memory; checked independently of the generator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bare(question):
 
 
 def cupboard(task):
-    """What the facts say, and nothing else."""
+    """Read only the facts of a question."""
     told = {}
     for question in [*task.training, *task.held_out]:
         if question.kind == "fact":
@@ -55,7 +55,7 @@ def test_answers_are_right():
         assert len(question.steps) == KINDS.index(question.kind)
 
 
-def test_two_programs_are_needed_because_memory_stands_between_them():
+def test_memory_limit_forces_two_programs():
     coins = cupboard(TASK)
     for question in EVERYTHING:
         if question.kind == "two":
@@ -93,7 +93,7 @@ def test_the_seed_fixes_everything():
     assert cupboard(other) != cupboard(TASK)
 
 
-def test_traces_are_rollouts_with_needless_programs_and_guesses():
+def test_traces_include_needless_programs_and_guesses():
     guessed, needless = [], []
     coins = cupboard(TASK)
     for step in range(20):
@@ -124,7 +124,7 @@ def test_too_many_questions_are_refused():
 
 
 @pytest.mark.sandbox
-def test_the_real_interpreter_prints_what_traces_show():
+def test_traces_match_the_interpreter():
     with PythonInterpreter(workers=1, preload=(), timeout=30.0) as python:
         for trace in TASK.traces(0, 6, 2, 0.3):
             episode, pieces = TorlEpisode(python, max_calls=4), []

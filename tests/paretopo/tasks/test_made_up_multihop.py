@@ -1,4 +1,4 @@
-"""The made-up encyclopedia: what is where, how many hops a question takes, what search finds."""
+"""The made-up encyclopedia: its articles, the hops of its questions, and its search results."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def bare(question):
 
 
 def hops_of(text):
-    """Articles to read in order, and the answer, by reading alone."""
+    """Return the articles to read in order and the answer, found only by reading."""
     name, answer = read(SENTENCES, text)
     if name in ARTICLES:
         return [name], answer
@@ -61,7 +61,7 @@ def hops_of(text):
     return [first, between], re.search(told.format(between), ARTICLES[between])[1]
 
 
-def test_answers_are_what_the_articles_say():
+def test_answers_follow_from_the_articles():
     for question in EVERYTHING:
         read_articles, answer = hops_of(bare(question))
         assert answer == question.answer
@@ -80,7 +80,7 @@ def test_two_hops_cannot_be_one():
             assert between in ARTICLES[asked]
 
 
-def test_nobody_can_tell_an_answer_without_the_article():
+def test_answers_need_the_article():
     """The commonest answer to questions that need a search is rarely right."""
     answers = Counter(q.answer for q in EVERYTHING if q.kind != "fact")
     assert answers.most_common(1)[0][1] / answers.total() < 0.05
@@ -133,7 +133,7 @@ def test_the_real_server_finds_each_article_by_its_name(served):
         assert documents[0].text == ARTICLES[title]
 
 
-def test_traces_are_rollouts_with_needless_searches_and_guesses(served):
+def test_traces_include_needless_searches_and_guesses(served):
     task = make_task(served)
     assert (task.training, task.held_out) == (TASK.training, TASK.held_out)
     assert task.traces(5, 8, 2, 0.3) == task.traces(5, 8, 2, 0.3)

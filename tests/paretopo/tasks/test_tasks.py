@@ -1,4 +1,4 @@
-"""Which task a configuration names, where its questions come from, what it takes and refuses."""
+"""The task of a configuration: its questions, its settings and its errors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_contradictions_are_refused_when_the_file_is_read(text, message):
         loads(f"[task]\n{text}")
 
 
-def test_files_have_no_traces_and_need_a_server_for_searches():
+def test_file_tasks_have_no_traces_and_need_a_search_server():
     given = "train = 'a'\nheld_out = 'b'\n[model]\npath = 'x'\n"
     with pytest.raises(ConfigError, match=r"warmup.steps must be 0 with task.train: .* got 350"):
         loads(f"[task]\nname = 'math'\n{given}")
@@ -167,7 +167,7 @@ def test_programs_can_run_on_a_sandbox_server():
     assert (seen[0][1]["run_timeout"], seen[0][1]["memory_limit_MB"]) == (3.0, 64)
 
 
-def test_a_missing_jail_is_told_in_the_terms_of_the_file(monkeypatch):
+def test_missing_sandbox_names_the_key(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigError, match=r"tool.isolation: .*bubblewrap"):
         with open_environment(loads('[task]\nname = "math"')):

@@ -85,9 +85,9 @@ def test_any_text_gets_an_answer(text):
 
 @given(st.text(alphabet="0123456789+-*/%(). ", max_size=80))
 def test_any_arithmetic_looking_text_is_quick(text):
-    begun = time.perf_counter()
+    begun = time.process_time()
     calculator(text)
-    assert time.perf_counter() - begun < 0.5
+    assert time.process_time() - begun < 0.5
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_any_arithmetic_looking_text_is_quick(text):
         ("()", "unexpected ')'"),
     ],
 )
-def test_what_is_wrong_is_said_in_words(expression, answer):
+def test_errors_are_readable(expression, answer):
     assert calculator(expression).startswith(f"error: {answer}")
 
 

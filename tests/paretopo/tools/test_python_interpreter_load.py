@@ -34,7 +34,7 @@ def test_short_programs_by_the_hundred():
 
 
 def processor_seconds(python):
-    """Of this process and of all workers, the processes that they waited for included."""
+    """Return the processor time of this process, all workers and their finished children."""
     workers = {pid for one in python._idle for pid in descendants(one._sandbox._process.pid)}
     ticks = 0
     for pid in {os.getpid(), *workers}:

@@ -1,4 +1,4 @@
-"""What programs cannot do: every adversary is contained, the next call unharmed.
+"""Every hostile program is contained, and the next call is unharmed.
 
 These tests need bubblewrap (apt-get install bubblewrap), and are skipped without it.
 """
@@ -28,7 +28,7 @@ def python():
             yield interpreter
 
 
-# Each prints what it got hold of; contained, that is nothing.
+# Each program prints its loot; in the sandbox there is none.
 CURIOUS = {
     "shadow": "print(open('/etc/shadow').read())",
     "environment": f"""if 1:
@@ -274,7 +274,7 @@ def test_programs_do_not_see_each_other(python):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="without root, programs run as the user already")
-def test_started_by_root_programs_are_nobody(python):
+def test_programs_of_root_run_unprivileged(python):
     with ThreadPoolExecutor(1) as caller:
         call = caller.submit(python.run, "import time; time.sleep(1.234)")
         time.sleep(0.6)

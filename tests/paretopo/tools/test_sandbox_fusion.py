@@ -74,7 +74,7 @@ def test_errors_and_time_outs():
         (b"Internal Server Error", 500),
     ],
 )
-def test_what_the_server_stumbles_over_is_told_to_the_model(reply, status):
+def test_server_errors_reach_the_model(reply, status):
     result, _ = result_of(reply, status)
     assert result.limit == "sandbox"
     assert format_observation(result) == "UnknownError"

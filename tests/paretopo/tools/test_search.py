@@ -1,4 +1,4 @@
-"""The search server refuses what it must, the client survives what it can."""
+"""The search server refuses bad requests; the client survives failures of the server."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_answer_is_that_of_search_r1(address):
     }
 
 
-def test_without_scores_the_documents_alone(address):
+def test_documents_without_scores(address):
     answer = retrieve(address, {"queries": ["3"]}).json()
     assert [one["id"] for one in answer["result"][0]] == ["3", "4"]  # the server's own topk
     for default in (0, None):
@@ -90,7 +90,7 @@ def test_without_scores_the_documents_alone(address):
         (b" " * 2000, 413, "a request may have 1 KiB"),
     ],
 )
-def test_a_bad_request_is_told_why(address, body, status, reason):
+def test_bad_request_is_explained(address, body, status, reason):
     answer = httpx.post(f"{address}/retrieve", content=body)
     assert answer.status_code == status
     assert answer.json()["error"].startswith(reason)
@@ -134,7 +134,7 @@ def test_documents_have_title_and_text(address):
     assert (first.title, first.text, second.score) == ('"Title 3"', "Text 3", 0.5)
 
 
-def test_what_waits_travels_together():
+def test_waiting_queries_are_batched():
     library = Library(0.1)
     with serving(make_application(library, threads=4)) as address:
         with SearchClient(address, topk=1, connections=1, batch=16) as client:
@@ -221,7 +221,7 @@ def test_a_slow_server_is_given_up():
         (200, {"result": [[], []]}, "2 answers came to 1 queries"),
     ],
 )
-def test_a_wrong_answer_is_told(status, body, message):
+def test_malformed_answer_is_reported(status, body, message):
     with replying(lambda *_: (status, body)) as (address, seen):
         with SearchClient(address, backoff=0.01) as client:
             with pytest.raises(ServerError, match=message):

@@ -1,4 +1,4 @@
-"""Corpus, BM25 and dense index: made once, reopened, and finding what is there."""
+"""Corpus, BM25 index and dense index are built once, reopened, and find their passages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_passages_are_read_where_they_are(corpus):
     assert [one["id"] for one in read] == [f"p{row}" for row in range(6)] * 50
 
 
-def test_title_and_text_may_come_apart(tmp_path):
+def test_title_and_text_may_be_separate_fields(tmp_path):
     path = tmp_path / "c.jsonl"
     path.write_text('{"id": 3, "title": "A", "text": "b"}\n{"contents": "no id"}')
     passages = scan(path)
@@ -158,7 +158,7 @@ def test_scores_are_those_of_bm25s_itself(tmp_path):
             assert score == pytest.approx(expected[row], rel=1e-5)
 
 
-def test_an_index_is_made_once_and_anew_when_the_corpus_changes(corpus, monkeypatch):
+def test_changed_corpus_rebuilds_the_index(corpus, monkeypatch):
     bm25.open_or_build(corpus)
     with monkeypatch.context() as patch:
         patch.setattr(bm25, "_build", None)  # would fail
@@ -223,7 +223,7 @@ def model(tmp_path_factory):
     return str(folder)
 
 
-def test_embeddings_are_of_length_one_and_do_not_see_padding(model):
+def test_embeddings_are_normalised_and_ignore_padding(model):
     encoder = dense.Encoder(model)
     vectors = encoder.embed_queries(["fjord", "norway " * 1000])
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
@@ -240,7 +240,7 @@ def test_prefixes_are_e5s_or_none(model):
         assert not np.allclose(prefixed(["ice"]), plain(["ice"]), atol=1e-3)
 
 
-def test_an_index_is_made_anew_for_other_prefixes(corpus, model, capsys):
+def test_changed_prefixes_rebuild_the_index(corpus, model, capsys):
     for prefixes, is_made in [("e5", True), ("none", True), ("none", False)]:
         dense.open_or_build(corpus, None, model, "Flat", prefixes)
         assert ("nearest passages" in capsys.readouterr().out) == is_made

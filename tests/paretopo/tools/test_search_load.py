@@ -73,7 +73,7 @@ def test_a_million_passages(tmp_path):
 
 
 def ask_for_a_minute(address, engine):
-    """Seconds of each answer, and what went wrong; every query must find its own passage."""
+    """Return the seconds of each answer and the errors; every query must find its own passage."""
     seconds, wrong = [], []
     until = time.monotonic() + SECONDS
 

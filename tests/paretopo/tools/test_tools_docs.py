@@ -1,4 +1,4 @@
-"""docs/tools.md says what the code says."""
+"""docs/tools.md matches the code."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def test_the_limits_are_the_defaults():
     assert files in TEXT
     limits = Limits()
     assert (
-        f"At most {limits.queries} queries of {limits.characters:,} characters a request, "
-        f"{limits.body_kb // 1024} MiB, {limits.most_topk} passages a query, {limits.waiting} "
-        "requests"
+        f"may have up to {limits.queries} queries of {limits.characters:,} characters each, "
+        f"{limits.body_kb // 1024} MiB in total, and ask for {limits.most_topk} passages per "
+        f"query. The server handles {limits.waiting} requests"
     ) in TEXT.replace("\n", " ")
 
 

@@ -11,8 +11,8 @@ import pytest
 from support.benchmarks import EFFORT, TINY, a_row, one_line
 
 from bench import __main__ as cli
-from bench import beside, command, judge, rows
-from bench.cases import BESIDE_OPERATIONS, OPERATIONS, Case
+from bench import builds, command, judge, rows
+from bench.cases import HEADLINE_OPERATIONS, OPERATIONS, Case
 
 
 def test_of_two_builds_the_median_round_counts():
@@ -32,7 +32,7 @@ def test_of_two_builds_the_median_round_counts():
         a_row(points=40, status="wrong", note="1 of 40 differ"),
         a_row(points=40, peer="old", cpu_min_ms=1.0),
     ]
-    equal, slower, new, broken = found = beside.compare(measured, "old")
+    equal, slower, new, broken = found = builds.compare(measured, "old")
     assert (equal.speed, equal.rounds) == (1.0, 3)
     assert slower.speed == pytest.approx(1 / 1.1)
     assert (new.speed, new.rounds) == (math.inf, 0)
@@ -40,7 +40,7 @@ def test_of_two_builds_the_median_round_counts():
     assert "paretopo: wrong, 1 of 40 differ" in broken.note
     assert [one.is_slower(0.05) for one in found] == [False, True, False, True]
     assert [one.is_slower(0.2) for one in found] == [False, False, False, True]
-    table = beside.render(found, "old", 0.05)
+    table = builds.render(found, "old", 0.05)
     mean = math.sqrt(1 / 1.1)
     assert f"| fronts | 2 | {mean:.3f} | 0.909 (pareto_rank uniform 20 x 2) | 2 | 1 |" in table
     assert "| pareto_rank uniform 40 x 2 | 0.000 | 0 | paretopo: wrong" in table
@@ -48,19 +48,19 @@ def test_of_two_builds_the_median_round_counts():
 
 def test_a_build_is_compared_with_itself(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(OPERATIONS, "fronts", lambda *, quick: [TINY])
-    monkeypatch.setattr(command, "BESIDE", replace(command.BESIDE, effort=EFFORT, rounds=3))
+    monkeypatch.setattr(command, "AGAINST", replace(command.AGAINST, effort=EFFORT, rounds=3))
     words = ["fronts", "--out", str(tmp_path), "--tolerance", "1e9"]
-    assert cli.main([*words, "--beside", f"{sys.executable}=same"]) == 0
+    assert cli.main([*words, "--against", f"{sys.executable}=same"]) == 0
     measured = rows.read(tmp_path / "fronts.csv")
     assert [row.peer for row in measured] == [
         "paretopo", "same", "same", "paretopo", "paretopo", "same",
     ]  # fmt: skip
     assert {row.status for row in measured} == {"ok"}
     assert "| fronts | 1 |" in capsys.readouterr().out
-    assert "| fronts | 1 |" in (tmp_path / "beside.md").read_text(encoding="utf-8")
+    assert "| fronts | 1 |" in (tmp_path / "against.md").read_text(encoding="utf-8")
 
 
-def test_what_is_slower_than_another_build_is_measured_again_and_told(tmp_path, monkeypatch):
+def test_slowdown_is_measured_again_and_reported(tmp_path, monkeypatch):
     """The other build answers at once, from a file."""
     case = Case("fronts", "pareto_rank", "uniform", 300, 6)
     np.save(tmp_path / "right.npy", judge.solve(case))
@@ -85,19 +85,19 @@ def test_what_is_slower_than_another_build_is_measured_again_and_told(tmp_path, 
     )
     python.chmod(0o755)
     monkeypatch.setitem(OPERATIONS, "fronts", lambda *, quick: [case])
-    monkeypatch.setattr(command, "BESIDE", replace(command.BESIDE, effort=EFFORT, rounds=1))
-    assert cli.main(["fronts", "--out", str(tmp_path), "--beside", f"{python}=known"]) == 1
-    assert len(rows.read(tmp_path / "fronts.csv")) == 2 * (1 + beside.REPEATS)
-    assert "| 0.0" in (tmp_path / "beside.md").read_text(encoding="utf-8")
+    monkeypatch.setattr(command, "AGAINST", replace(command.AGAINST, effort=EFFORT, rounds=1))
+    assert cli.main(["fronts", "--out", str(tmp_path), "--against", f"{python}=known"]) == 1
+    assert len(rows.read(tmp_path / "fronts.csv")) == 2 * (1 + builds.REPEATS)
+    assert "| 0.0" in (tmp_path / "against.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--beside", "/no/such/python"], "/no/such/python does not start"),
-        (["--beside", "/bin/false"], "/bin/false cannot import paretopo_core: exit code 1"),
-        (["--beside", f"{sys.executable}=moocore"], "'moocore' is a peer"),
-        (["--beside", sys.executable, "--tolerance", "-1"], "--tolerance must be 0 or more"),
+        (["--against", "/no/such/python"], "/no/such/python does not start"),
+        (["--against", "/bin/false"], "/bin/false cannot import paretopo_core: exit code 1"),
+        (["--against", f"{sys.executable}=moocore"], "'moocore' is a peer"),
+        (["--against", sys.executable, "--tolerance", "-1"], "--tolerance must be 0 or more"),
     ],
 )
 def test_another_build_that_cannot_be_asked_is_refused(words, reason, tmp_path, capsys):
@@ -106,8 +106,8 @@ def test_another_build_that_cannot_be_asked_is_refused(words, reason, tmp_path, 
     assert not (tmp_path / "out").exists()
 
 
-def test_the_headline_cases_are_five_of_the_usual_ones_and_asked_for_by_name(tmp_path, capsys):
-    (headline,) = BESIDE_OPERATIONS.values()
+def test_five_headline_cases_are_selected_by_name(tmp_path, capsys):
+    (headline,) = HEADLINE_OPERATIONS.values()
     usual = {case for operation in OPERATIONS.values() for case in operation(quick=False)}
     assert len(headline()) == 5
     assert set(headline()) <= usual

@@ -1,8 +1,8 @@
-"""Two builds of paretopo_core on the same cases, in turns: by how much this one is the faster.
+"""Compare the speed of two builds of paretopo_core on the same cases, in turns.
 
-A busy machine slows both of two neighbours in time, so only their ratio is looked at: that of the
-fastest samples of each round, and of the rounds the median. A case that seems slower is measured
-again in new processes, where its data and code lie elsewhere in memory, before it counts.
+A busy machine slows down two consecutive measurements alike, so only their ratio counts: the
+median over the rounds of the ratio of the fastest samples. A case that seems slower is measured
+again in new processes, with data and code at different addresses, before it counts.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Comparison:
     """A case in both builds.
 
     Attributes:
-        speed: the other build's time over ours, below 1 where we are slower. 0 where only the other
-            build answered, infinity where only we did, NaN where neither.
-        rounds: that both answered.
-        note: what failed.
+        speed: the other build's time over ours, below 1 if we are slower. 0 if only the other build
+            answered, infinity if only we did, NaN if neither did.
+        rounds: number of rounds that both answered.
+        note: the failure, if there is one.
     """
 
     case: Case
@@ -39,7 +39,7 @@ class Comparison:
     note: str = ""
 
     def is_slower(self, tolerance: float) -> bool:
-        """Whether we take more than ``1 + tolerance`` of the other build's time."""
+        """Return True if we take more than ``1 + tolerance`` of the other build's time."""
         return self.speed * (1 + tolerance) < 1
 
 
@@ -82,15 +82,15 @@ def run(
     *,
     resume: bool = False,
 ) -> list[Comparison]:
-    """Measure the cases of an operation in both builds, and again what seems slower.
+    """Measure the cases of an operation in both builds; repeat cases that seem slower.
 
     Args:
-        runner: whose plan has the other build.
+        runner: a runner with the other build in its plan.
         cases: of one operation.
         path: the CSV file for the rows of every round.
         label: of the other build.
         tolerance: by which part of its time a case may be slower.
-        resume: keep what is measured already.
+        resume: keep rows that are measured already.
     """
     runner.run(cases, path, resume=resume)
     for _ in range(REPEATS):
@@ -104,7 +104,7 @@ def run(
 
 
 def render(compared: Sequence[Comparison], label: str, tolerance: float) -> str:
-    """Write the ratios in Markdown: a line per operation, then every case that is slower."""
+    """Render the ratios in Markdown: a line per operation, then every slower case."""
     lines = [
         f"Times of {label} over ours: above 1 this build is the faster.",
         "",
