@@ -1,4 +1,5 @@
-// The compiled core, complete: every operation, on the CPU and on a GPU.
+// The compiled core: its operations on the CPU and on a GPU, as csrc/bindings/operations.cpp gives
+// them to Python, which also has the archive (cpu/recorded_archive.hpp).
 //
 // The caller has checked shapes and owns all memory; outputs are written in full. Operations on the
 // CPU return when they are done; operations on a GPU return when they are queued.
@@ -40,7 +41,7 @@ inline constexpr const char* kCentreNames[] = {"none", "mean", "std", "loo", "ex
 inline constexpr std::int32_t kUnranked = -1;  // the rank of a masked point
 inline constexpr std::int64_t kNoneRefused = -1;
 
-// Every operation that Python calls: csrc/bindings/ binds these names, those of cpu:: and of gpu::.
+// The operations of cpu:: and of gpu::, declared here.
 #define PARETOPO_OPERATIONS(OPERATION) \
     OPERATION(pareto_rank)             \
     OPERATION(is_nondominated)         \
@@ -51,6 +52,23 @@ inline constexpr std::int64_t kNoneRefused = -1;
     OPERATION(hv_contributions)        \
     OPERATION(expected_hypervolume)    \
     OPERATION(hypervolume_advantage)
+
+// Those of the CPU alone, declared in the header of their family in cpu/.
+#define PARETOPO_CPU_OPERATIONS(OPERATION)      \
+    OPERATION(nondominated_boxes)               \
+    OPERATION(dominated_boxes)                  \
+    OPERATION(hypervolume_improvement)          \
+    OPERATION(hypervolume_improvement_gradient) \
+    OPERATION(weighted_hypervolume)             \
+    OPERATION(indicator)                        \
+    OPERATION(r2)                               \
+    OPERATION(hypervolume_approx)               \
+    OPERATION(hypervolume_subset)               \
+    OPERATION(select)                           \
+    OPERATION(ideal_point)                      \
+    OPERATION(nadir_point)                      \
+    OPERATION(normalise)                        \
+    OPERATION(filter_boxes)
 
 // ---- On the CPU ----
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from paretopo_core import _core
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = {
     "paretopo_core": ROOT / "python" / "paretopo_core",
@@ -20,6 +22,8 @@ MODULES = {
     for name, root in PACKAGES.items()
     for path in root.rglob("*.py")
 }
+COMPILED = "paretopo_core._core"
+CORE_FILES = sorted(name for name in MODULES if name.startswith("paretopo_core"))
 INTEGRATIONS = sorted(name for name in MODULES if name.startswith("paretopo.integrations."))
 
 # Methods that only the session may call.
@@ -57,6 +61,22 @@ def imported(name):
                 yield target
 
 
+def imported_files(name):
+    """The files of the core that one of them imports, the compiled core among them."""
+    for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            wanted = [(alias.name, None) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            wanted = [(node.module, alias.name) for alias in node.names]
+        else:
+            continue
+        for module, attribute in wanted:
+            inner = f"{module}.{attribute}"
+            target = inner if inner in MODULES or inner == COMPILED else module
+            if target in MODULES or target == COMPILED:
+                yield target
+
+
 def room(name):
     """The folder that a module is in: ``paretopo.run``, ``paretopo.integrations.trl``."""
     parts = name.split(".")
@@ -91,8 +111,8 @@ def test_the_core_imports_nothing_of_training():
     ] == []
 
 
-def test_no_circle_of_rooms():
-    graph, done = arrows(), set()
+def refuse_circles(graph):
+    done = set()
 
     def visit(at, path):
         assert at not in path, " -> ".join([*path[path.index(at) :], at])
@@ -103,6 +123,58 @@ def test_no_circle_of_rooms():
 
     for start in sorted(graph):
         visit(start, [])
+
+
+def test_no_circle_of_rooms():
+    refuse_circles(arrows())
+
+
+def test_no_circle_of_files_in_the_core():
+    graph = {name: set(imported_files(name)) for name in CORE_FILES}
+    assert graph["paretopo_core._operation"] >= {"paretopo_core._torch_operators", COMPILED}
+    refuse_circles(graph)
+
+
+def test_a_circle_is_seen():
+    with pytest.raises(AssertionError, match="a -> b -> a"):
+        refuse_circles({"a": {"b"}, "b": {"a"}})
+
+
+# The machinery below the families, which imports nothing of them, the lowest file first.
+MACHINERY = [
+    "_core",
+    "_shapes",
+    "_dtypes",
+    "_registry",
+    "_torch_arrays",
+    "_senses",
+    "_numpy_arrays",
+    "_cuda_arrays",
+    "_arrays",
+    "_torch_calls",
+    "_torch_transforms",
+    "_torch_operators",
+    "_operation",
+]
+
+
+@pytest.mark.parametrize("name", MACHINERY[1:])
+def test_the_machinery_imports_what_is_below_it(name):
+    below = [f"paretopo_core.{each}" for each in MACHINERY[: MACHINERY.index(name)]]
+    assert set(imported_files(f"paretopo_core.{name}")) <= set(below)
+
+
+def test_the_machinery_knows_no_operation_by_name():
+    names = set(_core.OPERATIONS)
+    for each in MACHINERY[1:]:
+        tree = ast.parse(MODULES[f"paretopo_core.{each}"].read_text(encoding="utf-8"))
+        texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+        of_core = {
+            node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "_core"
+        }
+        assert not names & (texts | of_core), each
 
 
 def test_the_documentation_draws_these_arrows():

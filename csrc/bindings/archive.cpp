@@ -7,9 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/arguments.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/plain_arguments.hpp"
-#include "bindings/points.hpp"
 #include "bindings/unlocked.hpp"
 #include "cpu/recorded_archive.hpp"
 

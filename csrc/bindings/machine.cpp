@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "bindings/arguments.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/points.hpp"
 #include "cpu/isa.hpp"
 #include "ops.hpp"
 

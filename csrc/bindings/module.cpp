@@ -9,12 +9,7 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
     m.attr("__version__") = PARETOPO_VERSION;
     m.attr("COMPILER") = PARETOPO_COMPILER;
     paretopo::bindings::bind_machine(m);
-    paretopo::bindings::bind_points(m);
     paretopo::bindings::bind_operations(m);
-    paretopo::bindings::bind_plain_calls(m);
-    paretopo::bindings::bind_boxes(m);
-    paretopo::bindings::bind_indicators(m);
-    paretopo::bindings::bind_subsets(m);
-    paretopo::bindings::bind_scales(m);
+    paretopo::bindings::bind_attainment(m);
     paretopo::bindings::bind_archive(m);
 }

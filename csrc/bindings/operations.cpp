@@ -1,15 +1,22 @@
-// Every operation of ops.hpp as a function of Python: the points, then the arguments of the
-// operation, with addresses for pointers and integers for codes.
+// Every operation: what it takes beside points, senses and mask, in the order of its parameters,
+// and what it gives.
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <cmath>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
-#include <type_traits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "bindings/bind.hpp"
-#include "bindings/points.hpp"
-#include "bindings/unlocked.hpp"
+#include "bindings/operation.hpp"
+#include "cpu/boxes.hpp"
+#include "cpu/epsilon_boxes.hpp"
+#include "cpu/indicators.hpp"
+#include "cpu/normalise.hpp"
+#include "cpu/subsets.hpp"
 #include "ops.hpp"
 
 namespace py = pybind11;
@@ -18,86 +25,313 @@ using namespace py::literals;
 namespace paretopo::bindings {
 namespace {
 
-// What Python passes for an argument of type T: the same for batches of floats and of doubles.
-template <typename T>
-using Passed = std::conditional_t<std::is_pointer_v<T>, std::uintptr_t,
-                                  std::conditional_t<std::is_enum_v<T>, int, T>>;
-
-template <typename T>
-T received(Passed<T> value) {
-    if constexpr (std::is_pointer_v<T>) {
-        return reinterpret_cast<T>(value);
-    } else {
-        return static_cast<T>(value);
-    }
-}
-
-template <typename Result, typename Scalar, typename... Arguments>
-Result run(Result (*on_cpu)(Batch<Scalar>, Arguments...), Batch<Scalar> batch,
-           Passed<Arguments>... passed) {
-    return on_cpu(batch, received<Arguments>(passed)...);
-}
-
-template <typename Place, typename Scalar, typename... Arguments>
-void run(void (*on_gpu)(Place, Batch<Scalar>, Arguments...), Place place, Batch<Scalar> batch,
-         Passed<Arguments>... passed) {
-    on_gpu(place, batch, received<Arguments>(passed)...);
-}
-
-// The operations that measure volumes return the flat index of the first value they refuse, or
-// kNoneRefused, as always on a GPU.
-template <typename Operation, typename Result, typename... Arguments>
-void bind(py::module_& m, const char* name, Result (*)(Batch<float>, Arguments...)) {
-    const auto dispatch = [](const Points& points, Passed<Arguments>... passed) -> Result {
-        return with_batch(points, [&]<typename Scalar>(Batch<Scalar> batch) -> Result {
-            if (points.device == kCpu) {
-                return run(Operation::template on_cpu<Scalar>, batch, passed...);
-            }
-            on_gpu(points, [&]<typename Place>(Place place) {
-                run(Operation::template on_gpu<Place, Scalar>, place, batch, passed...);
-            });
-            if constexpr (!std::is_void_v<Result>) return kNoneRefused;
-        });
-    };
-    m.def(name, dispatch, py::call_guard<Unlocked>());
-}
-
-#define PARETOPO_DEFINE(operation)                                     \
-    struct operation##_operation {                                     \
-        template <typename Scalar>                                     \
-        static constexpr auto on_cpu = &cpu::operation<Scalar>;        \
-        template <typename Place, typename Scalar>                     \
-        static constexpr auto on_gpu = &gpu::operation<Place, Scalar>; \
+// The operations of ops.hpp as functions of a place, a batch and the rest.
+#define PARETOPO_DEFINE(operation)                                                        \
+    struct operation##_operation {                                                        \
+        static constexpr bool kIsOnGpu = true;                                            \
+        template <typename Scalar, typename... Arguments>                                 \
+        auto operator()(OnCpu, Batch<Scalar> batch, Arguments... arguments) const {       \
+            return cpu::operation(batch, arguments...);                                   \
+        }                                                                                 \
+        template <typename Place, typename Scalar, typename... Arguments>                 \
+        void operator()(Place place, Batch<Scalar> batch, Arguments... arguments) const { \
+            gpu::operation(place, batch, arguments...);                                   \
+        }                                                                                 \
+        template <typename Place, typename Scalar>                                        \
+        static std::int64_t scratch(Place place, Batch<Scalar> batch) {                   \
+            return gpu::operation##_scratch(place, batch);                                \
+        }                                                                                 \
     };
 PARETOPO_OPERATIONS(PARETOPO_DEFINE)
 #undef PARETOPO_DEFINE
 
-// Bytes that the operation of that name needs on a GPU beside its output.
-std::int64_t scratch_bytes(const Points& points, const std::string& name) {
-    return with_batch(points, [&](auto batch) {
-        return on_gpu(points, [&](auto place) -> std::int64_t {
-#define PARETOPO_ASK(operation) \
-    if (name == #operation) return gpu::operation##_scratch(place, batch);
-            PARETOPO_OPERATIONS(PARETOPO_ASK)
-#undef PARETOPO_ASK
-            throw std::invalid_argument("no operation has the name " + name);
-        });
-    });
+// ---- Operations of the CPU alone, whose parameters are put together here ----
+
+// Returns the index of a refused point, or of a refused reference point.
+const auto run_indicator = [](auto batch, const Call& reference, cpu::Indicator which, double p,
+                              const std::int64_t* reference_of_group, double* values) -> Refusal {
+    if (!(p > 0.0)) return kUnfit;
+    const auto others = reference.with_batch([](auto sets) { return cpu::AnyBatch(sets); });
+    const auto refused =
+        cpu::indicator({cpu::AnyBatch(batch), nullptr}, {others, reference_of_group}, batch.groups,
+                       which, p, values);
+    if (refused.point != kNoneRefused) return {0, refused.point};
+    return {refused.reference == kNoneRefused ? -1 : 1, refused.reference};
+};
+
+// No vectors stand for all weights of two objectives.
+const auto run_r2 = [](auto batch, const double* ideal, bool per_group, const Doubles& vectors,
+                       double* values) -> Refusal {
+    if (!vectors.data && batch.objectives != 2) return kUnfit;
+    const std::int64_t count = vectors.data ? vectors.shape[0] : 0;
+    const References from{ideal, per_group};
+    return refusal_of(cpu::r2(cpu::AnyBatch(batch), from, vectors.data, count, values));
+};
+
+const auto run_hypervolume_approx = [](auto batch, const double* ref, std::int64_t samples,
+                                       std::int64_t seed, double* volumes, double* errors) {
+    const std::int64_t each = (samples - 1) / cpu::kReplicates + 1;
+    return cpu::hypervolume_approx(batch, ref, each, static_cast<std::uint64_t>(seed), volumes,
+                                   errors);
+};
+
+const auto run_hypervolume_subset = [](auto batch, const double* ref, bool per_group,
+                                       std::int32_t k, cpu::SubsetMethod method,
+                                       std::int64_t* chosen) -> Refusal {
+    if (method == cpu::SubsetMethod::kExact && batch.objectives > 2) return kUnfit;
+    try {
+        const References from{ref, per_group};
+        return refusal_of(cpu::hypervolume_subset(batch, from, k, method, chosen));
+    } catch (const cpu::TooManyChoices&) {
+        return kTooLarge;
+    }
+};
+
+const auto run_select = [](auto batch, const double* ref, bool per_group, std::int32_t k,
+                           cpu::Cut cut, const Doubles& directions, std::int64_t seed,
+                           std::int64_t* survivors) -> Refusal {
+    if ((cut == cpu::Cut::kReferenceDirections) != (directions.data != nullptr)) return kUnfit;
+    const std::int64_t count = directions.data ? directions.shape[0] : 0;
+    const cpu::Cutting cutting{
+        cut, {ref, per_group}, directions.data, count, static_cast<std::uint64_t>(seed)};
+    return refusal_of(cpu::select(batch, cutting, k, survivors));
+};
+
+// Returns the index of a refused candidate, or of a refused corner.
+template <bool kIsGradient>
+const auto run_improvement = [](auto batch, const Doubles& lower, const Doubles& upper,
+                                const Doubles& weights, const std::int64_t* boxes_of_group,
+                                double* results) -> Refusal {
+    if (lower.shape != upper.shape || lower.shape.back() != batch.objectives) return kUnfit;
+    const py::ssize_t count = lower.shape[lower.shape.size() - 2];
+    if (weights.data && weights.shape.back() != count) return kUnfit;
+    const cpu::BoxSets sets{lower.data, upper.data, count, boxes_of_group, weights.data};
+    const auto refused = kIsGradient ? cpu::hypervolume_improvement_gradient(batch, sets, results)
+                                     : cpu::hypervolume_improvement(batch, sets, results);
+    if (refused.corner != kNoneRefused) return {1, refused.corner};
+    return refusal_of(refused.candidate);
+};
+
+// The ends of boxes, but where they are behind the corner that corner.
+template <typename Scalar>
+std::vector<double> not_worse(std::vector<double> ends, const double* corner,
+                              const Batch<Scalar>& batch) {
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+        const std::size_t m = i % static_cast<std::size_t>(batch.objectives);
+        const bool is_behind =
+            batch.is_minimised(static_cast<int>(m)) ? ends[i] > corner[m] : ends[i] < corner[m];
+        if (is_behind) ends[i] = corner[m];
+    }
+    return ends;
 }
+
+const auto run_weighted = [](auto batch, const CopiedDoubles& lower, const CopiedDoubles& upper,
+                             const CopiedDoubles& weights, const double* ref,
+                             double* volumes) -> Refusal {
+    if (lower.shape != upper.shape || lower.shape[1] != batch.objectives) return kUnfit;
+    if (weights.shape != Shape{lower.shape[0]}) return kUnfit;
+    const std::vector<double> from = not_worse(lower.values, ref, batch);
+    const std::vector<double> to = not_worse(upper.values, ref, batch);
+    const cpu::BoxSets sets{from.data(), to.data(), lower.shape[0], nullptr, weights.values.data()};
+    const auto refused = cpu::hypervolume_improvement(batch, sets, volumes);
+    const bool is_refused = refused.candidate != kNoneRefused || refused.corner != kNoneRefused;
+    return is_refused ? kUnfit : Refusal{};
+};
+
+const auto run_filter_boxes = [](auto batch, const double* sides, std::uint8_t* kept) -> Refusal {
+    for (std::int32_t m = 0; m < batch.objectives; ++m) {
+        if (!(sides[m] > 0.0)) return kUnfit;
+    }
+    cpu::filter_boxes(batch, sides, kept);
+    return {};
+};
+
+// Boxes: lower and upper corners, (..., padded, objectives), and counts, (...). Only the points
+// tell how many there are, so that memory is made in between. None for `most_bytes`: as many as the
+// core allows.
+py::object answer_boxes(cpu::Region region, py::handle values, py::handle maximise, py::handle mask,
+                        py::handle ref, std::optional<std::int64_t> most_bytes) {
+    Call call;
+    Corners::Taken taken;
+    if (!call.take(values.ptr(), maximise.ptr(), mask.ptr())) return py::none();
+    if (!Corners{}.take(ref.ptr(), call, taken)) return py::none();
+    const auto [at, per_group] = Corners::pass(taken);
+    const References from{at, per_group};
+    const std::int64_t most = most_bytes.value_or(cpu::kMostBoxBytes);
+    std::vector<cpu::Boxes> boxes;
+    std::int64_t padded = 0;
+    Refusal refusal;
+    const auto unlocked = [&call] {
+        return call.is_short() ? nullptr : std::make_unique<Unlocked>();
+    };
+    try {
+        const auto others_may_run = unlocked();
+        refusal = refusal_of(call.with_batch(
+            [&](auto batch) { return cpu::find_boxes(batch, from, region, most, boxes); }));
+        if (!refusal) padded = cpu::padded_boxes(boxes, call.objectives, most);
+    } catch (const cpu::TooManyBoxes&) {
+        refusal = kTooLarge;
+    }
+    if (refusal) return call.is_checked() ? py::cast(refusal) : py::none();
+    Shape shape = call.leading();
+    shape.push_back(padded);
+    shape.push_back(call.objectives);
+    const Memory lower = allocate<double>(call, shape);
+    const Memory upper = allocate<double>(call, shape);
+    const Memory counts = allocate<std::int64_t>(call, call.leading());
+    {
+        const auto others_may_run = unlocked();
+        cpu::write_boxes(boxes, from, padded, call.objectives, static_cast<double*>(lower.data),
+                         static_cast<double*>(upper.data), static_cast<std::int64_t*>(counts.data));
+    }
+    return py::make_tuple(lower.array, upper.array, counts.array);
+}
+
+template <cpu::Region kRegion>
+Operation boxes_operation(const char* name) {
+    const auto call = [](py::handle values, py::handle maximise, py::handle mask, py::handle ref,
+                         std::optional<std::int64_t> most_bytes) {
+        return answer_boxes(kRegion, values, maximise, mask, ref, most_bytes);
+    };
+    const auto corners = py::make_tuple("boxes", "float64");
+    return {name, describe(takes(Corners{"ref"}, Places{"most_bytes"})),
+            py::make_tuple(corners, corners, py::make_tuple("set", "int64")), false,
+            py::cpp_function(call, py::name(name))};
+}
+
+std::uintptr_t address_of(const py::array& array) {
+    return reinterpret_cast<std::uintptr_t>(array.data());
+}
+
+// Points in NumPy's memory, and their mask or None: as the constructor, in a third of the time.
+CheckedPoints points_of(const py::array& values, const py::object& mask, std::uint64_t minimised) {
+    const std::uintptr_t mask_at =
+        mask.is_none() ? 0 : address_of(py::reinterpret_borrow<py::array>(mask));
+    return {address_of(values),
+            mask_at,
+            {values.shape(), values.shape() + values.ndim()},
+            minimised,
+            static_cast<int>(values.itemsize()),
+            kCpu,
+            0,
+            {}};
+}
+
+constexpr auto kPerSet = Extent::kPerSet;
+constexpr auto kPerPoint = Extent::kPerPoint;
+constexpr auto kPerValue = Extent::kPerValue;
+constexpr auto kPerObjective = Extent::kPerObjective;
+constexpr auto kKept = Extent::kKept;
 
 }  // namespace
 
 void bind_operations(py::module_& m) {
-#define PARETOPO_BIND(operation) \
-    bind<operation##_operation>(m, #operation, operation##_operation::on_cpu<float>);
-    PARETOPO_OPERATIONS(PARETOPO_BIND)
-#undef PARETOPO_BIND
+    py::class_<Address>(m, "Address")
+        .def(py::init<std::uintptr_t, py::object>(), "at"_a, "array"_a);
+    py::class_<CheckedPoints>(m, "Points")
+        .def(py::init<std::uintptr_t, std::uintptr_t, Shape, std::uint64_t, int, int,
+                      std::uintptr_t, py::object>(),
+             "address"_a, "mask"_a, "shape"_a, "minimised"_a, "itemsize"_a, "device"_a, "stream"_a,
+             "allocate"_a);
+    py::class_<Refusal>(m, "Refusal")
+        .def_readonly("argument", &Refusal::argument)
+        .def_readonly("index", &Refusal::index)
+        .def_readonly("is_too_large", &Refusal::is_too_large);
+    py::class_<Operation>(m, "Operation")
+        .def_readonly("name", &Operation::name)
+        .def_readonly("arguments", &Operation::arguments)
+        .def_readonly("results", &Operation::results)
+        .def_readonly("is_on_gpu", &Operation::is_on_gpu)
+        .def_readonly("call", &Operation::call);
 #define PARETOPO_NAME(operation) #operation,
-    constexpr const char* kNames[] = {PARETOPO_OPERATIONS(PARETOPO_NAME)};
+    constexpr const char* kNames[] = {PARETOPO_OPERATIONS(PARETOPO_NAME)
+                                          PARETOPO_CPU_OPERATIONS(PARETOPO_NAME)};
 #undef PARETOPO_NAME
     m.attr("OPERATIONS") = names(kNames);
-    m.def("scratch_bytes", &scratch_bytes, "points"_a, "operation"_a);
+    m.def("address", &address_of, "array"_a);
+    m.def("points_of", &points_of, "values"_a, "mask"_a, "minimised"_a);
+    m.attr("CPU") = kCpu;
+    m.attr("EMULATED") = kEmulated;
+    m.attr("MAPPINGS") = names(kMappingNames);
     m.attr("CENTRES") = names(kCentreNames);
+    m.attr("INDICATORS") = names(cpu::kIndicatorNames);
+    m.attr("SUBSET_METHODS") = names(cpu::kSubsetMethodNames);
+    m.attr("CUTS") = names(cpu::kCutNames);
+    m.attr("MOST_BOX_BYTES") = cpu::kMostBoxBytes;
+    m.attr("MOST_CHOICE_BYTES") = cpu::kMostChoiceBytes;
+
+    using Array = Rows<Doubles>;
+    using AnyArray = Rows<CopiedDoubles>;
+    using Code = Given<Centre>;
+
+#define PARETOPO_BOTH(operation) \
+    m, #operation, operation##_operation {}
+    define(PARETOPO_BOTH(pareto_rank), takes(), gives(Output<std::int32_t>{kPerPoint}));
+    define(PARETOPO_BOTH(is_nondominated), takes(Given<bool>{"keep_weakly"}),
+           gives(Output<bool>{kPerPoint}));
+    define(PARETOPO_BOTH(crowding_distance), takes(Ranks{"ranks"}),
+           gives(Output<double>{kPerPoint}));
+    define(
+        PARETOPO_BOTH(pareto_advantage),
+        takes(Weights{"weights"}, Given<double>{"beta"}, Code{"centre"}, IsWanted{"return_ranks"}),
+        gives(Output<Own>{kPerPoint}, Output<std::int32_t>{kPerPoint, true}));
+    define(PARETOPO_BOTH(hypervolume), takes(Corner{"ref"}), gives(Output<double>{kPerSet}));
+    define(PARETOPO_BOTH(hypervolume_gradient), takes(Corner{"ref"}, Bools{"wanted"}),
+           gives(Output<double>{kPerValue}));
+    define(PARETOPO_BOTH(hv_contributions), takes(Corner{"ref"}, Given<bool>{"ignore_dominated"}),
+           gives(Output<double>{kPerPoint}));
+    define(PARETOPO_BOTH(expected_hypervolume), takes(Corners{"ref"}, Count{"k", true}),
+           gives(Output<double>{kPerSet}));
+    define(PARETOPO_BOTH(hypervolume_advantage),
+           takes(Corners{"ref"}, Count{"k", true}, Code{"centre"}), gives(Output<Own>{kPerPoint}));
+#undef PARETOPO_BOTH
+
+    m.attr("nondominated_boxes") =
+        boxes_operation<cpu::Region::kNondominated>("nondominated_boxes");
+    m.attr("dominated_boxes") = boxes_operation<cpu::Region::kDominated>("dominated_boxes");
+    const auto in_boxes = takes(Array{"boxes.lower", "sets"}, Array{"boxes.upper", "sets"},
+                                Array{"weights", "numbers", 1, true}, Places{"boxes_of_group"});
+    define_on_cpu(m, "hypervolume_improvement", run_improvement<false>, in_boxes,
+                  gives(Output<double>{kPerSet}));
+    define_on_cpu(m, "hypervolume_improvement_gradient", run_improvement<true>, in_boxes,
+                  gives(Output<double>{kPerValue}));
+    define_on_cpu(m, "weighted_hypervolume", run_weighted,
+                  takes(AnyArray{"boxes.lower", "sets"}, AnyArray{"boxes.upper", "sets"},
+                        AnyArray{"weights", "numbers", 1}, Corner{"ref"}),
+                  gives(Output<double>{kPerSet}));
+
+    define_on_cpu(m, "indicator", run_indicator,
+                  takes(Others{"reference"}, Given<cpu::Indicator>{"which"}, Given<double>{"p"},
+                        Absent{"reference_mask", "bools"}, Places{"reference_of_group"}),
+                  gives(Output<double>{kPerSet}));
+    define_on_cpu(m, "r2", run_r2,
+                  takes(Corners{"ideal"}, Array{"weights", "vectors", 2, true, true},
+                        Absent{"divisions", "int?"}),
+                  gives(Output<double>{kPerSet}));
+    define_on_cpu(m, "hypervolume_approx", run_hypervolume_approx,
+                  takes(Corner{"ref"}, Whole{"samples", 1}, Whole{"seed", 0}),
+                  gives(Output<double>{kPerSet}, Output<double>{kPerSet}));
+
+    define_on_cpu(m, "hypervolume_subset", run_hypervolume_subset,
+                  takes(Corners{"ref"}, Count{"k"}, Given<cpu::SubsetMethod>{"method"}),
+                  gives(Output<std::int64_t>{kKept}));
+    define_on_cpu(m, "select", run_select,
+                  takes(Corners{"ref", true}, Count{"k"}, Given<cpu::Cut>{"method"},
+                        Array{"directions", "vectors", 2, true, true}, Whole{"seed", 0}),
+                  gives(Output<std::int64_t>{kKept}));
+
+    // Of arguments that are not plain Python composes these of other operations.
+    const auto ideal = [](auto batch, auto* corners) { cpu::ideal_point(batch, corners); };
+    const auto nadir = [](auto batch, auto* corners) { cpu::nadir_point(batch, corners); };
+    const auto scale = [](auto batch, const double* best, const double* worst, auto* scaled) {
+        cpu::normalise(batch, best, worst, scaled);
+    };
+    define_on_cpu(m, "ideal_point", ideal, takes(), gives(Output<Own>{kPerObjective}));
+    define_on_cpu(m, "nadir_point", nadir, takes(), gives(Output<Own>{kPerObjective}));
+    define_on_cpu(m, "normalise", scale, takes(CornerIfAny{"ideal"}, CornerIfAny{"nadir"}),
+                  gives(Output<Own>{kPerValue}));
+    define_on_cpu(m, "filter_boxes", run_filter_boxes, takes(Corner{"epsilon"}),
+                  gives(Output<bool>{kPerPoint}));
 }
 
 }  // namespace paretopo::bindings

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, TypeVar
@@ -36,7 +35,6 @@ class Batch:
     stream: int  # address of the CUDA stream, 0 on the CPU
     library: ModuleType = _numpy_arrays
     signs: np.ndarray | None = None  # (objectives,), what `values` were multiplied by
-    scratch: Any = None  # on a GPU, what the operation needs beside its output
 
     @staticmethod
     def of(
@@ -110,19 +108,15 @@ class Batch:
         corner = vector_of(ref, self.objectives, name, scalar=True)
         return corner if self.signs is None else corner * self.signs
 
-    def references(self, ref: Any, name: str = "ref") -> tuple[Any, int, bool]:
-        """One reference point in host memory, or one for each group beside the points.
-
-        Returns the array, where it begins, and whether it has one for each group.
-        """
+    def references(self, ref: Any, name: str = "ref") -> Any:
+        """One reference point in host memory, or one for each group beside the points."""
         corners = self._corners(ref, name)
         if corners is None:
-            corner = self.reference(ref, name)
-            return corner, host_address(corner), False
+            return self.reference(ref, name)
         corners = self.library.to_doubles(corners, (*self.leading, self.objectives), self.values)
         if self.signs is not None:
             corners = self.library.apply_signs(corners, self.signs)
-        return corners, self.address(corners), True
+        return self.held(corners)
 
     def measure_from(self, ref: Any) -> tuple[Batch, np.ndarray]:
         """The points and one reference point in host memory for all of them.
@@ -171,110 +165,56 @@ class Batch:
                 f"each group, got shape {given}"
             )
 
-    def ranks(self, ranks: Any, mask: Any) -> Any:
+    def ranks(self, ranks: Any) -> Any:
         """Ranks of the points, int32 beside them; that of padding is -1."""
+        if ranks is None:
+            return None
         fronts = self.library.ranks_of(ranks, self.per_point, self.values)
-        if mask is not None:
+        if self.mask is not None:
             fronts = self.library.unrank_masked(fronts, self.mask)
-        return fronts
+        return self.held(fronts)
 
     def bools(self, numbers: Any, name: str) -> Any:
         """One byte per point, beside the points; None for None."""
         return None if numbers is None else self.library.bools_of(numbers, self.values, name)
 
-    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
-        """Uninitialised output beside the points: same library, same device."""
-        return self.library.empty(shape, dtype, self.values)
+    def held(self, array: Any) -> _core.Address | None:
+        """An array of this batch's library as the compiled core takes it; None for None."""
+        return None if array is None else _core.Address(self.library.address(array), array)
 
-    def address(self, array: Any) -> int:
-        """Where an array of this batch's library begins; 0 for None."""
-        return 0 if array is None else self.library.address(array)
-
-    def view(self, operation: str) -> _core.Points:
-        """The points as the compiled core sees them; valid while this batch lives.
-
-        On a GPU, together with the scratch of the operation that has this name in the core.
-        """
+    def view(self) -> _core.Points:
+        """The points as the compiled core takes them; valid while this batch lives."""
         if self.library is _numpy_arrays:
             return _core.points_of(self.values, self.mask, self.minimised)
-        view = _core.Points(
-            address=self.address(self.values),
-            mask=self.address(self.mask),
-            groups=math.prod(self.leading),
-            points=self.points,
-            objectives=self.objectives,
+        return _core.Points(
+            address=self.library.address(self.values),
+            mask=0 if self.mask is None else self.library.address(self.mask),
+            shape=self.values.shape,
             minimised=self.minimised,
             itemsize=int(self.values.dtype.itemsize),
             device=self.device,
             stream=self.stream,
+            allocate=self._allocate if self.is_on_gpu else None,
         )
-        if self.is_on_gpu and (size := _core.scratch_bytes(view, operation)):
-            self.scratch = self.empty((size,), "uint8")
-            view.scratch = self.address(self.scratch)
-        return view
 
+    def _allocate(self, shape: list[int], dtype: str) -> tuple[Any, int]:
+        """Uninitialised memory beside the points, and where it is."""
+        array = self.library.empty(tuple(shape), dtype, self.values)
+        return array, self.library.address(array)
 
-def host_address(array: np.ndarray) -> int:
-    """Where a NumPy array begins."""
-    return _core.address(array)
+    def beside(self, results: Any) -> Any:
+        """What the compiled core has computed, as arrays of the caller's library."""
+        if self.is_on_gpu or self.library is _numpy_arrays:
+            return results
+        if isinstance(results, tuple):
+            return tuple(self.library.from_host(each, self.values) for each in results)
+        return self.library.from_host(results, self.values)
 
 
 def is_tensor(array: Any) -> bool:
     """Whether that is a torch tensor; one exists only if torch was imported."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
-
-
-def answer(operation: str, compute: Callable[..., Any], points: Any, *others: Any) -> Any:
-    """The result of an operation, by the shortest way that its arguments allow.
-
-    Plain NumPy arrays and lists, and tensors that are no more than such an array, go straight into
-    the compiled core; it hands back what it does not know, errors included, to ``compute``, which
-    has all the checks. Where torch has to see an operator, it sees one.
-    """
-    plain_call = _PLAIN_CALLS.get(operation, _not_plain)
-    if type(points) in _PLAIN:
-        result = plain_call(points, *others)
-        return compute(points, *others) if result is None else result
-    calls = _torch_calls
-    if (calls is not None and type(points) is calls.Tensor) or is_tensor(points):
-        if points.dim() < 2:
-            return compute(points, *others)
-        calls = calls or _import_torch_calls()
-        return calls.answer_tensor(operation, compute, plain_call, points, *others)
-    return compute(points, *others)
-
-
-def answer_plain(operation: str, points: Any, *others: Any) -> Any:
-    """The result for plain arrays and lists of what is else made of other operations, or None."""
-    if type(points) not in _PLAIN:
-        return None
-    return _PLAIN_CALLS.get(operation, _not_plain)(points, *others)
-
-
-# Kept, because an import statement takes longer than a call; here and not looked up in sys.modules,
-# for torch.compile refuses a first call that changes what it has looked at.
-_torch_calls: ModuleType | None = None
-
-
-def _import_torch_calls() -> ModuleType:
-    global _torch_calls
-    from paretopo_core import _torch_calls as calls
-
-    _torch_calls = calls
-    return calls
-
-
-def _not_plain(*_: Any) -> None:
-    """Answer for an operation that is made of others and has no short way."""
-
-
-_PLAIN = (np.ndarray, list, tuple)
-_PLAIN_CALLS = {
-    name.removeprefix("plain_"): getattr(_core, name)
-    for name in dir(_core)
-    if name.startswith("plain_")
-}
 
 
 def numbers_of(numbers: Any, name: str) -> np.ndarray:
@@ -321,6 +261,24 @@ def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.n
     if not math.isfinite(sum(values)) and not all(map(math.isfinite, values)):
         raise ValueError(f"{name} must be finite, got {values}")
     return vector
+
+
+def places_of(own: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray | None:
+    """Which of the sets each of the broadcast ones is; None for the only one."""
+    count = math.prod(own)
+    if count == 1:
+        return None
+    numbers = np.arange(count, dtype=np.int64).reshape(own)
+    return np.ascontiguousarray(np.broadcast_to(numbers, leading))
+
+
+def host_doubles(numbers: Any, name: str) -> np.ndarray:
+    """A contiguous float64 array in host memory."""
+    if is_tensor(numbers):
+        numbers = _torch_arrays.host_array(numbers, name)
+    if not (type(numbers) is np.ndarray and numbers.dtype == np.float64):
+        numbers = numbers_of(numbers, name)
+    return np.ascontiguousarray(numbers) if numbers.flags.aligned else np.array(numbers, order="C")
 
 
 def positive_vector(epsilon: Any, objectives: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Dominance with options, of compiled calls and, between them, the caller's own array library.
+"""Dominance: the operations, and their options made of compiled calls and the caller's library.
 
 So a tensor stays on its device, and torch's transformations see the same operators as ever.
 """
@@ -10,18 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from paretopo_core import _cuda_arrays
-from paretopo_core._arrays import (
-    Batch,
-    answer,
-    answer_plain,
-    is_tensor,
-    numbers_of,
-    positive_vector,
-)
+from paretopo_core import _core, _cuda_arrays
+from paretopo_core._arrays import Batch, is_tensor, numbers_of, positive_vector
+from paretopo_core._operation import Operation, call_plain
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import check_per_point
-from paretopo_core.fronts import compute_nondominated, compute_ranks
+
+RANKS = Operation(_core.pareto_rank)
+NONDOMINATED = Operation(_core.is_nondominated)
 
 # Ranks are found front by front from so many points and objectives on, for at most that part of the
 # points, as long as so many fronts of the size of the last are missing. Otherwise all are sooner.
@@ -133,7 +129,7 @@ def is_nondominated(
 ) -> Any:
     """See :func:`paretopo_core.is_nondominated`, with at least one of the options."""
     if violation is None and not strict:
-        kept = answer_plain("filter_boxes", points, epsilon, maximise, mask)
+        kept = call_plain(_core.filter_boxes, points, maximise, mask, epsilon)
         if kept is not None:
             return kept
     frame = Frame(points, maximise, mask)
@@ -319,11 +315,11 @@ def _cut(ranks: Any, n_below: int, library: Any) -> Any:
 
 
 def _ranks(points: Any, maximise: Maximise, mask: Any) -> Any:
-    return answer("pareto_rank", compute_ranks, points, maximise, mask)
+    return RANKS.answer(points, maximise, mask)
 
 
 def _nondominated(points: Any, maximise: Maximise, keep_weakly: bool, mask: Any) -> Any:
-    return answer("is_nondominated", compute_nondominated, points, maximise, keep_weakly, mask)
+    return NONDOMINATED.answer(points, maximise, mask, keep_weakly)
 
 
 def _in_a_column(numbers: Any) -> Any:

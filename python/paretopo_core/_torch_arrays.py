@@ -112,7 +112,7 @@ def address(array: Any) -> int:
 
 def from_host(array: np.ndarray, beside: Any) -> Any:
     """A result that the compiled core has allocated, on the device of others."""
-    return _torch().from_numpy(array).to(beside.device)
+    return _torch().from_numpy(np.asarray(array)).to(beside.device)
 
 
 def ranks_of(ranks: Any, shape: tuple[int, ...], beside: Any) -> Any:

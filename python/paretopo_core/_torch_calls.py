@@ -1,4 +1,4 @@
-"""A tensor's way into the core: straight, or as an operator that torch sees.
+"""A tensor's straight way into the core, and whether it may take that.
 
 Imported with the first tensor, so that torch is a name of this module: on a tiny set every lookup
 counts.
@@ -22,35 +22,30 @@ _transform_level: Any = torch._C._functorch.maybe_current_level
 _to_dlpack: Any = torch.utils.dlpack.to_dlpack  # type: ignore[attr-defined]
 
 
-def answer_tensor(
-    operation: str,
-    compute: Callable[..., Any],
-    plain_call: Callable[..., Any],
-    points: Tensor,
-    *others: Any,
-) -> Any:
-    """The result for a tensor of two dimensions or more, as `paretopo_core._arrays.answer` says."""
+def are_plain(points: Tensor, others: tuple[Any, ...]) -> bool:
+    """Whether torch need not see an operator: nothing is traced, and no argument asks for one."""
     is_plain = not is_tracing() and _is_plain(points)
     for other in others:
         is_plain = is_plain and (other is None or _is_plain(other))
-    if not is_plain:
-        from paretopo_core import _torch_operators
+    return is_plain
 
-        return getattr(_torch_operators, operation)(points, *others)
+
+def call_plain(call: Callable[..., Any], points: Tensor, others: tuple[Any, ...]) -> Any:
+    """The result of the compiled core for a tensor that lies in host memory; None for others."""
     result = None
     try:
         end = (points.storage_offset() + points.numel()) * points.itemsize
         # Neither freed nor still to be negated.
         if points.untyped_storage().nbytes() >= end and not points.is_neg():
-            result = plain_call(_to_dlpack(points), *others)
+            result = call(_to_dlpack(points), *others)
     except (RuntimeError, BufferError):  # sparse, quantised, of a transformation that is over ...
         pass
     if type(result) is np.ndarray:
         return torch.from_numpy(result)
     if result is None:
-        return compute(points, *others)
+        return None
     if type(result) is tuple:
-        return tuple(map(torch.from_numpy, result))
+        return tuple(torch.from_numpy(np.asarray(each)) for each in result)
     return torch.from_numpy(np.asarray(result))
 
 

@@ -6,7 +6,7 @@ torch.func and forward mode; both are made from the same slopes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -62,16 +62,17 @@ def _load_inputs(ctx: Any) -> list[Any]:
     return [other if tensor is None else tensor for tensor, other in pairs]
 
 
-def add_slopes(operator: Any, slopes: Callable[..., Any], *, moves_with_ref: bool = True) -> None:
-    """Make a measure of (points, ref, mask, ...) differentiable, once.
+def add_slopes(operator: Any, slopes: Callable[..., Any], ref: int | None) -> None:
+    """Make a measure of (points, senses, mask, ...) differentiable, once.
 
-    ``slopes`` of the same arguments: the shape of the result, then (points, objectives). Moving the
-    points and the reference together changes no volume, so that the slope in the reference is the
-    sum of those in the points, negative; unless not ``moves_with_ref``: the points alone have one.
+    ``slopes`` of the same arguments: the shape of the result, then (points, objectives). ``ref``:
+    the place of the reference point. Moving the points and the reference together changes no
+    volume, so that the slope in the reference is the sum of those in the points, negative. None:
+    the points alone have a slope.
     """
 
-    def refuse_others(are_wanted: Any) -> None:
-        if not moves_with_ref and any(are_wanted):
+    def refuse_others(are_wanted: Iterable[bool]) -> None:
+        if ref is None and any(are_wanted):
             raise NotImplementedError(
                 f"{operator._name} has a derivative in its first argument only: pass the others "
                 "with .detach()"
@@ -95,26 +96,27 @@ def add_slopes(operator: Any, slopes: Callable[..., Any], *, moves_with_ref: boo
                 return (None,) * len(ctx.needs_input_grad)
             refuse_others(ctx.needs_input_grad[1:])
             inputs = _load_inputs(ctx)
-            points, ref = inputs[:2]
+            points = inputs[0]
             parts = gradient[..., None, None] * slopes(*inputs)
             if parts.dim() > points.dim():  # one result for each point
                 parts = parts.sum(-3)
-            needed: list[Tensor | None] = [None, None]
+            needed: list[Tensor | None] = [None] * len(inputs)
             if ctx.needs_input_grad[0]:
                 needed[0] = parts.to(points.dtype)
-            if ctx.needs_input_grad[1]:
-                in_ref = -parts.sum(-2)
-                needed[1] = in_ref.sum_to_size(ref.shape).to(ref.device, ref.dtype)
-            return *needed, *[None] * (len(inputs) - 2)
+            if ref is not None and ctx.needs_input_grad[ref]:
+                corner, in_ref = inputs[ref], -parts.sum(-2)
+                needed[ref] = in_ref.sum_to_size(corner.shape).to(corner.device, corner.dtype)
+            return tuple(needed)
 
         @staticmethod
-        def jvp(ctx: Any, along: Tensor | None, along_ref: Tensor | None, *others: Any) -> Tensor:
-            refuse_others(each is not None for each in (along_ref, *others))
+        def jvp(ctx: Any, along: Tensor | None, *others: Any) -> Tensor:
+            refuse_others(each is not None for each in others)
             inputs = _load_inputs(ctx)
             points = inputs[0]
             parts = slopes(*inputs)
             is_per_point = parts.dim() > points.dim()
             motion = torch.zeros_like(points, dtype=parts.dtype) if along is None else along
+            along_ref = None if ref is None else others[ref - 1]
             if along_ref is not None:
                 away = along_ref.to(parts.device, parts.dtype)
                 motion = motion - (away[..., None, :] if away.dim() > 1 else away)
@@ -160,18 +162,18 @@ def refuse_slopes(operator: Any, reason: str = "") -> None:
     FUNCTIONS[operator] = NotDifferentiable
 
 
-def add_batch_rule(operator: Any, looped: int | None = None, beside: tuple[int, ...] = ()) -> None:
+def add_batch_rule(operator: Any, *, looped: Sequence[int], beside: Sequence[int]) -> None:
     """Let vmap add one more leading dimension.
 
     The tensors among the arguments are the points (first) and what is broadcast over their leading
     dimensions, with one dimension of its own, or two for the arguments at the places ``beside``.
-    ``looped``: the place of an argument that has no leading dimensions; the batch is taken apart
-    where it differs.
+    ``looped``: the places of arguments without leading dimensions; the batch is taken apart where
+    they differ.
     """
 
     def rule(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:
         size = info.batch_size
-        if looped is not None and in_dims[looped] is not None:
+        if any(in_dims[place] is not None for place in looped):
             pairs = list(zip(arguments, in_dims, strict=True))
             parts = [
                 operator(*[a if dim is None else a.select(dim, b) for a, dim in pairs])

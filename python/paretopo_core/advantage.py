@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, answer, host_address, numbers_of, vector_of
+from paretopo_core._arrays import Batch, numbers_of, vector_of
+from paretopo_core._operation import Operation
 
 Centre = Literal["mean", "none", "std", "loo"]
 _LARGEST = {name: float(np.finfo(name).max) for name in ("float32", "float64")}
@@ -86,53 +87,20 @@ def pareto_advantage(
         raise ValueError(f"beta must lie in 0..1, got {beta}")
     if not isinstance(centre, str) or centre not in _CENTRES:
         raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
-    return answer(
-        "pareto_advantage",
-        compute_advantage,
-        rewards,
-        weights,
-        beta,
-        _CENTRES[centre],
-        mask,
-        bool(return_ranks),
-    )
+    code = _CENTRES[centre]
+    return _ADVANTAGE.answer(rewards, True, mask, weights, beta, code, bool(return_ranks))
 
 
-def compute_advantage(
-    rewards: Any, weights: Any, beta: float, centre: int, mask: Any, return_ranks: bool
-) -> Any:
-    """See :func:`pareto_advantage`; torch sees nothing of it."""
-    batch = Batch.of(rewards, name="rewards", mask=mask)
-    rows, address, per_group = _rows_of(weights, batch)
-    shape = batch.per_point
-    dtype = batch.float_name
-    advantages = batch.empty(shape, dtype)
-    ranks = batch.empty(shape, "int32") if return_ranks else None
-    _core.pareto_advantage(
-        batch.view("pareto_advantage"),
-        address,
-        per_group,
-        beta,
-        centre,
-        batch.address(advantages),
-        batch.address(ranks),
-    )
-    del rows  # lived until here
-    return (advantages, ranks) if return_ranks else advantages
-
-
-def _rows_of(weights: Any, batch: Batch) -> tuple[Any, int, bool]:
-    """What the core takes: the array, where it begins, and whether each group has a row."""
+def _rows_of(batch: Batch, weights: Any) -> Any:
+    """What the core takes: a row for all groups, or where that of each is."""
     given = numbers_of(weights, "weights")
     if given.ndim < 2:
         vector = vector_of(given, batch.objectives, "weights", scalar=False)
-        rows = bound_weights(vector, batch.float_name)
-        return rows, host_address(rows), False
+        return bound_weights(vector, batch.float_name)
     batch.check_per_group(given, "weights", scalar=False)
     rows = bound_weights(given, batch.float_name)
     shape = (*batch.leading, batch.objectives + 1)
-    rows = batch.library.to_doubles(rows, shape, batch.values)
-    return rows, batch.address(rows), True
+    return batch.held(batch.library.to_doubles(rows, shape, batch.values))
 
 
 def bound_weights(weights: np.ndarray, dtype: str) -> np.ndarray:
@@ -151,3 +119,6 @@ def bound_weights(weights: np.ndarray, dtype: str) -> np.ndarray:
     rows[..., :-1] = weights
     rows[..., -1] = _LARGEST[dtype] / (4.0 * weights.shape[-1] * np.maximum(1.0, heaviest))
     return rows
+
+
+_ADVANTAGE = Operation(_core.pareto_advantage, points="rewards", checks={"weights": _rows_of})

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from paretopo_core import _core, _torch_arrays
-from paretopo_core._arrays import (
-    ArrayT,
-    Batch,
-    answer,
-    answer_plain,
-    is_tensor,
-    numbers_of,
-    vector_of,
-)
+from paretopo_core import _core
+from paretopo_core._arrays import ArrayT, Batch, host_doubles, places_of, vector_of
+from paretopo_core._dominance import NONDOMINATED
+from paretopo_core._operation import Composed, Operation, Refused, call_plain
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import broadcast_shapes
-from paretopo_core.hypervolume import compute_contributions, refuse_value
+from paretopo_core.hypervolume import (
+    CONTRIBUTIONS,
+    refuse_value,
+    slopes_of_contributions,
+    turn_slopes,
+)
 
 _MOST_BYTES = _core.MOST_BOX_BYTES  # both corners, padded
 
@@ -97,9 +95,7 @@ def nondominated_boxes(
     >>> boxes.counts
     array(3)
     """
-    return Boxes(
-        *answer("nondominated_boxes", compute_nondominated_boxes, points, ref, maximise, mask)
-    )
+    return Boxes(*_NONDOMINATED_BOXES.answer(points, maximise, mask, ref, _MOST_BYTES))
 
 
 def dominated_boxes(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None) -> Boxes:
@@ -128,50 +124,7 @@ def dominated_boxes(points: Any, ref: Any, *, maximise: Maximise = True, mask: A
     >>> float((boxes.upper - boxes.lower).prod(-1).sum())  # the hypervolume
     6.0
     """
-    return Boxes(*answer("dominated_boxes", compute_dominated_boxes, points, ref, maximise, mask))
-
-
-def compute_nondominated_boxes(
-    points: Any, ref: Any, maximise: Maximise, mask: Any
-) -> tuple[Any, Any, Any]:
-    """See :func:`nondominated_boxes`; torch sees nothing of it."""
-    return _compute_boxes("nondominated_boxes", points, ref, maximise, mask)
-
-
-def compute_dominated_boxes(
-    points: Any, ref: Any, maximise: Maximise, mask: Any
-) -> tuple[Any, Any, Any]:
-    """See :func:`dominated_boxes`; torch sees nothing of it."""
-    return _compute_boxes("dominated_boxes", points, ref, maximise, mask)
-
-
-def _compute_boxes(
-    operation: str, points: Any, ref: Any, maximise: Maximise, mask: Any
-) -> tuple[Any, Any, Any]:
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    batch.refuse_gpu("points", "boxes")
-    corners, address, per_group = batch.references(ref)
-    found = getattr(_core, operation)(batch.view(operation), address, per_group, _MOST_BYTES)
-    del corners  # lived until here
-    if isinstance(found, int):
-        if found == _core.TOO_MANY_BOXES:
-            raise MemoryError(
-                f"the boxes of points of shape {tuple(batch.values.shape)}, padded to the set with "
-                f"the most, would take more than {_MOST_BYTES / 2**30:.3g} GiB: take fewer "
-                "points, objectives or sets at once (a volume alone needs no boxes: "
-                "hypervolume)"
-            )
-        refuse_value(found, batch)
-    lower, upper, counts = found
-    if batch.signs is not None:
-        lower, upper = _turned(lower, upper, batch.signs)
-    shape = (*batch.leading, *lower.shape[1:])
-    from_host = batch.library.from_host
-    return (
-        from_host(lower.reshape(shape), batch.values),
-        from_host(upper.reshape(shape), batch.values),
-        from_host(counts.reshape(batch.leading), batch.values),
-    )
+    return Boxes(*_DOMINATED_BOXES.answer(points, maximise, mask, ref, _MOST_BYTES))
 
 
 def hypervolume_improvement(
@@ -221,16 +174,7 @@ def hypervolume_improvement(
     array([1., 1.])
     """
     lower, upper = corners_of(boxes)
-    return answer(
-        "hypervolume_improvement",
-        compute_improvement,
-        candidates,
-        lower,
-        upper,
-        maximise,
-        mask,
-        None,
-    )
+    return _IMPROVEMENT.answer(candidates, maximise, mask, lower, upper, None, None)
 
 
 def weighted_hypervolume(
@@ -278,16 +222,17 @@ def weighted_hypervolume(
     np.float64(7.0)
     """
     ends = corners_of(boxes)
-    plain = answer_plain("weighted_hypervolume", points, *ends, weights, ref, maximise, mask)
+    core = _core.weighted_hypervolume
+    plain = call_plain(core, points, maximise, mask, *ends, weights, ref)
     if plain is not None:
         return plain
-    lower, upper = (_host_doubles(each, "boxes") for each in ends)
+    lower, upper = (host_doubles(each, "boxes") for each in ends)
     if lower.shape != upper.shape or lower.ndim < 2:
         raise ValueError(
             "boxes must have lower and upper corners of one shape (..., boxes, objectives), got "
             f"{lower.shape} and {upper.shape}"
         )
-    numbers = _host_doubles(weights, "weights")
+    numbers = host_doubles(weights, "weights")
     if numbers.ndim < 1 or numbers.shape[-1] != lower.shape[-2]:
         raise ValueError(
             f"weights must have shape (..., {lower.shape[-2]}), one number per box, got shape "
@@ -307,16 +252,7 @@ def weighted_hypervolume(
             ) from None
         lower, upper = (np.broadcast_to(end, leading + end.shape[-2:]) for end in (lower, upper))
         numbers = np.ascontiguousarray(np.broadcast_to(numbers, lower.shape[:-1]))
-    return answer(
-        "hypervolume_improvement",
-        compute_improvement,
-        points,
-        lower,
-        upper,
-        maximise,
-        mask,
-        numbers,
-    )
+    return _IMPROVEMENT.answer(points, maximise, mask, lower, upper, numbers, None)
 
 
 def _not_worse(ends: np.ndarray, corner: np.ndarray, senses: Sequence[bool]) -> np.ndarray:
@@ -366,29 +302,22 @@ def uncrowded_contributions(
     >>> uncrowded_contributions([[1, 3], [3, 1], [2, 0.5], [4, -1]], ref=0)
     array([ 2. ,  2. , -0.5, -1. ])
     """
-    values: ArrayT = answer(
-        "uncrowded_contributions", compute_uncrowded, points, ref, maximise, mask
-    )
+    values: ArrayT = _UNCROWDED.answer(points, maximise, mask, ref)
     return values
 
 
-def compute_uncrowded(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -> ArrayT:
-    """See :func:`uncrowded_contributions`; torch sees nothing of it."""
+def _compute_uncrowded(points: Any, maximise: Maximise, mask: Any, ref: Any) -> Any:
     batch = Batch.of(points, maximise=maximise, mask=mask)
     batch.refuse_gpu("points", "boxes")
-    values = np.asarray(compute_contributions(points, ref, maximise, True, mask))
+    values = np.asarray(CONTRIBUTIONS.compute(points, maximise, mask, ref, True))
     distances = _nearest_undominated(batch, points, ref, maximise, mask)[1]
-    values = np.where(distances > 0.0, -distances, values)
-    result: ArrayT = batch.library.from_host(values, batch.values)
-    return result
+    return batch.beside(np.where(distances > 0.0, -distances, values))
 
 
-def compute_nearest(points: ArrayT, ref: Any, maximise: Maximise, mask: Any) -> ArrayT:
-    """Find, for each point, the nearest place that none dominates, (..., points, objectives)."""
+def _compute_nearest(points: Any, maximise: Maximise, mask: Any, ref: Any) -> Any:
+    """The place nearest to each point that none dominates, (..., points, objectives)."""
     batch = Batch.of(points, maximise=maximise, mask=mask)
-    nearest = _nearest_undominated(batch, points, ref, maximise, mask)[0]
-    result: ArrayT = batch.library.from_host(nearest, batch.values)
-    return result
+    return batch.beside(_nearest_undominated(batch, points, ref, maximise, mask)[0])
 
 
 def _nearest_undominated(
@@ -400,7 +329,7 @@ def _nearest_undominated(
         numbers = numbers * batch.signs
     if numbers.size == 0:
         return numbers, np.zeros(batch.per_point)
-    boxes = compute_nondominated_boxes(points, ref, maximise, mask)
+    boxes = _NONDOMINATED_BOXES.compute(points, maximise, mask, ref, None)
     lower, upper, counts = (np.asarray(each) for each in boxes)
     is_padding = np.arange(lower.shape[-2]) >= counts[..., None]
     squares = np.where(is_padding, np.inf, 0.0)[..., None, :].repeat(batch.points, axis=-2)
@@ -421,72 +350,49 @@ def _nearest_undominated(
     return nearest, np.sqrt(squares)
 
 
-def compute_improvement(
-    candidates: Any, lower: Any, upper: Any, maximise: Maximise, mask: Any, weights: Any
-) -> Any:
-    """See :func:`hypervolume_improvement`; with weights of the boxes. Torch sees nothing of it."""
-    improvements = _compute_improvement(
-        candidates, lower, upper, maximise, mask, weights, is_gradient=False
+def _slopes_of_uncrowded(points: Any, senses: str, mask: Any, ref: Any) -> Any:
+    torch = sys.modules["torch"]
+    # Minus a distance grows by as much as the point comes nearer, and shrinks by as much as what
+    # bounds the undominated there moves away: the point that would dominate, one step back.
+    device = points.device
+    signs = torch.tensor(
+        [1.0 if each == "+" else -1.0 for each in senses], dtype=torch.float64, device=device
     )
-    return improvements[()] if isinstance(improvements, np.ndarray) else improvements
+    corners = ref.to(device, torch.float64)
+    corners = corners[..., None, :] if ref.dim() > 1 else corners
+    own = points.double() * signs
+    nearest = _NEAREST.operate(points, senses, mask, ref) * signs
+    away = nearest - own
+    far = torch.isinf(away)  # as of a distance that grows without end
+    away = torch.where(far.any(-1, keepdim=True), far.double(), away)
+    distance = away.square().sum(-1, keepdim=True).sqrt()
+    is_away = distance > 0
+    ways = torch.where(is_away, away / torch.where(is_away, distance, 1.0), 0.0)
+    on_front = NONDOMINATED.operate(points, senses, mask, True)
+    on_front = on_front & (own > corners * signs).all(-1)
+    others, places = own[..., None, :, :], nearest[..., :, None, :]
+    bounds = (others >= places).all(-1, keepdim=True) & (others == places)
+    bounds = bounds & on_front[..., None, :, None]
+    bounds = bounds & (bounds.cumsum(-2) == 1)  # of several the first
+    itself = torch.eye(points.shape[-2], dtype=torch.float64, device=device)[..., None]
+    slopes = ways[..., :, None, :] * (itself - bounds.double()) * signs
+    contributed = slopes_of_contributions(points, senses, mask, ref, True)
+    return torch.where(is_away[..., None], slopes, contributed)
 
 
-def compute_improvement_gradient(
-    candidates: Any, lower: Any, upper: Any, maximise: Maximise, mask: Any, weights: Any
-) -> Any:
-    """Compute the slopes of :func:`hypervolume_improvement`, (..., q, objectives)."""
-    return _compute_improvement(candidates, lower, upper, maximise, mask, weights, is_gradient=True)
+def _prepare_boxes(
+    _: Batch, given: Batch, lower: np.ndarray, upper: np.ndarray, weights: Any, __: None
+) -> tuple[Batch, tuple[Any, ...]]:
+    own = lower.shape[:-2]
+    if weights is not None and not np.isfinite(weights).all():
+        raise ValueError(f"weights must be finite, got {weights[~np.isfinite(weights)][0]}")
+    if given.signs is not None:
+        lower, upper = map(np.ascontiguousarray, _turned(lower, upper, given.signs))
+    return given, (lower, upper, weights, places_of(own, given.leading))
 
 
-def _compute_improvement(
-    candidates: Any,
-    lower: Any,
-    upper: Any,
-    maximise: Maximise,
-    mask: Any,
-    weights: Any,
-    *,
-    is_gradient: bool,
-) -> Any:
-    batch = Batch.of(candidates, name="candidates", maximise=maximise)
-    batch.refuse_gpu("candidates", "boxes")
-    lower, upper = _host_doubles(lower, "boxes.lower"), _host_doubles(upper, "boxes.upper")
-    factors = None if weights is None else _host_doubles(weights, "weights")
-    if factors is not None and not np.isfinite(factors).all():
-        raise ValueError(f"weights must be finite, got {factors[~np.isfinite(factors)][0]}")
-    leading = check_corners(lower.shape, upper.shape, tuple(batch.values.shape))
-    if leading != batch.leading:
-        shape = (*leading, batch.points, batch.objectives)
-        batch = replace(batch, values=batch.library.to_doubles(batch.values, shape, batch.values))
-    batch.mask = batch.bools(mask, "mask")
-    if batch.signs is not None:
-        lower, upper = map(np.ascontiguousarray, _turned(lower, upper, batch.signs))
-    of_group = None
-    sets = math.prod(lower.shape[:-2])
-    if sets != 1:
-        numbers = np.arange(sets, dtype=np.int64).reshape(lower.shape[:-2])
-        of_group = np.ascontiguousarray(np.broadcast_to(numbers, leading))
-    per_value = (batch.points, batch.objectives) if is_gradient else ()
-    result = batch.empty((*leading, *per_value), "float64")
-    candidate, corner = _core.hypervolume_improvement(
-        batch.view("hypervolume_improvement"),
-        _core.address(lower),
-        _core.address(upper),
-        lower.shape[-2],
-        0 if of_group is None else _core.address(of_group),
-        0 if factors is None else _core.address(factors),
-        batch.address(result),
-        is_gradient,
-    )
-    _refuse_corner(corner, lower, upper)
-    refuse_value(candidate, batch, "candidates")
-    if is_gradient and batch.signs is not None:
-        return batch.library.apply_signs(result, batch.signs)
-    return result
-
-
-def check_corners(
-    lower: tuple[int, ...], upper: tuple[int, ...], candidates: tuple[int, ...]
+def _broadcast(
+    candidates: tuple[int, ...], lower: tuple[int, ...], upper: tuple[int, ...]
 ) -> tuple[int, ...]:
     """Return the leading dimensions of boxes and candidates, broadcast."""
     if lower != upper or len(lower) < 2 or lower[-1] != candidates[-1]:
@@ -515,25 +421,80 @@ def corners_of(boxes: Any) -> tuple[Any, Any]:
     )
 
 
-def _host_doubles(numbers: Any, name: str) -> np.ndarray:
-    if is_tensor(numbers):
-        numbers = _torch_arrays.host_array(numbers, name)
-    if not (type(numbers) is np.ndarray and numbers.dtype == np.float64):
-        numbers = numbers_of(numbers, name)
-    return np.ascontiguousarray(numbers) if numbers.flags.aligned else np.array(numbers, order="C")
-
-
 def _turned(lower: np.ndarray, upper: np.ndarray, signs: np.ndarray) -> tuple[Any, Any]:
     """Corners of the points times their signs, and back."""
     turns = signs < 0
     return np.where(turns, -upper, lower), np.where(turns, -lower, upper)
 
 
-def _refuse_corner(index: int, lower: np.ndarray, upper: np.ndarray) -> None:
-    if index < 0:
-        return
-    at = tuple(int(i) for i in np.unravel_index(index, lower.shape))
+def _refuse_candidate(refused: Refused) -> None:
+    if refused.refusal.argument == 0:
+        refuse_value(refused)
+    lower, upper = refused.arguments[:2]
+    at = tuple(int(i) for i in np.unravel_index(refused.refusal.index, lower.shape))
     raise ValueError(
         "boxes must be numbers, finite on the worse side, but the corners of "
         f"{list(at)} are {lower[at]} and {upper[at]}: pass the maximise= that they were made with"
     )
+
+
+def _refuse_point(refused: Refused) -> None:
+    if not refused.refusal.is_too_large:
+        refuse_value(refused)
+    raise MemoryError(
+        f"the boxes of points of shape {tuple(refused.batch.values.shape)}, padded to the set with "
+        f"the most, would take more than {_MOST_BYTES / 2**30:.3g} GiB: take fewer "
+        "points, objectives or sets at once (a volume alone needs no boxes: hypervolume)"
+    )
+
+
+def _turn_boxes(batch: Batch, boxes: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+    if batch.signs is None:
+        return boxes
+    lower, upper = (np.asarray(each) for each in boxes[:2])
+    return *batch.beside(_turned(lower, upper, batch.signs)), boxes[2]
+
+
+_NONDOMINATED_BOXES, _DOMINATED_BOXES = (
+    Operation(
+        core,
+        cpu_only="boxes",
+        checks={"most_bytes": lambda *_: _MOST_BYTES},
+        refuse=_refuse_point,
+        finish=_turn_boxes,
+    )
+    for core in (_core.nondominated_boxes, _core.dominated_boxes)
+)
+_in_boxes: dict[str, Any] = {
+    "points": "candidates",
+    "cpu_only": "boxes",
+    "checks": {
+        name: lambda _, value, name=name: None if value is None else host_doubles(value, name)
+        for name in ("boxes.lower", "boxes.upper", "weights")
+    },
+    "prepare": _prepare_boxes,
+    "refuse": _refuse_candidate,
+    "broadcast": _broadcast,
+}
+_IMPROVEMENT_GRADIENT = Operation(
+    _core.hypervolume_improvement_gradient,
+    **_in_boxes,
+    finish=turn_slopes,
+    no_slopes=" (improvements have first derivatives only)",
+)
+_IMPROVEMENT = Operation(
+    _core.hypervolume_improvement,
+    **_in_boxes,
+    slopes=_IMPROVEMENT_GRADIENT.operate,
+    moves_with_ref=False,
+)
+_NEAREST = Operation(
+    Composed("nearest_undominated", (("ref", "corner"),), (("value", "float64"),)),
+    compute=_compute_nearest,
+    no_slopes=" (uncrowded contributions have first derivatives only)",
+)
+_UNCROWDED = Operation(
+    Composed("uncrowded_contributions", (("ref", "corner"),), (("point", "float64"),)),
+    compute=_compute_uncrowded,
+    slopes=_slopes_of_uncrowded,
+)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, answer
+from paretopo_core._arrays import ArrayT
+from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
+
+_CROWDING = Operation(_core.crowding_distance)
 
 
 def crowding_distance(
@@ -45,15 +48,5 @@ def crowding_distance(
     >>> crowding_distance([[0, 4], [1, 3], [4, 0]])
     array([inf,  2., inf])
     """
-    distances: ArrayT = answer("crowding_distance", compute_crowding, points, maximise, ranks, mask)
-    return distances
-
-
-def compute_crowding(points: ArrayT, maximise: Maximise, ranks: Any, mask: Any) -> ArrayT:
-    """See :func:`crowding_distance`; torch sees nothing of it."""
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    fronts = None if ranks is None else batch.ranks(ranks, mask)
-    distances: ArrayT = batch.empty(batch.per_point, "float64")
-    view = batch.view("crowding_distance")
-    _core.crowding_distance(view, batch.address(fronts), batch.address(distances))
+    distances: ArrayT = _CROWDING.answer(points, maximise, mask, ranks)
     return distances

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paretopo_core import _core, _torch_arrays
-from paretopo_core._arrays import Batch, host_address, is_tensor, numbers_of
+from paretopo_core._arrays import Batch, is_tensor, numbers_of
 from paretopo_core._senses import Maximise, signs_of
 from paretopo_core.indicators import refuse_place
 
@@ -114,20 +114,13 @@ def count_attaining(
     """How many of the first runs, and of the others, attain each corner: of 2 objectives."""
     values, corners = np.ascontiguousarray(points), np.ascontiguousarray(corners)
     runs = np.ascontiguousarray(runs, dtype=np.int64)
-    return _core.count_attaining(
-        host_address(values),
-        host_address(runs),
-        len(values),
-        sum(run_counts),
-        run_counts[0],
-        host_address(corners),
-        len(corners),
-    )
+    return _core.count_attaining(values, runs, sum(run_counts), run_counts[0], corners)
 
 
 def _refuse_infinite(batch: Batch, values: np.ndarray) -> None:
     if not (is_finite := np.isfinite(values)).all():
-        refuse_place(int(np.flatnonzero(~is_finite)[0]), batch, "points")
+        at = tuple(int(i) for i in np.argwhere(~is_finite)[0])
+        refuse_place(at, float(batch.values[at]), "points")
 
 
 def _core_eaf(
@@ -135,10 +128,7 @@ def _core_eaf(
 ) -> tuple[np.ndarray, np.ndarray]:
     values = np.ascontiguousarray(values)
     runs = np.ascontiguousarray(runs, dtype=np.int64)
-    points, objectives = values.shape
-    return _core.eaf(
-        host_address(values), host_address(runs), points, objectives, run_count, highest
-    )
+    return _core.eaf(values, runs, run_count, highest)
 
 
 def _levels_of(percentiles: Any, runs: int) -> tuple[list[int], np.ndarray]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
+from functools import partial
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, answer
+from paretopo_core._arrays import Batch
+from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
 from paretopo_core.hypervolume import refuse_value
 
@@ -66,24 +67,7 @@ def expected_hypervolume(
     >>> expected_hypervolume([[1, 3], [2, 2], [3, 1]], ref=0, k=2)
     np.float64(5.0)
     """
-    return answer(
-        "expected_hypervolume", compute_expected_hypervolume, points, ref, k, maximise, mask
-    )
-
-
-def compute_expected_hypervolume(
-    points: Any, ref: Any, k: int, maximise: Maximise, mask: Any
-) -> Any:
-    """See :func:`expected_hypervolume`; torch sees nothing of it."""
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    corners, address, per_group = batch.references(ref)
-    drawn = _check_k(k, batch, "points")
-    volumes = batch.empty(batch.leading, "float64")
-    view = batch.view("expected_hypervolume")
-    refused = _core.expected_hypervolume(view, address, per_group, drawn, batch.address(volumes))
-    del corners  # lived until here
-    refuse_value(refused, batch, "points")
-    return volumes[()] if isinstance(volumes, np.ndarray) else volumes
+    return EXPECTED.answer(points, maximise, mask, ref, k)
 
 
 def hypervolume_advantage(
@@ -148,33 +132,10 @@ def hypervolume_advantage(
     """
     if not isinstance(centre, str) or centre not in _CENTRES:
         raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
-    return answer(
-        "hypervolume_advantage",
-        compute_hypervolume_advantage,
-        rewards,
-        ref,
-        k,
-        _CENTRES[centre],
-        mask,
-    )
+    return ADVANTAGE.answer(rewards, True, mask, ref, k, _CENTRES[centre])
 
 
-def compute_hypervolume_advantage(rewards: Any, ref: Any, k: int, centre: int, mask: Any) -> Any:
-    """See :func:`hypervolume_advantage`; torch sees nothing of it."""
-    batch = Batch.of(rewards, name="rewards", mask=mask)
-    corners, address, per_group = batch.references(ref)
-    drawn = _check_k(k, batch, "rewards")
-    advantages = batch.empty(batch.per_point, batch.float_name)
-    view = batch.view("hypervolume_advantage")
-    refused = _core.hypervolume_advantage(
-        view, address, per_group, drawn, centre, batch.address(advantages)
-    )
-    del corners  # lived until here
-    refuse_value(refused, batch, "rewards")
-    return advantages
-
-
-def _check_k(k: int, batch: Batch, name: str) -> int:
+def _check_k(batch: Batch, k: Any, name: str = "points") -> int:
     """The number of points to draw, checked; and whether the grid can be walked in seconds."""
     try:
         drawn = operator.index(k)
@@ -190,3 +151,46 @@ def _check_k(k: int, batch: Batch, name: str) -> int:
             f"cells, more than {_MOST_CELLS:.0e}: take fewer points to a group, or fewer objectives"
         )
     return drawn
+
+
+def _slopes_of_expected(points: Any, senses: str, mask: Any, ref: Any, k: int) -> Any:
+    torch = sys.modules["torch"]
+    # A point that moves in one objective pushes its facet, in the other objectives: there it adds,
+    # averaged over draws, what it would in a set where only the points before it in that objective
+    # have volume. Those get a side of 1 there, all others 0.
+    objectives, count = points.shape[-1], points.shape[-2]
+    device = points.device
+    signs = torch.tensor(
+        [1.0 if each == "+" else -1.0 for each in senses], dtype=torch.float64, device=device
+    )
+    corners = ref.to(device, torch.float64)
+    sides = (points.double() - (corners[..., None, :] if ref.dim() > 1 else corners)) * signs
+    own, other = sides[..., :, None, :], sides[..., None, :, :]
+    earlier = torch.ones(count, count, dtype=torch.bool, device=device).tril()
+    before = (other > own) | ((other == own) & earlier[..., None])
+    before = before.transpose(-1, -2)[..., None]  # (..., point, objective, other point, 1)
+    here = torch.eye(objectives, dtype=torch.bool, device=device)[:, None, :]
+    boxes = torch.where(here, before.double(), sides[..., None, None, :, :])
+    present = None if mask is None else mask.to(device)
+    over = None if present is None else present[..., None, None, :]
+    zero = torch.zeros(objectives, dtype=torch.float64)
+    added = ADVANTAGE.operate(boxes, "+" * objectives, over, zero, k, _CENTRES["none"])
+    facets = added.diagonal(dim1=-3, dim2=-1).transpose(-1, -2)
+    is_inside = (sides > 0).all(-1, keepdim=True)
+    total = count if present is None else present.expand(points.shape[:-1]).sum(-1)[..., None, None]
+    drawn = torch.as_tensor(total).clamp(max=k) / torch.as_tensor(total).clamp(min=1)
+    return torch.where(is_inside, facets * drawn * signs, 0.0)
+
+
+EXPECTED = Operation(
+    _core.expected_hypervolume,
+    checks={"k": _check_k},
+    refuse=refuse_value,
+    slopes=_slopes_of_expected,
+)
+ADVANTAGE = Operation(
+    _core.hypervolume_advantage,
+    points="rewards",
+    checks={"k": partial(_check_k, name="rewards")},
+    refuse=refuse_value,
+)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, answer
+from paretopo_core import _dominance
+from paretopo_core._arrays import ArrayT
 from paretopo_core._senses import Maximise
 
 
@@ -77,21 +77,11 @@ def pareto_rank(
     array([1, 0, 2, 2, 2], dtype=int32)
     """
     if strict or violation is not None or n_below is not None:
-        from paretopo_core import _dominance  # which imports this module
-
         constrained: ArrayT = _dominance.rank(
             points, maximise, bool(strict), violation, n_below, mask
         )
         return constrained
-    ranks: ArrayT = answer("pareto_rank", compute_ranks, points, maximise, mask)
-    return ranks
-
-
-def compute_ranks(points: ArrayT, maximise: Maximise, mask: Any) -> ArrayT:
-    """See :func:`pareto_rank`; torch sees nothing of it."""
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    ranks: ArrayT = batch.empty(batch.per_point, "int32")
-    _core.pareto_rank(batch.view("pareto_rank"), batch.address(ranks))
+    ranks: ArrayT = _dominance.RANKS.answer(points, maximise, mask)
     return ranks
 
 
@@ -158,24 +148,9 @@ def is_nondominated(
     """
     weakly = bool(keep_weakly)
     if strict or violation is not None or epsilon is not None:
-        from paretopo_core import _dominance  # which imports this module
-
         constrained: ArrayT = _dominance.is_nondominated(
             points, maximise, weakly, bool(strict), violation, epsilon, mask
         )
         return constrained
-    nondominated: ArrayT = answer(
-        "is_nondominated", compute_nondominated, points, maximise, weakly, mask
-    )
-    return nondominated
-
-
-def compute_nondominated(
-    points: ArrayT, maximise: Maximise, keep_weakly: bool, mask: Any
-) -> ArrayT:
-    """See :func:`is_nondominated`; torch sees nothing of it."""
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    nondominated: ArrayT = batch.empty(batch.per_point, "bool")
-    view = batch.view("is_nondominated")
-    _core.is_nondominated(view, keep_weakly, batch.address(nondominated))
+    nondominated: ArrayT = _dominance.NONDOMINATED.answer(points, maximise, mask, weakly)
     return nondominated

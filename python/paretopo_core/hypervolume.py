@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import (
-    ArrayT,
-    Batch,
-    answer,
-    host_address,
-)
+from paretopo_core._arrays import ArrayT, Batch
+from paretopo_core._dominance import NONDOMINATED
+from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
 
 
@@ -57,18 +55,7 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
     >>> hypervolume([[1, 3], [2, 2], [3, 1]], ref=0)
     np.float64(6.0)
     """
-    return answer("hypervolume", compute_hypervolume, points, ref, maximise, mask)
-
-
-def compute_hypervolume(points: Any, ref: Any, maximise: Maximise, mask: Any) -> Any:
-    """See :func:`hypervolume`; torch sees nothing of it."""
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    measured, corner = batch.measure_from(ref)
-    volumes = batch.empty(batch.leading, "float64")
-    view = measured.view("hypervolume")
-    refused = _core.hypervolume(view, host_address(corner), batch.address(volumes))
-    refuse_value(refused, batch)
-    return volumes[()] if isinstance(volumes, np.ndarray) else volumes
+    return HYPERVOLUME.answer(points, maximise, mask, ref)
 
 
 def hypervolume_gradient(
@@ -113,26 +100,8 @@ def hypervolume_gradient(
            [0., 0.],
            [1., 1.]])
     """
-    slopes: ArrayT = answer(
-        "hypervolume_gradient", compute_gradient, points, ref, maximise, mask, wanted
-    )
+    slopes: ArrayT = GRADIENT.answer(points, maximise, mask, ref, wanted)
     return slopes
-
-
-def compute_gradient(
-    points: ArrayT, ref: Any, maximise: Maximise, mask: Any, wanted: Any
-) -> ArrayT:
-    """See :func:`hypervolume_gradient`; torch sees nothing of it."""
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    chosen = batch.bools(wanted, "wanted")
-    measured, corner = batch.measure_from(ref)
-    gradient: ArrayT = batch.empty((*batch.leading, batch.points, batch.objectives), "float64")
-    view = measured.view("hypervolume_gradient")
-    refused = _core.hypervolume_gradient(
-        view, host_address(corner), batch.address(chosen), batch.address(gradient)
-    )
-    refuse_value(refused, batch)
-    return gradient if batch.signs is None else batch.library.apply_signs(gradient, batch.signs)
 
 
 def hv_contributions(
@@ -175,49 +144,71 @@ def hv_contributions(
     array([1., 1., 1.])
     """
     ignore = bool(ignore_dominated)
-    contributions: ArrayT = answer(
-        "hv_contributions", compute_contributions, points, ref, maximise, ignore, mask
-    )
+    contributions: ArrayT = CONTRIBUTIONS.answer(points, maximise, mask, ref, ignore)
     return contributions
 
 
-def compute_contributions(
-    points: ArrayT, ref: Any, maximise: Maximise, ignore_dominated: bool, mask: Any
-) -> ArrayT:
-    """See :func:`hv_contributions`; torch sees nothing of it."""
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    measured, corner = batch.measure_from(ref)
-    if ignore_dominated and measured is not batch:  # distances may round to ties
-        measured, ignore_dominated = replace(measured, mask=_nondominated(batch)), False
-    contributions: ArrayT = batch.empty(batch.per_point, "float64")
-    view = measured.view("hv_contributions")
-    refused = _core.hv_contributions(
-        view, host_address(corner), ignore_dominated, batch.address(contributions)
-    )
-    refuse_value(refused, batch)
-    return contributions
-
-
-def _nondominated(batch: Batch) -> Any:
-    """Which points nobody dominates, as a mask."""
-    nondominated = batch.empty(batch.per_point, "bool")
-    view = batch.view("is_nondominated")
-    _core.is_nondominated(view, True, batch.address(nondominated))
-    return nondominated
-
-
-def refuse_value(index: int, batch: Batch, name: str = "points") -> None:
+def refuse_value(refused: Refused) -> None:
     """Name the value that has no place in a volume."""
-    if index < 0:
-        return
-    at = tuple(int(i) for i in np.unravel_index(index, tuple(batch.values.shape)))
-    value = float(batch.values[at]) * (1.0 if batch.signs is None else batch.signs[at[-1]])
+    name, value = refused.name, refused.value
     why = f"is {value}, an infinite volume"
     if value != value:
         why = "is NaN"
     elif np.isfinite(value):
         why = f"is {value}, so far from ref that float64 cannot hold the distance"
     raise ValueError(
-        f"{name} must be numbers, finite on the better side, but {name}{list(at)} {why}; "
-        "leave such points out with mask="
+        f"{name} must be numbers, finite on the better side, but {name}{list(refused.place)} "
+        f"{why}; leave such points out with mask="
     )
+
+
+def turn_slopes(batch: Batch, slopes: Any) -> Any:
+    """Slopes in the values that the caller gave."""
+    return slopes if batch.signs is None else batch.library.apply_signs(slopes, batch.signs)
+
+
+def _leave_out_dominated(
+    batch: Batch, given: Batch, ref: np.ndarray, ignore_dominated: bool
+) -> tuple[Batch, tuple[Any, ...]]:
+    if ignore_dominated and given is not batch:  # distances may round to ties
+        kept = batch.beside(NONDOMINATED.call(batch.view(), True, None, True))
+        return replace(given, mask=kept), (ref, False)
+    return given, (ref, ignore_dominated)
+
+
+def slopes_of_contributions(
+    points: Any, senses: str, mask: Any, ref: Any, ignore_dominated: bool
+) -> Any:
+    """A contribution is the difference of two volumes: with the point and without it."""
+    torch = sys.modules["torch"]
+    count = points.shape[-2]
+    kept = torch.ones(points.shape[:-1], dtype=torch.bool, device=points.device)
+    if ignore_dominated:
+        kept = NONDOMINATED.operate(points, senses, mask, True)
+    elif mask is not None:
+        kept = kept & mask.to(points.device)
+    whole = GRADIENT.operate(points, senses, kept, ref, None)
+    others = ~torch.eye(count, dtype=torch.bool, device=points.device)
+    repeated = points[..., None, :, :].expand(*points.shape[:-1], count, points.shape[-1])
+    corners = ref[..., None, :] if ref.dim() > 1 else ref
+    without = GRADIENT.operate(repeated, senses, kept[..., None, :] & others, corners, None)
+    return whole[..., None, :, :] - without
+
+
+GRADIENT = Operation(
+    _core.hypervolume_gradient,
+    refuse=refuse_value,
+    finish=turn_slopes,
+    no_slopes=" (hypervolumes have first derivatives only)",
+)
+HYPERVOLUME = Operation(
+    _core.hypervolume,
+    refuse=refuse_value,
+    slopes=lambda points, senses, mask, ref: GRADIENT.operate(points, senses, mask, ref, None),
+)
+CONTRIBUTIONS = Operation(
+    _core.hv_contributions,
+    prepare=_leave_out_dominated,
+    refuse=refuse_value,
+    slopes=slopes_of_contributions,
+)

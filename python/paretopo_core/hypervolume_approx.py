@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, answer, host_address
+from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
 from paretopo_core.hypervolume import refuse_value
 
@@ -89,35 +90,23 @@ def hypervolume_approx(
     >>> bool(abs(volume - exact) < 4 * error), bool(error < exact / 100)
     (True, True)
     """
-    volume, error = answer(
-        "hypervolume_approx", compute_estimate, points, ref, samples, seed, maximise, mask
-    )
-    return HypervolumeEstimate(volume, error)
+    return HypervolumeEstimate(*_ESTIMATE.answer(points, maximise, mask, ref, samples, seed))
 
 
-def compute_estimate(
-    points: Any, ref: Any, samples: int, seed: int, maximise: Maximise, mask: Any
-) -> tuple[Any, Any]:
-    """See :func:`hypervolume_approx`; torch sees nothing of it."""
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    batch.refuse_gpu("points", "estimates")
-    measured, corner = batch.measure_from(ref)
-    for name, number, lowest in (("samples", samples, 1), ("seed", seed, 0)):
+def _check_whole(name: str, lowest: int) -> Callable[[Any, Any], int]:
+    def check(_: Any, number: Any) -> int:
         if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
             raise TypeError(f"{name} must be a whole number, got {number!r}")
         if not lowest <= number <= _MOST_SEED:
             raise ValueError(f"{name} must be from {lowest} to 2**63 - 1, got {number}")
-    each = -(-int(samples) // _core.REPLICATES)
-    volume, error = (batch.empty(batch.leading, "float64") for _ in range(2))
-    refused = _core.hypervolume_approx(
-        measured.view("hypervolume_approx"),
-        host_address(corner),
-        each,
-        int(seed),
-        batch.address(volume),
-        batch.address(error),
-    )
-    refuse_value(refused, batch)
-    if isinstance(volume, np.ndarray):
-        return volume[()], error[()]
-    return volume, error
+        return int(number)
+
+    return check
+
+
+_ESTIMATE = Operation(
+    _core.hypervolume_approx,
+    cpu_only="estimates",
+    checks={"samples": _check_whole("samples", 1), "seed": _check_whole("seed", 0)},
+    refuse=refuse_value,
+)

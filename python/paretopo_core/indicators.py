@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from paretopo_core import _core, _torch_arrays
-from paretopo_core._arrays import (
-    Batch,
-    answer,
-    host_address,
-    is_tensor,
-    numbers_of,
-)
+from paretopo_core._arrays import Batch, is_tensor, numbers_of, places_of
+from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
 from paretopo_core._shapes import broadcast_shapes
 
@@ -317,10 +312,8 @@ def _indicator(
 ) -> Any:
     if type(p) is not float:
         p = _power(p)
-    which = _CODES[name]
-    return answer(
-        "indicator", compute_indicator, points, reference, which, p, maximise, mask, reference_mask
-    )
+    code = _CODES[name]
+    return _INDICATOR.answer(points, maximise, mask, reference, code, p, reference_mask, None)
 
 
 _CODES = {name: code for code, name in enumerate(_core.INDICATORS)}
@@ -332,53 +325,35 @@ def _power(p: Any) -> float:
     return float(p)
 
 
-def compute_indicator(
-    points: Any,
-    reference: Any,
-    which: int,
-    p: float,
-    maximise: Maximise,
-    mask: Any,
-    reference_mask: Any,
-) -> Any:
-    """See :func:`igd` and those beside it; torch sees nothing of it."""
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    if is_tensor(reference) and not is_tensor(points):
+def _check_reference(batch: Batch, reference: Any) -> Batch:
+    if is_tensor(reference) and not is_tensor(batch.values):
         reference = _torch_arrays.host_array(reference, "reference")
-    beside = Batch.of(reference, name="reference", maximise=maximise)
-    beside.mask = beside.bools(reference_mask, "reference_mask")
-    batch.refuse_gpu("points", "indicators")
+    beside = Batch.of(reference, name="reference")
     beside.refuse_gpu("reference", "indicators")
-    leading = check_reference(tuple(beside.values.shape), tuple(batch.values.shape))
-    _refuse_empty(beside)
+    return beside
+
+
+def _prepare_reference(
+    _: Batch, given: Batch, reference: Batch, which: int, p: float, reference_mask: Any, __: None
+) -> tuple[Batch, tuple[Any, ...]]:
+    reference.mask = reference.bools(reference_mask, "reference_mask")
+    _refuse_empty(reference)
     if not p > 0:
         raise ValueError(f"p must be above 0 (math.inf: the largest distance), got {p}")
-    is_ratio = _core.INDICATORS[which] == "epsilon_mult"
-    if is_ratio and batch.signs is not None:
+    if _core.INDICATORS[which] == "epsilon_mult" and given.signs is not None:
         raise ValueError(
             f"epsilon_mult takes up to 64 objectives where smaller is better, got "
-            f"{batch.objectives}: pass the reciprocals of those values, and maximise=True"
+            f"{given.objectives}: pass the reciprocals of those values, and maximise=True"
         )
-    groups = math.prod(leading)
-    values = batch.empty(leading, "float64")
-    of_points, of_reference = _places(batch, leading), _places(beside, leading)
-    point, other = _core.indicator(
-        batch.view("indicator"),
-        0 if of_points is None else host_address(of_points),
-        beside.view("indicator"),
-        0 if of_reference is None else host_address(of_reference),
-        groups,
-        which,
-        p,
-        batch.address(values),
-    )
-    refuse_place(point, batch, "points", "mask", is_ratio=is_ratio)
-    refuse_place(other, beside, "reference", "reference_mask", is_ratio=is_ratio)
-    return values[()] if isinstance(values, np.ndarray) else values
+    if given.signs is not None:
+        reference.signs = given.signs
+        reference.values = reference.library.apply_signs(reference.values, given.signs)
+    reference.minimised = given.minimised
+    places = places_of(reference.leading, given.leading)
+    return given, (reference.view(), which, p, None, places)
 
 
-def check_reference(reference: tuple[int, ...], points: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the leading dimensions of points and reference sets, broadcast."""
+def _broadcast(points: tuple[int, ...], reference: tuple[int, ...]) -> tuple[int, ...]:
     if len(reference) < 2 or reference[-1] != points[-1]:
         raise ValueError(
             f"reference must have shape (..., reference points, {points[-1]}), with as many "
@@ -394,15 +369,6 @@ def check_reference(reference: tuple[int, ...], points: tuple[int, ...]) -> tupl
         ) from None
 
 
-def _places(batch: Batch, leading: tuple[int, ...]) -> np.ndarray | None:
-    """Which of its sets each of the broadcast sets is; None if that is plain."""
-    sets = math.prod(batch.leading)
-    if sets == 1 or batch.leading == leading:
-        return None
-    numbers = np.arange(sets, dtype=np.int64).reshape(batch.leading)
-    return np.ascontiguousarray(np.broadcast_to(numbers, leading))
-
-
 def _refuse_empty(reference: Batch) -> None:
     is_empty = reference.points == 0
     if reference.mask is not None and not is_empty:
@@ -416,19 +382,25 @@ def _refuse_empty(reference: Batch) -> None:
         )
 
 
+def _refuse_row(refused: Refused) -> None:
+    _, which = refused.arguments[:2]
+    is_ratio = _core.INDICATORS[which] == "epsilon_mult"
+    if refused.refusal.argument == 0:
+        refuse_place(refused.place, refused.value, "points", "mask", is_ratio=is_ratio)
+    reference = refused.arguments[0]
+    other = refused._replace(batch=reference, given=reference)
+    refuse_place(other.place, other.value, "reference", "reference_mask", is_ratio=is_ratio)
+
+
 def refuse_place(
-    index: int, batch: Batch, name: str, mask: str = "", *, is_ratio: bool = False
-) -> None:
-    """Raise the error of a value that is not finite, by its flat index; below 0 there is none."""
-    if index < 0:
-        return
-    at = tuple(int(i) for i in np.unravel_index(index, tuple(batch.values.shape)))
-    value = float(batch.values[at]) * (1.0 if batch.signs is None else batch.signs[at[-1]])
+    place: tuple[int, ...], value: float, name: str, mask: str = "", *, is_ratio: bool = False
+) -> Never:
+    """Raise the error of a value that is not finite, or has no ratio."""
     wanted = (
         "finite and above 0 (2.3e-308 at least), for ratios are taken" if is_ratio else "finite"
     )
     raise ValueError(
-        f"{name} must be {wanted}, but {name}{list(at)} is {value}; leave such points out"
+        f"{name} must be {wanted}, but {name}{list(place)} is {value}; leave such points out"
         + (f" with {mask}=" if mask else "")
     )
 
@@ -479,27 +451,17 @@ def r2(
     >>> r2(points, 0, weights=[[1, 0], [0.5, 0.5], [0, 1]], maximise=False).round(12)
     np.float64(2.833333333333)
     """
-    return answer("r2", compute_r2, points, ideal, weights, maximise, mask)
+    divisions = None if weights is None else _divisions_of(weights)
+    vectors = weights if divisions is None else None
+    return _R2.answer(points, maximise, mask, ideal, vectors, divisions)
 
 
-def compute_r2(points: Any, ideal: Any, weights: Any, maximise: Maximise, mask: Any) -> Any:
-    """See :func:`r2`; torch sees nothing of it."""
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    batch.refuse_gpu("points", "indicators")
-    corners, address, per_group = batch.references(ideal, "ideal")
-    vectors = _check_weights(weights, batch.objectives)
-    values = batch.empty(batch.leading, "float64")
-    refused = _core.r2(
-        batch.view("r2"),
-        address,
-        per_group,
-        0 if vectors is None else host_address(vectors),
-        0 if vectors is None else len(vectors),
-        batch.address(values),
-    )
-    del corners  # lived until here
-    refuse_place(refused, batch, "points", "mask")
-    return values[()] if isinstance(values, np.ndarray) else values
+def _prepare_weights(
+    _: Batch, given: Batch, ideal: Any, weights: Any, divisions: int | None
+) -> tuple[Batch, tuple[Any, ...]]:
+    if divisions is not None:
+        return given, (ideal, _lattice(divisions, given.objectives), None)
+    return given, (ideal, _check_weights(weights, given.objectives), None)
 
 
 def _check_weights(weights: Any, objectives: int) -> np.ndarray | None:
@@ -511,8 +473,6 @@ def _check_weights(weights: Any, objectives: int) -> np.ndarray | None:
             f"weights must be given for {objectives} objectives (only two have a closed form): "
             f"shape (vectors, {objectives}), or the divisions of a lattice"
         )
-    if (divisions := check_divisions(weights)) is not None:
-        return _lattice(divisions, objectives)
     vectors = numbers_of(weights, "weights")
     if vectors.ndim != 2 or vectors.shape[1] != objectives or len(vectors) == 0:
         raise ValueError(
@@ -528,7 +488,7 @@ def _check_weights(weights: Any, objectives: int) -> np.ndarray | None:
     return np.ascontiguousarray(vectors)
 
 
-def check_divisions(weights: Any) -> int | None:
+def _divisions_of(weights: Any) -> int | None:
     """Give the divisions of a lattice, or None where weights are no whole number."""
     is_whole = isinstance(weights, (int, np.integer)) and not isinstance(weights, (bool, np.bool_))
     return int(weights) if is_whole else None
@@ -549,3 +509,19 @@ def _lattice(divisions: int, objectives: int) -> np.ndarray:
     bars = bars.reshape(count, objectives - 1)
     ends = np.full((count, 1), -1), np.full((count, 1), places)
     return (np.diff(np.hstack([ends[0], bars, ends[1]]), axis=1) - 1) / divisions
+
+
+_INDICATOR = Operation(
+    _core.indicator,
+    cpu_only="indicators",
+    checks={"reference": _check_reference, "reference_mask": lambda _, mask: mask},
+    prepare=_prepare_reference,
+    refuse=_refuse_row,
+    broadcast=_broadcast,
+)
+_R2 = Operation(
+    _core.r2,
+    cpu_only="indicators",
+    prepare=_prepare_weights,
+    refuse=lambda refused: refuse_place(refused.place, refused.value, "points", "mask"),
+)

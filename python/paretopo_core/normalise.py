@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from paretopo_core._arrays import ArrayT, answer_plain, is_tensor, numbers_of
+from paretopo_core import _core
+from paretopo_core._arrays import ArrayT, is_tensor, numbers_of
 from paretopo_core._dominance import Frame
+from paretopo_core._operation import call_plain
 from paretopo_core._senses import Maximise
 from paretopo_core.fronts import is_nondominated
 
@@ -40,7 +42,7 @@ def ideal_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     >>> ideal_point([[3, 1], [1, 2], [0, 0]])
     array([3., 2.])
     """
-    ideal: ArrayT = answer_plain("ideal_point", points, maximise, mask)
+    ideal: ArrayT = call_plain(_core.ideal_point, points, maximise, mask)
     if ideal is None:
         frame = Frame(points, maximise, mask)
         ideal = _ideal(frame, _swapped(frame, frame.given))
@@ -71,7 +73,7 @@ def nadir_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     >>> nadir_point([[3, 1], [1, 2], [0, 0]])
     array([1., 1.])
     """
-    nadir: ArrayT = answer_plain("nadir_point", points, maximise, mask)
+    nadir: ArrayT = call_plain(_core.nadir_point, points, maximise, mask)
     if nadir is None:
         frame = Frame(points, maximise, mask)
         nadir = _nadir(frame, _swapped(frame, frame.given))
@@ -124,7 +126,7 @@ def normalise(
     array([[0.75, 0.25],
            [0.25, 0.5 ]])
     """
-    normalised: ArrayT = answer_plain("normalise", points, ideal, nadir, maximise, mask)
+    normalised: ArrayT = call_plain(_core.normalise, points, maximise, mask, ideal, nadir)
     if normalised is None:
         frame = Frame(points, maximise, mask)
         if frame.is_tensor:

@@ -10,7 +10,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, answer, host_address, numbers_of
+from paretopo_core._arrays import ArrayT, Batch, numbers_of
+from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
 from paretopo_core.hypervolume import refuse_value
 
@@ -87,45 +88,8 @@ def hypervolume_subset(
     """
     if not isinstance(method, str) or method not in _SUBSET_METHODS:
         raise ValueError(f"method must be one of {', '.join(_SUBSET_METHODS)}, got {method!r}")
-    chosen: ArrayT = answer(
-        "hypervolume_subset",
-        compute_subset,
-        points,
-        k,
-        ref,
-        _SUBSET_METHODS[method],
-        maximise,
-        mask,
-    )
-    return chosen
-
-
-def compute_subset(
-    points: ArrayT, k: int, ref: Any, method: int, maximise: Maximise, mask: Any
-) -> ArrayT:
-    """See :func:`hypervolume_subset`; torch sees nothing of it."""
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    batch.refuse_gpu("points", "subsets")
-    wanted = _check_k(k, batch)
-    if method == _SUBSET_METHODS["exact"] and batch.objectives > 2:
-        raise ValueError(
-            f"method 'exact' takes 1 or 2 objectives, got {batch.objectives}: with more the best "
-            "subset is NP-hard to find; pass method='greedy'"
-        )
-    corners, address, per_group = batch.references(ref)
-    chosen: ArrayT = batch.empty((*batch.leading, wanted), "int64")
-    view = batch.view("hypervolume_subset")
-    refused = _core.hypervolume_subset(
-        view, address, per_group, wanted, method, batch.address(chosen)
-    )
-    del corners  # lived until here
-    if refused == _core.TOO_MANY_CHOICES:
-        raise MemoryError(
-            f"the best {wanted} of {batch.points} points would take more than "
-            f"{_core.MOST_CHOICE_BYTES / 2**30:.3g} GiB to find: take fewer points, or "
-            "method='greedy'"
-        )
-    refuse_value(refused, batch)
+    code = _SUBSET_METHODS[method]
+    chosen: ArrayT = _SUBSET.answer(points, maximise, mask, ref, k, code)
     return chosen
 
 
@@ -203,60 +167,10 @@ def select(
     """
     if not isinstance(method, str) or method not in _SELECTION_METHODS:
         raise ValueError(f"method must be one of {', '.join(_SELECTION_METHODS)}, got {method!r}")
-    survivors: ArrayT = answer(
-        "select",
-        compute_selection,
-        points,
-        k,
-        _SELECTION_METHODS[method],
-        ref,
-        directions,
-        seed,
-        maximise,
-        mask,
-    )
-    return survivors
-
-
-def compute_selection(
-    points: ArrayT,
-    k: int,
-    method: int,
-    ref: Any,
-    directions: Any,
-    seed: int,
-    maximise: Maximise,
-    mask: Any,
-) -> ArrayT:
-    """See :func:`select`; torch sees nothing of it."""
-    batch = Batch.of(points, maximise=maximise, mask=mask)
-    batch.refuse_gpu("points", "subsets")
-    wanted = _check_k(k, batch)
-    corners, address, per_group = None, 0, False
-    if _is_given(ref, "ref", method, "hypervolume"):
-        corners, address, per_group = batch.references(ref)
-    toward = np.zeros((0, batch.objectives))
-    if _is_given(directions, "directions", method, "reference_directions"):
-        toward = _check_directions(directions, batch)
-    draws = _check_integer(seed, "seed")
-    if not 0 <= draws < 2**63:
-        raise ValueError(f"seed must lie in 0..2**63 - 1, got {draws}")
-    survivors: ArrayT = batch.empty((*batch.leading, wanted), "int64")
-    refused = _core.select(
-        batch.view("select"),
-        wanted,
-        method,
-        address,
-        per_group,
-        host_address(toward),
-        len(toward),
-        draws,
-        batch.address(survivors),
-    )
-    del corners  # lived until here
-    if refused >= 0 and len(toward):
-        _refuse_infinity(refused, batch)
-    refuse_value(refused, batch)
+    _check_given(ref, "ref", method, "hypervolume")
+    _check_given(directions, "directions", method, "reference_directions")
+    code = _SELECTION_METHODS[method]
+    survivors: ArrayT = _SELECT.answer(points, maximise, mask, ref, k, code, directions, seed)
     return survivors
 
 
@@ -315,17 +229,17 @@ def reference_directions(objectives: int, partitions: int) -> np.ndarray:
     return (np.diff(edges, axis=1) - 1) / parts
 
 
-def _is_given(argument: Any, name: str, method: int, wants_it: str) -> bool:
-    """Whether an argument is there, which one method takes and no other."""
-    is_wanted = method == _SELECTION_METHODS[wants_it]
-    if is_wanted and argument is None:
+def _check_given(argument: Any, name: str, method: str, wants_it: str) -> None:
+    """Check that an argument is there for the one method that takes it, and for no other."""
+    if method == wants_it and argument is None:
         raise ValueError(f"method {wants_it!r} takes {name}=, got none")
-    if not is_wanted and argument is not None:
+    if method != wants_it and argument is not None:
         raise ValueError(f"{name} belongs to method {wants_it!r} alone: leave it out, or pass that")
-    return is_wanted
 
 
-def _check_directions(directions: Any, batch: Batch) -> np.ndarray:
+def _check_directions(batch: Batch, directions: Any) -> np.ndarray | None:
+    if directions is None:
+        return None
     toward = numbers_of(directions, "directions")
     if toward.ndim != 2 or toward.shape[1] != batch.objectives or len(toward) == 0:
         raise ValueError(
@@ -349,7 +263,7 @@ def _check_directions(directions: Any, batch: Batch) -> np.ndarray:
     return toward
 
 
-def _check_k(k: int, batch: Batch) -> int:
+def _check_k(batch: Batch, k: Any) -> int:
     wanted = _check_integer(k, "k")
     if not 1 <= wanted <= max(batch.points, 1):
         raise ValueError(f"k must lie in 1..{batch.points}, the points of a set, got {wanted}")
@@ -363,12 +277,52 @@ def _check_integer(number: Any, name: str) -> int:
         raise TypeError(f"{name} must be an integer, got {number!r}") from error
 
 
-def _refuse_infinity(index: int, batch: Batch) -> None:
-    at = tuple(int(i) for i in np.unravel_index(index, tuple(batch.values.shape)))
-    value = float(batch.values[at])
-    if math.isinf(value):
-        sign = 1.0 if batch.signs is None else batch.signs[at[-1]]
+def _check_seed(_: Batch, seed: Any) -> int:
+    draws = _check_integer(seed, "seed")
+    if not 0 <= draws < 2**63:
+        raise ValueError(f"seed must lie in 0..2**63 - 1, got {draws}")
+    return draws
+
+
+def _check_exact(
+    _: Batch, given: Batch, ref: Any, k: int, method: int
+) -> tuple[Batch, tuple[Any, ...]]:
+    if method == _SUBSET_METHODS["exact"] and given.objectives > 2:
         raise ValueError(
-            f"points must be finite where directions count, but points{list(at)} is "
-            f"{value * sign}; leave such points out with mask="
+            f"method 'exact' takes 1 or 2 objectives, got {given.objectives}: with more the best "
+            "subset is NP-hard to find; pass method='greedy'"
         )
+    return given, (ref, k, method)
+
+
+def _refuse_choices(refused: Refused) -> None:
+    if not refused.refusal.is_too_large:
+        refuse_value(refused)
+    raise MemoryError(
+        f"the best {refused.arguments[1]} of {refused.batch.points} points would take more than "
+        f"{_core.MOST_CHOICE_BYTES / 2**30:.3g} GiB to find: take fewer points, or method='greedy'"
+    )
+
+
+def _refuse_point(refused: Refused) -> None:
+    if refused.arguments[3] is not None and math.isinf(refused.value):
+        raise ValueError(
+            f"points must be finite where directions count, but points{list(refused.place)} is "
+            f"{refused.value}; leave such points out with mask="
+        )
+    refuse_value(refused)
+
+
+_SUBSET = Operation(
+    _core.hypervolume_subset,
+    cpu_only="subsets",
+    checks={"k": _check_k},
+    prepare=_check_exact,
+    refuse=_refuse_choices,
+)
+_SELECT = Operation(
+    _core.select,
+    cpu_only="subsets",
+    checks={"k": _check_k, "directions": _check_directions, "seed": _check_seed},
+    refuse=_refuse_point,
+)

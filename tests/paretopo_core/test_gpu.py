@@ -210,17 +210,17 @@ def test_without_a_driver_an_error_names_the_one_that_is_needed():
     if _core.cuda_device_count() > 0:
         pytest.skip("there is a driver")
     points = np.ones((2, 3, 2), np.float32)
-    view = _core.Points(_core.address(points), 0, 2, 3, 2, 0, 4, 0, 0)
+    view = device_arrays.view_at(_core.address(points))
     with pytest.raises(RuntimeError, match=r"needs NVIDIA driver \d+ or later.*no driver"):
-        _core.pareto_rank(view, _core.address(np.empty((2, 3), np.int32)))
+        _core.pareto_rank.call(view, True, None)
 
 
 @pytest.mark.skipif(_core.cuda_is_compiled(), reason="a build with CUDA")
 def test_a_build_without_cuda_says_so():
     points = np.ones((2, 3, 2), np.float32)
-    view = _core.Points(_core.address(points), 0, 2, 3, 2, 0, 4, 0, 0)
+    view = device_arrays.view_at(_core.address(points))
     with pytest.raises(RuntimeError, match="built without CUDA: move the tensor to the CPU"):
-        _core.pareto_rank(view, _core.address(np.empty((2, 3), np.int32)))
+        _core.pareto_rank.call(view, True, None)
     with pytest.raises(RuntimeError, match="built without CUDA"):
         device_arrays.real_device_of(0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support import ptx_machine
-from support.device_arrays import DeviceArray, emulate
+from support.device_arrays import DeviceArray, emulate, view_at
 from support.kernel_cases import cases
 
 import paretopo_core as pp
@@ -67,8 +67,8 @@ class TestTheMachine:
         if points is None:
             points = np.arange(12, dtype=np.float32)
         ptx_machine.lend(points, is_input=is_input)
-        view = _core.Points(points.ctypes.data + shift, 0, 2, 3, 2, 0, 4, 0, 0)
-        _core.pareto_rank(view, ranks.ctypes.data)
+        view = view_at(points.ctypes.data + shift, ranks)
+        _core.pareto_rank.call(view, True, None)
         return " ".join(ptx_machine.findings())
 
     def lent(self, size, **how):

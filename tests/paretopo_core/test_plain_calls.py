@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.strategies import few_values, finite, point_batches, senses
 
 import paretopo_core as pp
-from paretopo_core import _arrays, _core
+from paretopo_core import _core, _operation
 
 CALLS = {
     "pareto_rank": lambda x, ref, **more: pp.pareto_rank(x, **more),
@@ -85,9 +85,8 @@ def checked_only(monkeypatch):
     """Switch the short way off."""
 
     def call(function, *arguments, **keywords):
-        nothing = dict.fromkeys(_arrays._PLAIN_CALLS, lambda *_: None)
         with monkeypatch.context() as patch:
-            patch.setattr(_arrays, "_PLAIN_CALLS", nothing)
+            patch.setattr(_operation, "_PLAIN", ())
             return outcome(function, *arguments, **keywords)
 
     return call
@@ -174,15 +173,15 @@ def test_the_short_way_is_taken():
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # no other thread can change the list
         plain.append([[1, 2.0], [2, 1]])
     for points in plain:
-        assert _core.plain_pareto_rank(points, True, None).tolist() == [0, 0]
-        assert _core.plain_hypervolume(points, (-1, -1.0), (True, True), None) is not None
+        assert _core.pareto_rank.call(points, True, None).tolist() == [0, 0]
+        assert _core.hypervolume.call(points, (True, True), None, (-1, -1.0)) is not None
     fronts = np.array([0, 3], np.int32)
-    assert _core.plain_crowding_distance(np.eye(2), True, fronts, None) is not None
-    assert _core.plain_crowding_distance(np.eye(2), True, fronts.astype(np.int64), None) is None
-    assert _core.plain_crowding_distance(np.eye(2), True, fronts[:1], None) is None
-    assert _core.plain_pareto_rank(np.eye(2)[::-1], True, None) is None
-    assert _core.plain_pareto_rank(np.eye(2, dtype=">f8"), True, None) is None
-    assert _core.plain_pareto_rank([[True, 1.0]], True, None) is None
+    assert _core.crowding_distance.call(np.eye(2), True, None, fronts) is not None
+    assert _core.crowding_distance.call(np.eye(2), True, None, fronts.astype(np.int64)) is None
+    assert _core.crowding_distance.call(np.eye(2), True, None, fronts[:1]) is None
+    assert _core.pareto_rank.call(np.eye(2)[::-1], True, None) is None
+    assert _core.pareto_rank.call(np.eye(2, dtype=">f8"), True, None) is None
+    assert _core.pareto_rank.call([[True, 1.0]], True, None) is None
 
 
 def test_tensors_take_it_too():
@@ -224,4 +223,4 @@ def test_tensors_of_any_layout():
             np.testing.assert_array_equal(ours.numpy(), expected, err_msg=f"{layout}, {name}")
     for short in ("later in its memory", "float", "one set, other steps", "one point, other steps"):
         capsule = torch.to_dlpack(layouts[short])
-        assert _core.plain_pareto_rank(capsule, True, None) is not None, short
+        assert _core.pareto_rank.call(capsule, True, None) is not None, short

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
 
 import paretopo_core as pp
+from paretopo_core._registry import OPERATIONS as OPERATIONS_OF_THE_CORE
 
 torch = pytest.importorskip("torch")
 
@@ -126,45 +128,44 @@ def test_a_compiled_loss_has_the_gradient_of_the_eager_one():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int64"])
 def test_the_operators_keep_torchs_rules(dtype):
-    from paretopo_core import _torch_operators as operators
-
     x = (points() * 4).to(getattr(torch, dtype))
-    senses, vector = "+-+", torch.full((3,), 0.25, dtype=torch.float64)
+    vector = torch.full((3,), 0.25, dtype=torch.float64)
+    rows, over = vector.expand(4, 3), mask()
     lower, upper = pp.nondominated_boxes(np.eye(3), [0.25] * 3, maximise=[True, False, True])[:2]
     boxes = torch.from_numpy(lower), torch.from_numpy(upper)
     weights = torch.linspace(-1.0, 2.0, len(lower), dtype=torch.float64)
-    cases = {
-        operators._pareto_rank: (x, mask(), senses),
-        operators._is_nondominated: (x, None, senses, True),
-        operators._crowding_distance: (x, mask(), None, senses),
-        operators._pareto_advantage: (x, vector.expand(4, 3), mask(), 0.5, 1),
-        operators._hypervolume: (x, vector, mask(), senses),
-        operators._hypervolume_gradient: (x, vector, None, mask(), senses),
-        operators._hv_contributions: (x, vector, None, senses, True),
-        operators._expected_hypervolume: (x, vector, mask(), senses, 2),
-        operators._hypervolume_advantage: (x, vector.expand(4, 3), mask(), 2, 4),
-        operators._nondominated_boxes: (x, vector, mask(), senses),
-        operators._dominated_boxes: (x, vector.expand(4, 3), None, senses),
-        operators._uncrowded_contributions: (x, vector, mask(), senses),
-        operators._nearest_undominated: (x, vector.expand(4, 3), None, senses),
-        operators._hypervolume_subset: (x, vector, mask(), senses, 2, 1),
-        operators._select: (x, None, torch.eye(3), mask(), senses, 2, 3, 5),
-        operators._hypervolume_improvement: (x, *boxes, mask(), senses, weights),
-        operators._indicator: (x, boxes[0].clamp(-9, 9), mask(), None, senses, 3, 1.0),
-        operators._r2: (x, vector, mask(), torch.eye(3), senses, None),
-        operators._hypervolume_approx: (x, vector, mask(), senses, 32, 0),
-        operators._hypervolume_improvement_gradient: (x, *boxes, None, senses, None),
+    cases = {  # mask, and what comes behind it
+        "pareto_rank": (over,),
+        "is_nondominated": (None, True),
+        "crowding_distance": (over, None),
+        "pareto_advantage": (over, rows, 0.5, 1),
+        "hypervolume": (over, vector),
+        "hypervolume_gradient": (None, vector, over),
+        "hv_contributions": (None, vector, True),
+        "expected_hypervolume": (over, vector, 2),
+        "hypervolume_advantage": (over, rows, 2, 4),
+        "nondominated_boxes": (over, vector),
+        "dominated_boxes": (None, rows),
+        "uncrowded_contributions": (over, vector),
+        "nearest_undominated": (None, rows),
+        "hypervolume_subset": (over, vector, 2, 1),
+        "select": (over, None, 2, 3, torch.eye(3), 5),
+        "hypervolume_improvement": (over, *boxes, weights),
+        "hypervolume_improvement_gradient": (None, *boxes, None),
+        "indicator": (over, boxes[0].clamp(-9, 9), 3, 1.0, None),
+        "r2": (over, vector, torch.eye(3), None),
+        "hypervolume_approx": (over, vector, 32, 0),
     }
-    assert cases.keys() == operators.FUNCTIONS.keys()
+    import_module("paretopo_core._torch_operators")
+    operators = {each.core.name: each.operator for each in OPERATIONS_OF_THE_CORE}
+    assert cases.keys() == operators.keys()
     tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
-    for operator, arguments in cases.items():
-        torch.library.opcheck(operator, arguments, test_utils=tests)
+    for name, arguments in cases.items():
+        torch.library.opcheck(operators[name], (x, "+-+", *arguments), test_utils=tests)
     if x.is_floating_point():
         wanting = x.double().requires_grad_()
-        torch.library.opcheck(operators._hypervolume, (wanting, vector, None, senses))
-        gains = (wanting, *boxes, mask(), senses, weights)
-        torch.library.opcheck(operators._hypervolume_improvement, gains)
-        torch.library.opcheck(operators._uncrowded_contributions, (wanting, vector, None, senses))
+        for name in ("hypervolume", "hypervolume_improvement", "uncrowded_contributions"):
+            torch.library.opcheck(operators[name], (wanting, "+-+", *cases[name]))
 
 
 def test_smooth_ranks_compile():

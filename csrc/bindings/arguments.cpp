@@ -1,4 +1,4 @@
-#include "bindings/plain_arguments.hpp"
+#include "bindings/arguments.hpp"
 
 #include <pybind11/gil_safe_call_once.h>
 #include <pybind11/numpy.h>
@@ -87,77 +87,95 @@ bool take_numbers(PyObject* given, const Shape& shape, std::size_t depth,
 
 }  // namespace
 
-bool Plain::take_bools(PyObject* given, std::uintptr_t& address) const {
+bool Call::take(PyObject* values, PyObject* maximise, PyObject* given_mask) {
+    if (!take_points(values)) return false;
+    if (is_checked_) return true;
+    return take_senses(maximise) && take_bools(given_mask, mask);
+}
+
+bool Call::take_bools(PyObject* given, std::uintptr_t& address) const {
     return take_per_point(given, NumPy::NPY_BOOL_, address);
 }
 
-bool Plain::take_ranks(PyObject* given, std::uintptr_t& address) const {
+bool Call::take_ranks(PyObject* given, std::uintptr_t& address) const {
     return take_per_point(given, NumPy::NPY_INT_, address);
 }
 
-bool Plain::take_vector(PyObject* given, bool is_scalar_allowed,
-                        std::vector<double>& vector) const {
-    return take_plain_vector(given, points.objectives, is_scalar_allowed, vector);
-}
-
-bool Plain::take_per_point(PyObject* given, int type_number, std::uintptr_t& address) const {
+bool Call::take_per_point(PyObject* given, int type_number, std::uintptr_t& address) const {
     address = 0;
     if (given == Py_None) return true;
-    if (!is_plain_array(given, type_number)) return false;
-    const auto* array = py::detail::array_proxy(given);
-    const Shape expected = per_point();
-    if (Shape(array->dimensions, array->dimensions + array->nd) != expected) return false;
-    address = reinterpret_cast<std::uintptr_t>(array->data);
+    if (is_plain_array(given, type_number)) {
+        const auto* array = py::detail::array_proxy(given);
+        const Shape expected{shape.begin(), shape.end() - 1};
+        if (Shape(array->dimensions, array->dimensions + array->nd) != expected) return false;
+        address = reinterpret_cast<std::uintptr_t>(array->data);
+        return true;
+    }
+    if (!is_checked_ || !py::isinstance<Address>(given)) return false;
+    address = py::handle(given).cast<Address&>().at;
     return true;
 }
 
-bool Plain::take_points(PyObject* given) {
-    constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+bool Call::take_points(PyObject* given) {
     const bool is_float = is_plain_array(given, NumPy::NPY_FLOAT_);
     if (is_float || is_plain_array(given, NumPy::NPY_DOUBLE_)) {
         const auto* array = py::detail::array_proxy(given);
-        shape_.assign(array->dimensions, array->dimensions + array->nd);
-        points.address = reinterpret_cast<std::uintptr_t>(array->data);
-        points.itemsize = is_float ? 4 : 8;
+        shape.assign(array->dimensions, array->dimensions + array->nd);
+        address = reinterpret_cast<std::uintptr_t>(array->data);
+        itemsize = is_float ? 4 : 8;
     } else if (const DlTensor* tensor = plain_tensor(given)) {
-        shape_.assign(tensor->shape, tensor->shape + tensor->dimensions);
-        points.address = reinterpret_cast<std::uintptr_t>(tensor->data) + tensor->byte_offset;
-        points.itemsize = tensor->type_bits / 8;
-    } else {
+        shape.assign(tensor->shape, tensor->shape + tensor->dimensions);
+        address = reinterpret_cast<std::uintptr_t>(tensor->data) + tensor->byte_offset;
+        itemsize = tensor->type_bits / 8;
+    } else if (is_sequence(given)) {
         for (PyObject* at = given; is_sequence(at); at = PySequence_Fast_GET_ITEM(at, 0)) {
-            shape_.push_back(PySequence_Fast_GET_SIZE(at));
-            if (shape_.back() == 0 || shape_.size() > 8) return false;
+            shape.push_back(PySequence_Fast_GET_SIZE(at));
+            if (shape.back() == 0 || shape.size() > 8) return false;
         }
-        if (shape_.empty() || !take_numbers(given, shape_, 0, numbers_)) return false;
-        points.address = reinterpret_cast<std::uintptr_t>(numbers_.data());
-        points.itemsize = 8;
+        if (!take_numbers(given, shape, 0, numbers_)) return false;
+        address = reinterpret_cast<std::uintptr_t>(numbers_.data());
+    } else {
+        return py::isinstance<CheckedPoints>(given) && take_checked(given);
     }
-    if (shape_.size() < 2) return false;
-    const py::ssize_t count = shape_[shape_.size() - 2];
-    const py::ssize_t objectives = shape_.back();
-    if (objectives < 1 || objectives > 64 || count > kMost) return false;
-    points.points = static_cast<std::int32_t>(count);
-    points.objectives = static_cast<std::int32_t>(objectives);
-    points.groups = 1;
-    for (const py::ssize_t size : leading()) points.groups *= size;
-    points.device = kCpu;
+    return take_shape() && objectives <= 64;
+}
+
+bool Call::take_checked(PyObject* given) {
+    const auto& checked = py::handle(given).cast<CheckedPoints&>();
+    is_checked_ = true;
+    address = checked.address;
+    mask = checked.mask;
+    shape = checked.shape;
+    minimised = checked.minimised;
+    itemsize = checked.itemsize;
+    device = checked.device;
+    stream = checked.stream;
+    allocate = checked.allocate;
+    return take_shape();
+}
+
+bool Call::take_shape() {
+    constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+    if (shape.size() < 2) return false;
+    const py::ssize_t size = shape[shape.size() - 2];
+    if (size > kMost || shape.back() < 1 || shape.back() > kMost) return false;
+    points = static_cast<std::int32_t>(size);
+    objectives = static_cast<std::int32_t>(shape.back());
+    for (std::size_t axis = 0; axis + 2 < shape.size(); ++axis) groups *= shape[axis];
     return true;
 }
 
-bool Plain::take_senses(PyObject* given) {
-    points.minimised = 0;
+bool Call::take_senses(PyObject* given) {
     if (given == Py_True) return true;
     if (given == Py_False) {
-        points.minimised = ~std::uint64_t{0} >> (64 - points.objectives);
+        minimised = ~std::uint64_t{0} >> (64 - objectives);
         return true;
     }
-    if (!is_sequence(given) || PySequence_Fast_GET_SIZE(given) != points.objectives) {
-        return false;
-    }
-    for (std::int32_t m = 0; m < points.objectives; ++m) {
+    if (!is_sequence(given) || PySequence_Fast_GET_SIZE(given) != objectives) return false;
+    for (std::int32_t m = 0; m < objectives; ++m) {
         PyObject* sense = PySequence_Fast_GET_ITEM(given, m);
         if (sense != Py_True && sense != Py_False) return false;
-        if (sense == Py_False) points.minimised |= std::uint64_t{1} << m;
+        if (sense == Py_False) minimised |= std::uint64_t{1} << m;
     }
     return true;
 }
@@ -174,34 +192,11 @@ bool take_plain_number(PyObject* given, double& number) {
     return overflow == 0 && whole > -kExact && whole < kExact;
 }
 
-const double* take_plain_doubles(PyObject* given, Shape& shape) {
-    if (!is_plain_array(given, NumPy::NPY_DOUBLE_)) return nullptr;
-    const auto* array = py::detail::array_proxy(given);
-    shape.assign(array->dimensions, array->dimensions + array->nd);
-    return reinterpret_cast<const double*>(array->data);
-}
-
-bool StridedDoubles::take(PyObject* given) {
-    if (!is_plain_array(given, NumPy::NPY_DOUBLE_, kAligned)) return false;
-    const auto* array = py::detail::array_proxy(given);
-    if (array->nd < 1 || array->nd > 2) return false;
-    data_ = array->data;
-    shape.assign(array->dimensions, array->dimensions + array->nd);
-    steps_.assign(array->strides, array->strides + array->nd);
-    return true;
-}
-
-std::vector<double> StridedDoubles::copy() const {
-    const py::ssize_t width = shape.size() == 2 ? shape[1] : 1;
-    const py::ssize_t step = shape.size() == 2 ? steps_[1] : 0;
-    std::vector<double> found;
-    found.reserve(static_cast<std::size_t>(shape[0] * width));
-    for (py::ssize_t i = 0; i < shape[0]; ++i) {
-        for (py::ssize_t m = 0; m < width; ++m) {
-            found.push_back(*reinterpret_cast<const double*>(data_ + i * steps_[0] + m * step));
-        }
-    }
-    return found;
+bool take_plain_integer(PyObject* given, std::int64_t lowest, std::int64_t& number) {
+    if (!PyLong_CheckExact(given)) return false;
+    int overflow = 0;
+    number = PyLong_AsLongLongAndOverflow(given, &overflow);
+    return overflow == 0 && number >= lowest;
 }
 
 bool take_plain_vector(PyObject* given, py::ssize_t size, bool is_scalar_allowed,
@@ -224,11 +219,45 @@ bool take_plain_vector(PyObject* given, py::ssize_t size, bool is_scalar_allowed
     return true;
 }
 
-py::object scalar_or_array(py::array_t<double> volumes) {
-    if (volumes.ndim() != 0) return volumes;
+bool Doubles::take(PyObject* given) {
+    if (!is_plain_array(given, NumPy::NPY_DOUBLE_)) return false;
+    const auto* array = py::detail::array_proxy(given);
+    shape.assign(array->dimensions, array->dimensions + array->nd);
+    data = reinterpret_cast<const double*>(array->data);
+    return true;
+}
+
+bool CopiedDoubles::take(PyObject* given) {
+    if (!is_plain_array(given, NumPy::NPY_DOUBLE_, kAligned)) return false;
+    const auto* array = py::detail::array_proxy(given);
+    if (array->nd < 1 || array->nd > 2) return false;
+    shape.assign(array->dimensions, array->dimensions + array->nd);
+    const py::ssize_t width = array->nd == 2 ? shape[1] : 1;
+    const py::ssize_t step = array->nd == 2 ? array->strides[1] : 0;
+    values.reserve(static_cast<std::size_t>(shape[0] * width));
+    for (py::ssize_t i = 0; i < shape[0]; ++i) {
+        for (py::ssize_t m = 0; m < width; ++m) {
+            const char* place = array->data + i * array->strides[0] + m * step;
+            values.push_back(*reinterpret_cast<const double*>(place));
+        }
+    }
+    return true;
+}
+
+bool take_places(PyObject* given, const std::int64_t*& places) {
+    places = nullptr;
+    if (given == Py_None) return true;
+    if (!is_plain_array(given, NumPy::NPY_INT64_)) return false;
+    places = reinterpret_cast<const std::int64_t*>(py::detail::array_proxy(given)->data);
+    return true;
+}
+
+py::object scalar_or_array(py::object volumes) {
+    const auto* array = py::detail::array_proxy(volumes.ptr());
+    if (array->nd != 0) return volumes;
     PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> float64;
     float64.call_once_and_store_result([] { return py::module_::import("numpy").attr("float64"); });
-    return float64.get_stored()(*volumes.data());
+    return float64.get_stored()(*reinterpret_cast<const double*>(array->data));
 }
 
 }  // namespace paretopo::bindings

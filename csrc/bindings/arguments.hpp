@@ -1,0 +1,144 @@
+// What Python passes, taken as it is: no copy where none is needed, and no error here.
+//
+// A call comes either as the user made it or after Python's checks, with a `CheckedPoints` in the
+// place of the points. Every `take` is false for what the core does not know, errors included: then
+// Python checks the arguments, words the error, or comes back with what the core does know.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "bindings/unlocked.hpp"
+#include "ops.hpp"
+
+namespace paretopo::bindings {
+
+using Shape = std::vector<pybind11::ssize_t>;
+
+inline constexpr int kCpu = -1;       // the `device` of host memory
+inline constexpr int kEmulated = -2;  // and below: as a GPU would, on the CPU; one per Mapping
+
+template <typename T>
+T* at(std::uintptr_t address) {
+    return reinterpret_cast<T*>(address);
+}
+
+// Where an array is that Python has checked, in host or device memory.
+struct Address {
+    std::uintptr_t at;
+    pybind11::object array;  // lives as long
+};
+
+// Points that Python has checked: contiguous floats, with mask and senses.
+struct CheckedPoints {
+    std::uintptr_t address;
+    std::uintptr_t mask;  // (..., points) of bytes; 0: every point counts
+    Shape shape;          // (..., points, objectives)
+    std::uint64_t minimised;
+    int itemsize;  // 4: float, 8: double
+    int device;    // kCpu, kEmulated - mapping, or the CUDA device index
+    std::uintptr_t stream;
+    pybind11::object allocate;  // on a GPU: (shape, dtype) -> array and address
+};
+
+// The points of one call, and what the other arguments refer to.
+class Call {
+  public:
+    bool take(PyObject* values, PyObject* maximise, PyObject* mask);
+
+    // One byte, or one integer as pareto_rank gives them, for each point; 0 for None.
+    bool take_bools(PyObject* given, std::uintptr_t& address) const;
+    bool take_ranks(PyObject* given, std::uintptr_t& address) const;
+
+    bool is_checked() const { return is_checked_; }
+    bool is_on_gpu() const { return device != kCpu; }
+    bool is_narrow() const { return itemsize == 4; }
+
+    // Whether it takes too little time for others to be let in meanwhile.
+    bool is_short() const {
+        constexpr std::int64_t kFew = 128;
+        constexpr std::int64_t kFewPairs = 4096;
+        const std::int64_t values = groups * points * objectives;
+        return !is_on_gpu() && values <= kFew && objectives <= 4 &&
+               groups * points * others <= kFewPairs;
+    }
+
+    // The only switch over dtypes: calls op with a Batch<float> or a Batch<double>.
+    template <typename Op>
+    auto with_batch(Op op) const {
+        const auto batch_of = [&]<typename Scalar>(Scalar) {
+            return Batch<Scalar>{at<const Scalar>(address),
+                                 at<const std::uint8_t>(mask),
+                                 groups,
+                                 points,
+                                 objectives,
+                                 minimised};
+        };
+        return is_narrow() ? op(batch_of(float{})) : op(batch_of(double{}));
+    }
+
+    Shape leading() const { return {shape.begin(), shape.end() - 2}; }
+
+    Shape shape;
+    std::uintptr_t address = 0;
+    std::uintptr_t mask = 0;
+    std::int64_t groups = 1;
+    std::int32_t points = 0;
+    std::int32_t objectives = 0;
+    std::uint64_t minimised = 0;
+    int itemsize = 8;
+    int device = kCpu;
+    std::uintptr_t stream = 0;
+    pybind11::object allocate;
+    std::int64_t others = 0;  // rows of another array that each point is compared with
+    std::int32_t count = 0;   // points that are to be kept of each set
+    bool wants_all = false;   // also the results that not everybody wants
+
+  private:
+    bool take_per_point(PyObject* given, int type_number, std::uintptr_t& address) const;
+    bool take_points(PyObject* given);
+    bool take_checked(PyObject* given);
+    bool take_shape();
+    bool take_senses(PyObject* given);
+
+    bool is_checked_ = false;
+    std::vector<double> numbers_;
+};
+
+// A Python float, or an int that float64 holds; what else is a number goes through NumPy.
+bool take_plain_number(PyObject* given, double& number);
+
+// A whole number from `lowest` to 2**63 - 1.
+bool take_plain_integer(PyObject* given, std::int64_t lowest, std::int64_t& number);
+
+// Finite numbers, one for each of `size` objectives or, if allowed, one for all.
+bool take_plain_vector(PyObject* given, pybind11::ssize_t size, bool is_scalar_allowed,
+                       std::vector<double>& vector);
+
+// An array of doubles as C would have it.
+struct Doubles {
+    bool take(PyObject* given);
+
+    const double* data = nullptr;  // null: none was taken
+    Shape shape;
+};
+
+// A copy, as C would have it, of an array of doubles of any strides, as a column of another one is.
+struct CopiedDoubles {
+    bool take(PyObject* given);
+
+    std::vector<double> values;
+    Shape shape;
+};
+
+// The same as numbers of 64 bits; for `None` none.
+bool take_places(PyObject* given, const std::int64_t*& places);
+
+// The result of a call: NumPy's scalar for one set.
+pybind11::object scalar_or_array(pybind11::object volumes);
+
+}  // namespace paretopo::bindings

@@ -1,0 +1,207 @@
+"""An operation as one value: what the compiled core says of it, and what its family adds.
+
+A family makes one of each compiled operation, and calls it with (points, maximise, mask, ...), in
+the order that ``csrc/bindings/operations.cpp`` gives the other arguments. Plain arguments go
+straight into the core. Those that it does not know, errors included, are checked here, by their
+kind, and come back to the same function of the core. Where torch has to see an operator, it sees
+one, made of the same description (``_torch_operators.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paretopo_core import _core
+from paretopo_core._arrays import Batch, is_tensor
+from paretopo_core._registry import OPERATIONS
+
+_PLAIN = (np.ndarray, list, tuple)
+
+
+def call_plain(core: _core.Operation, points: Any, *others: Any) -> Any:
+    """The result for plain arrays and lists of what is else made of other operations, or None."""
+    return core.call(points, *others) if type(points) in _PLAIN else None
+
+
+class Composed(NamedTuple):
+    """An operation that Python makes of others, described as those of the core are."""
+
+    name: str
+    arguments: tuple[tuple[str, str], ...]  # name and kind of each but points, maximise and mask
+    results: tuple[tuple[str, str], ...]  # extent and dtype of each
+    is_on_gpu: bool = False
+
+    def call(self, *_: Any) -> None:
+        """Know no plain arguments."""
+
+
+class Refused(NamedTuple):
+    """What the compiled core has refused, of a call that was checked."""
+
+    refusal: _core.Refusal
+    batch: Batch  # the caller's
+    given: Batch  # as the core got it
+    arguments: tuple[Any, ...]  # the others, checked
+    name: str  # of the points
+
+    @property
+    def place(self) -> tuple[int, ...]:
+        """Where the value is among the caller's points."""
+        shape = self.batch.values.shape
+        at = np.unravel_index(self.refusal.index, tuple(self.given.values.shape))[-len(shape) :]
+        return tuple(int(i) if size > 1 else 0 for i, size in zip(at, shape, strict=True))
+
+    @property
+    def value(self) -> float:
+        """The value, as the caller gave it."""
+        sign = 1.0 if self.batch.signs is None else self.batch.signs[self.place[-1]]
+        return float(self.batch.values[self.place]) * float(sign)
+
+
+class Operation:
+    """See this module.
+
+    Args:
+        core: the description, with the function of the compiled core.
+        points: how errors call the points.
+        cpu_only: how errors call what is not for a GPU, where the core has no form for one.
+        checks: of an argument, by its name: (batch, value) to what the core takes. Other arguments
+            are checked by their kind.
+        prepare: (batch, points for the core, checked arguments, ...) to the points and arguments
+            that the core gets, for what depends on several of them.
+        refuse: raises the error of what the core refuses.
+        finish: (batch, result) to the result.
+        compute: in the place of all of these, the result for arguments that are not plain.
+        broadcast: the leading dimensions of the result, of the shapes of points and other sets.
+        slopes: the derivative, of the arguments of the torch operator: see
+            ``_torch_transforms.add_slopes``. None: it has none, ``no_slopes`` says why.
+        moves_with_ref: whether the first of the others is a reference point that has one, too.
+    """
+
+    def __init__(
+        self,
+        core: Any,
+        *,
+        points: str = "points",
+        cpu_only: str = "",
+        checks: Mapping[str, Callable[[Batch, Any], Any]] | None = None,
+        prepare: Callable[..., tuple[Batch, tuple[Any, ...]]] | None = None,
+        refuse: Callable[[Refused], Any] | None = None,
+        finish: Callable[[Batch, Any], Any] | None = None,
+        compute: Callable[..., Any] | None = None,
+        broadcast: Callable[..., tuple[int, ...]] | None = None,
+        slopes: Callable[..., Any] | None = None,
+        no_slopes: str = "",
+        moves_with_ref: bool = True,
+    ) -> None:
+        self.core = core
+        self.call = core.call
+        self.arguments = core.arguments
+        self.points = points
+        self.cpu_only = cpu_only
+        self.checks = checks or {}
+        self.prepare = prepare
+        self.refuse = refuse
+        self.finish = finish
+        self.compute = compute or self._compute
+        self.broadcast = broadcast
+        self.slopes = slopes
+        self.no_slopes = no_slopes
+        self.moves_with_ref = moves_with_ref
+        self.operator: Any = None  # torch's, once it had to see one
+        OPERATIONS.append(self)
+
+    def answer(self, points: Any, *others: Any) -> Any:
+        """The result, by the shortest way that the arguments allow."""
+        if type(points) in _PLAIN:
+            result = self.call(points, *others)
+            return self.compute(points, *others) if result is None else result
+        calls = _torch_calls
+        if (calls is not None and type(points) is calls.Tensor) or is_tensor(points):
+            if points.dim() < 2:
+                return self.compute(points, *others)
+            calls = calls or _import_torch_calls()
+            if not calls.are_plain(points, others):
+                from paretopo_core import _torch_operators
+
+                return _torch_operators.apply(self, points, *others)
+            result = calls.call_plain(self.call, points, others)
+            return self.compute(points, *others) if result is None else result
+        return self.compute(points, *others)
+
+    def _spread(
+        self, batch: Batch, passed: list[Any], mask: Any, broadcast: Callable[..., tuple[int, ...]]
+    ) -> Batch:
+        """The points, repeated for each of the sets that they are compared with."""
+        kinds = [kind for _, kind in self.arguments]
+        sets = [each for each, kind in zip(passed, kinds, strict=True) if kind == "sets"]
+        shapes = [tuple(getattr(each, "values", each).shape) for each in sets]
+        leading = broadcast(tuple(batch.values.shape), *shapes)
+        values = batch.values
+        if leading != batch.leading:
+            shape = (*leading, batch.points, batch.objectives)
+            values = batch.library.to_doubles(values, shape, values)
+        spread = replace(batch, values=values)
+        spread.mask = spread.bools(mask, "mask")
+        return spread
+
+    def operate(self, *arguments: Any) -> Any:
+        """Apply the torch operator, as derivatives of other operations do."""
+        from paretopo_core import _torch_transforms
+
+        return _torch_transforms.call(self.operator, *arguments)
+
+    def _compute(self, points: Any, maximise: Any, mask: Any, *others: Any) -> Any:
+        """The result for arguments that are not plain, or their error; torch sees nothing of it."""
+        own_mask = None if self.broadcast else mask
+        batch = Batch.of(points, name=self.points, maximise=maximise, mask=own_mask)
+        if self.cpu_only:
+            batch.refuse_gpu(self.points, self.cpu_only)
+        given, passed = batch, []
+        for (name, kind), value in zip(self.arguments, others, strict=True):
+            if name in self.checks:
+                passed.append(self.checks[name](batch, value))
+            elif kind == "corner":
+                given, corner = batch.measure_from(value)
+                passed.append(corner)
+            else:
+                passed.append(_check(batch, kind, name, value))
+        if self.broadcast:
+            given = self._spread(batch, passed, mask, self.broadcast)
+        arguments = tuple(passed)
+        if self.prepare:
+            given, arguments = self.prepare(batch, given, *passed)
+        result = self.call(given.view(), True, None, *arguments)
+        if type(result) is _core.Refusal and self.refuse:
+            self.refuse(Refused(result, batch, given, tuple(passed), self.points))
+        result = batch.beside(result)
+        return self.finish(batch, result) if self.finish else result
+
+
+def _check(batch: Batch, kind: str, name: str, value: Any) -> Any:
+    """An argument as the core takes it, checked by its kind."""
+    if kind == "corners" or (kind == "corners?" and value is not None):
+        return batch.references(value, name)
+    if kind == "bools":
+        return batch.held(batch.bools(value, name))
+    if kind == "ranks":
+        return batch.ranks(value)
+    return value
+
+
+# Kept, because an import statement takes longer than a call; here and not looked up in sys.modules,
+# for torch.compile refuses a first call that changes what it has looked at.
+_torch_calls: ModuleType | None = None
+
+
+def _import_torch_calls() -> ModuleType:
+    global _torch_calls
+    from paretopo_core import _torch_calls as calls
+
+    _torch_calls = calls
+    return calls
