@@ -18,7 +18,9 @@ from paretopo.run.sweeps import split_sweeps
 from paretopo.session import Session
 
 _EXCHANGE = "rehearsal/advantages.jsonl"
-MOST_VLLM_KL = 0.01  # engine and policy compute the same log-probabilities but for rounding
+# Engine and policy compute the same log-probabilities but for rounding to bfloat16. A loaded model
+# has more layers: SmolLM2's 30 differ by 0.07 a token, which leaves 0.006 in the mean of 500.
+MOST_VLLM_KL = {"made": 0.01, "loaded": 0.03}
 
 
 class RehearsalFailed(RuntimeError):
@@ -106,7 +108,8 @@ def _check_log_probabilities(run: RunFolder) -> str:
     most = max(map(abs, finite))
     if run.config.openrlhf.asynchronous:
         return f"|vllm_kl| at most {most:.1e}, in part from rollouts by older policies"
-    _require(most < MOST_VLLM_KL, f"|vllm_kl| must be below {MOST_VLLM_KL}, got {gaps}")
+    limit = MOST_VLLM_KL["made" if run.config.model.is_made else "loaded"]
+    _require(most < limit, f"|vllm_kl| must be below {limit}, got {gaps}")
     return f"engine and policy compute the same log-probabilities: |vllm_kl| at most {most:.1e}"
 
 
