@@ -265,10 +265,3 @@ def test_workers_that_run_elsewhere_find_every_file(tmp_path, monkeypatch):
         if name in seen["words"]:
             assert Path(value(seen["words"], name)).is_relative_to(tmp_path)
     assert "--ckpt.output_dir" in seen["words"]
-
-
-def test_a_whole_step_needs_as_many_prompts():
-    text = 'backend = "openrlhf"\n[task]\nprompts = 64\n[optimiser]\nprompts_per_step = 80'
-    with pytest.raises(ConfigError, match=r"task.prompts must be at least .* 80, .* got 64"):
-        loads(text)
-    loads(text.replace("openrlhf", "trl"))  # where a pass ends, the next begins

@@ -97,8 +97,6 @@ def test_settings_unsupported_by_verl_are_refused(tmp_path, text, told):
         ("[verl]\nengine_gpus = 3", "engine_gpus must divide the 8 GPUs"),
         ('[verl]\nreward = "r.py"\nagent = "tool_agent"', "belong together"),
         ('[verl]\nagent = "my_loop"', "needs verl.reward, a Python file with compute_score"),
-        ('[optimiser]\nmethod = "sgd"', "verl trains with AdamW"),
-        ('[optimiser]\nlearn_from = "answers"', "verl's own sft_trainer"),
     ],
 )
 def test_sections_that_do_not_fit_are_refused(text, told):

@@ -13,6 +13,7 @@ from support.run_stories import evaluate, tell
 import paretopo_core
 from paretopo import cli
 from paretopo.config import ConfigError
+from paretopo.config.backend import find_backend
 from paretopo.run.folder import RunFolder
 
 
@@ -30,6 +31,7 @@ def trainer(monkeypatch):
 
     module = types.ModuleType("train")
     module.train = train
+    find_backend("trl")  # imported before its package is replaced
     for name in ("paretopo.integrations.trl", "paretopo.integrations.trl.train"):
         monkeypatch.setitem(sys.modules, name, module)
     return seen
