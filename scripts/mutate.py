@@ -88,8 +88,8 @@ MUTANTS = (
     Mutant(
         "groups of different sizes are not masked",
         f"{CONTROLLER}/by_group.py",
-        "mask=None if inside.all() else inside",
-        "mask=None",
+        "mask = None if inside.all() else inside",
+        "mask = None",
         "tests/test_docstrings.py tests/paretopo/test_session.py tests/integrations",
     ),
     Mutant(
