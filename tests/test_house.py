@@ -159,7 +159,7 @@ MACHINERY = [
 
 
 @pytest.mark.parametrize("name", MACHINERY[1:])
-def test_the_machinery_imports_what_is_below_it(name):
+def test_the_machinery_imports_from_below(name):
     below = [f"paretopo_core.{each}" for each in MACHINERY[: MACHINERY.index(name)]]
     assert set(imported_files(f"paretopo_core.{name}")) <= set(below)
 

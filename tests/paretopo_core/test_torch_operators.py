@@ -134,7 +134,7 @@ def test_the_operators_keep_torchs_rules(dtype):
     lower, upper = pp.nondominated_boxes(np.eye(3), [0.25] * 3, maximise=[True, False, True])[:2]
     boxes = torch.from_numpy(lower), torch.from_numpy(upper)
     weights = torch.linspace(-1.0, 2.0, len(lower), dtype=torch.float64)
-    cases = {  # mask, and what comes behind it
+    cases = {  # mask, and all arguments after it
         "pareto_rank": (over,),
         "is_nondominated": (None, True),
         "crowding_distance": (over, None),
