@@ -31,7 +31,7 @@ _FOR_EVER = 2**63 - 1  # steps
 
 @dataclass(frozen=True)
 class Gated:
-    """Reward vectors behind the gate.
+    """Reward vectors after the gate.
 
     Attributes:
         vectors: (groups, points, objectives) float64.

@@ -91,7 +91,9 @@ def draw_front(histories: Mapping[str, History], path: Path) -> None:
 
 
 def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
-    """Every objective, response length, hypervolume and multiplier over the training steps.
+    """Every objective, response length and hypervolume over the training steps.
+
+    Where a run has a stage 1, its multiplier, too.
 
     Strong lines are held-out evaluations, faint ones the rollouts of the step. A dashed line
     marks where stage 2 begins.
@@ -106,7 +108,8 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
     measures = [*merge_objectives(histories.values())]
     if all(measure.key != "tokens" for measure in measures):
         measures.append(RESPONSE_LENGTH)
-    count = len(measures) + 2
+    has_stage_1 = any(row.get("stage") == 1 for one in histories.values() for row in one.steps)
+    count = len(measures) + 1 + has_stage_1
     columns = 1 if count <= 5 else 2
     rows = math.ceil(count / columns)
     figure, panels = make_panels(
@@ -115,7 +118,8 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
     for spare in panels[count:]:
         spare.set_visible(False)
     panels = panels[:count]
-    *measured, volume, multiplier = panels
+    measured, volume = panels[: len(measures)], panels[len(measures)]
+    multiplier = panels[-1] if has_stage_1 else None
     for (label, history), style in _pair_with_styles(histories):
         evaluated = read_column(history.evaluations, "step")
         trained = read_column(history.steps, "step")
@@ -132,9 +136,10 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
             axes.plot(trained, measure.read(history.steps), **faint)
             axes.plot(evaluated, measure.read(history.evaluations), **strong)
         volume.plot(evaluated, read_column(history.evaluations, "hypervolume"), **strong)
-        acting = [row for row in history.steps if row.get("stage") == 1]
-        steps = read_column(acting, "step")
-        multiplier.plot(steps, read_column(acting, "multiplier"), color=style.colour)
+        if multiplier is not None:
+            acting = [row for row in history.steps if row.get("stage") == 1]
+            steps = read_column(acting, "step")
+            multiplier.plot(steps, read_column(acting, "multiplier"), color=style.colour)
     _mark_boundaries(histories, panels)
     for axes, measure in zip(measured, measures, strict=True):
         direction = f"\n{measure.better} is better" if measure.better else ""
@@ -144,7 +149,8 @@ def draw_dynamics(histories: Mapping[str, History], path: Path) -> None:
         if measure.unit == "%":
             axes.set_ylim(0, 103)
     volume.set_ylabel("hypervolume\nof the archive")
-    multiplier.set_ylabel("stage-1\nmultiplier")
+    if multiplier is not None:
+        multiplier.set_ylabel("stage-1\nmultiplier")
     for axes in panels[-columns:]:
         axes.tick_params(labelbottom=True)
         axes.set_xlabel("training step (strong: held out, faint: rollouts of the step)")
