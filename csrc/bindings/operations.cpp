@@ -130,6 +130,9 @@ const auto run_weighted = [](auto batch, const CopiedDoubles& lower, const Copie
                              double* volumes) -> Refusal {
     if (lower.shape != upper.shape || lower.shape[1] != batch.objectives) return kUnfit;
     if (weights.shape != Shape{lower.shape[0]}) return kUnfit;
+    for (const double weight : weights.values) {
+        if (!std::isfinite(weight)) return kUnfit;
+    }
     const std::vector<double> from = not_worse(lower.values, ref, batch);
     const std::vector<double> to = not_worse(upper.values, ref, batch);
     const cpu::BoxSets sets{from.data(), to.data(), lower.shape[0], nullptr, weights.values.data()};

@@ -98,8 +98,10 @@ def compute_log_probs(
     responses: torch.Tensor,
     mask: torch.Tensor,
     trained: torch.Tensor | None = None,
-) -> tuple[torch.Tensor, torch.Tensor]:
+) -> tuple[torch.Tensor, torch.Tensor | None]:
     """(rows, tokens) log-probabilities and entropies of responses, 0 where none is asked for.
+
+    No entropies where the model's head has none, as that of a reference policy.
 
     Args:
         model: For which `can_share` is true, with TRL's head (`add_fused_lm_head`).
@@ -139,6 +141,8 @@ def compute_log_probs(
         )
     empty = outputs.log_probs.new_zeros(asked.shape)
     log_probs = empty.masked_scatter(asked, outputs.log_probs)
+    if outputs.entropy is None:
+        return log_probs, None
     return log_probs, empty.masked_scatter(asked, outputs.entropy)
 
 

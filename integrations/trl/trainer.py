@@ -451,8 +451,10 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
                         model, shares, prompts, responses, mask[:, -logits_to_keep:], trained
                     )
                 )
-        logps, entropies = (torch.cat(parts) for parts in zip(*pairs, strict=True))
-        return logps, entropies if compute_entropy else None, None
+        logps = torch.cat([pair[0] for pair in pairs])
+        if not compute_entropy:
+            return logps, None, None
+        return logps, torch.cat([pair[1] for pair in pairs]), None
 
     def _can_share(self, model: Any) -> bool:
         if self._is_vlm or self.accelerator.num_processes > 1:

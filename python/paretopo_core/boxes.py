@@ -238,6 +238,8 @@ def weighted_hypervolume(
             f"weights must have shape (..., {lower.shape[-2]}), one number per box, got shape "
             f"{numbers.shape}"
         )
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"weights must be finite, got {numbers[~np.isfinite(numbers)][0]}")
     objectives = lower.shape[-1]
     corner = vector_of(ref, objectives, "ref", scalar=True)
     senses = senses_of(maximise, objectives)
