@@ -451,10 +451,10 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
                         model, shares, prompts, responses, mask[:, -logits_to_keep:], trained
                     )
                 )
-        logps = torch.cat([pair[0] for pair in pairs])
+        logps = torch.cat([one for one, _ in pairs])
         if not compute_entropy:
             return logps, None, None
-        return logps, torch.cat([pair[1] for pair in pairs]), None
+        return logps, torch.cat([one for _, one in pairs if one is not None]), None
 
     def _can_share(self, model: Any) -> bool:
         if self._is_vlm or self.accelerator.num_processes > 1:
