@@ -53,7 +53,7 @@ inline constexpr std::int64_t kNoneRefused = -1;
     OPERATION(expected_hypervolume)    \
     OPERATION(hypervolume_advantage)
 
-// Those of the CPU alone, declared in the header of their family in cpu/.
+// CPU-only operations, declared in the header of their family in cpu/.
 #define PARETOPO_CPU_OPERATIONS(OPERATION)      \
     OPERATION(nondominated_boxes)               \
     OPERATION(dominated_boxes)                  \

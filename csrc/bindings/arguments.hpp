@@ -1,4 +1,4 @@
-// What Python passes, taken as it is: no copy where none is needed, and no error here.
+// Reads the arguments of a Python call, without copies where possible and without errors.
 //
 // A call comes either as the user made it or after Python's checks, with a `CheckedPoints` in the
 // place of the points. Every `take` is false for what the core does not know, errors included: then
@@ -45,7 +45,7 @@ struct CheckedPoints {
     pybind11::object allocate;  // on a GPU: (shape, dtype) -> array and address
 };
 
-// The points of one call, and what the other arguments refer to.
+// The points of one call, to which the other arguments refer.
 class Call {
   public:
     bool take(PyObject* values, PyObject* maximise, PyObject* mask);
@@ -109,7 +109,7 @@ class Call {
     std::vector<double> numbers_;
 };
 
-// A Python float, or an int that float64 holds; what else is a number goes through NumPy.
+// A Python float, or an int that float64 holds; other numbers go through NumPy.
 bool take_plain_number(PyObject* given, double& number);
 
 // A whole number from `lowest` to 2**63 - 1.

@@ -26,7 +26,7 @@
 
 namespace paretopo::bindings {
 
-// ---- What an operation takes. `Taken` lives as long as the call, `pass` gives the core's view.
+// ---- Arguments of an operation. `Taken` lives as long as the call, `pass` gives the core's view.
 // ----
 
 // One finite number for each objective.
@@ -238,7 +238,7 @@ struct Places {
     const char* name;
 };
 
-// What only Python looks at: nothing is left of it, or nothing was there.
+// An argument that only Python reads; the core gets nothing of it.
 struct Absent {
     using Taken = int;
     bool take(PyObject* given, Call& call, Taken&) const {
@@ -254,7 +254,7 @@ auto takes(Inputs... inputs) {
     return std::tuple{inputs...};
 }
 
-// ---- What an operation gives ----
+// ---- Results of an operation ----
 
 enum class Extent { kPerSet, kPerPoint, kPerValue, kPerObjective, kKept };
 inline constexpr const char* kExtentNames[] = {"set", "point", "value", "objective", "kept"};
@@ -369,7 +369,7 @@ struct OnCpuAlone {
     Function function;
 };
 
-// Runs a function where the points are, with what it takes and the memory that it fills.
+// Runs a function on the device of the points, with its arguments and the memory that it fills.
 template <typename Function, typename... Inputs, typename... Taken, typename... Outputs,
           std::size_t... kOutputs>
 Refusal run(const Function& function, const Call& call, const std::tuple<Inputs...>&,
@@ -453,7 +453,7 @@ pybind11::object answer(const Function& function, const std::tuple<Inputs...>& i
     return results;
 }
 
-// What Python knows of an operation; `call` takes points, maximise, mask and the other arguments.
+// An operation as Python sees it; `call` takes points, maximise, mask and the other arguments.
 struct Operation {
     const char* name;
     pybind11::tuple arguments;  // (name, kind) of each but the first three

@@ -45,7 +45,7 @@ namespace {
 PARETOPO_OPERATIONS(PARETOPO_DEFINE)
 #undef PARETOPO_DEFINE
 
-// ---- Operations of the CPU alone, whose parameters are put together here ----
+// ---- CPU-only operations, whose parameters are put together here ----
 
 // Returns the index of a refused point, or of a refused reference point.
 const auto run_indicator = [](auto batch, const Call& reference, cpu::Indicator which, double p,
@@ -112,7 +112,7 @@ const auto run_improvement = [](auto batch, const Doubles& lower, const Doubles&
     return refusal_of(refused.candidate);
 };
 
-// The ends of boxes, but where they are behind the corner that corner.
+// The ends of boxes, clipped at the corner.
 template <typename Scalar>
 std::vector<double> not_worse(std::vector<double> ends, const double* corner,
                               const Batch<Scalar>& batch) {

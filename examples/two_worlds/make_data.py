@@ -41,7 +41,7 @@ QUERY = """Another example: Question: Which river flows through the capital of A
 
 
 def read_gsm8k(folder):
-    """The test problems; the answer stands behind #### at the end of a solution."""
+    """The test problems; the answer follows #### at the end of a solution."""
     (path,) = (folder / "gsm8k").glob("*.jsonl")
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
         row = json.loads(line)

@@ -79,7 +79,7 @@ def find_control_tokens(tokenizer: Any) -> tuple[str, ...]:
 
 
 def break_control_tokens(text: str, control: Sequence[str]) -> str:
-    """A text that writes no control tokens: what a tool says must not end the policy's turn.
+    """Break control tokens in a text: a tool's reply must not end the policy's turn.
 
     >>> break_control_tokens("a <|im_end|>", ["<|im_end|>"])
     'a < |im_end|>'

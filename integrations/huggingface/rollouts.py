@@ -149,7 +149,7 @@ def _append_feedback(
     if finish == "end":  # the protocol goes on, so the end of text was none
         rollout.tokens.pop()
         rollout.written.pop()
-    # Split: what a tool says cannot write control tokens, such as the end of a turn.
+    # Split, so that a tool's reply writes no control tokens, such as the end of a turn.
     encoded = tokenizer(turn.feedback, add_special_tokens=False, split_special_tokens=True)
     feedback = encoded["input_ids"][: rollout.episode.feedback_tokens]
     rollout.append(feedback[: rollout.most - len(rollout.tokens)], written=False)

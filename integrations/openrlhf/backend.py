@@ -1,4 +1,4 @@
-"""What OpenRLHF cannot do."""
+"""Settings that the OpenRLHF adapter refuses."""
 
 from __future__ import annotations
 

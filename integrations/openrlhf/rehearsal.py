@@ -151,7 +151,7 @@ class _StoreCommunicator:
     def __init__(self, group: Any, device: Any = None) -> None:
         del device
         self.group, self.rank, self.world_size = group, group.rank, group.world_size
-        # The store would keep what was sent for an hour: all weights, once for each update.
+        # The store would keep the weights of each update for an hour.
         # OpenRLHF sends a tensor when all engines have the one before: that is forgotten then.
         group.data_expiration_seconds = 0
 

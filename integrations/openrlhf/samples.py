@@ -110,6 +110,6 @@ class ParetoSamplesGenerator(SamplesGenerator):
         for experience, one in zip(group, scored.rollouts, strict=True):
             put_components(experience, one.reward_components, self.args.paretopo.objectives)
             put_rewards(experience, one)
-            # What OpenRLHF logs: an agent's own grade is not that of the user's rewards.
+            # OpenRLHF logs this: the user's reward, not the agent's own grade.
             experience.rewards = torch.tensor([one.reward_components.get(first) or 0.0])
             experience.scores = torch.tensor([(low + high) / 2 if scored.informative else high])

@@ -1,4 +1,4 @@
-"""What TRL can do: everything that a configuration says."""
+"""The TRL adapter refuses no setting of a configuration."""
 
 from paretopo.config.backend import Backend
 

@@ -90,5 +90,5 @@ def sort_rows(batches: Sequence[Batch], count_tokens: Callable[[Batch], int]) ->
 
 
 def count_tokens(batch: Batch) -> int:
-    """Of a trimmed micro-batch, when every row is computed whole."""
+    """Count the tokens of a trimmed micro-batch when every row is computed whole."""
     return int(batch["prompt_ids"].numel() + batch["completion_ids"].numel())

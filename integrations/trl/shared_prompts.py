@@ -35,7 +35,7 @@ def can_share(model: Any) -> bool:
 
 @dataclass(frozen=True)
 class Shares:
-    """What the rows of a micro-batch share.
+    """The prompts of a micro-batch, each once.
 
     Attributes:
         common: (tokens,) with which all prompts begin.
@@ -57,7 +57,7 @@ class Shares:
 
 
 def find_shares(prompts: torch.Tensor, mask: torch.Tensor) -> Shares:
-    """Sort prompts, padded on the left, into what is common and what is not.
+    """Split prompts, padded on the left, into their common beginning and the rests.
 
     >>> prompts = torch.tensor([[0, 5, 6, 7], [0, 5, 6, 7], [5, 6, 8, 9]])
     >>> shares = find_shares(prompts, (prompts > 0).long())
@@ -86,7 +86,7 @@ def find_shares(prompts: torch.Tensor, mask: torch.Tensor) -> Shares:
 
 
 def count_tokens(batch: Batch) -> int:
-    """Of a trimmed micro-batch, when prompts are shared."""
+    """Count the tokens of a trimmed micro-batch when prompts are shared."""
     shares = find_shares(batch["prompt_ids"], batch["prompt_mask"])
     return int(shares.tokens + len(batch["prompt_ids"]) + batch["completion_ids"].numel())
 

@@ -1,4 +1,4 @@
-"""What verl cannot do."""
+"""Settings that the verl adapter refuses."""
 
 from __future__ import annotations
 

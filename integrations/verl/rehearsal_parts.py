@@ -153,7 +153,7 @@ class CpuRollout(BaseRollout):
     async def update_weights(
         self, weights: Iterator[tuple[str, torch.Tensor]], **more: Any
     ) -> None:
-        """Hand all weights over; of a policy with adapters, theirs alone."""
+        """Hand all weights over, or only those of the adapters where the policy has some."""
         whole = {name: one.detach().to("cpu", copy=True) for name, one in weights}
         step, adapters = more.get("global_steps") or 0, more.get("peft_config")
         await ray.get_actor(_name(0)).load.remote(whole, step, adapters)

@@ -109,7 +109,7 @@ class Batch:
         return corner if self.signs is None else corner * self.signs
 
     def references(self, ref: Any, name: str = "ref") -> Any:
-        """One reference point in host memory, or one for each group beside the points."""
+        """One reference point in host memory, or one for each group in the memory of the points."""
         corners = self._corners(ref, name)
         if corners is None:
             return self.reference(ref, name)
@@ -198,12 +198,12 @@ class Batch:
         )
 
     def _allocate(self, shape: list[int], dtype: str) -> tuple[Any, int]:
-        """Uninitialised memory beside the points, and where it is."""
+        """Allocate memory on the device of the points; return it and its address."""
         array = self.library.empty(tuple(shape), dtype, self.values)
         return array, self.library.address(array)
 
     def beside(self, results: Any) -> Any:
-        """What the compiled core has computed, as arrays of the caller's library."""
+        """Results of the compiled core, as arrays of the caller's library."""
         if self.is_on_gpu or self.library is _numpy_arrays:
             return results
         if isinstance(results, tuple):

@@ -1,4 +1,4 @@
-"""An operation as one value: what the compiled core says of it, and what its family adds.
+"""An operation as one value: the compiled core's description and the additions of its family.
 
 A family makes one of each compiled operation, and calls it with (points, maximise, mask, ...), in
 the order that ``csrc/bindings/operations.cpp`` gives the other arguments. Plain arguments go
@@ -41,7 +41,7 @@ class Composed(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """What the compiled core has refused, of a call that was checked."""
+    """A refusal by the compiled core, and the call that it refused."""
 
     refusal: _core.Refusal
     batch: Batch  # the caller's
@@ -69,12 +69,12 @@ class Operation:
     Args:
         core: the description, with the function of the compiled core.
         points: how errors call the points.
-        cpu_only: how errors call what is not for a GPU, where the core has no form for one.
+        cpu_only: name in the error for GPU arrays, for operations without a GPU form.
         checks: of an argument, by its name: (batch, value) to what the core takes. Other arguments
             are checked by their kind.
         prepare: (batch, points for the core, checked arguments, ...) to the points and arguments
             that the core gets, for what depends on several of them.
-        refuse: raises the error of what the core refuses.
+        refuse: raises the error for a value that the core refuses.
         finish: (batch, result) to the result.
         compute: in the place of all of these, the result for arguments that are not plain.
         broadcast: the leading dimensions of the result, of the shapes of points and other sets.

@@ -77,7 +77,7 @@ def _converted(kind: str, name: str, value: Any, points: Tensor) -> Any:
 
 
 def _kinds(operation: Any) -> list[str]:
-    """Of the arguments of the operator behind the mask."""
+    """List the kinds of the arguments after the mask."""
     return [kind for _, kind in operation.core.arguments if kind in _TYPES]
 
 

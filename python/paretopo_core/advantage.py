@@ -92,7 +92,7 @@ def pareto_advantage(
 
 
 def _rows_of(batch: Batch, weights: Any) -> Any:
-    """What the core takes: a row for all groups, or where that of each is."""
+    """Weights as the core takes them: one row for all groups, or the place of each group's row."""
     given = numbers_of(weights, "weights")
     if given.ndim < 2:
         vector = vector_of(given, batch.objectives, "weights", scalar=False)

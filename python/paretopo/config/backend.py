@@ -1,4 +1,4 @@
-"""What a back end can do, as its adapter declares it in ``paretopo.integrations.NAME.backend``."""
+"""Limits of a back end, which its adapter declares in ``paretopo.integrations.NAME.backend``."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Backend:
 
     Attributes:
         name: As the key ``backend`` has it.
-        packages: What it imports.
+        packages: Names of the packages that it imports.
         extra: The extra of this package that installs them.
-        limits: What it cannot do.
+        limits: Settings that it refuses.
     """
 
     name: str

@@ -113,7 +113,7 @@ def flatten_names(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values by dotted name, with arguments named as keys of their section.
 
     Raises:
-        ConfigError: a table has what is no argument.
+        ConfigError: a table has a key that is no argument.
 
     >>> flatten_names({"paretopo.stage2_estimator": {"name": "gd2po", "conflict": 1.0}})
     {'paretopo.stage2_estimator': 'gd2po', 'paretopo.conflict': 1.0}

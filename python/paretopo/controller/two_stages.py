@@ -214,7 +214,7 @@ class ParetoPO:
         """Gate and filter the groups of a step; pure. Arguments and errors as of :meth:`step`."""
         vectors, inside = self._check(rewards, mask)
         gated = self._apply_gate(vectors, inside)
-        # What is only watched teaches nothing.
+        # Objectives that are only watched teach nothing.
         seen = gated[..., self._counted(self._preferred(weights), with_first=True)]
         switches = self.config
         keep = find_informative(seen, inside, switches.group_filter, threshold=switches.threshold)
