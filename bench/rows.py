@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
+import lzma
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -84,25 +86,26 @@ def write(path: Path, rows: Iterable[Measurement], *, append: bool = False) -> N
 
 
 def read(path: Path) -> list[Measurement]:
-    """Read a CSV file back.
+    """Read a CSV file back; one that ends in ``.xz`` is unpacked first.
 
     Raises:
         ValueError: the file has other columns than a benchmark of this version writes.
     """
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != _COLUMNS:
-            raise ValueError(f"{path} is not a result of this version: run python -m bench again")
-        return [
-            Measurement(**{name: _parse(name, text) for name, text in line.items()})
-            for line in reader
-        ]
+    content = path.read_bytes()
+    text = (lzma.decompress(content) if path.suffix == ".xz" else content).decode()
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    if tuple(reader.fieldnames or ()) != _COLUMNS:
+        raise ValueError(f"{path} is not a result of this version: run python -m bench again")
+    return [
+        Measurement(**{name: _parse(name, text) for name, text in line.items()}) for line in reader
+    ]
 
 
 def read_all(folder: Path, operations: Sequence[str]) -> list[Measurement]:
-    """Read the files of those operations that have one."""
-    paths = [folder / f"{operation}.csv" for operation in operations]
-    return [row for path in paths if path.exists() for row in read(path)]
+    """Read the files of those operations that have one: the CSV file, else its packed copy."""
+    names = [(f"{operation}.csv", f"{operation}.csv.xz") for operation in operations]
+    found = [next((folder / n for n in pair if (folder / n).exists()), None) for pair in names]
+    return [row for path in found if path is not None for row in read(path)]
 
 
 def _parse(name: str, text: str) -> Any:

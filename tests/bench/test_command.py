@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import subprocess
 import sys
@@ -37,6 +38,17 @@ def test_plots_need_only_the_files(tmp_path):
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)
     with pytest.raises(ValueError, match="no results in"):
         command.draw(("filter",), tmp_path)
+
+
+def test_packed_files_are_read_unless_there_is_a_newer_one(tmp_path):
+    rows.write(tmp_path / "fronts.csv", [a_row()])
+    packed = lzma.compress((tmp_path / "fronts.csv").read_bytes())
+    (tmp_path / "fronts.csv.xz").write_bytes(packed)
+    rows.write(tmp_path / "fronts.csv", [a_row(), a_row(points=99)])
+    assert len(rows.read_all(tmp_path, ["fronts", "filter"])) == 2
+    (tmp_path / "fronts.csv").unlink()
+    (row,) = rows.read_all(tmp_path, ["fronts", "filter"])
+    assert (row.case, row.milliseconds) == (a_row().case, 2.0)
 
 
 def test_a_machine_gets_a_plain_name():
