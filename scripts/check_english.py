@@ -37,7 +37,13 @@ PENDING = (
     "README.md",
 )
 # Records of runs, texts of others, and this file, which has to name the words.
-EXEMPT = ("bench/results/", "docs/study/", "research/speed.md", "tests/literature/data/", "scripts/check_english.py")
+EXEMPT = (
+    "bench/results/",
+    "docs/study/",
+    "research/speed.md",
+    "tests/literature/data/",
+    "scripts/check_english.py",
+)
 
 RULES = {
     "'what' as a noun": re.compile(r"\bwhat\b(?! to\b)(?![^.]*\?)", re.I),
