@@ -52,7 +52,7 @@ def core_project(table: dict[str, Any]) -> dict[str, Any]:
 
 
 _OF_TRAINING = (
-    *("reinforcement learning", "GRPO", "language models"),
+    *("reinforcement learning", "GRPO", "TRL", "language models"),
     "Topic :: Scientific/Engineering :: Artificial Intelligence",
 )
 

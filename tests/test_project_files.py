@@ -1,0 +1,84 @@
+"""Files that hosts and tools read agree with pyproject.toml."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+yaml = pytest.importorskip("yaml")
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+FIELDS = {"checkboxes", "dropdown", "input", "markdown", "textarea"}
+
+
+def load(path):
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+
+def test_pre_commit_runs_the_pinned_tools():
+    [repository] = load(".pre-commit-config.yaml")["repos"]
+    tools = {
+        tool for hook in repository["hooks"] for tool in hook.get("additional_dependencies", ())
+    }
+    pinned = {one for one in PROJECT["optional-dependencies"]["lint"] if "==" in one}
+    assert {"ruff", "codespell"} <= {tool.partition("==")[0] for tool in tools}
+    shared = {one.partition("==")[0] for one in tools} & {one.partition("==")[0] for one in pinned}
+    assert {one for one in pinned if one.partition("==")[0] in shared} <= tools
+    assert shared == {"clang-format", "ruff"}
+
+
+def test_lint_job_and_ci_run_pre_commit():
+    command = "pre-commit run --all-files --show-diff-on-failure"
+    steps = [step.get("run") for step in load(".github/workflows/ci.yml")["jobs"]["lint"]["steps"]]
+    assert command in steps
+    assert f".venv/bin/{command}\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    [version] = [one for one in PROJECT["optional-dependencies"]["lint"] if "pre-commit" in one]
+    assert f'pip install "{version}"' in steps
+
+
+def test_citation_names_this_version():
+    citation = load("CITATION.cff")
+    assert citation["title"] == PROJECT["name"]
+    assert citation["version"] == PROJECT["version"]
+    assert citation["license"] == PROJECT["license"]
+    [paper] = citation["references"]
+    assert paper["url"] == PROJECT["urls"]["Paper"]
+    assert len(paper["authors"]) == 9
+
+
+def test_badges_are_true():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    badges = re.findall(r"^\[!\[(.+?)\]\((https://img\.shields\.io/badge/\S+)\)\]", text, re.M)
+    versions = [
+        one.rpartition(" ")[2]
+        for one in PROJECT["classifiers"]
+        if re.fullmatch(r"Programming Language :: Python :: 3\.\d+", one)
+    ]
+    python, licence, paper = (name for name, _ in badges)
+    assert python == f"Python {versions[0]} to {versions[-1]}"
+    assert licence == f"Licence {PROJECT['license']}"
+    assert paper == f"Paper arXiv {PROJECT['urls']['Paper'].rpartition('/')[2]}"
+    for name, url in badges:
+        shown = url.replace("--", "~").replace("-", " ").replace("_", " ").replace("~", "-")
+        assert name.removeprefix("Paper ").lower() in shown.lower()
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda path: path.stem)
+def test_an_issue_form_is_one_that_github_takes(form):
+    content = yaml.safe_load(form.read_text(encoding="utf-8"))
+    if form.stem == "config":
+        assert set(content) <= {"blank_issues_enabled", "contact_links"}
+        return
+    assert (
+        {"name", "description", "body"} <= set(content) <= {"name", "description", "labels", "body"}
+    )
+    ids = [field["id"] for field in content["body"]]
+    assert len(set(ids)) == len(ids)
+    for field in content["body"]:
+        assert field["type"] in FIELDS
+        assert field["attributes"]["label"]
