@@ -1,6 +1,11 @@
-# csrc/cpu/lanes/*.cpp is compiled once per instruction set, each time into a namespace of its own.
+# csrc/cpu/lanes/*/*.cpp is compiled once per instruction set, each time into a namespace of its own.
 # The program picks one at run time, so the flags reach no other file.
-file(GLOB lane_sources CONFIGURE_DEPENDS csrc/cpu/lanes/*.cpp)
+file(GLOB lane_sources CONFIGURE_DEPENDS csrc/cpu/lanes/*/*.cpp)
+foreach(source IN LISTS lane_sources) # a unity build compiles each room as one
+  get_filename_component(room ${source} DIRECTORY)
+  get_filename_component(room ${room} NAME)
+  set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
+endforeach()
 set(beside) # the portable ones
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   set(beside avx2 avx512)
@@ -55,7 +60,7 @@ foreach(isa IN LISTS isas)
   target_compile_options(paretopo_lanes_${isa} PRIVATE ${paretopo_cxx_flags} ${isa_flags_${isa}})
   target_include_directories(paretopo_lanes_${isa} PRIVATE csrc)
   set_target_properties(paretopo_lanes_${isa} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
-                                                   UNITY_BUILD_BATCH_SIZE 4)
+                                                   UNITY_BUILD_MODE GROUP)
   target_sources(paretopo PRIVATE $<TARGET_OBJECTS:paretopo_lanes_${isa}>)
   string(TOUPPER ${isa} isa)
   target_compile_definitions(paretopo PRIVATE PARETOPO_HAS_${isa})

@@ -1,5 +1,5 @@
 // The compiled core: its operations on the CPU and on a GPU, as csrc/bindings/operations.cpp gives
-// them to Python, which also has the archive (cpu/recorded_archive.hpp).
+// them to Python, which also has the archive (cpu/archive/recorded_archive.hpp).
 //
 // The caller has checked shapes and owns all memory; outputs are written in full. Operations on the
 // CPU return when they are done; operations on a GPU return when they are queued.
@@ -53,7 +53,7 @@ inline constexpr std::int64_t kNoneRefused = -1;
     OPERATION(expected_hypervolume)    \
     OPERATION(hypervolume_advantage)
 
-// CPU-only operations, declared in the header of their family in cpu/.
+// CPU-only operations, declared in the header of their family in a room of cpu/.
 #define PARETOPO_CPU_OPERATIONS(OPERATION)      \
     OPERATION(nondominated_boxes)               \
     OPERATION(dominated_boxes)                  \

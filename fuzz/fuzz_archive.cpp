@@ -5,7 +5,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "cpu/recorded_archive.hpp"
+#include "cpu/archive/recorded_archive.hpp"
 #include "definitions.hpp"
 #include "target.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/boxes.hpp"
+#include "cpu/boxes/boxes.hpp"
 #include "definitions.hpp"
 #include "target.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cpu/indicators.hpp"
+#include "cpu/quality/indicators.hpp"
 #include "definitions.hpp"
 #include "target.hpp"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "cpu/epsilon_boxes.hpp"
-#include "cpu/normalise.hpp"
+#include "cpu/quality/normalise.hpp"
+#include "cpu/ranking/epsilon_boxes.hpp"
 #include "definitions.hpp"
 #include "target.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "cpu/subsets.hpp"
+#include "cpu/subsets/subsets.hpp"
 #include "definitions.hpp"
 #include "target.hpp"
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "cpu/isa.hpp"
+#include "cpu/lanes/isa.hpp"
 #include "ops.hpp"
 
 namespace paretopo::fuzz {

@@ -10,7 +10,7 @@
 #include "bindings/arguments.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/unlocked.hpp"
-#include "cpu/recorded_archive.hpp"
+#include "cpu/archive/recorded_archive.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;

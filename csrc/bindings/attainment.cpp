@@ -7,7 +7,7 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/unlocked.hpp"
-#include "cpu/indicators.hpp"
+#include "cpu/quality/indicators.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;

@@ -4,7 +4,7 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/bind.hpp"
-#include "cpu/isa.hpp"
+#include "cpu/lanes/isa.hpp"
 #include "ops.hpp"
 
 namespace py = pybind11;

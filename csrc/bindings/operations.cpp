@@ -12,11 +12,11 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/operation.hpp"
-#include "cpu/boxes.hpp"
-#include "cpu/epsilon_boxes.hpp"
-#include "cpu/indicators.hpp"
-#include "cpu/normalise.hpp"
-#include "cpu/subsets.hpp"
+#include "cpu/boxes/boxes.hpp"
+#include "cpu/quality/indicators.hpp"
+#include "cpu/quality/normalise.hpp"
+#include "cpu/ranking/epsilon_boxes.hpp"
+#include "cpu/subsets/subsets.hpp"
 #include "ops.hpp"
 
 namespace py = pybind11;

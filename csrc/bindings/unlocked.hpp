@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "cpu/call.hpp"
+#include "cpu/runtime/call.hpp"
 #include "system.hpp"
 
 namespace paretopo::bindings {

@@ -1,6 +1,6 @@
-// One number where the vector kernels have several: what Lanes<Scalar> of csrc/cpu/lanes/simd.hpp
-// offers for a vector, for a vector of one. A formula that is written against either is written
-// once.
+// One number where the vector kernels have several: what Lanes<Scalar> of
+// csrc/cpu/lanes/simd/simd.hpp offers for a vector, for a vector of one. A formula that is written
+// against either is written once.
 #pragma once
 
 #include <cstdint>

@@ -11,11 +11,27 @@ CSRC = Path(__file__).parents[2] / "csrc"
 INCLUDE = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 
 # Headers of other rooms that the files of each room may include.
+_SHARED = {"", "formulas"}
+_BELOW = {"cpu/runtime", "cpu/lanes", "cpu/sorting"}  # each family of operations stands on these
+_LANES = {*_SHARED, "cpu/runtime", "cpu/lanes", "cpu/lanes/simd", "cpu/lanes/table"}
 ALLOWED = {
     "": set(),
     "formulas": {""},
-    "cpu/lanes": {"", "formulas"},
-    "cpu": {"", "formulas", "cpu/lanes"},
+    "cpu/runtime": {""},
+    "cpu/lanes": _SHARED,
+    "cpu/lanes/table": {"cpu/lanes"},
+    "cpu/lanes/simd": _SHARED,
+    "cpu/lanes/sorting": _LANES,
+    "cpu/lanes/ranking": _LANES,
+    "cpu/lanes/volume": _LANES,
+    "cpu/lanes/quality": _LANES,
+    "cpu/sorting": {"", "cpu/runtime", "cpu/lanes"},
+    "cpu/ranking": _SHARED | _BELOW,
+    "cpu/volume": {*_SHARED, *_BELOW, "cpu/ranking"},
+    "cpu/boxes": {*_SHARED, *_BELOW, "cpu/volume"},
+    "cpu/quality": {*_SHARED, *_BELOW, "cpu/volume"},
+    "cpu/subsets": {*_SHARED, *_BELOW, "cpu/ranking", "cpu/volume"},
+    "cpu/archive": {*_SHARED, *_BELOW, "cpu/volume"},
     "gpu/launch": {""},
     "gpu/ranking": {"", "formulas", "gpu/launch"},
     "gpu/volume": {"", "formulas", "gpu/launch"},
@@ -24,7 +40,10 @@ ALLOWED = {
     "cuda": {"", "gpu/launch"},
     "no_cuda": {"", "gpu/launch"},
     "emulated": {"", "gpu/launch"},
-    "bindings": {"", "cpu"},
+    "bindings": {
+        *("", "cpu/runtime", "cpu/lanes"),
+        *(f"cpu/{family}" for family in ("ranking", "boxes", "quality", "subsets", "archive")),
+    },
 }
 FILES = sorted(path for path in CSRC.rglob("*") if path.is_file())
 

@@ -50,6 +50,6 @@ namespace avx512 {
 extern const IndicatorKernels kIndicatorKernels;
 }
 
-const IndicatorKernels& indicator_kernels();  // of the instruction set in use: cpu/isa.cpp
+const IndicatorKernels& indicator_kernels();  // of the instruction set in use: cpu/lanes/isa.cpp
 
 }  // namespace paretopo::cpu

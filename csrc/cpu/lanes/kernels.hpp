@@ -1,7 +1,7 @@
 // The vector kernels, as the rest of the program sees them. What lies in this folder is compiled
 // once per instruction set, each time into the namespace that PARETOPO_LANES names and with a table
-// of its own; kernels() of cpu/isa.hpp is the table of the instruction set in use. All of them give
-// the same results, bit for bit.
+// of its own; kernels() of cpu/lanes/isa.hpp is the table of the instruction set in use. All of
+// them give the same results, bit for bit.
 //
 // Threads are the caller's: a lane file must not define anything that other files could end up
 // using, and a standard container would.

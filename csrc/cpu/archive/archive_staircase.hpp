@@ -1,0 +1,40 @@
+// The members of an archive of 2 objectives.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cpu/lanes/kernels.hpp"
+#include "cpu/volume/staircase_of_maxima.hpp"
+
+namespace paretopo::cpu {
+
+// Sorted as a staircase, each step with its place in the order of arrival. A point costs a search,
+// O(log members), and a step to the left for each member that it covers.
+class ArchiveStaircase final : public ArchiveMembers {
+  public:
+    explicit ArchiveStaircase(const double* ref) : ref_x_(ref[0]), ref_y_(ref[1]) {}
+
+    std::size_t size() const override { return arrived_.size() - gone_; }
+    bool covers(const double* point) const override;
+    double gain(const double* point, const double* side) override;
+    void add(const double* point, const double* side, std::int64_t arrival) override;
+    void copy(double* rows, std::int64_t* arrivals) const override;
+
+  private:
+    static constexpr std::int64_t kGone = -1;  // in place of an arrival
+    struct Arrived {
+        double x, y;
+        std::int64_t arrival;
+    };
+
+    void forget_gone();
+
+    double ref_x_, ref_y_;
+    StaircaseOfMaxima steps_;       // their ids are places in arrived_
+    std::vector<Arrived> arrived_;  // members, and up to as many that have gone
+    std::size_t gone_ = 0;          // how many of them have
+};
+
+}  // namespace paretopo::cpu

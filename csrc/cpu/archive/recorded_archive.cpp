@@ -1,0 +1,311 @@
+#include "cpu/archive/recorded_archive.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "cpu/runtime/floating_point.hpp"
+#include "ops.hpp"
+
+namespace paretopo::cpu {
+namespace {
+
+std::ptrdiff_t offset(std::size_t i) { return static_cast<std::ptrdiff_t>(i); }
+
+void erase(Archive::Members& members, std::size_t width, std::size_t i) {
+    const auto at = members.rows.begin() + offset(i * width);
+    members.rows.erase(at, at + offset(width));
+    members.arrivals.erase(members.arrivals.begin() + offset(i));
+}
+
+}  // namespace
+
+RecordedArchive::RecordedArchive(int objectives, const double* signs, const double* ref,
+                                 bool keeps_history, ArchiveBounds bounds)
+    : width_(static_cast<std::size_t>(objectives)),
+      signs_(signs, signs + objectives),
+      ref_(ref, ref + objectives),
+      keeps_history_(keeps_history),
+      bounds_(std::move(bounds)),
+      archive_(new_archive()) {}
+
+// Payloads are let go after the lock: their owner may do anything then, even call this archive.
+Archive::Addition RecordedArchive::add(const double* row, Payload payload) {
+    Payloads released;
+    const std::lock_guard<Turns> hold(turns_);
+    const std::size_t recorded = history_.size();
+    const std::int64_t arrival = additions_;
+    Archive::Addition added{};
+    try {
+        if (keeps_history_) history_.insert(history_.end(), row, row + width_);
+        if (payload) payloads_.emplace(arrival, std::move(payload));
+        if (is_bounded()) {
+            added = add_bounded(row, released);
+        } else {
+            added = add_unbounded(row, released);
+        }
+    } catch (...) {
+        history_.resize(recorded);
+        release(arrival, released);
+        throw;
+    }
+    if (!added.has_joined) release(arrival, released);
+    ++additions_;
+    return added;
+}
+
+Archive::Addition RecordedArchive::add_unbounded(const double* row, Payloads& released) {
+    const std::size_t before = payloads_.empty() ? 0 : archive_->size();
+    const Archive::Addition added = archive_->add(row, additions_);
+    volume_ += added.gain;
+    if (payloads_.empty() || !added.has_joined || archive_->size() > before) return added;
+    std::vector<std::int64_t> arrivals;
+    try {
+        arrivals = archive_->members().arrivals;
+    } catch (const std::bad_alloc&) {
+        return added;  // what belongs to those who left is let go when next somebody leaves
+    }
+    auto member = arrivals.begin();  // both ascend, and the newcomer is the last
+    for (auto payload = payloads_.begin(); payload != payloads_.end();) {
+        const std::int64_t arrival = (payload++)->first;
+        while (*member < arrival) ++member;
+        if (*member != arrival) release(arrival, released);
+    }
+    return added;
+}
+
+Archive::Addition RecordedArchive::add_bounded(const double* row, Payloads& released) {
+    Outcome outcome = outcome_of(row);
+    if (outcome.is_plain) {
+        if (!outcome.added.has_joined) return outcome.added;
+        archive_->add(row, additions_);
+        volume_ += outcome.added.gain;
+    } else {
+        auto archive = new_archive();
+        archive->load(outcome.next);
+        archive_ = std::move(archive);
+        volume_ = outcome.volume;
+    }
+    for (const std::int64_t arrival : outcome.gone) release(arrival, released);
+    return outcome.added;
+}
+
+// Asks for no memory, so that it cannot fail.
+void RecordedArchive::release(std::int64_t arrival, Payloads& released) {
+    released.insert(payloads_.extract(arrival));
+}
+
+// With 2 objectives O(n log n) for n members, with more what their contributions, or volume, cost.
+RecordedArchive::Outcome RecordedArchive::outcome_of(const double* row) {
+    const IeeeArithmetic scope;
+    const Archive::Members members = archive_->members();
+    std::vector<double> own, box;
+    append_box(row, own);
+    Outcome outcome;
+    Archive::Members& next = outcome.next;
+    bool is_within_rule = true;  // nobody leaves for a box
+    for (std::size_t i = 0; i < members.arrivals.size(); ++i) {
+        const double* member = &members.rows[i * width_];
+        if (covers(member, row)) return {};
+        bool leaves = covers(row, member);
+        if (!leaves && !own.empty()) {
+            box.clear();
+            append_box(member, box);
+            const bool is_best = std::equal(own.begin(), own.end(), box.begin(), std::less_equal{});
+            const bool is_worst =
+                std::equal(own.begin(), own.end(), box.begin(), std::greater_equal{});
+            if (is_worst && !(is_best && is_nearer(row, member))) return {};
+            leaves = is_best;
+            is_within_rule = is_within_rule && !leaves;
+        }
+        if (leaves) {
+            outcome.gone.push_back(members.arrivals[i]);
+        } else {
+            next.rows.insert(next.rows.end(), member, member + width_);
+            next.arrivals.push_back(members.arrivals[i]);
+        }
+    }
+    outcome.added = {archive_->gain(row), true};
+    outcome.is_plain = is_within_rule;
+    next.rows.insert(next.rows.end(), row, row + width_);
+    next.arrivals.push_back(additions_);
+    if (bounds_.capacity > 0 && next.arrivals.size() > bounds_.capacity) {
+        const std::size_t i = place_to_leave(next.rows);
+        if (next.arrivals[i] == additions_) return {};  // it drove out nobody: one too many came
+        outcome.gone.push_back(next.arrivals[i]);
+        erase(next, width_, i);
+        outcome.is_plain = false;
+    }
+    if (outcome.is_plain) return outcome;
+    outcome.volume = volume_of(next.rows);
+    const bool is_same = outcome.volume == volume_;  // be both infinite
+    outcome.added.gain = is_same ? 0.0 : outcome.volume - volume_;
+    if (is_within_rule && bounds_.keep == Keep::kContribution) {  // it never falls, but by rounding
+        outcome.added.gain = std::max(0.0, outcome.added.gain);
+    }
+    return outcome;
+}
+
+// Of points of which nobody covers another; of equal ones the last.
+std::size_t RecordedArchive::place_to_leave(const std::vector<double>& rows) const {
+    const std::size_t count = rows.size() / width_;
+    const std::vector<double> values = turned(rows);
+    const Batch<double> batch{values.data(),
+                              nullptr,
+                              1,
+                              static_cast<std::int32_t>(count),
+                              static_cast<std::int32_t>(width_),
+                              0};
+    std::vector<double> worth(count);
+    if (bounds_.keep == Keep::kContribution) {
+        hv_contributions(batch, turned(ref_).data(), true, worth.data());
+    } else {
+        const std::vector<std::int32_t> ranks(count, 0);
+        crowding_distance(batch, ranks.data(), worth.data());
+    }
+    const auto least = std::min_element(worth.rbegin(), worth.rend());
+    return count - 1 - static_cast<std::size_t>(least - worth.rbegin());
+}
+
+bool RecordedArchive::covers(const double* a, const double* b) const {
+    for (std::size_t m = 0; m < width_; ++m) {
+        if (signs_[m] * a[m] < signs_[m] * b[m]) return false;
+    }
+    return true;
+}
+
+// Numbers of boxes, smaller is better; none without epsilon.
+void RecordedArchive::append_box(const double* row, std::vector<double>& box) const {
+    for (std::size_t m = 0; m < bounds_.epsilon.size(); ++m) {
+        box.push_back(std::floor(-signs_[m] * row[m] / bounds_.epsilon[m]));
+    }
+}
+
+// Of two points in one box: nearer to its best corner in units of epsilon, or as near and better in
+// the first objective that differs. Who covers another is nearer.
+bool RecordedArchive::is_nearer(const double* a, const double* b) const {
+    const auto distance = [this](const double* row) {
+        double sum = 0.0;
+        for (std::size_t m = 0; m < width_; ++m) {
+            const double place = -signs_[m] * row[m] / bounds_.epsilon[m];
+            const double part = std::isinf(place) ? 0.0 : place - std::floor(place);
+            sum += part * part;
+        }
+        return sum;
+    };
+    const double ours = distance(a);
+    const double theirs = distance(b);
+    if (ours != theirs) return ours < theirs;
+    for (std::size_t m = 0; m < width_; ++m) {
+        if (a[m] != b[m]) return signs_[m] * a[m] > signs_[m] * b[m];
+    }
+    return false;
+}
+
+double RecordedArchive::gain(const double* row) {
+    const std::lock_guard<Turns> hold(turns_);
+    return is_bounded() ? outcome_of(row).added.gain : archive_->gain(row);
+}
+
+bool RecordedArchive::remove(const double* row) {
+    Payloads released;
+    const std::lock_guard<Turns> hold(turns_);
+    Archive::Members members = archive_->members();
+    std::size_t i = 0;
+    while (i < members.arrivals.size() &&
+           !std::equal(row, row + width_, &members.rows[i * width_])) {
+        ++i;
+    }
+    if (i == members.arrivals.size()) return false;
+    const std::int64_t arrival = members.arrivals[i];
+    erase(members, width_, i);
+    auto archive = new_archive();
+    archive->load(members);
+    volume_ = volume_of(members.rows);
+    archive_ = std::move(archive);
+    release(arrival, released);
+    return true;
+}
+
+RecordedArchive::State RecordedArchive::state() {
+    const std::lock_guard<Turns> hold(turns_);
+    return {contents_now(), additions_, volume_, history_};
+}
+
+void RecordedArchive::load(const State& state) {
+    const auto& [members, payloads] = state.contents;
+    auto archive = new_archive();
+    archive->load(members);
+    std::vector<double> history = state.history;
+    Payloads released;
+    for (std::size_t i = 0; i < payloads.size(); ++i) {
+        if (payloads[i]) released.emplace(members.arrivals[i], payloads[i]);
+    }
+    const std::lock_guard<Turns> hold(turns_);
+    archive_ = std::move(archive);
+    payloads_.swap(released);
+    history_ = std::move(history);
+    additions_ = state.additions;
+    volume_ = state.volume;
+}
+
+std::size_t RecordedArchive::size() {
+    const std::lock_guard<Turns> hold(turns_);
+    return archive_->size();
+}
+
+RecordedArchive::Contents RecordedArchive::contents() {
+    const std::lock_guard<Turns> hold(turns_);
+    return contents_now();
+}
+
+RecordedArchive::Contents RecordedArchive::contents_now() {
+    Contents contents{archive_->members(), {}};
+    if (payloads_.empty()) return contents;
+    for (const std::int64_t arrival : contents.members.arrivals) {
+        const auto found = payloads_.find(arrival);
+        contents.payloads.push_back(found == payloads_.end() ? Payload{} : found->second);
+    }
+    return contents;
+}
+
+std::vector<double> RecordedArchive::members() {
+    const std::lock_guard<Turns> hold(turns_);
+    return archive_->members().rows;
+}
+
+double RecordedArchive::volume() {
+    const std::lock_guard<Turns> hold(turns_);
+    return volume_;
+}
+
+std::int64_t RecordedArchive::additions() {
+    const std::lock_guard<Turns> hold(turns_);
+    return additions_;
+}
+
+std::unique_ptr<Archive> RecordedArchive::new_archive() const {
+    return std::make_unique<Archive>(static_cast<int>(width_), signs_.data(), ref_.data());
+}
+
+// Larger is better in every objective.
+std::vector<double> RecordedArchive::turned(const std::vector<double>& rows) const {
+    std::vector<double> values(rows);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] *= signs_[i % width_];
+    return values;
+}
+
+double RecordedArchive::volume_of(const std::vector<double>& rows) const {
+    const std::vector<double> values = turned(rows);
+    double volume = 0.0;
+    hypervolume(
+        Batch<double>{values.data(), nullptr, 1, static_cast<std::int32_t>(rows.size() / width_),
+                      static_cast<std::int32_t>(width_), 0},
+        turned(ref_).data(), &volume);
+    return volume;
+}
+
+}  // namespace paretopo::cpu

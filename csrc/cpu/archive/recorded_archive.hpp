@@ -1,0 +1,96 @@
+// The archive, what belongs to its members, how many it may have, and the record of how they came.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "cpu/archive/archive.hpp"
+
+namespace paretopo::cpu {
+
+// Who leaves a full archive: the member that adds the least volume, or the most crowded one.
+enum class Keep { kContribution, kCrowding };
+
+struct ArchiveBounds {
+    std::size_t capacity = 0;  // members; 0: any number
+    Keep keep = Keep::kContribution;
+    std::vector<double> epsilon;  // (objectives,), the sides of boxes of one member; or empty
+};
+
+// Every call is done as a whole or not at all, whoever else calls, and wherever Ctrl-C meets it.
+class RecordedArchive {
+  public:
+    using Payload = std::shared_ptr<void>;  // what belongs to a point; null: nothing
+
+    struct Contents {
+        Archive::Members members;       // their arrivals: how many points came before
+        std::vector<Payload> payloads;  // one for each; empty: no member has one
+    };
+    struct State {
+        Contents contents;
+        std::int64_t additions = 0;
+        double volume = 0.0;
+        std::vector<double> history;  // (additions, objectives), if it is kept
+    };
+
+    RecordedArchive(int objectives, const double* signs, const double* ref, bool keeps_history,
+                    ArchiveBounds bounds = {});
+
+    // The gain is the change of the volume: negative where the bounds cost more than the point
+    // adds.
+    Archive::Addition add(const double* row, Payload payload = {});
+    double gain(const double* row);
+    bool remove(const double* row);  // false: no member equals it
+    State state();
+    void load(const State& state);
+    std::size_t size();
+    Contents contents();
+    std::vector<double> members();
+    double volume();
+    std::int64_t additions();
+
+    std::size_t width() const { return width_; }
+    bool keeps_history() const { return keeps_history_; }
+
+  private:
+    using Payloads = std::map<std::int64_t, Payload>;  // by arrival
+
+    // What comes of a point where there are bounds.
+    struct Outcome {
+        Archive::Addition added{};
+        bool is_plain = true;   // only members leave that the point covers, or nothing changes
+        Archive::Members next;  // otherwise
+        double volume = 0.0;
+        std::vector<std::int64_t> gone;
+    };
+
+    bool is_bounded() const { return bounds_.capacity > 0 || !bounds_.epsilon.empty(); }
+    Outcome outcome_of(const double* row);
+    Archive::Addition add_unbounded(const double* row, Payloads& released);
+    Archive::Addition add_bounded(const double* row, Payloads& released);
+    std::size_t place_to_leave(const std::vector<double>& rows) const;
+    bool covers(const double* a, const double* b) const;
+    bool is_nearer(const double* a, const double* b) const;
+    void append_box(const double* row, std::vector<double>& box) const;
+    Contents contents_now();
+    void release(std::int64_t arrival, Payloads& released);
+    std::unique_ptr<Archive> new_archive() const;
+    std::vector<double> turned(const std::vector<double>& rows) const;
+    double volume_of(const std::vector<double>& rows) const;
+
+    std::size_t width_;
+    std::vector<double> signs_, ref_;
+    bool keeps_history_;
+    ArchiveBounds bounds_;
+    std::unique_ptr<Archive> archive_;
+    Payloads payloads_;
+    std::vector<double> history_;
+    std::int64_t additions_ = 0;
+    double volume_ = 0.0;
+    Turns turns_;
+};
+
+}  // namespace paretopo::cpu

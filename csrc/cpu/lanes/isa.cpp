@@ -1,0 +1,89 @@
+#include "cpu/lanes/isa.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "cpu/lanes/indicator_kernels.hpp"
+
+#if defined(PARETOPO_HAS_AVX2) || defined(PARETOPO_HAS_AVX512)
+#include <cpuid.h>
+#endif
+
+namespace paretopo::cpu {
+namespace {
+
+#if defined(PARETOPO_HAS_AVX2) || defined(PARETOPO_HAS_AVX512)
+bool has_all(std::uint32_t bits, std::uint32_t wanted) { return (bits & wanted) == wanted; }
+
+// The sets of registers that the system keeps for each thread, a bit each.
+std::uint32_t kept_registers() {
+    std::uint32_t low, high;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+// Asked of the processor itself: __builtin_cpu_supports needs a library that not every compiler
+// has.
+bool is_on_this_machine(Isa isa) {
+    constexpr std::uint32_t kYmm = 0x6, kZmm = 0xe6;
+    constexpr std::uint32_t kAvx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+    if (isa == Isa::kPortable) return true;
+    std::uint32_t a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !has_all(c, bit_OSXSAVE | bit_AVX)) return false;
+    const std::uint32_t kept = kept_registers();
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+    return isa == Isa::kAvx512 ? has_all(kept, kZmm) && has_all(b, kAvx512)
+                               : has_all(kept, kYmm) && has_all(b, bit_AVX2);
+}
+#else
+bool is_on_this_machine(Isa) { return true; }
+#endif
+
+struct Compiled {
+    Isa isa;
+    const Kernels& kernels;
+    const IndicatorKernels& indicator_kernels;
+};
+
+constexpr Compiled kCompiled[] = {
+    {Isa::kPortable, portable::kKernels, portable::kIndicatorKernels},
+#if defined(PARETOPO_HAS_AVX2)
+    {Isa::kAvx2, avx2::kKernels, avx2::kIndicatorKernels},
+#endif
+#if defined(PARETOPO_HAS_AVX512)
+    {Isa::kAvx512, avx512::kKernels, avx512::kIndicatorKernels},
+#endif
+};
+
+const Compiled& compiled(Isa isa) { return *std::ranges::find(kCompiled, isa, &Compiled::isa); }
+
+std::atomic<Isa>& chosen() {
+    static std::atomic<Isa> value{isas().back()};
+    return value;
+}
+
+}  // namespace
+
+const std::vector<Isa>& isas() {
+    static const std::vector<Isa> found = [] {
+        std::vector<Isa> of_both;
+        for (const Compiled& each : kCompiled) {
+            if (is_on_this_machine(each.isa)) of_both.push_back(each.isa);
+        }
+        return of_both;
+    }();
+    return found;
+}
+
+Isa isa() { return chosen().load(std::memory_order_relaxed); }
+void set_isa(Isa isa) { chosen().store(isa); }
+
+const Kernels& kernels() { return kernels(isa()); }
+const Kernels& kernels(Isa isa) { return compiled(isa).kernels; }
+const IndicatorKernels& indicator_kernels() { return compiled(isa()).indicator_kernels; }
+
+HypervolumeKernel::~HypervolumeKernel() = default;
+ArchiveMembers::~ArchiveMembers() = default;
+
+}  // namespace paretopo::cpu

@@ -1,0 +1,115 @@
+// Ranks, filter and advantages of many small groups, one group per lane.
+#include <cstdint>
+
+#include "cpu/lanes/ranking/advantage_block.hpp"
+#include "cpu/lanes/ranking/dominance_block.hpp"
+#include "cpu/lanes/ranking/rounded_block.hpp"
+#include "cpu/lanes/table/exports.hpp"
+#include "ops.hpp"
+
+namespace paretopo::cpu::PARETOPO_LANES {
+namespace {
+
+// Calls work(block, first group) for the blocks of groups first..end.
+template <typename Block, typename Scalar, typename Work>
+void each_block(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
+                const Work& work) {
+    constexpr int kLanes = Block::kLanes;
+    Block block(batch);
+    for (; first < end; first += kLanes) {
+        block.read(first, static_cast<int>(end - first < kLanes ? end - first : kLanes));
+        work(block, first);
+    }
+}
+
+// Calls work(block, first group) with blocks of the groups first..end that know who dominates whom.
+template <typename Scalar, int kPoints, int kObjectives, int kCapacity, typename Work>
+void each_dominance(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
+                    const Work& work) {
+    if constexpr (sizeof(Scalar) == sizeof(float)) {
+        each_block<DominanceBlock<Scalar, kPoints, kObjectives, kCapacity>>(
+            batch, first, end, [&](auto& block, std::int64_t g) __attribute__((always_inline)) {
+                block.find_dominators();
+                work(block, g);
+            });
+    } else {
+        each_block<RoundedBlock<Scalar, kPoints, kObjectives, kCapacity>>(
+            batch, first, end, [&](auto& block, std::int64_t g) __attribute__((always_inline)) {
+                block.with_dominators([&](auto& known, int within) __attribute__((always_inline)) {
+                    work(known, g + within);
+                });
+            });
+    }
+}
+
+// Calls run.operator()<0, kObjectives, kCapacity>() for groups of any number of points that fits.
+template <typename Scalar, typename Run>
+void with_objectives(const Batch<Scalar>& batch, const Run& run) {
+    if (batch.points > kMostPoints) {
+        if (batch.objectives == 2) return run.template operator()<0, 2, kMostFlatPoints>();
+        return run.template operator()<0, 3, kMostFlatPoints>();
+    }
+    if (batch.objectives == 2) return run.template operator()<0, 2, kMostPoints>();
+    if (batch.objectives == 3) return run.template operator()<0, 3, kMostPoints>();
+    run.template operator()<0, 0, kMostPoints>();
+}
+
+// Calls run.operator()<kPoints, kObjectives, kCapacity>(). The shapes that rollout groups most
+// often have are compiled for; others take the general way.
+template <typename Scalar, typename Run>
+void with_shape(const Batch<Scalar>& batch, const Run& run) {
+    const auto is = [&](int points, int objectives) {
+        return batch.points == points && batch.objectives == objectives;
+    };
+    if (is(4, 2)) return run.template operator()<4, 2, 4>();
+    if (is(8, 2)) return run.template operator()<8, 2, 8>();
+    if (is(8, 3)) return run.template operator()<8, 3, 8>();
+    if (is(16, 2)) return run.template operator()<16, 2, 16>();
+    if (is(16, 3)) return run.template operator()<16, 3, 16>();
+    with_objectives(batch, run);
+}
+
+}  // namespace
+
+template <typename Scalar>
+void rank_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, std::int32_t* ranks) {
+    with_shape(batch, [&]<int kPoints, int kObjectives, int kCapacity>() {
+        each_dominance<Scalar, kPoints, kObjectives, kCapacity>(
+            batch, from, end, [&](auto& block, std::int64_t first) __attribute__((always_inline)) {
+                block.rank();
+                block.write_ranks(ranks + first * batch.points);
+            });
+    });
+}
+
+template <typename Scalar>
+void find_nondominated(Batch<Scalar> batch, std::int64_t from, std::int64_t end, bool keep_weakly,
+                       std::uint8_t* nondominated) {
+    with_objectives(batch, [&]<int kPoints, int kObjectives, int kCapacity>() {
+        each_dominance<Scalar, kPoints, kObjectives, kCapacity>(
+            batch, from, end, [&](auto& block, std::int64_t first) __attribute__((always_inline)) {
+                block.write_nondominated(keep_weakly, nondominated + first * batch.points);
+            });
+    });
+}
+
+template <typename Scalar>
+void advantages(Batch<Scalar> batch, std::int64_t from, std::int64_t end, Weighting<Scalar> how,
+                Scalar* advantages, std::int32_t* ranks) {
+    with_shape(batch, [&]<int kPoints, int kObjectives, int kCapacity>() {
+        each_block<AdvantageBlock<Scalar, kPoints, kObjectives, kCapacity>>(
+            batch, from, end, [&](auto& block, std::int64_t first) __attribute__((always_inline)) {
+                block.find_dominators();
+                block.rank();
+                if (ranks) block.write_ranks(ranks + first * batch.points);
+                block.advantages(how, first);
+                block.write_advantages(how, advantages + first * batch.points);
+            });
+    });
+}
+
+PARETOPO_INSTANTIATE_KERNEL(rank_groups)
+PARETOPO_INSTANTIATE_KERNEL(find_nondominated)
+PARETOPO_INSTANTIATE_KERNEL(advantages)
+
+}  // namespace paretopo::cpu::PARETOPO_LANES

@@ -1,0 +1,251 @@
+// Ranks and filter of one large set with 3 objectives or more, and a quick way to thin out a set.
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "cpu/lanes/ranking/block.hpp"
+#include "cpu/lanes/ranking/front.hpp"
+#include "cpu/lanes/ranking/short_codes.hpp"
+#include "cpu/lanes/simd/columns.hpp"
+#include "cpu/lanes/table/exports.hpp"
+#include "cpu/runtime/interrupt.hpp"
+#include "formulas/dominance.hpp"
+
+namespace paretopo::cpu::PARETOPO_LANES {
+namespace {
+
+// Points up to which comparing all pairs beats efficient non-dominated sort.
+constexpr std::int32_t kMostPaired = 256 * ShortCodes::kLanes;
+
+Coarse coarse_of(const CodeColumns& set) {
+    Coarse coarse(set.points, set.objectives);
+    std::vector<std::int32_t> highest;
+    for (int m = 0; m < set.objectives; ++m) {
+        const std::int32_t* column = set.codes[m];
+        highest.push_back(set.points == 0 ? 0 : *std::max_element(column, column + set.points));
+    }
+    coarse.set_ranges(highest);
+    return coarse;
+}
+
+// Compares a block of points, one a lane, with every point before them: quadratic, but in a few
+// instructions for as many pairs as two-byte codes have lanes. kRest: objectives but the first,
+// which the order of the points settles; 0 if only known at run time, and then filled up with zeros
+// to a multiple of kTogether.
+template <int kRest>
+class Pairs {
+    using V = ShortCodes;
+    using I = V::I;
+    using Mask = V::Mask;
+
+  public:
+    explicit Pairs(CodeColumns set)
+        : set_(set),
+          rest_((set.objectives - 1 + kTogether - 1) / kTogether * kTogether),
+          rows_(row_memory_.of(static_cast<std::size_t>(set.points) * width())),
+          own_(own_memory_.of(static_cast<std::size_t>(rest()))) {}
+
+    void rank(std::int32_t* ranks) {
+        for (std::int32_t first = 0; first < set_.points; first += V::kLanes) {
+            check_interrupt();
+            take(first);
+            I above{};  // the most fronts that a dominator so far is the last of
+            const std::int32_t* row = rows_;
+            for (std::int32_t j = 0; j < first; ++j, row += width()) {
+                above = V::larger_where(reached(row, V::all_lanes()), above, V::all(row[rest()]));
+            }
+            // Points of the block one after the other: a lane is complete when its turn comes.
+            const int here = std::min(V::kLanes, set_.points - first);
+            for (int lane = 0; lane < here; ++lane) {
+                std::int32_t* const own = add_row(first + lane);
+                std::int16_t counts[V::kLanes];
+                V::store(counts, above);
+                ranks[first + lane] = counts[lane];
+                own[rest()] = V::twice(counts[lane] + 1);
+                above = V::larger_where(reached(own, V::after(lane)), above, V::all(own[rest()]));
+            }
+        }
+    }
+
+    void find_nondominated(std::uint8_t* nondominated) {
+        constexpr std::int32_t kUnasked = 16;
+        for (std::int32_t first = 0; first < set_.points; first += V::kLanes) {
+            check_interrupt();
+            take(first);
+            Mask dominated = V::none();
+            const std::int32_t* row = rows_;
+            for (std::int32_t j = 0; j < count_ && !V::every(dominated);) {
+                const std::int32_t end = std::min(j + kUnasked, count_);
+                for (; j < end; ++j, row += width()) {
+                    dominated = V::either(dominated, reached(row, V::all_lanes()));
+                }
+            }
+            const int here = std::min(V::kLanes, set_.points - first);
+            for (int lane = 0; lane < here; ++lane) {
+                nondominated[first + lane] = !V::holds(dominated, lane);
+                if (V::holds(dominated, lane)) continue;
+                const std::int32_t* const own = add_row(first + lane);
+                dominated = V::either(dominated, reached(own, V::after(lane)));
+            }
+        }
+    }
+
+  private:
+    static constexpr int kTogether = 4;
+
+    PARETOPO_INLINE int rest() const { return kRest != 0 ? kRest : rest_; }
+    PARETOPO_INLINE std::size_t width() const { return static_cast<std::size_t>(rest()) + 1; }
+
+    // A block, a point a lane. Lanes without one hold the best codes, and nobody asks for them.
+    PARETOPO_INLINE void take(std::int32_t first) {
+        const int here = std::min(V::kLanes, set_.points - first);
+        for (int k = 0; k < rest(); ++k) own_[k] = I{};
+        for (int k = 0; k < set_.objectives - 1; ++k) {
+            std::int16_t codes[V::kLanes] = {};
+            for (int lane = 0; lane < here; ++lane) {
+                codes[lane] = static_cast<std::int16_t>(set_.codes[k + 1][first + lane]);
+            }
+            own_[k] = V::load(codes);
+        }
+    }
+
+    // What later points are compared with: codes, and room for one more.
+    PARETOPO_INLINE std::int32_t* add_row(std::int32_t d) {
+        std::int32_t* const row = rows_ + static_cast<std::size_t>(count_++) * width();
+        for (int k = 0; k < rest(); ++k) {
+            row[k] = k < set_.objectives - 1 ? V::twice(set_.codes[k + 1][d]) : 0;
+        }
+        return row;
+    }
+
+    // Which lanes of `among` are nowhere better than a row?
+    PARETOPO_INLINE Mask reached(const std::int32_t* row, Mask among) const {
+        constexpr int kStep = kRest != 0 ? kRest : kTogether;
+        for (int first = 0; first < rest(); first += kStep) {
+            for (int k = first; k < first + kStep; ++k) {
+                among = V::and_at_least(among, own_[k], V::all(row[k]));
+            }
+        }
+        return among;
+    }
+
+    CodeColumns set_;
+    int rest_;
+    Buffer<std::int32_t> row_memory_;
+    Buffer<I> own_memory_;
+    std::int32_t count_ = 0;
+    std::int32_t* rows_;
+    I* own_;
+};
+
+template <typename Work>
+PARETOPO_INLINE void with_pairs(CodeColumns set, const Work& work) {
+    switch (set.objectives) {
+        case 3:
+            return work(Pairs<2>(set));
+        case 4:
+            return work(Pairs<3>(set));
+        case 5:
+            return work(Pairs<4>(set));
+        case 6:
+            return work(Pairs<5>(set));
+        case 7:
+            return work(Pairs<6>(set));
+        case 8:
+            return work(Pairs<7>(set));
+        default:
+            return work(Pairs<0>(set));
+    }
+}
+
+}  // namespace
+
+void rank_distinct(CodeColumns set, std::int32_t* ranks) {
+    if (set.points <= kMostPaired) {
+        return with_pairs(set, [&](auto&& pairs) { pairs.rank(ranks); });
+    }
+    const Coarse coarse = coarse_of(set);
+    Query query(coarse, set.objectives - 1);
+    std::vector<Front> fronts;
+    Pace pace;
+    for (std::int32_t d = 0; d < set.points; ++d) {
+        pace.step();
+        query.take(set, d);
+        // If front f dominates a point, so do all fronts before it.
+        std::size_t low = 0;
+        std::size_t high = fronts.size();
+        while (low < high) {
+            const std::size_t middle = low + (high - low) / 2;
+            if (fronts[middle].dominates(query)) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if (low == fronts.size()) fronts.emplace_back();
+        fronts[low].add(query);
+        ranks[d] = static_cast<std::int32_t>(low);
+    }
+}
+
+void find_distinct_nondominated(CodeColumns set, std::uint8_t* nondominated) {
+    if (set.points <= kMostPaired) {
+        return with_pairs(set, [&](auto&& pairs) { pairs.find_nondominated(nondominated); });
+    }
+    const Coarse coarse = coarse_of(set);
+    Query query(coarse, set.objectives - 1);
+    Front front;
+    Pace pace;
+    for (std::int32_t d = 0; d < set.points; ++d) {
+        pace.step();
+        query.take(set, d);
+        nondominated[d] = !front.dominates(query);
+        if (nondominated[d] != 0) front.add(query);
+    }
+}
+
+template <typename Scalar>
+std::int32_t drop_dominated(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                            std::uint64_t minimised, const std::int32_t* pivots, int pivot_count,
+                            std::int32_t* survivors) {
+    using V = Lanes<Scalar>;
+    using I = typename V::I;
+    constexpr int kLanes = V::kLanes;
+    const auto key_of = [&](typename V::F column, int m) {
+        return ordered<Scalar>(column, m < 64 && (minimised >> m & 1) != 0);
+    };
+    std::vector<I> keys(static_cast<std::size_t>(pivot_count * objectives));
+    for (int p = 0; p < pivot_count; ++p) {
+        for (int m = 0; m < objectives; ++m) {
+            keys[static_cast<std::size_t>(p * objectives + m)] =
+                key_of(V::all(values[std::int64_t{pivots[p]} * objectives + m]), m);
+        }
+    }
+    std::int32_t count = 0;
+    typename V::F columns[kMostValues + kLanes];
+    I point[kMostValues];
+    for (std::int64_t first = 0; first < points; first += kLanes) {  // may pass the last int32
+        const auto here = static_cast<int>(std::min<std::int64_t>(kLanes, points - first));
+        const bool last =
+            (first + kLanes) * objectives + kLanes > std::int64_t{points} * objectives;
+        read_columns<Scalar>(values + first * objectives, objectives, here, last, columns);
+        for (int m = 0; m < objectives; ++m) point[m] = key_of(columns[m], m);
+        typename V::Mask dominated = V::none();
+        for (int p = 0; p < pivot_count; ++p) {
+            const I* pivot = &keys[static_cast<std::size_t>(p * objectives)];
+            const auto found = compare<V, 0>(pivot, point, objectives);
+            dominated = V::either(dominated, found.a_dominates());
+            if (V::every(dominated)) break;
+        }
+        const unsigned bits = V::bits(dominated);
+        for (int k = 0; k < here; ++k) {
+            survivors[count] = static_cast<std::int32_t>(first + k);
+            count += (bits >> k & 1) == 0;
+        }
+    }
+    return count;
+}
+
+PARETOPO_INSTANTIATE_KERNEL(drop_dominated)
+
+}  // namespace paretopo::cpu::PARETOPO_LANES

@@ -1,0 +1,130 @@
+// Hypervolumes of many small sets, one set per lane. Points are sorted by networks and swept by
+// insertion, without a branch that depends on them; padding is a point of zeros.
+//
+// Every sum runs over differences of neighbours in a sorted order, so that equal coordinates, whose
+// order a network does not fix, meet a factor of zero: the result depends on the set alone and not
+// on the lanes beside it.
+#include "cpu/lanes/simd/sorting_networks.hpp"
+#include "cpu/lanes/table/exports.hpp"
+#include "cpu/lanes/volume/part.hpp"
+#include "cpu/lanes/volume/small_sweeps.hpp"
+#include "cpu/lanes/volume/tile.hpp"
+
+namespace paretopo::cpu::PARETOPO_LANES {
+namespace {
+
+template <int kPoints, int kObjectives>
+Doubles volume_of(Doubles* points, int count) {
+    for (int i = count * kObjectives; i < kPoints * kObjectives; ++i) points[i] = all(0.0);
+    sort_points<kPoints, kObjectives>(points);
+    if constexpr (kObjectives == 2) {
+        return swept_2d(points, kPoints);
+    } else if constexpr (kObjectives == 3) {
+        return swept_3d(points, count);
+    } else {
+        return swept_4d(points, count);
+    }
+}
+
+template <int kObjectives>
+Doubles volume_of(Doubles* points, int count) {
+    if (count <= 4) return volume_of<4, kObjectives>(points, count);
+    if (count <= 8) return volume_of<8, kObjectives>(points, count);
+    if (count <= 12) return volume_of<12, kObjectives>(points, count);
+    if (count <= 16) return volume_of<16, kObjectives>(points, count);
+    if (count <= 24) return volume_of<24, kObjectives>(points, count);
+    return volume_of<32, kObjectives>(points, count);
+}
+
+// Leaves out points that others cover: the sweep is cubic.
+template <typename Scalar>
+void thin_out(Part<Scalar>& part, const double* ref) {
+    Tile<4, Scalar> tile(part.batch, {ref, false});
+    for (std::int64_t start = 0; start < part.batch.groups; start += kLanes) {
+        std::int64_t sets[kLanes];
+        part.take(start, sets);
+        part.fetch(start + kLanes);
+        const int count = tile.read(sets, part.present);
+        const unsigned sound = tile.sound();
+        tile.drop_outside(count);
+        const Doubles uncovered = uncovered_4d(tile.values, count);
+        for (int lane = 0; lane < kLanes && start + lane < part.batch.groups; ++lane) {
+            if (!(sound >> lane & 1)) continue;
+            const auto chosen = static_cast<std::uint32_t>(uncovered[lane]);
+            std::uint32_t& present = part.present[sets[lane]];
+            if ((present & (present + 1)) == 0) {
+                present &= chosen;
+                continue;
+            }
+            std::uint32_t kept = 0;  // the k-th of them is the k-th bit that is set
+            std::uint32_t left = present;
+            for (int k = 0; left != 0; ++k, left &= left - 1) {
+                kept |= (chosen >> k & 1) * (left & -left);
+            }
+            present = kept;
+        }
+    }
+}
+
+template <int kObjectives, typename Scalar>
+void volumes_of(const Part<Scalar>& part, const double* ref, double* volumes,
+                std::uint8_t* left_over) {
+    Tile<kObjectives, Scalar> tile(part.batch, {ref, false});
+    for (std::int64_t start = 0; start < part.batch.groups; start += kLanes) {
+        std::int64_t sets[kLanes];
+        part.take(start, sets);
+        if constexpr (kObjectives < 4) part.fetch(start + kLanes);  // of 4, they were read before
+        const int count = tile.read(sets, part.present);
+        const unsigned sound = tile.sound();
+        tile.drop_outside(count);
+        const Doubles own = volume_of<kObjectives>(tile.values, count);
+        for (int lane = 0; lane < kLanes && start + lane < part.batch.groups; ++lane) {
+            volumes[sets[lane]] = own[lane];
+            left_over[sets[lane]] = sound >> lane & 1 ? 0 : 1;
+        }
+    }
+}
+
+}  // namespace
+
+template <typename Scalar>
+void hypervolumes(const Batch<Scalar>& batch, const double* ref, std::int64_t first,
+                  std::int64_t end, double* volumes, std::uint8_t* left_over) {
+    Part<Scalar> part(batch, first, end);
+    switch (batch.objectives) {
+        case 2:
+            return volumes_of<2>(part, ref, volumes + first, left_over);
+        case 3:
+            return volumes_of<3>(part, ref, volumes + first, left_over);
+        default:
+            thin_out(part, ref);
+            part.sort_by_size();
+            return volumes_of<4>(part, ref, volumes + first, left_over);
+    }
+}
+
+double hypervolume_of_few(const double* sides, std::size_t count, int objectives) {
+    Doubles points[kMostSmall * kMostObjectives];
+    int rows = static_cast<int>(count);
+    for (int i = 0; i < rows * objectives; ++i) points[i] = all(sides[i]);
+    switch (objectives) {
+        case 2:
+            return volume_of<2>(points, rows)[0];
+        case 3:
+            return volume_of<3>(points, rows)[0];
+        default: {
+            const auto chosen = static_cast<std::uint32_t>(uncovered_4d(points, rows)[0]);
+            int kept = 0;
+            for (int i = 0; i < rows; ++i) {
+                if (!(chosen >> i & 1)) continue;
+                for (int m = 0; m < 4; ++m) points[4 * kept + m] = points[4 * i + m];
+                ++kept;
+            }
+            return volume_of<4>(points, kept)[0];
+        }
+    }
+}
+
+PARETOPO_INSTANTIATE_KERNEL(hypervolumes)
+
+}  // namespace paretopo::cpu::PARETOPO_LANES

@@ -1,0 +1,551 @@
+// Every indicator here is one pass: for each row of one set the least gap to any row of another,
+// and a mean, or the largest, of these. R2 with all weights of two objectives has a closed form.
+#include "cpu/quality/indicators.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "cpu/lanes/indicator_kernels.hpp"
+#include "cpu/runtime/for_each_group.hpp"
+#include "cpu/volume/sides.hpp"
+
+namespace paretopo::cpu {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kRowsAtATime = 256;  // that one thread compares
+constexpr std::size_t kFirstBlock = 16;     // rows that these meet before some of them are done
+constexpr std::size_t kBlock = 1024;        // rows that they meet before somebody asks
+constexpr int kSafe = 400;                  // powers of two whose squares stay in range
+constexpr std::int64_t kNobody = -1;        // no set
+static_assert(kRowsAtATime % kMostRowsAtOnce == 0);
+
+// Squares and square roots have the same bits everywhere; other powers are the C library's.
+double raise(double base, double exponent) {
+    if (exponent == 2.0) return base * base;
+    if (exponent == 0.5) return std::sqrt(base);
+    return std::pow(base, exponent);
+}
+
+// What becomes of a value.
+enum class Form {
+    kOriented,  // smaller is better
+    kBeyond,    // by how much it is worse than the ideal
+    kPart,      // of a ratio: itself, or its inverse where larger is better
+    kInverse    // the other part
+};
+
+// Which values a form takes: finite ones, and of a ratio positive normal ones, because below them
+// an inverse would overflow. By their bits, without a branch: the highest bit tells.
+class Limits {
+  public:
+    explicit Limits(Form form) {
+        if (form != Form::kPart && form != Form::kInverse) return;
+        kept_ = ~std::uint64_t{0};
+        least_ = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::min());
+    }
+
+    std::uint64_t outside(double value) const {
+        const std::uint64_t bits = std::bit_cast<std::uint64_t>(value) & kept_;
+        return (bits - least_) | (kMost - bits);
+    }
+    static bool are_taken(std::uint64_t outside) { return (outside & kSign) == 0; }
+
+  private:
+    static constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+    static constexpr std::uint64_t kMost =
+        std::bit_cast<std::uint64_t>(std::numeric_limits<double>::max());
+
+    std::uint64_t kept_ = ~kSign;
+    std::uint64_t least_ = 0;
+};
+
+// What rows are made of: one side of a comparison.
+struct Source {
+    const AnyBatch* sets = nullptr;
+    const std::int64_t* of_group = nullptr;
+    Form form = Form::kOriented;
+    bool is_turned = false;  // oriented the other way: larger is better
+    const References* ideal = nullptr;
+
+    std::int64_t set_of(std::int64_t g) const {
+        if (of_group) return of_group[g];
+        return count() == 1 ? 0 : g;
+    }
+    std::int64_t count() const {
+        return std::visit([](const auto& batch) { return batch.groups; }, *sets);
+    }
+    std::int32_t points() const {
+        return std::visit([](const auto& batch) { return batch.points; }, *sets);
+    }
+    std::int32_t objectives() const {
+        return std::visit([](const auto& batch) { return batch.objectives; }, *sets);
+    }
+};
+
+// The points first..end of one set that count, as doubles, in rows or in columns of `stride`.
+struct Rows {
+    std::vector<double> values;
+    std::size_t count = 0;
+    std::size_t stride = 0;  // 0: in rows
+
+    // Whether none of them is refused.
+    bool take(const Source& source, std::int64_t set, std::int32_t first, std::int32_t end,
+              FirstRefused& refused) {
+        return std::visit(
+            [&](const auto& batch) {
+                const bool is_fine = take_from(batch, source, set, first, end);
+                return is_fine ||
+                       !refused.note(batch, set, find_refused(batch, source, set, first, end));
+            },
+            *source.sets);
+    }
+
+    // In magnitude.
+    double largest() const {
+        double found = 0.0;
+        for (const double value : values) found = std::max(found, std::fabs(value));
+        return found;
+    }
+
+  private:
+    // Whether every value that counts is one that the form takes.
+    template <typename Scalar>
+    bool take_from(const Batch<Scalar>& batch, const Source& source, std::int64_t set,
+                   std::int32_t first, std::int32_t end) {
+        const Scalar* group = batch.group(set);
+        const std::uint8_t* mask = batch.group_mask(set);
+        const auto width = static_cast<std::size_t>(batch.objectives);
+        const double* ideal = source.ideal ? source.ideal->of(set, batch.objectives) : nullptr;
+        const auto most = static_cast<std::size_t>(end - first);
+        // Rows in which all objectives have one sense are as one objective of more points.
+        const std::uint64_t all = ~std::uint64_t{0};
+        const bool is_alike =
+            !mask && !ideal && stride == 0 &&
+            (batch.minimised == 0 || (width <= 64 && batch.minimised == all >> (64 - width)));
+        const std::size_t columns = is_alike ? 1 : width;
+        const std::size_t rows = is_alike ? most * width : most;
+        const std::size_t step = stride > 0 ? 1 : columns;
+        const std::size_t across = stride > 0 ? stride : 1;
+        values.assign((stride > 0 ? stride : most) * width, 0.0);
+        count = 0;
+        if (most == 0) return true;
+        std::size_t kept = 0;
+        const Limits limits(source.form);
+        std::uint64_t outside = 0;
+        for (std::size_t m = 0; m < columns; ++m) {
+            const bool is_minimised = batch.is_minimised(static_cast<int>(m));
+            const double sign = is_minimised != source.is_turned ? 1.0 : -1.0;
+            const bool is_inverted = is_minimised == (source.form == Form::kInverse);
+            const double corner = ideal ? sign * ideal[m] : 0.0;
+            const Scalar* from = group + static_cast<std::size_t>(first) * width + m;
+            double* to = values.data() + m * across;
+            const auto fill = [&](const auto& form) {
+                if (!mask) {
+                    kept = most;
+                    const auto take_all = [&](auto from_step, auto to_step) {
+                        for (std::size_t i = 0; i < rows; ++i) {
+                            const double value = static_cast<double>(from[i * from_step]);
+                            outside |= limits.outside(value);
+                            to[i * to_step] = form(value);
+                        }
+                    };
+                    // Known to lie side by side, they are taken by the vector.
+                    constexpr std::integral_constant<std::size_t, 1> one;
+                    is_alike ? take_all(one, one) : take_all(columns, step);
+                    return;
+                }
+                kept = 0;
+                for (std::size_t i = 0; i < most; ++i) {
+                    if (mask[static_cast<std::size_t>(first) + i] == 0) continue;
+                    const double value = static_cast<double>(from[i * width]);
+                    outside |= limits.outside(value);
+                    to[kept++ * step] = form(value);
+                }
+            };
+            if (source.form == Form::kOriented) {
+                fill([=](double value) { return sign * value; });
+            } else if (source.form == Form::kBeyond) {  // better is as good as it
+                fill([=](double value) { return std::max(sign * value - corner, 0.0); });
+            } else if (is_inverted) {
+                fill([](double value) { return 1.0 / value; });
+            } else {
+                fill([](double value) { return value; });
+            }
+        }
+        count = kept;
+        return Limits::are_taken(outside);
+    }
+
+    template <typename Scalar>
+    std::int64_t find_refused(const Batch<Scalar>& batch, const Source& source, std::int64_t set,
+                              std::int32_t first, std::int32_t end) {
+        const Scalar* group = batch.group(set);
+        const std::uint8_t* mask = batch.group_mask(set);
+        const Limits limits(source.form);
+        for (std::int64_t i = first; i < end; ++i) {
+            if (mask && mask[i] == 0) continue;
+            for (std::int64_t at = i * batch.objectives; at < (i + 1) * batch.objectives; ++at) {
+                const auto value = static_cast<double>(group[at]);
+                if (!Limits::are_taken(limits.outside(value))) return at;
+            }
+        }
+        return std::int64_t{first} * batch.objectives;  // another thread has mended it meanwhile
+    }
+};
+
+// The least gaps of some rows, summed up.
+struct Share {
+    std::size_t count = 0;
+    double largest = -kInfinity;
+    double sum = 0.0;  // of the gaps, or of the powers of their parts of the largest
+};
+
+struct Comparison {
+    Source from, to;
+    Gap gap;
+    double p;  // of the mean over `from`; infinite: the largest
+};
+
+bool is_squared(Gap gap) { return gap == Gap::kDistance || gap == Gap::kShortfall; }
+
+// How many parts the rows of a group are compared in.
+std::int64_t chunks_of(const Comparison& how) {
+    return std::max<std::int64_t>(1, (how.from.points() + kRowsAtATime - 1) / kRowsAtATime);
+}
+
+// One of them: of which group, and which of its rows.
+struct Chunk {
+    std::int64_t group;
+    std::int32_t first, end;
+};
+
+Chunk chunk_of(const Comparison& how, std::int64_t part) {
+    const std::int64_t first = part % chunks_of(how) * kRowsAtATime;
+    const auto end = std::min<std::int64_t>(first + kRowsAtATime, how.from.points());
+    return {part / chunks_of(how), static_cast<std::int32_t>(first),
+            static_cast<std::int32_t>(end)};
+}
+
+std::size_t stride_of(std::size_t columns) {
+    return (columns + kMostRowsAtOnce - 1) / kMostRowsAtOnce * kMostRowsAtOnce;
+}
+
+// Scratch of one thread.
+class Compare {
+  public:
+    Compare(const Comparison* how, Share* shares, FirstRefused* refused_from,
+            FirstRefused* refused_to)
+        : how_(how), shares_(shares), refused_from_(refused_from), refused_to_(refused_to) {}
+
+    void operator()(std::int64_t part) {
+        const auto [g, first, end] = chunk_of(*how_, part);
+        if (const std::int64_t set = how_->to.set_of(g); set != held_) {
+            held_ = kNobody;
+            if (!to_.take(how_->to, set, 0, how_->to.points(), *refused_to_)) return;
+            held_ = set;
+        }
+        from_.stride = stride_of(static_cast<std::size_t>(end - first));
+        if (!from_.take(how_->from, how_->from.set_of(g), first, end, *refused_from_)) return;
+        const int power = excess();
+        if (power != 0) {
+            for (double& value : from_.values) value = std::ldexp(value, -power);
+        }
+        pass_rows(power);
+        shares_[part] = share(power);
+    }
+
+  private:
+    // The power of two that values are divided by, so that no square leaves the range of doubles.
+    int excess() const {
+        if (!is_squared(how_->gap)) return 0;
+        const double largest = std::max(from_.largest(), to_.largest());
+        if (largest == 0.0) return 0;
+        const int power = std::ilogb(largest);
+        return power <= kSafe && power >= -kSafe ? 0 : power;
+    }
+
+    // Rows leave as soon as nothing lies between.
+    void pass_rows(int power) {
+        const auto width = static_cast<std::size_t>(how_->to.objectives());
+        const double* rows = to_.values.data();
+        if (power != 0) {
+            scaled_.assign(rows, rows + to_.count * width);
+            for (double& value : scaled_) value = std::ldexp(value, -power);
+            rows = scaled_.data();
+        }
+        nearest_.assign(from_.stride, kInfinity);
+        left_ = from_.count;
+        const auto meet = [&](std::size_t columns, std::size_t first, std::size_t end) {
+            const TwoSets sets{from_.values.data(),  from_.stride, columns,
+                               rows + first * width, end - first,  how_->to.objectives()};
+            indicator_kernels().find_nearest(how_->gap, sets, nearest_.data());
+        };
+        std::size_t block = kFirstBlock;
+        for (std::size_t first = 0; first < to_.count && left_ > 0;) {
+            if (first > 0) check_interrupt();
+            const std::size_t end = std::min(first + block, to_.count);
+            meet(left_, first, end);
+            leave(width);
+            first = end;
+            block = std::min(2 * block, kBlock);
+        }
+    }
+
+    void leave(std::size_t width) {
+        staying_.clear();
+        for (std::size_t i = 0; i < left_; ++i) {
+            if (nearest_[i] > 0.0) staying_.push_back(i);
+        }
+        if (staying_.size() == left_) return;
+        left_ = staying_.size();
+        for (std::size_t i = 0; i < left_; ++i) nearest_[i] = nearest_[staying_[i]];
+        for (std::size_t m = 0; m < width; ++m) {
+            double* column = from_.values.data() + m * from_.stride;
+            for (std::size_t i = 0; i < left_; ++i) column[i] = column[staying_[i]];
+        }
+    }
+
+    // Of the rows that are left; the others add nothing.
+    Share share(int power) {
+        Share own;
+        own.count = from_.count;
+        own.largest = own.count > 0 ? 0.0 : -kInfinity;
+        for (std::size_t i = 0; i < left_; ++i) {
+            double& gap = nearest_[i];
+            if (is_squared(how_->gap)) gap = std::ldexp(std::sqrt(gap), power);
+            own.largest = std::max(own.largest, gap);
+        }
+        if (std::isinf(how_->p)) return own;
+        if (how_->p == 1.0) {
+            for (std::size_t i = 0; i < left_; ++i) own.sum += nearest_[i];
+        } else if (own.largest > 0.0 && own.largest < kInfinity) {
+            for (std::size_t i = 0; i < left_; ++i) {
+                own.sum += raise(nearest_[i] / own.largest, how_->p);
+            }
+        }
+        return own;
+    }
+
+    const Comparison* how_;
+    Share* shares_;
+    FirstRefused* refused_from_;
+    FirstRefused* refused_to_;
+    Rows from_, to_;
+    std::int64_t held_ = kNobody;  // the set that `to_` holds
+    std::vector<double> scaled_, nearest_;
+    std::vector<std::size_t> staying_;
+    std::size_t left_ = 0;  // rows that are still compared
+};
+
+// Scratch of one thread where the largest gap alone counts, and it is no square.
+class FindFarthest {
+  public:
+    FindFarthest(const Comparison* how, Share* shares, FirstRefused* refused_from,
+                 FirstRefused* refused_to)
+        : how_(how), shares_(shares), refused_from_(refused_from), refused_to_(refused_to) {}
+
+    void operator()(std::int64_t part) {
+        const auto [g, first, end] = chunk_of(*how_, part);
+        if (g != group_) {
+            group_ = g;
+            enough_ = -kInfinity;
+        }
+        if (const std::int64_t set = how_->to.set_of(g); set != held_) {
+            held_ = kNobody;
+            to_.stride = stride_of(static_cast<std::size_t>(how_->to.points()));
+            if (!to_.take(how_->to, set, 0, how_->to.points(), *refused_to_)) return;
+            repeat_first();
+            held_ = set;
+        }
+        if (!from_.take(how_->from, how_->from.set_of(g), first, end, *refused_from_)) return;
+        if (from_.count > 0) {
+            const TwoSets sets{to_.values.data(),   to_.stride,  to_.count,
+                               from_.values.data(), from_.count, how_->to.objectives()};
+            enough_ = to_.count > 0 ? indicator_kernels().find_farthest(how_->gap, sets, enough_)
+                                    : kInfinity;
+        }
+        shares_[part] = {from_.count, enough_, 0.0};
+    }
+
+  private:
+    // In the columns that no row fills, so that they are no nearer than others.
+    void repeat_first() {
+        if (to_.count == 0) return;
+        for (std::size_t at = 0; at < to_.values.size(); at += to_.stride) {
+            double* column = to_.values.data() + at;
+            std::fill(column + to_.count, column + to_.stride, column[0]);
+        }
+    }
+
+    const Comparison* how_;
+    Share* shares_;
+    FirstRefused* refused_from_;
+    FirstRefused* refused_to_;
+    Rows from_, to_;
+    std::int64_t held_ = kNobody;   // the set that `to_` holds
+    std::int64_t group_ = kNobody;  // the one at hand
+    double enough_ = 0.0;           // a row that is so near need not be any nearer
+};
+
+// The mean of the gaps behind all shares, or their largest; parts in their order, so that no digit
+// depends on the number of threads.
+double mean_of(const Share* shares, std::int64_t count, double p) {
+    Share all;
+    for (std::int64_t c = 0; c < count; ++c) {
+        all.count += shares[c].count;
+        all.largest = std::max(all.largest, shares[c].largest);
+    }
+    if (all.count == 0) return std::numeric_limits<double>::quiet_NaN();
+    if (std::isinf(p)) return all.largest;
+    const auto rows = static_cast<double>(all.count);
+    if (p == 1.0) {
+        for (std::int64_t c = 0; c < count; ++c) all.sum += shares[c].sum;
+        return all.sum / rows;
+    }
+    if (!(all.largest > 0.0) || std::isinf(all.largest)) return all.largest;
+    for (std::int64_t c = 0; c < count; ++c) {
+        if (shares[c].count > 0) {
+            all.sum += shares[c].sum * raise(shares[c].largest / all.largest, p);
+        }
+    }
+    return all.largest * raise(all.sum / rows, 1.0 / p);
+}
+
+void compare(const Comparison& how, std::int64_t groups, FirstRefused& refused_from,
+             FirstRefused& refused_to, double* values) {
+    const std::int64_t chunks = chunks_of(how);
+    std::vector<Share> shares(static_cast<std::size_t>(groups * chunks));
+    const double rows =
+        static_cast<double>(std::min<std::int64_t>(kRowsAtATime, how.from.points()));
+    const double cost = 100.0 + 0.2 * rows * how.to.points() * how.from.objectives();
+    if (std::isinf(how.p) && !is_squared(how.gap)) {
+        const FindFarthest work(&how, shares.data(), &refused_from, &refused_to);
+        for_each_group(groups * chunks, cost, work);
+    } else {
+        const Compare work(&how, shares.data(), &refused_from, &refused_to);
+        for_each_group(groups * chunks, cost, work);
+    }
+    for (std::int64_t g = 0; g < groups; ++g) {
+        values[g] = mean_of(shares.data() + g * chunks, chunks, how.p);
+    }
+}
+
+Gap gap_of(Indicator which) {
+    switch (which) {
+        case Indicator::kGdPlus:
+        case Indicator::kIgdPlus:
+            return Gap::kShortfall;
+        case Indicator::kEpsilonAdditive:
+            return Gap::kExcess;
+        case Indicator::kEpsilonMult:
+            return Gap::kProduct;
+        default:
+            return Gap::kDistance;
+    }
+}
+
+}  // namespace
+
+RefusedBeside indicator(const SetsOfGroups& points, const SetsOfGroups& reference,
+                        std::int64_t groups, Indicator which, double p, double* values) {
+    FirstRefused refused_point;
+    FirstRefused refused_reference;
+    const Gap gap = gap_of(which);
+    const bool is_ratio = which == Indicator::kEpsilonMult;
+    const bool is_epsilon = is_ratio || which == Indicator::kEpsilonAdditive;
+    const auto source = [&](const SetsOfGroups& given, Form part) {
+        return Source{&given.sets, given.of_group, is_ratio ? part : Form::kOriented, false,
+                      nullptr};
+    };
+    const auto from_points = [&] {
+        Comparison how{source(points, Form::kPart), source(reference, Form::kPart), gap, p};
+        // From a point a reference is as far below as the point is above it.
+        how.from.is_turned = how.to.is_turned = true;
+        compare(how, groups, refused_point, refused_reference, values);
+    };
+    const auto from_reference = [&](double* to) {
+        const Comparison how{source(reference, Form::kInverse), source(points, Form::kPart), gap,
+                             is_epsilon ? kInfinity : p};
+        compare(how, groups, refused_reference, refused_point, to);
+    };
+    if (which == Indicator::kGd || which == Indicator::kGdPlus) {
+        from_points();
+    } else {
+        from_reference(values);
+    }
+    if (which == Indicator::kAvgHausdorffDist) {
+        std::vector<double> inverted(values, values + groups);
+        from_points();
+        for (std::int64_t g = 0; g < groups; ++g) {
+            // Without points one is NaN, the other infinite.
+            values[g] = std::fmax(values[g], inverted[static_cast<std::size_t>(g)]);
+        }
+    }
+    return {refused_point.index(), refused_reference.index()};
+}
+
+namespace {
+
+// The integral over all weights (w, 1 - w) of the least max(w u, (1 - w) v). A ray from the ideal
+// in direction (1 / w, 1 / (1 - w)) meets the staircase of the gaps (u, v), sorted by u, on the
+// level part of a step, where it is (1 - w) v, or on the upright one, where it is w u.
+double integrate_weights(std::vector<std::pair<double, double>>& gaps) {
+    if (gaps.empty()) return kInfinity;
+    std::sort(gaps.begin(), gaps.end());
+    const auto weight_at = [](double u, double v) {
+        // v / (u + v), without a sum that could overflow.
+        return v > u ? 1.0 / (1.0 + u / v) : u > 0.0 ? (v / u) / (1.0 + v / u) : 0.5;
+    };
+    double total = 0.0;
+    double before = kInfinity;  // v of the step before
+    for (std::size_t i = 0; i < gaps.size(); ++i) {
+        const auto [u, v] = gaps[i];
+        if (!(v < before)) continue;
+        if (u == 0.0 && v == 0.0) return 0.0;
+        std::size_t next = i + 1;
+        while (next < gaps.size() && !(gaps[next].second < v)) ++next;
+        const double corner = weight_at(u, v);
+        const double up = before == kInfinity ? 1.0 : weight_at(u, before);
+        const double level = next == gaps.size() ? 0.0 : weight_at(gaps[next].first, v);
+        total += u * (0.5 * (up - corner) * (up + corner));
+        total += v * (0.5 * (corner - level) * (2.0 - corner - level));
+        before = v;
+    }
+    return total;
+}
+
+}  // namespace
+
+std::int64_t r2(const AnyBatch& points, References ideal, const double* weights,
+                std::int64_t weight_count, double* values) {
+    FirstRefused refused;
+    const Source gaps{&points, nullptr, Form::kBeyond, false, &ideal};
+    const std::int64_t groups = gaps.count();
+    if (weights) {
+        FirstRefused refused_weight;  // none: Python has looked
+        const AnyBatch rows = Batch<double>{
+            weights, nullptr, 1, static_cast<std::int32_t>(weight_count), gaps.objectives(), 0};
+        const Source vectors{&rows, nullptr, Form::kOriented, true, nullptr};
+        compare({vectors, gaps, Gap::kProduct, 1.0}, groups, refused_weight, refused, values);
+        return refused.index();
+    }
+    const auto work = [&gaps, &refused, values, rows = Rows(),
+                       pairs = std::vector<std::pair<double, double>>()](std::int64_t g) mutable {
+        if (!rows.take(gaps, g, 0, gaps.points(), refused)) return;
+        pairs.clear();
+        for (std::size_t i = 0; i < rows.count; ++i) {
+            pairs.emplace_back(rows.values[2 * i], rows.values[2 * i + 1]);
+        }
+        values[g] = integrate_weights(pairs);
+    };
+    for_each_group(groups, 50.0 + 30.0 * gaps.points(), work);
+    return refused.index();
+}
+
+}  // namespace paretopo::cpu

@@ -1,0 +1,256 @@
+#include "cpu/ranking/filter_sweep.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "cpu/lanes/isa.hpp"
+#include "cpu/runtime/for_each_group.hpp"
+#include "cpu/runtime/interrupt.hpp"
+
+namespace paretopo::cpu {
+
+template <typename Scalar>
+void FilterSweep::Points<Scalar>::fill_keys(ScratchArray<std::uint64_t>& keys) const {
+    keys.resize(static_cast<std::size_t>(count));
+    for_each_chunk(keys.size(), 2.0, [&](std::size_t, std::size_t first, std::size_t end) {
+        std::uint64_t* to = keys.data();
+        const Points set = *this;  // a copy, which writing the keys cannot change
+        for (std::size_t k = first; k < end; ++k) {
+            const Scalar value = set.point(static_cast<std::uint32_t>(k))[0];
+            to[k] = best_first(value, (set.minimised & 1) != 0);
+        }
+    });
+}
+
+namespace {
+
+// A few points that dominate many others, of a sample. False: there are too few points.
+template <typename Scalar>
+bool pick_pivots(const Scalar* values, std::int32_t points, const std::uint8_t* mask,
+                 std::int32_t objectives, std::uint64_t minimised,
+                 std::array<Scalar, kPivots * 3>& pivots) {
+    constexpr std::int32_t kMostSampled = 4096;
+    constexpr std::int32_t kManySampled = 256;
+    constexpr std::int32_t kFewSampled = 32;
+    // The best of more points dominate more, but few points take less time than their sample.
+    const std::int32_t wanted = std::clamp(points / 16, std::min(kFewSampled, points / 4),
+                                           std::clamp(points / 64, kManySampled, kMostSampled));
+    std::vector<Scalar> sample(static_cast<std::size_t>(wanted) * 3);  // too much for a stack
+    std::int32_t sampled = 0;
+    for (std::int32_t k = 0; k < wanted; ++k) {
+        std::int64_t point = std::int64_t{points} * k / wanted;
+        const std::int64_t next = std::int64_t{points} * (k + 1) / wanted;
+        while (mask && point < next && mask[point] == 0) ++point;
+        if (point == next) continue;
+        std::copy_n(values + point * objectives, objectives,
+                    sample.begin() + std::ptrdiff_t{sampled++} * objectives);
+    }
+    if (sampled < kPivots) return false;
+    kernels().of<Scalar>().pick_pivots(sample.data(), sampled, objectives, minimised,
+                                       pivots.data());
+    return true;
+}
+
+}  // namespace
+
+// False where the pass does not pay. The values may change meanwhile, in the hands of another
+// thread of the host program: whatever is found then, it is indices.
+template <typename Scalar>
+bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* mask) {
+    const Scalar* values = all.values;
+    const std::int32_t points = all.count;
+    const std::int32_t objectives = all.objectives;
+    const std::uint64_t minimised = all.minimised;
+    constexpr std::int32_t kTried = 256;
+    const KernelsOf<Scalar>& kernel = kernels().of<Scalar>();
+    std::array<Scalar, kPivots * 3> pivots;
+    if (!pick_pivots(values, points, mask, objectives, minimised, pivots)) return false;
+
+    const std::int32_t tried = std::min(points, kTried);
+    promising_.resize(static_cast<std::size_t>(tried));
+    std::int32_t count = kernel.find_promising(values, 0, tried, objectives, minimised,
+                                               pivots.data(), promising_.data());
+    if (count > tried - tried / 4) return false;
+    promising_.resize(static_cast<std::size_t>(points));
+    // Part by part, each at its own place, so that threads may share them; then side by side.
+    const auto rest = static_cast<std::size_t>(points - tried);
+    counts_.assign(chunks_of(rest), 0);
+    for_each_chunk(rest, 2.0, [&, pivots](std::size_t c, std::size_t first, std::size_t end) {
+        counts_[c] =
+            kernel.find_promising(values, tried + static_cast<std::int32_t>(first),
+                                  tried + static_cast<std::int32_t>(end), objectives, minimised,
+                                  pivots.data(), promising_.data() + tried + first);
+    });
+    auto to = promising_.begin() + count;
+    for (std::size_t c = 0; c < counts_.size(); ++c) {
+        const auto from = promising_.begin() + tried + static_cast<std::ptrdiff_t>(c * kChunk);
+        to = std::copy_n(from, counts_[c], to);
+    }
+    promising_.erase(to, promising_.end());
+    if (mask) std::erase_if(promising_, [mask](std::int32_t i) { return mask[i] == 0; });
+    thin_out(all);
+    return true;
+}
+
+// The same among those that are left, as long as it pays: each costs a sort otherwise.
+template <typename Scalar>
+void FilterSweep::thin_out(const Points<Scalar>& all) {
+    constexpr std::int32_t kMany = 4096;
+    ScratchArray<Scalar> values;
+    for (std::int32_t before = 0;;) {
+        const Points<Scalar> left = all.of(promising_);
+        if (left.count < kMany || (before > 0 && left.count > before - before / 4)) return;
+        before = left.count;
+        values.resize(static_cast<std::size_t>(left.count * std::int64_t{left.objectives}));
+        Scalar* to = values.data();
+        for (std::int32_t k = 0; k < left.count; ++k) {
+            constexpr std::int32_t kAhead = 16;
+            left.prefetch(static_cast<std::uint32_t>(std::min(k + kAhead, left.count - 1)));
+            to = std::copy_n(left.point(static_cast<std::uint32_t>(k)), left.objectives, to);
+        }
+        std::array<Scalar, kPivots * 3> pivots;
+        pick_pivots(values.data(), left.count, nullptr, left.objectives, left.minimised, pivots);
+        kept_.resize(promising_.size());
+        const std::int32_t kept =
+            kernels().of<Scalar>().find_promising(values.data(), 0, left.count, left.objectives,
+                                                  left.minimised, pivots.data(), kept_.data());
+        for (std::int32_t k = 0; k < kept; ++k) {
+            const auto place = static_cast<std::size_t>(k);
+            promising_[place] = promising_[static_cast<std::size_t>(kept_[place])];
+        }
+        promising_.resize(static_cast<std::size_t>(kept));
+    }
+}
+
+template <typename Scalar>
+void FilterSweep::find_nondominated(const Batch<Scalar>& batch, std::int64_t g, bool keep_weakly,
+                                    std::uint8_t* nondominated) {
+    std::fill_n(nondominated, batch.points, std::uint8_t{0});
+    const Points<Scalar> all{batch.group(g),   nullptr,         batch.points,
+                             batch.objectives, batch.minimised, keep_weakly};
+    const std::uint8_t* mask = batch.group_mask(g);
+    // Points that are all equal end this soon, others at once.
+    const Scalar* end = all.values + std::int64_t{all.count} * all.objectives;
+    if (!mask && std::equal(all.values + all.objectives, end, all.values)) {
+        std::fill_n(nondominated, batch.points, static_cast<std::uint8_t>(keep_weakly));
+        nondominated[0] = 1;
+        return;
+    }
+    if (find_promising(all, mask)) return sweep(all.of(promising_), nondominated);
+    if (!mask) return sweep(all, nondominated);
+    promising_.clear();
+    for (std::int32_t i = 0; i < batch.points; ++i) {
+        if (mask[i] != 0) promising_.push_back(i);
+    }
+    sweep(all.of(promising_), nondominated);
+}
+
+template <typename Scalar>
+void FilterSweep::sweep(const Points<Scalar>& set, std::uint8_t* nondominated) {
+    if (set.count == 0) return;
+    set.fill_keys(order_->keys);
+    order_->sort();
+    if (set.objectives == 2) return sweep_two(set, nondominated);
+    staircase_.clear();
+    const auto read = [set, order = order_->sorted()](std::size_t i) {
+        set.prefetch(order.ahead(i));
+        const std::uint32_t k = order.at(i);
+        return Keyed{set.second(k), set.third(k), k};
+    };
+    enter_in_order(set, 0, order_->size(), nondominated, read, [&](const Keyed& item) {
+        if (staircase_.covers(item.y, item.z)) return false;
+        staircase_.insert(item.y, item.z, [](const auto&) {});
+        return true;
+    });
+}
+
+// A point enters if it is better in the second objective than all that are better in the first: at
+// most what these leave.
+template <typename Scalar>
+void FilterSweep::sweep_two(const Points<Scalar>& set, std::uint8_t* nondominated) {
+    constexpr std::uint64_t kAny = ~std::uint64_t{0};
+    const SortedKeys order = order_->sorted();
+    const std::size_t size = order.size;
+    const auto sweep_from = [&](std::size_t first, std::size_t end, std::uint64_t most,
+                                const auto& read) {
+        enter_in_order(set, first, end, nondominated, read, [most](const Keyed& item) mutable {
+            const bool enters = item.y <= most;
+            most = enters ? item.y - 1 : most;  // no value has the key 0
+            return enters;
+        });
+    };
+    if (size <= kChunk || threads() == 1) {
+        return sweep_from(0, size, kAny, [set, order](std::size_t i) {
+            set.prefetch(order.ahead(i));
+            const std::uint32_t k = order.at(i);
+            return Keyed{set.second(k), 0, k};
+        });
+    }
+    // Fetched in order first: threads then start where the chunks before theirs have ended.
+    constexpr double kFetchCost = 5.0;  // ns, of values that lie anywhere
+    seconds_.resize(size);
+    std::vector<std::uint64_t> most_before(chunks_of(size) + 1, kAny);
+    for_each_chunk(size, kFetchCost, [&](std::size_t c, std::size_t first, std::size_t end) {
+        std::uint64_t best = kAny;
+        for (std::size_t i = first; i < end; ++i) {
+            set.prefetch(order.ahead(i));
+            seconds_[i] = set.second(order.at(i));
+            best = std::min(best, seconds_[i]);
+        }
+        most_before[c + 1] = best - 1;
+    });
+    for (std::size_t c = 1; c < most_before.size(); ++c) {
+        most_before[c] = std::min(most_before[c], most_before[c - 1]);
+    }
+    for_each_chunk(size, kFetchCost, [&](std::size_t c, std::size_t first, std::size_t end) {
+        const std::uint64_t* seconds = seconds_.data();
+        std::uint64_t most = most_before[c];
+        for (; first < end && order.repeats(first); ++first) {
+            most = std::min(most, seconds[first] - 1);
+        }
+        if (first == end) return;  // in the middle of a column, which the chunk of its first takes
+        sweep_from(first, end, most, [=](std::size_t i) {
+            __builtin_prefetch(nondominated + set.place(order.ahead(i)), 1);
+            return Keyed{seconds[i], 0, order.at(i)};
+        });
+    });
+}
+
+// Best first in the first objective, from `first` until a column ends at `stop` or behind it; of
+// equal values those first that could dominate another.
+template <typename Scalar, typename Read, typename Enters>
+void FilterSweep::enter_in_order(const Points<Scalar>& set, std::size_t first, std::size_t stop,
+                                 std::uint8_t* nondominated, const Read& read, Enters enters) {
+    const SortedKeys order = order_->sorted();
+    std::vector<Keyed> column;  // points with the same first value
+    Pace pace;
+    for (std::size_t end = first; first < stop; first = end) {
+        pace.step();
+        for (++end; end < order.size && order.repeats(end);) ++end;
+        if (end - first == 1) {
+            const Keyed item = read(first);
+            nondominated[set.place(item.k)] = enters(item);
+            continue;
+        }
+        column.clear();
+        for (std::size_t i = first; i < end; ++i) column.push_back(read(i));
+        if (!std::is_sorted(column.begin(), column.end())) {
+            std::sort(column.begin(), column.end());
+        }
+        const Keyed* entered = nullptr;
+        for (const Keyed& item : column) {
+            const bool is_copy = entered && entered->y == item.y && entered->z == item.z;
+            const bool is_kept = is_copy ? set.keep_weakly : enters(item);
+            if (is_kept) nondominated[set.place(item.k)] = 1;
+            if (is_kept && !is_copy) entered = &item;
+        }
+    }
+}
+
+template void FilterSweep::find_nondominated(const Batch<float>&, std::int64_t, bool,
+                                             std::uint8_t*);
+template void FilterSweep::find_nondominated(const Batch<double>&, std::int64_t, bool,
+                                             std::uint8_t*);
+
+}  // namespace paretopo::cpu

@@ -1,0 +1,102 @@
+// One set of any size, and its ranks, for the operations that start from ranks.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "cpu/lanes/kernels.hpp"
+#include "cpu/ranking/large_fronts.hpp"
+#include "cpu/runtime/compacted.hpp"
+#include "ops.hpp"
+
+namespace paretopo::cpu {
+
+// The points of one group that count, copied into memory of our own: what another thread of the
+// host program does to its array meanwhile cannot reach the algorithms.
+template <typename Scalar>
+struct Present {
+    std::vector<Scalar> values;       // (count, objectives)
+    std::vector<std::int32_t> index;  // where each came from
+    std::int32_t count = 0;
+
+    void take(const Batch<Scalar>& batch, std::int64_t g) {
+        const Scalar* group = batch.group(g);
+        const std::uint8_t* mask = batch.group_mask(g);
+        const auto objectives = static_cast<std::size_t>(batch.objectives);
+        const auto points = static_cast<std::size_t>(batch.points);
+        values.resize(points * objectives);
+        index.resize(points);
+        count = batch.points;
+        if (!mask) {
+            std::copy_n(group, points * objectives, values.data());
+            std::iota(index.begin(), index.end(), 0);
+            return;
+        }
+        count = 0;
+        for (std::int32_t i = 0; i < batch.points; ++i) {
+            if (mask[i] == 0) continue;
+            std::copy_n(group + i * static_cast<std::int64_t>(objectives), objectives,
+                        values.data() + static_cast<std::size_t>(count) * objectives);
+            index[static_cast<std::size_t>(count++)] = i;
+        }
+    }
+
+    // Some points of another set, by their place there.
+    void take(const Present& from, const std::vector<std::int32_t>& places,
+              std::int32_t objectives) {
+        const auto width = static_cast<std::size_t>(objectives);
+        values.resize(places.size() * width);
+        index = places;
+        count = static_cast<std::int32_t>(places.size());
+        for (std::size_t k = 0; k < places.size(); ++k) {
+            std::copy_n(from.values.data() + static_cast<std::size_t>(places[k]) * width, width,
+                        values.data() + k * width);
+        }
+    }
+};
+
+// Scratch of one thread.
+class Ranker {
+  public:
+    // ranks: (set.count,). Returns the number of fronts.
+    template <typename Scalar>
+    std::int32_t rank(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised,
+                      std::int32_t* ranks);
+
+    // nondominated: (set.count,), 1 for a point nobody dominates; of equal points only the first,
+    // unless keep_weakly.
+    template <typename Scalar>
+    void find_nondominated(const Present<Scalar>& set, std::int32_t objectives,
+                           std::uint64_t minimised, bool keep_weakly, std::uint8_t* nondominated);
+
+  private:
+    // survivors_: the points that may be non-dominated; all of them where thinning does not pay.
+    template <typename Scalar>
+    void thin_out(const Present<Scalar>& set, std::int32_t objectives, std::uint64_t minimised);
+
+    SortedCodes sorted_;
+    PlanarRanker planar_;
+    std::vector<std::int32_t> distinct_ranks_;
+    std::vector<std::uint8_t> distinct_nondominated_;
+    std::vector<std::int32_t> survivors_;
+};
+
+// Are as many groups of a batch taken by the lanes, up to `most_flat` points with 2 or 3
+// objectives? Few would leave most lanes empty, and what is too large to be compacted would pay for
+// its padding.
+template <typename Scalar>
+bool are_for_lanes(const Batch<Scalar>& batch, std::int64_t groups, std::int32_t most_flat) {
+    constexpr std::int64_t kFewest = 4;
+    return groups >= kFewest && fits_lanes(batch.points, batch.objectives, most_flat) &&
+           (!batch.mask || batch.points <= kMostCompacted);
+}
+
+// A guess, in ns, for the choice of threads.
+inline double ranking_cost(std::int32_t points, std::int32_t objectives) {
+    const double n = points;
+    return points <= 64 ? 0.1 * n * (n + objectives) : 60.0 * n * objectives;
+}
+
+}  // namespace paretopo::cpu

@@ -1,0 +1,93 @@
+// Threads that stay from call to call, asleep in between: to wake one costs a few microseconds, to
+// start one costs many. They end with the process; a forked child starts its own.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "cpu/runtime/for_each_group.hpp"
+#include "cpu/runtime/interrupt.hpp"
+#include "ops.hpp"
+#include "system.hpp"
+
+namespace paretopo::cpu {
+namespace {
+
+class ThreadPool {
+  public:
+    void run(int others, const std::function<void()>& task) {
+        Job job{&task, others};
+        {
+            const std::lock_guard<std::mutex> hold(lock_);
+            start(others);
+            jobs_.push_back(&job);
+        }
+        for (int k = 0; k < others; ++k) wake_.notify_one();
+        task();
+        std::unique_lock<std::mutex> hold(lock_);
+        std::erase(jobs_, &job);  // who has not come by now finds nothing left to do
+        while (!left_.wait_for(hold, kLook, [&job] { return job.present == 0; })) {
+            hold.unlock();
+            look_for_interrupt();  // whoever works for the same call leaves soon then
+            hold.lock();
+        }
+    }
+
+  private:
+    static constexpr std::chrono::milliseconds kLook{50};
+
+    struct Job {
+        const std::function<void()>* task;
+        int wanted;
+        int present = 0;
+    };
+
+    void start(int threads) {
+        if (threads <= started_) return;
+        const SignalsBlocked scope;
+        try {
+            for (; started_ < threads; ++started_) std::thread([this] { serve(); }).detach();
+        } catch (const std::exception&) {
+            // No more threads, or no memory for one: those that run do the work.
+        }
+    }
+
+    [[noreturn]] void serve() {
+        std::unique_lock<std::mutex> hold(lock_);
+        for (;;) {
+            wake_.wait(hold, [this] { return !jobs_.empty(); });
+            Job& job = *jobs_.front();
+            ++job.present;
+            if (--job.wanted == 0) jobs_.pop_front();
+            hold.unlock();
+            (*job.task)();
+            hold.lock();
+            if (--job.present == 0) left_.notify_all();
+        }
+    }
+
+    std::mutex lock_;
+    std::condition_variable wake_, left_;
+    std::deque<Job*> jobs_;  // that want more threads, oldest first
+    int started_ = 0;
+};
+
+// Never deleted: threads sleep in it until the process ends. A child of fork has none of them, and
+// finds the pool as it was in the middle of whatever other threads did: it gets a new one.
+ThreadPool* pool = new ThreadPool;
+[[maybe_unused]] const int renewed = in_children([] { pool = new ThreadPool; });
+
+std::atomic<int> limit{1};  // Python sets it at import, from the CPUs this process may use
+
+}  // namespace
+
+void set_threads(int threads) { limit.store(threads); }
+int threads() { return limit.load(); }
+
+void run_on_threads(int others, const std::function<void()>& task) { pool->run(others, task); }
+
+}  // namespace paretopo::cpu

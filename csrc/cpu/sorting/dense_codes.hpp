@@ -1,0 +1,35 @@
+// Replaces the values of one large set by dense integer codes, objective by objective: 0 is the
+// best value, equal values share a code. Codes keep the order exactly and settle NaN, -0.0 and the
+// sense of each objective once and for all; sorting integers is also faster than sorting floats.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cpu/sorting/objective_order.hpp"
+
+namespace paretopo::cpu {
+
+// The distinct points of a set in lexicographic order of their codes. A point can be dominated
+// only by points before it, because the points are distinct.
+struct SortedCodes {
+    std::int32_t distinct = 0;
+    std::vector<std::vector<std::int32_t>> codes;  // [objective][distinct point]
+    std::vector<std::int32_t> distinct_of;         // point of the set -> distinct point
+    std::vector<std::int32_t> first_of;            // distinct point -> first such point of the set
+
+    // `values`: (points, objectives), as given by the user.
+    template <typename Scalar>
+    void sort(const Scalar* values, std::int32_t points, std::int32_t objectives,
+              std::uint64_t minimised);
+
+  private:
+    void sort_ties();  // where points share their first code
+
+    KeyOrder scratch_;
+    std::vector<std::vector<std::int32_t>> unsorted_;  // [objective][point]
+    std::vector<std::int32_t> different_;              // values of each objective
+    std::vector<std::int32_t> order_;
+};
+
+}  // namespace paretopo::cpu

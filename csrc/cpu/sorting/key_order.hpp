@@ -1,0 +1,72 @@
+// Sorts the indices of integer keys by those bits that tell the keys apart: few by networks, many
+// dealt out into parts that are few, or by radix.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/lanes/kernels.hpp"
+#include "cpu/runtime/scratch_array.hpp"
+
+namespace paretopo::cpu {
+
+// What KeyOrder found, until it sorts again.
+struct SortedKeys {
+    const std::uint64_t* packed;
+    const std::uint64_t* keys;
+    std::size_t size;
+    bool is_exact;
+
+    std::uint32_t at(std::size_t k) const { return static_cast<std::uint32_t>(packed[k]); }
+    // The index a while after the k-th, to fetch what lies where it says.
+    std::uint32_t ahead(std::size_t k) const {
+        constexpr std::size_t kAhead = 32;
+        return at(k + kAhead < size ? k + kAhead : k);
+    }
+    // Has the k-th index the same key as the one before it?
+    bool repeats(std::size_t k) const {
+        return k > 0 && packed[k] >> 32 == packed[k - 1] >> 32 &&
+               (is_exact || keys[at(k)] == keys[at(k - 1)]);
+    }
+};
+
+// Memory is kept from set to set.
+class KeyOrder {
+  public:
+    ScratchArray<std::uint64_t> keys;  // the caller's; they stay as they are
+
+    // Lowest key first; equal keys in the order of their indices. O(n), with log^2 of the size of a
+    // part for its network, but for many keys that agree in all bits that are sorted by, at worst
+    // O(n log n). Many keys are shared among threads.
+    void sort();
+
+    // To loop over: nothing that is written meanwhile seems to change it.
+    SortedKeys sorted() const { return {packed_.data(), keys.data(), packed_.size(), is_exact_}; }
+    std::size_t size() const { return packed_.size(); }
+    std::uint32_t at(std::size_t k) const { return sorted().at(k); }
+    bool repeats(std::size_t k) const { return sorted().repeats(k); }
+    std::size_t bytes() const {
+        return (keys.capacity() + packed_.capacity() + spare_.capacity()) * sizeof keys[0];
+    }
+
+  private:
+    KeyRange measure() const;
+    void sort_by_bits(int bits);
+    void sort_within_equal_bits(std::size_t from, std::size_t to);
+
+    bool is_exact_ = true;                        // the bits sorted by are all that differ
+    ScratchArray<std::uint64_t> packed_, spare_;  // those bits, then the index
+};
+
+// The smallest positive number first.
+inline std::uint64_t ascending_key(double positive) {
+    return std::bit_cast<std::uint64_t>(positive);
+}
+
+// The largest positive number first.
+inline std::uint64_t descending_key(double positive) {
+    return ~std::bit_cast<std::uint64_t>(positive);
+}
+
+}  // namespace paretopo::cpu
