@@ -1,11 +1,11 @@
-"""Measure the speed of `MathGrader`: one comparison at a time, many at once, and cold processes.
+"""Measure the speed of `MathGrader`: one or many comparisons at a time, and cold processes.
 
     python scripts/measure_grading.py [--pairs N]
 
 All ways must give the same verdicts; otherwise the script fails. "Cold" starts a fresh process for
 each pair, forked from one that has imported math-verify but parsed nothing. Processor time covers
-all processes of the sandbox; compare it if other programs disturb the clock. Needs bubblewrap and
-`pip install 'paretopo[train]'`.
+all processes of the sandbox, which has one worker; compare it if other programs disturb the clock.
+Needs bubblewrap and `pip install 'paretopo[train]'`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from pathlib import Path
 
@@ -65,7 +66,16 @@ def compare_cold(pairs: Sequence[Pair]) -> list[bool]:
             program = f"{reader}\nimport json\ncompare_all([json.loads({json.dumps(sides)!r})])\n"
             verdicts.append(python.run(program).stdout == "True\n")
         watch.show("cold, one at a time", len(pairs))
+        watch = Watch()
+        for _ in pairs:
+            python.run("")
+        watch.show("an empty program", len(pairs))
     return verdicts
+
+
+def _by_callers(grader: MathGrader, pairs: Sequence[Pair]) -> list[bool | None]:
+    with ThreadPoolExecutor(64) as callers:
+        return list(callers.map(grader.are_equal, *zip(*pairs, strict=True)))
 
 
 class Watch:
@@ -111,7 +121,8 @@ def main() -> int:
     cold = compare_cold(few)
     ways: dict[str, Callable[[MathGrader], list[bool | None]]] = {
         "warm, one at a time": lambda grader: [grader.are_equal(*pair) for pair in few],
-        "warm, all at once, 1 worker": lambda grader: grader.compare_all(pairs),
+        "warm, 64 callers at a time": lambda grader: _by_callers(grader, pairs),
+        "warm, all by one call": lambda grader: grader.compare_all(pairs),
     }
     differ = 0
     for name, compare in ways.items():

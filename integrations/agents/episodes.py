@@ -13,6 +13,7 @@ returns something with `feedback` and `done`. An agent file then is::
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,7 +34,10 @@ class EpisodeAgent(ToolAgent):
         raise TypeError(f"{type(self).__name__} does not define episode()")
 
     def grade(self, response: str) -> float | None:
-        """Task reward from 0 to 1 of the policy's turns, observations left out; None for none."""
+        """Task reward from 0 to 1 of the policy's turns, observations left out; None for none.
+
+        Runs in a thread, so that a slow grader does not stop other rollouts.
+        """
         raise TypeError(f"{type(self).__name__} does not define grade(), but got {response!r}")
 
     @property
@@ -54,7 +58,7 @@ class EpisodeAgent(ToolAgent):
         answer = await self._episode.step(text)
         calls = self._episode.calls - before
         if answer.done:
-            right = self.grade("".join(self._written))
+            right = await asyncio.to_thread(self.grade, "".join(self._written))
             components = {} if right is None else {"correct": float(right)}
             return Turn(done=True, reward_components=components, calls=calls)
         return Turn(feedback=self._cut(answer.feedback), calls=calls)

@@ -24,7 +24,7 @@ import re
 import threading
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import resources
 from typing import Literal
 
@@ -36,6 +36,8 @@ _LONGEST = 2000  # characters of an answer; longer ones are wrong
 _PATIENCE = 300  # seconds by the clock for each of processor time
 _REMEMBERED = 100_000  # pairs of answers: the rollouts of a group repeat each other
 _TOGETHER = 64  # comparisons by one process
+
+Pair = tuple[str, str]  # given, right answer
 
 _PROGRAM = "import json, warm_up\nwarm_up.compare_all(json.loads({pairs!r}))\n"
 
@@ -66,7 +68,7 @@ def last_box(text: str) -> str | None:
 
 
 class MathGrader:
-    r"""Grades responses; any number of threads may ask at once.
+    r"""Grades responses. Any number of threads may ask at once: what waits shares a process.
 
     Args:
         cpu_seconds: processor time for one comparison; what takes longer is undecided. Not time by
@@ -104,8 +106,10 @@ class MathGrader:
             )
         self.undecided = 0
         self._workers = workers
+        self._busy = 0
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="math-grader")
-        self._known: dict[tuple[str, str], bool | None] = {}
+        self._known: dict[Pair, Future[bool | None]] = {}
+        self._waiting: list[tuple[Pair, Future[bool | None]]] = []
         self._lock = threading.Lock()
         check = self._python.run(_PROGRAM.format(pairs='[["1", "1"]]'))
         if check.stdout != "True\n":
@@ -136,31 +140,51 @@ class MathGrader:
         """Do two answers say the same? None: undecided."""
         return self.compare_all([(given, answer)])[0]
 
-    def compare_all(self, pairs: Sequence[tuple[str, str]]) -> list[bool | None]:
+    def compare_all(self, pairs: Sequence[Pair]) -> list[bool | None]:
         """The same for several pairs, (given, right answer)."""
-        verdicts: dict[tuple[str, str], bool | None] = {}
-        left = []
-        for pair in dict.fromkeys(pairs):
-            decided = decide(*pair)
-            if decided is not None:
-                verdicts[pair] = decided
-            elif pair in self._known:
-                verdicts[pair] = self._known[pair]
-            else:
-                left.append(pair)
-        size = max(1, min(_TOGETHER, -(-len(left) // self._workers)))
-        chunks = [left[start : start + size] for start in range(0, len(left), size)]
-        for chunk, found in zip(chunks, self._threads.map(self._compare, chunks), strict=True):
-            verdicts |= zip(chunk, found, strict=True)
+        verdicts = {pair: decide(*pair) for pair in dict.fromkeys(pairs)}
         with self._lock:
-            self._known |= {pair: verdicts[pair] for pair in left}
-            while len(self._known) > _REMEMBERED:
-                del self._known[next(iter(self._known))]
-            told = [verdicts[pair] for pair in pairs]
+            asked = {pair: self._ask(pair) for pair, told in verdicts.items() if told is None}
+            for _ in range(min(self._workers, len(self._waiting))):
+                self._threads.submit(self._compare_waiting)
+        verdicts |= {pair: future.result() for pair, future in asked.items()}
+        told = [verdicts[pair] for pair in pairs]
+        with self._lock:
             self.undecided += told.count(None)
         return told
 
-    def _compare(self, pairs: Sequence[tuple[str, str]]) -> list[bool | None]:
+    def _ask(self, pair: Pair) -> Future[bool | None]:
+        """The verdict of mathematics, known or to come."""
+        if pair not in self._known:
+            self._known[pair] = Future()
+            self._waiting.append((pair, self._known[pair]))
+            if len(self._known) > _REMEMBERED:
+                del self._known[next(iter(self._known))]
+        return self._known[pair]
+
+    def _compare_waiting(self) -> None:
+        """Compare as long as pairs wait, whoever asked; free workers share them evenly."""
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    return
+                size = min(_TOGETHER, -(-len(self._waiting) // (self._workers - self._busy)))
+                chunk, self._waiting = self._waiting[:size], self._waiting[size:]
+                self._busy += 1
+            try:
+                verdicts = self._compare([pair for pair, _ in chunk])
+                for (_, future), verdict in zip(chunk, verdicts, strict=True):
+                    future.set_result(verdict)
+            except Exception as error:
+                with self._lock:
+                    for pair, future in chunk:
+                        self._known.pop(pair, None)
+                        future.set_exception(error)
+            finally:
+                with self._lock:
+                    self._busy -= 1
+
+    def _compare(self, pairs: Sequence[Pair]) -> list[bool | None]:
         """By one process, as long as it goes well.
 
         A pair that meets a limit begins the next process, and so has the limit for itself.

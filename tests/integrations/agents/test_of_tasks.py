@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 
 import pytest
 from tokenizers import AddedToken
@@ -16,6 +17,7 @@ from paretopo.integrations.agents.of_tasks import (
     ProtocolAgent,
     make_agent,
 )
+from paretopo.protocols.episode import SingleTurn
 from paretopo.protocols.torl import TorlEpisode
 from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo.tools.python_interpreter import ProgramResult
@@ -97,6 +99,25 @@ def test_tool_results_add_no_control_tokens():
     agent = Parrot(loads(""), tokenizer, {})
     ((turn, _),) = played(agent, "```python\nprint(1)\n```\n```output")
     assert turn.feedback == "\nso < end> < |tool|>\n```\n"
+
+
+def test_rollouts_are_graded_side_by_side():
+    together = threading.Barrier(2, timeout=60)
+
+    class Agent(EpisodeAgent):
+        def episode(self):
+            return SingleTurn()
+
+        def grade(self, response):
+            together.wait()
+            return 1.0
+
+    async def play():
+        agents = [Agent(loads(""), Words(), {}) for _ in range(2)]
+        await asyncio.gather(*(agent.take("42") for agent in agents))
+        return [agent.measured["correct"] for agent in agents]
+
+    assert asyncio.run(play()) == [1.0, 1.0]
 
 
 # ---- functions that the chat template presents ---------------------------------------------------

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,7 +14,7 @@ from paretopo.rewards import mathematics
 from paretopo.rewards.mathematics import MathGrader, decide, last_box
 from paretopo.rewards.notation import normalise_answer, to_latex, write_as_sets
 from paretopo.rewards.plain_numbers import are_same_number, read_number
-from paretopo.tools.python_interpreter import ProgramResult
+from paretopo.tools.python_interpreter import ProgramResult, SandboxError
 
 pytestmark = pytest.mark.sandbox
 
@@ -400,6 +404,52 @@ def test_many_at_once_and_once_more(grader, monkeypatch):
         assert all(threads.map(grader.grade, responses * 10, answers * 10))
     with pytest.raises(ValueError, match=r"shorter|longer"):
         grader.grade_all(["a"], [])
+
+
+class SlowPython:
+    """Notes how many pairs each process compares; the first process waits."""
+
+    def __init__(self):
+        self.sizes, self.go_on = [], threading.Event()
+
+    def run(self, code):
+        pairs = json.loads(ast.literal_eval(code.partition("json.loads(")[2].rpartition("))")[0]))
+        self.sizes.append(len(pairs))
+        if len(self.sizes) == 1:
+            assert self.go_on.wait(60)
+        return ended("".join(f"{known == 'right'}\n" for known, _ in pairs))
+
+
+def test_callers_that_wait_share_a_process(impatient_grader, monkeypatch):
+    grader, python = impatient_grader, SlowPython()  # it has one worker
+    monkeypatch.setattr(grader, "_python", python)
+    pairs = [(f"x+{at}z", "right" if at % 2 else f"y+{at}z") for at in range(65)]
+    monkeypatch.setattr(mathematics, "decide", lambda *_: None)
+    with ThreadPoolExecutor(130) as threads:
+        first = threads.submit(grader.are_equal, "x+x", "first")
+        while not python.sizes:
+            time.sleep(0.001)
+        others = [threads.submit(grader.are_equal, *pair) for pair in pairs * 2]
+        while len(grader._waiting) < 65:
+            time.sleep(0.001)
+        python.go_on.set()
+        assert first.result() is False
+        assert [one.result() for one in others] == [at % 2 == 1 for at in range(65)] * 2
+    assert python.sizes == [1, 64, 1]
+
+
+def test_every_waiting_caller_hears_of_a_failure(grader, monkeypatch):
+    class Broken:
+        def run(self, code):
+            raise SandboxError("gone")
+
+    pairs = [(f"broken+{at}", f"{at}+broken") for at in range(3)]
+    with monkeypatch.context() as broken:
+        broken.setattr(grader, "_python", Broken())
+        for _ in range(2):
+            with pytest.raises(SandboxError, match="gone"):
+                grader.compare_all(pairs)
+    assert grader.compare_all(pairs) == [True] * 3  # no failure is remembered
 
 
 def test_cache_is_bounded(monkeypatch):
