@@ -22,6 +22,7 @@ from pathlib import Path
 PENDING = (
     "csrc/",
     "docs/architecture.md",
+    "research/",
     "docs/openrlhf.md",
     "docs/training.md",
     "docs/tutorial_training.md",
@@ -40,7 +41,6 @@ PENDING = (
 EXEMPT = (
     "bench/results/",
     "docs/study/",
-    "research/speed.md",
     "tests/literature/data/",
     "scripts/check_english.py",
 )

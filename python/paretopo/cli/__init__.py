@@ -34,7 +34,7 @@ examples:
   paretopo train --resume runs/RUN                go on after Ctrl-C, a crash or a kill
   paretopo evaluate runs/RUN                      put questions to the trained model
   paretopo report runs/RUN                        write table and plots again
-  paretopo study docs/study/hypervolume.toml --quick     compare methods, seeds and tasks
+  paretopo study mine.toml                        compare methods, seeds and tasks
   paretopo show runs/RUN                          read what the policy wrote, in a browser too
   paretopo serve-search corpus.jsonl              answer searches in a corpus, for training
 """

@@ -18,7 +18,7 @@ examples:
   paretopo report runs/A runs/B --out plots
   paretopo report evaluations/A             tables in the layout of the paper's tables 1 and 2
   paretopo report evaluations/A evaluations/B --beside 7B
-  paretopo report docs/study/hypervolume.toml      a study, beside its records
+  paretopo report mine.toml                 a study, next to its records
 
 Trainings and evaluations are told apart by what is in the folder. The report on evaluations has our
 rows below the paper's own, tests against both, who dominates whom, and a plot; --beside says

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from paretopo.cli.subcommands import Subcommands, need, refuse
@@ -12,12 +12,13 @@ from paretopo.cli.subcommands import Subcommands, need, refuse
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from paretopo.study.plan import Cell, Plan
+    from paretopo.study.plan import Cell, Plan, Table
+    from paretopo.study.report import Section
 
 _EXAMPLES = """\
 examples:
-  paretopo study docs/study/hypervolume.toml       everything, hours; goes on where it was left
-  paretopo study docs/study/hypervolume.toml --quick   fewer seeds, minutes
+  paretopo study mine.toml                         everything; resumes where it was left
+  paretopo study mine.toml --quick                 fewer seeds
   paretopo study mine.toml --out mine --workers 8
   paretopo study mine.toml --ray auto              on the Ray cluster of this machine
 
@@ -27,9 +28,9 @@ names to further keys, as paretopo train --set takes them one by one:
   [switches]
   gated = { paretopo.gate = "success" }      and "grpo+gated" is a method of this study
 
-Tasks are tables, which train in a second, or configurations of paretopo train.
+Each task names a configuration of paretopo train; docs/study/word_problems.toml is an example.
 Written: records.jsonl, a line for each training that ended, and when all have ended
-records.jsonl.xz in its place; report.md and plots, which paretopo report FILE.toml writes anew.
+records.jsonl.xz in its place; report.md and plots, which paretopo report FILE.toml writes again.
 """
 
 
@@ -39,12 +40,17 @@ def add_study(subcommands: Subcommands) -> None:
         "study",
         _run,
         "compare methods: methods x seeds x tasks as one grid",
-        "A grid of trainings that can be stopped at any point, and what it says.",
+        "Train a grid that can be stopped at any point, and report on it.",
         _EXAMPLES,
     )
-    parser.add_argument("file", metavar="FILE.toml", help="what to compare")
+    add_arguments(parser)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of a study."""
+    parser.add_argument("file", metavar="FILE.toml", help="methods, seeds and tasks")
     parser.add_argument(
-        "--out", metavar="DIR", help="records and report; beside the file if not given"
+        "--out", metavar="DIR", help="records and report; next to the file if not given"
     )
     parser.add_argument("--quick", action="store_true", help="fewer seeds, as the file says")
     parser.add_argument("--workers", type=int, metavar="N", help="trainings at a time; all cores")
@@ -52,6 +58,24 @@ def add_study(subcommands: Subcommands) -> None:
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
+    return study(arguments)
+
+
+def study(
+    arguments: argparse.Namespace,
+    tables: Mapping[str, Table] | None = None,
+    further: Section | None = None,
+) -> int:
+    """Train every cell of a study that has no record, and write the report.
+
+    Args:
+        arguments: Parsed by a parser with `add_arguments`.
+        tables: Tasks that need no configuration, by name.
+        further: Returns the lines of a last section of the report.
+
+    Returns:
+        The exit status.
+    """
     from pathlib import Path
 
     from paretopo.config import ConfigError
@@ -64,14 +88,14 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         refuse(f"--workers must be at least 1, got {arguments.workers}")
     file = Path(arguments.file)
     try:
-        study = plan.load(file, quick=arguments.quick)
-        if any(section.config for section in study.tasks.values()):
+        loaded = plan.load(file, quick=arguments.quick, tables=tables)
+        if any(section.config for section in loaded.tasks.values()):
             need("torch", "transformers", "trl", "accelerate", extra="train")
         out = Path(arguments.out) if arguments.out else results_folder(file, quick=arguments.quick)
-        failures = _train(study, out, arguments)
-        if not read_records(study, out):
+        failures = _train(loaded, out, arguments)
+        if not read_records(loaded, out):
             refuse("no training has ended: " + "; ".join(failures.values()))
-        print(write_report(study, out))
+        print(write_report(loaded, out, further))
     except (ConfigError, OSError) as error:
         refuse(str(error))
     for cell, failure in failures.items():
@@ -81,17 +105,17 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     return 1 if failures else 0
 
 
-def _train(study: Plan, out: Path, arguments: argparse.Namespace) -> dict[Cell, str]:
+def _train(plan: Plan, out: Path, arguments: argparse.Namespace) -> dict[Cell, str]:
     from tqdm import tqdm
 
     from paretopo.study import grid
     from paretopo.study.records import read_records
 
-    left = len(study.cells()) - len(read_records(study, out))
+    left = len(plan.cells()) - len(read_records(plan, out))
     with tqdm(total=left, unit="training", desc="study") as bar:
 
         def advance(cell: Cell, failure: str | None) -> None:
             bar.set_postfix_str(f"{cell}{' FAILED' if failure else ''}", refresh=False)
             bar.update()
 
-        return grid.run(study, out, workers=arguments.workers, ray=arguments.ray, on_end=advance)
+        return grid.run(plan, out, workers=arguments.workers, ray=arguments.ray, on_end=advance)

@@ -31,7 +31,7 @@ def _freeze(table: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 # Recipe, section, switch: every switch in which the two differ. "paper" is Algorithm 1 of
-# arXiv 2606.16111 to the letter; "recommended" is what docs/study supports.
+# arXiv 2606.16111 to the letter; "recommended" is what docs/study.md supports.
 RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = _freeze(
     {
         "recommended": {

@@ -65,9 +65,13 @@ def make_panels(
 
 
 def save_figure(figure: Figure, path: Path, *, dpi: int) -> None:
-    """Write a figure as PNG; the folder is made where it is missing."""
+    """Write a figure as PNG, to a folder that is made if it is missing."""
+    from PIL import Image
+
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=dpi)
+    with Image.open(path) as image:  # 128 colours take a third of the bytes
+        image.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def draw_front(histories: Mapping[str, History], path: Path) -> None:

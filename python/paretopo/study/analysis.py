@@ -19,7 +19,6 @@ from paretopo.evaluation.statistics import (
 )
 from paretopo.run.files import Row
 from paretopo.study.plan import Cell, Plan
-from paretopo.study.tabular_tasks import TASKS
 
 Floats = NDArray[np.float64]
 SIGNIFICANT = 0.05
@@ -178,6 +177,11 @@ class Results:
         cells = [Cell(task, method, seed) for seed in self.seeds(task, method)]
         return all(measure in self._records[cell]["evaluations"] for cell in cells)
 
+    def describe(self, task: str) -> str:
+        """The point of a task, in one line."""
+        table = self.plan.tasks[task].table
+        return "a language model" if table is None else table.about
+
     def unit(self, task: str) -> str:
         """What the cost of an answer is counted in."""
         return self.plan.tasks[task].cost
@@ -263,7 +267,7 @@ class Results:
         )
 
     def find_losses(self) -> list[tuple[str, Comparison]]:
-        """(task, comparison) where another method is ahead of ours, the largest first."""
+        """(task, comparison) where another method is better than ours, the largest first."""
         lost = [
             (task, one)
             for task in self.tasks
@@ -272,8 +276,8 @@ class Results:
         ]
         return sorted(lost, key=lambda pair: pair[1].mean)
 
-    def find_behind(self) -> dict[str, list[Comparison]]:
-        """Task → comparisons where ours is behind on average, which may be chance."""
+    def find_unsure_losses(self) -> dict[str, list[Comparison]]:
+        """Task → comparisons if ours is worse on average, which may be chance."""
         margin = self.plan.study.margin
         found = {
             task: [one for one in self.compare(task) if one.mean < -margin and one.p >= SIGNIFICANT]
@@ -297,26 +301,3 @@ class Results:
 
     def _test(self, differences: Mapping[str, Floats]) -> list[Comparison]:
         return compare(differences, dict.fromkeys(differences, self.plan.study.margin))
-
-
-def choose_settings(results: Results, measure: str) -> dict[str, str]:
-    """Of each method's variants, ``method+switch+...``, that of the best worst case on average.
-
-    Args:
-        results: Of a study whose methods are such variants; the first named wins among equals.
-        measure: "hypervolume" or "preference".
-
-    Returns:
-        Method → its variant.
-    """
-    best: dict[str, tuple[float, str]] = {}
-    for variant in results.plan.study.methods:
-        method, worst = variant.partition("+")[0], results.worst(variant, measure=measure).mean()
-        if method not in best or worst > best[method][0]:
-            best[method] = worst, variant
-    return {method: variant for method, (_, variant) in best.items()}
-
-
-def describe(task: str) -> str:
-    """The point of a task, in one line."""
-    return TASKS[task].about if task in TASKS else "a language model"

@@ -1,9 +1,7 @@
-"""One training of a study: a table in this process, or `paretopo train` in one of its own."""
+"""One training of a study: `paretopo train` in a process of its own, or a table in this one."""
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import hashlib
 import json
 import subprocess
@@ -14,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo import config
 from paretopo.config import RECIPES, RunConfig, dumps, load
 from paretopo.config.methods import by_dotted_name
 from paretopo.config.python_files import hash_own_files
@@ -23,16 +20,12 @@ from paretopo.run.files import Row
 from paretopo.run.folder import RunFolder
 from paretopo.run.sweeps import split_sweeps
 from paretopo.study.fronts import preference_grid, score_front
-from paretopo.study.plan import Cell, Plan, TaskSection, with_economy
+from paretopo.study.plan import Cell, Plan, TaskSection
 from paretopo.study.processes import die_with_parent
-from paretopo.study.tabular import GROUP
-from paretopo.study.tabular_agent import train_tabular
-from paretopo.study.tabular_fronts import train_tabular_front
-from paretopo.study.tabular_tasks import TASKS
 
 _ERROR_LINES = 15  # of a failed training
 _DIGITS = 5
-_SAVING = "of the price of a right answer"  # once it was of what the start pays
+SAVING = "of the price of a right answer"  # once it was of what the start pays
 
 
 def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
@@ -56,16 +49,9 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
     began = time.monotonic()
     section = plan.tasks[cell.task]
     further: Row = {}
-    if section.config is None:
-        steps = section.steps or plan.study.steps
-        overrides = plan.overrides_of(cell.method)
-        task, along = TASKS[cell.task], {"steps": steps, "every": plan.study.every}
-        preferences = plan.study.preferences
-        evaluations = (
-            train_tabular(task, overrides, seed=cell.seed, **along)
-            if preferences is None
-            else train_tabular_front(task, overrides, preferences, seed=cell.seed, **along)
-        )
+    if section.table is not None:
+        overrides, steps = plan.overrides_of(cell.method), section.steps or plan.study.steps
+        evaluations = section.table.train(overrides, cell.seed, steps, plan.study)
     elif plan.study.preferences is None:
         evaluations, further = _train_language_model(plan, cell, runs)
     else:
@@ -112,31 +98,20 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
     recipe = overrides.get("recipe", "recommended")
     method = by_dotted_name(RECIPES[recipe]) | {"recipe": recipe} | overrides
     about: dict[str, Any] = {"method": method, "seed": cell.seed}
-    if section.config is None:
-        task = TASKS[cell.task]
-        table = [task.success, task.cost, task.most, task.later, task.policy_rows]
-        about |= {
-            "steps": section.steps or plan.study.steps,
-            "every": plan.study.every,
-            "units": [dataclasses.asdict(unit) for unit in task.units],
-            "paid": [task.counted, task.budget, task.scaled],
-            "table": [None if part is None else part.tolist() for part in table],
-        }
-        if _saves(json.dumps(with_economy(overrides, "paretopo"))):
-            about["saving"] = _SAVING
-        if task.start is not None or (task.group, task.parts) != (GROUP, 1):
-            about["start"] = None if task.start is None else task.start.tolist()
-            about["answers"] = [task.group, task.parts]
+    if section.table is not None:
+        about |= {"steps": section.steps or plan.study.steps, "every": plan.study.every}
+        about |= section.table.identify(overrides)
         if plan.study.preferences is not None:
             about["preferences"] = plan.study.preferences
     else:
+        config = str(section.config)
         # As it is written, not as it is resolved: a new key does not change old trainings.
-        about["config"] = tomllib.loads(Path(section.config).read_text(encoding="utf-8"))
+        about["config"] = tomllib.loads(Path(config).read_text(encoding="utf-8"))
         about["method"] = method | plan.overrides_of_training(cell)
-        trained = load(section.config, plan.overrides_of_training(cell))
+        trained = load(config, plan.overrides_of_training(cell))
         about["files"] = hash_own_files(trained)
         if any(one.economy == "saving" for one in trained.objectives):
-            about["saving"] = _SAVING
+            about["saving"] = SAVING
         # Shares of the cost are recorded; scores follow from them when they are read.
         about["scale"] = [section.cost, section.most]
         if section.test is not None:
@@ -145,11 +120,6 @@ def fingerprint(plan: Plan, cell: Cell) -> str:
             about["front"] = [plan.study.preferences, plan.study.every]
             about["front"] += [section.cheapest_accuracy, section.best_front]
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
-
-
-@functools.cache
-def _saves(overrides: str) -> bool:
-    return config.from_table({}, json.loads(overrides)).objective("calls").economy == "saving"
 
 
 def _train_language_model(plan: Plan, cell: Cell, runs: Path) -> tuple[list[Row], Row]:

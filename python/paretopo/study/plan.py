@@ -3,10 +3,10 @@
 >>> plan = from_table({
 ...     "study": {"methods": ["recommended", "paper+gated"], "seeds": 2},
 ...     "switches": {"gated": {"paretopo": {"gate": "success"}}},
-...     "tasks": {"lucky": {}, "free": {"methods": ["paper"]}},
+...     "tasks": {"calculator": {"config": "examples/calculator.toml"}},
 ... })
 >>> [str(cell) for cell in plan.cells()][:2], len(plan.cells())
-(['lucky/recommended/1000', 'lucky/paper+gated/1000'], 6)
+(['calculator/recommended/1000', 'calculator/paper+gated/1000'], 4)
 >>> plan.overrides_of("paper+gated")
 {'recipe': 'paper', 'paretopo.gate': 'success'}
 """
@@ -19,7 +19,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -29,10 +29,29 @@ from paretopo.config.backend import check_backend
 from paretopo.config.keys import check_section, key, keys, nearest
 from paretopo.config.methods import by_dotted_name
 from paretopo.config.toml import check_name, flatten_names
-from paretopo.study.tabular import RIGHT, SAVED
-from paretopo.study.tabular_tasks import TASKS
+from paretopo.run.files import Row
 
+RIGHT, SAVED = 0.6, 0.4  # the preference that is stated to every method
 _CALLS = "objectives.calls."
+
+
+class Table(Protocol):
+    """A task that trains in the process of the grid, in place of a configuration."""
+
+    @property
+    def about(self) -> str:
+        """The point of the task, in one line."""
+
+    def train(
+        self, overrides: Mapping[str, Any], seed: int, steps: int, study: StudySection
+    ) -> list[Row]:
+        """Train with the values that a method sets; return a row for each evaluation.
+
+        A row has step, accuracy, economy, cost, hypervolume and preference.
+        """
+
+    def identify(self, overrides: Mapping[str, Any]) -> Row:
+        """Return everything that a training follows from, next to seed, steps and method."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +65,10 @@ class StudySection:
     ablation_tasks: tuple[str, ...] | None = key(None, "Tasks of the ablations.")
     seeds: int = key(10, "Seeds of each method and task.", low=1)
     first_seed: int = key(1000, "The seeds are this one and those after it.", low=0)
-    steps: int = key(400, "Policy-gradient steps of a tabular task.", low=1)
-    every: int = key(50, "Steps between evaluations of a tabular task.", low=1)
+    steps: int = key(400, "Policy-gradient steps of a table, or for all preferences.", low=1)
+    every: int = key(50, "Steps between evaluations of these.", low=1)
     early: int | None = key(
-        None, "Steps after which tabular tasks are compared, too; a multiple of every.", low=1
+        None, "Steps after which these are compared, too; a multiple of every.", low=1
     )
     measure: Literal["hypervolume", "preference"] = key(
         "hypervolume", "What decides between methods; fixed before anything is run."
@@ -76,7 +95,7 @@ class StudySection:
 
 @dataclass(frozen=True)
 class TaskSection:
-    """One task; its name is a tabular task's, or it has the configuration of a training."""
+    """One task: the configuration of a training; or a table, by its name."""
 
     config: str | None = key(None, "A training configuration, by a path from the study's file.")
     test: str | None = key(
@@ -107,6 +126,7 @@ class TaskSection:
     best: tuple[tuple[float, float], ...] = ((1.0, 0.0),)
     # Of a training for preferences: the best policies, (share right, share right and saved).
     best_front: tuple[tuple[float, float], ...] = ()
+    table: Table | None = None
 
     def __post_init__(self) -> None:
         check_section(self, "tasks")
@@ -257,8 +277,15 @@ def with_economy(method: Mapping[str, Any], economy: str) -> dict[str, Any]:
     return ({f"{_CALLS}economy": economy} if of_the_literature else {}) | dict(method)
 
 
-def load(path: str | Path, *, quick: bool = False) -> Plan:
+def load(
+    path: str | Path, *, quick: bool = False, tables: Mapping[str, Table] | None = None
+) -> Plan:
     """Read a study's file.
+
+    Args:
+        path: The file.
+        quick: Cut the study down to the sizes of its section [quick].
+        tables: Tasks that need no configuration, by name.
 
     Raises:
         ConfigError: the file is missing or not TOML; a key, method or task is unknown (with the
@@ -271,10 +298,16 @@ def load(path: str | Path, *, quick: bool = False) -> Plan:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from None
-    return from_table(table, beside=path.parent, quick=quick)
+    return from_table(table, beside=path.parent, quick=quick, tables=tables)
 
 
-def from_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool = False) -> Plan:
+def from_table(
+    table: Mapping[str, Any],
+    *,
+    beside: Path = Path(),
+    quick: bool = False,
+    tables: Mapping[str, Table] | None = None,
+) -> Plan:
     """A study from the table that its file holds; see `load`."""
     known = ("study", "switches", "quick", "tasks")
     for name, value in table.items():
@@ -284,7 +317,7 @@ def from_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool =
             raise ConfigError(f"[{name}] must be a section, got {value!r}")
     study: StudySection = _section(StudySection, "study", table.get("study", {}))
     tasks = {
-        name: _task(name, values, beside, study.preferences)
+        name: _task(name, values, beside, study.preferences, tables or {})
         for name, values in table.get("tasks", {}).items()
     }
     if not tasks:
@@ -305,7 +338,9 @@ def from_table(table: Mapping[str, Any], *, beside: Path = Path(), quick: bool =
     return plan
 
 
-def _task(name: str, values: Any, beside: Path, preferences: int | None) -> TaskSection:
+def _task(
+    name: str, values: Any, beside: Path, preferences: int | None, tables: Mapping[str, Table]
+) -> TaskSection:
     if not isinstance(values, Mapping):
         raise ConfigError(f"[tasks.{name}] must be a section, got {values!r}")
     given = dict(values)
@@ -314,18 +349,18 @@ def _task(name: str, values: Any, beside: Path, preferences: int | None) -> Task
     section: TaskSection = _section(TaskSection, f"tasks.{name}", given)
     if not isinstance(by_seed, list):
         raise ConfigError(f"[[tasks.{name}.by_seed]] must be tables, got {by_seed!r}")
-    tables = [_overrides(f"tasks.{name}.by_seed", one) for one in by_seed]
-    section = dataclasses.replace(
-        section, by_seed=tuple(tables), best_front=_points(f"tasks.{name}.best_front", best_front)
-    )
+    overrides = [_overrides(f"tasks.{name}.by_seed", one) for one in by_seed]
+    points = _points(f"tasks.{name}.best_front", best_front)
+    section = dataclasses.replace(section, by_seed=tuple(overrides), best_front=points)
     if best is not None:
         section = dataclasses.replace(section, best=_best(f"tasks.{name}.best", best, section))
     if section.test is not None and (section.config is None or preferences is not None):
         raise ConfigError(f"tasks.{name}.test is for trainings of a configuration, one policy each")
     if section.config is None:
-        if name not in TASKS:
-            raise ConfigError(f"unknown task {name!r} without a config; {nearest(name, TASKS)}")
-        return section
+        if name not in tables:
+            hint = f"; {nearest(name, tables)}" if tables else ""
+            raise ConfigError(f"tasks.{name} needs config, a training configuration{hint}")
+        return dataclasses.replace(section, table=tables[name])
     config = beside / section.config
     if not config.is_file():
         raise ConfigError(f"tasks.{name}.config: there is no file {config}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +11,11 @@ import numpy as np
 from paretopo.config import ConfigError
 from paretopo.evaluation.statistics import t_interval
 from paretopo.study import plots
-from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results, describe
-from paretopo.study.claims import Finding, check_claims, describe_margins
+from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results
 from paretopo.study.plan import Plan
 from paretopo.study.records import read_records
 
+Section = Callable[[Results], list[str]]
 _LEAST_P = 1e-4  # smaller ones are written as such
 
 
@@ -28,8 +28,13 @@ def results_folder(file: Path, *, quick: bool = False) -> Path:
     return file.with_name(file.stem + ("-quick" if quick else ""))
 
 
-def write_report(plan: Plan, out: Path) -> Path:
-    """Write ``report.md`` and the plots beside the records; returns the report.
+def write_report(plan: Plan, out: Path, further: Section | None = None) -> Path:
+    """Write ``report.md`` and the plots to the folder of the records; returns the report.
+
+    Args:
+        plan: The study.
+        out: Folder of the records.
+        further: Returns the lines of a last section.
 
     Raises:
         ConfigError: a line of the records is broken, no task has a training of each method, or a
@@ -41,7 +46,7 @@ def write_report(plan: Plan, out: Path) -> Path:
     _check_scores(results)
     names = plots.draw(results, out)
     path = out / "report.md"
-    path.write_text(format_report(results, names), encoding="utf-8")
+    path.write_text(format_report(results, names, further), encoding="utf-8")
     return path
 
 
@@ -71,12 +76,13 @@ _OF_FRONTS = (
 )
 
 
-def format_report(results: Results, plots: Sequence[str]) -> str:
+def format_report(results: Results, plots: Sequence[str], further: Section | None = None) -> str:
     """Every table and finding, as Markdown.
 
     Args:
         results: The records.
-        plots: Names of PNG files beside the report.
+        plots: Names of PNG files in the folder of the report.
+        further: See `write_report`.
     """
     parts = ["# Study", "", _origin(results), "", *_losses(results)]
     parts += [f"![{name}]({name})\n" for name in plots]
@@ -96,7 +102,7 @@ def format_report(results: Results, plots: Sequence[str]) -> str:
     for task in results.tasks:
         parts += [*_task(results, task), *_tests(results, task)]
     parts += _variations(results)
-    parts += _claims(results, check_claims(results))
+    parts += [] if further is None else further(results)
     return "\n".join(parts) + "\n"
 
 
@@ -112,7 +118,7 @@ def _origin(results: Results) -> str:
         "that of a sign-flip test over seeds, exact up to 13 of them and corrected after Holm; "
         "each table says for how many comparisons. The 95 % interval holds the mean differences "
         "that the same test does not reject; it is not corrected, and of fewer than 6 seeds there "
-        f"is none. Margin: {100 * plan.study.margin:g} point(s). Ours is ahead or behind where p < "
+        f"is none. Margin: {100 * plan.study.margin:g} point(s). Ours is better or worse if p < "
         f"{SIGNIFICANT} and the mean difference exceeds the margin. Else it is equal where the "
         "interval lies within the margin, no worse where it begins above the lower end, no better "
         "where it ends below the upper end. A dash: none of these can be said. Tasks: "
@@ -124,27 +130,27 @@ def _origin(results: Results) -> str:
 
 
 def _losses(results: Results) -> list[str]:
-    lost, behind = results.find_losses(), results.find_behind()
+    lost, worse = results.find_losses(), results.find_unsure_losses()
     lines = ["## Where ours loses", ""]
     unsure = [
         f"{task}: {', '.join(f'`{one.other}` ({100 * one.mean:+.2f})' for one in found)}"
-        for task, found in behind.items()
+        for task, found in worse.items()
     ]
     tested = [results.compare(task) for task in results.tasks]
     counts = sorted({len(compared) for compared in tested})
     lines += [f"p after Holm over the {' or '.join(map(str, counts))} other methods of a task.", ""]
-    lines += _too_few_seeds([one for compared in tested for one in compared])
+    lines += name_too_few_seeds([one for compared in tested for one in compared])
     if unsure:
         told = "; ".join(unsure)
-        lines += [f"Behind on average by more than the margin, with p ≥ {SIGNIFICANT}: {told}.", ""]
+        lines += [f"Worse on average by more than the margin, with p ≥ {SIGNIFICANT}: {told}.", ""]
     if not lost:
-        return [*lines, "Behind significantly by more than the margin: nowhere.", ""]
+        return [*lines, "Significantly worse by more than the margin: nowhere.", ""]
     return [
         *lines,
-        _row(["task", "ahead of ours", "ours less theirs, points", "95 %", "p"]),
-        _row(["---", "---", "---:", "---", "---:"]),
+        format_row(["task", "better than ours", "ours less theirs, points", "95 %", "p"]),
+        format_row(["---", "---", "---:", "---", "---:"]),
         *(
-            _row([task, f"`{one.other}`", f"{100 * one.mean:+.2f}", _interval(one), _p(one)])
+            format_row([task, f"`{one.other}`", f"{100 * one.mean:+.2f}", _interval(one), _p(one)])
             for task, one in lost
         ),
         "",
@@ -162,15 +168,15 @@ def _worst_cases(results: Results, measures: Sequence[str]) -> list[str]:
         "",
         "The least over the tasks, seed by seed; % of the best policy, mean ± standard deviation.",
         "",
-        _row(["method", *(title for title, _, _ in columns)]),
-        _row(["---", *["---:"] * len(columns)]),
+        format_row(["method", *(title for title, _, _ in columns)]),
+        format_row(["---", *["---:"] * len(columns)]),
     ]
     for method in results.rank_by_worst():
         cells = [
             _mean_and_deviation(100 * results.worst(method, measure=measure, step=step))
             for _, measure, step in columns
         ]
-        lines.append(_row([f"`{method}`", *cells]))
+        lines.append(format_row([f"`{method}`", *cells]))
     return [*lines, ""]
 
 
@@ -181,8 +187,8 @@ def _scores(results: Results, measure: str, step: int | None) -> list[str]:
         "",
         "Mean ± standard deviation over seeds. Worst: the least over the tasks, seed by seed.",
         "",
-        _row(["method", *results.tasks, "worst"]),
-        _row(["---", *["---:"] * (len(results.tasks) + 1)]),
+        format_row(["method", *results.tasks, "worst"]),
+        format_row(["---", *["---:"] * (len(results.tasks) + 1)]),
     ]
     for method in results.rank_by_worst():
         cells = [
@@ -192,7 +198,7 @@ def _scores(results: Results, measure: str, step: int | None) -> list[str]:
             for task in results.tasks
         ]
         worst = _mean_and_deviation(100 * results.worst(method, measure=measure, step=step))
-        lines.append(_row([f"`{method}`", *cells, worst]))
+        lines.append(format_row([f"`{method}`", *cells, worst]))
     return [*lines, ""]
 
 
@@ -206,8 +212,10 @@ def _at_a_part_of_the_cost(results: Results) -> list[str]:
         f"## `{ours}` after {early} steps against the others at the end",
         "",
         *_family(compared),
-        _row(["task", "against", "% of its hypervolume", "ours less theirs, points", "95 %", "p"]),
-        _row(["---", "---", "---:", "---:", "---", "---:"]),
+        format_row(
+            ["task", "against", "% of its hypervolume", "ours less theirs, points", "95 %", "p"]
+        ),
+        format_row(["---", "---", "---:", "---:", "---", "---:"]),
     ]
     measure = results.plan.study.measure
     for one in compared:
@@ -215,7 +223,7 @@ def _at_a_part_of_the_cost(results: Results) -> list[str]:
         cheap = results.read(task, ours, measure, early)
         share = _mean_and_deviation(100 * cheap / results.read(task, method, measure))
         mean = f"{100 * one.mean:+.2f}"
-        lines.append(_row([task, f"`{method}`", share, mean, _interval(one), _p(one)]))
+        lines.append(format_row([task, f"`{method}`", share, mean, _interval(one), _p(one)]))
     return [*lines, ""]
 
 
@@ -225,8 +233,8 @@ def _outcomes(results: Results) -> list[str]:
         "",
         "Costs as the tasks have them, before price and budget: calls, where calls are paid.",
         "",
-        _row(["method", *results.tasks]),
-        _row(["---", *["---:"] * len(results.tasks)]),
+        format_row(["method", *results.tasks]),
+        format_row(["---", *["---:"] * len(results.tasks)]),
     ]
     for method in results.rank_by_worst():
         cells = [
@@ -236,7 +244,7 @@ def _outcomes(results: Results) -> list[str]:
             else "—"
             for task in results.tasks
         ]
-        lines.append(_row([f"`{method}`", *cells]))
+        lines.append(format_row([f"`{method}`", *cells]))
     return [*lines, ""]
 
 
@@ -256,7 +264,7 @@ def _task(results: Results, task: str) -> list[str]:
     dominating = results.find_dominating(task)
     by = ", ".join(f"`{name}`" for name in dominating) if dominating else "none"
     return [
-        f"## {task}: {describe(task)}",
+        f"## {task}: {results.describe(task)}",
         "",
         "Methods on average as accurate and as lean as ours, one of both significantly (p after "
         f"Holm over the methods, of accuracy and of economy each): {by}.",
@@ -276,8 +284,10 @@ def _tests(results: Results, task: str) -> list[str]:
         "",
         "At the end, mean ± standard deviation over seeds; tokens are those that the policy wrote.",
         "",
-        _row(["method", *(f"{of}: {what}" for of in ("held out", "test") for what in _TESTED)]),
-        _row(["---", *["---:"] * (2 * len(_TESTED))]),
+        format_row(
+            ["method", *(f"{of}: {what}" for of in ("held out", "test") for what in _TESTED)]
+        ),
+        format_row(["---", *["---:"] * (2 * len(_TESTED))]),
     ]
     for method in results.methods(task):
         cells = [
@@ -285,7 +295,7 @@ def _tests(results: Results, task: str) -> list[str]:
             for read in (results.read, results.test)
             for measure, scale, decimals in _TESTED.values()
         ]
-        lines.append(_row([f"`{method}`", *cells]))
+        lines.append(format_row([f"`{method}`", *cells]))
     compared = _comparisons(results.compare_tests(task))
     return [*lines, "", f"On the test questions, {_TITLES[results.plan.study.measure]}:", "",
             *compared, ""]  # fmt: skip
@@ -304,10 +314,10 @@ def _comparisons(
     more = ["accuracy %", "cost"] if results else []
     lines = [
         *_family(compared),
-        _row(["against", "ours less theirs, points", "95 %", "seeds", "p", "ours is", *more]),
-        _row(["---", "---:", "---", "---:", "---:", "---", *["---:"] * len(more)]),
+        format_row(["against", "ours less theirs, points", "95 %", "seeds", "p", "ours is", *more]),
+        format_row(["---", "---:", "---", "---:", "---:", "---", *["---:"] * len(more)]),
     ]
-    said = {"more": "ahead", "less": "behind", "unknown": "—"}
+    said = {"more": "better", "less": "worse", "unknown": "—"}
     for one in compared:
         cells = [
             f"`{one.other}`",
@@ -317,13 +327,13 @@ def _comparisons(
             _p(one),
             said.get(one.verdict, one.verdict),
         ]
-        lines.append(_row([*cells, *(_ends(results, task, one.other) if results else [])]))
+        lines.append(format_row([*cells, *(_ends(results, task, one.other) if results else [])]))
     if results:
         ours = results.plan.ours
         share = 100 * results.read(task, ours, results.plan.study.measure)
         seeds = str(len(results.seeds(task, ours)))
         told = [f"ours: `{ours}`", _mean_and_deviation(share, 2), "", seeds, "", ""]
-        lines.append(_row([*told, *_ends(results, task, ours)]))
+        lines.append(format_row([*told, *_ends(results, task, ours)]))
     return lines
 
 
@@ -350,36 +360,14 @@ def _variations(results: Results) -> list[str]:
         "",
         f"Tried beside the methods; none of them decides. {_TITLES[study.measure]}, at the end.",
         "",
-        _row(["method", *tasks, "worst", *(f"{task}: accuracy %, cost" for task in tasks)]),
-        _row(["---", *["---:"] * (2 * len(tasks) + 1)]),
+        format_row(["method", *tasks, "worst", *(f"{task}: accuracy %, cost" for task in tasks)]),
+        format_row(["---", *["---:"] * (2 * len(tasks) + 1)]),
     ]
     for method in tried:
         values = [results.read(task, method, study.measure) for task in tasks]
         cells = [_mean_and_deviation(100 * one) for one in (*values, np.min(values, axis=0))]
         cells += [", ".join(_ends(results, task, method)) for task in tasks]
-        lines.append(_row([f"`{method}`", *cells]))
-    return [*lines, ""]
-
-
-def _claims(results: Results, found: Sequence[Finding]) -> list[str]:
-    if not found:
-        return []
-    tested = [one for finding in found for one in finding.tested]
-    lines = [
-        "## Claims of the paper",
-        "",
-        f"Paired by seed; p after Holm over the {len(tested)} differences that are tested here; "
-        f"95 % intervals in brackets, not corrected. Margins: {describe_margins(results, found)}. "
-        "Reproduced, or the opposite: the mean difference exceeds the margin, with p < "
-        f"{SIGNIFICANT}. No difference: the interval lies within the margin. Not reproduced: the "
-        "interval rules the claim out, and p does not contradict it. Unknown: neither the one nor "
-        "the other. By means: compared without a test.",
-        "",
-        *_too_few_seeds(tested),
-        _row(["claim", "task", "verdict", "numbers"]),
-        _row(["---", "---", "---", "---"]),
-    ]
-    lines += [_row([one.claim, one.task, one.verdict, one.numbers]) for one in found]
+        lines.append(format_row([f"`{method}`", *cells]))
     return [*lines, ""]
 
 
@@ -388,10 +376,10 @@ def _family(compared: Sequence[Comparison]) -> list[str]:
     over = f"p after Holm over the {len(compared)} comparisons of this table."
     if len(compared) == 1:
         over = "One comparison: p is not corrected."
-    return [over, "", *_too_few_seeds(compared)] if compared else []
+    return [over, "", *name_too_few_seeds(compared)] if compared else []
 
 
-def _too_few_seeds(compared: Sequence[Comparison]) -> list[str]:
+def name_too_few_seeds(compared: Sequence[Comparison]) -> list[str]:
     """Name the comparisons that could not come out significant, however large they were."""
     few = [one for one in compared if one.verdict == "too few seeds"]
     if not few:
@@ -422,5 +410,6 @@ def _mean_and_deviation(values: Floats, decimals: int = 1) -> str:
     return f"{np.mean(values):.{decimals}f} ± {deviation:.{decimals}f}"
 
 
-def _row(cells: Sequence[str]) -> str:
+def format_row(cells: Sequence[str]) -> str:
+    """Write a row of a table."""
     return f"| {' | '.join(cells)} |"

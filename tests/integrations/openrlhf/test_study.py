@@ -7,6 +7,7 @@ from support.rehearsals import command
 
 from paretopo.study import plan
 from paretopo.study.records import read_records
+from research.grid import TABLES
 
 pytest.importorskip("ray")
 
@@ -26,8 +27,8 @@ def test_a_study_on_ray_has_the_records_of_one_at_home(tmp_path):
     records = []
     for where in (["--ray", "local"], ["--workers", "2"]):
         out = tmp_path / where[0].strip("-")
-        command(tmp_path, "paretopo.cli", "study", str(file), "--out", str(out), *where)
-        done = read_records(plan.load(file), out)
+        command(tmp_path, "research", str(file), "--out", str(out), *where)
+        done = read_records(plan.load(file, tables=TABLES), out)
         assert len(done) == 8
         records.append({cell: row["evaluations"] for cell, row in done.items()})
     assert records[0] == records[1]

@@ -16,8 +16,8 @@ from paretopo.rewards.economy import laser_economy
 from paretopo.rewards.learnt_costs import CostTargets
 from paretopo.rewards.scoring import Scores
 from paretopo.rollout import Rollout
-from paretopo.study.tabular_agent import train_tabular
-from paretopo.study.tabular_tasks import TASKS
+from research.agent import train_tabular
+from research.tasks import TASKS
 
 groups_of_eight = st.lists(
     st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=8, max_size=8), max_size=12

@@ -6,6 +6,8 @@ import lzma
 import re
 import subprocess
 import sys
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +24,10 @@ from paretopo.study.records import (
     pack_records,
     read_records,
 )
+from research.grid import TABLES
 
+ROOT = Path(__file__).parents[3]
+from_table = partial(plans.from_table, tables=TABLES)
 TABLE = {
     "study": {"methods": ["recommended", "grpo"], "seeds": 3, "steps": 10},
     "tasks": {"free": {}, "concave": {"without": ["grpo"]}},
@@ -51,7 +56,7 @@ def evaluations(plan, out):
 
 
 def test_finished_cells_are_skipped(tmp_path):
-    plan = plans.from_table(TABLE)
+    plan = from_table(TABLE)
     ended, failures = run(plan, tmp_path)
     assert len(ended) == len(plan.cells()) == 9
     assert not failures
@@ -62,7 +67,7 @@ def test_finished_cells_are_skipped(tmp_path):
 
 
 def test_killed_study_resumes(tmp_path):
-    plan = plans.from_table(TABLE)
+    plan = from_table(TABLE)
     run(plan, tmp_path)
     whole = evaluations(plan, tmp_path)
     lines = unpack(tmp_path)
@@ -73,8 +78,8 @@ def test_killed_study_resumes(tmp_path):
 
 
 def test_a_record_of_other_settings_is_out_of_date(tmp_path):
-    run(plans.from_table(TABLE), tmp_path)
-    longer = plans.from_table({**TABLE, "study": {**TABLE["study"], "steps": 12}})
+    run(from_table(TABLE), tmp_path)
+    longer = from_table({**TABLE, "study": {**TABLE["study"], "steps": 12}})
     assert not read_records(longer, tmp_path)
     assert len(run(longer, tmp_path)[0]) == 9
 
@@ -86,7 +91,7 @@ def test_failed_cell_is_retried(tmp_path):
         "study": {**TABLE["study"], "methods": ["recommended"]},
         "tasks": {"free": {}, "broken": {"config": "broken.toml", "seeds": 1}},
     }
-    plan = plans.from_table(table, beside=tmp_path)
+    plan = from_table(table, beside=tmp_path)
     ended, failures = run(plan, tmp_path / "out")
     assert len(ended) == 4
     assert {str(cell) for cell in failures} == {"broken/recommended/1000"}
@@ -102,7 +107,7 @@ def test_failed_cell_is_retried(tmp_path):
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A plan and the rows of its finished study."""
-    plan, out = plans.from_table(TABLE), tmp_path_factory.mktemp("finished")
+    plan, out = from_table(TABLE), tmp_path_factory.mktemp("finished")
     run(plan, out)
     return plan, list(read_records(plan, out).values())
 
@@ -197,7 +202,7 @@ def test_two_studies_do_not_write_to_one_folder(finished, tmp_path):
     ("table", "message"),
     [
         ({}, r"needs at least one \[tasks.NAME\]"),
-        ({"tasks": {"fre": {}}}, "unknown task 'fre' .*did you mean 'free'"),
+        ({"tasks": {"fre": {}}}, "tasks.fre needs config, .*; did you mean 'free'"),
         ({"tasks": {"free": {"sed": 1}}}, "unknown key tasks.free.sed; did you mean 'seeds'"),
         ({"tasks": {"free": {"methods": ["grop"]}}}, "unknown method 'grop'"),
         ({"tasks": {"free": {"config": "no.toml"}}}, "tasks.free.config: there is no file"),
@@ -206,6 +211,10 @@ def test_two_studies_do_not_write_to_one_folder(finished, tmp_path):
         (
             {"tasks": {"free": {}}, "study": {"seeds": 0}},
             "study.seeds must be an integer at least 1",
+        ),
+        (
+            {"tasks": {"free": {}}, "study": {"early": 120}},
+            r"study\.early must be a multiple of study\.every, 50",
         ),
         ({"tasks": {"free": {}}, "study": {"methods": ["grpo", "grpo"]}}, "names a method twice"),
         ({"tasks": {"free": {}}, "study": {"methods": "grpo"}}, "must be a list of texts"),
@@ -235,25 +244,25 @@ def test_two_studies_do_not_write_to_one_folder(finished, tmp_path):
 )
 def test_a_wrong_file_is_refused(table, message):
     with pytest.raises(ConfigError, match=message):
-        plans.from_table(table)
+        from_table(table)
 
 
 def test_switches_follow_the_file():
-    plan = plans.from_table({"tasks": {"free": {}}, "switches": GATED})
+    plan = from_table({"tasks": {"free": {}}, "switches": GATED})
     assert plan.overrides_of("paper+gated") == {"recipe": "paper", "paretopo.gate": "success"}
-    other = plans.from_table({"tasks": {"free": {}}, "switches": {"gated": {"seed": 1}}})
+    other = from_table({"tasks": {"free": {}}, "switches": {"gated": {"seed": 1}}})
     cell = plans.Cell("free", "paper+gated", 1000)
     assert fingerprint(plan, cell) != fingerprint(other, cell)
 
 
 def test_quick_takes_fewer_seeds():
-    plan = plans.from_table({**TABLE, "quick": {"seeds": 2}}, quick=True)
+    plan = from_table({**TABLE, "quick": {"seeds": 2}}, quick=True)
     assert len(plan.cells()) == 6
 
 
 def test_ablations_go_on_their_tasks_only():
     study = {**TABLE["study"], "ablations": ["constant"], "ablation_tasks": ["free"]}
-    plan = plans.from_table({**TABLE, "study": study})
+    plan = from_table({**TABLE, "study": study})
     assert plan.methods_of("free") == ("recommended", "grpo", "constant")
     assert plan.methods_of("concave") == ("recommended",)
 
@@ -305,7 +314,7 @@ def test_best_policies_worth_nothing_are_refused(best, error, tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
     table = {"tasks": {"mine": {**TRAINING["tasks"]["mine"], "best": best}}}
     with pytest.raises(ConfigError, match=re.escape(error)):
-        plans.from_table(table, beside=tmp_path)
+        from_table(table, beside=tmp_path)
 
 
 def test_scores_follow_from_a_record_and_the_plan(tmp_path):
@@ -313,7 +322,7 @@ def test_scores_follow_from_a_record_and_the_plan(tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
     task = TRAINING["tasks"]["mine"]
     shop, both = (
-        plans.from_table({**TRAINING, "tasks": {"mine": {**task, "best": best}}}, beside=tmp_path)
+        from_table({**TRAINING, "tasks": {"mine": {**task, "best": best}}}, beside=tmp_path)
         for best in ([[1.0, 2.0]], [[1.0, 2.0], [0.75, 1.0]])
     )
     cell = shop.cells()[0]
@@ -347,7 +356,7 @@ name = "tokens"
 
 def test_seeds_alternate_and_methods_use_the_name_of_the_cost(tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
-    plan = plans.from_table(TRAINING, beside=tmp_path)
+    plan = from_table(TRAINING, beside=tmp_path)
     overrides = [
         plan.overrides_of_training(plans.Cell("mine", "kimi", seed)) for seed in range(1000, 1003)
     ]
@@ -361,7 +370,7 @@ def test_changed_input_file_makes_a_training_out_of_date(tmp_path):
     (tmp_path / "mine.toml").write_text(f'{MINE}[rewards]\nfile = "{tmp_path}/rewards.py"')
     rewards = tmp_path / "rewards.py"
     rewards.write_text("def correct(completions): ...")
-    plan = plans.from_table(TRAINING, beside=tmp_path)
+    plan = from_table(TRAINING, beside=tmp_path)
     cells = plan.cells()
     before = [fingerprint(plan, cell) for cell in cells]
     assert len(set(before)) == len(cells)
@@ -381,7 +390,12 @@ def test_a_wrong_training_is_refused(task, message, tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
     table = {**TRAINING, "tasks": {"mine": {**TRAINING["tasks"]["mine"], **task}}}
     with pytest.raises(ConfigError, match=message):
-        plans.from_table(table, beside=tmp_path)
+        from_table(table, beside=tmp_path)
+
+
+def test_a_task_without_tables_needs_a_configuration():
+    with pytest.raises(ConfigError, match=r"tasks\.free needs config, a training configuration$"):
+        plans.from_table(TABLE)
 
 
 def test_command_trains_reports_and_resumes(tmp_path):
@@ -391,19 +405,19 @@ def test_command_trains_reports_and_resumes(tmp_path):
         "[tasks.free]\n[tasks.concave]\n"
     )
 
-    def paretopo(*words):
-        command = [sys.executable, "-m", "paretopo.cli", *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+    def run(*words):
+        command = [sys.executable, "-m", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
-    done = paretopo("study", str(file))
+    done = run("research", str(file))
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(tmp_path / "mine" / "report.md")
-    assert len(read_records(plans.load(file), tmp_path / "mine")) == 8
+    assert len(read_records(plans.load(file, tables=TABLES), tmp_path / "mine")) == 8
     for picture in ("overview", "fronts", "dynamics"):
-        assert (tmp_path / "mine" / f"{picture}.png").stat().st_size > 10_000
+        assert (tmp_path / "mine" / f"{picture}.png").stat().st_size > 5_000
     (tmp_path / "mine" / "report.md").unlink()
-    assert paretopo("report", str(file)).returncode == 0
+    assert run("research", str(file)).returncode == 0
     assert (tmp_path / "mine" / "report.md").is_file()
-    wrong = paretopo("study", str(tmp_path / "none.toml"))
+    wrong = run("paretopo.cli", "study", str(tmp_path / "none.toml"))
     assert wrong.returncode == 2
     assert "cannot read" in wrong.stderr

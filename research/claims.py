@@ -1,0 +1,324 @@
+"""The claims of the paper, held against the records of a study.
+
+All differences that verdicts rest on are tested together: p is corrected for how many there are,
+and what is smaller than a margin fixed beforehand is as good as nothing. A claim is refuted only by
+an interval that says so; what cannot be decided is "unknown". What the paper says of calls is asked
+of whatever a task is paid for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from paretopo.study.analysis import SIGNIFICANT, Comparison, Floats, Results, compare
+from paretopo.study.report import format_row, name_too_few_seeds
+
+PAPER, ACCURACY, FIXED = "paper", "accuracy_only", "grpo"
+ACCURACY_MARGIN = 0.005  # half a point
+_COST_MARGIN = 0.0125  # of the most that an answer costs: of four calls, one in twenty questions
+_RESPONSE, _RESPONSE_MARGIN = "response tokens", 0.5
+_TABLES = ("free", "lucky", "overcalling")  # that are paid for calls, as the paper's policies
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The verdict of the records on one claim and one task.
+
+    Attributes:
+        claim: The claim in words.
+        task: That on which it was tested.
+        verdict: "reproduced", "the opposite", "no difference" within the margins, "not reproduced"
+            where the interval rules the claim out, "unknown", or "too few seeds"; "by means: yes"
+            or "by means: no" of what is not tested.
+        numbers: The measurements that the verdict follows from.
+        tested: The comparisons among them.
+    """
+
+    claim: str
+    task: str
+    verdict: str
+    numbers: str
+    tested: tuple[Comparison, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A claim, and how it is checked.
+
+    Attributes:
+        text: In words; {cost} stands for the unit that the task is paid in.
+        methods: Who must have been tried.
+        measure: (results, task) → the differences that it is about, by name: accuracy, the unit
+            of the cost, or response tokens. Empty where it is about something else.
+        decide: From the verdicts on these to that on the claim.
+        about: What the differences are of.
+    """
+
+    text: str
+    methods: tuple[str, ...]
+    measure: Callable[[Results, str], dict[str, Floats]]
+    decide: Callable[[Sequence[Comparison]], str]
+    about: str
+
+
+def check_claims(results: Results) -> list[Finding]:
+    """Every claim on every task on which its methods were tried."""
+    tasks = [task for task in results.tasks if task in _TABLES or results.is_trained(task)]
+    tried = [
+        (claim, task, claim.measure(results, task))
+        for claim in _CLAIMS
+        for task in tasks
+        if all(results.seeds(task, method) for method in claim.methods)
+    ]
+    differences = {
+        f"{number}/{name}": values
+        for number, (_, _, measured) in enumerate(tried)
+        for name, values in measured.items()
+    }
+    margins = {
+        f"{number}/{name}": _margin(results, task, name)
+        for number, (_, task, measured) in enumerate(tried)
+        for name in measured
+    }
+    tested = compare(differences, margins)
+    found = []
+    for number, (claim, task, _) in enumerate(tried):
+        own = [one for one in tested if one.other.startswith(f"{number}/")]
+        if own:
+            text, told = claim.text.format(cost=results.unit(task)), ", ".join(map(_describe, own))
+            few = any(one.verdict == "too few seeds" for one in own)
+            verdict = "too few seeds" if few else claim.decide(own)
+            found.append(Finding(text, task, verdict, f"{claim.about}: {told}", tuple(own)))
+    for check, method in ((_find_most_calls, ACCURACY), (_find_broadest, PAPER)):
+        found += [check(results, task) for task in tasks if results.seeds(task, method)]
+    return found
+
+
+def format_claims(results: Results) -> list[str]:
+    """Write the findings as the last section of a report on studies that defend the paper."""
+    found = check_claims(results) if results.plan.ours == PAPER else []
+    if not found:
+        return []
+    tested = [one for finding in found for one in finding.tested]
+    lines = [
+        "## Claims of the paper",
+        "",
+        f"Paired by seed; p after Holm over the {len(tested)} differences that are tested here; "
+        f"95 % intervals in brackets, not corrected. Margins: {_describe_margins(results, found)}. "
+        "Reproduced, or the opposite: the mean difference exceeds the margin, with p < "
+        f"{SIGNIFICANT}. No difference: the interval lies within the margin. Not reproduced: the "
+        "interval rules the claim out, and p does not contradict it. Unknown: neither the one nor "
+        "the other. By means: compared without a test.",
+        "",
+        *name_too_few_seeds(tested),
+        format_row(["claim", "task", "verdict", "numbers"]),
+        format_row(["---", "---", "---", "---"]),
+    ]
+    lines += [format_row([one.claim, one.task, one.verdict, one.numbers]) for one in found]
+    return [*lines, ""]
+
+
+def _describe_margins(results: Results, found: Sequence[Finding]) -> str:
+    """What is as good as no difference, in words."""
+    tasks = dict.fromkeys(one.task for one in found)
+    costs = {results.unit(task): _margin(results, task, results.unit(task)) for task in tasks}
+    told = [f"{100 * ACCURACY_MARGIN:g} points of accuracy"]
+    told += [f"{margin:g} {unit}" for unit, margin in costs.items()]
+    if any(_RESPONSE in one.numbers for one in found):
+        told.append(f"{_RESPONSE_MARGIN:g} {_RESPONSE}")
+    return f"{', '.join(told[:-1])} and {told[-1]}"
+
+
+def _margin(results: Results, task: str, name: str) -> float:
+    fixed = {"accuracy": ACCURACY_MARGIN, _RESPONSE: _RESPONSE_MARGIN}
+    return fixed.get(name, _COST_MARGIN * results.plan.tasks[task].most)
+
+
+def _describe(one: Comparison) -> str:
+    measure = one.other.rpartition("/")[2]
+    factor, unit = (100.0, " points of accuracy") if measure == "accuracy" else (1.0, f" {measure}")
+    digits = 2 if factor * one.margin >= 0.01 else 4
+    low, high = (f"{factor * end:+.{digits}f}" for end in one.interval)
+    interval = f"[{low}, {high}]" if np.isfinite(one.interval[0]) else "[no interval]"
+    return f"{factor * one.mean:+.{digits}f}{unit} {interval} (p = {one.p:.3g})"
+
+
+# ---- how a claim is checked --------------------------------------------------------------------
+
+
+_OF_MORE = {
+    "more": "reproduced",
+    "less": "the opposite",
+    "equal": "no difference",
+    "no better": "not reproduced",
+}
+
+
+def _verdicts(found: Sequence[Comparison]) -> list[str]:
+    """Those that p does not contradict; a claim is not refuted by an interval that p denies."""
+    return [
+        "unknown" if one.is_contradictory and one.verdict != "equal" else one.verdict
+        for one in found
+    ]
+
+
+def _decide_more(found: Sequence[Comparison]) -> str:
+    (verdict,) = _verdicts(found)
+    return _OF_MORE.get(verdict, "unknown")
+
+
+def _decide_dominates(found: Sequence[Comparison]) -> str:
+    accuracy, cost = _verdicts(found)
+    if accuracy == "less" and cost == "more":
+        return "the opposite"
+    if accuracy in ("equal", "more", "no worse") and cost == "less":
+        return "reproduced"
+    refuted = accuracy == "less" or cost in ("more", "equal", "no worse")
+    return _refuted_or_unknown(refuted)
+
+
+def _refuted_or_unknown(refuted: bool) -> str:
+    return "not reproduced" if refuted else "unknown"
+
+
+def _decide_settled(found: Sequence[Comparison]) -> str:
+    (verdict,) = _verdicts(found)
+    return "reproduced" if verdict == "equal" else _refuted_or_unknown(verdict in ("more", "less"))
+
+
+def _more_accurate(text: str, one: str, other: str) -> _Claim:
+    def measure(results: Results, task: str) -> dict[str, Floats]:
+        ends = [results.read(task, method, "accuracy") for method in (one, other)]
+        return {"accuracy": ends[0] - ends[1]}
+
+    return _Claim(text, (one, other), measure, _decide_more, f"`{one}` less `{other}`")
+
+
+def _dominates(text: str, one: str, other: str) -> _Claim:
+    """As accurate to the margin, or more, and leaner."""
+
+    def measure(results: Results, task: str) -> dict[str, Floats]:
+        return {
+            name: results.read(task, one, column) - results.read(task, other, column)
+            for name, column in (("accuracy", "accuracy"), (results.unit(task), "cost"))
+        }
+
+    return _Claim(text, (one, other), measure, _decide_dominates, f"`{one}` less `{other}`")
+
+
+def _leaner(text: str, one: str, other: str) -> _Claim:
+    def measure(results: Results, task: str) -> dict[str, Floats]:
+        spent = [results.read(task, method, "cost") for method in (one, other)]
+        return {results.unit(task): spent[1] - spent[0]}
+
+    return _Claim(text, (one, other), measure, _decide_more, f"`{other}` less `{one}`")
+
+
+def _leaner_at_end(text: str, method: str) -> _Claim:
+    """Costs fall from the first evaluation to the last."""
+
+    def measure(results: Results, task: str) -> dict[str, Floats]:
+        spent = results.curve(task, method, "cost")
+        return {results.unit(task): spent[:, 0] - spent[:, -1]}
+
+    return _Claim(text, (method,), measure, _decide_more, f"`{method}`, first less last evaluation")
+
+
+def _shorter_at_end(text: str, method: str) -> _Claim:
+    """Responses shorten where they are not what is paid."""
+
+    def measure(results: Results, task: str) -> dict[str, Floats]:
+        if results.unit(task) == "tokens" or not results.is_measured(task, method, "response"):
+            return {}
+        length = results.curve(task, method, "response")
+        return {_RESPONSE: length[:, 0] - length[:, -1]}
+
+    return _Claim(text, (method,), measure, _decide_more, f"`{method}`, first less last evaluation")
+
+
+def _settled(text: str, method: str) -> _Claim:
+    """The fewest calls known to solve a question no longer change after a quarter of the steps."""
+
+    def measure(results: Results, task: str) -> dict[str, Floats]:
+        if not results.is_measured(task, method, "fewest"):
+            return {}
+        quarter = results.curve(task, method, "step")[0, -1] // 4
+        known = [results.read(task, method, "fewest", step) for step in (quarter, None)]
+        return {results.unit(task): known[0] - known[1]}
+
+    about = f"`{method}`, after a quarter of the steps less at the end"
+    return _Claim(text, (method,), measure, _decide_settled, about)
+
+
+def _find_most_calls(results: Results, task: str) -> Finding:
+    unit = results.unit(task)
+    calls = {m: results.read(task, m, "cost").mean() for m in results.methods(task)}
+    right = {m: results.read(task, m, "accuracy").mean() for m in results.methods(task)}
+    most = max(calls, key=lambda method: calls[method])
+    behind = max(right.values()) - right[ACCURACY]
+    return Finding(
+        f"accuracy only: near the highest accuracy, most {unit}",
+        task,
+        _by_means(most == ACCURACY and behind <= ACCURACY_MARGIN),
+        f"{calls[ACCURACY]:.2f} {unit}, most has `{most}` with {calls[most]:.2f}; "
+        f"{100 * behind:.2f} points of accuracy below the best",
+    )
+
+
+def _find_broadest(results: Results, task: str) -> Finding:
+    volumes = {m: results.hypervolume_of_run(task, m).mean() for m in results.methods(task)}
+    best = max(volumes, key=lambda method: volumes[method])
+    ahead = sum(volumes[method] < volumes[PAPER] for method in volumes)
+    return Finding(
+        "the front over a run is broadest for ParetoPO",
+        task,
+        _by_means(best == PAPER),
+        f"{volumes[PAPER]:.4f}, more than {ahead} of {len(volumes) - 1} others; most has `{best}` "
+        f"with {volumes[best]:.4f}",
+    )
+
+
+def _by_means(holds: bool) -> str:
+    return "by means: yes" if holds else "by means: no"
+
+
+def _ablation(text: str, switch: str) -> _Claim:
+    return _more_accurate(text, PAPER, f"{PAPER}+{switch}")
+
+
+_CLAIMS: tuple[_Claim, ...] = (
+    _dominates("ParetoPO: as accurate as accuracy only, fewer {cost}", PAPER, ACCURACY),
+    _dominates("ParetoPO dominates fixed weights", PAPER, FIXED),
+    _more_accurate("MO-GRPO is less accurate than ParetoPO", PAPER, "mo_grpo"),
+    _dominates("OTC: fewer {cost} than accuracy only, accuracy kept", "otc_grpo", ACCURACY),
+    _ablation("removing stage 1 lowers accuracy", "without_stage_1"),
+    _ablation("removing stage 2 lowers accuracy", "without_stage_2"),
+    _ablation("removing ranks lowers accuracy", "without_ranking"),
+    _ablation("removing dynamic weighting lowers accuracy", "without_dynamic_weighting"),
+    _ablation("weights 0.2, 0.8 lose accuracy", "weights_20_80"),
+    _ablation("weights 0.4, 0.6 lose accuracy", "weights_40_60"),
+    _ablation("weights 0.8, 0.2 lose accuracy", "weights_80_20"),
+    _leaner("a larger alpha makes fewer {cost}", "paper+alpha_14", "paper+alpha_035"),
+    _ablation("without the spread inside fronts (beta 0) accuracy falls", "beta_0"),
+    _ablation("with twice the spread inside fronts (beta 1) accuracy falls", "beta_1"),
+    _ablation("without smoothing the gain (gamma 0) accuracy falls", "gamma_0"),
+    _ablation("with more smoothing (gamma 0.9) accuracy falls", "gamma_09"),
+    *(
+        _more_accurate(
+            f"on RLOO, where it does not cancel, a smoothed gain (gamma {gamma}) raises accuracy",
+            f"dynamic_hv_rloo+gamma_{digits}",
+            "dynamic_hv_rloo",
+        )
+        for gamma, digits in ((0.5, "05"), (0.9, "09"))
+    ),
+    _leaner_at_end("{cost} fall in the course of ParetoPO", PAPER),
+    _shorter_at_end("responses shorten in the course of ParetoPO", PAPER),
+    _settled("the fewest {cost} known to solve a question settle in the first quarter", PAPER),
+    _leaner_at_end(
+        "control: {cost} fall without any reward, only by positive advantages",
+        "constant+loss_grpo",
+    ),
+)

@@ -1,0 +1,193 @@
+"""Whole fronts of tabular policies: one that is given a preference, or one for each preference.
+
+A policy that is given a preference has logits that are linear in its weights, as those of the best
+policies at a temperature are: what is learnt for one preference tells about the others. Policies
+with fixed weights know nothing of each other, and share the steps among them.
+
+>>> from research.tasks import TASKS
+>>> steerable = {"paretopo.preference": "given"}
+>>> rows = train_tabular_front(TASKS["tune_free"], steerable, 3, seed=0, steps=40, every=40)
+>>> [row["step"] for row in rows], rows[0]["hypervolume"] < rows[1]["hypervolume"] <= 1.0
+([0, 40], True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paretopo.config import RunConfig, from_table
+from paretopo.preference import Preference, Preferences
+from paretopo.study.fronts import preference_grid, score_front
+from paretopo.study.plan import with_economy
+from research.agent import (
+    QUESTIONS,
+    Adam,
+    TabularRewards,
+    TabularRun,
+    make_controller,
+)
+from research.tables import TabularTask
+
+Floats = NDArray[np.float64]
+_WEIGHTINGS = 1000  # whose best policies are the corners of the best front
+
+
+def train_tabular_front(
+    task: TabularTask,
+    overrides: Mapping[str, Any],
+    preferences: int,
+    *,
+    seed: int,
+    steps: int,
+    every: int,
+) -> list[dict[str, Any]]:
+    """Train for every preference, and evaluate the front along the way.
+
+    Args:
+        task: The questions; of one cost.
+        overrides: The values that a method sets; with ``paretopo.preference`` "given" one policy is
+            trained, else one for each preference, in turns.
+        preferences: Weightings of the two objectives, in equal steps from one to the other.
+        seed: Of everything random.
+        steps: Policy-gradient steps in all.
+        every: Steps in all between evaluations; a multiple of ``preferences``.
+
+    Returns:
+        A row per evaluation: step (in all), hypervolume of the front and preference, the mean value
+        by what was asked for, each as a share of the best policies'; accuracy, economy and cost are
+        means over the preferences.
+    """
+    method = with_economy(overrides, "saving")
+    given = preference_grid(preferences)
+    grid = Preferences(from_table({}, given)).grid
+    if method.get("paretopo.preference") == "given":
+        config = from_table({}, {**method, **given})
+        runs: list[TabularRun] = [_SteerableRun(task, config, Preferences(config), seed, steps)]
+    else:
+        runs = [_fixed_run(task, method, one, seed, steps // preferences) for one in grid]
+    optimisers = [Adam(run.logits.shape) for run in runs]
+
+    def evaluate(step: int) -> dict[str, Any]:
+        policies = (
+            [runs[0].policy(one.weights) for one in grid]
+            if isinstance(runs[0], _SteerableRun)
+            else [run.policy() for run in runs]
+        )
+        return {"step": step, **score_policies(task, policies, grid)}
+
+    rows = [evaluate(0)]
+    for step in range(1, steps + 1):
+        # One step of the only run; or, each time that all could have one, one of each.
+        due = runs if step % len(runs) == 0 else []
+        for run, optimiser in zip(due, optimisers if due else [], strict=True):
+            factor, gradient = run.step(step // len(runs))
+            run.logits += factor * optimiser.step(gradient)
+        if step % every == 0 or step == steps:
+            rows.append(evaluate(step))
+    return rows
+
+
+def score_policies(
+    task: TabularTask, policies: Sequence[Floats], preferences: Sequence[Preference]
+) -> dict[str, float]:
+    """What the policies of a front are worth together, and each by what it was asked for.
+
+    Hypervolumes begin at the point of a policy that takes every way alike.
+
+    Args:
+        task: The questions.
+        policies: (rows, ways) for each preference.
+        preferences: Weights of being right, and of what is saved where it is.
+    """
+    weights = np.linspace(0.0, 1.0, _WEIGHTINGS + 1)
+    best = np.array([_point(task, _best(task, (one, 1.0 - one))) for one in weights])
+    start = _point(task, np.full_like(policies[0], 1.0 / policies[0].shape[1]))
+    outcomes = np.array([task.outcome(policy) for policy in policies])
+    accuracy, economy = outcomes.mean(axis=0)
+    points = np.array([_point(task, policy) for policy in policies])
+    return {
+        "accuracy": float(accuracy),
+        "economy": float(economy),
+        "cost": float(np.mean([task.cost_of(policy) for policy in policies])),
+        **score_front(points, best, start, [one.weights for one in preferences]),
+    }
+
+
+def _point(task: TabularTask, policy: Floats) -> Floats:
+    chosen = policy[task.policy_rows] * task.success
+    right = chosen.sum(axis=1).mean()
+    return np.array([right, (chosen * task.saved[..., 0]).sum(axis=1).mean()])
+
+
+def _best(task: TabularTask, weights: Sequence[float]) -> Floats:
+    """(rows, ways) the policy of the highest value."""
+    right, saved = weights
+    worth = task.success * (right + saved * task.saved[..., 0])
+    rows = int(task.policy_rows.max()) + 1
+    total = np.zeros((rows, worth.shape[1]))
+    np.add.at(total, task.policy_rows, worth)
+    best: Floats = np.eye(worth.shape[1])[total.argmax(axis=1)]
+    return best
+
+
+def _fixed_run(
+    task: TabularTask, method: Mapping[str, Any], given: Preference, seed: int, steps: int
+) -> TabularRun:
+    right, saved = given.weights
+    weights = {"objectives.correct.weight": right, "objectives.calls.weight": saved}
+    config = from_table({}, {**method, **weights})
+    rng = np.random.default_rng([seed, *task.name.encode()])
+    controller = make_controller(task, config, max(steps, 1))
+    return TabularRun(task, controller, TabularRewards(task, config, seed), config.optimiser, rng)
+
+
+class _SteerableRun(TabularRun):
+    """A policy with logits (rows, ways, objectives), of which a preference takes the weighted sum.
+
+    Args:
+        task: The questions.
+        config: With preferences.
+        preferences: Drawn from, for each question of each step.
+        seed: Of everything random.
+        steps: Of the run.
+    """
+
+    def __init__(
+        self,
+        task: TabularTask,
+        config: RunConfig,
+        preferences: Preferences,
+        seed: int,
+        steps: int,
+    ) -> None:
+        rng = np.random.default_rng([seed, *task.name.encode()])
+        rewards = TabularRewards(task, config, seed)
+        super().__init__(task, make_controller(task, config, steps), rewards, config.optimiser, rng)
+        self.logits = np.repeat(self.logits[..., None], 2, axis=-1)  # as fixed weights begin
+        self._preferences = preferences
+
+    def policy(self, weights: Sequence[float] = (0.5, 0.5)) -> Floats:
+        """(rows, ways) for a preference."""
+        return _softmax(self.logits @ np.array(weights))
+
+    def step(self, number: int) -> tuple[float, Floats]:
+        """As with fixed weights, but each question has weights of its own."""
+        kinds = len(self._rows)
+        first = (number - 1) * kinds * QUESTIONS
+        drawn = [self._preferences.draw(first + at) for at in range(kinds * QUESTIONS)]
+        weights = np.array([one.weights for one in drawn]).reshape(kinds, QUESTIONS, -1)
+        logits = np.einsum("kwo,kqo->kqw", self.logits[self._rows], weights)
+        moves = self.answer(_softmax(logits), number, weights).mean(axis=2)
+        gradient = np.zeros_like(self.logits)
+        np.add.at(gradient, self._rows, np.einsum("kqw,kqo->kwo", moves, weights) / QUESTIONS)
+        return self.controller.learning_rate_factor, gradient
+
+
+def _softmax(logits: Floats) -> Floats:
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    policy: Floats = weights / weights.sum(axis=-1, keepdims=True)
+    return policy

@@ -1,0 +1,92 @@
+"""The claims of the paper, and the rule that chooses settings."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from support.studies import ENDS, SEEDS, make_results
+
+from paretopo.study.analysis import Results, compare
+from research.claims import _decide_dominates, _decide_more, check_claims, format_claims
+from research.tuning import choose_settings
+
+
+def test_a_claim_that_p_leaves_open_is_unknown():
+    """An interval without 0, and p that is not significant among many: neither verdict holds."""
+    rng = np.random.default_rng(5)
+    scatter = rng.standard_normal(SEEDS)
+    scatter -= scatter.mean()
+    noise = {str(number): rng.standard_normal(SEEDS) for number in range(70)}
+    for mean in (0.17, -0.17):
+        differences = {"claim": mean + 0.2 * scatter, **noise}
+        claim = compare(differences, dict.fromkeys(differences, 0.005))[0]
+        assert claim.p > 0.05
+        assert claim.is_contradictory
+        assert _decide_more([claim]) == _decide_dominates([claim, claim]) == "unknown"
+    (single,) = compare({"claim": 0.17 + 0.2 * scatter}, {"claim": 0.005})
+    assert _decide_more([single]) == "reproduced"
+
+
+def test_claims_are_refuted_only_by_an_interval():
+    rng = np.random.default_rng(5)
+    scatter = rng.standard_normal(SEEDS)
+    scatter -= scatter.mean()
+    verdicts = []
+    for mean, spread in ((-0.05, 0.1), (0.0, 0.1), (0.0, 0.001), (-0.3, 0.1), (0.3, 0.1)):
+        found = compare({"claim": mean + spread * scatter}, {"claim": 0.03})
+        verdicts.append(_decide_more(found))
+    wanted = ["not reproduced", "unknown", "no difference", "the opposite", "reproduced"]
+    assert verdicts == wanted
+
+
+def test_choice_maximises_the_worst_case():
+    ends = {
+        ("free", "grpo+w60"): (0.9, 0.7, 1.2), ("lucky", "grpo+w60"): (0.3, 0.7, 1.2),
+        ("free", "grpo+w80"): (0.7, 0.7, 1.2), ("lucky", "grpo+w80"): (0.6, 0.7, 1.2),
+        ("free", "rloo+w60"): (0.5, 0.7, 1.2), ("lucky", "rloo+w60"): (0.5, 0.7, 1.2),
+        ("free", "rloo+w80"): (0.9, 0.7, 1.2), ("lucky", "rloo+w80"): (0.4, 0.7, 1.2),
+    }  # fmt: skip
+    weights = {
+        name: {"objectives": {"correct": {"weight": share}, "calls": {"weight": 1.0 - share}}}
+        for name, share in (("w60", 0.6), ("w80", 0.8))
+    }
+    study = make_results(ends, weights)
+    assert choose_settings(study, "hypervolume") == {"grpo": "grpo+w80", "rloo": "rloo+w60"}
+
+
+def test_claims_are_listed_in_reports_that_defend_the_paper():
+    defends_ours = make_results(ENDS)
+    assert format_claims(defends_ours) == []
+    paper_first = sorted(ENDS, key=lambda pair: pair[1] != "paper")
+    study = make_results({pair: ENDS[pair] for pair in paper_first})
+    text = "\n".join(format_claims(study))
+    found = check_claims(study)
+    tested = sum(len(one.tested) for one in found)
+    assert f"p after Holm over the {tested} differences that are tested here" in text
+    assert len(re.findall(r"\(p = [\d.e-]+\)", text)) == tested
+    verdicts = {(one.claim, one.task): one.verdict for one in found}
+    as_accurate = "ParetoPO: as accurate as accuracy only, fewer calls"
+    assert verdicts[as_accurate, "free"] == "not reproduced"
+    most = "accuracy only: near the highest accuracy, most calls"
+    assert verdicts[most, "lucky"] == "by means: yes"
+    assert verdicts["calls fall in the course of ParetoPO", "free"] == "reproduced"
+
+
+def test_claims_need_enough_seeds():
+    whole = make_results(ENDS)
+    records = {cell: row for cell, row in whole._records.items() if cell.seed < 1005}
+    found = check_claims(Results(whole.plan, records))
+    assert {one.verdict for one in found if one.tested} == {"too few seeds"}
+
+
+def test_an_unfinished_ablation_is_tested_on_its_other_tasks():
+    ablation = "paper+without_stage_1"
+    ends = ENDS | {(task, ablation): (0.1, 0.4, 0.1) for task in ("free", "lucky")}
+    whole = make_results(ends, ablations=(ablation,))
+    records = {
+        cell: row for cell, row in whole._records.items() if str(cell) != f"free/{ablation}/1002"
+    }
+    found = check_claims(Results(whole.plan, records))
+    claim = "removing stage 1 lowers accuracy"
+    assert {one.task for one in found if one.claim == claim} == {"lucky"}

@@ -1,0 +1,92 @@
+"""The language models' tasks: questions, demonstrations, tools and rewards under research/."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import runpy
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from paretopo.config import load
+from paretopo.tasks.choice import make_task
+from paretopo.tasks.environment import open_environment
+from research import questions
+
+ROOT = Path(__file__).parents[2]
+HERE = ROOT / "research"
+DIGESTS = {  # of the questions that models.toml's records are about
+    "choice/train.jsonl": "009ec767115f",
+    "choice/held_out.jsonl": "5e9a76ed6a0b",
+    "parts/held_out.jsonl": "434466f03c40",
+}
+
+
+def functions(name):
+    return runpy.run_path(str(HERE / name))
+
+
+def rows(name):
+    return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def at_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture(autouse=True)
+def written():
+    questions.write_missing()
+
+
+def test_questions_repeat_and_are_not_overwritten(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "train.jsonl").write_text("mine")
+    questions.write_missing(tmp_path)
+    assert (tmp_path / "parts" / "train.jsonl").read_text() == "mine"
+    digests = {
+        f"{name}/{part}": hashlib.sha256((tmp_path / name / part).read_bytes()).hexdigest()[:12]
+        for name, part in (("choice", "train.jsonl"), ("choice", "held_out.jsonl"),
+                           ("parts", "held_out.jsonl"))
+    }  # fmt: skip
+    assert digests == DIGESTS
+    assert len(rows("parts/held_out.jsonl")) == 1536
+
+
+def test_working_is_right_and_guesses_are_right_once_in_three():
+    demonstrate = functions("choice/warmup.py")["demonstrate"]
+    correct = functions("choice/rewards.py")["correct"]
+    rng, asked = random.Random(0), rows("choice/held_out.jsonl")
+    shown = [demonstrate(rng, **row) for row in asked]
+    right = correct(shown, [row["answer"] for row in asked])
+    guessed = [is_right for text, is_right in zip(shown, right, strict=True) if len(text) == 1]
+    assert set(map(len, shown)) == {1, 5, 11, 23}
+    assert all(is_right for text, is_right in zip(shown, right, strict=True) if len(text) > 1)
+    assert sum(guessed) / len(guessed) == pytest.approx(1 / 3, abs=0.06)
+    assert Counter(row["answer"] for row in asked).keys() == {"0", "1", "2"}
+    assert correct(["", " 12 ", "1"], ["1", "2", "2"]) == [0.0, 1.0, 0.0]
+
+
+def test_the_cheap_tool_is_right_three_times_in_four(at_root):
+    tools, asked = functions("parts/tools.py"), rows("parts/held_out.jsonl")
+    assert all(tools["shop"](row["part"]) == row["answer"] for row in asked)
+    right = [tools["catalogue"](row["part"]) == row["answer"] for row in asked]
+    assert sum(right) / len(right) == pytest.approx(0.75, abs=0.03)
+    with open_environment(load(HERE / "parts.toml")) as environment:
+        assert environment.prices == {"catalogue": 0.02, "shop": 0.04}
+        assert environment.new_episode is None
+
+
+@pytest.mark.parametrize("name", ["choice", "parts"])
+def test_demonstrations_match_the_prompts(name, at_root):
+    task = make_task(load(HERE / f"{name}.toml"))
+    traces = task.traces(3, 64, 0, 0.0)
+    assert traces == task.traces(3, 64, 0, 0.0) != task.traces(4, 64, 0, 0.0)
+    trained = {question.text for question in task.training}
+    assert all(trace[0]["role"] == "user" and trace[0]["content"] in trained for trace in traces)
+    called = {message["name"] for trace in traces for message in trace if message["role"] == "tool"}
+    assert called == {tool.__name__ for tool in task.functions}

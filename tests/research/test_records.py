@@ -1,0 +1,138 @@
+"""The studies are complete, and the pages quote their reports."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paretopo.config import from_table
+from paretopo.study import plan
+from paretopo.study.analysis import Results
+from paretopo.study.records import read_records
+from paretopo.study.report import format_report, results_folder
+from research import questions
+from research.claims import check_claims
+from research.grid import TABLES
+from research.tuning import choose_settings
+
+ROOT = Path(__file__).parents[2]
+HERE = ROOT / "research"
+STUDIES = [
+    HERE / f"{name}.toml" for name in ("claims", "hypervolume", "models", "steerable", "value")
+]
+JUDGED = ("hypervolume", "value")
+
+
+def load(file):
+    questions.write_missing()
+    return plan.load(HERE / file, tables=TABLES)
+
+
+@functools.cache
+def read(file):
+    study = load(file)
+    return Results(study, read_records(study, results_folder(file)))
+
+
+@pytest.mark.parametrize("file", STUDIES, ids=lambda path: path.stem)
+def test_every_training_of_the_plan_is_there(file):
+    results = read(file)
+    missing = [
+        cell
+        for cell in results.plan.cells()
+        if cell.seed not in results.seeds(cell.task, cell.method)
+    ]
+    assert missing == []
+
+
+QUESTIONS = 1536  # held out of each language model's task
+
+
+@pytest.mark.parametrize("file", STUDIES, ids=lambda path: path.stem)
+def test_no_training_is_better_than_the_best_policy(file):
+    results = read(file)
+    for task in results.tasks:
+        for method in results.plan.methods_of(task):
+            right = results.curve(task, method, "accuracy")
+            noise = 3e-5  # of rounded records
+            if results.is_trained(task):
+                deviation = np.sqrt(right * (1.0 - right) / QUESTIONS) / np.maximum(right, 0.1)
+                noise = noise + 4.0 * deviation
+            for measure in ("hypervolume", "preference"):
+                assert (results.curve(task, method, measure) <= 1.0 + noise).all()
+
+
+def quoted_rows(text):
+    """Rows of tables with numbers; other text has none."""
+    lines = text.splitlines()
+    return [line for line in lines if line.startswith("|") and re.search(r"\d\.\d", line)]
+
+
+def test_quoted_rows_exist_in_a_report():
+    reports = [format_report(read(file), []) for file in STUDIES]
+    rows = {line for text in reports for line in text.splitlines() if line.startswith("|")}
+    page = (ROOT / "docs" / "study.md").read_text(encoding="utf-8").split("## The claims")[0]
+    home = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = home[home.index("## The study") :].split("\n## ")[0]
+    assert len(quoted_rows(page)) > 10
+    for text in (page, section):
+        assert [line for line in quoted_rows(text) if line not in rows] == []
+
+
+def test_quoted_verdicts_are_those_of_the_records():
+    verdicts = defaultdict(dict)
+    for one in check_claims(read(HERE / "claims.toml")):
+        verdicts[one.claim][one.task] = one.verdict
+    told = [
+        f"| {claim} | {' | '.join(by_task[task] for task in ('free', 'lucky', 'overcalling'))} |"
+        for claim, by_task in verdicts.items()
+    ]
+    page = (ROOT / "docs" / "study.md").read_text(encoding="utf-8").split("## The claims")[1]
+    quoted = [line for line in page.splitlines() if line.startswith("| ")][1:]
+    assert quoted == told
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_variants_are_those_that_the_rule_chose(name):
+    judged = load(f"{name}.toml")
+    chosen = choose_settings(read(HERE / "tuning.toml"), judged.study.measure)
+    published = {"paper", "accuracy_only", "grpo"}
+    assert set(judged.study.methods) - published - {judged.ours} <= set(chosen.values())
+    assert set(chosen.values()) <= set(judged.study.methods)
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_recommended_recipe_is_the_studied_method(name):
+    judged = load(f"{name}.toml")
+    config = from_table({}, judged.overrides_of(judged.study.methods[0]))
+    recommended = from_table({}, {})
+    assert config.objectives == recommended.objectives
+    # It has no first stage, for which the rest would matter.
+    assert recommended.paretopo.stage1_steps == 0
+    for switch in ("stage2_estimator", "economies", "weights", "floors", "gate", "group_filter"):
+        assert getattr(config.paretopo, switch) == getattr(recommended.paretopo, switch)
+
+
+def test_every_second_seed_has_a_budget():
+    models = load("models.toml")
+    tables = models.tasks["choice"].by_seed
+    assert len(tables) == models.study.seeds
+    prices = [table["objectives.tokens.price"] for table in tables]
+    budgets = [table.get("objectives.tokens.budget") for table in tables]
+    assert budgets[::2] == [None] * 6
+    assert budgets[1::2] == [pytest.approx(100 * price) for price in prices[1::2]]
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_tuning_and_judging_share_no_task_or_seed(name):
+    tuning, judged = (load(f"{one}.toml") for one in ("tuning", name))
+    assert all(task.startswith("tune_") for task in tuning.tasks)
+    assert not any(task.startswith("tune_") for task in judged.tasks)
+    assert {f"tune_{task}" for task in judged.tasks} == set(tuning.tasks)
+    seeds = [set().union(*(one.seeds_of(task) for task in one.tasks)) for one in (tuning, judged)]
+    assert not seeds[0] & seeds[1]

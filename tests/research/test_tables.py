@@ -1,0 +1,266 @@
+"""Tabular tasks: exact expectations, and an agent that learns by its rewards."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from paretopo.config import METHODS, expand_method, from_table
+from research.agent import (
+    TabularRewards,
+    TabularRun,
+    make_controller,
+    train_tabular,
+)
+from research.tables import CHANGE, Unit
+from research.tasks import TASKS
+
+ALL = list(TASKS.values())
+KINDS = [name for name in TASKS if not name.startswith("tune_")]
+MEASURES = ("hypervolume", "preference")
+
+
+def policies(task, count):
+    shape = int(task.policy_rows.max()) + 1, task.ways
+    for seed in range(count):
+        concentration = (0.3, 1.0)[seed % 2]
+        yield np.random.default_rng(seed).dirichlet(concentration * np.ones(shape[1]), shape[0])
+
+
+def sample(task, policy, draws=200_000):
+    """Draw correctness and savings."""
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, len(task.success), draws)
+    rows = policy.cumsum(axis=1)[task.policy_rows[kinds]]
+    ways = (rng.random((draws, 1)) > rows[:, :-1]).sum(axis=1)
+    return rng.random(draws) < task.success[kinds, ways], task.saved[kinds, ways]
+
+
+def test_each_kind_of_task_has_a_tuning_twin():
+    assert sorted(TASKS) == sorted([*KINDS, *(f"tune_{name}" for name in KINDS)])
+    for name in KINDS:
+        one, other = TASKS[name], TASKS[f"tune_{name}"]
+        assert one.cost.shape == other.cost.shape, name
+        assert (one.counted, one.scaled) == (other.counted, other.scaled), name
+        assert (one.later is None, one.rows is None) == (other.later is None, other.rows is None)
+        assert (one.start is None, one.group, one.parts) == (
+            other.start is None, other.group, other.parts,
+        )  # fmt: skip
+        assert not np.array_equal(one.success, other.success), name
+
+
+@pytest.mark.parametrize("task", ALL, ids=lambda task: task.name)
+def test_outcomes_and_scores_are_expectations(task):
+    policy = next(policies(task, 2))
+    right, saved = sample(task, policy)
+    economy = (right * saved.prod(axis=1)) if saved.shape[1] > 1 else saved[:, 0]
+    np.testing.assert_allclose(task.outcome(policy), [right.mean(), economy.mean()], atol=0.005)
+    value = (right * (0.6 + 0.4 * saved.mean(axis=1))).mean()
+    best = task.best_policy("preference")
+    rightly, leanly = sample(task, best)
+    most = (rightly * (0.6 + 0.4 * leanly.mean(axis=1))).mean()
+    assert task.score(policy, "preference") == pytest.approx(value / most, rel=0.06)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("task", ALL, ids=lambda task: task.name)
+def test_nothing_is_worth_more_than_the_best(task, measure):
+    for step in (0, CHANGE + 1):
+        assert task.score(task.best_policy(measure, step), measure, step) == pytest.approx(1.0)
+        for policy in policies(task, 30):
+            assert 0.0 <= task.score(policy, measure, step) <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize(
+    "name", ["trade_off", "aliased", "four_objectives", "negligible", "hundredfold"]
+)
+def test_the_best_is_that_of_all_policies_without_chance(name, measure):
+    task = TASKS[name]
+    rows, ways = int(task.policy_rows.max()) + 1, task.ways
+    scores = [
+        task.score(np.eye(ways)[list(choice)], measure)
+        for choice in itertools.product(range(ways), repeat=rows)
+    ]
+    assert max(scores) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["concave", "deep_knees", "tune_concave", "tune_deep_knees"])
+def test_no_weights_make_a_compromise_the_best_answer(name):
+    task = TASKS[name]
+    best = task.best_policy("hypervolume").argmax(axis=1)
+    for share in np.linspace(0.0, 1.0, 101):
+        linear = task.success * (task.saved @ [share, 1.0 - share])
+        assert not (linear.argmax(axis=1) == best).any()
+
+
+def test_best_policy_depends_on_the_preference():
+    for name in ("trade_off", "tune_trade_off"):
+        task = TASKS[name]
+        ways = [task.best_policy(measure).argmax(axis=1).sum() for measure in MEASURES]
+        assert ways[0] < ways[1]
+
+
+def test_best_policy_makes_only_needed_calls():
+    for name in ("free", "lucky", "overcalling", "tune_free", "tune_lucky", "tune_overcalling"):
+        calls = TASKS[name].best_policy("preference") @ TASKS[name].cost[:, 0]
+        assert set(calls) == {0, 1, 2, 3}
+
+
+def test_a_task_that_changes_has_another_best_afterwards():
+    task = TASKS["drift"]
+    before, after = (task.best_policy("preference", step) for step in (CHANGE, CHANGE + 1))
+    assert not np.array_equal(before, after)
+    assert task.score(before, "preference", CHANGE + 1) < 0.9
+
+
+def test_costs_have_the_stated_mean():
+    rng, calls = np.random.default_rng(0), np.full((400_000, 1), 2.0)
+    for noise, sigma in (("none", 0.0), ("normal", 0.3), ("lognormal", 1.0)):
+        drawn = Unit(90.0, 400.0, noise, sigma).draw(calls, rng)
+        assert drawn.mean() == pytest.approx(890.0, rel=0.01)
+        assert (drawn.std() == 0.0) == (noise == "none")
+    assert Unit(0.0, 1.0, "normal", 1.0).draw(np.zeros((100, 1)), rng).min() == 0.0
+    each = Unit(slope=(1.0, 200.0)).draw(np.array([[0.5, 0.25]]), rng)
+    assert each.tolist() == [[0.5, 50.0]]
+
+
+def test_training_is_reproducible_from_its_seed():
+    one, same, other = (
+        train_tabular(TASKS["tune_any_unit"], METHODS["recommended"], seed=seed, steps=20)
+        for seed in (5, 5, 6)
+    )
+    assert one == same != other
+
+
+def test_evaluations_are_even_and_begin_before_the_first_step():
+    rows = train_tabular(TASKS["tune_free"], METHODS["grpo"], seed=0, steps=45, every=20)
+    assert [row["step"] for row in rows] == [0, 20, 40, 45]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_trains_on_every_kind_of_task(method):
+    names = ["lucky", "any_unit", "offset", "concave", "aliased", "graded", "hundredfold"]
+    if method == "otc_grpo":
+        with pytest.raises(ValueError, match="goes by the fewest calls, and tune_offset is paid"):
+            train_tabular(TASKS["tune_offset"], METHODS[method], seed=1, steps=4)
+        names = ["lucky"]
+    for name in names:
+        rows = train_tabular(TASKS[f"tune_{name}"], METHODS[method], seed=1, steps=4)
+        assert all(np.isfinite(list(row.values())).all() for row in rows)
+
+
+@pytest.mark.parametrize("name", ["lucky", "any_unit", "concave"])
+@pytest.mark.parametrize("method", ["recommended", "worth"])
+def test_our_methods_come_near_the_best_on_tasks_they_were_tuned_on(method, name):
+    rows = train_tabular(TASKS[f"tune_{name}"], METHODS[method], seed=0, steps=300)
+    assert rows[-1]["hypervolume"] > 0.95
+
+
+@pytest.mark.parametrize("economy", ["raw", "share of the group", "saving"])
+def test_every_economy_saves_where_leanness_is_free(economy):
+    method = {
+        **expand_method("rloo"), "paretopo.gate": "success", "objectives.calls.economy": economy,
+        "objectives.calls.failure": "worst",
+    }  # fmt: skip
+    rows = train_tabular(TASKS["tune_free"], method, seed=0, steps=200)
+    assert rows[-1]["cost"] < rows[0]["cost"] - 0.5
+    assert rows[-1]["accuracy"] > 0.65
+
+
+def test_accuracy_only_calls_on():
+    rows = train_tabular(TASKS["tune_free"], METHODS["accuracy_only"], seed=0, steps=200)
+    assert rows[-1]["accuracy"] > 0.69
+    assert rows[-1]["cost"] > 2.0
+
+
+def test_steps_by_factor_move_plain_ascent_but_hardly_adam():
+    """The multiplier of stage 1 scales rewards: Adam divides it out again, z-scores before it."""
+    optimisers = {
+        "adamw": {},
+        "sgd": {"optimiser.method": "sgd", "optimiser.learning_rate": 0.05},
+    }
+    moved = {}
+    for name, optimiser in optimisers.items():
+        calls = []
+        for multiplier_on in ("none", "advantage"):
+            method = {"recipe": "paper", "paretopo.multiplier_on": multiplier_on, **optimiser}
+            rows = train_tabular(TASKS["tune_free"], method, seed=0, steps=40, every=10)
+            calls.append(np.array([row["cost"] for row in rows]))
+        moved[name] = abs(calls[0] - calls[1]).max()
+    assert moved["sgd"] > 2 * moved["adamw"]
+
+
+def test_exact_and_mean_are_two_centres_of_the_volume():
+    rows = [
+        train_tabular(
+            TASKS["tune_lucky"],
+            {**expand_method("hypervolume"), "paretopo.k": 2, "paretopo.centre": centre},
+            seed=0,
+            steps=20,
+        )
+        for centre in ("exact", "mean")
+    ]
+    assert rows[0] != rows[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "share"),
+    [("cheap_start", 0, 0.93), ("guessing_start", 0, 0.85), ("zero_start", 0, 0.99),
+     ("dear_start", 5, 0.93)],
+)  # fmt: skip
+def test_a_start_answers_its_way(name, way, share):
+    shares = []
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        config = from_table({}, METHODS["recommended"])
+        task = TASKS[name]
+        rewards = TabularRewards(task, config, seed)
+        run = TabularRun(task, make_controller(task, config, 1), rewards, config.optimiser, rng)
+        shares.append(run.policy()[:, way].mean())
+    assert np.mean(shares) == pytest.approx(share, abs=0.02)
+
+
+def test_an_answer_of_several_parts_can_be_right_in_part():
+    task, seen = TASKS["graded"], set()
+    rewards = TabularRewards(task, from_table({}, METHODS["grpo"]), 0)
+    run = TabularRun(
+        task,
+        make_controller(task, from_table({}, METHODS["grpo"]), 3),
+        rewards,
+        from_table({}, {}).optimiser,
+        np.random.default_rng(0),
+    )
+    draw = rewards.draw
+
+    def keep(chosen, right, step, rng):
+        seen.update(right.ravel().tolist())
+        return draw(chosen, right, step, rng)
+
+    rewards.draw = keep
+    run.step(1)
+    assert seen == {0.0, 0.25, 0.5, 0.75, 1.0}
+
+
+@pytest.mark.parametrize("size", [4, 16])
+def test_groups_are_as_large_as_the_task_says(size):
+    task = TASKS[f"groups_of_{size}"]
+    config = from_table({}, METHODS["grpo"])
+    run = TabularRun(
+        task,
+        make_controller(task, config, 1),
+        TabularRewards(task, config, 0),
+        config.optimiser,
+        np.random.default_rng(0),
+    )
+    assert run.answer(run.policy()[:, None], 1).shape == (5, 4, size, 6)
+
+
+@pytest.mark.parametrize("name", ["tune_cheap_start", "tune_guessing_start", "tune_dear_start"])
+def test_recommended_recipe_learns_from_cheap_guessing_and_dear_starts(name):
+    """With the initial cost as reference, an agent with cheap starts unlearned being right."""
+    rows = train_tabular(TASKS[name], METHODS["recommended"], seed=0, steps=300)
+    assert rows[-1]["accuracy"] > 0.64
+    assert rows[-1]["hypervolume"] > 0.7
