@@ -115,7 +115,7 @@ def test_pages_fit_render_formulas_and_load_no_foreign_files(width, tmp_path):
     if not site.is_dir():
         pytest.skip("there is no build/site: bash scripts/build_site.sh")
     with browser(tmp_path) as page:
-        for dark, name in enumerate(("index", "mathematics", "api/choosing", "study/README")):
+        for dark, name in enumerate(("index", "mathematics", "api/choosing", "study")):
             path = site / f"{name}.html"
             formulas = path.read_text(encoding="utf-8").count('class="math notranslate')
             page.events.clear()

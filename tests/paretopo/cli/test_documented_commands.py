@@ -16,7 +16,10 @@ from paretopo.config import load, with_method
 
 ROOT = Path(__file__).parents[3]
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "bench/README.md")),
+    *(
+        ROOT / name
+        for name in ("README.md", "CONTRIBUTING.md", "bench/README.md", "research/README.md")
+    ),
     *sorted(ROOT.glob("docs/**/*.md")),
 ]
 HELP = [*sorted((ROOT / "python/paretopo/cli").glob("*.py")), ROOT / "bench/__main__.py"]
