@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tqdm import tqdm
 
 from paretopo.config import ConfigError, WarmupConfig
 from paretopo.integrations.huggingface.loading import computing_in
 from paretopo.integrations.huggingface.prompts import prompt_text, prompt_tokens
+from paretopo.progress import make_bar
 from paretopo.run.files import write_file
 from paretopo.tasks.task import Message, Prompt, Task, TextTrace, Trace
 
@@ -65,7 +65,7 @@ def warm_up(
     optimiser = torch.optim.AdamW(trained.values(), lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
     done = _load(state_file, trained, optimiser, config.steps)
     model.train()
-    with tqdm(total=config.steps, initial=done, desc="warm-up", unit="step") as bar:
+    with make_bar(total=config.steps, initial=done, desc="warm-up", unit="step") as bar:
         for step in range(done, config.steps):
             for group in optimiser.param_groups:
                 group["lr"] = rate * _learning_rate_factor(step, config.steps)

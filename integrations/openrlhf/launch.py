@@ -12,12 +12,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import ray
-from tqdm import tqdm
 
 from paretopo.config import RunConfig
 from paretopo.integrations.huggingface.policy import starts_warmed_up
 from paretopo.integrations.openrlhf.rehearsal_checks import RehearsedSession
 from paretopo.integrations.openrlhf.watch import watch_openrlhf
+from paretopo.progress import make_bar
 from paretopo.rewards.own import load_own_rewards
 from paretopo.run.folder import RunFolder
 from paretopo.session import Session
@@ -105,7 +105,7 @@ def _show_progress(steps: int, session: Any) -> Iterator[None]:
 
     def show() -> None:
         shown: tuple[int, str] | None = None
-        with tqdm(total=steps, desc="training", unit="step") as bar:
+        with make_bar(total=steps, desc="training", unit="step") as bar:
             while not over.wait(_BAR_SECONDS):
                 try:
                     done, words = ray.get(session.progress.remote(), timeout=_BAR_SECONDS)

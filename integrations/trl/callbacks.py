@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from tqdm import tqdm
 from transformers import TrainerCallback
 
 from paretopo.integrations.trl.checkpoints import Checkpoints
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer
+from paretopo.progress import make_bar
 from paretopo.run.interrupt import Interrupt
 from paretopo.session import Session
 
@@ -137,7 +137,7 @@ class Progress(TrainerCallback):
     def on_train_begin(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
         """Open the bar where the run goes on."""
         if state.is_world_process_zero:
-            self._bar = tqdm(
+            self._bar = make_bar(
                 total=state.max_steps, initial=state.global_step, desc="training", unit="step"
             )
 

@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """The command line: ``paretopo COMMAND``, a file each.
 
 Every subcommand imports what it needs when it runs, so that ``paretopo --help`` is quick and
@@ -7,11 +8,13 @@ Every subcommand imports what it needs when it runs, so that ``paretopo --help``
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import select
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from paretopo.cli.evaluate import add_evaluate
 from paretopo.cli.info import add_info
@@ -20,7 +23,7 @@ from paretopo.cli.report import add_report
 from paretopo.cli.serve_search import add_serve_search
 from paretopo.cli.show import add_show
 from paretopo.cli.study import add_study
-from paretopo.cli.subcommands import Refusal, Run, Subcommands, refuse
+from paretopo.cli.subcommands import Parser, Refusal, Run, Subcommands, refuse
 from paretopo.cli.train import add_train
 
 _WRONG_INPUT = 2
@@ -37,6 +40,8 @@ examples:
   paretopo study mine.toml                        compare methods, seeds and tasks
   paretopo show runs/RUN                          read what the policy wrote, in a browser too
   paretopo serve-search corpus.jsonl              answer searches in a corpus, for training
+
+Tab completes commands, options, methods and keys in bash, zsh and fish: docs/commands.md.
 """
 
 
@@ -44,13 +49,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 2 for wrong input, 130 after Ctrl-C.
 
     Args:
-        arguments: the words after ``paretopo``; those of the process by default. What stands
-            behind ``--`` is handed on by ``train``.
+        arguments: the words after ``paretopo``; those of the process by default. ``train`` hands
+            on the words that follow ``--``.
     """
+    parser = make_parser()
+    _complete(parser)
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words:
+        parser.print_help(sys.stderr)
+        return _WRONG_INPUT
+    if words[0] == "help":
+        words = [*words[1:], "--help"]
     own = words[: words.index("--")] if "--" in words else words
     options = words[len(own) + 1 :]
-    parsed = make_parser().parse_args(own)
+    if not sys.stderr.isatty():
+        # Bars of tqdm, in this process and those that it starts, would fill a log.
+        os.environ.setdefault("TQDM_DISABLE", "1")
+    parsed = parser.parse_args(own)
     run: Run = parsed.run
     try:
         if options and not parsed.hands_on:
@@ -82,13 +97,34 @@ def _is_output_closed() -> bool:
     return True
 
 
-def make_parser() -> argparse.ArgumentParser:
+def _complete(parser: Parser) -> None:
+    """Answer a shell that asks for completions, and exit."""
+    if "_ARGCOMPLETE" in os.environ and importlib.util.find_spec("argcomplete"):
+        import argcomplete
+
+        argcomplete.autocomplete(parser)
+
+
+class _Version(argparse.Action):
+    """Print the version when asked for, so that other commands do not load the core."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from paretopo_core import __version__
+
+        print(f"paretopo {__version__}")
+        parser.exit()
+
+
+def make_parser() -> Parser:
     """Make the parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="paretopo",
         description="Multi-objective training of tool-using language models.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "-V", "--version", action=_Version, nargs=0, help="print the version and exit"
     )
     subcommands = Subcommands(parser)
     for add_to in (

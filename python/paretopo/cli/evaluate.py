@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paretopo.cli.subcommands import Subcommands, need, refuse
+from paretopo.cli.subcommands import Subcommands, announce, need, refuse
 
 if TYPE_CHECKING:
     from paretopo.config import RunConfig
@@ -204,6 +204,7 @@ def _run_task(arguments: argparse.Namespace) -> int:
         out = Path(arguments.out or Path("evaluations") / f"{arguments.name or name}-task")
         folder = RunFolder(fresh_folder(out.parent, out.name), config)
         folder.begin(method=run.manifest.get("method"), evaluated=str(run.path.resolve()))
+        announce("loading packages and model")
         from paretopo.integrations.trl.train import evaluate
 
         with folder.claim(), folder.note_failure(), terminate_as_interrupt():
@@ -257,6 +258,7 @@ def _evaluate(
     done = {(one.datasource, one.id) for one in folder.read_answers()}
     if any((row.datasource, row.id) not in done for row in rows):
         folder.note_resumption()
+        announce("loading packages and model")
         from paretopo.integrations import evaluation
 
         options = evaluation.RuntimeOptions(

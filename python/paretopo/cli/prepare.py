@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo.cli.subcommands import Subcommands, need, refuse
+from paretopo.cli.subcommands import Subcommands, announce, need, refuse
 from paretopo.data.sources import SOURCES, Source
 
 _EXAMPLES = """\
@@ -91,6 +91,7 @@ def _describe_source(source: Source) -> str:
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     need("tqdm", "pyarrow", "huggingface_hub", "httpx")
+    announce(f"preparing {arguments.name}")
     from paretopo.data.preparing import download, find_published_files, prepare
     from paretopo.data.schema import DataError
     from paretopo.data.training_set import Options

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from paretopo.cli.subcommands import Subcommands, need, refuse
+from paretopo.cli.subcommands import Subcommands, announce, need, refuse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,6 +69,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
             return _report_evaluations(arguments.runs, out, arguments.beside)
         if arguments.beside != "auto":
             refuse("--beside is for evaluations")
+        announce("reading records and drawing")
         if arguments.runs[0].endswith(".toml"):
             return _report_study(arguments.runs, out)
         from paretopo.run.folder import RunFolder

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paretopo.cli.subcommands import Subcommands, need, refuse
+from paretopo.cli.subcommands import Subcommands, announce, need, refuse
 
 if TYPE_CHECKING:
     from paretopo.tools.search_engine.server import SearchEngine
@@ -63,6 +63,7 @@ def add_serve_search(subcommands: Subcommands) -> None:
 
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
+    announce("loading packages")
     need("bm25s", "Stemmer", "numba", "starlette", "uvicorn", "tqdm", extra="search")
     if arguments.engine == "dense":
         need("faiss", "torch", "transformers", extra="dense-search")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paretopo.cli.subcommands import Subcommands, need, refuse
+from paretopo.cli.subcommands import Subcommands, announce, need, refuse
 
 if TYPE_CHECKING:
     from paretopo.run.trajectories import Group
@@ -132,6 +132,7 @@ def _ask(folder: str) -> int:
         if run.manifest.get("script"):
             refuse(f"{run.path} is the run of a script: its questions and tools are there")
         find_model(folder)
+        announce("loading packages and model")
         for line in answer_on_terminal(run, input, parse_preference):
             print(line)
     except (ConfigError, OSError) as error:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from paretopo.cli.subcommands import Subcommands, need, refuse
+from paretopo.cli.subcommands import Subcommands, announce, need, refuse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,6 +76,7 @@ def study(
     Returns:
         The exit status.
     """
+    announce("loading packages")
     from pathlib import Path
 
     from paretopo.config import ConfigError
@@ -106,13 +107,12 @@ def study(
 
 
 def _train(plan: Plan, out: Path, arguments: argparse.Namespace) -> dict[Cell, str]:
-    from tqdm import tqdm
-
+    from paretopo.progress import make_bar
     from paretopo.study import grid
     from paretopo.study.records import read_records
 
     left = len(plan.cells()) - len(read_records(plan, out))
-    with tqdm(total=left, unit="training", desc="study") as bar:
+    with make_bar(total=left, unit="training", desc="study") as bar:
 
         def advance(cell: Cell, failure: str | None) -> None:
             bar.set_postfix_str(f"{cell}{' FAILED' if failure else ''}", refresh=False)

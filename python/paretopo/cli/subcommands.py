@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib.util
-from collections.abc import Callable, Sequence
-from typing import NoReturn, TypeAlias
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn, TypeAlias
 
 Run: TypeAlias = Callable[[argparse.Namespace, Sequence[str]], int]
 
 
-class Subcommand(argparse.ArgumentParser):
-    """The parser of a subcommand; its help can end in a list that is made when it is asked for."""
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors suggest the nearest name, and that refuses its own unknown options.
+
+    Its help can end in a list that is made on demand.
+    """
 
     listing: Callable[[], str] | None = None
 
@@ -20,13 +25,42 @@ class Subcommand(argparse.ArgumentParser):
         text = super().format_help()
         return text if self.listing is None else f"{text}\n{self.listing()}"
 
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse, and refuse the rest here: the parser above would show its own usage."""
+        parsed, rest = super().parse_known_args(args, namespace)
+        if rest:
+            name = rest[0].partition("=")[0].lstrip("-")
+            known = [one.lstrip("-") for one in self._option_string_actions]
+            meant = _suggest(name, known, "--") if rest[0].startswith("--") else ""
+            self.error(f"unrecognized arguments: {' '.join(rest)}{meant}")
+        return parsed, rest
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is no choice of the action."""
+        if action.choices is not None and value not in action.choices:
+            known = ", ".join(map(str, action.choices))
+            message = f"must be one of {known}, got {value!r}{_suggest(str(value), action.choices)}"
+            raise argparse.ArgumentError(action, message)
+
+
+def _suggest(name: str, known: Iterable[Any], before: str = "") -> str:
+    close = difflib.get_close_matches(name, list(map(str, known)), n=1)
+    return f"; did you mean {before}{close[0]}?" if close else ""
+
+
+def complete_with(action: argparse.Action, words: Callable[[str], Iterable[str]]) -> None:
+    """Complete an option's value, in shells, with ``words(text before the cursor)``."""
+    action.completer = lambda prefix, **_: words(prefix)  # type: ignore[attr-defined]
+
 
 class Subcommands:
     """The subcommands of a parser."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self._commands = parser.add_subparsers(
-            title="commands", required=True, metavar="COMMAND", parser_class=Subcommand
+            title="commands", required=True, metavar="COMMAND", parser_class=Parser
         )
 
     def add(
@@ -38,7 +72,7 @@ class Subcommands:
         examples: str | None = None,
         *,
         hands_on: bool = False,
-    ) -> Subcommand:
+    ) -> Parser:
         """Add one and return its parser, for the arguments.
 
         `run` gets the parsed arguments, and the words behind ``--`` if it hands them on.
@@ -68,3 +102,9 @@ def need(*packages: str, extra: str = "train") -> None:
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         refuse(f"{', '.join(missing)} not installed; run: pip install 'paretopo[{extra}]'")
+
+
+def announce(action: str) -> None:
+    """Print a line on a terminal before an action that takes seconds."""
+    if sys.stderr.isatty():
+        print(f"paretopo: {action} ...", file=sys.stderr, flush=True)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from paretopo.cli.subcommands import Subcommands, need, refuse
+from paretopo.cli.subcommands import Subcommands, announce, complete_with, need, refuse
 
 if TYPE_CHECKING:
     from paretopo.config import RunConfig
@@ -61,12 +61,12 @@ def add_train(subcommands: Subcommands) -> None:
     parser.listing = _list_methods
     parser.add_argument("config", nargs="?", metavar="CONFIG.toml", help="what to train")
     parser.add_argument("--resume", metavar="RUN", help="go on with the run in this folder")
-    parser.add_argument(
+    method = parser.add_argument(
         "--method",
         metavar="NAME[+NAME...]",
         help="a method of the list below, on top of the file; several from left to right",
     )
-    parser.add_argument(
+    overrides = parser.add_argument(
         "--set",
         dest="overrides",
         action="append",
@@ -74,6 +74,8 @@ def add_train(subcommands: Subcommands) -> None:
         metavar="KEY=VALUE",
         help="any key, as optimiser.steps=40, on top of file and method; several times",
     )
+    complete_with(method, _complete_method)
+    complete_with(overrides, _complete_key)
     for name, key, metavar in _SHORTHANDS:
         parser.add_argument(
             f"--{name}",
@@ -165,14 +167,29 @@ def _list_methods() -> str:
     return "\n".join(["methods (several with + in between):", *lines, ""])
 
 
+def _complete_method(text: str) -> list[str]:
+    """Names that may follow the last ``+``."""
+    from paretopo.config import ABOUT
+
+    start = text[: text.rfind("+") + 1]
+    return [f"{start}{name}" for name in ABOUT]
+
+
+def _complete_key(_: str) -> list[str]:
+    from paretopo.config import list_names
+
+    return [f"{name}=" for name in list_names()]
+
+
 def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
     from paretopo.tasks.environment import COMPARISONS
 
-    print(f"answers are compared {COMPARISONS[run.config.task.name]}")
+    print(f"run folder: {run.path}")
+    print(f"answers are compared {COMPARISONS[run.config.task.name]}", flush=True)
+    announce("loading packages and model")
     try:
         with run.note_failure():
             from paretopo.run.interrupt import terminate_as_interrupt
-            from paretopo.run.report import write_report
 
             with terminate_as_interrupt():
                 if run.config.backend == "trl":
@@ -190,7 +207,19 @@ def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
     except KeyboardInterrupt:
         print(f"\nparetopo: go on with: paretopo train --resume {run.path}", file=sys.stderr)
         raise
-    print(f"report: {write_report([run])}")
+    _print_end(run)
+
+
+def _print_end(run: RunFolder) -> None:
+    """Print the measures before and after training, and where report and model are."""
+    from paretopo.run.history import read_history
+    from paretopo.run.report import list_ends, write_report
+
+    report = write_report([run])
+    print("\n" + "\n".join(list_ends(read_history(run))))
+    print(f"\nreport: {report.with_suffix('.html')}")
+    print(f"model:  {run.model}")
+    print(f"read what the model wrote with: paretopo show {run.path}")
 
 
 def _plan_rehearsal(

@@ -44,6 +44,7 @@ from paretopo.config.sections import (
 from paretopo.config.toml import (
     dumps,
     from_table,
+    list_names,
     load,
     loads,
     parse_override,
@@ -89,6 +90,7 @@ __all__ = [
     "dumps",
     "expand_method",
     "from_table",
+    "list_names",
     "load",
     "loads",
     "parse_override",

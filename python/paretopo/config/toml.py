@@ -164,6 +164,17 @@ def parse_override(text: str) -> tuple[str, Any]:
     return name, found
 
 
+def list_names() -> list[str]:
+    """List the dotted names that ``--set`` takes, except those of an objective.
+
+    >>> names = list_names()
+    >>> "seed" in names, "optimiser.steps" in names, "objectives" in names
+    (True, True, False)
+    """
+    own = [f"{section}.{name}" for section in SECTIONS for name in _keys(section)]
+    return [*keys(RunConfig), *own]
+
+
 def check_name(name: str) -> None:
     """Refuse a dotted name that is no key.
 

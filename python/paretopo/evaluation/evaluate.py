@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tqdm import tqdm
-
 from paretopo.data.schema import Example
 from paretopo.evaluation.folder import EvaluationFolder
 from paretopo.evaluation.grading import Grader
 from paretopo.evaluation.prompting import RolloutRequest, Tools, make_requests
 from paretopo.evaluation.settings import EvaluationSettings
+from paretopo.progress import make_bar
 from paretopo.rollout import Rollout, Segment, format_answer
 from paretopo.run.trajectories import Group, shorten
 
@@ -90,7 +89,7 @@ def evaluate(
         responses += len(one.solved)
     left = list(known.values())
     at_once = max(1, batch // settings.samples)
-    with tqdm(
+    with make_bar(
         desc=folder.name, total=len(rows), initial=len(rows) - len(left), unit=" questions"
     ) as bar:
         for start in range(0, len(left), at_once):

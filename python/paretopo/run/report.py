@@ -102,6 +102,26 @@ def _tabulate_ends(history: History) -> list[str]:
     return lines
 
 
+def list_ends(history: History) -> list[str]:
+    """List every measure before and after training in columns, for a terminal."""
+    before, after = (describe_moment(history.evaluations[at]) for at in (0, -1))
+    rows = [["", "", before, after, "change"]]
+    for one in compare_ends(history):
+        kind = f"{one.kind}: " if one.kind else ""
+        better = f"{one.measure.better} is better" if one.measure.better else ""
+        ends = (_write_number(one, value) for value in (one.before, one.after))
+        change = f"{one.change} ({one.verdict})" if one.verdict else one.change
+        rows.append([f"{kind}{one.measure.title}", better, *ends, change])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if at in (2, 3) else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
 def _tabulate_runs(histories: Mapping[str, History]) -> list[str]:
     """A row for each run and each method, a column for each measure."""
     measures, rows = summarise_runs(histories)

@@ -255,7 +255,7 @@ def _runs_of(config: RunConfig, out: Path) -> list[RunFolder]:
 
 def _run_command(*arguments: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "paretopo.cli", *arguments],
+        [sys.executable, "-m", "paretopo", *arguments],
         capture_output=True,
         text=True,
         errors="replace",

@@ -214,7 +214,7 @@ def test_the_command_rehearses_a_configuration_of_ones_own(policy, tmp_path):
     )
     own = ["--actor.entropy_coef", "0"]
     words = ["train", str(tmp_path / "own.toml"), "--rehearse", "--", *own]
-    told = command(tmp_path, "paretopo.cli", *words)
+    told = command(tmp_path, "paretopo", *words)
     assert "Proved here" in told
     assert "packed samples" in told.partition("Not covered")[2]
     (folder,) = (tmp_path / "runs").iterdir()
@@ -246,7 +246,7 @@ def rehearse_word_problems(folder: Path, model: Path | str, **settings) -> tuple
     words = ["train", "examples/word_problems/openrlhf.toml", "--rehearse", "--real-model"]
     for name, value in changes.items():
         words += ["--set", f"{name.replace('__', '.')}={value}"]
-    told = command(folder, "paretopo.cli", *words)
+    told = command(folder, "paretopo", *words)
     assert "replay buffers got the controller's advantages" in told
     (path,) = (folder / "runs").iterdir()
     return RunFolder.open(path), told
@@ -300,7 +300,7 @@ def test_command_rehearses_own_questions_and_rewards(tmp_path, monkeypatch):
     """The example of docs/objectives.md: four objectives; one applies only to some rollouts."""
     monkeypatch.chdir(Path(__file__).parents[3])
     words = ["train", "examples/own_rewards/train.toml", "--backend", "openrlhf", "--rehearse"]
-    told = command(tmp_path, "paretopo.cli", *words, "--out", str(tmp_path / "runs"))
+    told = command(tmp_path, "paretopo", *words, "--out", str(tmp_path / "runs"))
     assert "Proved here" in told
     (folder,) = (tmp_path / "runs").iterdir()
     run = RunFolder.open(folder)
@@ -321,7 +321,7 @@ def test_the_command_rehearses_preferences_given_with_each_question(tmp_path, mo
     """As docs/steerable.md has it: prompts, records, sweeps and advantages go by preferences."""
     monkeypatch.chdir(Path(__file__).parents[3])
     words = ["train", "examples/steerable.toml", "--backend", "openrlhf", "--rehearse"]
-    told = command(tmp_path, "paretopo.cli", *words, "--out", str(tmp_path / "runs"))
+    told = command(tmp_path, "paretopo", *words, "--out", str(tmp_path / "runs"))
     assert "Proved here" in told
     (folder,) = (tmp_path / "runs").iterdir()
     run = RunFolder.open(folder)
@@ -341,7 +341,7 @@ def test_the_command_rehearses_preferences_given_with_each_question(tmp_path, mo
 def test_forty_steps_raise_accuracy_without_more_calls(tmp_path):
     example = Path(__file__).parents[3] / "examples" / "rehearsal.toml"
     words = ["train", str(example), "--rehearse", "--steps", "40", "--out", str(tmp_path / "runs")]
-    told = command(tmp_path, "paretopo.cli", *words)
+    told = command(tmp_path, "paretopo", *words)
     assert "40 steps and 11 evaluations" in told
     (folder,) = (tmp_path / "runs").iterdir()
     rows = RunFolder.open(folder).evaluations()

@@ -44,7 +44,7 @@ def test_a_world_is_rehearsed_with_its_real_tool(name, tmp_path):
     config = load(EXAMPLES / f"made_up_{name}.toml", small)
     (tmp_path / "small.toml").write_text(dumps(config), encoding="utf-8")
     words = ["train", str(tmp_path / "small.toml"), "--rehearse"]
-    told = command(tmp_path, "paretopo.cli", *words, "--out", str(tmp_path / "runs"))
+    told = command(tmp_path, "paretopo", *words, "--out", str(tmp_path / "runs"))
     assert "Proved here" in told
     assert "replay buffers got the controller's advantages" in told
     (folder,) = (tmp_path / "runs").iterdir()
@@ -61,7 +61,7 @@ def test_a_world_is_rehearsed_with_its_real_tool(name, tmp_path):
 def test_forty_steps_raise_accuracy_while_calls_fall(name, tmp_path):
     example = str(EXAMPLES / f"made_up_{name}.toml")
     words = ["train", example, "--backend", "openrlhf", "--rehearse", "--steps", "40"]
-    told = command(tmp_path, "paretopo.cli", *words, "--out", str(tmp_path / "runs"))
+    told = command(tmp_path, "paretopo", *words, "--out", str(tmp_path / "runs"))
     assert "40 steps" in told
     (folder,) = (tmp_path / "runs").iterdir()
     rows = RunFolder.open(folder).evaluations()

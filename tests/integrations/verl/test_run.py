@@ -27,7 +27,7 @@ from paretopo.tasks.choice import make_task
 pytestmark = pytest.mark.timeout(2400)
 ROOT = Path(__file__).parents[3]
 TRAIN = [
-    *("-m", "paretopo.cli", "train", "examples/own_rewards/train.toml"),
+    *("-m", "paretopo", "train", "examples/own_rewards/train.toml"),
     *("--backend", "verl", "--rehearse", "--set", "warmup.steps=10"),
     *("--set", "paretopo.stage1_steps=2", "--set", "paretopo.stage2_estimator=pareto"),
     *("--set", "run.checkpoint_every=1", "--set", "evaluation.every=1"),
@@ -45,7 +45,7 @@ def start(folder, *words):
 
 def rehearse(folder, example, *words):
     """Train to the end of two steps; the run."""
-    command = ["-m", "paretopo.cli", "train", example, "--steps", "2", "--backend", "verl"]
+    command = ["-m", "paretopo", "train", example, "--steps", "2", "--backend", "verl"]
     more = ["--rehearse", "--set", "warmup.steps=60", "--set", "evaluation.prompts=8"]
     process = start(folder, *command, *more, *words, "--out", str(folder / "runs"))
     log = RunFolder(folder, None)
@@ -106,7 +106,7 @@ def test_a_run_killed_and_resumed_crosses_both_stages(tmp_path):
     before = [row for row in run.steps() if row["step"] <= done]
     known = run.evaluations()[: state["evaluations"]]
 
-    process = start(tmp_path, "-m", "paretopo.cli", "train", "--resume", str(run.path))
+    process = start(tmp_path, "-m", "paretopo", "train", "--resume", str(run.path))
     try:
         assert process.wait(1000) == 0, output(log)[-6000:]
     finally:

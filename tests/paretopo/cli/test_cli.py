@@ -49,7 +49,7 @@ def test_a_reader_may_leave_early():
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        command = [sys.executable, "-m", "paretopo.cli", "info"]
+        command = [sys.executable, "-m", "paretopo", "info"]
         done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
     finally:
         os.close(writing)
@@ -137,7 +137,13 @@ def test_train_makes_a_run_and_a_report(trainer, toml, tmp_path, capsys):
     assert run.manifest["status"] == "finished"
     assert (path / "report" / "front.png").exists()
     assert (path / "report" / "report.html").exists()
-    assert f"report: {path / 'report' / 'report.md'}" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert out.startswith(f"run folder: {path}\n")
+    assert f"report: {path / 'report' / 'report.html'}\nmodel:  {path / 'model'}\n" in out
+    header, correct, calls = out.split("\n\n")[1].splitlines()[:3]
+    assert header.split("  ")[-1] == "change"
+    assert correct.split() == ["correct", "(%)", "more", "is", "better", "50.0", "50.0", "+0.0"]
+    assert calls.split()[-2:] == ["2.00", "2.00"] or calls.endswith("+0 %")
 
 
 def test_train_resumes_with_the_configuration_of_the_run(trainer, tmp_path):
@@ -341,7 +347,7 @@ def test_report_errors_take_one_line(tmp_path, capsys):
 
 def test_the_command_runs_as_a_module():
     done = subprocess.run(
-        [sys.executable, "-m", "paretopo.cli", "train", "nothing.toml"],
+        [sys.executable, "-m", "paretopo", "train", "nothing.toml"],
         capture_output=True,
         text=True,
         check=False,

@@ -228,7 +228,7 @@ def test_a_run_without_trajectories_says_how_to_keep_them(tmp_path, capsys):
 
 
 def show(run, *words, **environment):
-    command = [sys.executable, "-m", "paretopo.cli", "show", str(run.path), *words]
+    command = [sys.executable, "-m", "paretopo", "show", str(run.path), *words]
     base = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
     return command, base | {"TERM": "xterm"} | environment
 

@@ -98,7 +98,7 @@ def test_every_source_is_pinned_and_addressed():
 
 def run(*words, **options):
     return subprocess.run(
-        [sys.executable, "-m", "paretopo.cli", "prepare", *map(str, words)],
+        [sys.executable, "-m", "paretopo", "prepare", *map(str, words)],
         capture_output=True,
         text=True,
         check=False,
@@ -138,7 +138,7 @@ def test_command_prints_a_summary(tmp_path):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["nothing"], "invalid choice: 'nothing'"),
+        (["nothing"], "got 'nothing'"),
         (["torl", "--from", "nowhere"], "paretopo: there is no file or folder nowhere"),
         (["torl"], "paretopo: ToRL's training set is not on the Hugging Face Hub: download https:"),
         (["math500", "--seed", "3"], "math500 is a benchmark, which is kept as it is"),

@@ -418,6 +418,6 @@ def test_command_trains_reports_and_resumes(tmp_path):
     (tmp_path / "mine" / "report.md").unlink()
     assert run("research", str(file)).returncode == 0
     assert (tmp_path / "mine" / "report.md").is_file()
-    wrong = run("paretopo.cli", "study", str(tmp_path / "none.toml"))
+    wrong = run("paretopo", "study", str(tmp_path / "none.toml"))
     assert wrong.returncode == 2
     assert "cannot read" in wrong.stderr

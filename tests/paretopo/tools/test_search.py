@@ -253,7 +253,7 @@ def test_the_command_serves_a_corpus(tmp_path):
         )
     )
     port = free_port()
-    words = [sys.executable, "-m", "paretopo.cli", "serve-search", str(path)]
+    words = [sys.executable, "-m", "paretopo", "serve-search", str(path)]
     server = subprocess.Popen(
         [*words, "--port", str(port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -48,7 +48,7 @@ def test_a_million_passages(tmp_path):
     engine = bm25.open_or_build(corpus, tmp_path / "index")
     opening = time.monotonic() - started
     assert opening < 30  # a few seconds, on a machine with nothing else to do
-    command = [sys.executable, "-m", "paretopo.cli", "serve-search", str(corpus)]
+    command = [sys.executable, "-m", "paretopo", "serve-search", str(corpus)]
     server = subprocess.Popen(
         [*command, "--index", str(tmp_path / "index"), "--port", "0"],
         stdout=subprocess.PIPE,

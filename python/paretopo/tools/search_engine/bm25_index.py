@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
+
+from paretopo.progress import make_bar
 
 K1, B = 0.9, 0.4
 
@@ -51,7 +52,7 @@ def build(passages: Iterable[list[int]], vocabulary: dict[str, int], folder: Pat
     scores = _create_array(folder / "scores.npy", np.float32, int(starts[-1]))
     rows = _create_array(folder / "rows.npy", np.int32, int(starts[-1]))
     free = starts[:-1].copy()  # where each word's next passage goes
-    for block in tqdm(blocks, desc="placing scores", unit="block"):
+    for block in make_bar(iterable=blocks, desc="placing scores", unit="block"):
         word, row, count = (np.load(block / f"{name}.npy") for name in ("words", "rows", "counts"))
         present, first, times = np.unique(word, return_index=True, return_counts=True)
         places = np.arange(len(word)) + np.repeat(free[present] - first, times)

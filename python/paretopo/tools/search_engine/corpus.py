@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
+
+from paretopo.progress import make_bar
 
 _OFFSETS = "offsets.npy"
 _MANIFEST = "manifest.json"
@@ -128,4 +129,4 @@ def _parse_passage(line: bytes, path: Path, row: int) -> dict[str, str]:
 
 
 def _progress_bar(size: int, what: str) -> Any:
-    return tqdm(total=size, desc=what, unit="B", unit_scale=True)
+    return make_bar(total=size, desc=what, unit="B", unit_scale=True)

@@ -1,4 +1,4 @@
-"""``python -m paretopo.cli``."""
+"""``python -m paretopo``."""
 
 import sys
 
