@@ -219,13 +219,14 @@ class ParetoAdvantages:
 class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
     """TRL's `GRPOTrainer` with several objectives, in its place.
 
-    With a `ScriptSession` it takes over advantages, held-out evaluations, archive, records and
-    resumption of the script's run; reward functions, data, model and arguments stay the script's.
-    With a controller it takes over the advantages alone.
+    It computes advantages and held-out evaluations, and keeps archive, records and checkpoints of
+    the script's run. Reward functions, data, model and arguments stay the script's. With a
+    controller it computes only the advantages.
 
     Args:
         *args: As for `GRPOTrainer`.
-        session: The script's `ScriptSession`; or a session of `paretopo train`, with its `rewards`.
+        session: The script's `ScriptSession`, by default `ScriptSession()`: every reward function
+            is an objective. Or a session of `paretopo train`, with its `rewards`.
         controller: Gives the advantages; its objectives are the trainer's reward functions.
         rewards: Measures the rollouts of a session of `paretopo train`, without `reward_funcs`.
         evaluation_temperature: Sampling temperature of evaluations, 0 decodes greedily; None
@@ -233,12 +234,13 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
         **kwargs: As for `GRPOTrainer`.
 
     Raises:
-        ValueError: Neither or both of `session` and `controller` are given, or
-            `evaluation_temperature` is negative, or given together with vLLM.
+        ValueError: Both `session` and `controller` are given, or `evaluation_temperature` is
+            negative, or given together with vLLM.
         ConfigError: The session's objectives do not fit the reward functions, or its methods the
             arguments; names them.
 
     Example:
+        >>> trainer = ParetoGRPOTrainer(model=…, reward_funcs=[correct, short], …)  # doctest: +SKIP
         >>> session = ScriptSession("objectives.toml", method="recommended")  # doctest: +SKIP
         >>> trainer = ParetoGRPOTrainer(session=session, model=…, …)  # doctest: +SKIP
         >>> trainer.train(resume_from_checkpoint=True)  # doctest: +SKIP
@@ -262,11 +264,15 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
         evaluation_temperature: float | None = None,
         **kwargs: Any,
     ) -> None:
-        if (session is None) == (controller is None):
+        if session is not None and controller is not None:
             raise ValueError(
-                "ParetoGRPOTrainer needs a session, or a controller for advantages alone, got "
-                + ("neither" if session is None else "both")
+                "ParetoGRPOTrainer takes a session, or a controller that only computes advantages, "
+                "got both: drop controller="
             )
+        if controller is None and session is None:
+            from paretopo.integrations.trl.script import ScriptSession
+
+            session = ScriptSession()
         if controller is not None:
             self.controller = controller
         elif isinstance(session, Session):

@@ -88,8 +88,9 @@ def make_trainer(folder, table=TABLE, functions=(digits, even), *, session=None,
         "eval_steps": 2,
         "dataloader_pin_memory": False,
     }
+    given = {} if table is None else {"session": session or ScriptSession(table, method=method)}
     return ParetoGRPOTrainer(
-        session=session or ScriptSession(table, method=method),
+        **given,
         model=model,
         args=GRPOConfig(**defaults | settings),
         reward_funcs=list(functions),
@@ -366,9 +367,16 @@ def test_held_out_questions_are_one_data_set(tmp_path):
         make_trainer(tmp_path, held_out=None, eval_strategy="no")
 
 
+def test_a_trainer_without_a_session_makes_its_own(tmp_path):
+    with pytest.warns(UserWarning, match="ungated"):
+        trainer = make_trainer(tmp_path, None, max_steps=1)
+    trainer.train()
+    run = RunFolder.open(tmp_path)
+    assert [one.name for one in run.config.objectives] == ["digits", "even"]
+    assert len(run.steps()) == 1
+
+
 def test_a_session_or_a_controller(tmp_path):
-    with pytest.raises(ValueError, match="for advantages alone, got neither"):
-        ParetoGRPOTrainer(model="none", reward_funcs=[digits])
     controller = ParetoPO(ParetoPOConfig())
     with pytest.raises(ValueError, match="got both"):
         ParetoGRPOTrainer(controller=controller, session=ScriptSession(TABLE))
