@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -105,6 +106,34 @@ def check_formulas_can_be_drawn(app: Sphinx) -> None:
         )
 
 
+# Pages of the site whose text is a file outside docs/: a code host shows that file in its folder.
+ELSEWHERE = {"benchmark": "bench/README.md", "contributing": "CONTRIBUTING.md"}
+LINK = re.compile(r"\[([^\[\]]*)\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
+
+
+def read_files_outside(_: Sphinx, page: str, source: list[str]) -> None:
+    """Put the text of a file outside docs/ on its page, and point links to such files there."""
+    docs = Path(__file__).parent
+    file = ROOT / ELSEWHERE[page] if page in ELSEWHERE else docs / f"{page}.md"
+    if not file.is_file():
+        return
+    pages = {(ROOT / path).resolve(): name for name, path in ELSEWHERE.items()}
+
+    def point(link: re.Match[str]) -> str:
+        words, target, heading = link[1], (file.parent / link[2]).resolve(), link[3] or ""
+        if not target.exists():
+            return link[0]
+        if target in pages:
+            target = docs / f"{pages[target]}.md"
+        elif target.suffix == ".md" and not target.is_relative_to(docs):
+            return f"{words} (`{target.relative_to(ROOT)}`)"  # no page of the site
+        path = Path(os.path.relpath(target, (docs / page).parent)).as_posix()
+        return f"[{words}]({path}{heading})"
+
+    text = file.read_text(encoding="utf-8") if page in ELSEWHERE else source[0]
+    source[0] = LINK.sub(point, text)
+
+
 def name_pages_by_their_titles(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Show a link whose text is a file's name, as a code host wants it, with the page's title."""
     for link in doctree.findall(nodes.reference):
@@ -118,4 +147,5 @@ def setup(app: Sphinx) -> None:
     """Register our directive and checks."""
     app.add_directive("command-help", CommandHelp)
     app.connect("builder-inited", check_formulas_can_be_drawn)
+    app.connect("source-read", read_files_outside)
     app.connect("doctree-resolved", name_pages_by_their_titles)

@@ -11,7 +11,7 @@
 //   kSwap      by C(n - 1 - c, k - 1) / C(n - 1, k - 1) * n / (n - k), k < n; over the box and less
 //              the group's mean, what a set gains by this point in place of another one.
 //
-// Derivation: docs/mathematics.md. Every sum runs over positive terms, along the grid through all
+// Derivation: docs/hvk.md. Every sum runs over positive terms, along the grid through all
 // coordinates from the reference upwards, in an order that depends on the points alone.
 #pragma once
 

@@ -61,7 +61,7 @@ def expected_hypervolume(
     4. Objectives with few distinct values cost less. Sets of up to 32 points and 2 objectives, or
     16 and 3, are computed side by side, one set per SIMD lane.
 
-    Source: docs/mathematics.md, section 6; one objective: Walder and Karkhanis (2025), PKPO, arXiv
+    Source: docs/hvk.md; one objective: Walder and Karkhanis (2025), PKPO, arXiv
     2505.15201.
 
     >>> expected_hypervolume([[1, 3], [2, 2], [3, 1]], ref=0, k=2)
@@ -121,7 +121,7 @@ def hypervolume_advantage(
 
     Cost: that of :func:`expected_hypervolume`.
 
-    Source: docs/mathematics.md, section 6.
+    Source: docs/hvk.md.
 
     >>> import numpy as np
     >>> rewards = np.array([[1.0, 1.0], [1.0, 0.5], [0.0, 1.0], [0.0, 0.0]])  # success, economy

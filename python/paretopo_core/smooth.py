@@ -39,7 +39,7 @@ def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
     Cost: O(points² · objectives) time and memory.
 
     Source: the ParetoPO paper, section 3.3 (stochastic Pareto rank); closed form and the strict
-    variant: docs/mathematics.md.
+    variant: docs/paper_method.md.
 
     >>> p = stochastic_dominance([[1.0, 0.5], [0.4, 0.6]], sigma=1.0)
     >>> round(float(p[0, 1]), 6)

@@ -1,4 +1,4 @@
-"""docs/objectives.md: its examples run, and its quotations are the program's output."""
+"""The pages on objectives, rewards, scripts and messages: examples run, quotations are real."""
 
 from __future__ import annotations
 
@@ -14,11 +14,18 @@ from paretopo.cli import main
 from paretopo.config import load, loads, with_method
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs" / "objectives.md").read_text(encoding="utf-8")
+PAGES = {
+    name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("objectives", "rewards", "scripts", "messages")
+}
 
 
 def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+    return [
+        found
+        for text in PAGES.values()
+        for found in re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    ]
 
 
 COMMANDS = [
@@ -71,7 +78,7 @@ def test_files_are_valid(example):
 def test_code_runs(example):
     if "integrations.trl" in example:
         pytest.importorskip("trl")
-    exec(compile(example, "docs/objectives.md", "exec"), {})
+    exec(compile(example, "docs", "exec"), {})
 
 
 def test_lines_of_json_are_questions():
@@ -156,13 +163,12 @@ def test_the_examples_take_the_methods(method, monkeypatch):
         assert len(with_method(name, method).objectives) >= 3
 
 
-def test_every_message_is_said():
+def test_messages_are_quoted_from_the_sources():
     rooms = [ROOT / "python" / "paretopo", ROOT / "integrations"]
     sources = [path.read_text(encoding="utf-8") for room in rooms for path in room.rglob("*.py")]
     # As Python joins the pieces of a text.
     said = re.sub(r'"\s*\n\s*f?"|"\s*\n\s*f?\'|\'\s*\n\s*f?"', "", "\n".join(sources))
-    table = TEXT.partition("## Trouble")[2]
-    messages = re.findall(r"^\| `([^`]*)` \|", table, re.MULTILINE)
+    messages = re.findall(r"^\| `([^`]*)` \|", PAGES["messages"], re.MULTILINE)
     assert len(messages) >= 15
     for message in messages:
         assert message in said, message

@@ -1,4 +1,4 @@
-"""HV@k gives exact policy gradients and has the properties that docs/mathematics.md proves."""
+"""HV@k gives exact policy gradients and has the properties that docs/hvk.md proves."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ examples:
     -d '{"queries": ["longest river"], "topk": 3, "return_scores": true}'
 
 A line of the corpus is {"id": "7", "contents": "\\"Title\\"\\ntext"}, as in Search-R1's
-wiki-18.jsonl, or has "title" and "text" instead of "contents". The index is made once and kept
-beside the corpus; a corpus that changed gets a new one. docs/tools.md tells sizes, times and the
-protocol. There are no passwords: whoever reaches the address can search.
+wiki-18.jsonl, or has "title" and "text" instead of "contents". The index is built once and stored
+next to the corpus; it is rebuilt when the corpus changes. docs/search_server.md has sizes, times
+and the protocol. There is no authentication: anyone who reaches the address can search.
 """
 
 

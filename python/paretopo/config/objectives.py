@@ -74,20 +74,21 @@ class Objective:
 
     name: str = key(
         "correct",
-        "Its name in rollouts and records: correct, calls, tokens (written by the policy), turns,"
-        " seconds, dollars, or what an agent, an environment or a reward of your own says.",
+        "Name in rollouts and records: correct, calls, tokens (written by the policy), turns, "
+        "seconds, dollars, or the name of a reward function or of a value that an agent or an "
+        "environment reports.",
         shown_default="none",
     )
     weight: float | None = key(
         None,
-        "Its share of the preference, beside the other weights; given for all objectives, or for"
-        " none.",
+        "Share of the preference, relative to the other weights. Give a weight to all objectives "
+        "or to none.",
         low=0.0,
-        shown_default="all alike",
+        shown_default="all equal",
     )
     better: Literal["more", "fewer"] = key(
         None,
-        "Which way is better.",
+        "Direction: more or fewer is better.",
         shown_default='"fewer" for calls, tokens, turns, seconds and dollars, else "more"',
     )
     economy: Literal[
@@ -104,74 +105,67 @@ class Objective:
         "laser_d",
     ] = key(
         None,
-        "How it becomes a reward: as it is (a cost negated); its place between the worst and the"
-        " best of its group, from 0 to 1; a cost by its distance d from the fewest of a success,"
-        " exp(-alpha * d), or OTC's sine and cosine; 1 - cost / the going price of a right answer;"
-        " or, within the group, Arora and Zanette's sigmoid of the successes'"
-        " z-scores, the length reward of Kimi k1.5, the cost over its mean, for GR3, prime-rl's"
-        " penalty by the pass rate, or LASER's and LASER-D's step: 1 for a success below a target"
-        " cost.",
+        "Conversion of the measure into a reward; docs/objectives.md explains the choices.",
         shown_default='"saving" for a cost, else "raw"; with recipe = "paper" "paretopo" for calls,'
         ' else "raw"',
     )
     alpha: float = argument(
         0.7,
-        "Fall of the economy per unit off the optimum, exp(-alpha * d).",
+        "Decay of the economy exp(-alpha * d).",
         low=0.0,
         open_low=True,
         of={"economy": ("paretopo",)},
     )
     most: int = argument(
         0,
-        "The most calls of a rollout; 0 takes optimiser.max_tool_calls.",
+        "Largest number of calls of a rollout; 0 takes optimiser.max_tool_calls.",
         low=0,
         of={"economy": ("otc",)},
     )
     price: float = key(
         1.0,
-        "What one of it costs: the measure is times this, and everything else goes by that.",
+        "Price of one unit: the measure is multiplied by it before everything else.",
         low=0.0,
         open_low=True,
     )
     budget: float | None = key(
         None,
-        "For a cost: what is left of so much, in units of the price, is the measure in its place,"
-        " of which more is better.",
+        "For a cost: the measure becomes the rest of this budget, in units of the price, and more"
+        " is better.",
         low=0.0,
         open_low=True,
         shown_default="none",
     )
     budgets: tuple[float, ...] | None = key(
         None,
-        'For a cost, with preference.kind = "budget": what a rollout may spend at most, one of'
-        " these for each group.",
+        'For a cost, with preference.kind = "budget": the most that a rollout may spend. Each '
+        "group gets one of these.",
         low=0.0,
         shown_default="none",
     )
     gate: bool | None = key(
         None,
-        "A rollout solved its prompt where this objective is above its threshold. Without any such,"
-        " one whose name says so, as correct and accuracy do; else nothing is gated.",
+        "A rollout has solved its prompt if this objective is above its threshold. Without gate ="
+        " true, an objective with a name such as correct or accuracy is the gate; otherwise there"
+        " is none.",
         shown_default="by its name",
     )
     threshold: float = key(
         0.0,
-        "Of the gate, in its own unit: a rollout solved its prompt above it, not at it.",
+        "Threshold of the gate, in its own unit; a rollout must be above it, not at it.",
     )
     failure: float | Literal["worst", "keeps"] = key(
         None,
-        "What a failed rollout gets where paretopo.gate says so: the worst reward of its group, a"
-        ' number that no rollout is worse than, or "keeps" what it has.',
+        'Reward of a failed rollout, with paretopo.gate = "success": the worst of its group; a '
+        'number that is not better than any possible value; or "keeps", its own reward.',
         shown_default='0 with an economy of "paretopo" or "otc", else "worst"',
     )
-    low: float | None = key(
-        None, "Values below are refused.", shown_default="0 for what is measured here"
-    )
-    high: float | None = key(None, "Values above are refused.", shown_default="1 for correct")
+    low: float | None = key(None, "Smallest valid value.", shown_default="0 for built-in measures")
+    high: float | None = key(None, "Largest valid value.", shown_default="1 for correct")
     reference: float | None = key(
         None,
-        "Its coordinate of the hypervolume's reference point, in its own unit; with an economy of"
-        ' "paretopo", "otc" or "saving", a reward.',
+        "Coordinate of the hypervolume's reference point, in its own unit; a reward with an "
+        'economy of "paretopo", "otc" or "saving".',
         shown_default="by paretopo.reference",
     )
     recipe: Literal["recommended", "paper"] = key(

@@ -159,28 +159,28 @@ class ParetoPOConfig:
     )
     floors: tuple[float | Literal["worst", "keeps"], ...] | None = key(
         None,
-        "What a failed rollout gets in each objective behind the gate; by default the worst of its"
+        "Reward of a failed rollout in each objective after the gate; by default the worst of its"
         " group.",
         in_file=False,
     )
     references: tuple[float | Literal["initial"], ...] | None = key(
         None,
-        "Coordinates of the hypervolume's reference point, of which some may be the first"
-        " evaluation's; by default as reference says.",
+        'Coordinates of the hypervolume\'s reference point; "initial" takes the first '
+        "evaluation's. By default reference decides.",
         in_file=False,
     )
     threshold: float = key(
-        0.0, "A rollout solved its prompt where its first reward is above this.", in_file=False
+        0.0, "A rollout has solved its prompt if its first reward is above this.", in_file=False
     )
     weighting: Literal["as given", "equal", "first alone", "second alone"] = key(
         "as given",
-        "The weights of the objectives, or others: all that are above 0 alike, all on the one that"
-        " says what solved means, or, of two objectives, all on the other.",
+        "The weights of the objectives; equal weights for all that are above 0; all weight on the"
+        " gate; or, with two objectives, all weight on the other one.",
     )
     preference: Literal["fixed", "given"] = key(
         "fixed",
-        "The weights of the objectives for all questions, or a preference that is given with each"
-        " group's question: see [preference].",
+        "One set of weights for all questions, or a preference that each group's question states:"
+        " see [preference].",
     )
     beta: float = argument(
         0.5,
@@ -199,14 +199,14 @@ class ParetoPOConfig:
     )
     reference: Literal["initial", "zero"] = key(
         None,
-        "Reference point of the hypervolume, where an objective has none of its own: the first"
-        " evaluation, or the worst rewards there can be, 0 for an economy.",
+        "Reference point of the hypervolume for objectives without their own: the first "
+        "evaluation, or the worst possible reward, which is 0 for an economy.",
         shown_default=BY_RECIPE,
     )
     stage1_steps: int | Literal["epoch", "all"] = key(
         None,
-        'Steps of stage 1; "epoch" is one pass over the prompts, "all" the whole run, 0 starts with'
-        " stage 2.",
+        'Steps of stage 1. "epoch" is one pass over the prompts, "all" the whole run; 0 starts '
+        "with stage 2.",
         low=0,
         shown_default=BY_RECIPE,
     )
@@ -214,44 +214,45 @@ class ParetoPOConfig:
     stage2_estimator: EstimatorName = key(
         None,
         "Advantages of stage 2.",
-        shown_default=f'{BY_RECIPE}; "rloo" where no objective says what solved means',
+        shown_default=f'{BY_RECIPE}; "rloo" without a gate',
     )
     economies: Literal["each", "least"] = key(
         None,
-        "The rewards after the first, each with its weight; or of each rollout the least of them,"
-        " with the weights of all together, so that a compromise counts more than an extreme.",
+        "Combination of the rewards after the first: each with its own weight; or only the least "
+        "of a rollout, with the sum of the weights, so that a compromise is worth more than an "
+        "extreme.",
         shown_default='"least" with the estimator worth, else "each"',
     )
     multiplier_on: Literal["advantage", "reward", "learning_rate", "none"] = key(
         None,
-        "What the stage-1 multiplier scales; on the reward a group-standardised estimator cancels"
-        " it.",
+        "Target of the stage-1 multiplier. Estimators that standardise within the group cancel a "
+        "factor on the reward.",
         shown_default=BY_RECIPE,
     )
     centre: Literal["exact", "mean", "none", "std", "loo"] = key(
         None,
-        "From what the stage-2 advantages are measured in each group: their mean, nothing, their"
-        " mean in standard deviations, the mean of the others; for hypervolume also exact, the"
-        " volume that one more of the others would add.",
+        "Baseline of the stage-2 advantages in each group. mean: the mean; std: the mean, divided"
+        " by the standard deviation; loo: the mean of the others; none: 0; exact, for "
+        "hypervolume: the volume that one more of the others would add.",
         shown_default=BY_RECIPE,
     )
     k: int | tuple[int, ...] | Literal["archive"] = argument(
         1,
-        "How many rollouts count together; several numbers for"
-        " equal parts of its steps, or by the smoothed gain of the archive, from 4 to 1.",
+        "Number of rollouts that count together. A list splits the estimator's steps into equal "
+        'parts; "archive" follows the smoothed gain of the archive from 4 down to 1.',
         low=1,
         of=_of(*sorted(HYPERVOLUMES)),
     )
     hypervolume_reference: Literal["weights", "archive"] = argument(
         "weights",
-        "The reference point, which is the preference: by the weights it is 0 for the"
-        " first objective and -w_first / w_other for each other; or that of the archive.",
+        "Reference point, which expresses the preference. weights: 0 for the first objective and "
+        "-w_first / w_other for each other. archive: the archive's.",
         of=_of("hypervolume"),
     )
     hypervolume_unit: Literal["raw", "range"] = argument(
         "raw",
-        "Rewards after the first as they are, or from 0 to 1 between the worst and"
-        " the best of the group's successes.",
+        "Rewards after the first: unchanged, or from 0 to 1 between the worst and the best of the"
+        " group's successes.",
         of=_of("hypervolume"),
     )
     sigma: float = argument(
@@ -263,37 +264,40 @@ class ParetoPOConfig:
     )
     margin: float = argument(
         0.0,
-        "By how much a dominator must win, in the rewards' units; sqrt(sigma) counts ties as none.",
+        "Margin by which a dominator must win, in the rewards' units. With sqrt(sigma), ties do "
+        "not count as wins.",
         low=0.0,
         of=_of("soft_pareto"),
     )
     smoothing: float = argument(
         0.0,
-        "Smoothing of the maximum over objectives, in the rewards' units; 0 is the maximum itself.",
+        "Smoothing of the maximum over objectives, in the rewards' units; 0 takes the maximum "
+        "itself.",
         low=0.0,
         of=_of("tchebycheff", "expected_tchebycheff"),
     )
     conflict: float = argument(
         0.8,
-        "Rollouts are left out whose objectives agree less than this; 1 wants one sign.",
+        "Drop rollouts whose objectives agree less than this; 1 requires equal signs.",
         low=0.0,
         high=1.0,
         of=_of("gd2po", "hypervolume_gd2po"),
     )
     gate: Literal["success", "none"] = key(
         None,
-        "Objectives count only for rollouts that solve their prompt, as each objective's failure"
-        " says, or for all.",
-        shown_default=f'{BY_RECIPE}; "none" where no objective says what solved means',
+        "success: a failed rollout gets each objective's failure value. none: all objectives "
+        "count for all rollouts.",
+        shown_default=f'{BY_RECIPE}; "none" without an objective that can be the gate',
     )
     group_filter: Literal["vector", "accuracy", "off"] = key(
         None,
-        "Groups that get no advantage: all reward vectors equal, all solved or all failed, none.",
+        "Groups that get no advantage. vector: all reward vectors are equal; accuracy: all solved"
+        " or all failed; off: none.",
         shown_default=BY_RECIPE,
     )
     gain_unit: Literal["raw", "box"] = argument(
         "raw",
-        "Hypervolume gain as it is, or as a share of the box from the reference to 1.",
+        "Hypervolume gain unchanged, or as a share of the box from the reference to 1.",
         of=_OF_GAIN,
     )
     gain_scale: float = argument(

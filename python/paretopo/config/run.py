@@ -48,15 +48,15 @@ class RunConfig:
     """
 
     recipe: Literal["recommended", "paper"] = key(
-        "recommended", "Algorithm 1 to the letter (paper), or what the study supports."
+        "recommended",
+        "Defaults of the switches: the paper's Algorithm 1 (paper), or the recipe that the study "
+        "supports.",
     )
-    backend: Literal["trl", "openrlhf", "verl"] = key(
-        "trl", "The framework that performs the updates."
-    )
+    backend: Literal["trl", "openrlhf", "verl"] = key("trl", "Framework that performs the updates.")
     seed: int = key(
         0,
-        "Seed of everything random; on OpenRLHF and verl, whose engines answer in no fixed order,"
-        " two runs of one seed differ all the same.",
+        "Seed of all random numbers. On OpenRLHF and verl two runs with one seed still differ, "
+        "because their engines answer in no fixed order.",
         low=0,
         high=2**32 - 1,
     )

@@ -31,13 +31,16 @@ class LoraConfig:
     """Low-rank adapters that are trained in place of the weights: ``model.lora = {rank = 16}``."""
 
     rank: int = key(0, "Rank of the adapters; 0 trains all weights. Needs peft.", low=0)
-    alpha: int = key(32, "Scale of the adapters: their product counts alpha / rank.", low=1)
+    alpha: int = key(
+        32, "Scale of the adapters: their product is multiplied by alpha / rank.", low=1
+    )
     dropout: float = key(
         0.0, "Share of the adapters' inputs dropped in training.", low=0.0, high=1.0, open_high=True
     )
     targets: Literal["all-linear"] | tuple[str, ...] = key(
         "all-linear",
-        "Names of the layers that get adapters; all-linear is every linear layer but the head.",
+        "Names of the layers that get adapters; all-linear means every linear layer except the "
+        "head.",
     )
 
     def __post_init__(self) -> None:
@@ -50,17 +53,18 @@ class ModelConfig:
 
     path: str = key(
         TINY,
-        'Hugging Face name, a folder, or a .gguf file; "tiny" makes a small Qwen3 on the spot.',
+        'A Hugging Face name, a folder or a .gguf file; "tiny" makes a small Qwen3 with random '
+        "weights.",
     )
     chat_template: str = key(
         OWN,
-        'The model\'s "own"; "chatml-tools" or "plain-tools", which render tool calls; or a .jinja'
-        " file.",
+        'The model\'s "own" template; "chatml-tools" or "plain-tools", which render tool calls; '
+        "or a .jinja file.",
     )
     dtype: Literal["auto", "float32", "bfloat16"] = key(
         "auto",
-        "Numbers that passes compute in (backend trl): auto takes bfloat16 where a GPU or processor"
-        " has it and path is a loaded model. Trained weights are float32 always.",
+        "Number type of forward and backward passes (backend trl). auto takes bfloat16 for a "
+        "loaded model if the device computes in it. Trained weights are always float32.",
     )
     gradient_checkpointing: bool = key(
         None,
@@ -69,7 +73,7 @@ class ModelConfig:
     )
     frozen_embeddings: bool = key(
         False,
-        "Leave the token embeddings as they are, and a head that is tied to them (backend trl).",
+        "Do not train the token embeddings, nor a head that is tied to them (backend trl).",
     )
     layers: int = argument(
         2, "Transformer layers of the tiny model.", low=1, of={"path": (TINY, SMALL)}
@@ -121,29 +125,30 @@ class TaskConfig:
 
     name: Literal["calculator", "math", "multihop", "questions"] = key(
         "calculator",
-        "Sums with a calculator, mathematics with a Python interpreter, questions of several hops"
-        " with a search engine, or questions of your own, with tools of your own or none.",
+        "calculator: sums; math: mathematics with a Python interpreter; multihop: questions for a"
+        " search engine; questions: your own questions, with or without tools.",
     )
     train: str = key(
         MADE_UP,
         'Training questions: "made up", a JSONL file of `paretopo prepare` (math, multihop), or'
         " one of your own (questions).",
     )
-    held_out: str = key(MADE_UP, "Held-out questions, likewise.")
+    held_out: str = key(MADE_UP, "Held-out questions, in the same form.")
     tools: str = key(
         NONE,
-        'questions: a Python file of functions for the policy to call, as TRL takes them; "none".',
+        "questions: a Python file of functions that the policy may call, as TRL takes them; "
+        '"none".',
     )
     prompts: int = argument(512, "Training questions to make up.", low=1, of={"train": (MADE_UP,)})
     facts: int = argument(
         24,
-        "Memorised facts behind made-up questions that need no call.",
+        "Memorised facts for made-up questions that need no call.",
         low=1,
         of={"train": (MADE_UP,)},
     )
     kinds: tuple[float, ...] = argument(
         (0.34, 0.33, 0.33),
-        "Shares of made-up questions best answered with 0, 1 and 2 calls; summing to 1.",
+        "Shares of made-up questions that need 0, 1 and 2 calls; the sum is 1.",
         low=0.0,
         high=1.0,
         of={"train": (MADE_UP,)},
@@ -185,27 +190,30 @@ class ToolConfig:
     """The tools: interpreter (math), search engine (multihop), solver (calculator)."""
 
     timeout: float = key(10.0, "Seconds a program may run.", low=0.0, open_low=True)
-    memory_mb: int = key(512, "MiB a program may take.", low=1)
-    workers: int = key(8, "Programs at a time, in each process that makes rollouts.", low=1)
+    memory_mb: int = key(512, "MiB a program may use.", low=1)
+    workers: int = key(
+        8, "Programs that run at the same time, in each process that makes rollouts.", low=1
+    )
     isolation: Literal["bubblewrap", "process"] = key(
-        "bubblewrap", "Isolation of programs: a bubblewrap sandbox, or a process with limits alone."
+        "bubblewrap",
+        "Isolation of programs: a bubblewrap sandbox, or a process that has only limits.",
     )
     sandbox_url: str = key(
         NONE, 'A SandboxFusion server that runs the programs instead; "none" for none.'
     )
     search_url: str = key(
         NONE,
-        'A search server with Search-R1\'s protocol; "none" where `corpus` says what to search.',
+        'Address of a search server with Search-R1\'s protocol; "none" with `corpus`.',
     )
     corpus: str = key(
         NONE,
-        "A JSONL corpus that the run itself serves, by words; made-up questions bring their own.",
+        "A JSONL corpus that the run serves itself with BM25; made-up questions bring their own.",
     )
     topk: int = key(3, "Passages per search.", low=1, high=100)
     solver_price: float = key(
         0.0,
-        "Dollars for a call of the solver, a second tool that takes both operations at once; 0"
-        " leaves it out.",
+        "Dollars for a call of the solver, a second tool that does both operations at once; 0 "
+        "removes the solver.",
         low=0.0,
     )
 
@@ -226,8 +234,8 @@ class WarmupConfig:
     batch_size: int = key(64, "Traces per supervised step.", low=1)
     micro_batch: int = key(
         0,
-        "Traces per forward and backward pass, of about the same length, to save memory and"
-        " padding; 0 takes all of a step.",
+        "Traces per forward and backward pass, sorted by length to save memory and padding; 0 "
+        "takes all of a step.",
         low=0,
     )
     learning_rate: float | None = key(
@@ -237,19 +245,19 @@ class WarmupConfig:
         open_low=True,
         shown_default=BY_MODEL,
     )
-    redundant_calls: int = key(2, "Most needless calls in a trace.", low=0)
+    redundant_calls: int = key(2, "Largest number of needless calls in a trace.", low=0)
     guess_rate: float = key(
         0.15, "Share of traces that guess instead of calling.", low=0.0, high=1.0
     )
     file: str = key(
         NONE,
-        "questions: a Python file with a function `demonstrate`, which writes the rollouts to"
-        ' imitate; "none" imitates answers.',
+        "questions: a Python file with a function `demonstrate` that writes the rollouts to "
+        'imitate; "none" imitates answers.',
     )
     shared: str = key(
         NONE,
-        "A folder that keeps finished warm-ups, for all runs whose model, task, warm-up and seed"
-        ' are the same; "none".',
+        "A folder that keeps finished warm-ups. Runs with the same model, task, warm-up and seed "
+        'share them; "none".',
     )
 
     def __post_init__(self) -> None:
@@ -262,24 +270,26 @@ class RewardsConfig:
 
     file: str = key(
         NONE,
-        'A Python file of functions as TRL takes them, each named as its objective; "none".',
+        "A Python file of functions as TRL takes them, each with the name of its objective; "
+        '"none".',
     )
     timeout: float = key(
-        60.0, "Seconds that a call of such a function may take.", low=0.0, open_low=True
+        60.0, "Seconds that one call of such a function may take.", low=0.0, open_low=True
     )
     n_opt_scope: Literal["running", "group"] = key(
         "running",
-        "Fewest calls (or another cost with such an economy) of a success so far, or within the"
-        " group at hand; held-out questions go by evaluation_n_opt.",
+        "Where the fewest calls of a success are looked up (or the least of another cost with "
+        "such an economy): in all groups so far, or in the current group. Held-out questions "
+        "follow evaluation_n_opt.",
     )
     n_opt_min_support: int = key(
-        1, "Successes with that few calls needed before they count; 1 is the paper.", low=1
+        1, "Number of successes with that few calls before they count; the paper has 1.", low=1
     )
     evaluation_n_opt: Literal["recompute", "running", "frozen"] = key(
         None,
-        "The optimum of held-out questions: recompute scores all evaluations anew when it falls;"
-        " running scores each once, as it is then; frozen keeps the first, which punishes leaner"
-        " answers later.",
+        "Optimum of held-out questions. recompute: score all evaluations again when it falls. "
+        "running: score each evaluation once. frozen: keep the first optimum, which punishes "
+        "answers with fewer calls.",
         shown_default=BY_RECIPE,
     )
     dollars_per_call: float = key(0.0, "Price of a tool call, in the measure dollars.", low=0.0)
@@ -307,17 +317,17 @@ class PreferenceConfig:
 
     kind: Literal["weights", "budget"] = key(
         "weights",
-        "Weights of the objectives, or what a rollout may spend at most, as each objective's"
-        " budgets say.",
+        "Weights of the objectives, or the most that a rollout may spend, from each objective's "
+        "budgets.",
     )
     sampling: Literal["dirichlet", "thin"] = key(
         "dirichlet",
-        "Which are drawn in training: by a Dirichlet distribution, or half of them where the front"
-        " of the last evaluation is thin (backend trl only).",
+        "How training draws preferences: from a Dirichlet distribution, or half of them where the"
+        " last evaluation's front is sparse (backend trl only).",
     )
     concentration: float = argument(
         1.0,
-        "Of the Dirichlet distribution: 1 is uniform, below 1 favours the extremes.",
+        "Concentration of the Dirichlet distribution: 1 is uniform, below 1 favours the extremes.",
         low=0.0,
         open_low=True,
         of={"kind": ("weights",)},
@@ -327,7 +337,7 @@ class PreferenceConfig:
     )
     grid: int = argument(
         5,
-        "An evaluation asks for every weighting in multiples of 1 / grid; divides levels.",
+        "An evaluation uses every weighting in multiples of 1 / grid; divides levels.",
         low=1,
         of={"kind": ("weights",)},
     )
@@ -344,11 +354,11 @@ class PreferenceConfig:
 class OptimiserConfig:
     """The policy-gradient steps."""
 
-    steps: int = key(100, "Reinforcement-learning steps in all, both stages.", low=1)
+    steps: int = key(100, "Reinforcement-learning steps of both stages together.", low=1)
     learn_from: Literal["rewards", "answers"] = key(
         "rewards",
-        "Rewards of rollouts, or, without any, the right answers: supervised fine-tuning on"
-        " prompts_per_step answers a step (backend trl only).",
+        "Rewards of rollouts; or the right answers, without rewards: supervised fine-tuning on "
+        "prompts_per_step answers a step (backend trl only).",
     )
     method: Literal["adamw", "sgd"] = key(
         "adamw", "AdamW, or plain stochastic gradient descent (backend trl only)."
@@ -367,11 +377,12 @@ class OptimiserConfig:
     )
     temperature: float = key(1.0, "Sampling temperature of rollouts.", low=0.0, open_low=True)
     max_completion_tokens: int = key(
-        128, "Longest response in tokens, tool results included.", low=1
+        128, "Longest response in tokens, including tool results.", low=1
     )
     max_tool_calls: int = key(
         4,
-        "Turns with tool calls, one call or several each, after which no more are executed.",
+        "Largest number of turns with tool calls; a turn may have several. Later calls are not "
+        "executed.",
         low=0,
     )
     loss: Literal["dapo", "grpo", "dr_grpo", "bnpo"] = key(
@@ -441,8 +452,8 @@ class OptimiserConfig:
 class EvaluationConfig:
     """The held-out evaluation, which drives stage 1 and the archive."""
 
-    every: int = key(1, "Steps between evaluations; 1 is the paper.", low=1)
-    prompts: int = key(64, "Held-out questions, none of them trained on.", low=1)
+    every: int = key(1, "Steps between evaluations; the paper has 1.", low=1)
+    prompts: int = key(64, "Number of held-out questions; none of them is trained on.", low=1)
     temperature: float = key(0.0, "Sampling temperature; 0 decodes greedily.", low=0.0)
 
     def __post_init__(self) -> None:
@@ -453,27 +464,27 @@ class EvaluationConfig:
 class RunFolderConfig:
     """Where a run is kept and on what it runs."""
 
-    out: str = key("runs", "Folder under which the run gets a folder of its own.")
+    out: str = key("runs", "Folder in which the run creates its own folder.")
     checkpoint_every: int = key(
-        1, "Steps between checkpoints, of which the last two are kept; 0 writes none.", low=0
+        1, "Steps between checkpoints; the last two are kept, and 0 writes none.", low=0
     )
     threads: int = key(
         0,
-        "CPU threads for torch, at most the cores that the process may use; 0 takes one for a model"
-        " that is made on the spot, and one for each physical core for a loaded one.",
+        "CPU threads for torch, at most the available cores. 0 takes one for the tiny model, and "
+        "one per physical core for a loaded one.",
         low=0,
     )
-    device: Literal["auto", "cpu", "cuda"] = key("auto", "Where the policy lives.")
+    device: Literal["auto", "cpu", "cuda"] = key("auto", "Device of the policy.")
     trajectories: int = key(
         2,
-        "Prompts of each step, and of each evaluation, whose rollouts are kept as text; 0 keeps"
-        " none.",
+        "Prompts of each step, and of each evaluation, whose rollouts are kept as text; 0 keeps "
+        "none.",
         low=0,
     )
     trajectories_mb: int = key(
         100,
-        "Megabytes of such text; where it is more, every second step that was kept is dropped, and"
-        " so on.",
+        "Megabytes of such text. When it is more, every second kept step is dropped, repeatedly "
+        "if needed.",
         low=1,
     )
     tensorboard: bool = key(
@@ -499,54 +510,64 @@ class OpenRLHFConfig:
     prompts: str = key(
         FROM_TASK, 'Training prompts: "task", or a JSONL or Parquet file of prompts and labels.'
     )
-    held_out: str = key(FROM_TASK, "Held-out prompts, likewise.")
+    held_out: str = key(FROM_TASK, "Held-out prompts, in the same form.")
     chat_template: bool = key(
-        True, "Prompts of such a file pass through the chat template; a task sees to its own."
+        True, "Put the prompts of such a file through the chat template; tasks do this themselves."
     )
     turn_timeout: float = key(
         600.0, "Seconds after which a turn of the agent counts as hanging.", low=0.0, open_low=True
     )
-    max_length: int = key(0, "Longest prompt and response in tokens; 0: response + 512.", low=0)
+    max_length: int = key(
+        0, "Longest prompt and response together in tokens; 0 means response + 512.", low=0
+    )
     nodes: int = key(1, "Machines for the policy.", low=1)
     gpus_per_node: int = key(8, "GPUs of each machine for the policy.", low=1)
     engines: int = key(8, "vLLM engines, over all machines.", low=1)
     engine_gpus: int = key(1, "GPUs of each engine (tensor parallel).", low=1)
     colocate: bool = key(
-        True, "Engines and policy take turns on the same GPUs; else engines get their own."
+        True, "Engines and policy take turns on the same GPUs; otherwise engines get separate GPUs."
     )
     engine_memory: float = key(
-        0.6, "Share of a GPU's memory that an engine takes.", low=0.0, high=1.0, open_low=True
+        0.6, "Share of a GPU's memory for an engine.", low=0.0, high=1.0, open_low=True
     )
-    eager_engine: bool = key(False, "Engines run without CUDA graphs.")
-    prefix_caching: bool = key(True, "Engines keep the keys and values of shared prefixes.")
+    eager_engine: bool = key(False, "Run engines without CUDA graphs.")
+    prefix_caching: bool = key(True, "Keep the keys and values of shared prefixes in the engines.")
     asynchronous: bool = key(False, "Generate the next rollouts while training on the last.")
-    queue: int = key(1, "Rollout batches that may wait for training, when asynchronous.", low=1)
+    queue: int = key(
+        1, "Number of rollout batches that may wait for training, when asynchronous.", low=1
+    )
     partial_rollouts: bool = key(
-        False, "Exchange weights in the middle of rollouts, when asynchronous."
+        False, "Update the engines' weights in the middle of rollouts, when asynchronous."
     )
     zero_stage: int = key(2, "DeepSpeed ZeRO stage.", low=0, high=3)
-    adam_offload: bool = key(False, "The optimiser's state lives in host memory.")
+    adam_offload: bool = key(False, "Keep the optimiser's state in host memory.")
     attention: Literal["flash_attention_2", "sdpa", "eager"] = key(
-        "flash_attention_2", "Attention of the policy."
+        "flash_attention_2", "Attention implementation of the policy."
     )
     packing: bool = key(False, "Pack samples without padding; needs flash_attention_2.")
     max_tokens_per_gpu: int = key(
-        0, "Micro-batches of at most so many tokens; needs packing, 0 counts rollouts.", low=0
+        0,
+        "Size of a micro-batch in tokens; needs packing. 0 sizes micro-batches by rollouts.",
+        low=0,
     )
     correction: Literal["off", "token", "sequence"] = key(
         "off",
-        "Importance weights where log-probabilities of engine and policy differ, and by what unit.",
+        "Importance weights for differences between engine and policy: off, per token or per "
+        "sequence.",
     )
     dynamic_sampling: bool = key(
-        False, "Replace groups that teach nothing by paretopo.group_filter, until a step is full."
+        False, "Replace the groups that paretopo.group_filter drops, until a step is full."
     )
     overlong_buffer: int = key(
         0,
-        "The last so many tokens of the response budget cost advantage, linearly; 0 none do.",
+        "Number of tokens at the end of the response budget that reduce the advantage, linearly; "
+        "0 turns this off.",
         low=0,
     )
-    overlong_penalty: float = key(1.0, "Advantage lost at the end of the budget.", low=0.0)
-    options: str = key("none", 'Further options of OpenRLHF, as on its command line; "none".')
+    overlong_penalty: float = key(
+        1.0, "Reduction of the advantage at the end of the budget.", low=0.0
+    )
+    options: str = key("none", 'More options of OpenRLHF, as on its command line; "none".')
 
     def __post_init__(self) -> None:
         check_section(self, "openrlhf")
@@ -578,13 +599,13 @@ class VerlConfig:
         FROM_TASK,
         'Training prompts: "task", or a Parquet file with verl\'s columns.',
     )
-    held_out: str = key(FROM_TASK, "Held-out prompts, likewise.")
+    held_out: str = key(FROM_TASK, "Held-out prompts, in the same form.")
     reward: str = key(
         FROM_TASK,
-        'Who grades: "task", whose agent then takes turns with the policy, or a Python file with'
-        " compute_score, which returns a number for each objective beside score.",
+        'How rollouts are graded: "task", whose agent takes turns with the policy; or a Python '
+        "file with compute_score, which returns score and a number for each objective.",
     )
-    agent: str = key("single_turn_agent", "verl's agent loop, where reward is a file.")
+    agent: str = key("single_turn_agent", "verl's agent loop, if reward is a file.")
     turn_timeout: float = key(
         600.0,
         "Seconds after which a turn of the task's agent counts as hanging.",
@@ -592,7 +613,8 @@ class VerlConfig:
         open_low=True,
     )
     tools: str = key(
-        NONE, 'A Python file of functions for the policy to call, for agent = "tool_agent"; "none".'
+        NONE,
+        'A Python file of functions that the policy may call, for agent = "tool_agent"; "none".',
     )
     max_prompt_tokens: int = key(512, "Longest prompt in tokens.", low=1)
     nodes: int = key(1, "Machines.", low=1)
@@ -600,17 +622,19 @@ class VerlConfig:
     engine: str = key("vllm", "verl's inference engine: vllm, sglang or trtllm.")
     engine_gpus: int = key(1, "GPUs of each engine (tensor parallel).", low=1)
     engine_memory: float = key(
-        0.5, "Share of a GPU's memory that an engine takes.", low=0.0, high=1.0, open_low=True
+        0.5, "Share of a GPU's memory for an engine.", low=0.0, high=1.0, open_low=True
     )
     asynchronous: bool = key(
-        False, "Rollouts that do not end in their step go on in the next (colocate_async)."
+        False, "Continue rollouts that do not end in their step in the next (colocate_async)."
     )
-    strategy: Literal["fsdp", "fsdp2"] = key("fsdp", "How the policy is sharded.")
-    offload: bool = key(False, "Weights and the optimiser's state wait in host memory.")
+    strategy: Literal["fsdp", "fsdp2"] = key("fsdp", "Sharding of the policy.")
+    offload: bool = key(
+        False, "Keep weights and the optimiser's state in host memory between uses."
+    )
     dynamic_sampling: bool = key(
-        False, "Replace groups that teach nothing by paretopo.group_filter, until a step is full."
+        False, "Replace the groups that paretopo.group_filter drops, until a step is full."
     )
-    options: str = key("none", 'Further options of verl, as on its command line; "none".')
+    options: str = key("none", 'More options of verl, as on its command line; "none".')
 
     def __post_init__(self) -> None:
         check_section(self, "verl")

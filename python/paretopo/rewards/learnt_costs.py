@@ -117,7 +117,7 @@ class SuccessPrice:
         quantile: from 0 to 1, by linear interpolation.
         groups: how many groups the price is learnt from.
 
-    Source: here; docs/mathematics.md, section 7. Quantile and number: research/tried.md.
+    Source: here; docs/estimators.md. Quantile and number: research/tried.md.
 
     >>> price = SuccessPrice()
     >>> price.update([[3, 8, 0], [4, 1, 9]], [[True, True, False], [True, True, False]])

@@ -223,7 +223,7 @@ class _Worker:
             self.close()
             raise SandboxError(
                 f"the sandbox does not start: {why}; if this machine refuses user namespaces, see "
-                'docs/tools.md, or say isolation = "process"'
+                'docs/sandbox.md, or say isolation = "process"'
             )
 
     def run(self, code: str, timeout: float) -> ProgramResult:

@@ -1,4 +1,4 @@
-"""docs/training.md matches the code: keys, recipes and ablations; its examples run."""
+"""The pages on training match the code: keys, recipes, methods and records; their examples run."""
 
 from __future__ import annotations
 
@@ -11,13 +11,24 @@ from pathlib import Path
 import pytest
 from support.sessions import group, new_session, score
 
-from paretopo.config import RECIPES, SECTIONS, Objective, RunConfig, loads
+from paretopo.config import METHODS, RECIPES, SECTIONS, Objective, RunConfig, loads
 from paretopo.config.keys import Key, describe_values, keys
+from paretopo.config.paretopo import EstimatorName
 from paretopo.rollout import Segment
 
-TEXT = (Path(__file__).parents[3] / "docs" / "training.md").read_text(encoding="utf-8")
-TOML = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
-PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+DOCS = Path(__file__).parents[3] / "docs"
+PAGES = {
+    name: (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("configuration", "methods", "run_folder", "own_loop", "training", "report")
+}
+
+
+def blocks(language: str) -> list[str]:
+    return [
+        found
+        for text in PAGES.values()
+        for found in re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    ]
 
 
 def shown(field: dataclasses.Field, about: Key) -> str:
@@ -33,12 +44,16 @@ def key_table(section: type) -> str:
     """Keys, and after them the arguments of their values."""
     hints = typing.get_type_hints(section)
     rows = ["| key | takes | default | meaning |", "|---|---|---|---|"]
-    further = ["| argument | of | takes | default | meaning |", "|---|---|---|---|---|"]
+    further = ["| argument | for | takes | default | meaning |", "|---|---|---|---|---|"]
     for field in dataclasses.fields(section):
         about = field.metadata.get("key")
         if about is None or not about.in_file:
             continue
-        takes = describe_values(hints[field.name], about)
+        takes = (
+            "an estimator"
+            if hints[field.name] is EstimatorName
+            else describe_values(hints[field.name], about)
+        )
         end = f"{takes} | {shown(field, about)} | {about.doc} |"
         if not about.of:
             rows.append(f"| `{field.name}` | {end}")
@@ -54,40 +69,53 @@ def key_table(section: type) -> str:
 
 
 @pytest.mark.parametrize("name", ["top", "objectives", *SECTIONS])
-def test_every_key_is_in_the_documentation(name):
+def test_configuration_page_lists_every_key(name):
     section = {"top": RunConfig, "objectives": Objective, **SECTIONS}[name]
-    heading = {"top": "### Top of the file", "objectives": "### `[[objectives]]`"}.get(
-        name, f"### `[{name}]`"
+    heading = {"top": "## Top of the file", "objectives": "## `[[objectives]]`"}.get(
+        name, f"## `[{name}]`"
     )
-    assert heading in TEXT
-    after = TEXT.split(heading + "\n", 1)[1].split("\n#", 1)[0]
+    text = PAGES["configuration"]
+    assert heading in text
+    after = text.split(heading + "\n", 1)[1].split("\n## ", 1)[0]
     assert key_table(section) in after, f"write under {heading}:\n\n{key_table(section)}"
 
 
-def test_the_recipes_stand_side_by_side():
+def test_configuration_page_lists_every_estimator():
+    text = PAGES["configuration"].split("## `[paretopo]`\n", 1)[1].split("|", 1)[0]
+    assert set(re.findall(r"`(\w+)`", text)) == set(typing.get_args(EstimatorName))
+
+
+def test_methods_page_lists_every_method():
+    table = re.search(r"^\| methods \|.*?\n\n", PAGES["methods"], re.M | re.S)[0]
+    listed = set(re.findall(r"`([\w]+)`", "".join(re.findall(r"^\|(.*?)\|", table, re.M))))
+    assert listed >= set(METHODS)
+
+
+def test_recipes_are_compared_switch_by_switch():
     for section, switches in RECIPES["paper"].items():
         for switch, paper in switches.items():
             assert switch in keys(SECTIONS[section])
             recommended = RECIPES["recommended"][section][switch]
-            assert f"| `{section}.{switch}` | `{paper}` | `{recommended}` |" in TEXT
+            row = f"| `{section}.{switch}` | `{paper}` | `{recommended}` |"
+            assert row in PAGES["methods"]
 
 
-@pytest.mark.parametrize("example", TOML)
+@pytest.mark.parametrize("example", blocks("toml"))
 def test_toml_examples_are_valid(example):
     loads(example)
 
 
-@pytest.mark.parametrize("example", PYTHON)
+@pytest.mark.parametrize("example", blocks("python"))
 def test_python_examples_run(example):
-    exec(compile(example, "docs/training.md", "exec"), {})
+    exec(compile(example, "docs", "exec"), {})
 
 
-def test_there_are_examples():
-    assert len(TOML) >= 2
-    assert len(PYTHON) >= 1
+def test_pages_have_examples():
+    assert len(blocks("toml")) >= 3
+    assert len(blocks("python")) >= 3
 
 
-def test_every_entry_of_a_row_is_in_the_documentation(tmp_path):
+def test_run_folder_page_names_every_column(tmp_path):
     session = new_session(tmp_path, objectives__calls__economy="paretopo")
     text = {"prompt": "why?", "segments": (Segment("model", "42"),)}
     for step, correct in enumerate(([1, 0], [1, 1])):  # the second finds fewer calls
@@ -101,5 +129,5 @@ def test_every_entry_of_a_row_is_in_the_documentation(tmp_path):
     kept = next(run.trajectories()).to_row()
     assert [row["rescored"] for row in run.evaluations()] == [False, True]
     rows = [*run.steps(), *run.evaluations(), kept, *kept["rollouts"]]
-    documented = TEXT.split("## The run folder", 1)[1].split("\n## ", 1)[0]
+    documented = PAGES["run_folder"]
     assert {name for row in rows for name in row if f"`{name}`" not in documented} == set()

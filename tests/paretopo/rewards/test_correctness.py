@@ -85,7 +85,7 @@ def test_an_empty_answer_is_never_right():
     assert grade_answer("<answer></answer>", ["A+"]) == 0.0
 
 
-def test_the_documents_say_how_each_task_compares():
-    text = (Path(__file__).parents[3] / "docs" / "training.md").read_text(encoding="utf-8")
+def test_grading_page_names_the_comparison_of_each_task():
+    text = (Path(__file__).parents[3] / "docs" / "grading.md").read_text(encoding="utf-8")
     for task, comparison in COMPARISONS.items():
         assert f"| `{task}` | {comparison} |" in text

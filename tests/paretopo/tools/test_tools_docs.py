@@ -1,4 +1,4 @@
-"""docs/tools.md matches the code."""
+"""The pages on sandbox, search server and protocols match the code."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from paretopo.tools.python_interpreter import PythonInterpreter
 from paretopo.tools.search_engine.server import Limits
 
 ROOT = Path(__file__).parents[3]
-TEXT = (ROOT / "docs" / "tools.md").read_text(encoding="utf-8")
+TEXT = "\n".join(
+    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("sandbox", "search_server", "protocols")
+)
 PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("example", PYTHON)
 def test_python_examples_run(example):
-    exec(compile(example, "docs/tools.md", "exec"), {})
+    exec(compile(example, "docs", "exec"), {})
 
 
 def test_there_are_examples():

@@ -10,7 +10,7 @@ preference of its own; ``mask`` (groups, points) is False where a ragged group i
 result is float64 (groups, points), 0 where masked. ``f.switches`` names the switches that an
 estimator has; others are left aside. An estimator is a function in one of the modules here whose
 name stands in :data:`~paretopo.config.EstimatorName`, which a configuration takes. Formulas,
-sources, claims and known faults: ``docs/mathematics.md``.
+sources, claims and known faults: ``docs/estimators.md``.
 
 >>> import numpy as np
 >>> rewards = np.array([[[1.0, 1.0], [1.0, 0.5], [0.0, 0.0], [0.0, 0.0]]])

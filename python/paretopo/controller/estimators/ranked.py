@@ -46,7 +46,7 @@ def soft_pareto(
     the larger value, for every ``sigma``; the advantage is smooth in the rewards but where the
     ends of q change hands.
 
-    Source: the ParetoPO paper, section 3.3; closed form, margin and q: docs/mathematics.md.
+    Source: the ParetoPO paper, section 3.3; closed form, margin and q: docs/paper_method.md.
     """
     library = get_library(rewards)
     wins = paretopo_core.stochastic_dominance(rewards, sigma, margin)

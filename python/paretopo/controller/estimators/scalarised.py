@@ -52,7 +52,7 @@ def worth(rewards: Array, weights: np.ndarray, mask: Array) -> Array:
     less than a wrong one, however dear.
 
     The gradient is unbiased for fixed prices. Those of "saving" are learnt, and rise: see
-    docs/mathematics.md, section 7.
+    docs/estimators.md.
 
     Source: here. The nearest prior multiplies by economy, too: :func:`gr3`. The baseline as
     :func:`rloo`.

@@ -35,7 +35,7 @@ def hypervolume(
     With ``hypervolume_unit="range"`` objectives after the first count from 0 to 1 between the worst
     and the best of the group's successes, whatever their unit; where all are equal they are best.
 
-    Source: docs/mathematics.md, sections 6 and 7; one objective: Walder and Karkhanis (2025), PKPO,
+    Source: docs/hvk.md and docs/estimators.md; one objective: Walder and Karkhanis (2025), PKPO,
     arXiv 2505.15201.
     """
     reference = (
@@ -69,7 +69,7 @@ def hypervolume_gd2po(
     nothing adds volume, but does not make up for the wrong ones. The weight of the volume is that
     of all economies together.
 
-    Source: here, docs/mathematics.md, section 7; z-scores, conflicts and whitening as
+    Source: here, docs/estimators.md; z-scores, conflicts and whitening as
     :func:`~paretopo.controller.estimators.decoupled.gd2po`.
     """
     library = get_library(rewards)
