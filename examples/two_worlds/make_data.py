@@ -19,7 +19,7 @@ from paretopo.protocols.torl import torl_prompt
 HERE = Path(__file__).parent
 HELD_OUT = 24  # questions of each
 
-# SmolLM2 calls no tool by itself, and imitates a call that stands before the question.
+# SmolLM2 calls no tool by itself, and imitates calls that stand before the question.
 PROGRAM = """Problem: A box holds 12 rows of 9 pens. 30 pens are sold. How many are left?
 Solution:
 ```python
@@ -31,12 +31,20 @@ print(12 * 9 - 30)
 The answer is \\boxed{78}.
 
 """
-QUERY = """Another example: Question: Which river flows through the capital of Austria?
-<think> I need the capital's river. </think> <search> river Vienna </search>
+SEARCHES = """Question: Which river flows through the capital of Austria?
+<think> I need the capital's river. </think> <search> capital of Austria river </search>
 
 <information>Doc 1(Title: "Vienna") Vienna lies on the Danube.</information>
 
 <answer> Danube </answer>
+
+Question: Who wrote the novel Middlemarch?
+<think> I need the author of Middlemarch. </think> <search> author of Middlemarch </search>
+
+<information>Doc 1(Title: "Middlemarch") Middlemarch is a novel by George Eliot.</information>
+
+<answer> George Eliot </answer>
+
 """
 
 
@@ -55,7 +63,7 @@ def read_hotpotqa(folder):
     """The questions."""
     for row in json.loads((folder / "hipporag" / "hotpotqa_train.json").read_text("utf-8")):
         before, mark, asked = search_r1_prompt(row["question"]).rpartition("Question:")
-        prompt = f"{before}{QUERY}{mark}{asked}"
+        prompt = f"{before}\n\n{SEARCHES}{mark}{asked}"
         yield Example(f"hotpotqa/{row['_id']}", "hotpotqa", row["question"], prompt, row["answer"])
 
 
