@@ -31,6 +31,7 @@ from paretopo_core.indicators import (
 )
 from paretopo_core.isa import get_isa, set_isa
 from paretopo_core.normalise import ideal_point, knee_points, nadir_point, normalise
+from paretopo_core.plotting import plot_front
 from paretopo_core.smooth import stochastic_dominance, stochastic_pareto_rank
 from paretopo_core.subsets import hypervolume_subset, reference_directions, select
 from paretopo_core.threads import get_num_threads, set_num_threads
@@ -70,6 +71,7 @@ __all__ = [
     "normalise",
     "pareto_advantage",
     "pareto_rank",
+    "plot_front",
     "r2",
     "reference_directions",
     "select",
@@ -80,3 +82,8 @@ __all__ = [
     "uncrowded_contributions",
     "weighted_hypervolume",
 ]
+
+
+def __dir__() -> list[str]:
+    """List the public names only: completion in a notebook shows these."""
+    return __all__

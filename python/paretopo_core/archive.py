@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume
 
 _ROUNDING = 1e-6  # of a sum of gains against the hypervolume from scratch, relative
+_SHOWN, _WIDTH = 10, 60  # members and characters of a payload in a notebook
 _KEEPS = ("contribution", "crowding")
 
 
@@ -249,8 +251,26 @@ class ParetoArchive:
             bounds += f", epsilon={self._epsilon.tolist()}"
         return (
             f"ParetoArchive(ref={self._ref.tolist()}, maximise={self.maximise}{bounds}, "
-            f"members={len(self)}, hypervolume={self.hypervolume})"
+            f"members={len(self)}, hypervolume={float(f'{self.hypervolume:.6g}')})"
         )
+
+    def _repr_html_(self) -> str:
+        """The description, and a table of the first members, for a notebook."""
+        points, payloads = self._contents()
+        has_payloads = any(each is not None for each in payloads)
+        ways = ["more" if is_larger_better else "less" for is_larger_better in self.maximise]
+        titles = [f"objective {m} ({way})" for m, way in enumerate(ways, 1)]
+        rows = [[*titles, "payload"] if has_payloads else titles]
+        for point, payload in zip(points[:_SHOWN], payloads, strict=False):
+            cells = [f"{value:.6g}" for value in point]
+            rows.append([*cells, repr(payload)[:_WIDTH]] if has_payloads else cells)
+        more = f"<p>and {len(points) - _SHOWN} more members</p>" if len(points) > _SHOWN else ""
+        lines = []
+        for number, row in enumerate(rows):
+            tag = "td" if number else "th"
+            cells = [f"<{tag}>{escape(cell)}</{tag}>" for cell in row]
+            lines.append(f"<tr>{''.join(cells)}</tr>")
+        return f"<code>{escape(repr(self))}</code><table>{''.join(lines)}</table>{more}"
 
     def add(self, point: Any, payload: Any = None) -> float:
         """Add a point; return by how much it raises the hypervolume.

@@ -212,11 +212,10 @@ def _train(run: RunFolder, *, resume: bool, options: Sequence[str]) -> None:
 
 def _print_end(run: RunFolder) -> None:
     """Print the measures before and after training, and where report and model are."""
-    from paretopo.run.history import read_history
-    from paretopo.run.report import list_ends, write_report
+    from paretopo.run.report import write_report
 
     report = write_report([run])
-    print("\n" + "\n".join(list_ends(read_history(run))))
+    print("\n" + "\n".join(report.list_rows()))
     print(f"\nreport: {report.with_suffix('.html')}")
     print(f"model:  {run.model}")
     print(f"read what the model wrote with: paretopo show {run.path}")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import html
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from paretopo.run.folder import RunFolder
 from paretopo.run.history import (
@@ -19,8 +23,41 @@ from paretopo.run.preferences import draw_preferences, tabulate_preferences
 from paretopo.run.summary import summarise_runs
 from paretopo.run.viewer.report_page import render_report_page
 
+if TYPE_CHECKING:
+    _AnyPath = Path
+else:
+    _AnyPath = type(Path())  # Python 3.11 cannot inherit from Path itself
 
-def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> Path:
+
+class ReportPath(_AnyPath):
+    """The path of a report, which a notebook shows as a table and the picture of the front."""
+
+    rows: tuple[tuple[str, ...], ...] = ()  # of the table; the first has the titles
+
+    def list_rows(self) -> list[str]:
+        """The table in columns, for a terminal."""
+        widths = [max(map(len, column)) for column in zip(*self.rows, strict=True)]
+        return [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in self.rows
+        ]
+
+    def _repr_html_(self) -> str:
+        lines = []
+        for number, row in enumerate(self.rows):
+            tag = "td" if number else "th"
+            cells = (re.sub(r"\*\*(.+)\*\*", r"<b>\1</b>", html.escape(cell)) for cell in row)
+            lines.append("<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>")
+        picture = self.with_name("front.png")
+        image = ""
+        if picture.is_file():
+            data = base64.b64encode(picture.read_bytes()).decode()
+            image = f'<img alt="Front over the evaluations" src="data:image/png;base64,{data}">'
+        page = html.escape(str(self.with_suffix(".html")))
+        return f"<table>{''.join(lines)}</table>{image}<p>The whole report: <code>{page}</code></p>"
+
+
+def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPath:
     """Write ``report.md``, ``report.html``, ``front.png`` and ``dynamics.png``.
 
     Args:
@@ -29,7 +66,7 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> Path:
             beside the first of several.
 
     Returns:
-        The path of ``report.md``.
+        The path of ``report.md``, with the table.
 
     Raises:
         ValueError: no runs, one twice, a run without evaluations or with broken records, or runs
@@ -63,8 +100,11 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> Path:
         parts += tabulate_preferences(history)
     for title, name in pictures:
         parts += [f"![{title}]({name})", ""]
-    path = out / "report.md"
+    path = ReportPath(out / "report.md")
     path.write_text("\n".join(parts), encoding="utf-8")
+    several = len(histories) > 1
+    rows = _rows_of_runs(histories) if several else _rows_of_ends(*histories.values())
+    path.rows = tuple(map(tuple, rows))
     return path
 
 
@@ -88,54 +128,42 @@ def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
 
 def _tabulate_ends(history: History) -> list[str]:
     """Every measure before and after, with direction and unit."""
+    title, *rows = _rows_of_ends(history)
+    return [_join_cells(title), "|---|---|---|---:|---:|---:|", *map(_join_cells, rows)]
+
+
+def _rows_of_ends(history: History) -> list[list[str]]:
     before, after = (describe_moment(history.evaluations[at]) for at in (0, -1))
-    lines = [
-        f"| objective | better | unit | {before} | {after} | change |",
-        "|---|---|---|---:|---:|---:|",
-    ]
+    rows = [["objective", "better", "unit", before, after, "change"]]
     for one in compare_ends(history):
         measure, kind = one.measure, f"{one.kind}: " if one.kind else ""
-        lines.append(
-            f"| {_escape_cell(kind)}{measure.name} | {measure.better or ''} | {measure.unit} "
-            f"| {_write_number(one, one.before)} | {_write_number(one, one.after)} | {one.change} |"
-        )
-    return lines
-
-
-def list_ends(history: History) -> list[str]:
-    """List every measure before and after training in columns, for a terminal."""
-    before, after = (describe_moment(history.evaluations[at]) for at in (0, -1))
-    rows = [["", "", before, after, "change"]]
-    for one in compare_ends(history):
-        kind = f"{one.kind}: " if one.kind else ""
-        better = f"{one.measure.better} is better" if one.measure.better else ""
         ends = (_write_number(one, value) for value in (one.before, one.after))
-        change = f"{one.change} ({one.verdict})" if one.verdict else one.change
-        rows.append([f"{kind}{one.measure.title}", better, *ends, change])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if at in (2, 3) else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+        rows.append(
+            [f"{kind}{measure.name}", measure.better or "", measure.unit, *ends, one.change]
+        )
+    return rows
 
 
 def _tabulate_runs(histories: Mapping[str, History]) -> list[str]:
     """A row for each run and each method, a column for each measure."""
-    measures, rows = summarise_runs(histories)
-    lines = [
-        f"| {' | '.join(['run', 'seeds', *(measure.label for measure in measures)])} |",
-        f"|---|---:|{'---:|' * len(measures)}",
-    ]
-    for row in rows:
-        name = f"**{_escape_cell(row.name)}**" if row.of_method else _escape_cell(row.name)
-        seeds = str(len(row.seeds)) if row.of_method else ""
-        cells = [name, seeds, *(row.describe(measure) for measure in measures)]
-        lines.append(f"| {' | '.join(cells)} |")
+    title, *rows = _rows_of_runs(histories)
+    lines = [_join_cells(title), f"|---|---:|{'---:|' * (len(title) - 2)}", *map(_join_cells, rows)]
     told = "bold: the mean of a method's runs ± their standard deviation, where there are several"
     return [*lines, "", f"Before → after (change); {told}."]
+
+
+def _rows_of_runs(histories: Mapping[str, History]) -> list[list[str]]:
+    measures, found = summarise_runs(histories)
+    rows = [["run", "seeds", *(measure.label for measure in measures)]]
+    for row in found:
+        name = f"**{row.name}**" if row.of_method else row.name
+        seeds = str(len(row.seeds)) if row.of_method else ""
+        rows.append([name, seeds, *(row.describe(measure) for measure in measures)])
+    return rows
+
+
+def _join_cells(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(map(_escape_cell, cells))} |"
 
 
 def _write_number(one: Comparison, value: float) -> str:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import base64
 import math
+import re
 import shutil
 
 import numpy as np
@@ -48,6 +50,19 @@ def test_report_has_a_table_and_two_pictures(tmp_path):
     for name in ("front.png", "dynamics.png"):
         assert f"({name})" in text
         picture(run.report / name)
+
+
+def test_a_notebook_shows_table_and_front(tmp_path):
+    run = tell(tmp_path)
+    report = write_report([run])
+    shown = report._repr_html_()
+    assert "<th>after warm-up (step 0)</th><th>end (step 6)</th>" in shown
+    assert "<tr><td>correct</td><td>more</td><td>%</td><td>50.0</td><td>90.0</td>" in shown
+    assert shown.count("<tr>") == len(report.rows) == len(report.list_rows())
+    front = re.search(r"data:image/png;base64,([^\"]+)", shown)[1]
+    assert base64.b64decode(front) == (run.report / "front.png").read_bytes()
+    several = write_report([run, tell(tmp_path, seed=1)])._repr_html_()
+    assert "<td><b>recommended</b></td><td>2</td>" in several
 
 
 def test_report_needs_only_the_records(tmp_path):
