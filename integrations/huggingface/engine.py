@@ -18,6 +18,7 @@ from transformers.utils import logging as transformers_logging
 
 from paretopo.config import ConfigError, ModelConfig
 from paretopo.evaluation.settings import DtypeName, EvaluationSettings
+from paretopo.integrations.huggingface.attention import fold_attention_heads
 from paretopo.integrations.huggingface.generation import generate_pieces, stop_generation
 from paretopo.integrations.huggingface.loading import (
     as_tokens,
@@ -65,6 +66,8 @@ class TransformersEngine:
         dtype = compute_dtype(replace(named, dtype=settings.dtype or usual), self._device)
         self._model: Any = load_model(named, self.tokenizer, dtype=dtype)
         self._model.to(self._device).eval()
+        if self._device == "cpu":
+            fold_attention_heads(self._model)
         stop_generation(self._model, should_stop)
         own = self._model.config.get_text_config()
         self.context = int(getattr(own, "max_position_embeddings", None) or _NO_LIMIT)
