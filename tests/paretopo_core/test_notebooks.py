@@ -137,7 +137,7 @@ def test_wrong_arguments_are_refused(plt, points, options, message):
         pp.plot_front(points, **options)
 
 
-def test_without_matplotlib_the_error_says_what_to_install():
+def test_without_matplotlib_the_error_names_the_package():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "import paretopo_core as pp\n"
