@@ -12,20 +12,21 @@ INCLUDE = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 
 # Headers of other rooms that the files of each room may include.
 _SHARED = {"", "formulas"}
-_BELOW = {"cpu/runtime", "cpu/lanes", "cpu/sorting"}  # each family of operations stands on these
-_LANES = {*_SHARED, "cpu/runtime", "cpu/lanes", "cpu/lanes/simd", "cpu/lanes/table"}
+# Each family of operations stands on these.
+_BELOW = {"cpu", "cpu/runtime", "cpu/lanes", "cpu/sorting"}
+_LANES = {*_SHARED, "cpu", "cpu/runtime", "cpu/lanes", "cpu/lanes/simd"}
 ALLOWED = {
     "": set(),
     "formulas": {""},
-    "cpu/runtime": {""},
-    "cpu/lanes": _SHARED,
-    "cpu/lanes/table": {"cpu/lanes"},
+    "cpu": set(),
+    "cpu/runtime": {"", "cpu"},
+    "cpu/lanes": {*_SHARED, "cpu"},
     "cpu/lanes/simd": _SHARED,
     "cpu/lanes/sorting": _LANES,
     "cpu/lanes/ranking": _LANES,
     "cpu/lanes/volume": _LANES,
     "cpu/lanes/quality": _LANES,
-    "cpu/sorting": {"", "cpu/runtime", "cpu/lanes"},
+    "cpu/sorting": {"", "cpu", "cpu/runtime", "cpu/lanes"},
     "cpu/ranking": _SHARED | _BELOW,
     "cpu/volume": {*_SHARED, *_BELOW, "cpu/ranking"},
     "cpu/boxes": {*_SHARED, *_BELOW, "cpu/volume"},

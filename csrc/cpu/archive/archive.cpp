@@ -36,7 +36,7 @@ Archive::Archive(Archive&& other) noexcept
 
 std::unique_ptr<ArchiveMembers> Archive::new_members() const {
     if (width_ == 2) return std::make_unique<ArchiveStaircase>(ref_.data());
-    return std::unique_ptr<ArchiveMembers>(kernels().new_archive(static_cast<int>(width_)));
+    return std::unique_ptr<ArchiveMembers>(kernels().archives.make(static_cast<int>(width_)));
 }
 
 Archive::Addition Archive::add(const double* given, std::int64_t arrival) {

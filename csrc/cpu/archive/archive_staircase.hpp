@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/volume.hpp"
 #include "cpu/volume/staircase_of_maxima.hpp"
 
 namespace paretopo::cpu {

@@ -4,8 +4,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "cpu/lanes/indicator_kernels.hpp"
-
 #if defined(PARETOPO_HAS_AVX2) || defined(PARETOPO_HAS_AVX512)
 #include <cpuid.h>
 #endif
@@ -42,17 +40,21 @@ bool is_on_this_machine(Isa) { return true; }
 
 struct Compiled {
     Isa isa;
-    const Kernels& kernels;
-    const IndicatorKernels& indicator_kernels;
+    Kernels kernels;
 };
 
+#define PARETOPO_KERNELS(isa)                                                                    \
+    {isa::kTuning,           isa::kGroupKernels,   isa::kSetKernels,         isa::kPivotKernels, \
+     isa::kCodeKernels,      isa::kKeyKernels,     isa::kGroupVolumeKernels, isa::kGridKernels,  \
+     isa::kSetVolumeKernels, isa::kArchiveKernels, isa::kIndicatorKernels}
+
 constexpr Compiled kCompiled[] = {
-    {Isa::kPortable, portable::kKernels, portable::kIndicatorKernels},
+    {Isa::kPortable, PARETOPO_KERNELS(portable)},
 #if defined(PARETOPO_HAS_AVX2)
-    {Isa::kAvx2, avx2::kKernels, avx2::kIndicatorKernels},
+    {Isa::kAvx2, PARETOPO_KERNELS(avx2)},
 #endif
 #if defined(PARETOPO_HAS_AVX512)
-    {Isa::kAvx512, avx512::kKernels, avx512::kIndicatorKernels},
+    {Isa::kAvx512, PARETOPO_KERNELS(avx512)},
 #endif
 };
 
@@ -81,7 +83,6 @@ void set_isa(Isa isa) { chosen().store(isa); }
 
 const Kernels& kernels() { return kernels(isa()); }
 const Kernels& kernels(Isa isa) { return compiled(isa).kernels; }
-const IndicatorKernels& indicator_kernels() { return compiled(isa()).indicator_kernels; }
 
 HypervolumeKernel::~HypervolumeKernel() = default;
 ArchiveMembers::~ArchiveMembers() = default;

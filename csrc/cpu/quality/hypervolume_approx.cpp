@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/lanes/indicator_kernels.hpp"
+#include "cpu/lanes/isa.hpp"
 #include "cpu/quality/indicators.hpp"
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/volume/hypervolume_of_sides.hpp"
@@ -115,8 +115,8 @@ class Estimate {
                 aim(place, s);
                 for (std::size_t d = 0; d < width_; ++d) place[d] += steps_[d];
             }
-            indicator_kernels().share_rays(sides_.values.data(), sides_.count, batch_.objectives,
-                                           inverses_.data(), scratch_.data(), shares.data());
+            kernels().indicators.share_rays(sides_.values.data(), sides_.count, batch_.objectives,
+                                            inverses_.data(), scratch_.data(), shares.data());
             const std::int64_t end = std::min<std::int64_t>(kDirections, samples_ - first);
             for (std::int64_t s = 0; s < end; ++s) sum += shares[static_cast<std::size_t>(s)];
         }

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "cpu/lanes/indicator_kernels.hpp"
+#include "cpu/lanes/isa.hpp"
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/volume/sides.hpp"
 
@@ -284,7 +284,7 @@ class Compare {
         const auto meet = [&](std::size_t columns, std::size_t first, std::size_t end) {
             const TwoSets sets{from_.values.data(),  from_.stride, columns,
                                rows + first * width, end - first,  how_->to.objectives()};
-            indicator_kernels().find_nearest(how_->gap, sets, nearest_.data());
+            kernels().indicators.find_nearest(how_->gap, sets, nearest_.data());
         };
         std::size_t block = kFirstBlock;
         for (std::size_t first = 0; first < to_.count && left_ > 0;) {
@@ -367,7 +367,7 @@ class FindFarthest {
         if (from_.count > 0) {
             const TwoSets sets{to_.values.data(),   to_.stride,  to_.count,
                                from_.values.data(), from_.count, how_->to.objectives()};
-            enough_ = to_.count > 0 ? indicator_kernels().find_farthest(how_->gap, sets, enough_)
+            enough_ = to_.count > 0 ? kernels().indicators.find_farthest(how_->gap, sets, enough_)
                                     : kInfinity;
         }
         shares_[part] = {from_.count, enough_, 0.0};

@@ -73,7 +73,7 @@ class GroupAdvantage {
 template <typename Scalar>
 void advantages_of_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
                         const Weighting<Scalar>& how, Scalar* advantages, std::int32_t* ranks) {
-    const auto compute = kernels().of<Scalar>().advantages;
+    const auto compute = kernels().groups.of<Scalar>().advantages;
     Compacted<Scalar> few;
     if (!few.take(batch, first, end)) return compute(batch, first, end, how, advantages, ranks);
     std::vector<Scalar> own(few.size());
@@ -105,9 +105,8 @@ void pareto_advantage(Batch<Scalar> batch, const double* weights, bool per_group
     }
     const Weighting<Scalar> how{own.data(), largest.data(), per_group, static_cast<Scalar>(beta),
                                 centre};
-    constexpr std::int32_t kTiny = 16;  // points: then a block is quick even if nearly empty
-    const bool is_tiny = batch.points <= kTiny && fits_lanes(batch.points, batch.objectives);
-    if (is_tiny || are_for_lanes(batch, batch.groups, kernels().most_ranked_in_lanes)) {
+    const bool is_tiny = batch.points <= kMostTiny && fits_lanes(batch.points, batch.objectives);
+    if (is_tiny || are_for_lanes(batch, batch.groups, kernels().tuning.most_ranked_in_lanes)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
             advantages_of_part(batch, first, end, how, advantages, ranks);
         });

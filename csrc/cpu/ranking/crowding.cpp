@@ -101,8 +101,8 @@ class GroupCrowding {
         order_.resize(ranks_.size());
         const bool flip = batch_.is_minimised(m);
         if (!flip && set_.count <= kMostOrdered) {
-            kernels().of<Scalar>().order_set(set_.values.data(), set_.count, batch_.objectives, m,
-                                             order_.data());
+            kernels().sets.of<Scalar>().order(set_.values.data(), set_.count, batch_.objectives, m,
+                                              order_.data());
         } else {
             const ObjectiveOrder order(set_.values.data(), set_.count, batch_.objectives, m,
                                        From::kWorst, flip, *scratch_);

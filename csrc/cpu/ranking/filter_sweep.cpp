@@ -47,7 +47,7 @@ bool pick_pivots(const Scalar* values, std::int32_t points, const std::uint8_t* 
                     sample.begin() + std::ptrdiff_t{sampled++} * objectives);
     }
     if (sampled < kPivots) return false;
-    kernels().of<Scalar>().pick_pivots(sample.data(), sampled, objectives, minimised,
+    kernels().pivots.of<Scalar>().pick(sample.data(), sampled, objectives, minimised,
                                        pivots.data());
     return true;
 }
@@ -63,7 +63,7 @@ bool FilterSweep::find_promising(const Points<Scalar>& all, const std::uint8_t* 
     const std::int32_t objectives = all.objectives;
     const std::uint64_t minimised = all.minimised;
     constexpr std::int32_t kTried = 256;
-    const KernelsOf<Scalar>& kernel = kernels().of<Scalar>();
+    const PivotKernels<Scalar>& kernel = kernels().pivots.of<Scalar>();
     std::array<Scalar, kPivots * 3> pivots;
     if (!pick_pivots(values, points, mask, objectives, minimised, pivots)) return false;
 
@@ -112,9 +112,9 @@ void FilterSweep::thin_out(const Points<Scalar>& all) {
         std::array<Scalar, kPivots * 3> pivots;
         pick_pivots(values.data(), left.count, nullptr, left.objectives, left.minimised, pivots);
         kept_.resize(promising_.size());
-        const std::int32_t kept =
-            kernels().of<Scalar>().find_promising(values.data(), 0, left.count, left.objectives,
-                                                  left.minimised, pivots.data(), kept_.data());
+        const std::int32_t kept = kernels().pivots.of<Scalar>().find_promising(
+            values.data(), 0, left.count, left.objectives, left.minimised, pivots.data(),
+            kept_.data());
         for (std::int32_t k = 0; k < kept; ++k) {
             const auto place = static_cast<std::size_t>(k);
             promising_[place] = promising_[static_cast<std::size_t>(kept_[place])];
@@ -160,7 +160,7 @@ void FilterSweep::sweep(const Points<Scalar>& set, std::uint8_t* nondominated) {
     };
     enter_in_order(set, 0, order_->size(), nondominated, read, [&](const Keyed& item) {
         if (staircase_.covers(item.y, item.z)) return false;
-        staircase_.insert(item.y, item.z, [](const auto&) {});
+        staircase_.insert(item.y, item.z);
         return true;
     });
 }

@@ -18,13 +18,14 @@ namespace {
 // Up to here a row of bits for each point beats sorting, with as many objectives.
 template <typename Scalar>
 std::int32_t most_ranked_in_rows(std::int32_t objectives) {
-    return objectives <= 2 ? 64 : kernels().of<Scalar>().most_in_rows;
+    return objectives <= 2 ? kMostFlatInRows : kernels().tuning.most_in_rows<Scalar>();
 }
 template <typename Scalar>
 std::int32_t most_filtered_in_rows(std::int32_t objectives) {
-    constexpr std::int32_t kFew = 64;
-    const std::int32_t most = kernels().of<Scalar>().most_in_rows;
-    return objectives <= 2 ? kFew : objectives == 3 ? std::max(kFew, most / 2) : most;
+    const std::int32_t most = kernels().tuning.most_in_rows<Scalar>();
+    return objectives <= 2   ? kMostFlatInRows
+           : objectives == 3 ? std::max(kMostFlatInRows, most / 2)
+                             : most;
 }
 
 }  // namespace
@@ -33,8 +34,8 @@ template <typename Scalar>
 std::int32_t Ranker::rank(const Present<Scalar>& set, std::int32_t objectives,
                           std::uint64_t minimised, std::int32_t* ranks) {
     if (set.count <= most_ranked_in_rows<Scalar>(objectives)) {
-        return kernels().of<Scalar>().rank_set(set.values.data(), set.count, objectives, minimised,
-                                               ranks);
+        return kernels().sets.of<Scalar>().rank(set.values.data(), set.count, objectives, minimised,
+                                                ranks);
     }
     // Points that are all equal end this soon, others at once.
     const auto& values = set.values;
@@ -82,8 +83,8 @@ void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
     if (sampled > kFew) {  // a few tell whether nearly all are one front, and none would go
         take(kFew);
         std::array<std::uint8_t, kFew> in_front;
-        kernels().of<Scalar>().find_nondominated_of_set(small.values.data(), kFew, objectives,
-                                                        minimised, true, in_front.data());
+        kernels().sets.of<Scalar>().find_nondominated(small.values.data(), kFew, objectives,
+                                                      minimised, true, in_front.data());
         if (std::count(in_front.begin(), in_front.end(), std::uint8_t{1}) > kFew - kFew / 8) return;
     }
     take(sampled);
@@ -99,9 +100,9 @@ void Ranker::thin_out(const Present<Scalar>& set, std::int32_t objectives,
     std::array<std::int32_t, kPivots> pivots;
     for (std::size_t p = 0; p < kPivots; ++p) pivots[p] = score[p].second;
 
-    const std::int32_t left =
-        kernels().of<Scalar>().drop_dominated(set.values.data(), set.count, objectives, minimised,
-                                              pivots.data(), kPivots, survivors_.data());
+    const std::int32_t left = kernels().pivots.of<Scalar>().drop_dominated(
+        set.values.data(), set.count, objectives, minimised, pivots.data(), kPivots,
+        survivors_.data());
     if (left < set.count - set.count / 4) {
         survivors_.resize(static_cast<std::size_t>(left));
     } else {
@@ -114,7 +115,7 @@ void Ranker::find_nondominated(const Present<Scalar>& set, std::int32_t objectiv
                                std::uint64_t minimised, bool keep_weakly,
                                std::uint8_t* nondominated) {
     if (set.count <= most_filtered_in_rows<Scalar>(objectives)) {
-        return kernels().of<Scalar>().find_nondominated_of_set(
+        return kernels().sets.of<Scalar>().find_nondominated(
             set.values.data(), set.count, objectives, minimised, keep_weakly, nondominated);
     }
     // Where most points are dominated, a few good ones show it before anything is sorted.
@@ -148,9 +149,10 @@ void rank_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
         rank_part(few.batch(), 0, few.groups(), own.data());
         return few.spread(own.data(), kUnranked, ranks);
     }
-    const KernelsOf<Scalar>& kernel = kernels().of<Scalar>();
-    const bool uses_lanes = are_for_lanes(batch, end - first, kernels().most_ranked_in_lanes);
-    (uses_lanes ? kernel.rank_groups : kernel.rank_sets)(batch, first, end, ranks);
+    const Kernels& kernel = kernels();
+    const bool uses_lanes = are_for_lanes(batch, end - first, kernel.tuning.most_ranked_in_lanes);
+    (uses_lanes ? kernel.groups.of<Scalar>().rank : kernel.sets.of<Scalar>().rank_each)(
+        batch, first, end, ranks);
 }
 
 template <typename Scalar>
@@ -161,10 +163,11 @@ void filter_part(const Batch<Scalar>& batch, std::int64_t first, std::int64_t en
         filter_part(few.batch(), 0, few.groups(), keep_weakly, own.data());
         return few.spread(own.data(), std::uint8_t{0}, nondominated);
     }
-    const KernelsOf<Scalar>& kernel = kernels().of<Scalar>();
-    const bool uses_lanes = are_for_lanes(batch, end - first, kernels().most_filtered_in_lanes);
-    (uses_lanes ? kernel.find_nondominated : kernel.find_nondominated_of_sets)(
-        batch, first, end, keep_weakly, nondominated);
+    const Kernels& kernel = kernels();
+    const bool uses_lanes = are_for_lanes(batch, end - first, kernel.tuning.most_filtered_in_lanes);
+    (uses_lanes ? kernel.groups.of<Scalar>().find_nondominated
+                : kernel.sets.of<Scalar>().find_nondominated_of_each)(batch, first, end,
+                                                                      keep_weakly, nondominated);
 }
 
 }  // namespace
@@ -173,7 +176,7 @@ template <typename Scalar>
 void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks) {
     if (batch.is_empty()) return;
     if (batch.points <= most_ranked_in_rows<Scalar>(batch.objectives) ||
-        are_for_lanes(batch, batch.groups, kernels().most_ranked_in_lanes)) {
+        are_for_lanes(batch, batch.groups, kernels().tuning.most_ranked_in_lanes)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
             rank_part(batch, first, end, ranks);
         });
@@ -196,7 +199,7 @@ template <typename Scalar>
 void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondominated) {
     if (batch.is_empty()) return;
     if (batch.points <= most_filtered_in_rows<Scalar>(batch.objectives) ||
-        are_for_lanes(batch, batch.groups, kernels().most_filtered_in_lanes)) {
+        are_for_lanes(batch, batch.groups, kernels().tuning.most_filtered_in_lanes)) {
         return for_each_part(batch, [=](std::int64_t first, std::int64_t end) {
             filter_part(batch, first, end, keep_weakly, nondominated);
         });

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/ranking.hpp"
 #include "cpu/ranking/large_fronts.hpp"
 #include "cpu/runtime/compacted.hpp"
 #include "ops.hpp"
@@ -88,8 +88,8 @@ class Ranker {
 // its padding.
 template <typename Scalar>
 bool are_for_lanes(const Batch<Scalar>& batch, std::int64_t groups, std::int32_t most_flat) {
-    constexpr std::int64_t kFewest = 4;
-    return groups >= kFewest && fits_lanes(batch.points, batch.objectives, most_flat) &&
+    return groups >= kFewestGroupsInLanes &&
+           fits_lanes(batch.points, batch.objectives, most_flat) &&
            (!batch.mask || batch.points <= kMostCompacted);
 }
 

@@ -44,11 +44,6 @@ void with_columns(const SortedCodes& sorted, Work work) {
     work(CodeColumns{columns.data(), static_cast<int>(columns.size()), sorted.distinct});
 }
 
-// Points of 3 objectives up to which comparing all pairs beats staircases.
-constexpr std::int32_t kMostPaired = 1024;
-
-constexpr auto kIgnore = [](const auto&) {};
-
 void rank_3d(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) {
     std::vector<StaircaseOfMinima<std::int32_t>> fronts;
     Pace pace;
@@ -59,7 +54,7 @@ void rank_3d(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) {
         const std::size_t rank =
             first_front_free(fronts.size(), [&](std::size_t f) { return fronts[f].covers(y, z); });
         if (rank == fronts.size()) fronts.emplace_back();
-        fronts[rank].insert(y, z, kIgnore);
+        fronts[rank].insert(y, z);
         ranks[d] = static_cast<std::int32_t>(rank);
     }
 }
@@ -73,11 +68,11 @@ void rank_distinct(const SortedCodes& sorted, std::vector<std::int32_t>& ranks) 
             std::copy(sorted.codes[0].begin(), sorted.codes[0].end(), ranks.begin());
             return;
         case 3:
-            if (sorted.distinct > kMostPaired) return rank_3d(sorted, ranks);
+            if (sorted.distinct > kMostPairedOf3) return rank_3d(sorted, ranks);
             [[fallthrough]];
         default:
-            return with_columns(
-                sorted, [&](CodeColumns set) { kernels().rank_distinct(set, ranks.data()); });
+            return with_columns(sorted,
+                                [&](CodeColumns set) { kernels().codes.rank(set, ranks.data()); });
     }
 }
 
@@ -105,14 +100,14 @@ void find_distinct_nondominated(const SortedCodes& sorted,
                 const std::int32_t y = sorted.codes[1][d];
                 const std::int32_t z = sorted.codes[2][d];
                 if (front.covers(y, z)) continue;
-                front.insert(y, z, kIgnore);
+                front.insert(y, z);
                 nondominated[d] = 1;
             }
             return;
         }
         default:
             return with_columns(sorted, [&](CodeColumns set) {
-                kernels().find_distinct_nondominated(set, nondominated.data());
+                kernels().codes.find_nondominated(set, nondominated.data());
             });
     }
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "cpu/tuning.hpp"
 #include "ops.hpp"
 
 #if defined(__SSE2__)
@@ -17,14 +18,13 @@
 
 namespace paretopo::cpu {
 
-inline constexpr std::int32_t kMostCompacted = 64;  // points: a bit each
-
 template <typename Scalar>
 class Compacted {
   public:
     // The groups first..end of a batch. False if smaller groups would not pay.
     bool take(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end) {
-        if (!batch.mask || batch.points < kFewest || batch.points > kMostCompacted) return false;
+        if (!batch.mask || batch.points < kFewestCompacted || batch.points > kMostCompacted)
+            return false;
         from_ = batch;
         first_ = first;
         present_.resize(static_cast<std::size_t>(end - first));
@@ -95,7 +95,6 @@ class Compacted {
     }
 
   private:
-    static constexpr std::int32_t kFewest = 8;
     static constexpr std::size_t kAhead = 64;  // groups whose points are on their way
 
     const Scalar* group_of(std::size_t k) const {

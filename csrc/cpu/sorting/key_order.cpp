@@ -53,7 +53,7 @@ bool sort_few(std::uint64_t* items, std::uint64_t* spare, std::size_t size, int 
 }  // namespace
 
 KeyRange KeyOrder::measure() const {
-    const KeyKernels& kernel = kernels().of_keys;
+    const KeyKernels& kernel = kernels().keys;
     if (keys.size() <= kChunk) return kernel.measure(keys.data(), keys.size());
     std::vector<KeyRange> of_chunks(chunks_of(keys.size()));
     for_each_chunk(keys.size(), kMoveCost, [&](std::size_t c, std::size_t first, std::size_t end) {
@@ -76,9 +76,9 @@ void KeyOrder::sort() {
     packed_.resize(size);
     is_exact_ = true;
     if (size == 0) return;
-    const KeyKernels& kernel = kernels().of_keys;
+    const KeyKernels& kernel = kernels().keys;
     const KeyRange range = measure();
-    const bool in_words = size <= kernel.most_in_words && !range.is_sorted;
+    const bool in_words = size <= kernels().tuning.most_keys_in_words && !range.is_sorted;
     // Enough bits that among random keys hardly any agree in all of them; those that do are put
     // right afterwards. Counting sorts few in two passes of eight bits.
     constexpr std::size_t kMostInTwoPasses = 1024;
@@ -108,9 +108,9 @@ void KeyOrder::sort() {
 void KeyOrder::sort_by_bits(int bits) {
     constexpr int kMostDealt = 10;
     constexpr double kSortCost = 10.0;  // ns an item
-    const KeyKernels& kernel = kernels().of_keys;
+    const KeyKernels& kernel = kernels().keys;
     // Bits of the items that a part has if all have the same: fewer where networks sort them.
-    const int part_bits = kernel.most_in_words >= 1024 ? 9 : 11;
+    const int part_bits = kernels().tuning.most_keys_in_words >= 1024 ? 9 : 11;
     const std::size_t size = packed_.size();
     spare_.resize(size);
     const int dealt =
@@ -147,7 +147,8 @@ void KeyOrder::sort_by_bits(int bits) {
         std::uint64_t* part = spare_.data() + starts[p];
         std::uint64_t* room = packed_.data() + starts[p];
         const std::size_t count = starts[p + 1] - starts[p];
-        if (count <= kernel.most_in_words && bits - dealt + bits_of_places(count) <= 32) {
+        if (count <= kernels().tuning.most_keys_in_words &&
+            bits - dealt + bits_of_places(count) <= 32) {
             kernel.sort_packed(part, count, bits - dealt, room);
         } else if (!sort_few(part, room, count, bits - dealt)) {
             std::copy_n(part, count, room);
@@ -163,7 +164,7 @@ void KeyOrder::sort_within_equal_bits(std::size_t from, std::size_t to) {
         return key_a != key_b ? key_a < key_b : a < b;
     };
     const auto find_from = [this, to](std::size_t k) {
-        return kernels().of_keys.find_agreeing(packed_.data(), to, k);
+        return kernels().keys.find_agreeing(packed_.data(), to, k);
     };
     Pace pace;
     for (std::size_t first = find_from(from), end = 0; first < to; first = find_from(end)) {

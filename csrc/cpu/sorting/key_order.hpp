@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/sorting.hpp"
 #include "cpu/runtime/scratch_array.hpp"
 
 namespace paretopo::cpu {

@@ -128,9 +128,10 @@ double grid_cost(const Batch<Scalar>& batch) {
 // Where lanes, which visit all cells, are quicker than one group at a time.
 template <typename Scalar>
 bool fits_lanes_of_grids(const Batch<Scalar>& batch) {
-    if (batch.objectives == 2) return batch.points >= 1 && batch.points <= kMostSmall;
-    const int most = isa() == Isa::kAvx512 ? 16 : isa() == Isa::kAvx2 ? 8 : 0;
-    return batch.objectives == 3 && batch.points >= 1 && batch.points <= most && batch.groups >= 4;
+    if (batch.objectives == 2) return batch.points >= 1 && batch.points <= kMostMeasuredInLane;
+    return batch.objectives == 3 && batch.points >= 1 &&
+           batch.points <= kernels().tuning.most_grid_points_of_3 &&
+           batch.groups >= kFewestGroupsInLanes;
 }
 
 // Of every size that a masked group of the batch may have.
@@ -139,7 +140,7 @@ std::vector<double> weights_of_sizes(const Batch<Scalar>& batch, std::int32_t k,
     std::vector<double> weights(kWeightsSize);
     for (std::int32_t count = batch.mask ? 1 : batch.points; count <= batch.points; ++count) {
         const std::int32_t drawn = std::min(k, count);
-        fill_cell_weights(kind(count, drawn), kMostSmall, count, drawn,
+        fill_cell_weights(kind(count, drawn), kMostMeasuredInLane, count, drawn,
                           weights.data() + weights_at(count, 0));
     }
     return weights;
@@ -257,7 +258,7 @@ std::int64_t expected_hypervolume(Batch<Scalar> batch, const double* ref_at, boo
         const std::int64_t end = std::min(first + kPart, batch.groups);
         std::array<std::uint8_t, kPart> left_over;
         const GridIntegrals how{ref, weights.data(), nullptr, volumes + first, left_over.data()};
-        kernels().of<Scalar>().integrate_grids(batch, first, end, how);
+        kernels().grids.of<Scalar>().integrate(batch, first, end, how);
         for (std::int64_t g = first; g < end; ++g) {
             if (left_over[static_cast<std::size_t>(g - first)] != 0) mine(g);
         }
@@ -283,10 +284,10 @@ std::int64_t hypervolume_advantage(Batch<Scalar> batch, const double* ref_at, bo
     for_each_grid_part(batch, [&, mine = one](std::int64_t part) mutable {
         const std::int64_t first = part * kPart;
         const std::int64_t end = std::min(first + kPart, batch.groups);
-        std::array<double, kPart * kMostSmall> marginals;
+        std::array<double, kPart * kMostMeasuredInLane> marginals;
         std::array<std::uint8_t, kPart> left_over;
         const GridIntegrals how{ref, weights.data(), marginals.data(), nullptr, left_over.data()};
-        kernels().of<Scalar>().integrate_grids(batch, first, end, how);
+        kernels().grids.of<Scalar>().integrate(batch, first, end, how);
         for (std::int64_t g = first; g < end; ++g) {
             if (left_over[static_cast<std::size_t>(g - first)] != 0) {
                 mine(g);

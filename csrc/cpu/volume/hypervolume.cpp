@@ -16,34 +16,30 @@
 namespace paretopo::cpu {
 namespace {
 
-constexpr std::int64_t kFewestGroupsOf4 = 4;  // with fewer, empty lanes cost too much
-
 template <typename Scalar>
 bool fits_small_sets(const Batch<Scalar>& batch) {
-    if (batch.points < 1 || batch.points > kMostSmall) return false;
+    if (batch.points < 1 || batch.points > kMostMeasuredInLane) return false;
     return batch.objectives == 2 || batch.objectives == 3 ||
-           (batch.objectives == 4 && batch.groups >= kFewestGroupsOf4);
+           (batch.objectives == 4 && batch.groups >= kFewestMeasuredOf4);
 }
-
-constexpr std::size_t kFew = 96;  // points; up to here counting ranks beats sorting
 
 // One set per lane; what the lanes leave over, one by one.
 template <typename Scalar>
 std::int64_t small_hypervolumes(const Batch<Scalar>& batch, const double* ref, double* volumes) {
     FirstRefused refused;
     // One set fills one lane: the narrowest vectors waste least, and all give the same result.
-    const Kernels& one_set = kernels(Isa::kPortable);
-    const auto work = [=, &refused, &one_set, sides = Sides()](std::int64_t part) mutable {
+    const auto of_one = kernels(Isa::kPortable).group_volumes.of<Scalar>().of_few;
+    const auto work = [=, &refused, sides = Sides()](std::int64_t part) mutable {
         const std::int64_t first = part * kMostGroupsMeasured;
         const std::int64_t end = std::min(first + kMostGroupsMeasured, batch.groups);
         std::array<std::uint8_t, kMostGroupsMeasured> left_over;
-        kernels().of<Scalar>().hypervolumes(batch, ref, first, end, volumes, left_over.data());
+        kernels().group_volumes.of<Scalar>().measure(batch, ref, first, end, volumes,
+                                                     left_over.data());
         for (std::int64_t g = first; g < end; ++g) {
             if (left_over[static_cast<std::size_t>(g - first)] == 0) continue;
             if (refused.note(batch, g, sides.measure(batch, g, ref))) continue;
-            volumes[g] = std::ldexp(
-                one_set.hypervolume_of_few(sides.values.data(), sides.count, batch.objectives),
-                sides.exponent);
+            volumes[g] = std::ldexp(of_one(sides.values.data(), sides.count, batch.objectives),
+                                    sides.exponent);
         }
     };
     const double cost = 10.0 * batch.points * (batch.objectives - 1) * kMostGroupsMeasured;
@@ -65,9 +61,9 @@ std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes
                        volume = HypervolumeOfSides(batch.objectives)](std::int64_t g) mutable {
         if (refused.note(batch, g, sides->measure(batch, g, ref))) return;
         double own = 0.0;
-        if (batch.objectives == 2 && sides->count > kFew) {
+        if (batch.objectives == 2 && sides->count > kMostCountedInSweep) {
             own = sweep->volume_2d(sides->values.data(), sides->count);
-        } else if (batch.objectives == 3 && sides->count > kFew) {
+        } else if (batch.objectives == 3 && sides->count > kMostCountedInSweep) {
             own = sweep->volume_3d(sides->values.data(), sides->count);
         } else {
             own = volume.of(sides->values.data(), sides->count);

@@ -18,7 +18,7 @@ std::unique_ptr<HypervolumeKernel> take_kernel(int objectives) {
     if (idle.kernel && idle.isa == isa() && idle.objectives == objectives) {
         return std::move(idle.kernel);
     }
-    return std::unique_ptr<HypervolumeKernel>(kernels().new_hypervolume(objectives));
+    return std::unique_ptr<HypervolumeKernel>(kernels().set_volumes.make(objectives));
 }
 
 constexpr std::size_t kMostIdleBytes = std::size_t{4} << 20;

@@ -32,7 +32,7 @@ class AdvantageBlock : public DominanceBlock<Scalar, kPoints, kObjectives, kCapa
     // The values of the block become its advantages, not yet centred. Ranks are known. `first` is
     // the number of its first group.
     __attribute__((noinline)) void advantages(const Weighting<Scalar>& how, std::int64_t first) {
-        F weights[kObjectives ? kObjectives : kMostValues];
+        F weights[kObjectives ? kObjectives : kMostValuesInLane];
         F largest;
         read_weights(how, first, weights, largest);
         F sums[kCapacity];

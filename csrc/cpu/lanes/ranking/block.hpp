@@ -5,14 +5,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/lanes/ranking.hpp"
 #include "cpu/lanes/simd/simd.hpp"
 #include "cpu/lanes/simd/transpose.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
-
-// Values a group may have here, so that a block stays in the first-level cache.
-inline constexpr int kMostValues = 256;
 
 // columns[c], lane g: value c of group g. Reads whole vectors, so up to kLanes - 1 values beyond
 // the last group; `last` says that nothing lies there, then the block is copied first.
@@ -21,7 +19,7 @@ PARETOPO_INLINE void read_columns(const Scalar* values, int width, int groups, b
                                   typename Lanes<Scalar>::F* columns) {
     using V = Lanes<Scalar>;
     constexpr int kLanes = V::kLanes;
-    alignas(kVectorBytes) Scalar copy[kLanes * kMostValues + kLanes];
+    alignas(kVectorBytes) Scalar copy[kLanes * kMostValuesInLane + kLanes];
     if (last) {
         std::memcpy(copy, values, sizeof(Scalar) * static_cast<std::size_t>(groups * width));
         std::fill(copy + groups * width, copy + kLanes * width + kLanes, Scalar(0));

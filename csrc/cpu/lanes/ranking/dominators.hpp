@@ -7,13 +7,16 @@
 
 #include "cpu/lanes/ranking/byte_rows.hpp"
 #include "cpu/lanes/simd/simd.hpp"
+#include "cpu/tuning.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
 // Points a group may have where their number is only known at run time: few, unless they have few
 // objectives.
-inline constexpr int kMostPoints = 64;
+inline constexpr int kMostPoints = kMostInLane;
 inline constexpr int kMostFlatPoints = 128;
+static_assert(kTuning.most_ranked_in_lanes <= kMostFlatPoints &&
+              kTuning.most_filtered_in_lanes <= kMostFlatPoints);
 
 // The capacity of a block whose groups have kPoints points; 0 if that is only known at run time.
 constexpr int capacity_of(int points) { return points ? points : kMostPoints; }

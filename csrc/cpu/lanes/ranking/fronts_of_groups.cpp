@@ -1,10 +1,10 @@
 // Ranks, filter and advantages of many small groups, one group per lane.
 #include <cstdint>
 
+#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/ranking/advantage_block.hpp"
 #include "cpu/lanes/ranking/dominance_block.hpp"
 #include "cpu/lanes/ranking/rounded_block.hpp"
-#include "cpu/lanes/table/exports.hpp"
 #include "ops.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
@@ -69,8 +69,6 @@ void with_shape(const Batch<Scalar>& batch, const Run& run) {
     with_objectives(batch, run);
 }
 
-}  // namespace
-
 template <typename Scalar>
 void rank_groups(Batch<Scalar> batch, std::int64_t from, std::int64_t end, std::int32_t* ranks) {
     with_shape(batch, [&]<int kPoints, int kObjectives, int kCapacity>() {
@@ -108,8 +106,13 @@ void advantages(Batch<Scalar> batch, std::int64_t from, std::int64_t end, Weight
     });
 }
 
-PARETOPO_INSTANTIATE_KERNEL(rank_groups)
-PARETOPO_INSTANTIATE_KERNEL(find_nondominated)
-PARETOPO_INSTANTIATE_KERNEL(advantages)
+template <typename Scalar>
+constexpr GroupKernels<Scalar> kTableGroupKernels{.rank = rank_groups<Scalar>,
+                                                  .find_nondominated = find_nondominated<Scalar>,
+                                                  .advantages = advantages<Scalar>};
+
+}  // namespace
+
+const OfBoth<GroupKernels> kGroupKernels{kTableGroupKernels<float>, kTableGroupKernels<double>};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

@@ -3,19 +3,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/ranking/block.hpp"
 #include "cpu/lanes/ranking/front.hpp"
 #include "cpu/lanes/ranking/short_codes.hpp"
 #include "cpu/lanes/simd/columns.hpp"
-#include "cpu/lanes/table/exports.hpp"
 #include "cpu/runtime/interrupt.hpp"
 #include "formulas/dominance.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
-
-// Points up to which comparing all pairs beats efficient non-dominated sort.
-constexpr std::int32_t kMostPaired = 256 * ShortCodes::kLanes;
 
 Coarse coarse_of(const CodeColumns& set) {
     Coarse coarse(set.points, set.objectives);
@@ -158,10 +155,8 @@ PARETOPO_INLINE void with_pairs(CodeColumns set, const Work& work) {
     }
 }
 
-}  // namespace
-
 void rank_distinct(CodeColumns set, std::int32_t* ranks) {
-    if (set.points <= kMostPaired) {
+    if (set.points <= kTuning.most_paired) {
         return with_pairs(set, [&](auto&& pairs) { pairs.rank(ranks); });
     }
     const Coarse coarse = coarse_of(set);
@@ -189,7 +184,7 @@ void rank_distinct(CodeColumns set, std::int32_t* ranks) {
 }
 
 void find_distinct_nondominated(CodeColumns set, std::uint8_t* nondominated) {
-    if (set.points <= kMostPaired) {
+    if (set.points <= kTuning.most_paired) {
         return with_pairs(set, [&](auto&& pairs) { pairs.find_nondominated(nondominated); });
     }
     const Coarse coarse = coarse_of(set);
@@ -204,48 +199,9 @@ void find_distinct_nondominated(CodeColumns set, std::uint8_t* nondominated) {
     }
 }
 
-template <typename Scalar>
-std::int32_t drop_dominated(const Scalar* values, std::int32_t points, std::int32_t objectives,
-                            std::uint64_t minimised, const std::int32_t* pivots, int pivot_count,
-                            std::int32_t* survivors) {
-    using V = Lanes<Scalar>;
-    using I = typename V::I;
-    constexpr int kLanes = V::kLanes;
-    const auto key_of = [&](typename V::F column, int m) {
-        return ordered<Scalar>(column, m < 64 && (minimised >> m & 1) != 0);
-    };
-    std::vector<I> keys(static_cast<std::size_t>(pivot_count * objectives));
-    for (int p = 0; p < pivot_count; ++p) {
-        for (int m = 0; m < objectives; ++m) {
-            keys[static_cast<std::size_t>(p * objectives + m)] =
-                key_of(V::all(values[std::int64_t{pivots[p]} * objectives + m]), m);
-        }
-    }
-    std::int32_t count = 0;
-    typename V::F columns[kMostValues + kLanes];
-    I point[kMostValues];
-    for (std::int64_t first = 0; first < points; first += kLanes) {  // may pass the last int32
-        const auto here = static_cast<int>(std::min<std::int64_t>(kLanes, points - first));
-        const bool last =
-            (first + kLanes) * objectives + kLanes > std::int64_t{points} * objectives;
-        read_columns<Scalar>(values + first * objectives, objectives, here, last, columns);
-        for (int m = 0; m < objectives; ++m) point[m] = key_of(columns[m], m);
-        typename V::Mask dominated = V::none();
-        for (int p = 0; p < pivot_count; ++p) {
-            const I* pivot = &keys[static_cast<std::size_t>(p * objectives)];
-            const auto found = compare<V, 0>(pivot, point, objectives);
-            dominated = V::either(dominated, found.a_dominates());
-            if (V::every(dominated)) break;
-        }
-        const unsigned bits = V::bits(dominated);
-        for (int k = 0; k < here; ++k) {
-            survivors[count] = static_cast<std::int32_t>(first + k);
-            count += (bits >> k & 1) == 0;
-        }
-    }
-    return count;
-}
+}  // namespace
 
-PARETOPO_INSTANTIATE_KERNEL(drop_dominated)
+const CodeKernels kCodeKernels{.rank = rank_distinct,
+                               .find_nondominated = find_distinct_nondominated};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/simd.hpp"
-#include "cpu/lanes/table/exports.hpp"
 #include "ops.hpp"
 
 #if defined(__SSE2__) && !defined(__AVX2__)
@@ -294,8 +294,6 @@ PARETOPO_INLINE auto with_rows(int points, const Work& work) {
     return work(rows);
 }
 
-}  // namespace
-
 template <typename Scalar>
 std::int32_t rank_set(const Scalar* values, std::int32_t points, std::int32_t objectives,
                       std::uint64_t minimised, std::int32_t* ranks) {
@@ -374,10 +372,19 @@ void find_nondominated_of_sets(Batch<Scalar> batch, std::int64_t first, std::int
     });
 }
 
-PARETOPO_INSTANTIATE_KERNEL(rank_set)
-PARETOPO_INSTANTIATE_KERNEL(find_nondominated_of_set)
-PARETOPO_INSTANTIATE_KERNEL(order_set)
-PARETOPO_INSTANTIATE_KERNEL(rank_sets)
-PARETOPO_INSTANTIATE_KERNEL(find_nondominated_of_sets)
+static_assert(kTuning.most_floats_in_rows <= kMostInRows &&
+              kTuning.most_doubles_in_rows <= kMostInRows);
+
+template <typename Scalar>
+constexpr SetKernels<Scalar> kTableSetKernels{
+    .rank = rank_set<Scalar>,
+    .find_nondominated = find_nondominated_of_set<Scalar>,
+    .order = order_set<Scalar>,
+    .rank_each = rank_sets<Scalar>,
+    .find_nondominated_of_each = find_nondominated_of_sets<Scalar>};
+
+}  // namespace
+
+const OfBoth<SetKernels> kSetKernels{kTableSetKernels<float>, kTableSetKernels<double>};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

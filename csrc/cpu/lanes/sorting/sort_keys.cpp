@@ -12,9 +12,9 @@
 #include <cstring>
 #include <utility>
 
+#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/simd.hpp"
 #include "cpu/lanes/simd/transpose.hpp"
-#include "cpu/lanes/table/exports.hpp"
 #include "cpu/runtime/interrupt.hpp"
 #include "formulas/sorting_networks.hpp"
 
@@ -195,9 +195,9 @@ void sort_words(std::uint32_t* words, std::size_t size) {
     }
 }
 
-}  // namespace
+// ---- Kernels ----
 
-// ---- What the table holds ----
+static_assert(kTuning.most_keys_in_words <= kMostInWords);
 
 KeyRange measure_keys(const std::uint64_t* keys, std::size_t size) {
     using U = Lanes<double>::U;
@@ -282,5 +282,12 @@ std::size_t find_agreeing_keys(const std::uint64_t* packed, std::size_t size, st
     while (k + 1 < size && (packed[k] ^ packed[k + 1]) >> 32 != 0) ++k;
     return k + 1 < size ? k : size;
 }
+
+}  // namespace
+
+const KeyKernels kKeyKernels{.measure = measure_keys,
+                             .sort = sort_keys,
+                             .sort_packed = sort_packed_keys,
+                             .find_agreeing = find_agreeing_keys};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

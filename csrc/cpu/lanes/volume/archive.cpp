@@ -1,5 +1,5 @@
 // The members of an archive and their sides, kept from one addition to the next.
-#include "cpu/lanes/table/exports.hpp"
+#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/volume/hypervolume.hpp"
 #include "cpu/lanes/volume/sorted_rows.hpp"
 
@@ -95,8 +95,10 @@ void Archive::copy(double* rows, std::int64_t* arrivals) const {
     }
 }
 
+ArchiveMembers* make_archive(int objectives) { return new Archive(objectives); }
+
 }  // namespace
 
-ArchiveMembers* new_archive(int objectives) { return new Archive(objectives); }
+const ArchiveKernels kArchiveKernels{.make = make_archive};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

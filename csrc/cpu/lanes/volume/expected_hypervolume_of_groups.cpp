@@ -4,9 +4,9 @@
 // points outside are zeros, and meet rows and steps of no extent.
 #include <cstring>
 
+#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/sorting_networks.hpp"
 #include "cpu/lanes/simd/transpose.hpp"
-#include "cpu/lanes/table/exports.hpp"
 #include "cpu/lanes/volume/part.hpp"
 #include "cpu/lanes/volume/tile.hpp"
 #include "cpu/lanes/volume/weights.hpp"
@@ -210,8 +210,6 @@ class PartOfGrids {
     int lanes_ = 0;
 };
 
-}  // namespace
-
 template <typename Scalar>
 void integrate_grids(const Batch<Scalar>& batch, std::int64_t first, std::int64_t end,
                      const GridIntegrals& how) {
@@ -225,6 +223,11 @@ void integrate_grids(const Batch<Scalar>& batch, std::int64_t first, std::int64_
     }
 }
 
-PARETOPO_INSTANTIATE_KERNEL(integrate_grids)
+template <typename Scalar>
+constexpr GridKernels<Scalar> kTableGridKernels{.integrate = integrate_grids<Scalar>};
+
+}  // namespace
+
+const OfBoth<GridKernels> kGridKernels{kTableGridKernels<float>, kTableGridKernels<double>};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

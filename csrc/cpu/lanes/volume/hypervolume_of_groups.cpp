@@ -4,8 +4,8 @@
 // Every sum runs over differences of neighbours in a sorted order, so that equal coordinates, whose
 // order a network does not fix, meet a factor of zero: the result depends on the set alone and not
 // on the lanes beside it.
+#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/sorting_networks.hpp"
-#include "cpu/lanes/table/exports.hpp"
 #include "cpu/lanes/volume/part.hpp"
 #include "cpu/lanes/volume/small_sweeps.hpp"
 #include "cpu/lanes/volume/tile.hpp"
@@ -85,8 +85,6 @@ void volumes_of(const Part<Scalar>& part, const double* ref, double* volumes,
     }
 }
 
-}  // namespace
-
 template <typename Scalar>
 void hypervolumes(const Batch<Scalar>& batch, const double* ref, std::int64_t first,
                   std::int64_t end, double* volumes, std::uint8_t* left_over) {
@@ -104,7 +102,7 @@ void hypervolumes(const Batch<Scalar>& batch, const double* ref, std::int64_t fi
 }
 
 double hypervolume_of_few(const double* sides, std::size_t count, int objectives) {
-    Doubles points[kMostSmall * kMostObjectives];
+    Doubles points[kMostMeasuredInLane * kMostObjectives];
     int rows = static_cast<int>(count);
     for (int i = 0; i < rows * objectives; ++i) points[i] = all(sides[i]);
     switch (objectives) {
@@ -125,6 +123,13 @@ double hypervolume_of_few(const double* sides, std::size_t count, int objectives
     }
 }
 
-PARETOPO_INSTANTIATE_KERNEL(hypervolumes)
+template <typename Scalar>
+constexpr GroupVolumeKernels<Scalar> kTableGroupVolumeKernels{.measure = hypervolumes<Scalar>,
+                                                              .of_few = hypervolume_of_few};
+
+}  // namespace
+
+const OfBoth<GroupVolumeKernels> kGroupVolumeKernels{kTableGroupVolumeKernels<float>,
+                                                     kTableGroupVolumeKernels<double>};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

@@ -8,7 +8,7 @@
 // contributions in up to four dimensions" (delimiters of a box).
 #include <cstring>
 
-#include "cpu/lanes/table/exports.hpp"
+#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/volume/hypervolume.hpp"
 #include "cpu/lanes/volume/inclusion_exclusion.hpp"
 #include "cpu/lanes/volume/sorted_rows.hpp"
@@ -289,6 +289,10 @@ std::size_t Hypervolume::bytes() const {
     return sum;
 }
 
-HypervolumeKernel* new_hypervolume(int objectives) { return new Hypervolume(objectives); }
+namespace {
+HypervolumeKernel* make(int objectives) { return new Hypervolume(objectives); }
+}  // namespace
+
+const SetVolumeKernels kSetVolumeKernels{.make = make};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

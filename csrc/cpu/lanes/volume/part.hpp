@@ -46,9 +46,9 @@ struct Part {
     }
 
     void sort_by_size() {
-        int place[kMostSmall + 2] = {};
+        int place[kMostMeasuredInLane + 2] = {};
         for (int g = 0; g < batch.groups; ++g) ++place[__builtin_popcount(present[g]) + 1];
-        for (int k = 0; k <= kMostSmall; ++k) place[k + 1] += place[k];
+        for (int k = 0; k <= kMostMeasuredInLane; ++k) place[k + 1] += place[k];
         for (int g = 0; g < batch.groups; ++g) order[place[__builtin_popcount(present[g])]++] = g;
     }
 

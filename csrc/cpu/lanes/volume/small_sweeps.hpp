@@ -48,8 +48,8 @@ struct Insertion {
 // points: last side descending. Two points are on their way at once: one waits for nothing that the
 // other computes at the same step.
 inline __attribute__((noinline)) Doubles swept_3d(const Doubles* points, int count) {
-    Doubles x[kMostSmall + 1];
-    Doubles y[kMostSmall + 1];
+    Doubles x[kMostMeasuredInLane + 1];
+    Doubles y[kMostMeasuredInLane + 1];
     Doubles volume = all(0.0);
     for (int i = 0; i < count; i += 2) {
         const Doubles* point = points + 3 * i;
@@ -76,7 +76,7 @@ inline __attribute__((noinline)) Doubles swept_3d(const Doubles* points, int cou
 
 // points: last side descending.
 inline __attribute__((noinline)) Doubles swept_4d(const Doubles* points, int count) {
-    Doubles slice[3 * kMostSmall];
+    Doubles slice[3 * kMostMeasuredInLane];
     Doubles volume = all(0.0);
     for (int i = 0; i < count; ++i) {
         Doubles x = points[4 * i];
@@ -108,7 +108,7 @@ inline __attribute__((noinline)) Doubles swept_4d(const Doubles* points, int cou
 inline __attribute__((noinline)) Doubles uncovered_4d(const Doubles* points, int count) {
     // Doubles that are not negative are in the order of their bits: a difference of bits is
     // negative where a double is smaller.
-    Words stays[kMostSmall];  // negative in lanes where the point is to stay
+    Words stays[kMostMeasuredInLane];  // negative in lanes where the point is to stay
     const auto side = [points](int i, int m) __attribute__((always_inline)) {
         return (Words)points[4 * i + m];
     };

@@ -25,7 +25,7 @@ struct Frame {
         }
         most = 1.0;
         for (int k = 0; k < safe_power(batch.objectives); ++k) most *= 2.0;
-        least = kMostSmall / most;  // of a sum; its largest term is at least 1 / most then
+        least = kMostMeasuredInLane / most;  // of a sum; its largest term is at least 1 / most then
     }
 };
 
@@ -104,7 +104,7 @@ class Tile {
     }
 
     static constexpr int kRoomBehind = kLanes * kObjectives;  // whole vectors reach that far
-    Doubles values[kMostSmall * kObjectives + kRoomBehind];
+    Doubles values[kMostMeasuredInLane * kObjectives + kRoomBehind];
 
   private:
     typedef Scalar Packed __attribute__((vector_size(kLanes * sizeof(Scalar))));
@@ -145,7 +145,7 @@ class Tile {
     Frame frame_;
     Doubles corner_[kObjectives];  // the reference times its sign
     Doubles sum_[kObjectives];     // NaN or infinite if a value is
-    Scalar copies_[kLanes][kMostSmall * kObjectives + kRoomBehind] = {};
+    Scalar copies_[kLanes][kMostMeasuredInLane * kObjectives + kRoomBehind] = {};
 };
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

@@ -1,9 +1,8 @@
 // For each row of one set the least gap to any row of another: a row per lane, the others passed
 // in turn; and rays through boxes. Every lane rounds as it would alone.
-#include "cpu/lanes/indicator_kernels.hpp"
-
 #include <limits>
 
+#include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/doubles.hpp"
 #include "cpu/runtime/interrupt.hpp"
 
@@ -203,6 +202,7 @@ void share_rays(const double* sides, std::size_t count, int objectives, const do
 
 }  // namespace
 
-const IndicatorKernels kIndicatorKernels{find_nearest, find_farthest, share_rays};
+const IndicatorKernels kIndicatorKernels{
+    .find_nearest = find_nearest, .find_farthest = find_farthest, .share_rays = share_rays};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

@@ -1,5 +1,4 @@
-// The vector kernels of the quality indicators: a table of their own beside that of kernels.hpp,
-// for the same instruction sets and with the same promise: the same bits on all of them.
+// The vector kernels of the quality indicators: lanes/quality/indicators.cpp.
 #pragma once
 
 #include <cstddef>
@@ -39,17 +38,5 @@ struct IndicatorKernels {
     void (*share_rays)(const double* sides, std::size_t count, int objectives,
                        const double* inverses, double* scratch, double* shares);
 };
-
-namespace portable {
-extern const IndicatorKernels kIndicatorKernels;
-}
-namespace avx2 {
-extern const IndicatorKernels kIndicatorKernels;
-}
-namespace avx512 {
-extern const IndicatorKernels kIndicatorKernels;
-}
-
-const IndicatorKernels& indicator_kernels();  // of the instruction set in use: cpu/lanes/isa.cpp
 
 }  // namespace paretopo::cpu

@@ -1,9 +1,14 @@
-// A quick pass over one large set of 2 or 3 objectives: which points may be non-dominated?
+// Quick passes over one large set, beside a few good points of it: which points may be
+// non-dominated?
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
+#include "cpu/lanes/kernels.hpp"
+#include "cpu/lanes/ranking/block.hpp"
 #include "cpu/lanes/simd/simd.hpp"
-#include "cpu/lanes/table/exports.hpp"
+#include "formulas/dominance.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {
@@ -118,7 +123,47 @@ struct Flips {
         : of{(minimised & 1) != 0, (minimised & 2) != 0, (minimised & 4) != 0} {}
 };
 
-}  // namespace
+template <typename Scalar>
+std::int32_t drop_dominated(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                            std::uint64_t minimised, const std::int32_t* pivots, int pivot_count,
+                            std::int32_t* survivors) {
+    using V = Lanes<Scalar>;
+    using I = typename V::I;
+    constexpr int kLanes = V::kLanes;
+    const auto key_of = [&](typename V::F column, int m) {
+        return ordered<Scalar>(column, m < 64 && (minimised >> m & 1) != 0);
+    };
+    std::vector<I> keys(static_cast<std::size_t>(pivot_count * objectives));
+    for (int p = 0; p < pivot_count; ++p) {
+        for (int m = 0; m < objectives; ++m) {
+            keys[static_cast<std::size_t>(p * objectives + m)] =
+                key_of(V::all(values[std::int64_t{pivots[p]} * objectives + m]), m);
+        }
+    }
+    std::int32_t count = 0;
+    typename V::F columns[kMostValuesInLane + kLanes];
+    I point[kMostValuesInLane];
+    for (std::int64_t first = 0; first < points; first += kLanes) {  // may pass the last int32
+        const auto here = static_cast<int>(std::min<std::int64_t>(kLanes, points - first));
+        const bool last =
+            (first + kLanes) * objectives + kLanes > std::int64_t{points} * objectives;
+        read_columns<Scalar>(values + first * objectives, objectives, here, last, columns);
+        for (int m = 0; m < objectives; ++m) point[m] = key_of(columns[m], m);
+        typename V::Mask dominated = V::none();
+        for (int p = 0; p < pivot_count; ++p) {
+            const I* pivot = &keys[static_cast<std::size_t>(p * objectives)];
+            const auto found = compare<V, 0>(pivot, point, objectives);
+            dominated = V::either(dominated, found.a_dominates());
+            if (V::every(dominated)) break;
+        }
+        const unsigned bits = V::bits(dominated);
+        for (int k = 0; k < here; ++k) {
+            survivors[count] = static_cast<std::int32_t>(first + k);
+            count += (bits >> k & 1) == 0;
+        }
+    }
+    return count;
+}
 
 template <typename Scalar>
 std::int32_t find_promising(const Scalar* values, std::int32_t first, std::int32_t end,
@@ -137,7 +182,13 @@ void pick_pivots(const Scalar* sample, std::int32_t count, std::int32_t objectiv
                     : pick<Scalar, 3>(sample, count, flips.of, pivots);
 }
 
-PARETOPO_INSTANTIATE_KERNEL(find_promising)
-PARETOPO_INSTANTIATE_KERNEL(pick_pivots)
+template <typename Scalar>
+constexpr PivotKernels<Scalar> kTablePivotKernels{.drop_dominated = drop_dominated<Scalar>,
+                                                  .find_promising = find_promising<Scalar>,
+                                                  .pick = pick_pivots<Scalar>};
+
+}  // namespace
+
+const OfBoth<PivotKernels> kPivotKernels{kTablePivotKernels<float>, kTablePivotKernels<double>};
 
 }  // namespace paretopo::cpu::PARETOPO_LANES

@@ -1,0 +1,88 @@
+// The vector kernels that rank, filter and weigh: tables of functions, for floats and for doubles.
+// A file of lanes/ranking/ defines each table.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/tuning.hpp"
+#include "formulas/advantage.hpp"
+#include "ops.hpp"
+
+namespace paretopo::cpu {
+
+// Do the lanes take groups of that shape? `most_flat`: the most points with 2 or 3 objectives.
+constexpr bool fits_lanes(std::int32_t points, std::int32_t objectives,
+                          std::int32_t most_flat = kMostInLane) {
+    const bool is_flat = objectives == 2 || objectives == 3;
+    return points >= 1 && points <= (is_flat ? most_flat : kMostInLane) &&
+           std::int64_t{points} * objectives <= kMostValuesInLane;
+}
+
+// The groups first..end of many, one group per lane: fronts_of_groups.cpp.
+template <typename Scalar>
+struct GroupKernels {
+    void (*rank)(Batch<Scalar> batch, std::int64_t first, std::int64_t end, std::int32_t* ranks);
+    void (*find_nondominated)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
+                              bool keep_weakly, std::uint8_t* nondominated);
+    void (*advantages)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
+                       Weighting<Scalar> how, Scalar* advantages, std::int32_t* ranks);
+};
+
+inline constexpr int kMostInRows = 576;  // points of a set that SetKernels take
+inline constexpr int kMostOrdered = 64;  // points that SetKernels::order takes
+
+// One set after the other, a point per lane and a row of bits for each point:
+// fronts_of_small_sets.cpp. ranks, nondominated: (points,), in full.
+template <typename Scalar>
+struct SetKernels {
+    // Returns the number of fronts.
+    std::int32_t (*rank)(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                         std::uint64_t minimised, std::int32_t* ranks);
+    void (*find_nondominated)(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                              std::uint64_t minimised, bool keep_weakly,
+                              std::uint8_t* nondominated);
+    // order: (points,), worst first in one objective where more is better; equal values in the
+    // order of the points.
+    void (*order)(const Scalar* values, std::int32_t points, std::int32_t objectives,
+                  std::int32_t objective, std::int32_t* order);
+    // The groups first..end of a batch, each as a set.
+    void (*rank_each)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
+                      std::int32_t* ranks);
+    void (*find_nondominated_of_each)(Batch<Scalar> batch, std::int64_t first, std::int64_t end,
+                                      bool keep_weakly, std::uint8_t* nondominated);
+};
+
+inline constexpr int kPivots = 8;
+
+// One large set, compared with a few good points of it, the pivots: pivots.cpp.
+template <typename Scalar>
+struct PivotKernels {
+    // Writes the indices of the points that no pivot dominates, and returns how many there are.
+    std::int32_t (*drop_dominated)(const Scalar* values, std::int32_t points,
+                                   std::int32_t objectives, std::uint64_t minimised,
+                                   const std::int32_t* pivots, int pivot_count,
+                                   std::int32_t* survivors);
+    // The same of 2 or 3 objectives, for the points first..end; some points with ties are kept,
+    // too. pivots: (kPivots, objectives), as given.
+    std::int32_t (*find_promising)(const Scalar* values, std::int32_t first, std::int32_t end,
+                                   std::int32_t objectives, std::uint64_t minimised,
+                                   const Scalar* pivots, std::int32_t* found);
+    // Picks points of (count, objectives) that are good in as many mixtures of objectives.
+    void (*pick)(const Scalar* sample, std::int32_t count, std::int32_t objectives,
+                 std::uint64_t minimised, Scalar* pivots);
+};
+
+// One large set of distinct points, as dense codes: codes[objective][point], 0 is best.
+struct CodeColumns {
+    const std::int32_t* const* codes;
+    int objectives;  // at least 2
+    std::int32_t points;
+};
+
+// fronts_of_large_sets.cpp
+struct CodeKernels {
+    void (*rank)(CodeColumns set, std::int32_t* ranks);
+    void (*find_nondominated)(CodeColumns set, std::uint8_t* nondominated);
+};
+
+}  // namespace paretopo::cpu

@@ -1,0 +1,90 @@
+// Sizes at which one algorithm takes over from another. scripts/measure_switches.py measures both
+// sides of each. The comments give its ratio on an EPYC with AVX-512: the time of a group with one
+// point more over the time of a group at the bound. The results do not depend on these numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace paretopo::cpu {
+
+// ---- For every instruction set ----
+
+// One group per lane needs few points and values, so that a block stays in the first-level cache,
+// and enough groups, so that few lanes are empty. 64 x 4: ranks 1.8, filter 1.4.
+inline constexpr std::int32_t kMostInLane = 64;
+inline constexpr std::int32_t kMostValuesInLane = 256;
+inline constexpr std::int64_t kFewestGroupsInLanes = 4;
+// Advantages of so few points are quick in a block that is nearly empty.
+inline constexpr std::int32_t kMostTiny = 16;
+
+// A row of bits per point against sorting, with up to 2 objectives; the filter with 3 at least.
+inline constexpr std::int32_t kMostFlatInRows = 64;
+// Sorted points of 3 objectives, each compared with all before it, against staircases: 1.8.
+inline constexpr std::int32_t kMostPairedOf3 = 1024;
+
+// Volumes and expected volumes of 2 objectives with one group per lane. 32 x 2: 5.0 and 11.7; 32 x
+// 3: 2.6; 32 x 4: 3.3. Of 4 objectives only from so many groups on.
+inline constexpr std::int32_t kMostMeasuredInLane = 32;
+inline constexpr std::int64_t kFewestMeasuredOf4 = 4;
+// Larger sets: the vector kernel, which ranks by counting, against a sort and a sweep. 96 x 2: 0.8;
+// 96 x 3: 0.9.
+inline constexpr std::size_t kMostCountedInSweep = 96;
+
+// Groups with a mask are copied without their padding before the lanes see them, within these
+// numbers of points, if at most half of the points are present in the fullest group.
+inline constexpr std::int32_t kFewestCompacted = 8;
+inline constexpr std::int32_t kMostCompacted = 64;  // a bit each
+
+// ---- For each instruction set ----
+
+struct Tuning {
+    // Groups of 2 or 3 objectives without padding: one group per lane against one set at a time.
+    std::int32_t most_ranked_in_lanes;    // 128 x 2: 1.4; 128 x 3: 1.3
+    std::int32_t most_filtered_in_lanes;  // 96 x 2: 0.7; 96 x 3: 1.1
+    // A row of bits per point against sorting, with 3 objectives or more (the filter: half as many
+    // points with 3).
+    std::int32_t most_floats_in_rows;   // 288 x 4: ranks 1.0, filter 1.1
+    std::int32_t most_doubles_in_rows;  // 160 x 4: ranks 0.8, filter 1.2
+    // Sorted points, each compared with all before it, against efficient non-dominated sort.
+    std::int32_t most_paired;  // 8192 x 4: 2.1
+    // Sorting networks against radix sort.
+    std::size_t most_keys_in_words;  // crowding of 4096 x 2: 1.1
+    // Expected volumes of 3 objectives with one group per lane; 0: never.
+    std::int32_t most_grid_points_of_3;  // 16 x 3: 5.2
+
+    template <typename Scalar>
+    constexpr std::int32_t most_in_rows() const {
+        return sizeof(Scalar) == sizeof(float) ? most_floats_in_rows : most_doubles_in_rows;
+    }
+};
+
+namespace portable {
+inline constexpr Tuning kTuning{.most_ranked_in_lanes = 64,
+                                .most_filtered_in_lanes = 64,
+                                .most_floats_in_rows = 160,
+                                .most_doubles_in_rows = 96,
+                                .most_paired = 2048,
+                                .most_keys_in_words = 128,
+                                .most_grid_points_of_3 = 0};
+}
+namespace avx2 {
+inline constexpr Tuning kTuning{.most_ranked_in_lanes = 96,
+                                .most_filtered_in_lanes = 64,
+                                .most_floats_in_rows = 192,
+                                .most_doubles_in_rows = 112,
+                                .most_paired = 4096,
+                                .most_keys_in_words = 1024,
+                                .most_grid_points_of_3 = 8};
+}
+namespace avx512 {
+inline constexpr Tuning kTuning{.most_ranked_in_lanes = 128,
+                                .most_filtered_in_lanes = 96,
+                                .most_floats_in_rows = 288,
+                                .most_doubles_in_rows = 160,
+                                .most_paired = 8192,
+                                .most_keys_in_words = 4096,
+                                .most_grid_points_of_3 = 16};
+}
+
+}  // namespace paretopo::cpu
