@@ -32,13 +32,24 @@ def test_pre_commit_runs_the_pinned_tools():
     assert shared == {"clang-format", "ruff"}
 
 
-def test_lint_job_and_ci_run_pre_commit():
-    command = "pre-commit run --all-files --show-diff-on-failure"
-    steps = [step.get("run") for step in load(".github/workflows/ci.yml")["jobs"]["lint"]["steps"]]
-    assert command in steps
-    assert f".venv/bin/{command}\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    [version] = [one for one in PROJECT["optional-dependencies"]["lint"] if "pre-commit" in one]
-    assert f'pip install "{version}"' in steps
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def scripts_in(path):
+    text = path.read_text(encoding="utf-8")
+    return re.findall(r"(?:\.ci|scripts)/[\w.-]+\w", re.sub(r"^ *#.*", "", text, flags=re.M))
+
+
+def test_each_step_of_ci_run_is_a_job():
+    here = re.findall(r"^bash (\S+)", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.M)
+    assert here == [".ci/lint", ".ci/core", ".ci/training", "scripts/test_openrlhf_cpu.sh"]
+    assert set(here) <= {script for path in WORKFLOWS for script in scripts_in(path)}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_jobs_call_scripts_that_are_there(path):
+    for script in scripts_in(path):
+        assert (ROOT / script).is_file(), script
 
 
 def test_citation_names_this_version():
