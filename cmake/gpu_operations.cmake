@@ -15,10 +15,11 @@ function(write_source suffix place launcher)
   set(gpu_sources ${gpu_sources} PARENT_SCOPE)
 endfunction()
 if(PARETOPO_FIBERS)
+  set(PARETOPO_EMULATED ON)
   write_source(.cpp emulated fiber_launcher.hpp ${gpu_operations})
-else()
+elseif(PARETOPO_EMULATED)
   write_source(.cpp emulated launcher.hpp ${gpu_operations})
-  # It serves tests alone: compiled in half the time.
+  # For tests only: compiled in half the time.
   set_source_files_properties(${gpu_sources} PROPERTIES COMPILE_OPTIONS -O1)
 endif()
 if(gpu_backend STREQUAL cuda)

@@ -34,7 +34,7 @@ esac
 "$python" -m venv "$venv"
 "$venv/bin/pip" install --quiet "scikit-build-core>=0.11" "pybind11>=3.0" cmake ninja numpy==2.3.5 \
   hypothesis pytest pytest-timeout
-PARETOPO_CUDA=OFF PARETOPO_BUILD_ISAS=ALL "$venv/bin/pip" install --quiet --no-deps --no-build-isolation \
+PARETOPO_CUDA=OFF PARETOPO_BUILD_ISAS=ALL PARETOPO_EMULATED=ON "$venv/bin/pip" install --quiet --no-deps --no-build-isolation \
   --config-settings=cmake.define.PARETOPO_SANITIZE="$sanitizers" "${options[@]}" \
   --config-settings=cmake.build-type=RelWithDebInfo --config-settings=install.strip=false \
   --config-settings=build-dir="$venv/build" .

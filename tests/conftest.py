@@ -81,6 +81,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "in a browser: apt-get install chromium"
     if item.get_closest_marker("ptx") and not ptx_machine.IS_HERE:
         return "on the PTX machine: scripts/run_ptx.sh"
+    if item.get_closest_marker("emulated") and not device_arrays.HAS_EMULATION:
+        return "on an emulated GPU: an editable install, or PARETOPO_EMULATED=ON"
     if item.get_closest_marker("cuda") and _without_cuda():
         return f"on a CUDA device: {_without_cuda()}"
     return None
@@ -165,7 +167,10 @@ def _nothing_found() -> Iterator[None]:
     assert not ptx_machine.findings()
 
 
-_EMULATED = [f"emulated_{mapping}" for mapping in device_arrays.MAPPINGS]
+_EMULATED = [
+    pytest.param(f"emulated_{mapping}", marks=pytest.mark.emulated)
+    for mapping in device_arrays.MAPPINGS
+]
 
 
 _ON_CUDA = pytest.param("torch_cuda", marks=pytest.mark.cuda)

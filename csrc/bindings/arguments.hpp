@@ -21,6 +21,7 @@ using Shape = std::vector<pybind11::ssize_t>;
 
 inline constexpr int kCpu = -1;       // the `device` of host memory
 inline constexpr int kEmulated = -2;  // and below: as a GPU would, on the CPU; one per Mapping
+inline constexpr bool kHasEmulation = PARETOPO_EMULATED;
 
 template <typename T>
 T* at(std::uintptr_t address) {

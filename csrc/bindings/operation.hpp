@@ -411,10 +411,12 @@ Refusal run(const Function& function, const Call& call, const std::tuple<Inputs.
                 const Unlocked unlocked;
                 return run_at(place, batch);
             };
-            if (call.device > kEmulated) {
-                return run_on(Cuda{call.device, at<void>(call.stream), nullptr});
+            if constexpr (kHasEmulation) {
+                if (call.device <= kEmulated) {
+                    return run_on(Emulated{static_cast<Mapping>(kEmulated - call.device), nullptr});
+                }
             }
-            return run_on(Emulated{static_cast<Mapping>(kEmulated - call.device), nullptr});
+            return run_on(Cuda{call.device, at<void>(call.stream), nullptr});
         });
     }
     throw std::invalid_argument("this operation runs on the CPU alone");

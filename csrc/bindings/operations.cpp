@@ -255,6 +255,7 @@ void bind_operations(py::module_& m) {
     m.def("points_of", &points_of, "values"_a, "mask"_a, "minimised"_a);
     m.attr("CPU") = kCpu;
     m.attr("EMULATED") = kEmulated;
+    m.attr("HAS_EMULATION") = kHasEmulation;
     m.attr("MAPPINGS") = names(kMappingNames);
     m.attr("CENTRES") = names(kCentreNames);
     m.attr("INDICATORS") = names(cpu::kIndicatorNames);

@@ -7,6 +7,7 @@ __version__: str
 COMPILER: str
 CPU: int
 EMULATED: int
+HAS_EMULATION: bool
 # Names by their codes.
 MAPPINGS: tuple[str, ...]
 ISAS: tuple[str, ...]

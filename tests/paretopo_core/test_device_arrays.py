@@ -13,6 +13,8 @@ import paretopo_core as pp
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
 
+pytestmark = pytest.mark.emulated
+
 
 @pytest.fixture(autouse=True)
 def _device():

@@ -123,7 +123,7 @@ def on_device(points, **keywords):
     return DeviceArray(np.array(points), **keywords)
 
 
-@pytest.fixture(params=device_arrays.MAPPINGS)
+@pytest.fixture(params=device_arrays.ON_EACH)
 def mapping(request):
     with device_arrays.emulate(request.param):
         yield request.param

@@ -11,6 +11,8 @@ from support.kernel_cases import cases
 import paretopo_core as pp
 from paretopo_core import _core
 
+pytestmark = pytest.mark.emulated
+
 CASES = list(cases())
 
 

@@ -63,7 +63,7 @@ class Recorder(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
-@pytest.fixture(params=device_arrays.MAPPINGS)
+@pytest.fixture(params=device_arrays.ON_EACH)
 def places(request, monkeypatch):
     """CPU tensors that count as tensors on the emulated device: no short way for them."""
 

@@ -20,6 +20,8 @@ from paretopo_core import _core, _cuda_arrays
 
 _PACKAGE = "device_arrays"  # the core knows libraries by the package of their arrays
 MAPPINGS = _core.MAPPINGS
+HAS_EMULATION = _core.HAS_EMULATION or ptx_machine.IS_HERE
+ON_EACH = [pytest.param(mapping, marks=pytest.mark.emulated) for mapping in MAPPINGS]
 real_device_of = _core.cuda_device_of  # also while a device is emulated
 
 
