@@ -24,6 +24,8 @@ from typing import Any
 from paretopo.config import ConfigError
 from paretopo.data.schema import DataError, Example, read_rows
 from paretopo.evaluation.settings import EvaluationSettings, digest
+from paretopo.rewards.correctness import last_answer
+from paretopo.rewards.mathematics import last_box
 from paretopo.run import files
 from paretopo.run.files import write_text
 from paretopo.run.folder import Folder, now
@@ -45,6 +47,7 @@ class AnsweredQuestion:
         calls: Tool executions of each.
         tokens: Tokens that the model wrote in each.
         truncated: Did it end for want of room?
+        answered: Does it have an answer in the form that was asked for, a box or answer tags?
     """
 
     id: str
@@ -53,6 +56,7 @@ class AnsweredQuestion:
     calls: tuple[int, ...]
     tokens: tuple[int, ...]
     truncated: tuple[bool, ...]
+    answered: tuple[bool, ...]
 
 
 class EvaluationFolder(Folder):
@@ -152,6 +156,7 @@ class EvaluationFolder(Folder):
                     tuple(int(one["reward_components"]["calls"]) for one in rollouts),
                     tuple(int(one["tokens"]) for one in rollouts),
                     tuple(bool(one["truncated"]) for one in rollouts),
+                    tuple(_has_answer(row["prompt"], one["segments"]) for one in rollouts),
                 )
             except (KeyError, TypeError, ValueError) as error:
                 raise ConfigError(
@@ -168,6 +173,12 @@ def _read_grade(rollout: Mapping[str, Any]) -> bool | None:
     measured = rollout["reward_components"]
     is_undecided = "correct" in measured and measured["correct"] is None
     return None if is_undecided else bool(rollout["solved"])
+
+
+def _has_answer(prompt: str, segments: Sequence[Mapping[str, str]]) -> bool:
+    written = "".join(one["text"] for one in segments if one["kind"] != "tool")
+    find_answer = last_box if "\\boxed{" in prompt else last_answer
+    return find_answer(written) is not None
 
 
 def is_evaluation(path: str | Path) -> bool:

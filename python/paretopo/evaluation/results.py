@@ -31,6 +31,7 @@ class Result:
         calls_interval: Student's t.
         productivity: Right responses per tool execution; NaN without any.
         productivity_interval: Fieller's, of a ratio; NaN where there is none.
+        unanswered: Share of responses without an answer in the form that was asked for.
         response_tokens: Tokens that the model wrote in a response, on average.
         truncated: Share of responses that ended for want of room.
         truncated_wrong: Share of responses that did, and count as wrong in EM.
@@ -49,6 +50,7 @@ class Result:
     calls_interval: tuple[float, float]
     productivity: float
     productivity_interval: tuple[float, float]
+    unanswered: float
     response_tokens: float
     truncated: float
     truncated_wrong: float
@@ -65,7 +67,8 @@ def summarise(datasource: str, answered: Sequence[AnsweredQuestion]) -> Result:
         datasource: Its name.
         answered: At least one question.
 
-    >>> summarise("nq", [AnsweredQuestion("1", "nq", (True,), (2,), (90,), (False,))]).productivity
+    >>> one = AnsweredQuestion("1", "nq", (True,), (2,), (90,), (False,), (True,))
+    >>> summarise("nq", [one]).productivity
     0.5
     """
     grades, calls = question_grades(answered), question_means(answered, "calls")
@@ -84,6 +87,7 @@ def summarise(datasource: str, answered: Sequence[AnsweredQuestion]) -> Result:
         calls_interval=_from_zero(t_interval(calls)),
         productivity=float(right.sum() / calls.sum()) if called else math.nan,
         productivity_interval=_from_zero(t_interval(right, calls)),
+        unanswered=1.0 - float(question_means(answered, "answered").mean()),
         response_tokens=float(question_means(answered, "tokens").mean()),
         truncated=float(question_means(answered, "truncated").mean()),
         truncated_wrong=float(np.mean([_share_cut_and_wrong(one) for one in answered])),
@@ -109,7 +113,7 @@ def group_by_datasource(answered: Iterable[AnsweredQuestion]) -> dict[str, list[
 def question_grades(answered: Sequence[AnsweredQuestion]) -> NDArray[np.float64]:
     """(questions,) the share of right responses among the graded ones of each, NaN without any.
 
-    >>> question_grades([AnsweredQuestion("1", "nq", (True, None), (), (), ())]).tolist()
+    >>> question_grades([AnsweredQuestion("1", "nq", (True, None), (), (), (), ())]).tolist()
     [1.0]
     """
     known = [[right for right in one.solved if right is not None] for one in answered]

@@ -43,7 +43,7 @@ def paper_table(
 def results_table(evaluations: Mapping[str, Results]) -> list[str]:
     """Everything that was measured, a row for each evaluation and data set."""
     header = ["data set", "model", "questions", "EM (%)", "#Tool", "right / call", "tokens"]
-    header += ["truncated (%)", "wrong of them (%)", "undecided"]
+    header += ["no answer (%)", "truncated (%)", "wrong of them (%)", "undecided"]
     rows = []
     for datasource in list_datasources(evaluations.values()):
         for name, results in evaluations.items():
@@ -60,6 +60,7 @@ def results_table(evaluations: Mapping[str, Results]) -> list[str]:
                     _format_with_interval(one.calls, one.calls_interval, 1, 2),
                     _format_with_interval(one.productivity, one.productivity_interval, 1, 2),
                     f"{one.response_tokens:.0f}",
+                    f"{100 * one.unanswered:.1f}",
                     f"{100 * one.truncated:.1f}",
                     f"{100 * one.truncated_wrong:.1f}",
                     f"{one.undecided}",

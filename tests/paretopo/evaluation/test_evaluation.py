@@ -190,12 +190,36 @@ def test_undecided_grade_is_not_wrong(start_folder):
 
 def test_truncated_wrong_responses_are_counted_separately():
     solved, truncated = (False, True, None, False), (True, True, True, False)
-    answered = [AnsweredQuestion("1", "nq", solved, (0,) * 4, (9,) * 4, truncated)]
+    answered = [AnsweredQuestion("1", "nq", solved, (0,) * 4, (9,) * 4, truncated, (True,) * 4)]
     found = summarise("nq", answered)
     assert (found.truncated, found.truncated_wrong) == (0.75, 0.25)
     header, _, row = results_table({"a": {"nq": found}})
     at = [cell.strip() for cell in header.split("|")].index("wrong of them (%)")
     assert row.split("|")[at].strip() == "25.0"
+
+
+@pytest.mark.parametrize(
+    ("row", "text", "has_answer"),
+    [
+        (SUM, r"\boxed{41}", True),
+        (SUM, r"The answer is 42, <answer> 42 </answer>", False),
+        (SUM, r"\boxed{42", False),
+        (OSLO, "<answer> Sweden </answer>", True),
+        (OSLO, r"Norway, \boxed{Norway}", False),
+    ],
+)
+def test_responses_without_an_answer_in_the_asked_form_are_counted(
+    start_folder, row, text, has_answer
+):
+    folder, settings = start_folder(EvaluationSettings("m"), [row]), EvaluationSettings("m")
+    tool = Segment("tool", r"\boxed{42} <answer> Norway </answer>")  # not the model's own text
+    segments = (tool, Segment("model", text))
+    evaluate(folder, [row], settings, Actor(segments=segments), Tools(), Undecided())
+    found = summarise_folder(folder)[row.datasource]
+    assert found.unanswered == (0.0 if has_answer else 1.0)
+    header, _, cells = results_table({"a": {row.datasource: found}})
+    at = [cell.strip() for cell in header.split("|")].index("no answer (%)")
+    assert cells.split("|")[at].strip() == ("0.0" if has_answer else "100.0")
 
 
 def test_an_evaluation_without_a_graded_response_has_no_em(start_folder):
@@ -234,8 +258,9 @@ def test_questions_come_once_and_are_limited_by_file(tmp_path):
 class Actor:
     """Answers rightly every other time; can be stopped in its tracks."""
 
-    def __init__(self, text="<answer> Norway </answer>", fails_after=None):
+    def __init__(self, text="<answer> Norway </answer>", fails_after=None, segments=None):
         self.text, self.fails_after = text, fails_after
+        self.segments = segments or (Segment("model", text),)
         self.batches = []
 
     def __call__(self, make_request):
@@ -245,7 +270,7 @@ class Actor:
         return [
             RolloutResult(
                 prompt=one.row.prompt,
-                segments=(Segment("model", self.text),),
+                segments=self.segments,
                 written=self.text if one.seed % 2 else "no idea",
                 tokens=10,
                 calls=2,
