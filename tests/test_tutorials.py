@@ -1,4 +1,4 @@
-"""Tutorials and the installation page run; docs/coming_from.md compares calls correctly."""
+"""Examples for NumPy run; docs/coming_from.md compares calls correctly."""
 
 from __future__ import annotations
 
@@ -36,24 +36,6 @@ def test_pymoo_on_our_core_makes_the_same_run():
         if ">>>" not in block:
             exec(compile(block, "docs/tutorial_optimisation.md", "exec"), names)
     assert len(names["result"].F) > 10
-
-
-@pytest.mark.filterwarnings("ignore")  # of TRL, on a run of two steps
-def test_own_rewards_lead_to_a_front(tmp_path, monkeypatch):
-    code = blocks((DOCS / "tutorial_training.md").read_text(encoding="utf-8"))
-    with_trl = next(number for number, block in enumerate(code) if "torch" in block)
-    names = {}
-    for block in code[:with_trl]:
-        exec(compile(block, "docs/tutorial_training.md", "exec"), names)
-    pytest.importorskip("trl")
-    monkeypatch.chdir(tmp_path)
-    for block in code[with_trl:]:
-        small = block.replace("max_steps=60", "max_steps=2")
-        small = small.replace("training)\n", "training, steps=2)\n")  # of the imitation
-        exec(compile(small, "docs/tutorial_training.md", "exec"), names)
-    assert len(names["measured"]) == 6  # three runs, before and after
-    assert names["best"].any()
-    assert len(list(tmp_path.glob("runs/tokens-*/report/report.md"))) == 3
 
 
 # Coming from a peer
