@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Never, get_args
 
 import numpy as np
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch, numbers_of, vector_of
 from paretopo_core._operation import Operation
+from paretopo_core._wrong_names import refuse_names
 
 Centre = Literal["mean", "none", "std", "loo"]
 _LARGEST = {name: float(np.finfo(name).max) for name in ("float32", "float64")}
@@ -24,6 +25,7 @@ def pareto_advantage(
     centre: Centre = "mean",
     mask: Any = None,
     return_ranks: bool = False,
+    **wrong: Never,
 ) -> Any:
     """Turn the reward vectors of each group of rollouts into advantages by Pareto rank.
 
@@ -79,6 +81,8 @@ def pareto_advantage(
     array([[ 1.  ,  0.25, -0.25, -1.  ],
            [ 1.  , -0.25,  0.25, -1.  ]])
     """
+    if wrong:
+        refuse_names(wrong)
     try:
         beta = float(beta)
     except (TypeError, ValueError) as error:

@@ -6,13 +6,14 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
 from paretopo_core import _core
 from paretopo_core._arrays import numbers_of, positive_vector, vector_of
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
+from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
 from paretopo_core.hypervolume import hypervolume
 
@@ -108,7 +109,10 @@ class ParetoArchive:
         capacity: int | None = None,
         keep: str = "contribution",
         epsilon: Any = None,
+        **wrong: Never,
     ) -> None:
+        if wrong:
+            refuse_names(wrong)
         numbers = numbers_of(ref, "ref")
         if numbers.size == 0:
             raise ValueError("ref must have one number per objective, got none")

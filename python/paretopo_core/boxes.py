@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from paretopo_core._dominance import NONDOMINATED
 from paretopo_core._operation import Composed, Operation, Refused, call_plain
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import broadcast_shapes
+from paretopo_core._wrong_names import refuse_names
 from paretopo_core.hypervolume import (
     CONTRIBUTIONS,
     refuse_value,
@@ -48,7 +49,7 @@ class Boxes(NamedTuple):
 
 
 def nondominated_boxes(
-    points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None
+    points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
 ) -> Boxes:
     """Divide what no point dominates above the reference into boxes that do not overlap.
 
@@ -95,10 +96,14 @@ def nondominated_boxes(
     >>> boxes.counts
     array(3)
     """
+    if wrong:
+        refuse_names(wrong)
     return Boxes(*_NONDOMINATED_BOXES.answer(points, maximise, mask, ref, _MOST_BYTES))
 
 
-def dominated_boxes(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None) -> Boxes:
+def dominated_boxes(
+    points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
+) -> Boxes:
     """Divide what the points dominate above the reference into boxes that do not overlap.
 
     Their volumes add up to the :func:`paretopo_core.hypervolume`, whose integrals over a density
@@ -124,11 +129,13 @@ def dominated_boxes(points: Any, ref: Any, *, maximise: Maximise = True, mask: A
     >>> float((boxes.upper - boxes.lower).prod(-1).sum())  # the hypervolume
     6.0
     """
+    if wrong:
+        refuse_names(wrong)
     return Boxes(*_DOMINATED_BOXES.answer(points, maximise, mask, ref, _MOST_BYTES))
 
 
 def hypervolume_improvement(
-    boxes: Any, candidates: Any, *, maximise: Maximise = True, mask: Any = None
+    boxes: Any, candidates: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
 ) -> Any:
     """Measure what q candidates together would add to the hypervolume of a front.
 
@@ -173,6 +180,8 @@ def hypervolume_improvement(
     >>> hypervolume_improvement(boxes, [[[2, 2]], [[3, 1]]])
     array([1., 1.])
     """
+    if wrong:
+        refuse_names(wrong)
     lower, upper = corners_of(boxes)
     return _IMPROVEMENT.answer(candidates, maximise, mask, lower, upper, None, None)
 
@@ -185,6 +194,7 @@ def weighted_hypervolume(
     *,
     maximise: Maximise = True,
     mask: Any = None,
+    **wrong: Never,
 ) -> Any:
     """Hypervolume under a density that is constant in boxes, and 0 outside of them.
 
@@ -221,6 +231,8 @@ def weighted_hypervolume(
     >>> weighted_hypervolume([[1, 2]], boxes, [1, 2, 3], ref=6, maximise=False)
     np.float64(7.0)
     """
+    if wrong:
+        refuse_names(wrong)
     ends = corners_of(boxes)
     core = _core.weighted_hypervolume
     plain = call_plain(core, points, maximise, mask, *ends, weights, ref)
@@ -267,7 +279,7 @@ def _not_worse(ends: np.ndarray, corner: np.ndarray, senses: Sequence[bool]) -> 
 
 
 def uncrowded_contributions(
-    points: ArrayT, ref: Any, *, maximise: Maximise = True, mask: Any = None
+    points: ArrayT, ref: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
 ) -> ArrayT:
     """Measure what each point adds to the hypervolume, or else how far it is from adding any.
 
@@ -304,6 +316,8 @@ def uncrowded_contributions(
     >>> uncrowded_contributions([[1, 3], [3, 1], [2, 0.5], [4, -1]], ref=0)
     array([ 2. ,  2. , -0.5, -1. ])
     """
+    if wrong:
+        refuse_names(wrong)
     values: ArrayT = _UNCROWDED.answer(points, maximise, mask, ref)
     return values
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from paretopo_core import _core
 from paretopo_core._arrays import ArrayT
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
+from paretopo_core._wrong_names import refuse_names
 
 _CROWDING = Operation(_core.crowding_distance)
 
 
 def crowding_distance(
-    points: ArrayT, *, maximise: Maximise = True, ranks: Any = None, mask: Any = None
+    points: ArrayT,
+    *,
+    maximise: Maximise = True,
+    ranks: Any = None,
+    mask: Any = None,
+    **wrong: Never,
 ) -> ArrayT:
     """Measure how far each point's neighbours on its own front lie apart.
 
@@ -48,5 +54,7 @@ def crowding_distance(
     >>> crowding_distance([[0, 4], [1, 3], [4, 0]])
     array([inf,  2., inf])
     """
+    if wrong:
+        refuse_names(wrong)
     distances: ArrayT = _CROWDING.answer(points, maximise, mask, ranks)
     return distances

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
 from paretopo_core import _core, _torch_arrays
 from paretopo_core._arrays import Batch, is_tensor, numbers_of
 from paretopo_core._senses import Maximise, signs_of
+from paretopo_core._wrong_names import refuse_names
 from paretopo_core.indicators import refuse_place
 
 
@@ -30,7 +31,7 @@ class AttainmentSurfaces(NamedTuple):
 
 
 def eaf(
-    points: Any, sets: Any, *, percentiles: Any = None, maximise: Maximise = True
+    points: Any, sets: Any, *, percentiles: Any = None, maximise: Maximise = True, **wrong: Never
 ) -> AttainmentSurfaces:
     """Empirical attainment function: what at least so many percent of the runs attain.
 
@@ -71,6 +72,8 @@ def eaf(
            [  2.,   1., 100.],
            [  1.,   2., 100.]])
     """
+    if wrong:
+        refuse_names(wrong)
     given = _torch_arrays.host_array(points, "points") if is_tensor(points) else points
     batch = Batch.of(given, maximise=maximise)
     batch.refuse_gpu("points", "attainment surfaces")

@@ -6,12 +6,13 @@ import math
 import operator
 import sys
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Never, get_args
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
+from paretopo_core._wrong_names import refuse_names
 from paretopo_core.hypervolume import refuse_value
 
 Centre = Literal["exact", "mean", "none", "std", "loo"]
@@ -20,7 +21,7 @@ _MOST_CELLS = 10**9
 
 
 def expected_hypervolume(
-    points: Any, ref: Any, k: int, *, maximise: Maximise = True, mask: Any = None
+    points: Any, ref: Any, k: int, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
 ) -> Any:
     """Measure the expected hypervolume of k points drawn from each set, without replacement.
 
@@ -67,11 +68,19 @@ def expected_hypervolume(
     >>> expected_hypervolume([[1, 3], [2, 2], [3, 1]], ref=0, k=2)
     np.float64(5.0)
     """
+    if wrong:
+        refuse_names(wrong)
     return EXPECTED.answer(points, maximise, mask, ref, k)
 
 
 def hypervolume_advantage(
-    rewards: Any, ref: Any, *, k: int = 1, centre: Centre = "exact", mask: Any = None
+    rewards: Any,
+    ref: Any,
+    *,
+    k: int = 1,
+    centre: Centre = "exact",
+    mask: Any = None,
+    **wrong: Never,
 ) -> Any:
     """Turn the reward vectors of each group of rollouts into the policy gradient of HV@k.
 
@@ -130,6 +139,8 @@ def hypervolume_advantage(
     >>> hypervolume_advantage([[1, 3], [2, 2], [3, 1], [2, 2]], 0, k=2).round(4)
     array([ 0.3333, -0.3333,  0.3333, -0.3333])
     """
+    if wrong:
+        refuse_names(wrong)
     if not isinstance(centre, str) or centre not in _CENTRES:
         raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
     return ADVANTAGE.answer(rewards, True, mask, ref, k, _CENTRES[centre])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from paretopo_core import _dominance
 from paretopo_core._arrays import ArrayT
 from paretopo_core._senses import Maximise
+from paretopo_core._wrong_names import refuse_names
 
 
 def pareto_rank(
@@ -17,6 +18,7 @@ def pareto_rank(
     violation: Any = None,
     n_below: int | None = None,
     mask: Any = None,
+    **wrong: Never,
 ) -> ArrayT:
     """Rank the points of each set by non-dominated sorting.
 
@@ -76,6 +78,8 @@ def pareto_rank(
     >>> pareto_rank([[3], [4], [1], [2], [0]], n_below=2)
     array([1, 0, 2, 2, 2], dtype=int32)
     """
+    if wrong:
+        refuse_names(wrong)
     if strict or violation is not None or n_below is not None:
         constrained: ArrayT = _dominance.rank(
             points, maximise, bool(strict), violation, n_below, mask
@@ -94,6 +98,7 @@ def is_nondominated(
     violation: Any = None,
     epsilon: Any = None,
     mask: Any = None,
+    **wrong: Never,
 ) -> ArrayT:
     """Tell which points of each set nobody in the set dominates.
 
@@ -146,6 +151,8 @@ def is_nondominated(
     >>> is_nondominated([[1.9, 0.1], [1.2, 0.9], [0.5, 1.5], [0.4, 1.6]], epsilon=1)
     array([False,  True,  True, False])
     """
+    if wrong:
+        refuse_names(wrong)
     weakly = bool(keep_weakly)
     if strict or violation is not None or epsilon is not None:
         constrained: ArrayT = _dominance.is_nondominated(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -13,9 +13,12 @@ from paretopo_core._arrays import ArrayT, Batch
 from paretopo_core._dominance import NONDOMINATED
 from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
+from paretopo_core._wrong_names import refuse_names
 
 
-def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None) -> Any:
+def hypervolume(
+    points: Any, ref: Any, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
+) -> Any:
     """Measure the volume that each set of points dominates above a reference point.
 
     Args:
@@ -55,11 +58,19 @@ def hypervolume(points: Any, ref: Any, *, maximise: Maximise = True, mask: Any =
     >>> hypervolume([[1, 3], [2, 2], [3, 1]], ref=0)
     np.float64(6.0)
     """
+    if wrong:
+        refuse_names(wrong)
     return HYPERVOLUME.answer(points, maximise, mask, ref)
 
 
 def hypervolume_gradient(
-    points: ArrayT, ref: Any, *, maximise: Maximise = True, mask: Any = None, wanted: Any = None
+    points: ArrayT,
+    ref: Any,
+    *,
+    maximise: Maximise = True,
+    mask: Any = None,
+    wanted: Any = None,
+    **wrong: Never,
 ) -> ArrayT:
     """Measure what the hypervolume of each set gains for each unit that a value grows.
 
@@ -100,6 +111,8 @@ def hypervolume_gradient(
            [0., 0.],
            [1., 1.]])
     """
+    if wrong:
+        refuse_names(wrong)
     slopes: ArrayT = GRADIENT.answer(points, maximise, mask, ref, wanted)
     return slopes
 
@@ -111,6 +124,7 @@ def hv_contributions(
     maximise: Maximise = True,
     ignore_dominated: bool = True,
     mask: Any = None,
+    **wrong: Never,
 ) -> ArrayT:
     """Measure what each point alone adds to the hypervolume of its set.
 
@@ -143,6 +157,8 @@ def hv_contributions(
     >>> hv_contributions([[1, 3], [2, 2], [3, 1]], ref=0)
     array([1., 1., 1.])
     """
+    if wrong:
+        refuse_names(wrong)
     ignore = bool(ignore_dominated)
     contributions: ArrayT = CONTRIBUTIONS.answer(points, maximise, mask, ref, ignore)
     return contributions

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
 from paretopo_core import _core
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
+from paretopo_core._wrong_names import refuse_names
 from paretopo_core.hypervolume import refuse_value
 
 _MOST_SEED = 2**63 - 1
@@ -41,6 +42,7 @@ def hypervolume_approx(
     seed: int = 0,
     maximise: Maximise = True,
     mask: Any = None,
+    **wrong: Never,
 ) -> HypervolumeEstimate:
     """Estimate the hypervolume from random directions, with its standard error.
 
@@ -90,6 +92,8 @@ def hypervolume_approx(
     >>> bool(abs(volume - exact) < 4 * error), bool(error < exact / 100)
     (True, True)
     """
+    if wrong:
+        refuse_names(wrong)
     return HypervolumeEstimate(*_ESTIMATE.answer(points, maximise, mask, ref, samples, seed))
 
 

@@ -17,6 +17,7 @@ from paretopo_core._arrays import Batch, is_tensor, numbers_of, places_of
 from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
 from paretopo_core._shapes import broadcast_shapes
+from paretopo_core._wrong_names import refuse_names
 
 _MOST_WEIGHTS = 10**7  # vectors that a lattice may have
 
@@ -29,6 +30,7 @@ def igd(
     maximise: Maximise = True,
     mask: Any = None,
     reference_mask: Any = None,
+    **wrong: Never,
 ) -> Any:
     """Inverted generational distance: how far a reference point lies from the nearest point.
 
@@ -69,6 +71,8 @@ def igd(
     >>> igd(points, reference, maximise=False).round(9)
     np.float64(1.062790867)
     """
+    if wrong:
+        refuse_names(wrong)
     return _indicator("igd", points, reference, p, maximise, mask, reference_mask)
 
 
@@ -80,6 +84,7 @@ def igd_plus(
     maximise: Maximise = True,
     mask: Any = None,
     reference_mask: Any = None,
+    **wrong: Never,
 ) -> Any:
     """IGD+: by how much, on average, the nearest point falls short of a reference point.
 
@@ -110,6 +115,8 @@ def igd_plus(
     >>> igd_plus(points, reference, maximise=False).round(9)
     np.float64(0.985503647)
     """
+    if wrong:
+        refuse_names(wrong)
     return _indicator("igd_plus", points, reference, p, maximise, mask, reference_mask)
 
 
@@ -121,6 +128,7 @@ def gd(
     maximise: Maximise = True,
     mask: Any = None,
     reference_mask: Any = None,
+    **wrong: Never,
 ) -> Any:
     """Generational distance: how far a point lies from the nearest reference point.
 
@@ -148,6 +156,8 @@ def gd(
     >>> gd([[1, 2], [4, 4]], [[1, 1], [4, 0]])
     np.float64(2.5)
     """
+    if wrong:
+        refuse_names(wrong)
     return _indicator("gd", points, reference, p, maximise, mask, reference_mask)
 
 
@@ -159,6 +169,7 @@ def gd_plus(
     maximise: Maximise = True,
     mask: Any = None,
     reference_mask: Any = None,
+    **wrong: Never,
 ) -> Any:
     """GD+: by how much, on average, a point falls short of the nearest reference point.
 
@@ -184,6 +195,8 @@ def gd_plus(
     >>> gd_plus([[1, 2], [4, 4]], [[2, 2], [5, 4.5]])  # the second is better than [2, 2]
     np.float64(0.5)
     """
+    if wrong:
+        refuse_names(wrong)
     return _indicator("gd_plus", points, reference, p, maximise, mask, reference_mask)
 
 
@@ -195,6 +208,7 @@ def avg_hausdorff_dist(
     maximise: Maximise = True,
     mask: Any = None,
     reference_mask: Any = None,
+    **wrong: Never,
 ) -> Any:
     """Average Hausdorff distance: the larger of GD_p and IGD_p.
 
@@ -219,6 +233,8 @@ def avg_hausdorff_dist(
     >>> avg_hausdorff_dist([[0, 0], [0, 3]], [[0, 0]], p=math.inf)
     np.float64(3.0)
     """
+    if wrong:
+        refuse_names(wrong)
     return _indicator("avg_hausdorff_dist", points, reference, p, maximise, mask, reference_mask)
 
 
@@ -229,6 +245,7 @@ def epsilon_additive(
     maximise: Maximise = True,
     mask: Any = None,
     reference_mask: Any = None,
+    **wrong: Never,
 ) -> Any:
     """Additive ε: by how much the points have to be raised to reach every reference point.
 
@@ -258,6 +275,8 @@ def epsilon_additive(
     >>> epsilon_additive(points, reference, maximise=False)
     np.float64(2.5)
     """
+    if wrong:
+        refuse_names(wrong)
     return _indicator("epsilon_additive", points, reference, 1.0, maximise, mask, reference_mask)
 
 
@@ -268,6 +287,7 @@ def epsilon_mult(
     maximise: Maximise = True,
     mask: Any = None,
     reference_mask: Any = None,
+    **wrong: Never,
 ) -> Any:
     """Multiplicative ε: the factor by which the points have to be better to reach the reference.
 
@@ -298,6 +318,8 @@ def epsilon_mult(
     >>> epsilon_mult(points, reference, maximise=False)
     np.float64(3.5)
     """
+    if wrong:
+        refuse_names(wrong)
     return _indicator("epsilon_mult", points, reference, 1.0, maximise, mask, reference_mask)
 
 
@@ -406,7 +428,13 @@ def refuse_place(
 
 
 def r2(
-    points: Any, ideal: Any, *, weights: Any = None, maximise: Maximise = True, mask: Any = None
+    points: Any,
+    ideal: Any,
+    *,
+    weights: Any = None,
+    maximise: Maximise = True,
+    mask: Any = None,
+    **wrong: Never,
 ) -> Any:
     """R2 of weighted Tchebycheff utilities: how far the points stay from the ideal one, on average.
 
@@ -451,6 +479,8 @@ def r2(
     >>> r2(points, 0, weights=[[1, 0], [0.5, 0.5], [0, 1]], maximise=False).round(12)
     np.float64(2.833333333333)
     """
+    if wrong:
+        refuse_names(wrong)
     divisions = None if weights is None else _divisions_of(weights)
     vectors = weights if divisions is None else None
     return _R2.answer(points, maximise, mask, ideal, vectors, divisions)

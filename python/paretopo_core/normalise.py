@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -13,10 +13,13 @@ from paretopo_core._arrays import ArrayT, is_tensor, numbers_of
 from paretopo_core._dominance import Frame
 from paretopo_core._operation import call_plain
 from paretopo_core._senses import Maximise
+from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
 
 
-def ideal_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) -> ArrayT:
+def ideal_point(
+    points: ArrayT, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
+) -> ArrayT:
     """Give the best value that any point of each set has, objective by objective.
 
     Args:
@@ -42,6 +45,8 @@ def ideal_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     >>> ideal_point([[3, 1], [1, 2], [0, 0]])
     array([3., 2.])
     """
+    if wrong:
+        refuse_names(wrong)
     ideal: ArrayT = call_plain(_core.ideal_point, points, maximise, mask)
     if ideal is None:
         frame = Frame(points, maximise, mask)
@@ -49,7 +54,9 @@ def ideal_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     return ideal
 
 
-def nadir_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) -> ArrayT:
+def nadir_point(
+    points: ArrayT, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
+) -> ArrayT:
     """Give the worst value that any non-dominated point of each set has, objective by objective.
 
     Args:
@@ -73,6 +80,8 @@ def nadir_point(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     >>> nadir_point([[3, 1], [1, 2], [0, 0]])
     array([1., 1.])
     """
+    if wrong:
+        refuse_names(wrong)
     nadir: ArrayT = call_plain(_core.nadir_point, points, maximise, mask)
     if nadir is None:
         frame = Frame(points, maximise, mask)
@@ -87,6 +96,7 @@ def normalise(
     nadir: Any = None,
     maximise: Maximise = True,
     mask: Any = None,
+    **wrong: Never,
 ) -> ArrayT:
     """Scale each objective so that ideal and nadir point are 0 and 1 apart.
 
@@ -126,6 +136,8 @@ def normalise(
     array([[0.75, 0.25],
            [0.25, 0.5 ]])
     """
+    if wrong:
+        refuse_names(wrong)
     normalised: ArrayT = call_plain(_core.normalise, points, maximise, mask, ideal, nadir)
     if normalised is None:
         frame = Frame(points, maximise, mask)
@@ -137,7 +149,9 @@ def normalise(
     return normalised
 
 
-def knee_points(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) -> ArrayT:
+def knee_points(
+    points: ArrayT, *, maximise: Maximise = True, mask: Any = None, **wrong: Never
+) -> ArrayT:
     """Tell which point of each set lies where its front bends most.
 
     That is the non-dominated point farthest from the plane through the ends of the front, on the
@@ -168,6 +182,8 @@ def knee_points(points: ArrayT, *, maximise: Maximise = True, mask: Any = None) 
     >>> knee_points([[0, 10], [4, 9], [7, 7], [10, 0], [6, 6]])
     array([False, False,  True, False, False])
     """
+    if wrong:
+        refuse_names(wrong)
     whole = Frame(points, maximise, mask)
     finite = whole.library.isfinite(whole.points).all(-1)
     frame = Frame(whole.points, maximise, whole.among(finite))

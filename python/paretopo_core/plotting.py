@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
 from paretopo_core._arrays import Batch, numbers_of, vector_of
 from paretopo_core._senses import Maximise, senses_of
+from paretopo_core._wrong_names import refuse_names
 from paretopo_core.archive import ParetoArchive
 from paretopo_core.fronts import is_nondominated
 
@@ -28,6 +29,7 @@ def plot_front(
     mask: Any = None,
     label: str | None = None,
     ax: Axes | None = None,
+    **wrong: Never,
 ) -> Axes:
     """Draw a set of points and its front with matplotlib.
 
@@ -61,6 +63,8 @@ def plot_front(
     >>> ax = plot_front([[1, 3], [2, 2], [3, 1], [1, 1]], ref=0)  # doctest: +SKIP
     >>> ax.figure.savefig("front.png")  # doctest: +SKIP
     """
+    if wrong:
+        refuse_names(wrong)
     if isinstance(points, ParetoArchive):
         maximise, points = points.maximise, points.points
     columns = getattr(points, "columns", None)

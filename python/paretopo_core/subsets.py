@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Never, get_args
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from paretopo_core import _core
 from paretopo_core._arrays import ArrayT, Batch, numbers_of
 from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
+from paretopo_core._wrong_names import refuse_names
 from paretopo_core.hypervolume import refuse_value
 
 SubsetMethod = Literal["greedy", "greedy_removal", "exact"]
@@ -32,6 +33,7 @@ def hypervolume_subset(
     method: SubsetMethod = "greedy",
     maximise: Maximise = True,
     mask: Any = None,
+    **wrong: Never,
 ) -> ArrayT:
     """Choose k points of each set whose hypervolume is large.
 
@@ -86,6 +88,8 @@ def hypervolume_subset(
     >>> hypervolume_subset(points, 2, ref=0, method="exact")
     array([1, 3])
     """
+    if wrong:
+        refuse_names(wrong)
     if not isinstance(method, str) or method not in _SUBSET_METHODS:
         raise ValueError(f"method must be one of {', '.join(_SUBSET_METHODS)}, got {method!r}")
     code = _SUBSET_METHODS[method]
@@ -103,6 +107,7 @@ def select(
     seed: int = 0,
     maximise: Maximise = True,
     mask: Any = None,
+    **wrong: Never,
 ) -> ArrayT:
     """Choose the k survivors of each set, as evolutionary algorithms do at the end of a generation.
 
@@ -165,6 +170,8 @@ def select(
     >>> select(points, 3, "reference_directions", directions=reference_directions(2, 2), seed=1)
     array([0, 2, 3])
     """
+    if wrong:
+        refuse_names(wrong)
     if not isinstance(method, str) or method not in _SELECTION_METHODS:
         raise ValueError(f"method must be one of {', '.join(_SELECTION_METHODS)}, got {method!r}")
     _check_given(ref, "ref", method, "hypervolume")

@@ -1,0 +1,79 @@
+"""A keyword from another library is refused by the name that it has here."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+import paretopo_core as pp
+
+POINTS = [[1.0, 2.0], [2.0, 1.0]]
+NAMED = {
+    name: function
+    for name in pp.__all__
+    for function in [getattr(pp, name)]
+    if inspect.isfunction(function)
+    and {"maximise", "ref", "weights"} & set(inspect.signature(function).parameters)
+}
+
+
+def arguments(function):
+    """A value for each argument that the function needs; a wrong name is refused before them."""
+    parameters = inspect.signature(function).parameters.values()
+    return [0 for one in parameters if one.default is one.empty and one.kind != one.VAR_KEYWORD]
+
+
+def refuse(function, *given, **named):
+    with pytest.raises(TypeError) as refused:
+        function(*given, **named)
+    return str(refused.value)
+
+
+def test_many_functions_are_checked():
+    assert len(NAMED) > 30
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_function_names_the_right_argument(name):
+    function = NAMED[name]
+    parameters = inspect.signature(function).parameters
+    given = arguments(function)
+    for wrong, value, right in (("maximize", True, True), ("minimize", True, False)):
+        message = refuse(function, *given, **{wrong: value})
+        meant = f"pass maximise={right}"
+        if "maximise" not in parameters:
+            meant = "larger is always better: negate an objective that should be small"
+        assert message == f"{name}() has no argument {wrong!r}; {meant}"
+    if "ref" in parameters:
+        message = refuse(function, *given, ref_point=0.0)
+        assert message == f"{name}() has no argument 'ref_point'; the reference point is ref="
+    if "mask" in parameters:
+        message = refuse(function, *given, maske=None)
+        assert message == f"{name}() has no argument 'maske'; did you mean mask=?"
+
+
+def test_a_missing_reference_is_named():
+    assert "'ref'" in refuse(pp.hypervolume, POINTS, ref_point=0)
+
+
+def test_senses_are_turned_round():
+    assert refuse(pp.pareto_rank, POINTS, minimise=[True, False]).endswith(
+        "pass maximise=[False, True]"
+    )
+    assert refuse(pp.pareto_rank, POINTS, minimise="cost").endswith("pass maximise=")
+    assert refuse(pp.pareto_rank, POINTS, maximize=False).endswith("pass maximise=False")
+
+
+def test_a_strange_name_gets_the_list():
+    message = "is_nondominated() has no argument 'zzz'; it has points, maximise, keep_weakly"
+    assert refuse(pp.is_nondominated, POINTS, zzz=1).startswith(message)
+
+
+def test_an_archive_names_them():
+    message = refuse(pp.ParetoArchive, [0, 0], minimize=True)
+    assert message == "ParetoArchive() has no argument 'minimize'; pass maximise=False"
+    message = refuse(pp.ParetoArchive, [0, 0], reference_point=[0, 0])
+    assert (
+        message == "ParetoArchive() has no argument 'reference_point'; the reference point is ref="
+    )
