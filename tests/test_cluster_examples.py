@@ -144,27 +144,3 @@ def test_the_ray_job_trains_on_all_gpus_of_its_pods():
         volumes = {one["name"]: one for one in pod["spec"]["volumes"]}
         assert set(mounted.values()) == set(volumes)
         assert volumes[mounted["/dev/shm"]]["emptyDir"]["medium"] == "Memory"
-
-
-def test_the_image_has_the_versions_that_were_tested_together():
-    text = (CLUSTER / "Dockerfile").read_text(encoding="utf-8")
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    page = (ROOT / "docs" / "openrlhf.md").read_text(encoding="utf-8")
-    [torch] = re.findall(r"torch==([\d.]+)", text)
-    assert f'torch = ["torch=={torch}"' in project
-    assert set(re.findall(r"flash-attn==[\d.]+", text)) == set(
-        re.findall(r"flash-attn==[\d.]+", page)
-    )
-    [numpy] = set(re.findall(r"numpy==([\d.]+)", text))
-    assert f'"numpy=={numpy}"' in project
-    assert "paretopo[openrlhf]" in text
-
-
-def test_commands_parse_and_untested_ones_are_marked():
-    found = commands(PAGE)
-    assert len(found) >= 2
-    for words in found:
-        understood(words)
-    for path in CLUSTER.iterdir():
-        assert f"examples/cluster/{path.name}" in PAGE
-    assert "None of these files has been run on a cluster" in PAGE

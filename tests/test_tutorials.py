@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
 import re
 import warnings
@@ -17,15 +16,6 @@ PEERS = ("moocore", "pymoo", "botorch", "pygmo")
 
 def blocks(text):
     return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-
-
-@pytest.mark.parametrize(
-    ("page", "least"), [("installation.md", 2), ("tutorial_optimisation.md", 25)]
-)
-def test_examples_need_only_numpy(page, least):
-    failed, attempted = doctest.testfile(str(DOCS / page), module_relative=False)
-    assert failed == 0
-    assert attempted >= least
 
 
 def test_pymoo_on_our_core_makes_the_same_run():

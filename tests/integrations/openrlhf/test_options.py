@@ -219,21 +219,6 @@ def test_docstring_examples_run(name):
     assert (found.failed, found.attempted > 0) == (0, True)
 
 
-def test_examples_on_pages_are_valid():
-    text = "\n".join(
-        (EXAMPLES.parent / "docs" / f"{name}.md").read_text(encoding="utf-8")
-        for name in ("openrlhf", "agents", "rehearsal", "reproduce")
-    )
-    for example in re.findall(r"```toml\n(.*?)```", text, re.DOTALL):
-        assert loads(example).backend == "openrlhf"
-    (agent,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    compile(agent, "docs/agents.md", "exec")
-    for path in re.findall(r"examples/[\w.]+\.toml", text):
-        assert (EXAMPLES.parent / path).exists()
-    unknown = set(re.findall(r"openrlhf\.(\w+)`", text)) - {*keys(SECTIONS["openrlhf"]), "md"}
-    assert not unknown
-
-
 def test_ray_workers_inherit_tracker_and_hub_variables(monkeypatch):
     for name in ("WANDB_API_KEY", "HF_HOME", "NCCL_SOCKET_IFNAME", "SECRET_OF_OTHERS"):
         monkeypatch.setenv(name, "here")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 from support.run_stories import answer_all, spread_calls, tell
@@ -252,5 +251,3 @@ def test_wrong_folders_are_refused(tmp_path, capsys):
 def test_data_sets_are_those_that_prepare_makes():
     rows = {name: source.rows for name, source in SOURCES.items() if not source.training}
     assert published.question_counts().items() <= rows.items()
-    text = (Path(__file__).parents[3] / "docs" / "evaluation.md").read_text(encoding="utf-8")
-    assert all(f"`{name}`" in text for name in rows)

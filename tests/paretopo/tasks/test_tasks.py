@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -192,11 +191,3 @@ def test_the_examples_are_one_world_on_both_back_ends(name, backend):
     assert config.task.name == name
     assert len(task.training) == config.task.prompts
     assert len(task.held_out) == config.evaluation.prompts
-
-
-def test_the_documentation_has_examples_that_are_valid():
-    text = (ROOT / "docs" / "worlds.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    assert not loads(example).task.is_made_up
-    for path in re.findall(r"examples/[\w.]+\.toml", text):
-        assert (ROOT / path).exists()

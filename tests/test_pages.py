@@ -1,7 +1,8 @@
-"""Every command of README, docs/ and the help is one that the command line takes."""
+"""The pages: links resolve, commands parse, examples run."""
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import re
 import shlex
@@ -12,16 +13,15 @@ import pytest
 from bench.__main__ import _make_parser as make_bench_parser
 from paretopo import cli
 from paretopo.cli.train import _parse_overrides
-from paretopo.config import load, with_method
+from paretopo.config import load, loads, with_method
 
-ROOT = Path(__file__).parents[3]
-PAGES = [
-    *(
-        ROOT / name
-        for name in ("README.md", "CONTRIBUTING.md", "bench/README.md", "research/README.md")
-    ),
-    *sorted(ROOT.glob("docs/**/*.md")),
-]
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "bench/*.md", "docs/**/*.md", "examples/**/*.md", "research/*.md")
+    for path in ROOT.glob(pattern)
+)
 HELP = [*sorted((ROOT / "python/paretopo/cli").glob("*.py")), ROOT / "bench/__main__.py"]
 OWN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?(paretopo|python|scripts/\S+\.sh)(?: (.+))?")
 ELSEWHERE = {"verl"}  # packages of an environment of their own
@@ -94,3 +94,58 @@ def check_paretopo(words: list[str]) -> None:
             load(ROOT / config, overrides)
         else:
             with_method(ROOT / config, parsed.method, overrides)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_resolve(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        target, _, anchor = link.partition("#")
+        if not re.match(r"\w+:", target):
+            found = page.parent / target if target else page
+            assert found.exists(), link
+            assert not anchor or anchor in anchors(found), link
+
+
+WITH_DOCTESTS = [path for path in PAGES if ">>> " in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("page", WITH_DOCTESTS, ids=lambda path: path.stem)
+def test_examples_with_their_output_run(page):
+    if page.stem == "primitives":
+        pytest.importorskip("torch")
+    failed, attempted = doctest.testfile(str(page), module_relative=False)
+    assert failed == 0
+    assert attempted >= 2
+
+
+WITH_TOML = [path for path in PAGES if blocks(path, "toml")]
+
+
+@pytest.mark.parametrize("page", WITH_TOML, ids=lambda path: path.stem)
+def test_examples_of_configurations_are_valid(page):
+    for example in blocks(page, "toml"):
+        loads(example)
+
+
+# tests/test_tutorials.py and tests/test_readme.py run those that need more than their own page.
+SCRIPTS = ["data", "objectives", "trainers", "training"]
+
+
+@pytest.mark.parametrize("name", [*SCRIPTS, pytest.param("tools", marks=pytest.mark.sandbox)])
+def test_examples_of_code_run(name):
+    if name == "objectives":
+        pytest.importorskip("trl")
+    names = {}
+    for example in blocks(DOCS / f"{name}.md", "python"):
+        exec(compile(example, f"docs/{name}.md", "exec"), names)
+    assert names
