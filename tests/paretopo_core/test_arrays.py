@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.operations import CALLS, calls
 from support.strategies import large_set
 
 import paretopo_core as pp
@@ -19,68 +20,25 @@ from paretopo_core._shapes import broadcast_shapes
 SHAPES = st.lists(st.integers(0, 3), max_size=4).map(tuple)
 
 
-def _equal_weights(points):
-    row = points
-    while isinstance(row, list):
-        points, row = row, row[0]
-    return np.ones(len(points) if isinstance(points, list) else np.shape(points)[-1:] or 1)
+NAMES = (
+    *("pareto_rank", "is_nondominated", "hypervolume", "hv_contributions", "hypervolume_gradient"),
+    *("dominated_boxes", "hypervolume_improvement", "igd_plus", "r2", "hypervolume_approx"),
+    *("hypervolume_subset", "select", "uncrowded_contributions", "crowding_distance"),
+    "pareto_advantage",
+)
+FOR_EACH_SET = {name for name in NAMES if CALLS[name].shape in ("set", "chosen")}
 
 
-def _boxes(points):
-    """One box without an upper end."""
-    objectives = len(_equal_weights(points))
-    return np.full((1, objectives), -3.0), np.full((1, objectives), np.inf)
+def _of_points_or_sets(name, call):
+    """The call with an answer for each point or set."""
+    if CALLS[name].shape == "value":
+        return lambda points, **more: call(points, **more).sum(-1)
+    if CALLS[name].shape == "chosen":
+        return lambda points, **more: call(points, **more)[..., 0]
+    return call
 
 
-FOR_EACH_SET = {
-    "hypervolume",
-    "dominated_boxes",
-    "hypervolume_improvement",
-    "igd_plus",
-    "r2",
-    "hypervolume_approx",
-    "hypervolume_subset",
-    "select",
-}
-
-
-def _volume(boxes):
-    return (boxes.upper - boxes.lower).prod(-1).sum(-1)
-
-
-OPERATIONS = {
-    "pareto_rank": pp.pareto_rank,
-    "is_nondominated": pp.is_nondominated,
-    "hypervolume": lambda points, **keywords: pp.hypervolume(points, -3.0, **keywords),
-    "hv_contributions": lambda points, **keywords: pp.hv_contributions(points, -3.0, **keywords),
-    "hypervolume_gradient": lambda points, **keywords: pp.hypervolume_gradient(
-        points, -3.0, **keywords
-    ).sum(-1),
-    "dominated_boxes": lambda points, **keywords: _volume(
-        pp.dominated_boxes(points, -3.0, **keywords)
-    ),
-    "hypervolume_improvement": lambda points, **keywords: pp.hypervolume_improvement(
-        _boxes(points), points, **keywords
-    ),
-    "igd_plus": lambda points, **keywords: pp.igd_plus(
-        points, np.ones((2, len(_equal_weights(points)))), **keywords
-    ),
-    "r2": lambda points, **keywords: pp.r2(points, 3.0, weights=2, **keywords),
-    "hypervolume_approx": lambda points, **keywords: pp.hypervolume_approx(
-        points, -3.0, samples=64, **keywords
-    ).volume,
-    "hypervolume_subset": lambda points, **keywords: pp.hypervolume_subset(
-        points, 1, -3.0, **keywords
-    )[..., 0],
-    "select": lambda points, **keywords: pp.select(points, 1, **keywords)[..., 0],
-    "uncrowded_contributions": lambda points, **keywords: pp.uncrowded_contributions(
-        points, -3.0, **keywords
-    ),
-    "crowding_distance": pp.crowding_distance,
-    "pareto_advantage": lambda points, **keywords: pp.pareto_advantage(
-        points, _equal_weights(points), **keywords
-    ),
-}
+OPERATIONS = {name: _of_points_or_sets(name, call) for name, call in calls(NAMES, ref=-3.0).items()}
 
 
 @pytest.fixture(params=OPERATIONS.values(), ids=OPERATIONS.keys())

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.operations import calls
 
 import paretopo_core as pp
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.cuda
 
-OPERATIONS = {
-    "pareto_rank": pp.pareto_rank,
-    "is_nondominated": pp.is_nondominated,
-    "crowding_distance": pp.crowding_distance,
-    "pareto_advantage": lambda x: pp.pareto_advantage(x, np.linspace(0.1, 1, x.shape[-1])),
-    "hypervolume": lambda x: pp.hypervolume(x, -0.1),
-    "hypervolume_gradient": lambda x: pp.hypervolume_gradient(x, -0.1),
-    "hv_contributions": lambda x: pp.hv_contributions(x, -0.1),
-    "stochastic_pareto_rank": lambda x: pp.stochastic_pareto_rank(x, 0.3),
-}
+OPERATIONS = calls(
+    (
+        *("pareto_rank", "is_nondominated", "crowding_distance", "pareto_advantage"),
+        *("hypervolume", "hypervolume_gradient", "hv_contributions", "stochastic_pareto_rank"),
+    )
+)
 SHAPES = ((20_000, 8, 2), (20_000, 13, 3), (300, 64, 4), (3, 200, 3), (7, 20, 5))
 LARGE = ((1, 5000, 3), (2, 3000, 5))
 OF_ANY_SIZE = ("pareto_rank", "is_nondominated", "crowding_distance", "pareto_advantage")

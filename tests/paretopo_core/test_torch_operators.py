@@ -8,6 +8,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from support.operations import calls
 
 import paretopo_core as pp
 from paretopo_core._registry import OPERATIONS as OPERATIONS_OF_THE_CORE
@@ -15,30 +16,24 @@ from paretopo_core._registry import OPERATIONS as OPERATIONS_OF_THE_CORE
 torch = pytest.importorskip("torch")
 
 BOXES = [torch.from_numpy(each) for each in pp.nondominated_boxes(np.eye(3) / 2 + 0.2, 0.1)]
-OPERATIONS = {
-    "pareto_rank": lambda x, mask: pp.pareto_rank(x, maximise=[True, False, True], mask=mask),
-    "is_nondominated": lambda x, mask: pp.is_nondominated(x, keep_weakly=False, mask=mask),
-    "crowding_distance": lambda x, mask: pp.crowding_distance(x, mask=mask),
+OPERATIONS = calls(
+    (
+        *("pareto_rank", "is_nondominated, one of equals", "crowding_distance", "hypervolume"),
+        *("hypervolume_gradient", "hv_contributions", "expected_hypervolume"),
+        *("uncrowded_contributions", "hypervolume_subset", "select, hypervolume"),
+        *("nondominated_boxes", "dominated_boxes", "igd", "epsilon_additive", "r2"),
+        *("hypervolume_approx", "hypervolume_advantage"),
+    ),
+    ref=0.1,
+) | {
+    "pareto_rank, senses": lambda x, mask: pp.pareto_rank(
+        x, maximise=[True, False, True], mask=mask
+    ),
     "pareto_advantage": lambda x, mask: pp.pareto_advantage(
         x, [0.5, 0.3, 0.2], centre="std", mask=mask
     ),
-    "hypervolume": lambda x, mask: pp.hypervolume(x, [0.1, 0.2, 0.3], mask=mask),
-    "hypervolume_gradient": lambda x, mask: pp.hypervolume_gradient(x, [0.1, 0.2, 0.3], mask=mask),
-    "hv_contributions": lambda x, mask: pp.hv_contributions(x, 0.1, maximise=True, mask=mask),
-    "expected_hypervolume": lambda x, mask: pp.expected_hypervolume(x, 0.1, 3, mask=mask),
-    "uncrowded_contributions": lambda x, mask: pp.uncrowded_contributions(x, 0.1, mask=mask),
-    "hypervolume_subset": lambda x, mask: pp.hypervolume_subset(x, 2, 0.1, mask=mask),
-    "select": lambda x, mask: pp.select(x, 2, "hypervolume", ref=0.1, mask=mask),
-    "nondominated_boxes": lambda x, mask: pp.nondominated_boxes(x, 0.1, mask=mask).counts,
-    "dominated_boxes": lambda x, mask: pp.dominated_boxes(x, 0.1, mask=mask).counts,
+    "hypervolume, point": lambda x, mask: pp.hypervolume(x, [0.1, 0.2, 0.3], mask=mask),
     "hypervolume_improvement": lambda x, mask: pp.hypervolume_improvement(BOXES, x, mask=mask),
-    "igd": lambda x, mask: pp.igd(x, [[0.5, 0.25, 0.75]], p=2, mask=mask),
-    "epsilon_additive": lambda x, mask: pp.epsilon_additive(x, BOXES[0], mask=mask),
-    "r2": lambda x, mask: pp.r2(x, 1.0, weights=3, mask=mask),
-    "hypervolume_approx": lambda x, mask: pp.hypervolume_approx(x, 0.1, samples=32, mask=mask)[0],
-    "hypervolume_advantage": lambda x, mask: pp.hypervolume_advantage(
-        x, [0.1, 0.2, 0.3], k=2, mask=mask
-    ),
 }
 SHARED = dict.fromkeys(("igd", "epsilon_additive"), "indicator")  # several functions, one operator
 
@@ -75,7 +70,7 @@ def test_the_first_call_of_a_process_may_be_a_compiled_one():
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_compiled_calls_answer_alike_in_one_graph(name, backend):
     def step(x, keep):
-        return OPERATIONS[name](x * 2 - 0.5, keep) * 1
+        return OPERATIONS[name](x * 2 - 0.5, mask=keep) * 1
 
     compiled = torch.compile(step, backend=backend, fullgraph=True)
     for keep in (None, mask()):
@@ -86,14 +81,15 @@ def test_compiled_calls_answer_alike_in_one_graph(name, backend):
 def test_an_export_holds_one_node(name):
     class Module(torch.nn.Module):
         def forward(self, x):
-            return OPERATIONS[name](x, None)
+            return OPERATIONS[name](x, mask=None)
 
     program = torch.export.export(Module(), (points(),))
     called = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
-    operator = SHARED.get(name, name)
+    function = name.partition(",")[0]
+    operator = SHARED.get(function, function)
     assert sum(f"paretopo.{operator}" in target for target in called) == 1
     torch.testing.assert_close(
-        program.module()(points()), OPERATIONS[name](points(), None), rtol=0, atol=0
+        program.module()(points()), OPERATIONS[name](points(), mask=None), rtol=0, atol=0
     )
 
 

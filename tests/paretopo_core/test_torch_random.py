@@ -17,21 +17,19 @@ import paretopo_core as pp
 
 torch = pytest.importorskip("torch")
 
+from support.operations import calls  # noqa: E402
 from support.tensors import Dispatching, freed  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own, of prototypes and deprecations
 
-# (objectives) → operation
-OPERATIONS = {
-    "pareto_rank": lambda _: pp.pareto_rank,
-    "is_nondominated": lambda _: pp.is_nondominated,
-    "crowding_distance": lambda _: pp.crowding_distance,
-    "hypervolume": lambda _: lambda x: pp.hypervolume(x, -0.1),
-    "hypervolume_gradient": lambda _: lambda x: pp.hypervolume_gradient(x, -0.1),
-    "hv_contributions": lambda _: lambda x: pp.hv_contributions(x, -0.1),
-    "expected_hypervolume": lambda _: lambda x: pp.expected_hypervolume(x, -0.1, 1),
-    "pareto_advantage": lambda m: lambda x: pp.pareto_advantage(x, [1.0] * m),
-    "hypervolume_advantage": lambda _: lambda x: pp.hypervolume_advantage(x, -0.1, k=1),
+OPERATIONS = calls(
+    (
+        *("pareto_rank", "is_nondominated", "crowding_distance", "hypervolume"),
+        *("hypervolume_gradient", "hv_contributions", "pareto_advantage"),
+    )
+) | {  # of sets of one point, too
+    "expected_hypervolume": lambda x: pp.expected_hypervolume(x, -0.1, 1),
+    "hypervolume_advantage": lambda x: pp.hypervolume_advantage(x, -0.1, k=1),
 }
 
 
@@ -108,7 +106,7 @@ def numbers(draw):
     way=st.sampled_from(sorted(CALLS)),
 )
 def test_the_answer_is_that_on_an_array(x, name, changes, way):
-    operation = OPERATIONS[name](x.shape[-1])
+    operation = OPERATIONS[name]
     expected = operation(x.numpy().copy())
     given_tensor = x
     for change in changes:
@@ -141,7 +139,7 @@ def test_the_answer_is_that_on_an_array(x, name, changes, way):
     change=st.sampled_from([None, "transposed", "mine", "wanting"]),
 )
 def test_unusual_tensors_are_refused_by_name(x, name, strange, change):
-    operation = OPERATIONS[name](x.shape[-1])
+    operation = OPERATIONS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -1,0 +1,176 @@
+"""A call of every operation on points, with arguments for any number of objectives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import paretopo_core as pp
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operation with its arguments.
+
+    Attributes:
+        run: Takes (points, ref), and maximise and mask by name.
+        shape: Of the answer for points of shape (..., points, objectives): "point" is
+            (..., points), "set" is (...), "value" is all of it, "objective" leaves the points out,
+            and "chosen" is (..., 2), indices.
+        on_gpu: True if a GPU computes it, too.
+    """
+
+    run: Callable[..., Any]
+    shape: str
+    on_gpu: bool = False
+
+
+def weights(x: Any) -> list[float]:
+    """One weight for each objective of points or nested lists."""
+    return [0.25] * np.shape(x)[-1]
+
+
+def _ones(x: Any) -> np.ndarray:
+    return np.ones((2, len(weights(x))))
+
+
+def _box(x: Any) -> tuple[np.ndarray, np.ndarray]:
+    side = np.ones((1, len(weights(x))))
+    return -side, side
+
+
+def _boxes_and_points(x: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of boxes that no array holds next to each other."""
+    ends = np.arange(6.0).reshape(3, 2)[:, :1] - 3.0
+    corners = np.tile(np.hstack([ends, ends + 2.5]), len(weights(x)))
+    return corners[:, ::2], corners[:, 1::2]
+
+
+def _alternating(x: Any) -> np.ndarray:
+    shape = np.shape(x)[:-1]
+    return np.arange(np.prod(shape), dtype=np.int32).reshape(shape) % 2
+
+
+def _without_ref(function: Callable[..., Any], **fixed: Any) -> Callable[..., Any]:
+    return lambda x, ref, **more: function(x, **fixed, **more)
+
+
+def _without_sense(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, ref, maximise=True, mask=None: function(x, ref, mask=mask)
+
+
+def _choose(function: Callable[..., Any], *arguments: Any, **fixed: Any) -> Callable[..., Any]:
+    return lambda x, ref, **more: function(x, 2, *arguments, ref=ref, **fixed, **more)
+
+
+CALLS: dict[str, Call] = {
+    "pareto_rank": Call(_without_ref(pp.pareto_rank), "point", on_gpu=True),
+    "pareto_rank, strict": Call(_without_ref(pp.pareto_rank, strict=True), "point"),
+    "pareto_rank, first": Call(_without_ref(pp.pareto_rank, n_below=2), "point"),
+    "is_nondominated": Call(_without_ref(pp.is_nondominated), "point", on_gpu=True),
+    "is_nondominated, one of equals": Call(
+        _without_ref(pp.is_nondominated, keep_weakly=False), "point", on_gpu=True
+    ),
+    "is_nondominated, strict": Call(
+        _without_ref(pp.is_nondominated, strict=True, keep_weakly=False), "point"
+    ),
+    "is_nondominated, boxes": Call(_without_ref(pp.is_nondominated, epsilon=0.75), "point"),
+    "ideal_point": Call(_without_ref(pp.ideal_point), "objective"),
+    "nadir_point": Call(_without_ref(pp.nadir_point), "objective"),
+    "normalise": Call(_without_ref(pp.normalise), "value"),
+    "normalise, range": Call(
+        lambda x, ref, **more: pp.normalise(x, ideal=weights(x), nadir=ref, **more), "value"
+    ),
+    "knee_points": Call(_without_ref(pp.knee_points), "point"),
+    "crowding_distance": Call(_without_ref(pp.crowding_distance), "point", on_gpu=True),
+    "crowding_distance, ranks": Call(
+        lambda x, ref, **more: pp.crowding_distance(x, ranks=_alternating(x), **more), "point"
+    ),
+    "hypervolume": Call(pp.hypervolume, "set", on_gpu=True),
+    "hypervolume_gradient": Call(pp.hypervolume_gradient, "value", on_gpu=True),
+    "hv_contributions": Call(pp.hv_contributions, "point", on_gpu=True),
+    "uncrowded_contributions": Call(pp.uncrowded_contributions, "point"),
+    "expected_hypervolume": Call(
+        lambda x, ref, **more: pp.expected_hypervolume(x, ref, 2, **more), "set", on_gpu=True
+    ),
+    "hypervolume_approx": Call(
+        lambda x, ref, **more: pp.hypervolume_approx(x, ref, samples=32, **more).volume, "set"
+    ),
+    "weighted_hypervolume": Call(
+        lambda x, ref, **more: pp.weighted_hypervolume(
+            x, _boxes_and_points(x), [0.5, -2.0, 1.0], ref, **more
+        ),
+        "set",
+    ),
+    "nondominated_boxes": Call(
+        lambda x, ref, **more: pp.nondominated_boxes(x, ref, **more).counts, "set"
+    ),
+    "dominated_boxes": Call(
+        lambda x, ref, **more: pp.dominated_boxes(x, ref, **more).counts, "set"
+    ),
+    "hypervolume_improvement": Call(
+        lambda x, ref, **more: pp.hypervolume_improvement(_box(x), x, **more), "set"
+    ),
+    **{
+        name: Call(lambda x, ref, name=name, **more: getattr(pp, name)(x, _ones(x), **more), "set")
+        for name in (
+            *("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist"),
+            *("epsilon_additive", "epsilon_mult"),
+        )
+    },
+    "r2": Call(lambda x, ref, **more: pp.r2(x, ref, weights=[weights(x)], **more), "set"),
+    "hypervolume_subset": Call(_choose(pp.hypervolume_subset), "chosen"),
+    "hypervolume_subset, removal": Call(
+        _choose(pp.hypervolume_subset, method="greedy_removal"), "chosen"
+    ),
+    "hypervolume_subset, exact": Call(_choose(pp.hypervolume_subset, method="exact"), "chosen"),
+    "select": Call(lambda x, ref, **more: pp.select(x, 2, **more), "chosen"),
+    "select, crowding_removal": Call(
+        lambda x, ref, **more: pp.select(x, 2, "crowding_removal", **more), "chosen"
+    ),
+    "select, hypervolume": Call(_choose(pp.select, "hypervolume"), "chosen"),
+    "select, directions": Call(
+        lambda x, ref, **more: pp.select(
+            x, 2, "reference_directions", directions=np.eye(len(weights(x))), **more
+        ),
+        "chosen",
+    ),
+    "pareto_advantage": Call(
+        _without_sense(lambda x, ref, mask: pp.pareto_advantage(x, weights(x), mask=mask)),
+        "point",
+        on_gpu=True,
+    ),
+    "hypervolume_advantage": Call(
+        _without_sense(lambda x, ref, mask: pp.hypervolume_advantage(x, ref, k=2, mask=mask)),
+        "point",
+        on_gpu=True,
+    ),
+    "stochastic_pareto_rank": Call(
+        _without_sense(lambda x, ref, mask: pp.stochastic_pareto_rank(x, 0.3, mask=mask)), "point"
+    ),
+}
+ON_GPU = [name for name, call in CALLS.items() if call.on_gpu]
+
+
+def calls(names: Any = CALLS, *, ref: float = -0.1) -> dict[str, Callable[..., Any]]:
+    """Return the calls of these names with a reference point, so that they take only points."""
+    return {name: partial(_run, CALLS[name].run, ref) for name in names}
+
+
+def _run(run: Callable[..., Any], ref: float, points: Any, **more: Any) -> Any:
+    return run(points, ref, **more)
+
+
+def shape_of_answer(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of the answer of a call for points of this shape."""
+    return {
+        "point": shape[:-1],
+        "set": shape[:-2],
+        "value": shape,
+        "objective": (*shape[:-2], shape[-1]),
+        "chosen": (*shape[:-2], 2),
+    }[CALLS[name].shape]
