@@ -121,7 +121,7 @@ WITH_DOCTESTS = [path for path in PAGES if ">>> " in path.read_text(encoding="ut
 
 @pytest.mark.parametrize("page", WITH_DOCTESTS, ids=lambda path: path.stem)
 def test_examples_with_their_output_run(page):
-    if page.stem == "primitives":
+    if page.stem == "gradients":
         pytest.importorskip("torch")
     failed, attempted = doctest.testfile(str(page), module_relative=False)
     assert failed == 0
@@ -138,12 +138,12 @@ def test_examples_of_configurations_are_valid(page):
 
 
 # tests/test_tutorials.py and tests/test_readme.py run those that need more than their own page.
-SCRIPTS = ["data", "objectives", "trainers", "training"]
+SCRIPTS = ["data", "methods", "own_loop", "rewards", "scripts", "search_server"]
 
 
-@pytest.mark.parametrize("name", [*SCRIPTS, pytest.param("tools", marks=pytest.mark.sandbox)])
+@pytest.mark.parametrize("name", [*SCRIPTS, pytest.param("sandbox", marks=pytest.mark.sandbox)])
 def test_examples_of_code_run(name):
-    if name == "objectives":
+    if name == "scripts":
         pytest.importorskip("trl")
     names = {}
     for example in blocks(DOCS / f"{name}.md", "python"):

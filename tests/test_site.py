@@ -5,7 +5,6 @@ These tests need no Sphinx. `scripts/build_site.sh` builds the site with warning
 
 from __future__ import annotations
 
-import doctest
 import importlib
 import re
 import runpy
@@ -74,12 +73,6 @@ def test_names_on_api_pages_exist():
                 raise
             continue  # a trainer that is not installed
         assert hasattr(home, last), name
-
-
-def test_the_example_of_the_first_page_runs():
-    failed, attempted = doctest.testfile(str(DOCS / "index.md"), module_relative=False)
-    assert failed == 0
-    assert attempted >= 3
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

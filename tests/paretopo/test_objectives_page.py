@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from paretopo.cli import main
-from paretopo.config import load, loads, with_method
+from paretopo.config import load, with_method
 
 ROOT = Path(__file__).parents[2]
 PAGES = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import doctest
 import importlib
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from paretopo.config import SECTIONS, ConfigError, load, loads
-from paretopo.config.keys import keys
+from paretopo.config import ConfigError, load, loads
 from paretopo.integrations.openrlhf import train as train_module
 from paretopo.integrations.openrlhf.options import (
     CONFIG_VARIABLE,

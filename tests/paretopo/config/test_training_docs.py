@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.sessions import group, new_session, score
 
-from paretopo.config import METHODS, RECIPES, SECTIONS, Objective, RunConfig, loads
+from paretopo.config import METHODS, RECIPES, SECTIONS, Objective, RunConfig
 from paretopo.config.keys import Key, describe_values, keys
 from paretopo.config.paretopo import EstimatorName
 from paretopo.rollout import Segment
