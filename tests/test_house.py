@@ -38,9 +38,9 @@ ONLY_SESSION = {
 }
 EXCEPT = {
     # Recomputes the advantages of a rehearsal from its records, with a controller of its own.
-    ("paretopo.integrations.openrlhf.rehearsal_checks", "load_state_dict"),
+    ("paretopo.integrations.openrlhf.rehearsal.checks", "load_state_dict"),
     ("paretopo.integrations.huggingface.warmup", "load_state_dict"),  # of torch
-    ("paretopo.integrations.verl.rehearsal_parts", "load_state_dict"),  # of torch, too
+    ("paretopo.integrations.verl.rehearsal.parts", "load_state_dict"),  # of torch, too
 }
 ONLY_SESSION_NAMES = {"Scores", "HeldOut", "HypervolumeGain", "CostMinimum"}
 

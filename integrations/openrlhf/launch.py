@@ -15,7 +15,7 @@ import ray
 
 from paretopo.config import RunConfig
 from paretopo.integrations.huggingface.policy import starts_warmed_up
-from paretopo.integrations.openrlhf.rehearsal_checks import RehearsedSession
+from paretopo.integrations.openrlhf.rehearsal.checks import RehearsedSession
 from paretopo.integrations.openrlhf.watch import watch_openrlhf
 from paretopo.progress import make_bar
 from paretopo.rewards.own import load_own_rewards

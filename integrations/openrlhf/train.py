@@ -10,13 +10,13 @@ from paretopo.integrations.huggingface.adapters import merge_saved_adapter
 from paretopo.integrations.openrlhf.failures import explain_failure
 from paretopo.integrations.openrlhf.options import gpus_needed, openrlhf_options, worker_variables
 from paretopo.integrations.openrlhf.prepare import prepare
-from paretopo.integrations.openrlhf.rehearsal import (
+from paretopo.integrations.openrlhf.rehearsal.checks import check, format_proofs
+from paretopo.integrations.openrlhf.rehearsal.plan import plan_options
+from paretopo.integrations.openrlhf.rehearsal.stand_ins import (
     prepare_process,
     start_ray,
     use_cpu_engines,
 )
-from paretopo.integrations.openrlhf.rehearsal_checks import check, format_proofs
-from paretopo.integrations.openrlhf.rehearsal_plan import plan_options
 from paretopo.integrations.openrlhf.version import openrlhf_version
 from paretopo.run.folder import RunFolder
 from paretopo.run.interrupt import Interrupt, terminate_as_interrupt
@@ -80,7 +80,7 @@ def _run(
     if rehearsal:
         start_ray(gpus_needed(words), worker_variables(config))
         use_cpu_engines()
-        from paretopo.integrations.openrlhf.rehearsal_processes import RehearsedPolicyActor
+        from paretopo.integrations.openrlhf.rehearsal.processes import RehearsedPolicyActor
 
         policy: type = RehearsedPolicyActor
     else:

@@ -15,7 +15,7 @@ from paretopo.config import RunConfig
 from paretopo.integrations.huggingface.adapters import merge_saved_weights
 from paretopo.integrations.verl.options import verl_options
 from paretopo.integrations.verl.prepare import prepare
-from paretopo.integrations.verl.rehearsal_plan import plan_options, worker_variables
+from paretopo.integrations.verl.rehearsal.plan import plan_options, worker_variables
 from paretopo.integrations.verl.version import verl_version
 from paretopo.run.files import read_rows
 from paretopo.run.folder import RunFolder

@@ -17,7 +17,7 @@ from paretopo.integrations.huggingface.prompts import prompt_text  # noqa: E402
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer  # noqa: E402
 from paretopo.integrations.huggingface.warmup import encode, make_trace_source  # noqa: E402
 from paretopo.integrations.openrlhf.prepare import _rows as openrlhf_rows  # noqa: E402
-from paretopo.integrations.openrlhf.rehearsal_checks import (  # noqa: E402
+from paretopo.integrations.openrlhf.rehearsal.checks import (  # noqa: E402
     _check_steps as check_steps,
 )
 from paretopo.integrations.openrlhf.rollouts import read_rollouts  # noqa: E402

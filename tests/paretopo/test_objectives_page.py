@@ -110,7 +110,7 @@ def test_every_command_runs(tmp_path, monkeypatch, capsys):
 def test_the_rehearsal_is_planned_from_the_same_file(monkeypatch):
     """The run itself needs OpenRLHF's own environment: scripts/test_openrlhf_cpu.sh."""
     pytest.importorskip("torch")
-    from paretopo.integrations.openrlhf.rehearsal_plan import plan_rehearsal
+    from paretopo.integrations.openrlhf.rehearsal.plan import plan_rehearsal
 
     [command] = [one for one in COMMANDS if one[0].startswith(".venv-openrlhf")]
     assert command[1] == "train"

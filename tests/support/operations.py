@@ -31,7 +31,10 @@ class Call:
 
 def weights(x: Any) -> list[float]:
     """One weight for each objective of points or nested lists."""
-    return [0.25] * np.shape(x)[-1]
+    try:
+        return [0.25] * np.shape(x)[-1]
+    except RuntimeError:  # a nested tensor has no shape
+        return [0.25]
 
 
 def _ones(x: Any) -> np.ndarray:

@@ -228,12 +228,12 @@ def _plan_rehearsal(
     if config.backend == "trl":
         refuse('--rehearse is for backend = "openrlhf" or "verl", this file has "trl"')
     if config.backend == "verl":
-        from paretopo.integrations.verl import rehearsal_plan as of_verl
+        from paretopo.integrations.verl.rehearsal import plan as of_verl
 
         planned = of_verl.plan_rehearsal(config, steps=steps, real_model=real_model)
         return planned, of_verl.describe_gaps(config)
-    from paretopo.integrations.openrlhf import rehearsal_plan as of_openrlhf
     from paretopo.integrations.openrlhf.prepare import check_step
+    from paretopo.integrations.openrlhf.rehearsal import plan as of_openrlhf
 
     check_step(config)
     planned = of_openrlhf.plan_rehearsal(config, steps=steps, real_model=real_model)

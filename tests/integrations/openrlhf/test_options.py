@@ -22,7 +22,7 @@ from paretopo.integrations.openrlhf.options import (
     openrlhf_options,
     worker_variables,
 )
-from paretopo.integrations.openrlhf.rehearsal_plan import (
+from paretopo.integrations.openrlhf.rehearsal.plan import (
     plan_rehearsal,
 )
 from paretopo.integrations.openrlhf.version import openrlhf_version
@@ -75,7 +75,7 @@ def test_without_openrlhf_the_way_to_it_is_named(monkeypatch):
 def test_importing_the_adapter_imports_no_framework():
     code = (
         "import sys, paretopo.integrations.openrlhf, "
-        "paretopo.integrations.openrlhf.train, paretopo.integrations.openrlhf.rehearsal\n"
+        "paretopo.integrations.openrlhf.train, paretopo.integrations.openrlhf.rehearsal.stand_ins\n"
         "heavy = {'torch', 'ray', 'vllm', 'openrlhf', 'deepspeed', 'transformers'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )

@@ -10,12 +10,12 @@ from support.sessions import group, new_session, score
 
 from paretopo.config import loads
 from paretopo.integrations.openrlhf.failures import explain_failure
-from paretopo.integrations.openrlhf.rehearsal_checks import (
+from paretopo.integrations.openrlhf.rehearsal.checks import (
     RehearsalFailed,
     RehearsedSession,
     check,
 )
-from paretopo.integrations.openrlhf.rehearsal_plan import (
+from paretopo.integrations.openrlhf.rehearsal.plan import (
     describe_gaps,
     plan_options,
     plan_rehearsal,
@@ -151,11 +151,11 @@ def test_a_rehearsal_that_went_wrong_does_not(finished, name, before, after, com
 
 def test_a_digest_is_that_of_all_numbers_in_parts(monkeypatch):
     torch = pytest.importorskip("torch")
-    from paretopo.integrations.openrlhf import rehearsal
+    from paretopo.integrations.openrlhf.rehearsal import stand_ins
 
-    monkeypatch.setattr(rehearsal, "_DIGESTED_AT_ONCE", 4)
+    monkeypatch.setattr(stand_ins, "_DIGESTED_AT_ONCE", 4)
     weight = torch.arange(-5.0, 5.0).reshape(5, 2).T  # not contiguous
-    assert rehearsal.digest([("a", weight)]) == {"a": [10, 25.0, 85.0]}
+    assert stand_ins.digest([("a", weight)]) == {"a": [10, 25.0, 85.0]}
 
 
 def test_weights_that_all_engines_have_leave_the_store():
@@ -164,7 +164,7 @@ def test_weights_that_all_engines_have_leave_the_store():
     pytest.importorskip("vllm")
     from vllm.distributed.utils import StatelessProcessGroup
 
-    from paretopo.integrations.openrlhf.rehearsal import _StoreCommunicator
+    from paretopo.integrations.openrlhf.rehearsal.stand_ins import _StoreCommunicator
 
     store = torch.distributed.HashStore()
     sender = _StoreCommunicator(StatelessProcessGroup(rank=0, world_size=2, store=store))

@@ -20,7 +20,7 @@ WORLDS = [pytest.param("math", marks=pytest.mark.sandbox), "multihop"]
 
 @pytest.fixture(scope="module", autouse=True)
 def without_cuda():
-    from paretopo.integrations.openrlhf.rehearsal import prepare_process
+    from paretopo.integrations.openrlhf.rehearsal.stand_ins import prepare_process
 
     prepare_process()
 

@@ -15,7 +15,7 @@ import pytest
 from paretopo.config import ConfigError, load, loads
 from paretopo.evaluation.own_task import plan_evaluation
 from paretopo.integrations.verl.options import Files, verl_options
-from paretopo.integrations.verl.rehearsal_plan import describe_gaps, plan_rehearsal
+from paretopo.integrations.verl.rehearsal.plan import describe_gaps, plan_rehearsal
 from paretopo.run.folder import RunFolder
 from paretopo.run.provenance import check_release
 

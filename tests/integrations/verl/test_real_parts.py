@@ -31,7 +31,7 @@ from transfer_queue import KVBatchMeta
 
 from paretopo.config import ConfigError, loads
 from paretopo.integrations.verl.options import Files, verl_options
-from paretopo.integrations.verl.rehearsal_plan import plan_options
+from paretopo.integrations.verl.rehearsal.plan import plan_options
 from paretopo.integrations.verl.rollouts import column
 from paretopo.integrations.verl.settings import VerlRun
 from paretopo.integrations.verl.trainer import ParetoPPOTrainerSync
@@ -251,8 +251,8 @@ def test_engine_loads_adapters_and_refuses_incomplete_ones(tmp_path):
     from support.small_models import make_tokenizer, save_folder
     from transformers import AutoModelForCausalLM
 
-    import paretopo.integrations.verl.rehearsal  # noqa: F401  the platform comes first
-    from paretopo.integrations.verl.rehearsal_parts import CpuEngine, RehearsalFailed
+    import paretopo.integrations.verl.rehearsal.platform  # noqa: F401  it comes first
+    from paretopo.integrations.verl.rehearsal.parts import CpuEngine, RehearsalFailed
 
     folder = save_folder(tmp_path, make_tokenizer())
     settings = peft.LoraConfig(task_type="CAUSAL_LM", r=4, init_lora_weights=False)

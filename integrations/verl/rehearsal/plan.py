@@ -121,7 +121,7 @@ def plan_options() -> list[str]:
 def worker_variables() -> dict[str, str]:
     """Environment variables by which verl's processes load the stand-ins."""
     return {
-        "VERL_USE_EXTERNAL_MODULES": "paretopo.integrations.verl.rehearsal",
+        "VERL_USE_EXTERNAL_MODULES": "paretopo.integrations.verl.rehearsal.platform",
         "VERL_PLATFORM": PLATFORM,
         "OMP_NUM_THREADS": "1",
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",

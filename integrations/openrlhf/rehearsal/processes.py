@@ -9,7 +9,7 @@ from typing import Any
 from openrlhf.trainer.ray import vllm_engine
 
 from paretopo.integrations.openrlhf.actor import ParetoPolicyActor
-from paretopo.integrations.openrlhf.rehearsal import WORKER, digest
+from paretopo.integrations.openrlhf.rehearsal.stand_ins import WORKER, digest
 from paretopo.integrations.openrlhf.trainer import unwrap_actor
 from paretopo.integrations.openrlhf.weights import merged_parameters
 

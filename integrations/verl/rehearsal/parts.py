@@ -28,7 +28,7 @@ from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry,
 
 from paretopo.controller.by_group import step_by_group
 from paretopo.controller.two_stages import ParetoPO
-from paretopo.integrations.verl.rehearsal_plan import ENGINE, TRAINER
+from paretopo.integrations.verl.rehearsal.plan import ENGINE, TRAINER
 from paretopo.integrations.verl.rollouts import column
 from paretopo.integrations.verl.trainer import ParetoPPOTrainerSync
 from paretopo.run.files import append_row

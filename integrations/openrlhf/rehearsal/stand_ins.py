@@ -33,7 +33,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-_THIS = "paretopo.integrations.openrlhf.rehearsal"
+_THIS = "paretopo.integrations.openrlhf.rehearsal.stand_ins"
 _FLASH_NAMES = {
     "flash_attn.bert_padding": ("index_first_axis", "pad_input", "rearrange", "unpad_input"),
     "flash_attn.utils.distributed": ("all_gather",),
@@ -84,7 +84,7 @@ def use_cpu_engines() -> None:
     import ray
     from openrlhf.trainer.ray import vllm_engine
 
-    from paretopo.integrations.openrlhf.rehearsal_processes import CpuEngine
+    from paretopo.integrations.openrlhf.rehearsal.processes import CpuEngine
 
     vllm_engine.RolloutRayActor = ray.remote(CpuEngine)
 

@@ -3,7 +3,7 @@
 verl loads this module in each of its processes (``VERL_USE_EXTERNAL_MODULES``), before its own:
 
 * `CpuPlatform`, the CPU in the place of CUDA, which verl's own registry takes;
-* the rest is in `rehearsal_parts`, which needs a platform to be imported.
+* the rest is in `parts`, which needs a platform to be imported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from verl.plugin.platform.platform_base import PlatformBase
 from verl.plugin.platform.platform_manager import PlatformRegistry, set_platform
 
-from paretopo.integrations.verl.rehearsal_plan import PLATFORM
+from paretopo.integrations.verl.rehearsal.plan import PLATFORM
 
 
 class _CpuDevice:
@@ -148,4 +148,4 @@ class CpuPlatform(PlatformBase):
 
 set_platform(CpuPlatform())
 
-import paretopo.integrations.verl.rehearsal_parts  # noqa: E402, F401
+import paretopo.integrations.verl.rehearsal.parts  # noqa: E402, F401

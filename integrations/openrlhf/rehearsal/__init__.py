@@ -1,0 +1,1 @@
+"""OpenRLHF on a machine without CUDA, at a small size: `paretopo train --rehearse`."""

@@ -1,0 +1,1 @@
+"""verl on a machine without CUDA, at a small size: `paretopo train --rehearse`."""
