@@ -300,7 +300,8 @@ def build(folder: Path) -> bool:
         subprocess.run(
             [
                 *("cmake", "-S", folder, "-B", tree, "-DCMAKE_BUILD_TYPE=Release"),
-                *("-DPARETOPO_CUDA=OFF", "-DCMAKE_UNITY_BUILD=OFF", f"-Dpybind11_DIR={pybind11}"),
+                *("-DPARETOPO_CUDA=OFF", "-DPARETOPO_EMULATED=ON", "-DCMAKE_UNITY_BUILD=OFF"),
+                f"-Dpybind11_DIR={pybind11}",
                 f"-DPython_EXECUTABLE={sys.executable}",
             ],
             check=True,
