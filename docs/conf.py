@@ -47,7 +47,10 @@ copybutton_prompt_is_regexp = True
 # The site includes a copy of MathJax, so that it needs no network.
 MATHJAX = ROOT / "build" / "mathjax"
 mathjax_path = "tex-svg.js"
-html_static_path = [os.path.relpath(MATHJAX, Path(__file__).parent)]
+html_static_path = ["_static", os.path.relpath(MATHJAX, Path(__file__).parent)]
+html_css_files = ["tables.css"]
+html_js_files = ["tables.js"]
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 
 # Mock the packages that only training needs, so that the core is enough to build the site.
 autodoc_mock_imports = [
@@ -143,9 +146,19 @@ def name_pages_by_their_titles(app: Sphinx, doctree: nodes.document, page: str) 
             link[:] = [nodes.Text(app.env.titles[target].astext())]
 
 
+def drop_blank_ends(_: Sphinx, doctree: nodes.document) -> None:
+    """End a block of code with its last line: an example for doctest has a blank line after it."""
+    for block in doctree.findall(nodes.literal_block):
+        text = block.astext().rstrip("\n")
+        if block.rawsource == block.astext() != text:
+            block.rawsource = text
+            block[:] = [nodes.Text(text)]
+
+
 def setup(app: Sphinx) -> None:
     """Register our directive and checks."""
     app.add_directive("command-help", CommandHelp)
     app.connect("builder-inited", check_formulas_can_be_drawn)
     app.connect("source-read", read_files_outside)
+    app.connect("doctree-read", drop_blank_ends)
     app.connect("doctree-resolved", name_pages_by_their_titles)

@@ -94,6 +94,11 @@ def test_the_help_of_every_command_is_made():
 
 # In a browser
 
+TOO_WIDE = (
+    "[...document.querySelectorAll('.table-wrapper')]"
+    ".filter((one) => one.scrollWidth > one.clientWidth + 1)"
+)
+
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
@@ -102,7 +107,16 @@ def test_pages_fit_render_formulas_and_load_no_foreign_files(width, tmp_path):
     if not site.is_dir():
         pytest.skip("there is no build/site: bash scripts/build_site.sh")
     with browser(tmp_path) as page:
-        for dark, name in enumerate(("index", "mathematics", "api/choosing", "study")):
+        pages = (
+            "index",
+            "mathematics",
+            "api/choosing",
+            "study",
+            "features",
+            "configuration",
+            "data",
+        )
+        for dark, name in enumerate(pages):
             path = site / f"{name}.html"
             formulas = path.read_text(encoding="utf-8").count('class="math notranslate')
             page.events.clear()
@@ -110,8 +124,11 @@ def test_pages_fit_render_formulas_and_load_no_foreign_files(width, tmp_path):
             page.wait(f"document.querySelectorAll('mjx-container').length >= {formulas}")
             assert page.value("document.querySelectorAll('[data-mml-node=merror]').length") == 0
             assert page.value("document.documentElement.scrollWidth") <= width, name
+            page.wait(f"{TOO_WIDE}.length === 0")
             assert all(one.startswith(("file:", "data:")) for one in page.requests()), name
             assert page.complaints() == []
         page.open(site / "search.html", width=width)
-        page.value("location.search = '?q=crowding'")
+        page.value("location.search = '?q=hypervolume'")
         page.wait("document.querySelectorAll('#search-results li').length > 3")
+        first = page.value("document.querySelector('#search-results li a').innerText")
+        assert first == "paretopo_core.hypervolume"  # not compat's, not the definition

@@ -14,23 +14,26 @@ import paretopo_core as pp
 from paretopo_core.compat import moocore
 
 PAGE = Path(__file__).parents[2] / "docs" / "features.md"
+TEXT = PAGE.read_text(encoding="utf-8")
 CODE = re.compile(r"`([^`]+)`")
-LINK = re.compile(r"\[test\]\(([^)]+)\)")
+LINK = re.compile(r"\]\(([^)]+)\)")
+LIBRARIES = ("moocore", "pymoo", "pygmo", "botorch", "optuna", "evotorch")
 NOTHING = "–"  # noqa: RUF001
 
 
-def tables():
-    """The rows of each table as lists of cells, the header first."""
-    found = [[]]
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        if line.startswith("|"):
-            found[-1].append([cell.strip() for cell in line.strip("|").split(" | ")])
-        elif found[-1]:
-            found.append([])
-    return [table for table in found if table]
+def rows(text):
+    """The rows of the first table as lists of cells, without its header."""
+    table = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)[0]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines()][
+        2:
+    ]
 
 
-HEADER, _, *ROWS = tables()[0]
+ROWS = rows(TEXT)
+NAMES = {
+    section.split()[0].lower(): {row[0]: CODE.findall(row[1]) for row in rows(section)}
+    for section in TEXT.split("\n### ")[1:]
+}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
@@ -64,14 +67,14 @@ def find(library, name):
 
 
 @pytest.mark.filterwarnings("ignore")  # of other libraries
-@pytest.mark.parametrize("library", HEADER[2:])
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_names_of_others_exist(library):
+    marked = {row[0] for row in ROWS if row[2 + LIBRARIES.index(library)] != NOTHING}
+    assert set(NAMES[library]) == marked
     if importlib.util.find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
-    column = HEADER.index(library)
-    for row in ROWS:
-        names = CODE.findall(row[column])
-        assert bool(names) != (row[column] == NOTHING)
+    for names in NAMES[library].values():
+        assert names
         for name in names:
             assert callable(find(library, name)), f"{library}: {name}"
 
