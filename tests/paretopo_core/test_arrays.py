@@ -33,12 +33,15 @@ def _of_points_or_sets(name, call):
     """The call with an answer for each point or set."""
     if CALLS[name].shape == "value":
         return lambda points, **more: call(points, **more).sum(-1)
-    if CALLS[name].shape == "chosen":
-        return lambda points, **more: call(points, **more)[..., 0]
     return call
 
 
-OPERATIONS = {name: _of_points_or_sets(name, call) for name, call in calls(NAMES, ref=-3.0).items()}
+OPERATIONS = {
+    name: _of_points_or_sets(name, call) for name, call in calls(NAMES, ref=-3.0).items()
+} | {  # one point, of empty sets, too
+    "hypervolume_subset": lambda x, **more: pp.hypervolume_subset(x, 1, -3.0, **more)[..., 0],
+    "select": lambda x, **more: pp.select(x, 1, **more)[..., 0],
+}
 
 
 @pytest.fixture(params=OPERATIONS.values(), ids=OPERATIONS.keys())

@@ -32,9 +32,10 @@ class Call:
 def weights(x: Any) -> list[float]:
     """One weight for each objective of points or nested lists."""
     try:
-        return [0.25] * np.shape(x)[-1]
-    except RuntimeError:  # a nested tensor has no shape
-        return [0.25]
+        shape = np.shape(x)
+    except (RuntimeError, ValueError):  # a nested tensor, a list that is not rectangular
+        shape = ()
+    return [0.25] * (shape[-1] if shape else 1)
 
 
 def _ones(x: Any) -> np.ndarray:
