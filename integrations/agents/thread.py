@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
-Result = TypeVar("Result")
+from paretopo.rewards.calls import LoopThread, Result
 
 
 class Overdue(Exception):
     """A coroutine has not ended in its time, whether it waits or blocks."""
 
 
-class AgentThread:
+class AgentThread(LoopThread):
     """Runs the coroutines of one agent, one after another, in an event loop that is theirs.
 
     They may block: ``time.sleep``, a synchronous request, a long computation in Python. One that is
@@ -35,9 +34,7 @@ class AgentThread:
     """
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        # A daemon: a process does not wait for a thread that blocks for ever.
-        threading.Thread(target=self._serve, name="agent", daemon=True).start()
+        super().__init__("agent")
 
     async def run(self, coroutine: Coroutine[Any, Any, Result], timeout: float) -> Result:
         """The coroutine's result.
@@ -50,7 +47,7 @@ class AgentThread:
             Overdue: It took longer.
             Exception: What it raised.
         """
-        running = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, self._loop))
+        running = asyncio.wrap_future(self.submit(coroutine))
         try:
             done, _ = await asyncio.wait({running}, timeout=timeout)
         except asyncio.CancelledError:
@@ -60,11 +57,3 @@ class AgentThread:
             running.cancel()
             raise Overdue
         return running.result()
-
-    def end(self) -> None:
-        """Let the thread end as soon as nothing runs in it."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
-
-    def _serve(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.get_loop().run_forever()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import runpy
 import sys
 import threading
@@ -13,7 +14,7 @@ from typing import Any
 
 import ray
 
-from paretopo.config import RunConfig
+from paretopo.config import NONE, RunConfig, dumps
 from paretopo.integrations.huggingface.policy import starts_warmed_up
 from paretopo.integrations.openrlhf.rehearsal.checks import RehearsedSession
 from paretopo.integrations.openrlhf.watch import watch_openrlhf
@@ -81,8 +82,7 @@ def run_command(
         scales_learning_rate=config.paretopo.multiplier_on == "learning_rate",
         trajectories=config.run.trajectories,
         objectives=[one.name for one in config.objectives],
-        rewards_file=str(Path(config.rewards.file).resolve()) if own is not None else "",
-        rewards_timeout=config.rewards.timeout,
+        rewards="" if own is None else dumps(_with_whole_path(config)),
         resuming=resuming,
         rehearsal=str(run.path.resolve() / "rehearsal") if rehearsal else "",
     )
@@ -96,6 +96,14 @@ def run_command(
             runpy.run_module(_COMMAND, run_name="__main__", alter_sys=False)
         except ray.exceptions.RayError as error:
             raise watch.death or error from None
+
+
+def _with_whole_path(config: RunConfig) -> RunConfig:
+    """The configuration with the path of its reward functions as another process finds it."""
+    if config.rewards.file == NONE:
+        return config
+    file = str(Path(config.rewards.file).resolve())
+    return dataclasses.replace(config, rewards=dataclasses.replace(config.rewards, file=file))
 
 
 @contextmanager

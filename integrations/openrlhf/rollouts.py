@@ -10,6 +10,7 @@ from typing import Any
 
 from paretopo.config import MEASURES
 from paretopo.config.keys import nearest
+from paretopo.integrations.agents.responses import write_completion
 from paretopo.rewards.own import OwnRewards
 from paretopo.rollout import BadRollout, Rollout, digest_prompt, format_answer, split_tokens
 
@@ -137,7 +138,11 @@ def put_components(
 
 
 def measure_own(
-    own: OwnRewards, experiences: Sequence[Any], tokenizer: Any, objectives: Sequence[str]
+    own: OwnRewards,
+    experiences: Sequence[Any],
+    tokenizer: Any,
+    objectives: Sequence[str],
+    further: Mapping[str, Any],
 ) -> None:
     """Add what the user's rewards say to the `Experience`s of one rollout each.
 
@@ -146,6 +151,7 @@ def measure_own(
         experiences: What they see together.
         tokenizer: Reads what the policy wrote.
         objectives: Those of the run.
+        further: What else the functions may ask for.
 
     Raises:
         BadRollout: as :meth:`~paretopo.rewards.own.OwnRewards.measure`.
@@ -157,18 +163,25 @@ def measure_own(
     columns["answer"] = [label.get("answer", "") for label in labels]
     columns["id"] = [prompt_id(one.prompts[0], one.labels[0]) for one in experiences]
     columns["kind"] = [str(label.get("kind", "all")) for label in labels]
-    texts = [_written(one, tokenizer) for one in experiences]
-    for one, components in zip(experiences, own.measure(prompts, texts, columns), strict=True):
+    responses = [_response(one) for one in experiences]
+    columns["completion_ids"] = [tokens for tokens, _ in responses]
+    completions = [
+        write_completion(prompt, tokens, mine, tokenizer)
+        for prompt, (tokens, mine) in zip(prompts, responses, strict=True)
+    ]
+    measured = own.measure(prompts, completions, columns, further)
+    for one, components in zip(experiences, measured, strict=True):
         [rollout] = read_rollouts(one)
         put_components(one, {**rollout.reward_components, **components}, objectives)
 
 
-def _written(experience: Any, tokenizer: Any) -> str:
+def _response(experience: Any) -> tuple[list[int], list[bool]]:
+    """Tokens of the response, and for each whether the policy wrote it."""
     own = experience.action_mask[0].bool().tolist()  # of every token but the first
     tokens = experience.sequences[0].tolist()[1:]
-    mine = [token for token, written in zip(tokens, own, strict=False) if written]
-    text: str = tokenizer.decode(mine, skip_special_tokens=True)
-    return text
+    there = int(experience.attention_mask[0].sum()) - 1  # padding stands on the right
+    start = own.index(True) if any(own) else there
+    return tokens[start:there], own[start:there]
 
 
 def put_rewards(experience: Any, scored: Rollout) -> None:

@@ -7,6 +7,7 @@ that OpenRLHF's own refilling, which never lets an engine wait, stays in charge.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import ray
@@ -14,6 +15,7 @@ import torch
 from openrlhf.trainer.ppo_utils.samples_generator import SamplesGenerator
 from openrlhf.utils.logging_utils import init_logger
 
+from paretopo.config import loads
 from paretopo.integrations.openrlhf.rollouts import (
     REWARD_COMPONENTS,
     UnexpectedOpenRLHF,
@@ -88,13 +90,19 @@ class ParetoSamplesGenerator(SamplesGenerator):
     def _measure_own(self, experiences: list[Any]) -> None:
         """Add what the user's rewards say of experiences of one rollout each."""
         settings = self.args.paretopo
-        if not settings.rewards_file:
+        if not settings.rewards:
             return
         if self._own is None:
-            self._own = OwnRewards(
-                settings.rewards_file, settings.objectives, settings.rewards_timeout
-            )
-        measure_own(self._own, experiences, self.tokenizer, settings.objectives)
+            self._own = OwnRewards(loads(settings.rewards))
+        further = {
+            # As TRL tells them; OpenRLHF has no table of completions.
+            "trainer_state": SimpleNamespace(
+                global_step=self._batches or 0, max_steps=settings.steps
+            ),
+            "log_metric": _log,
+            "log_extra": _log,
+        }
+        measure_own(self._own, experiences, self.tokenizer, settings.objectives, further)
 
     def _score(self, group: list[Any]) -> None:
         self._measure_own(group)
@@ -113,3 +121,8 @@ class ParetoSamplesGenerator(SamplesGenerator):
             # OpenRLHF logs this: the user's reward, not the agent's own grade.
             experience.rewards = torch.tensor([one.reward_components.get(first) or 0.0])
             experience.scores = torch.tensor([(low + high) / 2 if scored.informative else high])
+
+
+def _log(name: str, value: Any) -> None:
+    """What a reward function logs becomes a line of the log."""
+    logger.info(f"reward: {name} = {value!r:.200}")

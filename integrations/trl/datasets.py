@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from datasets import Dataset
@@ -35,16 +35,21 @@ def make_question_dataset(
                 "prompt": prompt(question),
                 "id": question.id,
                 "kind": question.kind,
-                "answer": question.answer,
                 "row": row,
                 "held_out": held_out,
                 # As text: Arrow wants one type for a column, and these are the user's.
+                "answer": json.dumps(question.answer),
                 "columns": json.dumps(dict(question.columns)),
                 **_given(task, question),
             }
             for row, question in enumerate(questions)
         ]
     )
+
+
+def read_question(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of :func:`make_question_dataset` with its answer, or answers, as in the question."""
+    return {**row, "answer": json.loads(row["answer"])}
 
 
 def _given(task: Task, question: Question) -> dict[str, str]:

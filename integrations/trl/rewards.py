@@ -9,11 +9,15 @@ from typing import Any
 from accelerate.utils import gather_object
 
 from paretopo.rewards.own import OwnRewards
-from paretopo.rollout import Rollout
+from paretopo.rewards.values import shape_completion
+from paretopo.rollout import Rollout, format_prompt
 from paretopo.tasks.environment import GradeAll
 
 Message = dict[str, Any]
 Completion = list[Message] | str
+
+# What TRL tells reward functions, and the user's own get as it is.
+_TOLD_BY_TRL = ("completion_ids", "trainer_state", "log_metric", "log_extra")
 
 # What rollouts can hand over of themselves, as lists of one number each.
 _HANDED_OVER = ("calls", "turns", "seconds")
@@ -70,7 +74,7 @@ class SessionRewards:
         """Take a batch in; TRL logs the share of right answers, 0 where a task knows none."""
         local = []
         responses = completions if written is None else written
-        own = self._measure_own(responses, answer, id, kind, columns.get("columns"))
+        own = self._measure_own(responses, answer, id, kind, columns)
         grades = self._grade(responses, answer)
         for at, completion in enumerate(completions):
             right = grades[at]
@@ -111,16 +115,18 @@ class SessionRewards:
         answer: Sequence[Any],
         id: Sequence[str],
         kind: Sequence[str],
-        columns: Sequence[str] | None,
+        told: Mapping[str, Any],
     ) -> list[dict[str, float | None]]:
         if self._own is None:
             return [{} for _ in responses]
-        asked = [json.loads(one) for one in columns or ["{}"] * len(responses)]
+        asked = [json.loads(one) for one in told.get("columns") or ["{}"] * len(responses)]
         further = {name: [one.get(name) for one in asked] for one in asked for name in one}
+        prompts = further.pop("prompt", None) or [format_prompt(one) for one in told["prompts"]]
         return self._own.measure(
-            further.pop("prompt", id),
-            [one if isinstance(one, str) else _join(one) for one in responses],
+            prompts,
+            [shape_completion(*pair) for pair in zip(prompts, responses, strict=True)],
             {**further, "answer": list(answer), "id": list(id), "kind": list(kind)},
+            {name: told[name] for name in _TOLD_BY_TRL if name in told},
         )
 
 
@@ -132,12 +138,6 @@ def _find_answer(response: Completion) -> str | None:
         return None
     content: str = response[-1]["content"]
     return content
-
-
-def _join(messages: Sequence[Message]) -> str:
-    """What the policy wrote in them."""
-    own = (one.get("content") or "" for one in messages if one["role"] == "assistant")
-    return "\n".join(own)
 
 
 def count_turns(completion: Completion) -> dict[str, float]:

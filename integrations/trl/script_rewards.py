@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import inspect
+import logging
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,11 @@ from numpy.typing import NDArray
 
 from paretopo.integrations.trl.rewards import count_turns
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, name_prompt
-from paretopo.rewards.own import Hung, blame, call_with_limit, check_values
-from paretopo.rollout import Rollout
+from paretopo.rewards.calls import Limits, await_again, call_again, is_async
+from paretopo.rewards.values import check_values
+from paretopo.rollout import BadRollout, Rollout
 
+_LOGGER = logging.getLogger("paretopo")
 _HANDED_OVER = ("calls", "turns", "seconds")  # by a `rollout_func`, a number for each rollout
 
 
@@ -87,7 +88,7 @@ class ScriptRewards:
 
 
 def check_reward(
-    function: Callable[..., Any], name: str, seconds: float | None = None
+    function: Callable[..., Any], name: str, limits: Limits, *, skips: bool = False
 ) -> Callable[..., Any]:
     """A reward function whose numbers are checked before they become a tensor.
 
@@ -96,18 +97,26 @@ def check_reward(
     Args:
         function: As TRL takes it, synchronous or not.
         name: What errors call it.
-        seconds: Limit of a call; None leaves it without one, and in the thread of the script.
+        limits: Of a call.
+        skips: Does a call that fails leave rollouts to which the objective does not apply?
     """
 
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004
-    ):
+    def fail(names: Sequence[str], error: BadRollout) -> list[None]:
+        if not skips:
+            raise error
+        _LOGGER.warning("%s: %s does not apply to these rollouts", error, name)
+        return [None for _ in names]
+
+    if is_async(function):
 
         @functools.wraps(function)
         async def waited(*, prompts: Any, **kwargs: Any) -> Any:
             names = [name_prompt({"prompt": prompt}) for prompt in prompts]
-            with blame(name, names, seconds):
-                values = await _await_with_limit(function(prompts=prompts, **kwargs), seconds)
+            call = functools.partial(function, prompts=prompts, **kwargs)
+            try:
+                values = await await_again(name, call, names, limits)
+            except BadRollout as error:
+                return fail(names, error)
             return check_values(name, names, values)
 
         return waited
@@ -116,19 +125,10 @@ def check_reward(
     def called(*, prompts: Any, **kwargs: Any) -> Any:
         names = [name_prompt({"prompt": prompt}) for prompt in prompts]
         call = functools.partial(function, prompts=prompts, **kwargs)
-        with blame(name, names, seconds):
-            values = call() if seconds is None else call_with_limit(call, seconds)
+        try:
+            values = call_again(name, call, names, limits)
+        except BadRollout as error:
+            return fail(names, error)
         return check_values(name, names, values)
 
     return called
-
-
-async def _await_with_limit(result: Awaitable[Any], seconds: float | None) -> Any:
-    limit = asyncio.timeout(seconds)
-    try:
-        async with limit:
-            return await result
-    except TimeoutError:
-        if limit.expired():  # not one of the function's own
-            raise Hung from None
-        raise

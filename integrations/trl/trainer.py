@@ -25,6 +25,7 @@ from trl.models import unwrap_model_for_generation
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.trl import shared_prompts
 from paretopo.integrations.trl.batches import count_tokens, sort_rows, trim
+from paretopo.integrations.trl.datasets import read_question
 from paretopo.integrations.trl.generated import Generated
 from paretopo.integrations.trl.turns import Turns, can_keep
 from paretopo.rollout import Rollout, digest_prompt, format_prompt
@@ -364,8 +365,10 @@ class ParetoGRPOTrainer(ParetoAdvantages, GRPOTrainer):
         ]
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:
-        if self.session is not None and self.model.training:
-            inputs = [give_preference(self.session, row) for row in inputs]
+        if self.session is not None and self.script is None:
+            inputs = [read_question(row) for row in inputs]
+            if self.model.training:
+                inputs = [give_preference(self.session, row) for row in inputs]
         self._turns = self._begin_turns()
         try:
             return super()._generate_and_score_completions(inputs)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import json
+import logging
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,10 +21,11 @@ from verl.experimental.agent_loop.agent_loop import (
 from paretopo.config import NONE, ConfigError, RunConfig
 from paretopo.integrations.agents.agent import ToolAgent
 from paretopo.integrations.agents.of_tasks import make_agent
+from paretopo.integrations.agents.responses import write_completion
 from paretopo.integrations.agents.thread import AgentThread, Overdue
 from paretopo.integrations.verl.options import AGENT
 from paretopo.rewards.own import OwnRewards, load_own_rewards
-from paretopo.rollout import BadRollout
+from paretopo.rollout import BadRollout, format_prompt
 from paretopo.run.folder import RunFolder
 
 
@@ -97,8 +100,7 @@ class TaskAgentLoop(AgentLoopBase):
                     break
             components = agent.measured
             if own is not None:
-                texts = (self._own_text(written), fields, label)
-                components |= await thread.run(_measure(own, *texts), timeout)
+                components |= await thread.run(self._measure(own, written, fields, label), timeout)
         except Overdue as error:
             raise BadRollout(
                 f"the agent hung on prompt {label['id']!r}: a turn took more than "
@@ -134,9 +136,22 @@ class TaskAgentLoop(AgentLoopBase):
         tokens = self.tokenizer(text=text, add_special_tokens=False)["input_ids"]
         return self._cap_text_prompt_length(list(tokens))  # type: ignore[no-any-return]
 
-    def _own_text(self, written: _Written) -> str:
-        own = [token for token, mine in zip(written.tokens, written.mask, strict=True) if mine]
-        return str(self.tokenizer.decode(own, skip_special_tokens=True))
+    async def _measure(
+        self,
+        own: OwnRewards,
+        written: _Written,
+        fields: Mapping[str, Any],
+        label: Mapping[str, Any],
+    ) -> dict[str, float | None]:
+        """What the rewards of the user's own say of one rollout."""
+        columns = {**label["columns"], **{one: label[one] for one in ("answer", "id", "kind")}}
+        prompt = columns.pop("prompt", None) or format_prompt(list(fields["raw_prompt"]))
+        mine = [bool(own) for own in written.mask]
+        completion = write_completion(prompt, written.tokens, mine, self.tokenizer)
+        given = {name: [value] for name, value in columns.items()}
+        given["completion_ids"] = [list(written.tokens)]
+        [measured] = own.measure([prompt], [completion], given, _FURTHER)
+        return measured
 
 
 class _Engine:
@@ -187,11 +202,12 @@ _NEWEST = ("global_steps", "max_global_steps")
 def _label(fields: Mapping[str, Any]) -> dict[str, Any]:
     """What an agent is told of its prompt."""
     more, graded = fields["extra_info"], fields["reward_model"]
+    own = json.loads(more["own"]) if more.get("own") else {}
     return {
         "id": str(more.get("id", fields.get("index", ""))),
         "kind": fields["data_source"],
-        "answer": graded["ground_truth"],
-        "columns": dict(more.get("columns") or {}),
+        "answer": own.get("answer", graded["ground_truth"]),
+        "columns": own.get("columns", {}),
     }
 
 
@@ -199,15 +215,14 @@ async def _make(config: RunConfig, tokenizer: Any, label: Mapping[str, Any]) -> 
     return make_agent(config, tokenizer, label)
 
 
-async def _measure(
-    own: OwnRewards, text: str, fields: Mapping[str, Any], label: Mapping[str, Any]
-) -> dict[str, float | None]:
-    """What the rewards of the user's own say of one rollout."""
-    columns = {**label["columns"], **{one: label[one] for one in ("answer", "id", "kind")}}
-    prompt = columns.pop("prompt", fields["raw_prompt"])
-    given = {name: [value] for name, value in columns.items()}
-    [measured] = own.measure([prompt], [text], given)
-    return measured
+def _log(name: str, value: Any) -> None:
+    """What a reward function logs becomes a line of the log; verl has no table of completions."""
+    _LOGGER.info("reward: %s = %r", name, value)
+
+
+_LOGGER = logging.getLogger("paretopo")
+# What TRL tells reward functions, but for the state of the trainer, which verl tells no agent loop.
+_FURTHER = {"log_metric": _log, "log_extra": _log}
 
 
 def _open(given: Mapping[str, Any]) -> tuple[RunConfig, OwnRewards | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,11 @@ def _data(
         run.data.mkdir(exist_ok=True)
         path = run.data / f"{name}.parquet"
         rows = [_row_of(tokenizer, task, question, at) for at, question in enumerate(questions)]
+        if any(isinstance(question.answer, list) for question in questions):
+            for row in rows:  # one type, too
+                graded = row["reward_model"]
+                answer = graded["ground_truth"]
+                graded["ground_truth"] = [answer] if isinstance(answer, str) else answer
         Dataset.from_list(rows).to_parquet(str(path))
         return path.resolve()
     path = Path(source)
@@ -81,8 +87,8 @@ def _row_of(tokenizer: Any, task: Task, question: Question, index: int) -> dict[
         "index": index,
         "text": prompt_text(tokenizer, prompt, task.functions),
     }
-    if question.columns:  # Parquet has no empty mappings
-        more["columns"] = dict(question.columns)
+    # As text: Parquet wants one type for a column, and these are the user's.
+    more["own"] = json.dumps({"answer": question.answer, "columns": dict(question.columns)})
     if question.preference is not None:
         more["preference"] = question.preference.text
     return {

@@ -79,6 +79,13 @@ class Objective:
         "environment reports.",
         shown_default="none",
     )
+    function: str | None = key(
+        None,
+        'Its reward function: another one of rewards.file, "package.module:name",'
+        ' "package.module:name(parameter=1)", or a reward model, "model:NAME". Objectives that name'
+        " the same function get its values by their names.",
+        shown_default="the function of rewards.file with its name",
+    )
     weight: float | None = key(
         None,
         "Share of the preference, relative to the other weights. Give a weight to all objectives "
@@ -184,10 +191,10 @@ class Objective:
             self._fill("failure", _KEEPS)
         self._fill("failure", 0.0 if self.economy in BY_FEWEST else _WORST)
         check_section(self, f"objectives.{self.name}")
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", self.name):
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", self.name):
             raise ConfigError(
-                "objectives: a name must be of letters, digits, - and _, and begin with no digit, "
-                f"got {self.name!r}"
+                "objectives: a name must be of letters, digits, - . and _, and begin with a letter "
+                f"or _, got {self.name!r}"
             )
         if self.low is not None and self.high is not None and self.low >= self.high:
             self._refuse("low", f"must be below high, {self.high:g}, got {self.low:g}")

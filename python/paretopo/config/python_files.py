@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import inspect
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def load_module(key: str, path: Path) -> ModuleType:
-    """The file, executed.
+    """The file, executed once in a process; it can import the files next to it.
+
+    An installed package of the same name comes before such a neighbour.
 
     Args:
         key: The key that names it, for error messages.
@@ -28,14 +32,25 @@ def load_module(key: str, path: Path) -> ModuleType:
     """
     if not path.is_file():
         raise ConfigError(f"{key}: there is no file {path}")
-    name = f"paretopo_{key.replace('.', '_')}_{path.stem}"
+    return _execute(key, path.resolve(), hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+@functools.cache
+def _execute(key: str, path: Path, digest: str) -> ModuleType:
+    name = f"paretopo_{key.replace('.', '_')}_{path.stem}_{digest[:8]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ConfigError(f"{key} must be a Python file, got {path}")
-    module = importlib.util.module_from_spec(spec)
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    # Dataclasses look their module up while it is executed.
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except BaseException as error:
+        del sys.modules[name]
+        if not isinstance(error, Exception | SystemExit):
+            raise
         raise ConfigError(f"{key}: {path} fails: {type(error).__name__}: {error}") from error
     return module
 

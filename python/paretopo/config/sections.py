@@ -270,11 +270,22 @@ class RewardsConfig:
 
     file: str = key(
         NONE,
-        "A Python file of functions as TRL takes them, each with the name of its objective; "
-        '"none".',
+        "A Python file of reward functions as TRL takes them, each with the name of its "
+        'objective; "none".',
     )
     timeout: float = key(
-        60.0, "Seconds that one call of such a function may take.", low=0.0, open_low=True
+        60.0, "Seconds that one call of a reward function may take.", low=0.0, open_low=True
+    )
+    retries: int = key(
+        0,
+        "Number of further attempts after a call that fails or takes too long, after 1, 2, 4 "
+        "seconds and so on, at most 30.",
+        low=0,
+    )
+    failing: Literal["stop", "skip"] = key(
+        "stop",
+        "After the last attempt, the run stops, or the objective does not apply to the rollouts of "
+        "that call. A failure of the gate always stops the run.",
     )
     n_opt_scope: Literal["running", "group"] = key(
         "running",

@@ -97,7 +97,7 @@ def check_number(prompt: str, name: str, value: object) -> float | None:
     if value is None:
         return None
     try:
-        number = float(value)  # type: ignore[arg-type]
+        number = math.nan if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         number = math.nan
     counts = name in COUNTS

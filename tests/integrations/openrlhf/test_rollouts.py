@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from paretopo.config import ConfigError, loads
+from paretopo.config import ConfigError, from_table, loads
 from paretopo.integrations.openrlhf.prepare import _check_apart, _rows, check_agent, check_step
 from paretopo.integrations.openrlhf.rollouts import (
     check_response,
@@ -235,6 +235,7 @@ def test_own_rewards_see_the_response(tmp_path):
             labels=[json.dumps({"id": "q", "answer": "42", "columns": columns})],
             sequences=torch.tensor([[1, 2, 3, 4]]),
             action_mask=torch.tensor([[1, 0, 1]]),
+            attention_mask=torch.tensor([[1, 1, 1, 1]]),
             truncated=torch.tensor([False]),
             info={},
         )
@@ -242,8 +243,9 @@ def test_own_rewards_see_the_response(tmp_path):
         return one
 
     samples = [sample("X"), sample("")]
-    own = OwnRewards(str(path), ("correct", "words"), 600.0)
-    measure_own(own, samples, tokenizer, ("correct", "words"))
+    tables = [{"name": "correct"}, {"name": "words", "better": "fewer"}]
+    own = OwnRewards(from_table({"objectives": tables, "rewards": {"file": str(path)}}))
+    measure_own(own, samples, tokenizer, ("correct", "words"), {})
     seen = [read_rollouts(one)[0].reward_components for one in samples]
     assert seen == [
         {"correct": 1.0, "words": 3 + len("so 42"), "calls": 1.0},

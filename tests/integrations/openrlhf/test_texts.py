@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("openrlhf", exc_type=ImportError)
 
+from paretopo.config import dumps, loads
 from paretopo.integrations.openrlhf.rollouts import put_components, put_rewards
 from paretopo.rollout import Rollout, Segment
 
@@ -84,12 +85,12 @@ def test_the_logged_reward_is_that_of_the_users_own_rewards(tmp_path, monkeypatc
     made.args = SimpleNamespace(
         algo=SimpleNamespace(dynamic_filtering_range=(0.0, 1.0)),
         paretopo=SimpleNamespace(
-            rewards_file=str(tmp_path / "rewards.py"),
-            rewards_timeout=60.0,
+            rewards=dumps(loads("", {"rewards.file": str(tmp_path / "rewards.py")})),
             objectives=["correct", "calls"],
+            steps=4,
         ),
     )
-    made._session, made._own = remote, None
+    made._session, made._own, made._batches = remote, None, 2
     group = [sample(0) for _ in range(4)]
     assert [one.rewards.item() for one in group] == [1.0] * 4
     made._score(group)

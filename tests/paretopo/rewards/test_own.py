@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from paretopo.config import ConfigError, loads
+from paretopo.config import ConfigError, from_table, loads
 from paretopo.rewards.own import OwnRewards, load_own_rewards
 from paretopo.rollout import BadRollout
 from paretopo.tasks.choice import make_task
@@ -28,10 +28,15 @@ def _helper():
 COLUMNS = {"id": ["a", "b"], "source": ["X", None], "answer": ["1", "2"], "kind": ["k", "k"]}
 
 
-def own(tmp_path, text, names=("words", "cites", "it"), timeout=60.0):
+def own(tmp_path, text, names=("words", "cites", "it"), **more):
+    """Return the rewards of a file, for objectives of any unit."""
     path = tmp_path / "my_rewards.py"
     path.write_text(text, encoding="utf-8")
-    return OwnRewards(str(path), names, timeout)
+    tables = [{"name": name} if isinstance(name, str) else name for name in names]
+    switches = {"paretopo": {"stage2_estimator": "gdpo", "gate": "none"}}
+    return OwnRewards(
+        from_table({"objectives": tables, "rewards": {"file": str(path), **more}, **switches})
+    )
 
 
 def test_functions_get_the_columns_that_they_ask_for(tmp_path):
@@ -56,6 +61,7 @@ def test_functions_are_called_as_trl_calls_them(tmp_path):
         ("raise SystemExit('bye')", "'it' failed on prompt 'a' and 1 more: SystemExit: bye"),
         ("return [1.0]", "'it' returned 1 values for the 2 rollouts of prompt 'a'"),
         ("return [1.0, float('nan')]", "prompt 'b' has 'it' = nan .* a finite number"),
+        ("return [1.0, '1.0']", "prompt 'b' has 'it' = '1.0' .* a finite number"),
         ("return [1.0, 'much']", "prompt 'b' has 'it' = 'much' .* a finite number"),
         ("return None", "'it' must return a list, got None for prompt 'a'"),
         (
@@ -75,14 +81,15 @@ def test_a_reward_that_fails_names_itself_and_the_prompt(tmp_path, body, message
         with pytest.raises(BadRollout, match=message):
             rewards.measure(["p", "q"], ["c", "c"], COLUMNS)
     finally:
-        rewards._functions["it"].__globals__["done"] = True
+        [reward] = rewards.rewards
+        reward.function.__globals__["done"] = True
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("def polit(completions): return []", "'polit', which is no objective; "),
-        ("x = 1", "has no function"),
+        ("x = 1", "has no function of an objective"),
         ("def f(:", "fails: SyntaxError"),
         ("import no_such_module", "fails: ModuleNotFoundError"),
     ],

@@ -1,0 +1,231 @@
+"""The reward functions of a run: out of ``rewards.file``, out of packages, or a reward model.
+
+An objective takes the function of ``rewards.file`` that has its name, unless its key ``function``
+names another: one of that file, ``"package.module:name"``, or ``"model:NAME"``.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from paretopo.config import FROM_TASK, MEASURES, NONE, ConfigError, Objective, RunConfig
+from paretopo.config.keys import nearest
+from paretopo.config.python_files import load_module
+from paretopo.rewards.calls import is_async
+
+MODEL = "model:"  # before the name of a reward model
+
+# What TRL passes to every reward function.
+_OF_TRL = ("prompts", "completions", "completion_ids")
+
+
+@dataclass(frozen=True)
+class Reward:
+    """A reward function, and the objectives that it measures.
+
+    Attributes:
+        name: What errors call it.
+        objectives: Names; of several it returns a number each.
+        function: As TRL takes it.
+        is_async: Does it return a coroutine?
+        wants: The arguments that it names; None for all that there are.
+        needs: Those of them without a default.
+    """
+
+    name: str
+    objectives: tuple[str, ...]
+    function: Callable[..., Any]
+    is_async: bool
+    wants: frozenset[str] | None
+    needs: tuple[str, ...]
+
+    def choose(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that the function gets."""
+        if self.wants is None:
+            return dict(given)
+        return {name: value for name, value in given.items() if name in self.wants}
+
+
+def find_rewards(config: RunConfig) -> list[Reward]:
+    """The reward functions of a run, in the order of its objectives; no model is loaded.
+
+    Raises:
+        ConfigError: A file or package is missing or fails, or has no such function, or
+            ``rewards.file`` has one that is no objective.
+    """
+    file = _File(config.rewards.file)
+    measured: dict[str, list[str]] = {}  # by the function's name
+    for one in config.objectives:
+        named = one.function or (one.name if file.get(one.name) is not None else None)
+        if named is not None:
+            measured.setdefault(named, []).append(one.name)
+    file.refuse_unused(measured, config.objectives)
+    device = config.run.device
+    return [
+        _describe(named, tuple(names), _find(named, names[0], file, device))
+        for named, names in measured.items()
+    ]
+
+
+def check_measured(config: RunConfig, rewards: Sequence[Reward]) -> None:
+    """Refuse an objective that nothing measures, unless an agent of the user's own may.
+
+    Raises:
+        ConfigError: Names the objective, and what is near.
+    """
+    own_agent = {"openrlhf": config.openrlhf.agent, "verl": config.verl.reward}
+    if own_agent.get(config.backend, FROM_TASK) != FROM_TASK:
+        return
+    measured = {name for one in rewards for name in one.objectives}
+    functions = _File(config.rewards.file).names()
+    for one in config.objectives:
+        if one.name not in measured and one.name not in MEASURES:
+            where = "there is no rewards.file"
+            if config.rewards.file != NONE:
+                where = f"{config.rewards.file} has no function of that name"
+            raise ConfigError(
+                f"objectives.{one.name}: nothing measures it, and {where}; "
+                f"{nearest(one.name, [*functions, *MEASURES])} An objective is one of "
+                f"{', '.join(MEASURES)}, a function of rewards.file, or what its key function names"
+            )
+
+
+class _File:
+    """The functions of ``rewards.file``; none without one."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._module = None if path == NONE else load_module("rewards.file", Path(path))
+
+    def get(self, name: str) -> Callable[..., Any] | None:
+        """What has this name and can be called."""
+        found = getattr(self._module, name, None)
+        if inspect.isclass(found):
+            raise ConfigError(
+                f"rewards.file: {self._path} has a class {name!r}, and a reward is a function or "
+                f"an object that can be called: write {name} = {name}() below the class"
+            )
+        return found if callable(found) else None
+
+    def names(self) -> list[str]:
+        """Those that it defines, but for names that begin with ``_``."""
+        if self._module is None:
+            return []
+        return [
+            name
+            for name, value in vars(self._module).items()
+            if inspect.isfunction(value)
+            and value.__module__ == self._module.__name__
+            and not name.startswith("_")
+        ]
+
+    def refuse_unused(
+        self, used: Mapping[str, Sequence[str]], objectives: Sequence[Objective]
+    ) -> None:
+        """A function that is no objective is a mistake, or a helper."""
+        if self._module is None:
+            return
+        names = [one.name for one in objectives]
+        for name in self.names():
+            if name not in used:
+                raise ConfigError(
+                    f"rewards.file: {self._path} has a function {name!r}, which is no objective; "
+                    f"{nearest(name, names)}: name it in [[objectives]], or begin it with _"
+                )
+        if not any(self.get(name) is not None for name in used):
+            raise ConfigError(
+                f"rewards.file: {self._path} has no function of an objective ({', '.join(names)})"
+            )
+
+
+def _find(named: str, objective: str, file: _File, device: str) -> Callable[..., Any]:
+    key = f"objectives.{objective}.function"
+    if named.startswith(MODEL):
+        # By name, as back ends are: an integration imports this package.
+        models = import_module("paretopo.integrations.huggingface.reward_model")
+        made: Callable[..., Any] = models.RewardModel(named.removeprefix(MODEL), device)
+        return made
+    if ":" in named:
+        return _find_in_package(key, named)
+    found = file.get(named)
+    if found is None:
+        raise ConfigError(
+            f"{key} = {named!r} is no function of rewards.file; {nearest(named, file.names())} "
+            'One of a package is "package.module:name"'
+        )
+    return found
+
+
+def _find_in_package(key: str, named: str) -> Callable[..., Any]:
+    place, _, call = named.partition(":")
+    name, parameters = _read_call(key, named, call)
+    try:
+        found = functools.reduce(getattr, name.split("."), import_module(place))
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"{key} = {named!r}: {error}") from error
+    if not callable(found):
+        raise ConfigError(f"{key} = {named!r} cannot be called: it is {found!r:.80}")
+    if not inspect.isclass(found) and _takes_rollouts(found):
+        return functools.partial(found, **parameters) if parameters else found
+    try:
+        made = found(**parameters)  # a class, or what makes the function
+    except Exception as error:
+        raise ConfigError(f"{key} = {named!r} fails: {type(error).__name__}: {error}") from error
+    if not callable(made):
+        raise ConfigError(
+            f"{key} = {named!r} must be a reward function, or return one, got {made!r:.80}"
+        )
+    return made  # type: ignore[no-any-return]
+
+
+def _read_call(key: str, named: str, text: str) -> tuple[str, dict[str, Any]]:
+    """Name and parameters of ``name`` or ``name(a=1, b="x")``."""
+    try:
+        parsed = ast.parse(text, mode="eval").body
+        called = parsed if isinstance(parsed, ast.Call) else None
+        name = ast.unparse(called.func if called else parsed)
+        if not all(part.isidentifier() for part in name.split(".")) or (called and called.args):
+            raise ValueError
+        given = {one.arg: ast.literal_eval(one.value) for one in called.keywords} if called else {}
+        if None in given:
+            raise ValueError
+    except (ValueError, SyntaxError):
+        raise ConfigError(
+            f'{key} must be a function of rewards.file, "package.module:name", '
+            f'"package.module:name(parameter=1)" or "model:NAME", got {named!r}'
+        ) from None
+    return name, {str(one): value for one, value in given.items()}
+
+
+def _takes_rollouts(function: Callable[..., Any]) -> bool:
+    """Is it a reward function, rather than what makes one?"""
+    parameters = inspect.signature(function).parameters.values()
+    names = {one.name for one in parameters}
+    only_keywords = all(one.kind is one.VAR_KEYWORD for one in parameters)
+    return bool(names & set(_OF_TRL)) or (bool(names) and only_keywords)
+
+
+def _describe(named: str, objectives: tuple[str, ...], function: Callable[..., Any]) -> Reward:
+    name = objectives[0] if len(objectives) == 1 else named
+    parameters = inspect.signature(function).parameters.values()
+    named_ones = [one for one in parameters if one.kind in (one.KEYWORD_ONLY, _BOTH)]
+    return Reward(
+        name,
+        objectives,
+        function,
+        is_async(function),
+        None
+        if any(one.kind is one.VAR_KEYWORD for one in parameters)
+        else frozenset(one.name for one in named_ones),
+        tuple(one.name for one in named_ones if one.default is one.empty),
+    )
+
+
+_BOTH = inspect.Parameter.POSITIONAL_OR_KEYWORD
