@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,9 +34,14 @@ from paretopo.config.notes import Note, note_named, say
 from paretopo.config.objectives import find_gates
 from paretopo.integrations.trl.callbacks import LearningRateFactor
 from paretopo.integrations.trl.checkpoints import Checkpoints
-from paretopo.integrations.trl.script_rewards import ScriptRewards, check_reward
+from paretopo.integrations.trl.script_rewards import (
+    ScriptRewards,
+    check_reward,
+    split_reward,
+)
 from paretopo.integrations.trl.session import SessionCallback
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, name_prompt
+from paretopo.rewards.calls import Limits
 from paretopo.run.folder import RunFolder
 from paretopo.run.foreign import ForeignJob
 from paretopo.session import Session
@@ -56,7 +61,8 @@ class ScriptSession:
     turns, seconds and dollars, which are measured without one. The gate is the one that says
     whether a rollout solved its prompt. The order of the functions does not matter. A reward of
     None does not apply to its rollout. A function has no limit of time, unless `rewards.timeout`
-    gives it one.
+    gives it one. Objectives whose key `function` names the same reward function get its values by
+    their names: it returns a mapping for each rollout.
 
     Args:
         config: A TOML file, or the table that one would hold: docs/training.md has the keys. Those
@@ -69,6 +75,8 @@ class ScriptSession:
             the one function whose name says so, as `correct` and `accuracy_reward` do, and the log
             says which. Where there is none, training is ungated, and a warning says so.
         threshold: A rollout solved its prompt where `gate` returns more than this; 0 by default.
+        names: A name for each reward function, in their order, where its own cannot be the name of
+            an objective (a lambda), or two have the same.
         method: A method on top of it, as `paretopo train --method` takes it.
         overrides: Values that win over both, by dotted name.
 
@@ -90,11 +98,13 @@ class ScriptSession:
         *,
         gate: str | None = None,
         threshold: float | None = None,
+        names: Sequence[str] | None = None,
         method: str | None = None,
         overrides: Mapping[str, Any] | None = None,
     ) -> None:
         self._table = read_table(config)
         self._gate, self._threshold = gate, threshold
+        self._names = None if names is None else list(names)
         if threshold is not None and gate in (None, NONE):
             raise ConfigError(
                 f"threshold = {threshold!r} needs gate, the name of the reward function that it is "
@@ -106,6 +116,7 @@ class ScriptSession:
         self._trainer: Any = None
         self.updates_per_generation = 1
         self._rewards: ScriptRewards
+        self._weights: dict[str, float]  # of the reward functions, by name
         self._config: RunConfig
         self._resumed: tuple[int, Path] | None = None
 
@@ -139,8 +150,10 @@ class ScriptSession:
                 "multiplier of stage 1 stays 1",
                 stacklevel=4,
             )
+        self._name_functions()
         self.updates_per_generation = _updates_per_generation(trainer.args)
         self._config = self._make_config(steps=max(trainer.args.max_steps, 1))
+        self._split_functions()
         self._check_names()
         if trainer.is_world_process_zero():
             say([*self._config.notes, *self._note_correct()])
@@ -150,11 +163,12 @@ class ScriptSession:
                 "rewards.file is for paretopo train: in a script, reward functions are the "
                 "trainer's reward_funcs"
             )
-        limit = self._config.rewards.timeout if self._has_timeout() else None
+        settings = self._config.rewards
+        limits = Limits(settings.timeout if self._has_timeout() else None, settings.retries)
         trainer.reward_funcs = [
             function
             if isinstance(function, torch.nn.Module)
-            else check_reward(function, name, limit)
+            else check_reward(function, name, limits, skips=self._is_skipped(name))
             for function, name in zip(trainer.reward_funcs, trainer.reward_func_names, strict=True)
         ]
         self._rewards = ScriptRewards(trainer, [one.name for one in self._config.objectives])
@@ -269,9 +283,12 @@ class ScriptSession:
         """A table for each reward function that counts, or is the gate."""
         weighted = self._trainer.args.reward_weights is not None
         return [
-            {"name": name} | ({"weight": weight} if weighted else {})
-            for name, weight in self._weights_of_functions().items()
-            if weight > 0.0 or name == self._gate
+            {"name": name}
+            | ({"weight": abs(weight)} if weighted else {})
+            # TRL subtracts it: the fewer, the better.
+            | ({"better": "fewer", "economy": "raw"} if weight < 0.0 else {})
+            for name, weight in self._weights.items()
+            if weight != 0.0 or name == self._gate
         ]
 
     def _choose_gate(self, objectives: Any) -> Any:
@@ -307,8 +324,11 @@ class ScriptSession:
         given = self._trainer.args.reward_weights
         if given is None or "objectives" not in self._table:
             return
-        theirs = self._weights_of_functions()
+        theirs = {name: abs(weight) for name, weight in self._weights.items()}
         ours = {one.name: one.weight or 0.0 for one in self._config.objectives}
+        for one in self._config.objectives:
+            if one.function is not None:  # TRL has one weight for all that a function measures
+                theirs.pop(one.name)
         pairs = [(theirs[name], weight) for name, weight in ours.items() if name in theirs]
         if any(
             abs(a * d - b * c) > 1e-9 * max(abs(a * d), abs(b * c))
@@ -322,21 +342,63 @@ class ScriptSession:
                 stacklevel=5,
             )
 
-    def _weights_of_functions(self) -> dict[str, float]:
-        names, given = self._trainer.reward_func_names, self._trainer.args.reward_weights
-        return dict(zip(names, given or [1.0] * len(names), strict=True))
+    def _name_functions(self) -> None:
+        """Give the reward functions the names that the script chose, and note their weights."""
+        trainer, given = self._trainer, self._trainer.args.reward_weights
+        if self._names is not None:
+            if len(self._names) != len(trainer.reward_funcs):
+                raise ConfigError(
+                    f"names must be one for each of the {len(trainer.reward_funcs)} reward "
+                    f"functions, got {self._names}"
+                )
+            trainer.reward_func_names = self._names
+        names = trainer.reward_func_names
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice or "<lambda>" in names:
+            raise ConfigError(
+                f"reward functions need names of their own, got {names}: give each one, "
+                "ScriptSession(names=[...])"
+            )
+        self._weights = dict(zip(names, given or [1.0] * len(names), strict=True))
+
+    def _split_functions(self) -> None:
+        """Make one reward function of each objective out of one that measures several."""
+        trainer = self._trainer
+        by_function: dict[str, list[str]] = {}
+        for one in self._config.objectives:
+            if one.function is not None:
+                by_function.setdefault(one.function, []).append(one.name)
+        for name, objectives in by_function.items():
+            if name not in trainer.reward_func_names:
+                raise ConfigError(
+                    f"objectives.{objectives[0]}.function = {name!r} is no reward function of the "
+                    f"trainer; {nearest(name, trainer.reward_func_names)}"
+                )
+            at = trainer.reward_func_names.index(name)
+            parts = split_reward(trainer.reward_funcs[at], name, objectives)
+            count, weight = len(parts), self._weights.pop(name)
+            trainer.reward_funcs[at : at + 1] = parts
+            trainer.reward_func_names[at : at + 1] = objectives
+            trainer.reward_processing_classes[at : at + 1] = [None] * count
+            before = trainer.reward_weights
+            trainer.reward_weights = torch.cat(
+                [before[:at], before[at].repeat(count), before[at + 1 :]]
+            )
+            self._weights |= dict.fromkeys(objectives, weight)
 
     def _has_timeout(self) -> bool:
         given = self._table.get("rewards", {})
         return "timeout" in given or "rewards.timeout" in self._given
 
+    def _is_skipped(self, name: str) -> bool:
+        """Does a failing call leave rollouts to which the objective does not apply?"""
+        first = self._config.objectives[0]
+        return self._config.rewards.failing == "skip" and not (first.gate and first.name == name)
+
     def _check_names(self) -> None:
         """Objectives and reward functions belong together by their names."""
         functions = list(self._trainer.reward_func_names)
         objectives = [one.name for one in self._config.objectives]
-        twice = sorted({name for name in functions if functions.count(name) > 1})
-        if twice:
-            raise ConfigError(f"reward functions need names of their own, got {twice} twice")
         for name in objectives:
             if name not in functions and name not in _UNASKED:
                 raise ConfigError(
@@ -344,7 +406,7 @@ class ScriptSession:
                     "An objective is a function of reward_funcs with that name, or one of "
                     f"{', '.join(sorted(_UNASKED))}"
                 )
-        for name, weight in self._weights_of_functions().items():
+        for name, weight in self._weights.items():
             if name not in objectives and weight != 0.0:
                 raise ConfigError(
                     f"the reward function {name!r} is no objective, so that nothing would be "

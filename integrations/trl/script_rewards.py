@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
+import inspect
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,8 @@ from numpy.typing import NDArray
 from paretopo.integrations.trl.rewards import count_turns
 from paretopo.integrations.trl.trainer import ParetoGRPOTrainer, name_prompt
 from paretopo.rewards.calls import Limits, await_again, call_again, is_async
-from paretopo.rewards.values import check_values
+from paretopo.rewards.functions import describe_function
+from paretopo.rewards.values import check_components, check_values
 from paretopo.rollout import BadRollout, Rollout
 
 _LOGGER = logging.getLogger("paretopo")
@@ -132,3 +135,45 @@ def check_reward(
         return check_values(name, names, values)
 
     return called
+
+
+def split_reward(
+    function: Callable[..., Any], name: str, objectives: Sequence[str]
+) -> list[Callable[..., Any]]:
+    """A reward function for each objective, out of one that measures them all; TRL calls it once.
+
+    Args:
+        function: As TRL takes it, but for its values: a mapping for each rollout, or one mapping of
+            names to lists.
+        name: What errors call it.
+        objectives: The names of its values.
+    """
+    reward = describe_function(name, tuple(objectives), function)
+    seen: dict[str, Any] = {}  # the latest batch, and its values
+
+    def begin(given: Mapping[str, Any]) -> Any:
+        if seen.get("batch") is not given["completions"]:
+            result = function(**given)
+            if inspect.isawaitable(result):
+                result = asyncio.ensure_future(result)
+            seen.update(batch=given["completions"], result=result)
+        return seen["result"]
+
+    def choose(objective: str, given: Mapping[str, Any], values: Any) -> list[float | None]:
+        names = [name_prompt({"prompt": prompt}) for prompt in given["prompts"]]
+        return [row[objective] for row in check_components(reward, names, values)]
+
+    def part(objective: str) -> Callable[..., Any]:
+        if is_async(function):
+
+            async def waited(**given: Any) -> Any:
+                return choose(objective, given, await begin(given))
+
+            return waited
+
+        def called(**given: Any) -> Any:
+            return choose(objective, given, begin(given))
+
+        return called
+
+    return [part(objective) for objective in objectives]

@@ -280,6 +280,12 @@ CASES = {
     "backend": Case(packages, "verl", "openrlhf"),
     "seed": Case(questions, 1, 2, TINY),
     "objectives.name": Case(records, "calls", "turns"),
+    "objectives.function": Case(
+        own_rewards,
+        {"objectives.polite.function": "operator:itemgetter(completions=1)"},
+        {"objectives.polite.function": "trl.rewards:think_format_reward"},
+        POLITE,
+    ),
     "objectives.weight": Case(
         records,
         {"objectives.correct.weight": 0.5, "objectives.calls.weight": 0.5},
@@ -343,6 +349,10 @@ CASES = {
     "warmup.shared": Case(shared, "here", "there", TINY),
     "rewards.file": Case(own_rewards, "none", "rewards.py", POLITE),
     "rewards.timeout": Case(own_rewards, 1.0, 2.0, POLITE + 'rewards = { file = "rewards.py" }\n'),
+    "rewards.retries": Case(own_rewards, 0, 2, POLITE + 'rewards = { file = "rewards.py" }\n'),
+    "rewards.failing": Case(
+        own_rewards, "stop", "skip", POLITE + 'rewards = { file = "rewards.py" }\n'
+    ),
     "rewards.n_opt_scope": Case(records, "running", "group", FEWEST),
     "rewards.n_opt_min_support": Case(records, 1, 3, FEWEST),
     "rewards.evaluation_n_opt": Case(records, "running", "recompute", FEWEST),

@@ -99,6 +99,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
     from paretopo.config import ConfigError, load, with_method
     from paretopo.run.folder import RunFolder
     from paretopo.run.trackers import check_trackers
+    from paretopo.tasks.probe import check_rewards
 
     if (arguments.config is None) == (arguments.resume is None):
         refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
@@ -129,7 +130,9 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
                 config, left = _plan_rehearsal(
                     config, overrides.get("optimiser.steps"), real_model=arguments.real_model
                 )
+                _check_backend(config, options)
             check_trackers(config.run)
+            check_rewards(config)
             for note in config.notes:
                 warning = "warning: " if note.warns else ""
                 print(f"paretopo: {warning}{note.text}", file=sys.stderr)
@@ -138,8 +141,10 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
                 run.update_manifest(options=list(options))
             if arguments.rehearse:
                 run.update_manifest(rehearsal=left)
-        _check_backend(run.config, options)
-        check_trackers(run.config.run)
+        if arguments.resume is not None:
+            _check_backend(run.config, options)
+            check_trackers(run.config.run)
+            check_rewards(run.config)
     except (ConfigError, OSError) as error:
         refuse(str(error))
 

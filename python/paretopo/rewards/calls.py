@@ -134,7 +134,7 @@ def call_with_limit(call: Callable[[], Result], seconds: float | None) -> Result
         limit.end()
 
 
-async def await_with_limit(result: Any, seconds: float | None) -> Any:
+async def await_with_limit(result: Awaitable[Result], seconds: float | None) -> Result:
     """Return the result of an awaitable.
 
     Raises:

@@ -46,6 +46,11 @@ class Reward:
     wants: frozenset[str] | None
     needs: tuple[str, ...]
 
+    @property
+    def is_model(self) -> bool:
+        """Is it a reward model? It has no time limit: its first call loads it."""
+        return bool(getattr(self.function, "is_model", False))
+
     def choose(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments that the function gets."""
         if self.wants is None:
@@ -69,7 +74,7 @@ def find_rewards(config: RunConfig) -> list[Reward]:
     file.refuse_unused(measured, config.objectives)
     device = config.run.device
     return [
-        _describe(named, tuple(names), _find(named, names[0], file, device))
+        describe_function(named, tuple(names), _find(named, names[0], file, device))
         for named, names in measured.items()
     ]
 
@@ -206,15 +211,26 @@ def _read_call(key: str, named: str, text: str) -> tuple[str, dict[str, Any]]:
 
 def _takes_rollouts(function: Callable[..., Any]) -> bool:
     """Is it a reward function, rather than what makes one?"""
-    parameters = inspect.signature(function).parameters.values()
+    parameters = _parameters(function)
     names = {one.name for one in parameters}
     only_keywords = all(one.kind is one.VAR_KEYWORD for one in parameters)
     return bool(names & set(_OF_TRL)) or (bool(names) and only_keywords)
 
 
-def _describe(named: str, objectives: tuple[str, ...], function: Callable[..., Any]) -> Reward:
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """None of a function of C that does not tell them."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except ValueError:
+        return []
+
+
+def describe_function(
+    named: str, objectives: tuple[str, ...], function: Callable[..., Any]
+) -> Reward:
+    """A reward function with what it asks for."""
     name = objectives[0] if len(objectives) == 1 else named
-    parameters = inspect.signature(function).parameters.values()
+    parameters = _parameters(function)
     named_ones = [one for one in parameters if one.kind in (one.KEYWORD_ONLY, _BOTH)]
     return Reward(
         name,

@@ -74,7 +74,7 @@ def _complete(rollout: Rollout, objectives: Sequence[Objective], config: Rewards
         amount = components.get(one.name)
         if amount is not None:
             components[one.name] = one.to_measure(amount)
-        _check_bounds(rollout.prompt_id, one, components.get(one.name))
+        check_bounds(rollout.prompt_id, one, components.get(one.name))
     if not objectives[0].gate:
         return replace(rollout, reward_components=components, solved=None)
     first = objectives[0].name
@@ -110,7 +110,12 @@ def check_number(prompt: str, name: str, value: object) -> float | None:
     return number
 
 
-def _check_bounds(prompt: str, objective: Objective, value: float | None) -> None:
+def check_bounds(prompt: str, objective: Objective, value: float | None) -> None:
+    """Refuse a measure outside the bounds of its objective.
+
+    Raises:
+        BadRollout: Names prompt, objective and value.
+    """
     if value is None:
         return
     low, high = objective.low, objective.high

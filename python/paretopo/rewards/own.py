@@ -43,6 +43,29 @@ from paretopo.rollout import BadRollout
 _LOGGER = logging.getLogger("paretopo")
 
 
+class _Loops:
+    """The event loop of a process: functions are executed once, and what they wait for belongs to
+    the loop of its first use.
+    """
+
+    def __init__(self) -> None:
+        self._opening = threading.Lock()  # on verl each rollout has a thread of its own
+        self._loop: LoopThread | None = None
+
+    def get(self) -> LoopThread:
+        with self._opening:
+            if self._loop is None:
+                self._loop = LoopThread("rewards")
+            return self._loop
+
+    def drop(self) -> None:
+        """Leave the loop that a coroutine blocks."""
+        self._loop = None
+
+
+_LOOPS = _Loops()
+
+
 class OwnRewards:
     """The reward functions of a run, called with a limit.
 
@@ -61,8 +84,6 @@ class OwnRewards:
         self._limits = Limits(config.rewards.timeout, config.rewards.retries)
         self._skips = config.rewards.failing == "skip"
         self._gate = config.objectives[0].name if config.objectives[0].gate else None
-        self._opening = threading.Lock()  # on verl each rollout has a thread of its own
-        self._loop: LoopThread | None = None
 
     def measure(
         self,
@@ -99,11 +120,11 @@ class OwnRewards:
         def call() -> Any:
             result = reward.function(**reward.choose(given))
             if inspect.isawaitable(result):  # of a function that does not look asynchronous
-                return self._open().submit(_await(result)).result()
+                return _LOOPS.get().submit(_await(result)).result()
             return result
 
         try:
-            return call_again(reward.name, call, ids, self._limits)
+            return call_again(reward.name, call, ids, Limits() if reward.is_model else self._limits)
         except BadRollout as error:
             return self._fail(reward, ids, error)
 
@@ -113,7 +134,7 @@ class OwnRewards:
         """The values of asynchronous functions, which run concurrently."""
         values = dict[str, Any]()
         pending = {
-            one.name: self._open().submit(
+            one.name: _LOOPS.get().submit(
                 await_again(one.name, partial(one.function, **one.choose(given)), ids, self._limits)
             )
             for one in rewards
@@ -122,7 +143,7 @@ class OwnRewards:
             try:
                 values[reward.name] = wait_for(pending[reward.name], self._limits)
             except Hung:  # it blocks the loop: the next batch gets another
-                self._loop = None
+                _LOOPS.drop()
                 error = BadRollout(describe_hang(reward.name, ids, self._limits))
                 values[reward.name] = self._fail(reward, ids, error)
             except BadRollout as error:
@@ -135,12 +156,6 @@ class OwnRewards:
             raise error
         _LOGGER.warning("%s: %s does not apply to these rollouts", error, reward.name)
         return [None for _ in ids]
-
-    def _open(self) -> LoopThread:
-        with self._opening:
-            if self._loop is None:
-                self._loop = LoopThread("rewards")
-            return self._loop
 
 
 def load_own_rewards(config: RunConfig) -> OwnRewards | None:

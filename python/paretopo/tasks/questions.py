@@ -73,8 +73,9 @@ class OwnQuestions(Task):
         demonstrate: Demonstrate | None = None,
     ) -> None:
         self.seed, self.functions, self._demonstrate = seed, functions, demonstrate
-        self.training = _read_questions("train", train)
-        whole = _read_questions("held_out", held_out)
+        self.training, whole = _fill_columns(
+            _read_questions("train", train), _read_questions("held_out", held_out)
+        )
         drawn = random.Random(f"held out {seed}").sample(
             range(len(whole)), min(most_held_out, len(whole))
         )
@@ -197,6 +198,13 @@ def _read_questions(key: str, path: str) -> list[Question]:
     if not questions:
         raise ConfigError(f"task.{key}: {path} holds no questions")
     return questions
+
+
+def _fill_columns(*files: list[Question]) -> list[list[Question]]:
+    """Every question has every column: None where its row has not."""
+    names = dict.fromkeys(name for file in files for one in file for name in one.columns)
+    empty = dict.fromkeys(names)
+    return [[replace(one, columns={**empty, **one.columns}) for one in file] for file in files]
 
 
 def _question(where: str, line: str) -> Question:

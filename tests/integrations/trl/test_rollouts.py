@@ -277,7 +277,14 @@ def test_a_real_trainer_learns_from_programs(tokenizer, tmp_path):
 
     with PythonInterpreter(workers=4, preload=()) as python:
         rows = [
-            {"prompt": prompt, "id": "q", "row": i, "kind": "k", "answer": '"42"', "held_out": False}
+            {
+                "prompt": prompt,
+                "id": "q",
+                "row": i,
+                "kind": "k",
+                "answer": '"42"',
+                "held_out": False,
+            }
             for i in range(4)
         ]
         trainer = ParetoGRPOTrainer(

@@ -170,6 +170,79 @@ def test_a_reward_that_does_not_apply_is_missing_not_zero(tmp_path):
         assert (one.reward_components["even"] is None) == (one.reward_components["digits"] == 0.0)
 
 
+def brief(completions, **_):
+    return [len(text) / 2 for text in completions]
+
+
+def test_a_negative_weight_is_a_cost_as_on_trl(tmp_path):
+    trainer = make_trainer(
+        tmp_path,
+        functions=(digits, brief),
+        session=ScriptSession(gate="digits"),
+        reward_weights=[1.0, -0.25],
+        max_steps=1,
+    )
+    trainer.train()
+    run = RunFolder.open(tmp_path)
+    cost = run.config.objective("brief")
+    assert (cost.better, cost.economy, cost.weight) == ("fewer", "raw", 0.2)
+    rollouts = [one for group in run.trajectories() for one in group.rollouts]
+    assert any(one.reward_components["brief"] > 0.0 for one in rollouts)
+    assert all(one.rewards[1] == -one.reward_components["brief"] for one in rollouts)
+
+
+CALLS = []
+
+
+def judge(completions, **_):
+    CALLS.append(len(completions))
+    return [{"digits": digits([text])[0], "even": even([text])[0]} for text in completions]
+
+
+class Panel:
+    """Measure two objectives, asynchronously."""
+
+    async def __call__(self, completions, **_):
+        CALLS.append(len(completions))
+        await asyncio.sleep(0)
+        return {"digits": digits(completions), "even": even(completions)}
+
+
+@pytest.mark.parametrize("function", [judge, Panel()])
+def test_functions_are_named_and_may_measure_several_objectives(tmp_path, function):
+    CALLS.clear()
+    tables = [
+        one | ({} if one["name"] == "tokens" else {"function": "judged"})
+        for one in TABLE["objectives"]
+    ]
+    trainer = make_trainer(
+        tmp_path,
+        functions=(function, lambda completions, **_: [0.5] * len(completions)),
+        session=ScriptSession({"objectives": tables}, names=["judged", "watched"]),
+        reward_weights=[1.0, 0.0],
+        max_steps=1,
+    )
+    trainer.train()
+    assert trainer.reward_func_names == ["digits", "even", "watched"]
+    assert CALLS == [8, 2, 8, 8, 2]  # once for each batch
+    values = [
+        one.reward_components for g in RunFolder.open(tmp_path).trajectories() for one in g.rollouts
+    ]
+    assert {one["even"] is None for one in values} == {True, False}
+
+
+def test_a_failing_function_can_be_left_out(tmp_path, caplog):
+    def even(completions, **_):
+        raise ConnectionError("503")
+
+    table = TABLE | {"rewards": {"failing": "skip"}}
+    trainer = make_trainer(tmp_path, table, functions=(digits, even), max_steps=1)
+    trainer.train()
+    run = RunFolder.open(tmp_path)
+    assert run.steps()[0]["measured"]["even"] is None
+    assert "ConnectionError: 503: even does not apply to these rollouts" in caplog.text
+
+
 def test_functions_become_objectives_with_trl_weights(tmp_path):
     trainer = make_trainer(
         tmp_path,
@@ -319,7 +392,8 @@ def test_only_the_same_run_is_resumed(tmp_path):
             {},
             "function 'even' is no objective, so that nothing would be learnt from it",
         ),
-        (TABLE, (digits, even, even), {}, r"names of their own, got \['even'\] twice"),
+        (TABLE, (digits, even, even), {}, r"names of their own, got \['digits', 'even', 'even'\]"),
+        (TABLE, (digits, lambda **_: [0.0]), {}, r"<lambda>.*: give each one, .*names=\["),
         (
             TABLE,
             (digits, even),

@@ -172,7 +172,9 @@ def test_a_coroutine_that_blocks_its_loop_hangs_only_its_own_batch(tmp_path, mon
     monkeypatch.setattr(calls, "_SLACK", 0.1)
     rewards = rewards_of(tmp_path, BLOCKING, "polite", timeout=0.2, failing="skip")
     assert measure(rewards, ("hang", "a")) == [{"polite": None}] * 2
-    assert "the reward 'polite' hung on prompt 'q': it took more than rewards.timeout" in caplog.text
+    assert (
+        "the reward 'polite' hung on prompt 'q': it took more than rewards.timeout" in caplog.text
+    )
     assert measure(rewards, ("a", "a")) == [{"polite": 1.0}] * 2
 
 
@@ -352,7 +354,7 @@ def test_one_function_measures_several_objectives(tmp_path, returned):
         ('{"safe": [1, 1], "kind": [1, float("nan")]}', "'kind' = nan"),
     ],
 )
-def test_what_is_no_value_of_each_objective_is_refused(tmp_path, returned, message):
+def test_a_value_that_lacks_an_objective_is_refused(tmp_path, returned, message):
     text = f"def judge(completions):\n    return {returned}\n"
     tables = [{"name": one, "function": "judge"} for one in ("safe", "kind")]
     with pytest.raises(BadRollout, match=message):

@@ -1,0 +1,157 @@
+"""Reward functions meet the questions before a model is loaded: arguments, and one call each."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from paretopo.config import FROM_TASK, ConfigError, RunConfig, dumps, loads
+from paretopo.config.keys import nearest
+from paretopo.rewards.functions import Reward, check_measured
+from paretopo.rewards.measures import check_bounds
+from paretopo.rewards.own import OwnRewards
+from paretopo.rewards.values import shape_completion
+from paretopo.rollout import BadRollout, format_prompt
+from paretopo.tasks.choice import make_task
+from paretopo.tasks.task import Question, Task
+
+_ALWAYS = ("prompts", "completions", "completion_ids", "answer", "id", "kind")
+_LOGS = ("log_metric", "log_extra")
+_STATE = "trainer_state"  # verl tells it to no agent loop
+_WITHOUT_ANSWER = "This is a call before training."
+
+
+def check_rewards(config: RunConfig) -> None:
+    """Refuse objectives and reward functions that do not fit the questions.
+
+    Each function is called once, with as many rollouts as a group has, on the first training
+    question; what the policy wrote is then the question's answer. On OpenRLHF and verl that call is
+    made in a process of its own, because the functions run in others, too.
+
+    Raises:
+        ConfigError: An objective is measured by nothing, questions lack an answer or a column, or a
+            call fails, hangs, or returns something else than numbers within their bounds.
+    """
+    own = OwnRewards(config)
+    check_measured(config, own.rewards)
+    if _asks_own_prompts(config):
+        return
+    task = make_task(config)
+    _check_answers(config, own.rewards, task)
+    for reward in own.rewards:
+        _check_arguments(config, reward, task.training[0])
+    for reward in own.rewards:
+        if reward.is_model:
+            reward.function.check()  # type: ignore[attr-defined]
+    if not all(one.is_model for one in own.rewards):
+        if config.backend == "trl":
+            _call_once(config, own, task)
+        else:
+            _call_in_process(config)
+
+
+def _asks_own_prompts(config: RunConfig) -> bool:
+    """Do agent or prompts belong to the user, so that the columns are not known?"""
+    given = {
+        "openrlhf": (config.openrlhf.agent, config.openrlhf.prompts),
+        "verl": (config.verl.reward, config.verl.prompts),
+    }
+    return any(one != FROM_TASK for one in given.get(config.backend, ()))
+
+
+def _check_answers(config: RunConfig, rewards: Sequence[Reward], task: Task) -> None:
+    """Questions that are graded as `correct` need an answer: each for the gate, else some."""
+    names = [one.name for one in config.objectives]
+    if "correct" not in names or any("correct" in one.objectives for one in rewards):
+        return
+    is_gate = config.objectives[0].name == "correct" and config.objectives[0].gate
+    for key, questions in (("train", task.training), ("held_out", task.held_out)):
+        without = [one.id for one in questions if not one.answer]
+        if without and (is_gate or len(without) == len(questions)):
+            raise ConfigError(
+                f"task.{key}: {len(without)} of {len(questions)} questions have no answer, the "
+                f"first is {without[0]!r}: the objective 'correct' compares with the column "
+                "answer; write a reward function correct to grade otherwise"
+            )
+
+
+def _check_arguments(config: RunConfig, reward: Reward, question: Question) -> None:
+    known = [*_ALWAYS, *(one for one in question.columns if one != "prompt"), *_LOGS]
+    if config.backend != "verl":
+        known.append(_STATE)
+    for name in reward.needs:
+        if name not in known:
+            why = "is known on TRL and OpenRLHF only" if name == _STATE else "no question has"
+            raise ConfigError(
+                f"the reward {reward.name!r} needs the argument {name!r}, which {why}; "
+                f"{nearest(name, known)}"
+            )
+
+
+def _call_once(config: RunConfig, own: OwnRewards, task: Task) -> None:
+    question, count = task.training[0], config.optimiser.group_size
+    answer = question.answer if isinstance(question.answer, str) else (*question.answer, "")[0]
+    text = answer or _WITHOUT_ANSWER
+    columns = dict(question.columns)
+    prompt = columns.pop("prompt", None) or format_prompt(task.prompt(question))
+    columns |= {"answer": question.answer, "id": question.id, "kind": question.kind}
+    columns["completion_ids"] = list(range(len(text)))
+    further = dict.fromkeys(_LOGS, _ignore)
+    if config.backend != "verl":
+        further[_STATE] = _make_state(config)
+    own.rewards = [one for one in own.rewards if not one.is_model]  # these are loaded later
+    try:
+        measured = own.measure(
+            [prompt] * count,
+            [shape_completion(prompt, text)] * count,
+            {name: [value] * count for name, value in columns.items()},
+            further,
+        )
+        for one in config.objectives:
+            amount = measured[0].get(one.name)
+            if amount is not None:
+                check_bounds(question.id, one, one.to_measure(amount))
+    except BadRollout as error:
+        raise ConfigError(
+            f"{error} (a call before the model is loaded; each completion was {text[:80]!r})"
+        ) from error
+
+
+def _make_state(config: RunConfig) -> Any:
+    if config.backend == "openrlhf":
+        return SimpleNamespace(global_step=0, max_steps=config.optimiser.steps)
+    from transformers import TrainerState
+
+    return TrainerState(max_steps=config.optimiser.steps)
+
+
+def _ignore(name: str, value: Any) -> None:
+    del name, value
+
+
+def _call_in_process(config: RunConfig) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", __name__],
+        input=dumps(config),
+        stdout=sys.stderr,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
+        raise ConfigError(lines[-1].removeprefix(_REFUSED))
+
+
+_REFUSED = "paretopo: "
+
+if __name__ == "__main__":
+    try:
+        given = loads(sys.stdin.read())
+        _call_once(given, OwnRewards(given), make_task(given))
+    except ConfigError as refused:
+        sys.exit(_REFUSED + " ".join(str(refused).splitlines()))
