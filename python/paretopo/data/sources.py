@@ -72,6 +72,45 @@ _SEARCH_R1 = ("PeterJinGo/nq_hotpotqa_train", "b7d80abfee334a7a91cb377544f09180d
 _QWEN = "https://github.com/QwenLM/Qwen2.5-Math/raw/main/evaluation/data"
 _FLASHRAG = ("RUC-NLPIR/FlashRAG_datasets", "bcafb8dd07d453be3cbeeeb3f78be1841bddf92c")
 
+
+def _from_qwen(name: str, title: str, rows: int, marks: str) -> Source:
+    return Source(
+        name,
+        title,
+        "torl",
+        training=False,
+        rows=rows,
+        file=f"evaluation/data/{name}/test.jsonl",
+        elsewhere=f"{_QWEN}/{name}/test.jsonl",
+        alternatives=(f"{name}/test.*",),
+        marks=tuple(marks.split()),
+    )
+
+
+def _from_flashrag(
+    name: str,
+    title: str,
+    part: str,
+    rows: int,
+    marks: str,
+    *patterns: str,
+    copies: tuple[int, ...] = (500,),
+) -> Source:
+    return Source(
+        name,
+        title,
+        "search_r1",
+        training=False,
+        rows=rows,
+        file=f"{name}/{part}.jsonl",
+        repository=_FLASHRAG[0],
+        revision=_FLASHRAG[1],
+        alternatives=(f"{part}.jsonl", "test.parquet", *patterns),
+        other_rows=copies,
+        marks=tuple(marks.split()),
+    )
+
+
 _TABLE = (
     Source(
         "torl",
@@ -164,123 +203,64 @@ _TABLE = (
         alternatives=("test-*-of-*.*", "test.*"),
         marks=("883bae6c1701", "3e74458b8858", "ff6dd3b25417", "a7170c556655", "eb74b8849fbe"),
     ),
-    Source(
+    _from_qwen(
         "gsm8k",
         "GSM8K, test",
-        "torl",
-        training=False,
-        rows=1_319,
-        file="evaluation/data/gsm8k/test.jsonl",
-        elsewhere=f"{_QWEN}/gsm8k/test.jsonl",
-        alternatives=("gsm8k/test.*",),
-        marks=("5e980c382044", "3ac11500c94b", "5f3c58a5a197", "a0fd06898cd5", "26bd53689456"),
+        1_319,
+        "5e980c382044 3ac11500c94b 5f3c58a5a197 a0fd06898cd5 26bd53689456",
     ),
-    Source(
-        "svamp",
-        "SVAMP",
-        "torl",
-        training=False,
-        rows=1_000,
-        file="evaluation/data/svamp/test.jsonl",
-        elsewhere=f"{_QWEN}/svamp/test.jsonl",
-        alternatives=("svamp/test.*",),
-        marks=("8a40fb6922f0", "e4c22166c5e4", "14dacde6e6da", "83442713ab35", "42b3f186a8d1"),
+    _from_qwen(
+        "svamp", "SVAMP", 1_000, "8a40fb6922f0 e4c22166c5e4 14dacde6e6da 83442713ab35 42b3f186a8d1"
     ),
-    Source(
-        "asdiv",
-        "ASDiv",
-        "torl",
-        training=False,
-        rows=2_215,
-        file="evaluation/data/asdiv/test.jsonl",
-        elsewhere=f"{_QWEN}/asdiv/test.jsonl",
-        alternatives=("asdiv/test.*",),
-        marks=("d6b28610fa80", "2d765474bb4f", "b572335d9daf", "43a4953a7357", "06c64852e920"),
+    _from_qwen(
+        "asdiv", "ASDiv", 2_215, "d6b28610fa80 2d765474bb4f b572335d9daf 43a4953a7357 06c64852e920"
     ),
-    Source(
-        "mawps",
-        "MAWPS",
-        "torl",
-        training=False,
-        rows=2_065,
-        file="evaluation/data/mawps/test.jsonl",
-        elsewhere=f"{_QWEN}/mawps/test.jsonl",
-        alternatives=("mawps/test.*",),
-        marks=("fb66d41eda22", "f877c620df81", "450bdb80b36d", "e4b6d028bc3b", "3b5e195b01e1"),
+    _from_qwen(
+        "mawps", "MAWPS", 2_065, "fb66d41eda22 f877c620df81 450bdb80b36d e4b6d028bc3b 3b5e195b01e1"
     ),
-    Source(
+    _from_qwen(
         "minerva_math",
         "Minerva's MIT courses",
-        "torl",
-        training=False,
-        rows=272,
-        file="evaluation/data/minerva_math/test.jsonl",
-        elsewhere=f"{_QWEN}/minerva_math/test.jsonl",
-        alternatives=("minerva_math/test.*",),
-        marks=("e6c7f4281e3a", "ffc6b48a76c8", "2fdc2efd3119", "c5d3e9783862", "58a5ff745d75"),
+        272,
+        "e6c7f4281e3a ffc6b48a76c8 2fdc2efd3119 c5d3e9783862 58a5ff745d75",
     ),
-    Source(
+    _from_flashrag(
         "nq",
         "Natural Questions, test",
-        "search_r1",
-        training=False,
-        rows=3_610,
-        file="nq/test.jsonl",
-        repository=_FLASHRAG[0],
-        revision=_FLASHRAG[1],
-        alternatives=("test.jsonl", "test.parquet"),
-        marks=("06c9568b2c19", "c7f2c3f98a3f", "601def702aa1", "182d1483846e", "9fdd7d42aca2"),
+        "test",
+        3_610,
+        "06c9568b2c19 c7f2c3f98a3f 601def702aa1 182d1483846e 9fdd7d42aca2",
+        copies=(),
     ),
-    Source(
+    _from_flashrag(
         "hotpotqa",
         "HotpotQA, development set",
-        "search_r1",
-        training=False,
-        rows=7_405,
-        file="hotpotqa/dev.jsonl",
-        repository=_FLASHRAG[0],
-        revision=_FLASHRAG[1],
-        alternatives=("dev.jsonl", "test.parquet", "hotpot_dev_*.json"),
-        marks=("7f963a0dd649", "7347abf24501", "a227ef2fd754", "41665e4da74d", "5e1917e003db"),
-        other_rows=(500,),
+        "dev",
+        7_405,
+        "7f963a0dd649 7347abf24501 a227ef2fd754 41665e4da74d 5e1917e003db",
+        "hotpot_dev_*.json",
     ),
-    Source(
+    _from_flashrag(
         "2wikimultihopqa",
         "2WikiMultihopQA, development set",
-        "search_r1",
-        training=False,
-        rows=12_576,
-        file="2wikimultihopqa/dev.jsonl",
-        repository=_FLASHRAG[0],
-        revision=_FLASHRAG[1],
-        alternatives=("dev.jsonl", "test.parquet"),
-        other_rows=(500,),
-        marks=("6c6fee71f502", "eea4fb10de9b", "a2583fa55aa7", "0874a50c92ad", "3e3265b38452"),
+        "dev",
+        12_576,
+        "6c6fee71f502 eea4fb10de9b a2583fa55aa7 0874a50c92ad 3e3265b38452",
     ),
-    Source(
+    _from_flashrag(
         "musique",
         "MuSiQue, development set",
-        "search_r1",
-        training=False,
-        rows=2_417,
-        file="musique/dev.jsonl",
-        repository=_FLASHRAG[0],
-        revision=_FLASHRAG[1],
-        alternatives=("dev.jsonl", "test.parquet"),
-        other_rows=(500,),
-        marks=("c876fa8ce67f", "0fe97c74b82c", "9e59a8d9e067", "0fcb26444f68", "89e5b4c20d27"),
+        "dev",
+        2_417,
+        "c876fa8ce67f 0fe97c74b82c 9e59a8d9e067 0fcb26444f68 89e5b4c20d27",
     ),
-    Source(
+    _from_flashrag(
         "bamboogle",
         "Bamboogle",
-        "search_r1",
-        training=False,
-        rows=125,
-        file="bamboogle/test.jsonl",
-        repository=_FLASHRAG[0],
-        revision=_FLASHRAG[1],
-        alternatives=("test.jsonl", "test.parquet"),
-        marks=("afa439dcc289", "97753e2b56c6", "5b8417e80313", "b83f30a707ce", "d67b11cc7e34"),
+        "test",
+        125,
+        "afa439dcc289 97753e2b56c6 5b8417e80313 b83f30a707ce d67b11cc7e34",
+        copies=(),
     ),
 )
 
