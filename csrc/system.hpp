@@ -21,6 +21,7 @@ class SignalsBlocked {
     SignalsBlocked() {}  // written out, so that a variable of it counts as used
 };
 inline int in_children(void (*)()) { return 0; }
+inline int around_forks(void (*)(), void (*)(), void (*)()) { return 0; }
 
 #else
 
@@ -41,8 +42,12 @@ class SignalsBlocked {
     sigset_t before_;
 };
 
-// From now on every child of fork begins with a call of `renew`.
-inline int in_children(void (*renew)()) { return pthread_atfork(nullptr, nullptr, renew); }
+// From now on every fork comes after a call of `before`; the parent goes on with a call of
+// `in_parent`, the child begins with one of `in_child`.
+inline int around_forks(void (*before)(), void (*in_parent)(), void (*in_child)()) {
+    return pthread_atfork(before, in_parent, in_child);
+}
+inline int in_children(void (*renew)()) { return around_forks(nullptr, nullptr, renew); }
 
 #endif
 

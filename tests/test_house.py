@@ -147,6 +147,7 @@ MACHINERY = [
     "_dtypes",
     "_registry",
     "_torch_arrays",
+    "_numbers",
     "_senses",
     "_numpy_arrays",
     "_cuda_arrays",

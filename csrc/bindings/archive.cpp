@@ -36,10 +36,8 @@ std::vector<double> vector_of(const py::array& array) {
 // A reference to a Python object, given back under Python's lock, whoever lets go of it.
 RecordedArchive::Payload payload_of(const py::handle object) {
     if (object.is_none()) return {};
-    return {object.inc_ref().ptr(), [](void* held) {
-                const py::gil_scoped_acquire locked;
-                py::handle(static_cast<PyObject*>(held)).dec_ref();
-            }};
+    return {object.inc_ref().ptr(),
+            [](void* held) { GivenUpLock::release(static_cast<PyObject*>(held)); }};
 }
 
 std::vector<RecordedArchive::Payload> payloads_of(const py::object& list) {

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import threading
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -17,16 +16,6 @@ _ENDINGS = (".npz", ".json")
 _NUMBERS = ("ref", "maximise", "points", "indices", "additions", "hypervolume")
 _MAYBE = ("history", "epsilon", "capacity")  # absent where they are None
 _TEXTS = ("keep", "payloads")  # JSON
-# What json and NumPy raise for files of another kind, cut short or made to hurt.
-_UNREADABLE = (
-    ValueError,
-    KeyError,
-    TypeError,
-    EOFError,
-    RecursionError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def save(state: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
@@ -50,11 +39,13 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what :func:`save` wrote; whether it makes sense is not looked at."""
     source = Path(path)
     ending = _ending_of(source)
-    with source.open("rb") as file:
-        try:
-            state = json.load(file) if ending == ".json" else _state_of(file)
-        except _UNREADABLE as error:
-            raise ValueError(f"{source} is no {ending} file of an archive: {error}") from error
+    data = (
+        source.read_bytes()
+    )  # what the disk refuses is an OSError, and the rest of the file's kind
+    try:
+        state = json.loads(data) if ending == ".json" else _state_of(io.BytesIO(data))
+    except Exception as error:  # of a file of another kind, cut short or made to hurt, any
+        raise ValueError(f"{source} is no {ending} file of an archive: {error}") from error
     if not isinstance(state, dict):
         raise ValueError(f"{source} is no {ending} file of an archive: it holds no object")
     return state

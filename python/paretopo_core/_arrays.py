@@ -7,7 +7,6 @@ what else lives on a GPU, ``_cuda_arrays``; all with the same functions.
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, TypeVar
@@ -15,8 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from paretopo_core import _core, _cuda_arrays, _numpy_arrays, _torch_arrays
+from paretopo_core._numbers import are_finite, numbers_of, per_point_array
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._shapes import is_for_each
+from paretopo_core._torch_arrays import is_tensor
 
 # A NumPy array, a torch tensor on CPU or CUDA, a CuPy array: what goes in decides what comes out.
 ArrayT = TypeVar("ArrayT")
@@ -64,7 +65,7 @@ class Batch:
             values = library.apply_signs(values, signs)
             minimised = 0
         if mask is not None:
-            mask = library.bools_of(mask, values, "mask")
+            mask = library.bools_of(_array_of(mask, "mask"), values, "mask")
         device, stream = library.place_of(values)
         return Batch(values, mask, minimised, device, stream, library, signs)
 
@@ -169,14 +170,16 @@ class Batch:
         """Ranks of the points, int32 beside them; that of padding is -1."""
         if ranks is None:
             return None
-        fronts = self.library.ranks_of(ranks, self.per_point, self.values)
+        fronts = self.library.ranks_of(_array_of(ranks, "ranks"), self.per_point, self.values)
         if self.mask is not None:
             fronts = self.library.unrank_masked(fronts, self.mask)
         return self.held(fronts)
 
     def bools(self, numbers: Any, name: str) -> Any:
         """One byte per point, beside the points; None for None."""
-        return None if numbers is None else self.library.bools_of(numbers, self.values, name)
+        if numbers is None:
+            return None
+        return self.library.bools_of(_array_of(numbers, name), self.values, name)
 
     def held(self, array: Any) -> _core.Address | None:
         """An array of this batch's library as the compiled core takes it; None for None."""
@@ -211,39 +214,6 @@ class Batch:
         return self.library.from_host(results, self.values)
 
 
-def is_tensor(array: Any) -> bool:
-    """Whether that is a torch tensor; one exists only if torch was imported."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(array, torch.Tensor)
-
-
-def numbers_of(numbers: Any, name: str) -> np.ndarray:
-    """A float64 copy of any shape."""
-    if is_tensor(numbers):
-        if numbers.dtype.is_complex:
-            raise TypeError(f"{name} must be real numbers, got dtype {numbers.dtype}")
-        numbers = _torch_arrays.host_array(numbers, name)
-    elif isinstance(numbers, np.ndarray):
-        if numbers.dtype.kind == "c":  # NumPy would only warn
-            raise TypeError(f"{name} must be real numbers, got dtype {numbers.dtype}")
-    elif isinstance(numbers, (list, tuple)):
-        numbers = _torch_arrays.without_tensors(numbers, name)
-    if _has_bools(numbers):
-        raise TypeError(f"{name} must be numbers, got bool: {numbers!r}")
-    try:
-        return np.array(numbers, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be numbers, got {numbers!r}") from error
-
-
-def _has_bools(numbers: Any) -> bool:
-    if isinstance(numbers, (list, tuple)):
-        return any(map(_has_bools, numbers))
-    if isinstance(numbers, np.ndarray):
-        return bool(numbers.dtype.kind == "b")
-    return isinstance(numbers, (bool, np.bool_))
-
-
 def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.ndarray:
     """A finite float64 vector with one number per objective.
 
@@ -257,8 +227,7 @@ def vector_of(numbers: Any, objectives: int, name: str, *, scalar: bool) -> np.n
         raise ValueError(
             f"{name} must be {expected}, one number per objective, got shape {vector.shape}"
         )
-    values = vector.tolist()  # on a few numbers Python is quicker than NumPy
-    if not math.isfinite(sum(values)) and not all(map(math.isfinite, values)):
+    if not are_finite(values := vector.tolist()):
         raise ValueError(f"{name} must be finite, got {values}")
     return vector
 
@@ -274,8 +243,6 @@ def places_of(own: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray | No
 
 def host_doubles(numbers: Any, name: str) -> np.ndarray:
     """A contiguous float64 array in host memory."""
-    if is_tensor(numbers):
-        numbers = _torch_arrays.host_array(numbers, name)
     if not (type(numbers) is np.ndarray and numbers.dtype == np.float64):
         numbers = numbers_of(numbers, name)
     return np.ascontiguousarray(numbers) if numbers.flags.aligned else np.array(numbers, order="C")
@@ -287,6 +254,12 @@ def positive_vector(epsilon: Any, objectives: int) -> np.ndarray:
     if not (sides > 0).all():
         raise ValueError(f"epsilon must be larger than 0, got {sides.tolist()}")
     return sides
+
+
+def _array_of(numbers: Any, name: str) -> Any:
+    """Bools or ranks as an array; a tensor, or what is on a GPU, as it is."""
+    is_array = is_tensor(numbers) or _cuda_arrays.recognises(numbers)
+    return numbers if is_array else per_point_array(numbers, name)
 
 
 def _library_of(points: Any) -> ModuleType:

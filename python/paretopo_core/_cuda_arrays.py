@@ -17,7 +17,7 @@ from paretopo_core._dtypes import (
     HALVES,
     INTEGERS,
     check_ranks,
-    refuse_dtype,
+    refuse_kind,
 )
 from paretopo_core._shapes import check_per_point
 
@@ -49,7 +49,7 @@ def values_of(points: Any, name: str) -> Any:
     elif dtype in INTEGERS:  # whether float64 holds them exactly, a GPU would have to wait to tell
         points = points.astype("float64")
     elif dtype not in FLOATS:
-        raise refuse_dtype(name, dtype)
+        raise refuse_kind(name, f"dtype {dtype}")
     elif not points.dtype.isnative:
         raise TypeError(f"{name} must have the byte order of this machine, got {points.dtype}")
     return _library(points).ascontiguousarray(points)

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from paretopo_core import _core, _cuda_arrays
-from paretopo_core._arrays import Batch, is_tensor, numbers_of, positive_vector
+from paretopo_core._arrays import Batch, positive_vector
+from paretopo_core._dtypes import refuse_kind
+from paretopo_core._numbers import MOST_WHOLE, flag_of, numbers_of, whole_number
 from paretopo_core._operation import Operation, call_plain
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import check_per_point
+from paretopo_core._torch_arrays import is_tensor
 
 RANKS = Operation(_core.pareto_rank)
 NONDOMINATED = Operation(_core.is_nondominated)
@@ -83,10 +86,12 @@ class Frame:
         if not is_tensor(numbers):
             if not torch.compiler.is_compiling():
                 numbers = numbers_of(numbers, name)
-            numbers = torch.as_tensor(numbers)
+            numbers = torch.as_tensor(numbers, dtype=torch.float64)
         if numbers.dtype == torch.bool or numbers.dtype.is_complex:
-            raise TypeError(f"{name} must be real numbers, got dtype {numbers.dtype}")
+            raise refuse_kind(name, f"dtype {numbers.dtype}")
         check_per_point(tuple(numbers.shape), self.shape, name, "number")
+        if not numbers.dtype.is_floating_point:
+            numbers = numbers.double()
         return numbers.detach().to(self.points.device).expand(self.shape)
 
     def among(self, chosen: Any) -> Any:
@@ -98,8 +103,9 @@ def rank(
     points: Any, maximise: Maximise, strict: bool, violation: Any, n_below: Any, mask: Any
 ) -> Any:
     """See :func:`paretopo_core.pareto_rank`, with at least one of the options."""
+    strict = flag_of(strict, "strict")
     if n_below is not None:
-        n_below = _checked_count(n_below)
+        n_below = whole_number(n_below, "n_below", 1, MOST_WHOLE)
     frame = Frame(points, maximise, mask)
     if strict:
         frame.points, frame.maximise = _without_ties(frame), False
@@ -128,6 +134,7 @@ def is_nondominated(
     mask: Any,
 ) -> Any:
     """See :func:`paretopo_core.is_nondominated`, with at least one of the options."""
+    strict = flag_of(strict, "strict")
     if violation is None and not strict:
         kept = call_plain(_core.filter_boxes, points, maximise, mask, epsilon)
         if kept is not None:
@@ -165,7 +172,8 @@ def _without_ties(frame: Frame) -> Any:
     ordered = [place * count + (count - 1 - rows) for place in places]
     if count > _MOST_SQUARED:
         ordered = [_dense(place, frame) for place in ordered]
-    return library.stack(ordered, -1) + 0.0
+    places = library.stack(ordered, -1)
+    return places.double() if frame.is_tensor else places.astype(np.float64)
 
 
 def _dense(numbers: Any, frame: Frame) -> Any:
@@ -323,15 +331,7 @@ def _nondominated(points: Any, maximise: Maximise, keep_weakly: bool, mask: Any)
 
 
 def _in_a_column(numbers: Any) -> Any:
-    return numbers[..., None] + 0.0
-
-
-def _checked_count(n_below: Any) -> int:
-    if isinstance(n_below, (bool, np.bool_)) or not isinstance(n_below, (int, np.integer)):
-        raise TypeError(f"n_below must be a whole number, or None, got {n_below!r}")
-    if n_below < 1:
-        raise ValueError(f"n_below must be 1 or more, got {n_below}")
-    return int(n_below)
+    return numbers[..., None] + 0.0  # floats, and one zero
 
 
 def _is_tracing() -> bool:

@@ -13,15 +13,27 @@ _EXACT_IN_FLOAT64 = 2**53
 def check_exact(lowest: int, highest: int, name: str) -> None:
     """Refuse integers of which float64 would lose the order."""
     if lowest <= -_EXACT_IN_FLOAT64 or highest >= _EXACT_IN_FLOAT64:
+        least, most = map(_in_short, (lowest, highest))
         raise ValueError(
-            f"{name} holds integers from {lowest} to {highest}, beyond what float64 holds exactly "
+            f"{name} holds integers from {least} to {most}, beyond what float64 holds exactly "
             "(2**53): their order would be lost; shift or scale them first"
         )
 
 
-def refuse_dtype(name: str, dtype: object, hint: str = "") -> TypeError:
+def _in_short(number: int) -> str:
+    bits = abs(number).bit_length()
+    return str(number) if bits <= 64 else f"{'-' * (number < 0)}2**{bits - 1}"
+
+
+def refuse_kind(name: str, kind: str, hint: str = "") -> TypeError:
     """What to raise for anything but real numbers."""
-    return TypeError(f"{name} must hold real numbers of at most 64 bits, got dtype {dtype}{hint}")
+    return TypeError(f"{name} must be real numbers of at most 64 bits, got {kind}{hint}")
+
+
+def check_range(lowest: int, highest: int) -> None:
+    """Refuse ranks that 32 bits do not hold."""
+    if lowest < -(2**31) or highest >= 2**31:
+        raise ValueError(f"ranks must be from -2**31 to 2**31 - 1, got {lowest} to {highest}")
 
 
 def check_ranks(dtype: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, is_tensor
+from paretopo_core._arrays import Batch
 from paretopo_core._registry import OPERATIONS
+from paretopo_core._torch_arrays import is_tensor
 
 _PLAIN = (np.ndarray, list, tuple)
 

@@ -13,10 +13,17 @@ from paretopo_core._dtypes import (
     HALVES,
     INTEGERS,
     check_exact,
+    check_range,
     check_ranks,
-    refuse_dtype,
+    refuse_kind,
 )
 from paretopo_core._shapes import check_per_point
+
+
+def is_tensor(array: Any) -> bool:
+    """Whether that is a torch tensor; one exists only if torch was imported."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
 
 
 def check_memory(tensor: Any, name: str) -> None:
@@ -80,8 +87,7 @@ def place_of(values: Any) -> tuple[int, int]:
 def bools_of(numbers: Any, values: Any, name: str) -> Any:
     """One byte per point, beside the points, broadcast over leading dimensions."""
     torch = _torch()
-    if not isinstance(numbers, torch.Tensor):
-        numbers = torch.as_tensor(np.asarray(without_tensors(numbers, name)))
+    numbers = torch.as_tensor(numbers)
     check_memory(numbers, name)
     if numbers.dtype != torch.bool:
         raise TypeError(f"{name} must be of dtype bool, got {numbers.dtype}")
@@ -118,10 +124,11 @@ def from_host(array: np.ndarray, beside: Any) -> Any:
 def ranks_of(ranks: Any, shape: tuple[int, ...], beside: Any) -> Any:
     """One int32 per point."""
     torch = _torch()
-    if not isinstance(ranks, torch.Tensor):
-        ranks = torch.as_tensor(np.asarray(without_tensors(ranks, "ranks")))
+    ranks = torch.as_tensor(ranks)
     check_memory(ranks, "ranks")
     check_ranks(str(ranks.dtype).removeprefix("torch."), tuple(ranks.shape), shape)
+    if ranks.numel() and ranks.device.type == "cpu":  # a GPU would have to wait
+        check_range(int(ranks.min()), int(ranks.max()))
     return ranks.detach().to(beside.device, torch.int32).expand(shape).contiguous()
 
 
@@ -158,7 +165,7 @@ def values_of(points: Any, name: str) -> Any:
         if is_wide and values.numel() and values.device.type == "cpu":  # a GPU would have to wait
             check_exact(int(values.min()), int(values.max()), name)
     elif dtype not in FLOATS:
-        raise refuse_dtype(name, dtype)
+        raise refuse_kind(name, f"dtype {dtype}")
     return values.contiguous()
 
 

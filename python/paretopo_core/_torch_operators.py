@@ -15,12 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from paretopo_core import _torch_arrays
-from paretopo_core._arrays import numbers_of, vector_of
+from paretopo_core._arrays import vector_of
+from paretopo_core._numbers import numbers_of, per_point_array
 from paretopo_core._registry import OPERATIONS
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._torch_transforms import add_batch_rule, add_slopes, call, refuse_slopes
@@ -202,8 +201,7 @@ def _per_point(numbers: Any, points: Tensor, name: str) -> Tensor | None:
     if torch.compiler.is_compiling():
         return torch.as_tensor(numbers)
     with _constants():
-        array = np.asarray(_torch_arrays.without_tensors(numbers, name))
-        return _beside(points, torch.as_tensor(array))
+        return _beside(points, torch.as_tensor(per_point_array(numbers, name)))
 
 
 def _beside(points: Any, constant: Tensor) -> Tensor:

@@ -8,7 +8,8 @@ from typing import Any, Literal, Never, get_args
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import Batch, numbers_of, vector_of
+from paretopo_core._arrays import Batch, vector_of
+from paretopo_core._numbers import flag_of, number_of, numbers_of
 from paretopo_core._operation import Operation
 from paretopo_core._wrong_names import refuse_names
 
@@ -83,16 +84,15 @@ def pareto_advantage(
     """
     if wrong:
         refuse_names(wrong)
-    try:
-        beta = float(beta)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"beta must be a number, got {beta!r}") from error
+    if type(beta) is not float:
+        beta = number_of(beta, "beta")
     if not 0.0 <= beta <= 1.0:
         raise ValueError(f"beta must lie in 0..1, got {beta}")
     if not isinstance(centre, str) or centre not in _CENTRES:
         raise ValueError(f"centre must be one of {', '.join(_CENTRES)}, got {centre!r}")
     code = _CENTRES[centre]
-    return _ADVANTAGE.answer(rewards, True, mask, weights, beta, code, bool(return_ranks))
+    wants_ranks = return_ranks is not False and flag_of(return_ranks, "return_ranks")
+    return _ADVANTAGE.answer(rewards, True, mask, weights, beta, code, wants_ranks)
 
 
 def _rows_of(batch: Batch, weights: Any) -> Any:

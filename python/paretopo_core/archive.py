@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Never
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import numbers_of, positive_vector, vector_of
+from paretopo_core._arrays import positive_vector, vector_of
+from paretopo_core._numbers import flag_of, number_of, numbers_of, whole_number
 from paretopo_core._senses import Maximise, minimised_bits, signs_of
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
@@ -118,12 +119,14 @@ class ParetoArchive:
             raise ValueError("ref must have one number per objective, got none")
         self._ref = vector_of(numbers, numbers.size, "ref", scalar=numbers.size == 1)
         self._sign = signs_of(minimised_bits(maximise, numbers.size), numbers.size)
-        self._capacity = None if capacity is None else _checked_capacity(capacity)
-        if keep not in _KEEPS:
+        if capacity is not None:
+            capacity = whole_number(capacity, "capacity", 1, 2**31 - 1)
+        self._capacity = capacity
+        if not isinstance(keep, str) or keep not in _KEEPS:
             raise ValueError(f"keep must be one of {', '.join(map(repr, _KEEPS))}, got {keep!r}")
         self._keep = keep
         self._epsilon = None if epsilon is None else positive_vector(epsilon, numbers.size)
-        self._core = self._new_core(bool(keep_history))
+        self._core = self._new_core(flag_of(keep_history, "keep_history"))
 
     def _new_core(self, keeps_history: bool) -> _core.Archive:
         return _core.Archive(
@@ -356,9 +359,10 @@ class ParetoArchive:
         >>> archive.gain([3.0, 1.0]), archive.gain([[1, 1], [3, 3]])
         (1.0, array([0., 5.]))
         """
-        if np.ndim(points) == 1:
-            return float(self.gain([points])[0])
-        return self._core.gains(self._rows(points, "points"))
+        numbers = numbers_of(points, "points")
+        if numbers.ndim == 1:
+            return float(self._core.gains(self._rows(numbers[None], "points"))[0])
+        return self._core.gains(self._rows(numbers, "points"))
 
     def remove(self, point: Any) -> None:
         """Remove a member and its payload. What it kept out, or drove out, does not come back.
@@ -417,6 +421,7 @@ class ParetoArchive:
                 finite or dominated, more than its capacity or two in a box, indices that are not
                 ascending, a hypervolume that is not theirs, another number of payloads. The archive
                 is unchanged then.
+            TypeError: points or the hypervolume are not real numbers.
         """
         frame = self._frame()
         keys = [*frame, "points", "indices", "additions", "history", "hypervolume", "payloads"]
@@ -462,7 +467,8 @@ class ParetoArchive:
             history = self._rows(history, "the history of the state")
             if len(history) != additions or not (history[indices] == points).all():
                 raise ValueError("the history of the state must hold its points at its indices")
-        volume, own = float(state["hypervolume"]), self._volume_of(points)
+        volume = number_of(state["hypervolume"], "the hypervolume of the state")
+        own = self._volume_of(points)
         if not (volume == own or abs(volume - own) <= _ROUNDING * own):
             raise ValueError(
                 f"the hypervolume of the state is {volume}, that of its points is {own}"
@@ -567,11 +573,3 @@ class ParetoArchive:
         self._core = self._new_core(history is not None)
         past = np.empty(0) if history is None else history
         self._core.load(members, indices, additions, volume, past, payloads)
-
-
-def _checked_capacity(capacity: Any) -> int:
-    if isinstance(capacity, (bool, np.bool_)) or not isinstance(capacity, (int, np.integer)):
-        raise TypeError(f"capacity must be a whole number, or None, got {capacity!r}")
-    if not 1 <= capacity < 2**31:
-        raise ValueError(f"capacity must be from 1 to {2**31 - 1}, got {capacity}")
-    return int(capacity)

@@ -10,7 +10,7 @@ import numpy as np
 
 from paretopo_core import _core
 from paretopo_core._arrays import ArrayT, Batch, host_doubles, places_of, vector_of
-from paretopo_core._dominance import NONDOMINATED
+from paretopo_core._dominance import NONDOMINATED, Frame
 from paretopo_core._operation import Composed, Operation, Refused, call_plain
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import broadcast_shapes
@@ -238,6 +238,7 @@ def weighted_hypervolume(
     plain = call_plain(core, points, maximise, mask, *ends, weights, ref)
     if plain is not None:
         return plain
+    Frame(points, maximise, mask)  # errors call them points, and the others candidates below
     lower, upper = (host_doubles(each, "boxes") for each in ends)
     if lower.shape != upper.shape or lower.ndim < 2:
         raise ValueError(

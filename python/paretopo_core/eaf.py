@@ -7,8 +7,10 @@ from typing import Any, NamedTuple, Never
 import numpy as np
 
 from paretopo_core import _core, _torch_arrays
-from paretopo_core._arrays import Batch, is_tensor, numbers_of
+from paretopo_core._arrays import Batch
+from paretopo_core._numbers import numbers_of, plain_array
 from paretopo_core._senses import Maximise, signs_of
+from paretopo_core._torch_arrays import is_tensor
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.indicators import refuse_place
 
@@ -42,7 +44,7 @@ def eaf(
     Args:
         points: shape (points, objectives), 2 or 3 objectives, any real dtype, finite: the points of
             all runs; a NumPy array, a list, or a torch tensor on the CPU.
-        sets: shape (points,), the run of each, as numbers in any order.
+        sets: shape (points,), the run of each: numbers or names, in any order.
         percentiles: shape (levels,), from 0 to 100; p stands for the least number of runs that is
             at least p percent, 0 for one run. None: all of 100 k / n.
         maximise: whether larger is better; one bool, or one per objective.
@@ -54,7 +56,8 @@ def eaf(
     Raises:
         ValueError: wrong shape of an argument; a point that is NaN or infinite; a percentile out of
             range; points on a GPU.
-        TypeError: ``points`` or ``sets`` are not real numbers, or require a gradient.
+        TypeError: ``points`` are not real numbers, ``sets`` neither numbers nor names, or one
+            requires a gradient.
 
     Cost: a point costs O(levels · log points) and what it changes of the surfaces, at worst all of
     them. Memory for the surfaces.
@@ -84,8 +87,9 @@ def eaf(
         )
     values = batch.values.astype(np.float64)
     _refuse_infinite(batch, values)
-    runs = _torch_arrays.without_tensors([sets], "sets")[0]
-    runs = np.asarray(runs)
+    runs = _torch_arrays.host_array(sets, "sets") if is_tensor(sets) else plain_array(sets, "sets")
+    if runs.dtype.kind not in "biufU":
+        raise TypeError(f"sets must be numbers or names, got dtype {runs.dtype.name}")
     if runs.shape != (batch.points,):
         raise ValueError(
             f"sets must have shape ({batch.points},), the run of each point, got {runs.shape}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 import sys
 from functools import partial
 from typing import Any, Literal, Never, get_args
 
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
+from paretopo_core._numbers import whole_number
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
 from paretopo_core._wrong_names import refuse_names
@@ -148,13 +148,8 @@ def hypervolume_advantage(
 
 def _check_k(batch: Batch, k: Any, name: str = "points") -> int:
     """The number of points to draw, checked; and whether the grid can be walked in seconds."""
-    try:
-        drawn = operator.index(k)
-    except TypeError as error:
-        raise TypeError(f"k must be an integer, got {k!r}") from error
     points, objectives = batch.points, batch.objectives
-    if not 1 <= drawn <= max(points, 1):
-        raise ValueError(f"k must lie in 1..{points}, the points of a group, got {drawn}")
+    drawn = whole_number(k, "k", 1, max(points, 1), ", the points of a group")
     cells = math.comb(points + objectives - 1, objectives) if points else 0
     if cells > _MOST_CELLS:
         raise ValueError(

@@ -6,6 +6,7 @@ from typing import Any, Never
 
 from paretopo_core import _dominance
 from paretopo_core._arrays import ArrayT
+from paretopo_core._numbers import flag_of
 from paretopo_core._senses import Maximise
 from paretopo_core._wrong_names import refuse_names
 
@@ -80,10 +81,8 @@ def pareto_rank(
     """
     if wrong:
         refuse_names(wrong)
-    if strict or violation is not None or n_below is not None:
-        constrained: ArrayT = _dominance.rank(
-            points, maximise, bool(strict), violation, n_below, mask
-        )
+    if strict is not False or violation is not None or n_below is not None:
+        constrained: ArrayT = _dominance.rank(points, maximise, strict, violation, n_below, mask)
         return constrained
     ranks: ArrayT = _dominance.RANKS.answer(points, maximise, mask)
     return ranks
@@ -153,10 +152,10 @@ def is_nondominated(
     """
     if wrong:
         refuse_names(wrong)
-    weakly = bool(keep_weakly)
-    if strict or violation is not None or epsilon is not None:
+    weakly = keep_weakly is True or flag_of(keep_weakly, "keep_weakly")
+    if strict is not False or violation is not None or epsilon is not None:
         constrained: ArrayT = _dominance.is_nondominated(
-            points, maximise, weakly, bool(strict), violation, epsilon, mask
+            points, maximise, weakly, strict, violation, epsilon, mask
         )
         return constrained
     nondominated: ArrayT = _dominance.NONDOMINATED.answer(points, maximise, mask, weakly)

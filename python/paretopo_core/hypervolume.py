@@ -11,6 +11,7 @@ import numpy as np
 from paretopo_core import _core
 from paretopo_core._arrays import ArrayT, Batch
 from paretopo_core._dominance import NONDOMINATED
+from paretopo_core._numbers import flag_of
 from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
 from paretopo_core._wrong_names import refuse_names
@@ -159,7 +160,7 @@ def hv_contributions(
     """
     if wrong:
         refuse_names(wrong)
-    ignore = bool(ignore_dominated)
+    ignore = ignore_dominated is True or flag_of(ignore_dominated, "ignore_dominated")
     contributions: ArrayT = CONTRIBUTIONS.answer(points, maximise, mask, ref, ignore)
     return contributions
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, Never
 
-import numpy as np
-
 from paretopo_core import _core
+from paretopo_core._numbers import MOST_WHOLE, check_seed, whole_number
 from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.hypervolume import refuse_value
-
-_MOST_SEED = 2**63 - 1
 
 
 class HypervolumeEstimate(NamedTuple):
@@ -97,20 +93,12 @@ def hypervolume_approx(
     return HypervolumeEstimate(*_ESTIMATE.answer(points, maximise, mask, ref, samples, seed))
 
 
-def _check_whole(name: str, lowest: int) -> Callable[[Any, Any], int]:
-    def check(_: Any, number: Any) -> int:
-        if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
-            raise TypeError(f"{name} must be a whole number, got {number!r}")
-        if not lowest <= number <= _MOST_SEED:
-            raise ValueError(f"{name} must be from {lowest} to 2**63 - 1, got {number}")
-        return int(number)
-
-    return check
-
-
 _ESTIMATE = Operation(
     _core.hypervolume_approx,
     cpu_only="estimates",
-    checks={"samples": _check_whole("samples", 1), "seed": _check_whole("seed", 0)},
+    checks={
+        "samples": lambda _, samples: whole_number(samples, "samples", 1, MOST_WHOLE),
+        "seed": check_seed,
+    },
     refuse=refuse_value,
 )

@@ -13,10 +13,12 @@ from typing import Any, Never
 import numpy as np
 
 from paretopo_core import _core, _torch_arrays
-from paretopo_core._arrays import Batch, is_tensor, numbers_of, places_of
+from paretopo_core._arrays import Batch, places_of
+from paretopo_core._numbers import number_of, numbers_of
 from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
 from paretopo_core._shapes import broadcast_shapes
+from paretopo_core._torch_arrays import is_tensor
 from paretopo_core._wrong_names import refuse_names
 
 _MOST_WEIGHTS = 10**7  # vectors that a lattice may have
@@ -333,18 +335,12 @@ def _indicator(
     reference_mask: Any,
 ) -> Any:
     if type(p) is not float:
-        p = _power(p)
+        p = number_of(p, "p")
     code = _CODES[name]
     return _INDICATOR.answer(points, maximise, mask, reference, code, p, reference_mask, None)
 
 
 _CODES = {name: code for code, name in enumerate(_core.INDICATORS)}
-
-
-def _power(p: Any) -> float:
-    if isinstance(p, (bool, np.bool_)) or not isinstance(p, (int, float, np.number)):
-        raise TypeError(f"p must be a number, got {p!r}")
-    return float(p)
 
 
 def _check_reference(batch: Batch, reference: Any) -> Batch:
@@ -520,7 +516,7 @@ def _check_weights(weights: Any, objectives: int) -> np.ndarray | None:
 
 def _divisions_of(weights: Any) -> int | None:
     """Give the divisions of a lattice, or None where weights are no whole number."""
-    is_whole = isinstance(weights, (int, np.integer)) and not isinstance(weights, (bool, np.bool_))
+    is_whole = isinstance(weights, (int, np.integer)) and not isinstance(weights, bool)
     return int(weights) if is_whole else None
 
 

@@ -9,10 +9,13 @@ from typing import Any, Never
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, is_tensor, numbers_of
+from paretopo_core._arrays import ArrayT
 from paretopo_core._dominance import Frame
+from paretopo_core._dtypes import refuse_kind
+from paretopo_core._numbers import are_finite, numbers_of
 from paretopo_core._operation import call_plain
 from paretopo_core._senses import Maximise
+from paretopo_core._torch_arrays import is_tensor
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
 
@@ -254,15 +257,21 @@ def _extreme(frame: Frame, values: Any, known: Any, *, is_best: bool) -> Any:
 
 
 def _corner(frame: Frame, corner: Any, name: str) -> Any:
-    if frame.is_tensor and is_tensor(corner):
+    is_compiling = frame.is_tensor and frame.library.compiler.is_compiling()
+    if is_tensor(corner) and frame.is_tensor:
+        if corner.is_complex() or corner.dtype == frame.library.bool:
+            raise refuse_kind(name, f"dtype {corner.dtype}")
+    elif not is_compiling:
+        corner = numbers_of(corner, name)
+        if not are_finite(values := corner.ravel().tolist()):
+            raise ValueError(f"{name} must be finite, got {values}")
+    if is_tensor(corner):
         numbers = corner.to(frame.given.device, frame.given.dtype)
     elif frame.is_tensor:
         given = frame.given
-        if not frame.library.compiler.is_compiling():
-            corner = numbers_of(corner, name)
         numbers = frame.library.as_tensor(corner, dtype=given.dtype, device=given.device)
     else:
-        numbers = numbers_of(corner, name).astype(frame.given.dtype)
+        numbers = corner.astype(frame.given.dtype)
     expected = (*frame.shape[:-1], frame.points.shape[-1])
     shape = tuple(numbers.shape)
     fits = len(shape) <= len(expected) and all(

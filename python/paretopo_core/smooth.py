@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from paretopo_core._dtypes import refuse_kind
+from paretopo_core._numbers import number_of, real_array
+
 
 def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
     """Give the probability that each point dominates each other one under noise.
@@ -46,6 +49,7 @@ def stochastic_dominance(points: Any, sigma: float, margin: float = 0.0) -> Any:
     0.3067
     """
     values, library = _values(points)
+    sigma, margin = number_of(sigma, "sigma"), number_of(margin, "margin")
     for name, number, bound in (("sigma", sigma, sigma > 0), ("margin", margin, margin >= 0)):
         if not bound or not math.isfinite(number):
             least = "above 0" if name == "sigma" else "0 or more"
@@ -93,10 +97,12 @@ def _values(points: Any) -> tuple[Any, Any]:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(points, torch.Tensor):
         library = torch
+        if points.is_complex():
+            raise refuse_kind("points", f"dtype {points.dtype}")
         values = points if points.is_floating_point() else points.double()
     else:
         library = np
-        values = np.asarray(points, dtype=np.float64)
+        values = real_array(points, "points").astype(np.float64)
     if values.ndim < 2 or values.shape[-1] == 0:
         raise ValueError(
             f"points must have shape (..., points, objectives), got {tuple(values.shape)}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import operator
 from itertools import combinations
 from typing import Any, Literal, Never, get_args
 
 import numpy as np
 
 from paretopo_core import _core
-from paretopo_core._arrays import ArrayT, Batch, numbers_of
+from paretopo_core._arrays import ArrayT, Batch
+from paretopo_core._numbers import MOST_WHOLE, check_seed, numbers_of, whole_number
 from paretopo_core._operation import Operation, Refused
 from paretopo_core._senses import Maximise
 from paretopo_core._wrong_names import refuse_names
@@ -213,13 +213,8 @@ def reference_directions(objectives: int, partitions: int) -> np.ndarray:
            [0.5, 0.5, 0. ],
            [1. , 0. , 0. ]])
     """
-    width, parts = (
-        _check_integer(objectives, "objectives"),
-        _check_integer(partitions, "partitions"),
-    )
-    for name, number in (("objectives", width), ("partitions", parts)):
-        if number < 1:
-            raise ValueError(f"{name} must be at least 1, got {number}")
+    width = whole_number(objectives, "objectives", 1, MOST_WHOLE)
+    parts = whole_number(partitions, "partitions", 1, MOST_WHOLE)
     if (
         width + parts > 2 * _MOST_DIRECTIONS
         or math.comb(width + parts - 1, parts) > _MOST_DIRECTIONS
@@ -271,24 +266,7 @@ def _check_directions(batch: Batch, directions: Any) -> np.ndarray | None:
 
 
 def _check_k(batch: Batch, k: Any) -> int:
-    wanted = _check_integer(k, "k")
-    if not 1 <= wanted <= max(batch.points, 1):
-        raise ValueError(f"k must lie in 1..{batch.points}, the points of a set, got {wanted}")
-    return wanted
-
-
-def _check_integer(number: Any, name: str) -> int:
-    try:
-        return operator.index(number)
-    except TypeError as error:
-        raise TypeError(f"{name} must be an integer, got {number!r}") from error
-
-
-def _check_seed(_: Batch, seed: Any) -> int:
-    draws = _check_integer(seed, "seed")
-    if not 0 <= draws < 2**63:
-        raise ValueError(f"seed must lie in 0..2**63 - 1, got {draws}")
-    return draws
+    return whole_number(k, "k", 1, max(batch.points, 1), ", the points of a set")
 
 
 def _check_exact(
@@ -330,6 +308,6 @@ _SUBSET = Operation(
 _SELECT = Operation(
     _core.select,
     cpu_only="subsets",
-    checks={"k": _check_k, "directions": _check_directions, "seed": _check_seed},
+    checks={"k": _check_k, "directions": _check_directions, "seed": check_seed},
     refuse=_refuse_point,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from paretopo_core import _core
+from paretopo_core._numbers import whole_number
 
 
 def get_num_threads() -> int:
@@ -35,11 +36,7 @@ def set_num_threads(threads: int) -> None:
     1
     >>> set_num_threads(before)
     """
-    if isinstance(threads, bool) or not isinstance(threads, int):
-        raise TypeError(f"threads must be an int, got {type(threads).__name__}")
-    if not 1 <= threads <= _MOST:
-        raise ValueError(f"threads must lie in 1..{_MOST}, got {threads}")
-    _core.set_threads(threads)
+    _core.set_threads(whole_number(threads, "threads", 1, _MOST))
 
 
 _MOST = 4096

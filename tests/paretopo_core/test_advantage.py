@@ -217,7 +217,7 @@ def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match="beta must lie in"):
         pp.pareto_advantage(rewards, [1, 1], beta=float("nan"))
     for beta in (None, "half"):
-        with pytest.raises(TypeError, match="beta must be a number, got"):
+        with pytest.raises(TypeError, match="beta must be"):
             pp.pareto_advantage(rewards, [1, 1], beta=beta)
     with pytest.raises(ValueError, match="centre must be one of mean, none, std, loo, got 'group'"):
         pp.pareto_advantage(rewards, [1, 1], centre="group")

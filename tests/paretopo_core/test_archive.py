@@ -148,7 +148,6 @@ def test_bad_states_are_refused():
         ({"indices": [0, 3]}, "indices of the state must ascend"),
         ({"indices": [0.0, 2.0]}, "indices of the state must ascend"),
         ({"additions": 2}, "indices of the state must ascend"),
-        ({"hypervolume": "much"}, "could not convert"),
         ({"hypervolume": np.nan}, "hypervolume of the state is nan"),
         ({"hypervolume": np.inf}, "hypervolume of the state is inf"),
         ({"hypervolume": -1.0}, "hypervolume of the state is -1"),
@@ -160,6 +159,8 @@ def test_bad_states_are_refused():
         with pytest.raises(ValueError, match=message):
             archive.load_state_dict({**before, **wrong})
         assert archive.state_dict() == before
+    with pytest.raises(TypeError, match="hypervolume of the state must be real numbers"):
+        archive.load_state_dict({**before, "hypervolume": "5"})
 
 
 @given(points=sequences, data=st.data())
@@ -380,9 +381,11 @@ def test_reference_may_be_a_tensor_and_senses_any_sequence():
 
 
 def test_bad_references_are_named():
-    with pytest.raises(TypeError, match="ref must be numbers"):
+    with pytest.raises(ValueError, match="ref must be a rectangular array"):
         pp.ParetoArchive([[0.0], [0.0, 1.0]])
-    with pytest.raises(TypeError, match=r"ref must be real numbers, got dtype complex128"):
+    with pytest.raises(
+        TypeError, match=r"ref must be real numbers of at most 64 bits, got dtype complex128"
+    ):
         pp.ParetoArchive(np.array([1j, 0.0]))
     with pytest.raises(ValueError, match="ref must be finite"):
         pp.ParetoArchive([0.0, np.nan])

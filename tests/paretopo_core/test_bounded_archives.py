@@ -277,18 +277,41 @@ def test_files_that_hold_no_archive_are_refused(tmp_path):
         pp.ParetoArchive.load(tmp_path / "objects.npz")
 
 
+@pytest.mark.parametrize("ending", [".npz", ".json"])
+def test_damaged_files_are_refused_or_read(tmp_path, ending):
+    """Bytes are changed, cut out and put in: a ValueError by the file's name, or an archive."""
+    archive = pp.ParetoArchive([0.0, 0.0], keep_history=True, capacity=5)
+    archive.extend(np.random.default_rng(0).random((9, 2)), payloads=[{"row": i} for i in range(9)])
+    whole, damaged = tmp_path / f"whole{ending}", tmp_path / f"damaged{ending}"
+    archive.save(whole)
+    given, rng = whole.read_bytes(), np.random.default_rng(1)
+    for _ in range(300):
+        data, at = bytearray(given), int(rng.integers(len(given)))
+        data[at] = int(rng.integers(256))
+        if rng.random() < 0.3:
+            del data[at : at + int(rng.integers(1, 40))]
+        damaged.write_bytes(data)
+        try:
+            again = pp.ParetoArchive.load(damaged)
+        except ValueError as error:
+            words = str(error)
+        else:
+            words = damaged.name if len(again) <= 5 else ""
+        assert damaged.name in words
+
+
 def test_bad_bounds_are_named():
     for wrong, kind, message in (
         ({"capacity": 0}, ValueError, "capacity must be from 1 to"),
         ({"capacity": 2**31}, ValueError, "capacity must be from 1 to"),
-        ({"capacity": 1.0}, TypeError, "capacity must be a whole number, or None, got 1.0"),
-        ({"capacity": True}, TypeError, "capacity must be a whole number, or None, got True"),
+        ({"capacity": 1.0}, TypeError, "capacity must be an integer, got 1.0"),
+        ({"capacity": True}, TypeError, "capacity must be an integer, got True"),
         ({"keep": "best"}, ValueError, "keep must be one of 'contribution', 'crowding', got 'best"),
         ({"epsilon": 0}, ValueError, "epsilon must be larger than 0, got"),
         ({"epsilon": [1, -1]}, ValueError, "epsilon must be larger than 0, got"),
         ({"epsilon": np.nan}, ValueError, "epsilon must be finite"),
         ({"epsilon": [1, 1, 1]}, ValueError, "epsilon must be a number or shape"),
-        ({"epsilon": "wide"}, TypeError, "epsilon must be numbers"),
+        ({"epsilon": "wide"}, TypeError, "epsilon must be real numbers"),
     ):
         with pytest.raises(kind, match=message):
             pp.ParetoArchive([0.0, 0.0], **wrong)

@@ -252,7 +252,7 @@ def test_errors():
         pp.hypervolume_improvement(several, np.ones((2, 1, 2)))
     with pytest.raises(TypeError, match="boxes must be what nondominated_boxes returns"):
         pp.hypervolume_improvement(boxes.lower, [[1.0, 1.0]])
-    with pytest.raises(TypeError, match=r"boxes.lower must be numbers"):
+    with pytest.raises(TypeError, match=r"boxes.lower must be real numbers"):
         pp.hypervolume_improvement(("low", "high"), [[1.0, 1.0]])
     with pytest.raises(TypeError, match="mask must be of dtype bool"):
         pp.hypervolume_improvement(boxes, [[1.0, 1.0]], mask=[1])

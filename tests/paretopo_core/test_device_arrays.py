@@ -67,7 +67,7 @@ def test_wrong_arguments_are_named_as_for_numpy():
         pp.pareto_rank(DeviceArray(np.ones(4)))
     with pytest.raises(ValueError, match=r"has no objectives: shape \(4, 0\)"):
         pp.hypervolume(DeviceArray(np.ones((4, 0))), 0)
-    with pytest.raises(TypeError, match=r"must hold real numbers.*complex128"):
+    with pytest.raises(TypeError, match=r"must be real numbers.*complex128"):
         pp.crowding_distance(DeviceArray(np.ones((4, 2), complex)))
     with pytest.raises(TypeError, match="byte order"):
         pp.pareto_rank(DeviceArray(np.ones((4, 2), ">f8")))

@@ -278,7 +278,7 @@ def test_values_without_a_volume_are_named():
 def test_bad_arguments_are_named():
     rewards = np.ones((3, 4, 2))
     for k in (0, 5, -1):
-        with pytest.raises(ValueError, match=rf"k must lie in 1\.\.4.* got {k}"):
+        with pytest.raises(ValueError, match=rf"k must be from 1 to 4.* got {k}"):
             pp.hypervolume_advantage(rewards, 0, k=k)
     with pytest.raises(TypeError, match=r"k must be an integer, got 2\.5"):
         pp.expected_hypervolume(rewards, 0, 2.5)

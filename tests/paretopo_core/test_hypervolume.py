@@ -283,7 +283,7 @@ def test_bad_references_are_named(operation):
         operation(points, [0, 0, 0])
     with pytest.raises(ValueError, match="ref must be finite"):
         operation(points, [0, -np.inf])
-    with pytest.raises(TypeError, match="ref must be numbers, got 'zero'"):
+    with pytest.raises(TypeError, match="ref must be real numbers of at most 64 bits, got 'zero'"):
         operation(points, "zero")
 
 

@@ -117,11 +117,11 @@ def test_wrong_arguments():
     points = np.ones((3, 2))
     for keywords, kind, match in (
         ({"samples": 0}, ValueError, "samples must be from 1"),
-        ({"samples": 10.0}, TypeError, "samples must be a whole number"),
-        ({"samples": True}, TypeError, "samples must be a whole number"),
+        ({"samples": 10.0}, TypeError, "samples must be an integer"),
+        ({"samples": True}, TypeError, "samples must be an integer"),
         ({"seed": -1}, ValueError, "seed must be from 0"),
         ({"seed": 2**63}, ValueError, "seed must be from 0"),
-        ({"seed": None}, TypeError, "seed must be a whole number"),
+        ({"seed": None}, TypeError, "seed must be an integer"),
     ):
         with pytest.raises(kind, match=match):
             pp.hypervolume_approx(points, 0, **keywords)

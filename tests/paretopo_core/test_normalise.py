@@ -156,7 +156,7 @@ def test_wrong_corners_are_named(send):
             pp.normalise(points, **{name: [1, 2, 3]})
         with pytest.raises(ValueError, match=f"{name} must be a number, shape"):
             pp.normalise(points, **{name: np.zeros((3, 2))})
-        with pytest.raises(TypeError, match=f"{name} must be numbers"):
+        with pytest.raises(TypeError, match=f"{name} must be real numbers"):
             pp.normalise(points, **{name: "low"})
 
 

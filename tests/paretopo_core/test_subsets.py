@@ -209,7 +209,7 @@ class TestErrors:
     @pytest.mark.parametrize("k", [0, -1, 4, 2**40])
     def test_k_out_of_range(self, k):
         with pytest.raises(
-            ValueError, match=rf"k must lie in 1\.\.3, the points of a set, got {k}"
+            ValueError, match=rf"k must be from 1 to 3, the points of a set, got {k}"
         ):
             pp.hypervolume_subset(np.ones((3, 2)), k, 0)
 

@@ -32,65 +32,57 @@ RecordedArchive::RecordedArchive(int objectives, const double* signs, const doub
       bounds_(std::move(bounds)),
       archive_(new_archive()) {}
 
-// Payloads are let go after the lock: their owner may do anything then, even call this archive.
+// First everything that takes long, then the change, in no time. Payloads are let go after the
+// lock: their owner may do anything then, even call this archive.
 Archive::Addition RecordedArchive::add(const double* row, Payload payload) {
     Payloads released;
     const std::lock_guard<Turns> hold(turns_);
-    const std::size_t recorded = history_.size();
-    const std::int64_t arrival = additions_;
-    Archive::Addition added{};
-    try {
-        if (keeps_history_) history_.insert(history_.end(), row, row + width_);
-        if (payload) payloads_.emplace(arrival, std::move(payload));
-        if (is_bounded()) {
-            added = add_bounded(row, released);
-        } else {
-            added = add_unbounded(row, released);
-        }
-    } catch (...) {
-        history_.resize(recorded);
-        release(arrival, released);
-        throw;
+    Outcome outcome = outcome_of(row);
+    const auto [gain, has_joined] = outcome.added;
+    std::unique_ptr<Archive> next;
+    if (!outcome.is_plain) {
+        next = new_archive();
+        next->load(outcome.next);
     }
-    if (!added.has_joined) release(arrival, released);
-    ++additions_;
-    return added;
+    const std::size_t before = archive_->size();
+    {
+        const Turns::Change change(turns_);
+        if (keeps_history_) history_.insert(history_.end(), row, row + width_);
+        try {
+            if (payload && has_joined) payloads_.emplace(additions_, std::move(payload));
+            if (next) {
+                archive_.swap(next);
+                volume_ = outcome.volume;
+            } else if (has_joined) {
+                archive_->add_weighed(additions_);
+                volume_ += gain;
+            }
+        } catch (...) {
+            if (keeps_history_) history_.resize(history_.size() - width_);
+            release(additions_, released);
+            throw;
+        }
+        ++additions_;
+    }
+    const bool may_have_left = has_joined && archive_->size() <= before;
+    if (may_have_left && !payloads_.empty()) release_those_who_left(released);
+    return outcome.added;
 }
 
-Archive::Addition RecordedArchive::add_unbounded(const double* row, Payloads& released) {
-    const std::size_t before = payloads_.empty() ? 0 : archive_->size();
-    const Archive::Addition added = archive_->add(row, additions_);
-    volume_ += added.gain;
-    if (payloads_.empty() || !added.has_joined || archive_->size() > before) return added;
+void RecordedArchive::release_those_who_left(Payloads& released) {
     std::vector<std::int64_t> arrivals;
     try {
         arrivals = archive_->members().arrivals;
     } catch (const std::bad_alloc&) {
-        return added;  // what belongs to those who left is let go when next somebody leaves
+        return;  // what belongs to those who left is let go when next somebody leaves
     }
+    const Turns::Change change(turns_);
     auto member = arrivals.begin();  // both ascend, and the newcomer is the last
     for (auto payload = payloads_.begin(); payload != payloads_.end();) {
         const std::int64_t arrival = (payload++)->first;
         while (*member < arrival) ++member;
         if (*member != arrival) release(arrival, released);
     }
-    return added;
-}
-
-Archive::Addition RecordedArchive::add_bounded(const double* row, Payloads& released) {
-    Outcome outcome = outcome_of(row);
-    if (outcome.is_plain) {
-        if (!outcome.added.has_joined) return outcome.added;
-        archive_->add(row, additions_);
-        volume_ += outcome.added.gain;
-    } else {
-        auto archive = new_archive();
-        archive->load(outcome.next);
-        archive_ = std::move(archive);
-        volume_ = outcome.volume;
-    }
-    for (const std::int64_t arrival : outcome.gone) release(arrival, released);
-    return outcome.added;
 }
 
 // Asks for no memory, so that it cannot fail.
@@ -98,13 +90,18 @@ void RecordedArchive::release(std::int64_t arrival, Payloads& released) {
     released.insert(payloads_.extract(arrival));
 }
 
-// With 2 objectives O(n log n) for n members, with more what their contributions, or volume, cost.
+// Within bounds O(n log n) for n members of 2 objectives, with more what their contributions, or
+// volume, cost.
 RecordedArchive::Outcome RecordedArchive::outcome_of(const double* row) {
+    Outcome outcome;
+    if (!is_bounded()) {
+        outcome.added = archive_->weigh(row);
+        return outcome;
+    }
     const IeeeArithmetic scope;
     const Archive::Members members = archive_->members();
     std::vector<double> own, box;
     append_box(row, own);
-    Outcome outcome;
     Archive::Members& next = outcome.next;
     bool is_within_rule = true;  // nobody leaves for a box
     for (std::size_t i = 0; i < members.arrivals.size(); ++i) {
@@ -121,21 +118,18 @@ RecordedArchive::Outcome RecordedArchive::outcome_of(const double* row) {
             leaves = is_best;
             is_within_rule = is_within_rule && !leaves;
         }
-        if (leaves) {
-            outcome.gone.push_back(members.arrivals[i]);
-        } else {
+        if (!leaves) {
             next.rows.insert(next.rows.end(), member, member + width_);
             next.arrivals.push_back(members.arrivals[i]);
         }
     }
-    outcome.added = {archive_->gain(row), true};
+    outcome.added = archive_->weigh(row);
     outcome.is_plain = is_within_rule;
     next.rows.insert(next.rows.end(), row, row + width_);
     next.arrivals.push_back(additions_);
     if (bounds_.capacity > 0 && next.arrivals.size() > bounds_.capacity) {
         const std::size_t i = place_to_leave(next.rows);
         if (next.arrivals[i] == additions_) return {};  // it drove out nobody: one too many came
-        outcome.gone.push_back(next.arrivals[i]);
         erase(next, width_, i);
         outcome.is_plain = false;
     }
@@ -207,7 +201,7 @@ bool RecordedArchive::is_nearer(const double* a, const double* b) const {
 
 double RecordedArchive::gain(const double* row) {
     const std::lock_guard<Turns> hold(turns_);
-    return is_bounded() ? outcome_of(row).added.gain : archive_->gain(row);
+    return outcome_of(row).added.gain;
 }
 
 bool RecordedArchive::remove(const double* row) {
@@ -224,8 +218,10 @@ bool RecordedArchive::remove(const double* row) {
     erase(members, width_, i);
     auto archive = new_archive();
     archive->load(members);
-    volume_ = volume_of(members.rows);
-    archive_ = std::move(archive);
+    const double volume = volume_of(members.rows);
+    const Turns::Change change(turns_);
+    archive_.swap(archive);
+    volume_ = volume;
     release(arrival, released);
     return true;
 }
@@ -245,9 +241,10 @@ void RecordedArchive::load(const State& state) {
         if (payloads[i]) released.emplace(members.arrivals[i], payloads[i]);
     }
     const std::lock_guard<Turns> hold(turns_);
-    archive_ = std::move(archive);
+    const Turns::Change change(turns_);
+    archive_.swap(archive);
     payloads_.swap(released);
-    history_ = std::move(history);
+    history_.swap(history);
     additions_ = state.additions;
     volume_ = state.volume;
 }

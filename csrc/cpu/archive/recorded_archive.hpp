@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cpu/archive/archive.hpp"
+#include "cpu/archive/turns.hpp"
 
 namespace paretopo::cpu {
 
@@ -58,19 +59,17 @@ class RecordedArchive {
   private:
     using Payloads = std::map<std::int64_t, Payload>;  // by arrival
 
-    // What comes of a point where there are bounds.
+    // What comes of a point.
     struct Outcome {
         Archive::Addition added{};
         bool is_plain = true;   // only members leave that the point covers, or nothing changes
         Archive::Members next;  // otherwise
         double volume = 0.0;
-        std::vector<std::int64_t> gone;
     };
 
     bool is_bounded() const { return bounds_.capacity > 0 || !bounds_.epsilon.empty(); }
     Outcome outcome_of(const double* row);
-    Archive::Addition add_unbounded(const double* row, Payloads& released);
-    Archive::Addition add_bounded(const double* row, Payloads& released);
+    void release_those_who_left(Payloads& released);
     std::size_t place_to_leave(const std::vector<double>& rows) const;
     bool covers(const double* a, const double* b) const;
     bool is_nearer(const double* a, const double* b) const;

@@ -7,6 +7,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "cpu/runtime/for_each_group.hpp"
@@ -17,9 +18,12 @@
 namespace paretopo::cpu {
 namespace {
 
+unsigned generation_of_process = 0;  // changes in a child of fork, which begins with one thread
+
 class ThreadPool {
   public:
     void run(int others, const std::function<void()>& task) {
+        const unsigned generation = generation_of_process;
         Job job{&task, others};
         {
             const std::lock_guard<std::mutex> hold(lock_);
@@ -28,11 +32,13 @@ class ThreadPool {
         }
         for (int k = 0; k < others; ++k) wake_.notify_one();
         task();
+        refuse_child(generation);
         std::unique_lock<std::mutex> hold(lock_);
         std::erase(jobs_, &job);  // who has not come by now finds nothing left to do
         while (!left_.wait_for(hold, kLook, [&job] { return job.present == 0; })) {
             hold.unlock();
             look_for_interrupt();  // whoever works for the same call leaves soon then
+            refuse_child(generation);
             hold.lock();
         }
     }
@@ -45,6 +51,16 @@ class ThreadPool {
         int wanted;
         int present = 0;
     };
+
+    // A signal handler may fork in the middle of a call. The child then has none of the threads
+    // that share its work.
+    static void refuse_child(unsigned generation) {
+        if (generation == generation_of_process) return;
+        throw std::runtime_error(
+            "a signal handler has forked the process in the middle of this call, whose threads "
+            "only "
+            "the parent has: repeat the call");
+    }
 
     void start(int threads) {
         if (threads <= started_) return;
@@ -79,7 +95,10 @@ class ThreadPool {
 // Never deleted: threads sleep in it until the process ends. A child of fork has none of them, and
 // finds the pool as it was in the middle of whatever other threads did: it gets a new one.
 ThreadPool* pool = new ThreadPool;
-[[maybe_unused]] const int renewed = in_children([] { pool = new ThreadPool; });
+[[maybe_unused]] const int renewed = in_children([] {
+    pool = new ThreadPool;
+    ++generation_of_process;
+});
 
 std::atomic<int> limit{1};  // Python sets it at import, from the CPUs this process may use
 

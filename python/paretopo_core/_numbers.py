@@ -1,0 +1,188 @@
+"""The one check of numbers: every array, vector, scalar and option passes here, whatever its name.
+
+Floats of at most 64 bits are taken as they come, halves and integers are widened exactly, and
+everything else is refused by the name of the argument. A masked array would lose its mask.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping, Set
+from typing import Any
+
+import numpy as np
+
+from paretopo_core import _torch_arrays
+from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, check_exact, refuse_kind
+
+MOST_WHOLE = 2**63 - 1  # that the compiled core takes
+_SHORT = 40  # characters of a value that an error shows
+
+
+def real_array(given: Any, name: str) -> np.ndarray:
+    """An array of float32 or float64, in the byte order of this machine.
+
+    A view if it can be one. Bools are numbers here.
+
+    Raises:
+        TypeError: not real numbers.
+        ValueError: not a rectangular array, or integers that float64 cannot hold.
+    """
+    array = plain_array(given, name)
+    dtype = array.dtype.name
+    if array.size == 0 and dtype not in FLOATS and not hasattr(given, "__array__"):
+        return np.empty(array.shape)  # of an empty list nothing tells the dtype
+    if dtype in HALVES:
+        return array.astype(np.float32)
+    if dtype in INTEGERS:
+        if array.dtype.itemsize == 8 and array.size:
+            check_exact(int(array.min()), int(array.max()), name)
+        return array.astype(np.float64)
+    if dtype in FLOATS:
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    if array.dtype == object:
+        raise _refuse_objects(given, array, name)
+    kinds = {"U": "text", "S": "bytes", "M": "dates", "m": "time spans"}
+    raise refuse_kind(name, kinds.get(array.dtype.kind, f"dtype {dtype}"))
+
+
+def plain_array(given: Any, name: str) -> np.ndarray:
+    """An array of any dtype, of what NumPy reads without losing anything.
+
+    Raises:
+        TypeError: None, text, an iterator, a masked array, or what else is no array.
+        ValueError: rows of different lengths.
+    """
+    if type(given) is np.ndarray:
+        return given
+    refuse_masked(given, name)
+    if given is None or isinstance(given, (str, bytes, type)) or callable(given):
+        raise refuse_kind(name, repr(given)[:_SHORT])
+    if isinstance(given, (Iterator, Mapping, Set)) or hasattr(given, "collect"):
+        way = "collect()" if hasattr(given, "collect") else "a list or an array"
+        raise refuse_kind(name, f"a {type(given).__name__}", f": pass {way} of it")
+    if isinstance(given, (list, tuple)):
+        given = _torch_arrays.without_tensors(given, name)
+        _refuse_masked_parts(given, name)
+    try:
+        return np.asarray(given)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from error
+
+
+def numbers_of(given: Any, name: str) -> np.ndarray:
+    """A float64 copy of any shape, of an argument for which bools are no numbers."""
+    if type(given) is float:
+        return np.array(given)
+    if _torch_arrays.is_tensor(given):
+        given = _torch_arrays.host_array(given, name)
+    if _has_bools(given):
+        raise refuse_kind(name, f"bool: {given!r}"[: 2 * _SHORT])
+    return np.array(real_array(given, name), dtype=np.float64)
+
+
+def per_point_array(given: Any, name: str) -> np.ndarray:
+    """An array of bools or, of ranks, of integers."""
+    array = plain_array(given, name)
+    if name == "ranks":
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"ranks must be integers, got dtype {array.dtype.name}")
+    elif array.dtype != np.bool_:
+        raise TypeError(f"{name} must be of dtype bool, got {array.dtype.name}")
+    return array
+
+
+def number_of(given: Any, name: str) -> float:
+    """One number as a float; NaN and infinity are some."""
+    if type(given) is float or (type(given) is int and abs(given) < 2**53):
+        return float(given)
+    array = numbers_of(given, name)
+    if array.ndim != 0:
+        raise TypeError(f"{name} must be a number, got shape {array.shape}")
+    return float(array)
+
+
+def whole_number(given: Any, name: str, lowest: int, highest: int, why: str = "") -> int:
+    """One integer of these; ``why`` follows the bounds in the error."""
+    if type(given) is not int:
+        if _torch_arrays.is_tensor(given):
+            given = _torch_arrays.host_array(given, name)
+        if type(given) is np.ndarray and given.ndim == 0:
+            given = given[()]
+        if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
+            raise TypeError(f"{name} must be an integer, got {given!r}")
+    if not lowest <= given <= highest:
+        most = f"2**{highest.bit_length()} - 1" if highest >= 2**31 - 1 else highest
+        raise ValueError(f"{name} must be from {lowest} to {most}{why}, got {given}")
+    return int(given)
+
+
+def check_seed(_: Any, seed: Any) -> int:
+    """Return the seed of what is drawn at random."""
+    return whole_number(seed, "seed", 0, MOST_WHOLE)
+
+
+def flag_of(given: Any, name: str) -> bool:
+    """Return an option that is on or off."""
+    if isinstance(given, (bool, np.bool_)):
+        return bool(given)
+    raise TypeError(f"{name} must be a bool, got {given!r}")
+
+
+def refuse_masked(given: Any, name: str) -> None:
+    """Raise TypeError for a masked array, whose mask would not count."""
+    if isinstance(given, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is a masked array: pass {name}.data and, to leave out every point with a "
+            f"masked value, mask=~np.ma.getmaskarray({name}).any(-1)"
+        )
+
+
+def _refuse_masked_parts(given: Any, name: str) -> None:
+    for each in given:
+        if isinstance(each, np.ma.MaskedArray):
+            raise TypeError(f"{name} holds a masked array: pass its data, and mask=")
+        if isinstance(each, (list, tuple)):
+            _refuse_masked_parts(each, name)
+
+
+def _has_bools(given: Any) -> bool:
+    if isinstance(given, (list, tuple)):
+        return any(map(_has_bools, given))
+    if isinstance(given, np.ndarray):
+        return bool(given.dtype.kind == "b")
+    return isinstance(given, (bool, np.bool_))
+
+
+def _refuse_objects(given: Any, array: np.ndarray, name: str) -> Exception:
+    """Say which of the objects is no number, and how to come by numbers."""
+    if type(given).__module__.partition(".")[0] == "pandas":
+        return refuse_kind(name, "dtype object", _suggest_columns(given, name))
+    for place, each in np.ndenumerate(array):
+        if isinstance(each, int) and not isinstance(each, bool):
+            try:
+                check_exact(each, each, name)
+            except ValueError as error:
+                return error
+        elif not isinstance(each, (float, np.number)):
+            kind, shown = type(each).__name__, repr(each)[:_SHORT]
+            at = f" at {[int(i) for i in place]}" if place else ""
+            return refuse_kind(name, f"dtype object: the {kind} {shown}{at}")
+    return refuse_kind(name, "dtype object", f"; floats are {name}.astype(float)")
+
+
+def _suggest_columns(frame: Any, name: str) -> str:
+    """How to come by floats from what NumPy only knows as objects."""
+    is_numeric = sys.modules["pandas"].api.types.is_numeric_dtype
+    dtypes: Any = getattr(frame, "dtypes", None)  # of a frame a series
+    columns = dtypes.items() if hasattr(dtypes, "items") else ()
+    others = [key for key, dtype in columns if not is_numeric(dtype)]
+    if others:
+        return f"; {others} hold no numbers: pass {name}.drop(columns={others})"
+    return f"; nullable columns become floats by {name}.to_numpy(dtype=float, na_value=np.nan)"
+
+
+def are_finite(values: list[float]) -> bool:
+    """Whether all are; on a few numbers Python is quicker than NumPy."""
+    return math.isfinite(sum(values)) or all(map(math.isfinite, values))

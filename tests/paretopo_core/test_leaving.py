@@ -1,0 +1,240 @@
+"""No way to leave a process or to split it ends badly, whichever operation is at work meanwhile."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import paretopo_core as pp
+
+_BEGIN = """
+import os, signal, sys, threading, time
+import numpy as np
+import paretopo_core as pp
+
+rng = np.random.default_rng(0)
+large, some, few = rng.random((20_000, 4)), rng.random((400, 4)), rng.random((40, 4))
+boxes = pp.nondominated_boxes(few, 0)
+directions = pp.reference_directions(4, 8)
+archive = pp.ParetoArchive({archive})
+
+def work():
+    {call}
+
+def work_for_ever():
+    while True:
+        work()
+
+def send():
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+
+worker = threading.Thread(target=work_for_ever, daemon=True)
+worker.start()
+"""
+
+# A call of each public function and of each method of an archive that takes time.
+CALLS = {
+    "pareto_rank": "pp.pareto_rank(large)",
+    "pareto_rank, strict": "pp.pareto_rank(large, strict=True)",
+    "is_nondominated": "pp.is_nondominated(large)",
+    "is_nondominated, epsilon": "pp.is_nondominated(large, epsilon=0.01)",
+    "crowding_distance": "pp.crowding_distance(large)",
+    "pareto_advantage": "pp.pareto_advantage(large.reshape(-1, 20, 4), [1, 1, 1, 1])",
+    "hypervolume": "pp.hypervolume(some, 0)",
+    "hypervolume_gradient": "pp.hypervolume_gradient(some, 0)",
+    "hv_contributions": "pp.hv_contributions(some, 0)",
+    "uncrowded_contributions": "pp.uncrowded_contributions(some, 0)",
+    "expected_hypervolume": "pp.expected_hypervolume(few, 0, 3)",
+    "hypervolume_advantage": "pp.hypervolume_advantage(few, 0, k=3)",
+    "hypervolume_approx": "pp.hypervolume_approx(some, 0)",
+    "nondominated_boxes": "pp.nondominated_boxes(some, 0)",
+    "dominated_boxes": "pp.dominated_boxes(some, 0)",
+    "hypervolume_improvement": "pp.hypervolume_improvement(boxes, large.reshape(-1, 4, 4))",
+    "weighted_hypervolume": "pp.weighted_hypervolume(some, boxes, np.ones(len(boxes.lower)), 0)",
+    "igd": "pp.igd(large[:10_000], large[10_000:])",
+    "igd_plus": "pp.igd_plus(large[:10_000], large[10_000:])",
+    "gd": "pp.gd(large[:10_000], large[10_000:])",
+    "gd_plus": "pp.gd_plus(large[:10_000], large[10_000:])",
+    "avg_hausdorff_dist": "pp.avg_hausdorff_dist(large[:10_000], large[10_000:])",
+    "epsilon_additive": "pp.epsilon_additive(large[:10_000], large[10_000:])",
+    "epsilon_mult": "pp.epsilon_mult(large[:10_000], large[10_000:])",
+    "r2": "pp.r2(large, 1, weights=9)",
+    "eaf": "pp.eaf(large[:4_000, :3], np.arange(4_000) % 20)",
+    "hypervolume_subset": "pp.hypervolume_subset(some, 100, 0)",
+    "select": "pp.select(large, 500, 'crowding_removal')",
+    "select, directions": "pp.select(some, 99, 'reference_directions', directions=directions)",
+    "reference_directions": "pp.reference_directions(5, 12)",
+    "ideal_point": "pp.ideal_point(large)",
+    "nadir_point": "pp.nadir_point(large)",
+    "normalise": "pp.normalise(large)",
+    "knee_points": "pp.knee_points(large)",
+    "stochastic_dominance": "pp.stochastic_dominance(some, 0.1)",
+    "stochastic_pareto_rank": "pp.stochastic_pareto_rank(some, 0.1)",
+    "ParetoArchive": "archive.extend(large)",
+    "ParetoArchive, payloads": "archive.extend(large, [object() for _ in large])",
+    "ParetoArchive, add": "[archive.add(row.tolist(), object()) for row in rng.random((900, 4))]",
+    "ParetoArchive, gain": "archive.extend(some); archive.gain(large)",
+    "ParetoArchive, bounded": "pp.ParetoArchive([0.0] * 4, capacity=20).extend(some, [*some])",
+}
+NO_WORK = {  # settings and types
+    *("AttainmentSurfaces", "Boxes", "HypervolumeEstimate", "__version__", "accelerate"),
+    *("get_isa", "set_isa", "get_num_threads", "set_num_threads"),
+}
+
+
+def test_calls_cover_every_public_function():
+    assert {name.partition(",")[0] for name in CALLS} == set(pp.__all__) - NO_WORK
+
+
+def run(call, program, archive="[0.0] * 4"):
+    """In a process of its own, so that neither a crash nor a deadlock is the end of the tests."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _BEGIN.format(call=call, archive=archive) + program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PARETOPO_NUM_THREADS": "2"},
+    )
+    return done.returncode, done.stderr
+
+
+WAYS = {
+    "an exception": ("raise SystemExit(3)", 3),
+    "a signal": ("signal.signal(15, lambda *_: sys.exit(4)); os.kill(os.getpid(), 15)", 4),
+    "a signal in a call": (
+        "signal.signal(14, lambda *_: sys.exit(5)); signal.setitimer(0, 0.2); work_for_ever()",
+        5,
+    ),
+    "work after the end": ("import atexit; atexit.register(work)", 0),
+    "os._exit": ("os._exit(6)", 6),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals the POSIX way")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["pareto_rank", "hypervolume", "ParetoArchive, payloads"])
+def test_process_ends_by_any_way(name, way):
+    program, status = WAYS[way]
+    found, errors = run(CALLS[name], "time.sleep(0.05)\n" + program)
+    assert (found, errors) == (status, "")
+
+
+_FORKS = """
+def fork(check):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # a child that hangs is killed
+        try:
+            check()
+        finally:
+            os._exit(0 if sys.exc_info()[0] is None else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+"""
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_process_splits_and_ends_while_a_daemon_thread_works(name):
+    forks = _FORKS + "for _ in range(3): time.sleep(0.02); fork(work)\n"
+    program = (forks if hasattr(os, "fork") else "") + "time.sleep(0.02)"
+    assert run(CALLS[name], program) == (0, "")
+
+
+@needs_fork
+@pytest.mark.parametrize("objectives", [2, 4])
+@pytest.mark.parametrize("bounds", ["", "capacity=30", "epsilon=0.1", "keep_history=True"])
+def test_a_child_of_fork_finds_archives_between_two_additions(objectives, bounds):
+    """The members, their payloads and the volume fit together, wherever the fork met the parent."""
+    call = """
+    for row in rng.random((500, archive.ref.size)):
+        archive.add(row, payload=row.tolist())
+    for row in archive.points[::3]:
+        archive.remove(row)
+    archive.load_state_dict(archive.state_dict())"""
+    program = (
+        _FORKS
+        + """
+def check():
+    members = archive.points
+    assert archive.payloads == members.tolist()
+    assert abs(archive.hypervolume - archive.recomputed_hypervolume()) < 1e-9
+    assert pp.is_nondominated(members).all()
+    state = archive.state_dict()
+    assert state["history"] is None or len(state["history"]) == state["additions"]
+    archive.extend(np.ones((3, archive.ref.size)))
+    assert len(archive) == 1
+
+for _ in range(40):
+    time.sleep(0.003)
+    fork(check)
+"""
+    )
+    assert run(call, program, f"[0.0] * {objectives}, {bounds}") == (0, "")
+
+
+@needs_fork
+def test_a_handler_that_forks_in_a_call_leaves_no_child_waiting():
+    """The child has no threads to share the work, and its call ends in an error."""
+    program = """
+statuses = []
+expected = pp.pareto_rank(large.reshape(-1, 20, 4))
+
+def split(*_):
+    child = os.fork()
+    if child == 0:
+        children.append(1)
+        signal.alarm(20)
+        return
+    statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+children = []
+signal.signal(signal.SIGUSR1, split)
+sets = rng.random((4_000, 60, 7))
+threading.Timer(0.3, send).start()
+until = time.monotonic() + 60
+while time.monotonic() < until and not statuses:
+    try:
+        pp.hypervolume(sets, 0)
+    except RuntimeError as error:
+        assert children and "forked" in str(error)
+    if children:
+        assert (pp.pareto_rank(large.reshape(-1, 20, 4)) == expected).all()
+        os._exit(0)
+assert statuses == [0], statuses
+"""
+    assert run("time.sleep(1)", program) == (0, "")
+
+
+@needs_fork
+def test_a_handler_that_forks_in_an_addition_keeps_its_turn():
+    program = """
+archive = pp.ParetoArchive([-0.1] * 5)
+rows = rng.random((20_000, 5))
+statuses, children = [], []
+
+def split(*_):
+    child = os.fork()
+    if child == 0:
+        children.append(1)
+        signal.alarm(60)
+        return
+    statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+signal.signal(signal.SIGUSR1, split)
+threading.Timer(0.3, send).start()
+until = time.monotonic() + 60
+while time.monotonic() < until and not statuses:
+    for part in np.split(rows, 20):
+        archive.extend(part)
+        if children:
+            assert abs(archive.hypervolume - archive.recomputed_hypervolume()) < 1e-9
+            os._exit(0)
+assert statuses == [0], statuses
+"""
+    assert run("time.sleep(1)", program) == (0, "")

@@ -1,0 +1,234 @@
+"""Every argument of every function, given every kind of thing that it is not: an error by its name.
+
+Which arguments there are say the signatures of the public functions and, of those that the compiled
+core takes, the descriptions of its operations (csrc/bindings/operations.cpp).
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import inspect
+
+import numpy as np
+import pytest
+
+import paretopo_core as pp
+from paretopo_core import _core
+
+POINTS = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0]])
+SIDES = np.array([[0.0, 0.0]]), np.array([[2.0, 2.0]])
+
+# A right call of each function, with all of its arguments that take more than a name.
+CALLS = {
+    "pareto_rank": {"violation": [0, 1, 0], "n_below": 2},
+    "is_nondominated": {"violation": [0, 1, 0], "epsilon": 0.5},
+    "crowding_distance": {"ranks": [0, 0, 0]},
+    "pareto_advantage": {"weights": [1, 2], "beta": 0.5},
+    "hypervolume": {"ref": 0},
+    "hypervolume_gradient": {"ref": 0, "wanted": [True, False, True]},
+    "hv_contributions": {"ref": 0},
+    "uncrowded_contributions": {"ref": 0},
+    "expected_hypervolume": {"ref": 0, "k": 2},
+    "hypervolume_advantage": {"ref": 0, "k": 2},
+    "nondominated_boxes": {"ref": 0},
+    "dominated_boxes": {"ref": 0},
+    "hypervolume_improvement": {"boxes": SIDES},
+    "weighted_hypervolume": {"boxes": SIDES, "weights": [1.0], "ref": 0},
+    **{
+        name: {"reference": [[1, 1]], "p": 1.0}
+        for name in ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist")
+    },
+    "epsilon_additive": {"reference": [[1, 1]]},
+    "epsilon_mult": {"reference": [[1, 1]]},
+    "r2": {"ideal": 4, "weights": [[0.5, 0.5]]},
+    "hypervolume_approx": {"ref": 0, "samples": 32, "seed": 0},
+    "hypervolume_subset": {"k": 2, "ref": 0},
+    "select": {"k": 2},
+    "ideal_point": {},
+    "nadir_point": {},
+    "normalise": {"ideal": [4, 4], "nadir": [0, 0]},
+    "knee_points": {},
+    "stochastic_dominance": {"sigma": 0.1, "margin": 0.1},
+    "stochastic_pareto_rank": {"sigma": 0.1, "margin": 0.1},
+    "eaf": {"sets": [0, 0, 1], "percentiles": [50]},
+    "reference_directions": {"objectives": 2, "partitions": 3},
+    "ParetoArchive": {"ref": [0, 0], "capacity": 3, "epsilon": 0.5},
+    "set_num_threads": {"threads": 1},
+}
+# Other methods take other arguments.
+MORE = {
+    ("select", "ref"): {"k": 2, "method": "hypervolume", "ref": 0},
+    ("select", "directions"): {"k": 2, "method": "reference_directions", "directions": np.eye(2)},
+    ("select", "seed"): {"k": 2, "seed": 0},
+}
+NO_NUMBERS = {"accelerate", "set_isa", "get_isa", "get_num_threads", "__version__"}
+TYPES = {"AttainmentSurfaces", "Boxes", "HypervolumeEstimate"}
+
+_KINDS = {
+    "points": ("points", "candidates", "rewards", "reference"),
+    "numbers": ("ref", "weights", "directions"),
+    "numbers or None": ("violation", "epsilon", "ideal", "nadir", "percentiles"),
+    "bools": ("mask", "wanted", "reference_mask"),
+    "ranks": ("ranks",),
+    "senses": ("maximise",),
+    "boxes": ("boxes",),
+    "whole": ("k", "samples", "seed", "objectives", "partitions", "threads"),
+    "whole or None": ("n_below", "capacity"),
+    "number": ("beta", "p", "sigma", "margin"),
+    "flag": ("strict", "keep_weakly", "ignore_dominated", "return_ranks", "keep_history"),
+    "choice": ("method", "centre", "keep"),
+    "labels": ("sets",),
+}
+KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names}
+
+_MASKED = np.ma.masked_array([1.0, 2.0, 3.0], mask=[True, False, False])
+_DAY = datetime.date(2026, 1, 1)
+# Of no kind. The shapes fit somewhere.
+_NEVER = {
+    "text": "0",
+    "texts": ["1", "2"],
+    "bytes": b"0",
+    "an array of text": np.array(["1", "2", "3"]),
+    "dates": np.array(["2026-01-01"] * 3, dtype="datetime64[D]"),
+    "a date": _DAY,
+    "time spans": np.array([1, 2, 3], dtype="timedelta64[s]"),
+    "complex": np.array([1.0, 2.0, 3.0], dtype=complex),
+    "a complex number": 1j,
+    "a masked array": _MASKED,
+    "a list of masked arrays": [_MASKED, _MASKED],
+    "a masked constant": np.ma.masked,
+    "objects": np.array([1, 2, None], dtype=object),
+    "decimals": [decimal.Decimal(1), decimal.Decimal(2)],
+    "a generator": (x for x in [1.0, 2.0]),
+    "a mapping": {"a": 1.0},
+    "a set": {1.0},
+    "a function": len,
+    "a type": float,
+    "a void": np.zeros(3, dtype=[("a", float)]),
+    "ragged rows": [[1.0, 2.0], [3.0]],
+}
+_TOO_LARGE = {"too large": [10**400, 0], "inexact": [2**60 + 1, 0]}
+_TRUTH = {"a bool": True, "bools": [True, False], "an array of bools": np.array([True, False])}
+_NONE = {"None": None}
+_FRACTIONS = {"a fraction": 1.5, "a float": 2.0, "infinite": float("inf")}
+_MORE_OF_THEM = {"two": [1, 2], "an array": np.array([1.0, 2.0])}
+_NUMBERS = {"a number": 1, "floats": [0.0, 1.0, 1.0], "integers": np.array([0, 1, 1])}
+WRONG = {
+    "points": _NEVER | _TOO_LARGE | _NONE,
+    "numbers": _NEVER | _TOO_LARGE | _TRUTH | _NONE,
+    "numbers or None": _NEVER | _TOO_LARGE | _TRUTH,
+    "bools": _NEVER | _NUMBERS,
+    "ranks": _NEVER | _TRUTH | {"floats": [0.0, 1.0, 1.0], "wide": [0, 1, 2**40]},
+    "senses": _NEVER | _NUMBERS | _NONE,
+    "boxes": _NEVER | _NONE | _NUMBERS | {"one corner": (SIDES[0],)},
+    "whole": _NEVER | _TOO_LARGE | _TRUTH | _NONE | _FRACTIONS | _MORE_OF_THEM | {"below": -1},
+    "whole or None": _NEVER | _TRUTH | _FRACTIONS | _MORE_OF_THEM | {"below": -1},
+    "number": _NEVER | _TOO_LARGE | _TRUTH | _NONE | _MORE_OF_THEM,
+    "flag": _NEVER | _NONE | _NUMBERS,
+    "choice": _NEVER | _TRUTH | _NONE | _NUMBERS,
+    "labels": {key: each for key, each in _NEVER.items() if "text" not in key} | _NONE,
+}
+
+
+def arguments_of(name):
+    parameters = inspect.signature(getattr(pp, name)).parameters
+    return [key for key in parameters if key != "wrong"]  # which collects unknown names
+
+
+ARGUMENTS = [(name, argument) for name in CALLS for argument in arguments_of(name)]
+
+
+def wrong_for(name, argument):
+    if (name, argument) == ("r2", "weights"):  # None stands for all
+        return WRONG["numbers or None"].items()
+    return WRONG[KIND_OF[argument]].items()
+
+
+def right_call(name, argument):
+    given = dict(MORE.get((name, argument), CALLS[name]))
+    for each in arguments_of(name):
+        if KIND_OF[each] == "points" and each != "reference":
+            given[each] = POINTS
+    return given
+
+
+def error_of(call, *arguments, **keywords):
+    """The words of a TypeError or ValueError; none if the call is answered."""
+    try:
+        call(*arguments, **keywords)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def test_every_function_and_every_argument_of_the_core_is_here():
+    assert set(CALLS) == set(pp.__all__) - NO_NUMBERS - TYPES
+    # Of the core's names for arguments those that no public function has.
+    other_names = {"boxes.lower", "boxes.upper", "which", "divisions"}
+    hidden = {"internal", "wanted"}
+    for operation in (getattr(_core, name) for name in _core.OPERATIONS):
+        for argument, kind in operation.arguments:
+            assert argument in KIND_OF or argument in other_names or kind in hidden, argument
+
+
+@pytest.fixture(params=["NumPy", "torch"])
+def points(request):
+    if request.param == "NumPy":
+        return POINTS
+    return pytest.importorskip("torch").tensor(POINTS)
+
+
+@pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
+def test_wrong_type_is_refused_by_name(name, argument, points):
+    function = getattr(pp, name)
+    right = right_call(name, argument)
+    right = {key: points if value is POINTS else value for key, value in right.items()}
+    function(**right)
+    for label, wrong in wrong_for(name, argument):
+        assert argument in error_of(function, **right | {argument: wrong}), label
+
+
+@pytest.mark.parametrize("method", ["add", "extend", "gain", "remove", "__contains__"])
+def test_archives_refuse_points_of_wrong_types(method):
+    archive = pp.ParetoArchive([0.0, 0.0])
+    archive.add([1, 2])
+    before = archive.state_dict()
+    for label, wrong in (WRONG["points"] | _TRUTH).items():
+        assert "point" in error_of(getattr(archive, method), wrong), label
+    for key in ("points", "hypervolume"):
+        for label, wrong in (WRONG["points"] | _TRUTH).items():
+            error = error_of(archive.load_state_dict, before | {key: wrong})
+            assert f"{key} of the state" in error, label
+    assert archive.state_dict() == before
+
+
+def test_none_for_the_reference_is_answered_with_what_to_do():
+    with pytest.raises(TypeError, match="ref must be real numbers of at most 64 bits, got None"):
+        pp.hypervolume(POINTS, ref=None)
+
+
+def test_columns_of_text_are_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"name": ["a", "b"], "cost": [1.0, 2.0], "model": ["x", "y"]})
+    with pytest.raises(TypeError, match=r"\['name', 'model'\] hold no numbers: pass ") as caught:
+        pp.pareto_rank(frame)
+    call = str(caught.value).partition("numbers: pass ")[2]
+    assert pp.pareto_rank(eval(call, {"points": frame})).tolist() == [1, 0]
+
+
+def test_large_integers_are_shown_in_short():
+    for call in (lambda x: pp.hypervolume(POINTS, ref=x), pp.pareto_rank, pp.ParetoArchive):
+        with pytest.raises(ValueError, match=r"integers from .*2\*\*1328, beyond what float64"):
+            call([[10**400, 0]])
+
+
+def test_lazy_and_one_time_inputs_say_what_to_pass():
+    class LazyFrame:
+        def collect(self):
+            return POINTS
+
+    with pytest.raises(TypeError, match=r"points .* got a LazyFrame: pass collect\(\) of it"):
+        pp.pareto_rank(LazyFrame())
+    with pytest.raises(TypeError, match=r"points .* got a generator: pass a list or an array of"):
+        pp.pareto_rank(row for row in POINTS)
