@@ -1,4 +1,4 @@
-"""No way to leave a process or to split it ends badly, whichever operation is at work meanwhile."""
+"""No way to leave or to split a process ends badly, whichever operation is at work."""
 
 from __future__ import annotations
 
@@ -81,6 +81,7 @@ CALLS = {
 }
 NO_WORK = {  # settings and types
     *("AttainmentSurfaces", "Boxes", "HypervolumeEstimate", "__version__", "accelerate"),
+    "plot_front",
     *("get_isa", "set_isa", "get_num_threads", "set_num_threads"),
 }
 

@@ -62,7 +62,7 @@ MORE = {
     ("select", "directions"): {"k": 2, "method": "reference_directions", "directions": np.eye(2)},
     ("select", "seed"): {"k": 2, "seed": 0},
 }
-NO_NUMBERS = {"accelerate", "set_isa", "get_isa", "get_num_threads", "__version__"}
+NO_NUMBERS = {"plot_front", "accelerate", "set_isa", "get_isa", "get_num_threads", "__version__"}
 TYPES = {"AttainmentSurfaces", "Boxes", "HypervolumeEstimate"}
 
 _KINDS = {
@@ -84,7 +84,7 @@ KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names}
 
 _MASKED = np.ma.masked_array([1.0, 2.0, 3.0], mask=[True, False, False])
 _DAY = datetime.date(2026, 1, 1)
-# Of no kind. The shapes fit somewhere.
+# These are of no kind. The shapes fit somewhere.
 _NEVER = {
     "text": "0",
     "texts": ["1", "2"],
@@ -164,7 +164,7 @@ def error_of(call, *arguments, **keywords):
 
 def test_every_function_and_every_argument_of_the_core_is_here():
     assert set(CALLS) == set(pp.__all__) - NO_NUMBERS - TYPES
-    # Of the core's names for arguments those that no public function has.
+    # Names of the core that no public function uses.
     other_names = {"boxes.lower", "boxes.upper", "which", "divisions"}
     hidden = {"internal", "wanted"}
     for operation in (getattr(_core, name) for name in _core.OPERATIONS):
@@ -203,7 +203,7 @@ def test_archives_refuse_points_of_wrong_types(method):
     assert archive.state_dict() == before
 
 
-def test_none_for_the_reference_is_answered_with_what_to_do():
+def test_a_missing_reference_is_refused():
     with pytest.raises(TypeError, match="ref must be real numbers of at most 64 bits, got None"):
         pp.hypervolume(POINTS, ref=None)
 
@@ -223,7 +223,7 @@ def test_large_integers_are_shown_in_short():
             call([[10**400, 0]])
 
 
-def test_lazy_and_one_time_inputs_say_what_to_pass():
+def test_lazy_and_one_time_inputs_are_refused_with_advice():
     class LazyFrame:
         def collect(self):
             return POINTS
