@@ -253,7 +253,7 @@ def make_trainer(folder, functions, rows):
 
 
 def score(trainer, rows, texts):
-    """Return what TRL's trainer makes of these texts: a row of numbers for each, and what it logs.
+    """Return the numbers that TRL's trainer computes for these texts, a row each, and its logs.
 
     Every text answers every row.
     """
