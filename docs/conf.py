@@ -70,7 +70,8 @@ autodoc_type_aliases = {name: name for name in ("ArrayLike", "ArrayT")}
 nitpick_ignore_regex = [
     (
         "py:.*",
-        r"(np|numpy|collections|os|pathlib|typing)\..*|ArrayLike|ArrayT|TypeAliasForwardRef|Generated",
+        r"(np|numpy|collections|os|pathlib|typing)\..*|ArrayLike|ArrayT|Axes|Maximise|TypeAliasForwardRef"
+        r"|Generated",
     ),
     (
         "py:class",

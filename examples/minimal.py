@@ -106,7 +106,7 @@ def main():
     for name, old, new in zip((*KINDS, "all"), before, after, strict=True):
         print(f"{name:<16} {old[0]:>6.1%} -> {new[0]:>6.1%}    {old[1]:.2f} -> {new[1]:.2f}")
 
-    # A front: the trained policy beside itself with fewer calls allowed, and the untrained one.
+    # A front: the trained policy, the same with fewer calls allowed, and the untrained one.
     archive = ParetoArchive(ref=[0.0, MOST_CALLS], maximise=[True, False])
     archive.add(before[-1])
     for most_calls in range(MOST_CALLS + 1):

@@ -15,7 +15,7 @@ def evaluate(x):
 
 
 def best_first(f):
-    """Better fronts come first, and in a front those who are more alone."""
+    """Better fronts come first, and in a front the less crowded points."""
     return np.lexsort((-crowding_distance(f, maximise=False), pareto_rank(f, maximise=False)))
 
 

@@ -1,10 +1,10 @@
-"""A training script of one's own on TRL, and the lines that give it several objectives.
+"""Train a policy on TRL with a script of your own, on several objectives.
 
-A help desk sends a question to the department that can help. It shall name the right one, in few
-tokens, and be polite. The model is small and made on the spot, and first imitates what the old desk
-wrote: at length, sometimes rude, to the wrong department in three of ten cases. Nothing is
-downloaded; a minute or two on one CPU core. Lines that end in "# paretopo" are what was added to a
-script that ran before; docs/objectives.md goes through them.
+A help desk sends a question to the department that can help. It should name the right one, in few
+tokens, and be polite. The model is small and made on the spot. First it imitates the old desk:
+answers are long, sometimes rude, and name the wrong department in three of ten cases. The script
+downloads nothing and takes a minute or two on one CPU core. Lines that end in "# paretopo" were
+added to a plain script for TRL; docs/scripts.md explains them.
 
     python examples/own_script.py [output folder]
 """

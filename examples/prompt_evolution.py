@@ -1,4 +1,4 @@
-"""Prompts that evolve, and an archive of those that nobody dominates: right answers and tokens.
+"""Evolve prompts for right answers and few tokens, with an archive of the non-dominated ones.
 
 A model would grade each prompt on questions; so that this runs in a second, a made-up one does: it
 follows some instructions, is led astray by others, and instructions cost tokens in every request.
@@ -9,7 +9,7 @@ import numpy as np
 from paretopo_core import ParetoArchive
 
 rng = np.random.default_rng(0)
-INSTRUCTIONS = {  # what each is worth to the made-up model, in log-odds of a right answer
+INSTRUCTIONS = {  # the worth of each to the made-up model, in log-odds of a right answer
     "Answer in one word.": -0.3,
     "Be concise.": 0.2,
     "Check the units before you answer.": 0.6,

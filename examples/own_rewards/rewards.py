@@ -1,4 +1,4 @@
-"""What an answer of the help desk is worth: a function for each objective of train.toml.
+"""Rewards of the help desk's answers: a function for each objective of train.toml.
 
 As TRL takes them: lists in, a value for each rollout, with the columns of the questions by name.
 """

@@ -1,8 +1,8 @@
-"""Writes train.jsonl and held_out.jsonl beside this file.
+"""Writes train.jsonl and held_out.jsonl next to this file.
 
 python examples/steerable/make_questions.py
 
-What the catalogue knows is the same share of each series in both files, as nearly as can be.
+The catalogue knows nearly the same share of each series in both files.
 """
 
 import json

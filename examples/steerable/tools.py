@@ -1,8 +1,8 @@
-"""What a spare part costs: an old catalogue, which errs more in some series, and the shop."""
+"""Prices of spare parts: an old catalogue, which errs more in some series, and the shop."""
 
 import hashlib
 
-# Of the prices of each series, the share that has not changed since the catalogue was printed.
+# The share of each series' prices that has not changed since the catalogue was printed.
 STILL_RIGHT = {"1": 0.12, "2": 0.36, "3": 0.56, "4": 0.76, "5": 0.92}
 
 
