@@ -323,7 +323,7 @@ def test_functions_come_out_of_packages_with_parameters(package, call, value):
         ("a_package_of_rewards:make_length(2)", 'must be a function of rewards.file, "package'),
         ("a_package_of_rewards:make_length(unit=x)", 'must be a function of rewards.file, "pack'),
         ("a_package_of_rewards:", 'must be a function of rewards.file, "package'),
-        ("lenght", "is no function of rewards.file"),
+        ("long", "is no function of rewards.file"),
     ],
 )
 def test_a_function_that_is_not_there_is_refused(package, named, message):
