@@ -10,6 +10,7 @@ import torch
 from transformers import StoppingCriteria, StoppingCriteriaList
 
 from paretopo.integrations.huggingface.rollouts import Piece, RolloutState
+from paretopo.integrations.huggingface.turns import Turns
 
 
 def generate_pieces(
@@ -21,7 +22,8 @@ def generate_pieces(
     settings: Any,
     ends: Sequence[int],
     device: Any,
-    **further: Any,
+    turns: Turns | None = None,
+    options_of: Callable[[list[int]], dict[str, Any]] = lambda _: {},
 ) -> list[Piece]:
     """One piece for each rollout, all in one batch.
 
@@ -33,27 +35,39 @@ def generate_pieces(
         settings: A `GenerationConfig`; lengths are filled in.
         ends: Tokens that end a text.
         device: Where the tokens go.
-        further: For `generate`.
+        turns: Keeps what was read from piece to piece, for models of which it can.
+        options_of: Further arguments of `generate` for some of the rollouts, by their places.
     """
+    given = [rollout.prompt + rollout.tokens for rollout in rollouts]
     room = [rollout.room for rollout in rollouts]
+
+    def make_options(rows: list[int], begin: int) -> dict[str, Any]:
+        options = options_of(rows)
+        if stop:
+            stops = StopStrings(tokenizer, stop, begin)
+            options["stopping_criteria"] = StoppingCriteriaList([stops])
+        return options
+
+    def trim(tokens: list[int]) -> Piece:
+        return _trim_piece(tokens, tokenizer, ends, stop)
+
+    def find_end(tokens: list[int]) -> int | None:
+        piece = trim(tokens)
+        return None if piece == Piece(tokens, "length") else len(piece.tokens)
+
+    if turns is not None:
+        rows = turns.generate(model, given, room=room, find_end=find_end, options=make_options)
+        return [trim(row) for row in rows]
     batch = tokenizer.pad(
-        {"input_ids": [rollout.prompt + rollout.tokens for rollout in rollouts]},
-        padding=True,
-        padding_side="left",
-        return_tensors="pt",
+        {"input_ids": given}, padding=True, padding_side="left", return_tensors="pt"
     ).to(device)
     settings = copy.deepcopy(settings)
     settings.update(max_new_tokens=max(room))
     read = batch["input_ids"].shape[1]
-    if stop:
-        further["stopping_criteria"] = StoppingCriteriaList([StopStrings(tokenizer, stop, read)])
+    options = make_options(list(range(len(given))), read)
     with torch.no_grad():
-        whole = model.generate(**batch, generation_config=settings, **further)
-    rows = whole[:, read:].tolist()
-    return [
-        _trim_piece(row[:limit], tokenizer, ends, stop)
-        for row, limit in zip(rows, room, strict=True)
-    ]
+        whole = model.generate(**batch, generation_config=settings, **options)
+    return [trim(row[:limit]) for row, limit in zip(whole[:, read:].tolist(), room, strict=True)]
 
 
 class GenerationStopped(KeyboardInterrupt):

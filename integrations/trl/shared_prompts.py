@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from transformers import DynamicCache
 
+from paretopo.integrations.huggingface.turns import can_keep
 from paretopo.integrations.trl.batches import Batch
-from paretopo.integrations.trl.turns import can_keep
 
 _MASKED = ("eager", "sdpa")  # attention that takes padding anywhere in a row
 

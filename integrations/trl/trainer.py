@@ -23,11 +23,11 @@ from trl import GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
 from paretopo.controller.two_stages import ParetoPO
+from paretopo.integrations.huggingface.turns import Turns, can_keep
 from paretopo.integrations.trl import shared_prompts
 from paretopo.integrations.trl.batches import count_tokens, sort_rows, trim
 from paretopo.integrations.trl.datasets import read_question
 from paretopo.integrations.trl.generated import Generated
-from paretopo.integrations.trl.turns import Turns, can_keep
 from paretopo.rollout import Rollout, digest_prompt, format_prompt
 from paretopo.session import Session
 from paretopo.tasks.task import with_preference

@@ -22,9 +22,9 @@ from transformers import (  # noqa: E402
     Qwen3ForCausalLM,
 )
 
-from paretopo.integrations.trl import turns as module  # noqa: E402
+from paretopo.integrations.huggingface import turns as module  # noqa: E402
+from paretopo.integrations.huggingface.turns import Turns, can_keep  # noqa: E402
 from paretopo.integrations.trl.batches import count_tokens, sort_rows, trim  # noqa: E402
-from paretopo.integrations.trl.turns import Turns, can_keep  # noqa: E402
 
 VOCABULARY, PADDING, ENDS = 40, 0, [1, *range(6, 40, 3)]  # so many that turns are short
 SIZES = {

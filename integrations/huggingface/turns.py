@@ -1,15 +1,14 @@
 """Generation turn by turn that reads each token once.
 
-TRL hands over every turn of a rollout with all that came before it, and the prompt of a group once
-for each of its rollouts. Here a prompt is read once for its group, and of a later turn only what is
-new: the keys and values of the rest are kept from the turn before. Rows that have ended leave the
-batch.
+Every turn of a rollout comes with all that was before it, and the prompt of a group once for each
+of its rollouts. Here a prompt is read once for its group, and of a later turn only what is new: the
+keys and values of the rest are kept from the turn before. Rows that have ended leave the batch.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,10 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 Tokens = list[int]
+FindEnd = Callable[[Tokens], int | None]
+""" The tokens of a turn so far → how many of them are the turn; None: it goes on. """
+Options = Callable[[list[int], int], dict[str, Any]]
+""" Rows that go on, and the column where their turn begins → further arguments of `generate`. """
 
 _AT_ONCE = 16  # tokens until rows that have ended leave the batch
 
@@ -46,58 +49,83 @@ class Turns:
     Args:
         padding: Token to pad with.
         ends: Tokens that end a text.
-        most: Tokens that a whole response may have, tool results included.
         settings: A `GenerationConfig`; lengths are filled in.
+        most: Tokens that a whole response may have, tool results included; None where each turn
+            is given its room.
     """
 
-    def __init__(self, *, padding: int, ends: Sequence[int], most: int, settings: Any) -> None:
+    def __init__(
+        self, *, padding: int, ends: Sequence[int], settings: Any, most: int | None = None
+    ) -> None:
         self._padding, self._ends, self._most = padding, set(ends), most
         self._settings = copy.deepcopy(settings)
         self._cache: Any = None
         self._read: list[Tokens] = []  # by row: tokens whose keys and values are in the cache
         self._asked: list[int] = []  # by row: tokens of the prompt
+        self._ended: list[_Part] = []  # of the turn before
 
-    def generate(self, model: Any, given: Sequence[Tokens]) -> list[Tokens]:
+    def generate(
+        self,
+        model: Any,
+        given: Sequence[Tokens],
+        *,
+        room: Sequence[int] | None = None,
+        find_end: FindEnd | None = None,
+        options: Options | None = None,
+    ) -> list[Tokens]:
         """What the model writes next, its end of text included.
 
         Args:
             model: A causal language model for which `can_keep` is true.
             given: Prompts, or rollouts of the call before with whatever follows on them.
+            room: Tokens that each may write, at least 1; by default what `most` leaves.
+            find_end: Ends a turn; by default the first of `ends` does.
+            options: Further arguments of `generate`.
         """
+        find_end = find_end or self._find_end
         if not self._go_on(given):
             self._begin(model, given)
-        pairs = zip(given, self._asked, strict=True)
-        room = [max(self._most - (len(one) - asked), 1) for one, asked in pairs]
+        if room is None:
+            assert self._most is not None
+            pairs = zip(given, self._asked, strict=True)
+            room = [max(self._most - (len(one) - asked), 1) for one, asked in pairs]
         written: list[Tokens] = [[] for _ in given]
-        going, ended = list(range(len(given))), []
+        going = list(range(len(given)))
+        self._ended = []
         while going:
-            most = max(room[row] - len(written[row]) for row in going)
-            texts = [[*given[row], *written[row]] for row in going]
-            for row, tokens in zip(
-                going, self._write(model, texts, min(most, _AT_ONCE)), strict=True
-            ):
-                written[row] += tokens
-            at_end = [
-                written[row][-1] in self._ends or len(written[row]) >= room[row] for row in going
-            ]
+            most = min(max(room[row] - len(written[row]) for row in going), _AT_ONCE)
+            at_end = self._write(model, given, going, written, most, room, find_end, options)
             done = [at for at, over in enumerate(at_end) if over]
             if done:
-                ended.append(self._part([going[at] for at in done], done))
+                self._ended.append(self._part([going[at] for at in done], done))
                 going = self._select([at for at, over in enumerate(at_end) if not over], going)
-        self._join(ended)
-        return [tokens[:most] for tokens, most in zip(written, room, strict=True)]
+        return written
 
-    def _write(self, model: Any, given: Sequence[Tokens], most: int) -> list[Tokens]:
-        """At most so many tokens on each of the rows that are in the cache."""
+    def _write(
+        self,
+        model: Any,
+        given: Sequence[Tokens],
+        going: list[int],
+        written: list[Tokens],
+        most: int,
+        room: Sequence[int],
+        find_end: FindEnd,
+        options: Options | None,
+    ) -> list[bool]:
+        """At most so many tokens on each of the rows that are in the cache; which are at their end.
+
+        All of them have written as many tokens of their turn so far.
+        """
         held = self._cache.get_seq_length()
-        fresh = [one[len(read) :] for one, read in zip(given, self._read, strict=True)]
+        texts = [[*given[row], *written[row]] for row in going]
+        fresh = [one[len(read) :] for one, read in zip(texts, self._read, strict=True)]
         width = held + max(map(len, fresh))
-        tokens = torch.full((len(given), width), self._padding)
-        mask = torch.zeros((len(given), width), dtype=torch.long)
-        for row, (read, new) in enumerate(zip(self._read, fresh, strict=True)):
+        tokens = torch.full((len(going), width), self._padding)
+        mask = torch.zeros((len(going), width), dtype=torch.long)
+        for at, (read, new) in enumerate(zip(self._read, fresh, strict=True)):
             for end, part in ((held, read), (width, new)):
-                tokens[row, end - len(part) : end] = torch.tensor(part, dtype=torch.long)
-                mask[row, end - len(part) : end] = 1
+                tokens[at, end - len(part) : end] = torch.tensor(part, dtype=torch.long)
+                mask[at, end - len(part) : end] = 1
         self._settings.update(max_new_tokens=most)
         with torch.no_grad():
             whole = model.generate(
@@ -105,10 +133,18 @@ class Turns:
                 attention_mask=mask.to(model.device),
                 past_key_values=self._cache,
                 generation_config=self._settings,
+                **(options(going, width - len(written[going[0]])) if options else {}),
             )
-        written = [self._cut(row) for row in whole[:, width:].tolist()]
-        self._keep(held, width, fresh, written)
-        return written
+        own, at_end = [], []
+        for row, new in zip(going, whole[:, width:].tolist(), strict=True):
+            before = len(written[row])
+            so_far = [*written[row], *new][: room[row]]
+            end = find_end(so_far)
+            written[row] = so_far[:end]
+            own.append(written[row][before:])
+            at_end.append(end is not None or len(so_far) == room[row])
+        self._keep(held, width, fresh, own)
+        return at_end
 
     def _select(self, places: Sequence[int], rows: Sequence[int]) -> list[int]:
         """Go on with some places of the cache; returns their rows."""
@@ -123,21 +159,6 @@ class Turns:
         index = torch.tensor(places, device=self._cache.layers[0].device)
         states = [(layer.keys[index], layer.values[index]) for layer in self._cache.layers]
         return _Part(rows, states, [self._read[at] for at in places])
-
-    def _join(self, parts: Sequence[_Part]) -> None:
-        """All parts as one cache, in the order of their rows."""
-        length = max(part.states[0][0].shape[2] for part in parts)
-        rows = [row for part in parts for row in part.rows]
-        read = [read for part in parts for read in part.read]
-        order = sorted(range(len(rows)), key=rows.__getitem__)
-        self._read = [read[at] for at in order]
-        for number, layer in enumerate(self._cache.layers):
-            for which, name in enumerate(("keys", "values")):
-                states = [
-                    functional.pad(one, (0, 0, length - one.shape[2], 0))
-                    for one in (part.states[number][which] for part in parts)
-                ]
-                setattr(layer, name, torch.cat(states)[order])
 
     def _begin(self, model: Any, prompts: Sequence[Tokens]) -> None:
         """Read each prompt once, all but its last token, which is generated from."""
@@ -167,44 +188,53 @@ class Turns:
             self._cache.batch_select_indices(torch.tensor(rows, device=model.device))
 
     def _go_on(self, given: Sequence[Tokens]) -> bool:
-        """Find each rollout that was read before; False where one was not."""
-        known = {tuple(read): row for row, read in enumerate(self._read)}
-        lengths = sorted({len(read) for read in self._read}, reverse=True)
-        rows: list[int] = []
+        """Fill the cache with what was read of each rollout; False where one was not read."""
+        known = {
+            tuple(read): (part, place)
+            for part in self._ended
+            for place, read in enumerate(part.read)
+        }
+        lengths = sorted(set(map(len, known)), reverse=True)
+        found: list[tuple[_Part, int]] = []
         for one in given:
             read = (tuple(one[:length]) for length in lengths if 0 < length < len(one))
-            row = next((known[tokens] for tokens in read if tokens in known), None)
-            if row is None:
+            where = next((known[tokens] for tokens in read if tokens in known), None)
+            if where is None:
                 return False
-            rows.append(row)
-        self._cache.batch_select_indices(torch.tensor(rows, device=self._cache.layers[0].device))
-        self._read = [self._read[row] for row in rows]
-        self._asked = [self._asked[row] for row in rows]
+            found.append(where)
+        self._read = [part.read[place] for part, place in found]
+        self._asked = [self._asked[part.rows[place]] for part, place in found]
+        length = max(map(len, self._read))
+        for number, layer in enumerate(self._cache.layers):
+            for which, name in enumerate(("keys", "values")):
+                states = (part.states[number][which][place] for part, place in found)
+                ends = [one[:, max(0, one.shape[1] - length) :] for one in states]
+                padded = [functional.pad(one, (0, 0, length - one.shape[1], 0)) for one in ends]
+                setattr(layer, name, torch.stack(padded))
         return True
 
-    def _cut(self, row: Tokens) -> Tokens:
-        """Up to the end of text."""
-        last = next((at for at, token in enumerate(row) if token in self._ends), len(row) - 1)
-        return row[: last + 1]
+    def _find_end(self, tokens: Tokens) -> int | None:
+        return next((at + 1 for at, token in enumerate(tokens) if token in self._ends), None)
 
     def _keep(
         self, held: int, width: int, fresh: Sequence[Tokens], written: Sequence[Tokens]
     ) -> None:
-        """Move what was read to the right end of the cache, without the padding between."""
-        inside = self._cache.get_seq_length() - width  # the last token was not read
+        """Move what was read to the right end of the cache, without the padding between.
+
+        The last token of a turn is read with the next turn, which may replace it.
+        """
+        inside = self._cache.get_seq_length() - width
+        own = [one[: min(inside, len(one) - 1)] for one in written]
         places = []
-        for row, (read, new) in enumerate(zip(self._read, fresh, strict=True)):
-            own = written[row][:inside]
+        for read, new, more in zip(self._read, fresh, own, strict=True):
             places.append(
                 [
                     *range(held - len(read), held),
-                    *range(width - len(new), width),
-                    *range(width, width + len(own)),
+                    *range(width - len(new), width + len(more)),
                 ]
             )
         self._read = [
-            read + new + own[:inside]
-            for read, new, own in zip(self._read, fresh, written, strict=True)
+            [*read, *new, *more] for read, new, more in zip(self._read, fresh, own, strict=True)
         ]
         length = max(map(len, places))
         order = torch.tensor([[0] * (length - len(one)) + one for one in places])
