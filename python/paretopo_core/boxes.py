@@ -22,6 +22,7 @@ from paretopo_core.hypervolume import (
     turn_slopes,
 )
 
+_LEAST_SURE = 2.0**-900  # of a sum of squares that has lost no digit that counts
 _MOST_BYTES = _core.MOST_BOX_BYTES  # both corners, padded
 
 
@@ -349,22 +350,47 @@ def _nearest_undominated(
     boxes = _NONDOMINATED_BOXES.compute(points, maximise, mask, ref, None)
     lower, upper, counts = (np.asarray(each) for each in boxes)
     is_padding = np.arange(lower.shape[-2]) >= counts[..., None]
-    squares = np.where(is_padding, np.inf, 0.0)[..., None, :].repeat(batch.points, axis=-2)
+    apart = []
     # What another thread writes meanwhile may be infinite: no warnings of it.
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         for m in range(batch.objectives):
             value = numbers[..., m, None]
             low, high = lower[..., None, :, m], upper[..., None, :, m]
-            squares += np.square(np.maximum(np.maximum(low - value, value - high), 0.0))
-        box = squares.argmin(axis=-1)[..., None]
+            apart.append(np.maximum(np.maximum(low - value, value - high), 0.0))
+        total, power = _squares(apart)
+        lengths = total if power is None else np.ldexp(np.sqrt(total), power)
+        box = np.where(is_padding[..., None, :], np.inf, lengths).argmin(axis=-1)[..., None]
         low, high = (np.take_along_axis(each, box, axis=-2) for each in (lower, upper))
         nearest = np.clip(numbers, low, high)
         if batch.mask is not None:
             nearest = np.where(np.asarray(batch.mask)[..., None] == 0, numbers, nearest)
-        squares = np.zeros(batch.per_point)
-        for m in range(batch.objectives):
-            squares += np.square(nearest[..., m] - numbers[..., m])
-    return nearest, np.sqrt(squares)
+        lengths = _lengths([nearest[..., m] - numbers[..., m] for m in range(batch.objectives)])
+    return nearest, lengths
+
+
+def _squares(gaps: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray | None]:
+    """Sum the squares of gaps, an array for each objective.
+
+    The second is the power of two by which the gaps were divided first, or None: where a square
+    leaves the range of float64, each sum has its own.
+    """
+    total = np.square(gaps[0])
+    for gap in gaps[1:]:
+        total = total + np.square(gap)
+    is_sure = (total >= _LEAST_SURE) & (total < np.inf)
+    if is_sure.all():
+        return total, None
+    widest = np.max(np.abs(gaps), axis=0)
+    if (is_sure | (widest == 0.0) | (widest == np.inf)).all():
+        return total, None
+    power = np.where(np.isfinite(widest), np.frexp(widest)[1], 0)
+    return np.square([np.ldexp(gap, -power) for gap in gaps]).sum(axis=0), power
+
+
+def _lengths(gaps: list[np.ndarray]) -> np.ndarray:
+    total, power = _squares(gaps)
+    lengths = np.sqrt(total)
+    return np.asarray(lengths if power is None else np.ldexp(lengths, power))
 
 
 def _slopes_of_uncrowded(points: Any, senses: str, mask: Any, ref: Any) -> Any:
@@ -382,8 +408,10 @@ def _slopes_of_uncrowded(points: Any, senses: str, mask: Any, ref: Any) -> Any:
     away = nearest - own
     far = torch.isinf(away)  # as of a distance that grows without end
     away = torch.where(far.any(-1, keepdim=True), far.double(), away)
+    widest = away.abs().amax(-1, keepdim=True)
+    is_away = widest > 0
+    away = away / torch.where(is_away, widest, 1.0)  # so that no square leaves the range
     distance = away.square().sum(-1, keepdim=True).sqrt()
-    is_away = distance > 0
     ways = torch.where(is_away, away / torch.where(is_away, distance, 1.0), 0.0)
     on_front = NONDOMINATED.operate(points, senses, mask, True)
     on_front = on_front & (own > corners * signs).all(-1)

@@ -184,7 +184,8 @@ def _slopes_of_expected(points: Any, senses: str, mask: Any, ref: Any, k: int) -
     facets = added.diagonal(dim1=-3, dim2=-1).transpose(-1, -2)
     is_inside = (sides > 0).all(-1, keepdim=True)
     total = count if present is None else present.expand(points.shape[:-1]).sum(-1)[..., None, None]
-    drawn = torch.as_tensor(total).clamp(max=k) / torch.as_tensor(total).clamp(min=1)
+    many = torch.as_tensor(total, dtype=torch.float64)
+    drawn = many.clamp(max=k) / many.clamp(min=1)
     return torch.where(is_inside, facets * drawn * signs, 0.0)
 
 

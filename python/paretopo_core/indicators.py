@@ -62,8 +62,8 @@ def igd(
             A derivative is refused when it is asked for (NotImplementedError).
 
     Cost: O(points · reference points · objectives), about 0.1 ns for each on AVX-512; chunks of
-    one large reference set are shared between threads. Distances are computed in float64; those
-    below 1e-154 of the largest value count as 0.
+    one large reference set are shared between threads. Distances are computed in float64,
+    each at its own scale.
 
     Source: Coello Coello and Reyes Sierra (2004), MICAI; the power mean: Schütze, Esquivel, Lara
     and Coello Coello (2012), IEEE Trans. Evol. Comput. 16(4), IGD_p.

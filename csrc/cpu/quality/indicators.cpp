@@ -12,6 +12,7 @@
 
 #include "cpu/lanes/isa.hpp"
 #include "cpu/runtime/for_each_group.hpp"
+#include "cpu/runtime/interrupt.hpp"
 #include "cpu/volume/sides.hpp"
 
 namespace paretopo::cpu {
@@ -22,7 +23,11 @@ constexpr std::int64_t kRowsAtATime = 256;  // that one thread compares
 constexpr std::size_t kFirstBlock = 16;     // rows that these meet before some of them are done
 constexpr std::size_t kBlock = 1024;        // rows that they meet before somebody asks
 constexpr int kSafe = 400;                  // powers of two whose squares stay in range
-constexpr std::int64_t kNobody = -1;        // no set
+constexpr int kFine = 450;  // of smaller values even a difference may have a square that vanishes
+constexpr double kSure = 0x1p-900;    // squares from here on have lost no digit that counts
+constexpr double kWide = 0x1p960;     // sums of so large gaps may overflow
+constexpr int kDown = 64;             // powers of two by which these are held smaller
+constexpr std::int64_t kNobody = -1;  // no set
 static_assert(kRowsAtATime % kMostRowsAtOnce == 0);
 
 // Squares and square roots have the same bits everywhere; other powers are the C library's.
@@ -104,13 +109,6 @@ struct Rows {
                        !refused.note(batch, set, find_refused(batch, source, set, first, end));
             },
             *source.sets);
-    }
-
-    // In magnitude.
-    double largest() const {
-        double found = 0.0;
-        for (const double value : values) found = std::max(found, std::fabs(value));
-        return found;
     }
 
   private:
@@ -199,11 +197,38 @@ struct Rows {
     }
 };
 
+// The magnitudes of finite values, by their bits: the largest, and the least that is not 0.
+struct Magnitudes {
+    std::uint64_t largest = 0;
+    std::uint64_t least = ~std::uint64_t{0};  // one less
+
+    Magnitudes() = default;
+    explicit Magnitudes(const std::vector<double>& values) {
+        for (const double value : values) {
+            const std::uint64_t bits = std::bit_cast<std::uint64_t>(value) << 1 >> 1;
+            largest = std::max(largest, bits);
+            least = std::min(least, bits - 1);
+        }
+    }
+
+    bool are_zero() const { return largest == 0; }
+    int largest_power() const { return std::ilogb(std::bit_cast<double>(largest)); }
+    int least_power() const { return std::ilogb(std::bit_cast<double>(least + 1)); }
+};
+
+Magnitudes of_both(const Magnitudes& one, const Magnitudes& other) {
+    Magnitudes both = one;
+    both.largest = std::max(one.largest, other.largest);
+    both.least = std::min(one.least, other.least);
+    return both;
+}
+
 // The least gaps of some rows, summed up.
 struct Share {
     std::size_t count = 0;
     double largest = -kInfinity;
     double sum = 0.0;  // of the gaps, or of the powers of their parts of the largest
+    int down = 0;      // the gaps are held smaller by that power of two
 };
 
 struct Comparison {
@@ -248,35 +273,49 @@ class Compare {
         if (const std::int64_t set = how_->to.set_of(g); set != held_) {
             held_ = kNobody;
             if (!to_.take(how_->to, set, 0, how_->to.points(), *refused_to_)) return;
+            if (is_squared(how_->gap)) of_to_ = Magnitudes(to_.values);
             held_ = set;
         }
         from_.stride = stride_of(static_cast<std::size_t>(end - first));
         if (!from_.take(how_->from, how_->from.set_of(g), first, end, *refused_from_)) return;
-        const int power = excess();
-        if (power != 0) {
-            for (double& value : from_.values) value = std::ldexp(value, -power);
+        choose_scale();
+        if (is_unsure_) {
+            unscaled_ = from_.values;
+            apart_.resize(static_cast<std::size_t>(how_->to.objectives()));
         }
-        pass_rows(power);
-        shares_[part] = share(power);
+        if (power_ != 0) {
+            for (double& value : from_.values) value = std::ldexp(value, -power_);
+        }
+        pass_rows();
+        Share& own = shares_[part];
+        own.count = from_.count;
+        if (own.count == 0) return;
+        own.largest = measure(0);
+        if (own.largest > kWide) own.largest = measure(own.down = kDown);
+        add_up(own);
     }
 
   private:
-    // The power of two that values are divided by, so that no square leaves the range of doubles.
-    int excess() const {
-        if (!is_squared(how_->gap)) return 0;
-        const double largest = std::max(from_.largest(), to_.largest());
-        if (largest == 0.0) return 0;
-        const int power = std::ilogb(largest);
-        return power <= kSafe && power >= -kSafe ? 0 : power;
+    // power_: what values are divided by, so that no square overflows. is_unsure_: whether one may
+    // vanish then.
+    void choose_scale() {
+        power_ = 0;
+        is_unsure_ = false;
+        if (!is_squared(how_->gap)) return;
+        const Magnitudes both = of_both(Magnitudes(from_.values), of_to_);
+        if (both.are_zero()) return;
+        const int power = both.largest_power();
+        if (power > kSafe || power < -kSafe) power_ = power;
+        is_unsure_ = both.least_power() - power_ < -kFine;
     }
 
     // Rows leave as soon as nothing lies between.
-    void pass_rows(int power) {
+    void pass_rows() {
         const auto width = static_cast<std::size_t>(how_->to.objectives());
         const double* rows = to_.values.data();
-        if (power != 0) {
+        if (power_ != 0) {
             scaled_.assign(rows, rows + to_.count * width);
-            for (double& value : scaled_) value = std::ldexp(value, -power);
+            for (double& value : scaled_) value = std::ldexp(value, -power_);
             rows = scaled_.data();
         }
         nearest_.assign(from_.stride, kInfinity);
@@ -291,7 +330,7 @@ class Compare {
             if (first > 0) check_interrupt();
             const std::size_t end = std::min(first + block, to_.count);
             meet(left_, first, end);
-            leave(width);
+            if (!is_unsure_) leave(width);
             first = end;
             block = std::min(2 * block, kBlock);
         }
@@ -311,25 +350,64 @@ class Compare {
         }
     }
 
-    // Of the rows that are left; the others add nothing.
-    Share share(int power) {
-        Share own;
-        own.count = from_.count;
-        own.largest = own.count > 0 ? 0.0 : -kInfinity;
+    // gaps_: of the rows that are left, held smaller by a power of two; the others have none.
+    // Returns the largest.
+    double measure(int down) {
+        gaps_.resize(left_);
+        double largest = 0.0;
         for (std::size_t i = 0; i < left_; ++i) {
-            double& gap = nearest_[i];
-            if (is_squared(how_->gap)) gap = std::ldexp(std::sqrt(gap), power);
-            own.largest = std::max(own.largest, gap);
+            gaps_[i] = gap_of(i, down);
+            largest = std::max(largest, gaps_[i]);
         }
-        if (std::isinf(how_->p)) return own;
+        return largest;
+    }
+
+    double gap_of(std::size_t i, int down) {
+        const double found = nearest_[i];
+        if (!is_squared(how_->gap)) return down == 0 ? found : std::ldexp(found, -down);
+        if (is_unsure_ && !(found >= kSure)) return find_exactly(i, down);
+        return std::ldexp(std::sqrt(found), power_ - down);
+    }
+
+    // The least length of a row's gaps, each measured at its own scale.
+    double find_exactly(std::size_t i, int down) {
+        const auto width = static_cast<std::size_t>(how_->to.objectives());
+        const double scale = std::ldexp(1.0, -down);
+        double best = kInfinity;
+        for (std::size_t j = 0; j < to_.count && best > 0.0; ++j) {
+            pace_.step();
+            double widest = 0.0;
+            for (std::size_t m = 0; m < width; ++m) {
+                const double x = unscaled_[m * from_.stride + i] * scale;
+                const double y = to_.values[j * width + m] * scale;
+                apart_[m] = how_->gap == Gap::kDistance ? x - y : std::max(y - x, 0.0);
+                widest = std::max(widest, std::fabs(apart_[m]));
+            }
+            if (widest < best) best = std::min(best, length(widest));
+        }
+        return best;
+    }
+
+    double length(double widest) const {
+        if (widest == 0.0) return 0.0;
+        int power = std::ilogb(widest);
+        if (power <= kSafe && power >= -kSafe) power = 0;
+        double sum = 0.0;
+        for (const double gap : apart_) {
+            const double part = std::ldexp(gap, -power);
+            sum += part * part;
+        }
+        return std::ldexp(std::sqrt(sum), power);
+    }
+
+    void add_up(Share& own) const {
         if (how_->p == 1.0) {
-            for (std::size_t i = 0; i < left_; ++i) own.sum += nearest_[i];
-        } else if (own.largest > 0.0 && own.largest < kInfinity) {
+            for (std::size_t i = 0; i < left_; ++i) own.sum += gaps_[i];
+        } else if (!std::isinf(how_->p) && own.largest > 0.0 && own.largest < kInfinity) {
             for (std::size_t i = 0; i < left_; ++i) {
-                own.sum += raise(nearest_[i] / own.largest, how_->p);
+                own.sum += raise(gaps_[i] / own.largest, how_->p);
             }
         }
-        return own;
     }
 
     const Comparison* how_;
@@ -338,7 +416,11 @@ class Compare {
     FirstRefused* refused_to_;
     Rows from_, to_;
     std::int64_t held_ = kNobody;  // the set that `to_` holds
-    std::vector<double> scaled_, nearest_;
+    Magnitudes of_to_;
+    int power_ = 0;
+    bool is_unsure_ = false;
+    std::vector<double> unscaled_, scaled_, nearest_, gaps_, apart_;
+    Pace pace_;
     std::vector<std::size_t> staying_;
     std::size_t left_ = 0;  // rows that are still compared
 };
@@ -370,7 +452,7 @@ class FindFarthest {
             enough_ = to_.count > 0 ? kernels().indicators.find_farthest(how_->gap, sets, enough_)
                                     : kInfinity;
         }
-        shares_[part] = {from_.count, enough_, 0.0};
+        shares_[part] = {from_.count, enough_, 0.0, 0};
     }
 
   private:
@@ -397,24 +479,30 @@ class FindFarthest {
 // depends on the number of threads.
 double mean_of(const Share* shares, std::int64_t count, double p) {
     Share all;
+    for (std::int64_t c = 0; c < count; ++c) all.down = std::max(all.down, shares[c].down);
+    const auto held = [&all](double gap, const Share& share) {
+        return share.down == all.down ? gap : std::ldexp(gap, share.down - all.down);
+    };
     for (std::int64_t c = 0; c < count; ++c) {
         all.count += shares[c].count;
-        all.largest = std::max(all.largest, shares[c].largest);
+        all.largest = std::max(all.largest, held(shares[c].largest, shares[c]));
     }
     if (all.count == 0) return std::numeric_limits<double>::quiet_NaN();
-    if (std::isinf(p)) return all.largest;
     const auto rows = static_cast<double>(all.count);
+    double mean = all.largest;
     if (p == 1.0) {
-        for (std::int64_t c = 0; c < count; ++c) all.sum += shares[c].sum;
-        return all.sum / rows;
-    }
-    if (!(all.largest > 0.0) || std::isinf(all.largest)) return all.largest;
-    for (std::int64_t c = 0; c < count; ++c) {
-        if (shares[c].count > 0) {
-            all.sum += shares[c].sum * raise(shares[c].largest / all.largest, p);
+        for (std::int64_t c = 0; c < count; ++c) all.sum += held(shares[c].sum, shares[c]);
+        mean = all.sum / rows;
+    } else if (!std::isinf(p) && all.largest > 0.0 && !std::isinf(all.largest)) {
+        for (std::int64_t c = 0; c < count; ++c) {
+            if (shares[c].count > 0) {
+                const double largest = held(shares[c].largest, shares[c]);
+                all.sum += shares[c].sum * raise(largest / all.largest, p);
+            }
         }
+        mean = all.largest * raise(all.sum / rows, 1.0 / p);
     }
-    return all.largest * raise(all.sum / rows, 1.0 / p);
+    return std::ldexp(mean, all.down);
 }
 
 void compare(const Comparison& how, std::int64_t groups, FirstRefused& refused_from,

@@ -1,0 +1,111 @@
+"""Answers keep their digits where values differ much in size, from 1e-300 to 1e300."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import paretopo_core as pp
+
+INDICATORS = ("igd", "igd_plus", "gd", "gd_plus", "avg_hausdorff_dist")
+
+
+@st.composite
+def pairs_of_sets(draw):
+    """Two sets whose values have exponents of their own, or of their row or objective."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    objectives = int(rng.integers(1, 5))
+    kind = draw(st.sampled_from(["values", "objectives", "rows", "small"]))
+
+    def one_set():
+        count = int(rng.integers(1, 7))
+        exponents = {
+            "values": rng.integers(-300, 301, (count, objectives)),
+            "objectives": rng.integers(-300, 301, (1, objectives)),
+            "rows": rng.choice([0, 0, 0, 200, -170], (count, 1)),
+            "small": rng.integers(-3, 4, (count, objectives)),
+        }[kind]
+        return rng.integers(-4, 5, (count, objectives)) * 0.37 * 10.0**exponents
+
+    points, reference = one_set(), one_set()
+    if draw(st.booleans()):
+        reference[0] = points[0]
+    return points, reference
+
+
+def defined(name, points, reference, p, maximise):
+    """The definition with Python's hypot, which scales each distance by itself."""
+    sign = -1.0 if maximise else 1.0
+
+    def distance(a, r):
+        gaps = [sign * (x - y) for x, y in zip(a, r, strict=True)]
+        return math.hypot(*[max(gap, 0.0) for gap in gaps] if name.endswith("plus") else gaps)
+
+    apart = np.array([[distance(a, r) for r in reference.tolist()] for a in points.tolist()])
+
+    def mean(distances):
+        largest = distances.max()
+        if math.isinf(p) or largest == 0:
+            return float(largest)
+        return float(largest * ((distances / largest) ** p).mean() ** (1 / p))
+
+    forth, back = mean(apart.min(axis=1)), mean(apart.min(axis=0))
+    if name == "avg_hausdorff_dist":
+        return max(forth, back)
+    return forth if name.startswith("gd") else back
+
+
+@pytest.mark.parametrize("name", INDICATORS)
+@given(sets=pairs_of_sets(), p=st.sampled_from([0.5, 1.0, 2.0, math.inf]), maximise=st.booleans())
+def test_distances_keep_their_digits(name, sets, p, maximise):
+    points, reference = sets
+    found = float(getattr(pp, name)(points, reference, p=p, maximise=maximise))
+    assert found == pytest.approx(defined(name, points, reference, p, maximise), rel=1e-12, abs=0)
+
+
+def test_one_far_point_does_not_hide_the_others():
+    points = [[3, 3], [1e200, 1e200]]
+    assert pp.igd_plus(points, [[0, 0]], maximise=False) == pytest.approx(math.hypot(3, 3))
+    assert pp.gd([[3, 3]], [[0, 0], [1e200, 1e200]]) == pytest.approx(math.hypot(3, 3))
+    assert pp.igd([[1, 0]], [[1, 1e-170]]) == 1e-170
+
+
+def test_a_mean_of_large_distances_is_finite():
+    assert pp.igd([[0.0]], np.full((100, 1), 1e308)) == pytest.approx(1e308)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-165, 1.0, 1e160, 1e300])
+def test_uncrowded_distances_keep_their_digits(scale):
+    found = pp.uncrowded_contributions([[-3 * scale, -4 * scale]], 0)
+    assert found[0] == pytest.approx(-5 * scale, rel=1e-14, abs=0)
+    torch = pytest.importorskip("torch")
+    point = torch.tensor([[-3 * scale, -4 * scale]], dtype=torch.float64, requires_grad=True)
+    pp.uncrowded_contributions(point, 0).sum().backward()
+    np.testing.assert_allclose(point.grad[0].numpy(), [0.6, 0.8], rtol=1e-14)
+
+
+def test_gradient_of_expected_hypervolume_has_double_precision():
+    torch = pytest.importorskip("torch")
+    points = torch.tensor([[0.0], [0.125], [-0.125]], dtype=torch.float64, requires_grad=True)
+    pp.expected_hypervolume(points, 0.25, 1, maximise=False).backward()
+    np.testing.assert_allclose(points.grad.numpy(), np.full((3, 1), -1 / 3), rtol=1e-15)
+
+
+def test_strict_ranks_of_tensors_have_double_precision():
+    """Places are up to the square of the number of points, which float32 does not represent."""
+    torch = pytest.importorskip("torch")
+    points = np.random.default_rng(0).random((6_000, 2))
+    expected = pp.is_nondominated(points, strict=True)
+    assert pp.is_nondominated(torch.from_numpy(points), strict=True).numpy().tolist() == list(
+        expected
+    )
+
+
+def test_violations_of_tensors_have_double_precision():
+    torch = pytest.importorskip("torch")
+    violation = torch.tensor([2**25, 2**25 + 1])
+    assert pp.pareto_rank(torch.zeros(2, 2), violation=violation).tolist() == [0, 1]
