@@ -70,7 +70,7 @@ class SessionCallback(TrainerCallback):
             "learning_rate": self._learning_rate,
             "seconds": time.perf_counter() - self._step_started,
         }
-        self.session.record_step(state.global_step, measured, logs)
+        self.session.record_step(state.global_step, measured, self._choose_logged(logs))
 
     def on_prediction_step(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
         """Collect a batch; a row repeated to fill the last batch of all processes counts once."""
@@ -96,6 +96,17 @@ class SessionCallback(TrainerCallback):
         rollouts = [self._evaluated[row] for row in sorted(self._evaluated)]
         seconds = time.perf_counter() - self._evaluation_started
         self._tell(self.session.observe(state.global_step, rollouts, seconds), metrics)
+
+    def _choose_logged(self, logs: dict[str, float]) -> dict[str, float]:
+        """TRL's numbers, without its statistics of the placeholder that it takes for the reward."""
+        if self._trainer.script is not None:
+            return logs
+        placeholder = ("reward", "reward_std", "frac_reward_zero_std")
+        return {
+            name: value
+            for name, value in logs.items()
+            if name not in placeholder and not name.startswith("rewards/")
+        }
 
     def _record_left(self) -> None:
         """Of a step that TRL does not log, its loss is not known."""

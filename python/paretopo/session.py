@@ -18,6 +18,7 @@ rollouts::
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
 from collections import Counter
@@ -48,6 +49,7 @@ from paretopo.run.trackers import (
 )
 from paretopo.run.trajectories import Group
 
+_LOGGER = logging.getLogger("paretopo")
 _NO_STEP = -1  # every record is after it
 
 
@@ -204,11 +206,13 @@ class Session:
             **self._averages(rollouts),
             "multiplier": step.multiplier,
             "informative": float(step.informative.mean()),
+            "differs": self._differing(groups),
             "response_tokens": float(np.mean([one.tokens for one in rollouts])),
             "truncated": float(np.mean([one.truncated for one in rollouts])),
             "overlong": float(punished.mean()),
             "rank_histogram": step.rank_histogram,
         }
+        self._warn_of_equal_rewards(groups)
         if self.preferences is not None:
             self._pending["preferences"] = [group[0].preference for group in groups]
         bounds = np.cumsum([0, *map(len, groups)])
@@ -498,22 +502,52 @@ class Session:
 
         A measure is averaged over the rollouts to which it applies.
         """
-        columns = zip(*(one.rewards for one in rollouts), strict=True)
-        means = [float(np.mean(column)) for column in columns]
+        rewards = {}
+        for at, name in enumerate(self.objectives):
+            known = [one.rewards[at] for one in rollouts if _applies(name, one)]
+            rewards[name] = float(np.mean(known)) if known else None
         return {
+            "rollouts": len(rollouts),
             "solved": _share_solved(rollouts),
             "measured": self._measured(rollouts),
-            "rewards": dict(zip(self.objectives, means, strict=True)),
+            "error": self._errors(rollouts),
+            "rewards": rewards,
         }
 
     def _measured(self, rollouts: Sequence[Rollout]) -> dict[str, float | None]:
         """The mean of each objective in its unit; None where it applies to none."""
-        measured: dict[str, float | None] = {}
-        for name in self.objectives:
-            values = [one.reward_components.get(name) for one in rollouts]
-            known = [value for value in values if value is not None]
-            measured[name] = float(np.mean(known)) if known else None
-        return measured
+        known = {name: _values(name, rollouts) for name in self.objectives}
+        return {name: float(np.mean(one)) if one else None for name, one in known.items()}
+
+    def _errors(self, rollouts: Sequence[Rollout]) -> dict[str, float | None]:
+        """The standard error of each of these means; None where it applies to fewer than two."""
+        known = {name: _values(name, rollouts) for name in self.objectives}
+        return {
+            name: float(np.std(one, ddof=1) / math.sqrt(len(one))) if len(one) > 1 else None
+            for name, one in known.items()
+        }
+
+    def _differing(self, groups: Sequence[Sequence[Rollout]]) -> dict[str, float]:
+        """The share of the groups in which the rewards of an objective differ."""
+        spans = [np.ptp([one.rewards for one in group], axis=0) for group in groups]
+        shares = np.mean(np.array(spans) > 0.0, axis=0)
+        return dict(zip(self.objectives, shares.tolist(), strict=True))
+
+    def _warn_of_equal_rewards(self, groups: Sequence[Sequence[Rollout]]) -> None:
+        """At the first step: an objective teaches nothing if it is equal within every group."""
+        if self.controller.steps_taken != 1 or not self._writes:
+            return
+        shares = self._pending["differs"]
+        equal = [one.name for one in self.config.objectives if one.weight and not shares[one.name]]
+        if equal:
+            told = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in shares.items())
+            _LOGGER.warning(
+                "in the first step, the rewards for %s are equal within every group (%d), so that "
+                "nothing is learnt from them; groups with different rewards: %s",
+                " and ".join(map(repr, equal)),
+                len(groups),
+                told,
+            )
 
     def _warn_of_reference(self, outcome: NDArray[np.float64]) -> None:
         """At the start: below it nothing gains hypervolume, and nothing else would say so."""
@@ -606,6 +640,16 @@ class Session:
         archive = self.controller.archive
         volume = 0.0 if archive is None else float(archive.hypervolume)
         return numbers_of_step(row | {"archive_size": self._archive_size(), "hypervolume": volume})
+
+
+def _values(name: str, rollouts: Sequence[Rollout]) -> list[float]:
+    """An objective of the rollouts to which it applies."""
+    values = (one.reward_components.get(name) for one in rollouts)
+    return [value for value in values if value is not None]
+
+
+def _applies(name: str, rollout: Rollout) -> bool:
+    return rollout.reward_components.get(name) is not None
 
 
 def _share_solved(rollouts: Sequence[Rollout]) -> float | None:

@@ -182,3 +182,47 @@ def test_recorded_prompts_are_spread_over_all(total, count):
     assert chosen <= set(names)
     gaps = np.diff([names.index(name) for name in sorted(chosen)])
     assert gaps.size == 0 or gaps.max() - gaps.min() <= 1
+
+
+# ---- records of what applies, and of what differs --------------------------------------------------
+
+POLITE = "[[objectives]]\nname = 'correct'\n[[objectives]]\nname = 'polite'\nlow = 0\nhigh = 1\n"
+
+
+def rate(session, *values):
+    return score(session, [Rollout("q", {"correct": 1.0, "polite": one}) for one in values])
+
+
+def test_means_leave_out_rollouts_to_which_an_objective_does_not_apply(tmp_path):
+    session = new_session(tmp_path, POLITE, paretopo__stage2_estimator="gdpo")
+    session.advantages([rate(session, None, None), rate(session, 0.0, None)])
+    session.record_step(1, {})
+    session.advantages([rate(session, None, None)])
+    session.record_step(2, {})
+    first, second = session.run.steps()
+    assert (first["measured"]["polite"], first["rewards"]["polite"]) == (0.0, 0.0)
+    assert (second["measured"]["polite"], second["rewards"]["polite"]) == (None, None)
+    assert second["rewards"]["correct"] == 1.0
+
+
+def test_means_come_with_their_number_and_standard_error(tmp_path):
+    session = new_session(tmp_path, POLITE)
+    values = [0.0, 1.0, 1.0, None]
+    session.observe(
+        0, [Rollout(str(at), {"correct": 1, "polite": v}) for at, v in enumerate(values)]
+    )
+    [row] = session.run.evaluations()
+    assert row["rollouts"] == 4
+    assert row["error"] == {"correct": 0.0, "polite": pytest.approx(1 / 3)}
+
+
+def test_an_objective_that_never_differs_is_named_at_the_first_step(tmp_path, caplog):
+    session = new_session(tmp_path, POLITE, paretopo__stage2_estimator="gdpo")
+    groups = [rate(session, 0.0, 1.0), rate(session, 1.0, 1.0)]
+    for step in (1, 2):
+        session.advantages(groups)
+        session.record_step(step, {})
+    assert session.run.steps()[0]["differs"] == {"correct": 0.0, "polite": 0.5}
+    [record] = caplog.records
+    assert "the rewards for 'correct' are equal within every group (2)" in record.message
+    assert "correct 0 %, polite 50 %" in record.message

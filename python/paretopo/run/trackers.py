@@ -27,7 +27,7 @@ _OF_EVALUATIONS = (
     *("solved", "response_tokens", "truncated", "gain", "smoothed_gain", "multiplier"),
     *("archive_size", "hypervolume"),
 )
-_BY_OBJECTIVE = ("measured", "rewards")
+_BY_OBJECTIVE = ("measured", "rewards", "differs")
 
 
 class _Tracker(Protocol):
@@ -188,7 +188,7 @@ def _flatten(row: Row, names: Sequence[str]) -> dict[str, float]:
     for name in _BY_OBJECTIVE:
         flat |= {
             f"{name}/{objective}": float(value)
-            for objective, value in row[name].items()
+            for objective, value in row.get(name, {}).items()
             if value is not None
         }
     return flat

@@ -152,11 +152,13 @@ class OwnQuestions(Task):
     def words(self) -> list[str]:
         """Prompts, answers and some demonstrations: all that a tiny model has to know."""
         shown = [] if self._demonstrate is None else self.traces(0, _DEMONSTRATIONS_READ)
-        return [
-            text
-            for one in [*self.training, *self.held_out]
-            for text in (one.text, *([one.answer] if isinstance(one.answer, str) else one.answer))
-        ] + [message["content"] for trace in shown for message in trace]
+        asked = [*self.training, *self.held_out]
+        answers = [[one.answer] if isinstance(one.answer, str) else one.answer for one in asked]
+        said = [message for one in asked for message in self._messages(one)]
+        said += [message for trace in shown for message in trace]
+        return [text for each in answers for text in each] + [
+            text for message in said for text in _texts_of(message)
+        ]
 
     def phrases(self) -> list[str]:
         """The fixed parts of a call, as the tiny model's chat template renders it."""
@@ -198,6 +200,18 @@ def _read_questions(key: str, path: str) -> list[Question]:
     if not questions:
         raise ConfigError(f"task.{key}: {path} holds no questions")
     return questions
+
+
+def _texts_of(message: Message) -> list[str]:
+    """What a message says, and the names and arguments of its calls."""
+    texts = [message.get("content") or ""]
+    for call in message.get("tool_calls") or ():
+        function = call.get("function", call)
+        texts.append(str(function.get("name", "")))
+        arguments = function.get("arguments") or {}
+        given = arguments.items() if isinstance(arguments, dict) else [(arguments, "")]
+        texts += [f"{name} {value}" for name, value in given]
+    return texts
 
 
 def _fill_columns(*files: list[Question]) -> list[list[Question]]:

@@ -207,3 +207,19 @@ def test_wrong_questions_are_refused_with_their_place(tmp_path, train, message):
 def test_questions_need_files():
     with pytest.raises(ConfigError, match=r'"questions" needs task.train and task.held_out'):
         loads("[task]\nname = 'questions'")
+
+
+def test_a_tiny_model_knows_the_arguments_of_demonstrated_calls_and_all_messages(tmp_path):
+    shown = """
+def demonstrate(random, prompt, answer, source, **columns):
+    function = {"name": "look_up", "arguments": {"part": "screen", "count": 3}}
+    call = {"type": "function", "function": function}
+    return [{"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "name": "look_up", "content": "89"},
+            {"role": "assistant", "content": answer}]
+"""
+    (tmp_path / "warmup.py").write_text(shown, encoding="utf-8")
+    chat = [{"role": "system", "content": "kindly"}, {"role": "user", "content": "why?"}]
+    row = json.dumps({"prompt": chat, "answer": "7", "source": "x"})
+    words = task_of(tmp_path, row, **{"warmup.file": str(tmp_path / "warmup.py")}).words()
+    assert {"look_up", "part screen", "count 3", "kindly", "why?", "89", "7"} <= set(words)
