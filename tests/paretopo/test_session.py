@@ -184,7 +184,7 @@ def test_recorded_prompts_are_spread_over_all(total, count):
     assert gaps.size == 0 or gaps.max() - gaps.min() <= 1
 
 
-# ---- records of what applies, and of what differs --------------------------------------------------
+# ---- means, errors and differences of rewards ----------------------------------------------------
 
 POLITE = "[[objectives]]\nname = 'correct'\n[[objectives]]\nname = 'polite'\nlow = 0\nhigh = 1\n"
 
