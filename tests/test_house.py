@@ -146,6 +146,7 @@ MACHINERY = [
     "_shapes",
     "_dtypes",
     "_registry",
+    "_tables",
     "_torch_arrays",
     "_numbers",
     "_senses",

@@ -7,7 +7,6 @@ everything else is refused by the name of the argument. A masked array would los
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from paretopo_core import _torch_arrays
 from paretopo_core._dtypes import FLOATS, HALVES, INTEGERS, check_exact, refuse_kind
+from paretopo_core._tables import table_of
 
 MOST_WHOLE = 2**63 - 1  # that the compiled core takes
 _SHORT = 40  # characters of a value that an error shows
@@ -56,6 +56,9 @@ def plain_array(given: Any, name: str) -> np.ndarray:
     """
     if type(given) is np.ndarray:
         return given
+    table = table_of(given)
+    if table is not None:
+        return table.numbers(name)
     refuse_masked(given, name)
     if given is None or isinstance(given, (str, bytes, type)) or callable(given):
         raise refuse_kind(name, repr(given)[:_SHORT])
@@ -72,14 +75,15 @@ def plain_array(given: Any, name: str) -> np.ndarray:
 
 
 def numbers_of(given: Any, name: str) -> np.ndarray:
-    """A float64 copy of any shape, of an argument for which bools are no numbers."""
+    """A float64 copy of any shape, row by row, of an argument for which bools are no numbers."""
     if type(given) is float:
         return np.array(given)
     if _torch_arrays.is_tensor(given):
         given = _torch_arrays.host_array(given, name)
     if _has_bools(given):
         raise refuse_kind(name, f"bool: {given!r}"[: 2 * _SHORT])
-    return np.array(real_array(given, name), dtype=np.float64)
+    # The compiled archive reads rows: a copy would keep the order of columns.
+    return np.array(real_array(given, name), dtype=np.float64, order="C")
 
 
 def per_point_array(given: Any, name: str) -> np.ndarray:
@@ -158,7 +162,8 @@ def _has_bools(given: Any) -> bool:
 def _refuse_objects(given: Any, array: np.ndarray, name: str) -> Exception:
     """Say which of the objects is no number, and how to come by numbers."""
     if type(given).__module__.partition(".")[0] == "pandas":
-        return refuse_kind(name, "dtype object", _suggest_columns(given, name))
+        hint = f"; nullable values become floats by {name}.to_numpy(dtype=float, na_value=np.nan)"
+        return refuse_kind(name, "dtype object", hint)
     for place, each in np.ndenumerate(array):
         if isinstance(each, int) and not isinstance(each, bool):
             try:
@@ -170,17 +175,6 @@ def _refuse_objects(given: Any, array: np.ndarray, name: str) -> Exception:
             at = f" at {[int(i) for i in place]}" if place else ""
             return refuse_kind(name, f"dtype object: the {kind} {shown}{at}")
     return refuse_kind(name, "dtype object", f"; floats are {name}.astype(float)")
-
-
-def _suggest_columns(frame: Any, name: str) -> str:
-    """How to come by floats from what NumPy only knows as objects."""
-    is_numeric = sys.modules["pandas"].api.types.is_numeric_dtype
-    dtypes: Any = getattr(frame, "dtypes", None)  # of a frame a series
-    columns = dtypes.items() if hasattr(dtypes, "items") else ()
-    others = [key for key, dtype in columns if not is_numeric(dtype)]
-    if others:
-        return f"; {others} hold no numbers: pass {name}.drop(columns={others})"
-    return f"; nullable columns become floats by {name}.to_numpy(dtype=float, na_value=np.nan)"
 
 
 def are_finite(values: list[float]) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 from paretopo_core import _core
 from paretopo_core._arrays import Batch
 from paretopo_core._registry import OPERATIONS
+from paretopo_core._tables import Table, table_of
 from paretopo_core._torch_arrays import is_tensor
 
 _PLAIN = (np.ndarray, list, tuple)
@@ -133,7 +134,20 @@ class Operation:
                 return _torch_operators.apply(self, points, *others)
             result = calls.call_plain(self.call, points, others)
             return self.compute(points, *others) if result is None else result
-        return self.compute(points, *others)
+        table = table_of(points)
+        return self.compute(points, *others) if table is None else self._label(table, *others)
+
+    def _label(self, table: Table, *others: Any) -> Any:
+        """The result for a frame, with its index and columns where there is a value for each."""
+        names = ("maximise", "mask", *(name for name, _ in self.arguments))
+        named = map(table.by_column, others, names)
+        result = self.answer(table.numbers(self.points), *named)
+        parts = result if isinstance(result, tuple) else (result,)
+        labelled = tuple(
+            table.label(part, extent, self.core.name)
+            for part, (extent, _) in zip(parts, self.core.results, strict=False)
+        )
+        return labelled if isinstance(result, tuple) else labelled[0]
 
     def _spread(
         self, batch: Batch, passed: list[Any], mask: Any, broadcast: Callable[..., tuple[int, ...]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple, Never
@@ -117,6 +118,13 @@ class ParetoArchive:
         numbers = numbers_of(ref, "ref")
         if numbers.size == 0:
             raise ValueError("ref must have one number per objective, got none")
+        if numbers.ndim == 0:
+            warnings.warn(
+                f"ParetoArchive({numbers:g}) has one objective, with the reference point "
+                f"[{numbers:g}]: pass one number per objective, such as [0, 0], or that list",
+                UserWarning,
+                stacklevel=2,
+            )
         self._ref = vector_of(numbers, numbers.size, "ref", scalar=numbers.size == 1)
         self._sign = signs_of(minimised_bits(maximise, numbers.size), numbers.size)
         if capacity is not None:

@@ -15,6 +15,7 @@ from paretopo_core._dtypes import refuse_kind
 from paretopo_core._numbers import are_finite, numbers_of
 from paretopo_core._operation import call_plain
 from paretopo_core._senses import Maximise
+from paretopo_core._tables import through_table
 from paretopo_core._torch_arrays import is_tensor
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.fronts import is_nondominated
@@ -52,6 +53,8 @@ def ideal_point(
         refuse_names(wrong)
     ideal: ArrayT = call_plain(_core.ideal_point, points, maximise, mask)
     if ideal is None:
+        ideal = through_table(ideal_point, "set", points, maximise=maximise, mask=mask)
+    if ideal is None:
         frame = Frame(points, maximise, mask)
         ideal = _ideal(frame, _swapped(frame, frame.given))
     return ideal
@@ -86,6 +89,8 @@ def nadir_point(
     if wrong:
         refuse_names(wrong)
     nadir: ArrayT = call_plain(_core.nadir_point, points, maximise, mask)
+    if nadir is None:
+        nadir = through_table(nadir_point, "set", points, maximise=maximise, mask=mask)
     if nadir is None:
         frame = Frame(points, maximise, mask)
         nadir = _nadir(frame, _swapped(frame, frame.given))
@@ -143,6 +148,11 @@ def normalise(
         refuse_names(wrong)
     normalised: ArrayT = call_plain(_core.normalise, points, maximise, mask, ideal, nadir)
     if normalised is None:
+        corners = {"ideal": ideal, "nadir": nadir}
+        normalised = through_table(
+            normalise, "value", points, maximise=maximise, mask=mask, **corners
+        )
+    if normalised is None:
         frame = Frame(points, maximise, mask)
         if frame.is_tensor:
             normalised = _normalise(frame, ideal, nadir)
@@ -187,6 +197,9 @@ def knee_points(
     """
     if wrong:
         refuse_names(wrong)
+    labelled: ArrayT = through_table(knee_points, "point", points, maximise=maximise, mask=mask)
+    if labelled is not None:
+        return labelled
     whole = Frame(points, maximise, mask)
     finite = whole.library.isfinite(whole.points).all(-1)
     frame = Frame(whole.points, maximise, whole.among(finite))

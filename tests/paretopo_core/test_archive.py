@@ -393,3 +393,13 @@ def test_bad_references_are_named():
         pp.ParetoArchive([])
     with pytest.raises(ValueError, match="maximise must be a bool or have one bool"):
         pp.ParetoArchive([0.0, 0.0], maximise=[True])
+
+
+def test_points_stored_by_columns_are_read_by_rows():
+    rows = np.array([[1.0, 3.0], [2.0, 1.0], [0.0, 5.0], [1.5, 0.5]])
+    by_columns = np.asfortranarray(rows)
+    archive = pp.ParetoArchive([0.0, 6.0], maximise=[True, False])
+    np.testing.assert_array_equal(archive.gain(by_columns), archive.gain(rows))
+    archive.extend(by_columns)
+    assert archive.hypervolume == pp.hypervolume(rows, [0.0, 6.0], maximise=[True, False])
+    assert all(point in archive for point in ([2.0, 1.0], [1.5, 0.5]))

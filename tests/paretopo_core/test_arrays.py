@@ -282,15 +282,6 @@ class TestErrors:
             )
             assert mask.tolist() == [not row.any() for row in np.ma.getmaskarray(masked)]
 
-    def test_nullable_columns_get_a_hint(self, operation):
-        pandas = pytest.importorskip("pandas")
-        frame = pandas.DataFrame(grid((6, 3)), columns=list("abc")).astype("Int64")
-        with pytest.raises(TypeError, match="nullable columns") as caught:
-            operation(frame)
-        call = str(caught.value).partition("floats by ")[2]
-        floats = eval(call, dict.fromkeys(("points", "rewards", "candidates"), frame) | {"np": np})
-        np.testing.assert_array_equal(operation(floats), operation(grid((6, 3))))
-
     def test_integers_beyond_float64(self, operation):
         with pytest.raises(ValueError, match=r"beyond what float64 holds exactly"):
             operation(np.full((2, 2), 2**53 + 1))

@@ -1,0 +1,104 @@
+"""Frames of pandas and polars: the result has the rows, the index and the columns of the frame."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from paretopo_core._dtypes import check_exact, refuse_kind
+
+
+class Table:
+    """A frame, its numbers, and its labels for a result."""
+
+    def __init__(self, frame: Any, is_pandas: bool) -> None:
+        self._frame = frame
+        self._is_pandas = is_pandas
+
+    def numbers(self, name: str) -> np.ndarray:
+        """The values, shape (rows, columns); NaN where a nullable column has none.
+
+        Raises:
+            TypeError: columns hold no numbers; names them.
+            ValueError: integers that float64 cannot hold.
+        """
+        columns = zip(self._frame.columns, self._frame.dtypes, strict=True)
+        others = [key for key, dtype in columns if not self._is_numeric(dtype)]
+        if others:
+            way = f"columns={others}" if self._is_pandas else repr(others)
+            hint = f"; {others} hold no numbers: pass {name}.drop({way})"
+            raise refuse_kind(name, "dtype object", hint)
+        array = np.asarray(self._frame.to_numpy())
+        if array.dtype != object:
+            return array
+        for place in range(self._frame.shape[1]):
+            column = self._frame.iloc[:, place].dropna()
+            if column.dtype.kind in "iu" and len(column):
+                check_exact(int(column.min()), int(column.max()), name)
+        return np.asarray(self._frame.to_numpy(dtype=np.float64, na_value=np.nan))
+
+    def _is_numeric(self, dtype: Any) -> bool:
+        if self._is_pandas:
+            return bool(sys.modules["pandas"].api.types.is_numeric_dtype(dtype))
+        return bool(
+            dtype.is_float() or dtype.is_integer() or dtype == sys.modules["polars"].Boolean
+        )
+
+    def by_column(self, value: Any, name: str) -> Any:
+        """An argument in the order of the columns, if it names them; otherwise as it is.
+
+        A mapping, a pandas series by its index and a frame by its columns name them.
+
+        Raises:
+            ValueError: a mapping has other names than the frame.
+        """
+        names = list(self._frame.columns)
+        if isinstance(value, Mapping):
+            if set(value) != set(names):
+                raise ValueError(f"{name} must have a value for each of {names}, got {list(value)}")
+            return [value[key] for key in names]
+        if name == "mask" or (table_of(value) is None and not _is_series(value)):
+            return value
+        own = list(value.index if _is_series(value) else value.columns)
+        return value[names] if own != names and set(own) == set(names) else value
+
+    def label(self, result: Any, extent: str, name: str) -> Any:
+        """The result as a series for one value a row, as a frame for one a cell, else as it is."""
+        if extent == "point":
+            if self._is_pandas:
+                pandas = sys.modules["pandas"]
+                return pandas.Series(result, index=self._frame.index, name=name)
+            return sys.modules["polars"].Series(name, result)
+        if extent == "value":
+            if self._is_pandas:
+                index, columns = self._frame.index, self._frame.columns
+                return sys.modules["pandas"].DataFrame(result, index=index, columns=columns)
+            return sys.modules["polars"].DataFrame(result, schema=self._frame.columns)
+        return result
+
+
+def table_of(points: Any) -> Table | None:
+    """The table of a frame; None for anything else."""
+    for module in ("pandas", "polars"):
+        library = sys.modules.get(module)
+        if library is not None and isinstance(points, library.DataFrame):
+            return Table(points, module == "pandas")
+    return None
+
+
+def _is_series(value: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.Series)
+
+
+def through_table(function: Callable[..., Any], extent: str, points: Any, **options: Any) -> Any:
+    """The result of a public function for a frame, with its labels; None for anything else."""
+    table = table_of(points)
+    if table is None:
+        return None
+    named = {key: table.by_column(value, key) for key, value in options.items()}
+    name = function.__name__
+    return table.label(function(table.numbers("points"), **named), extent, name)

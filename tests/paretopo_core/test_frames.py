@@ -1,0 +1,148 @@
+"""Frames of pandas and polars: labelled results, arguments by column, clear errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import paretopo_core as pp
+
+VALUES = {"gain": [1.0, 2.0, 0.0, 1.5], "cost": [3.0, 1.0, 5.0, 0.5]}
+POINTS = np.column_stack(list(VALUES.values()))
+SENSES = {"cost": False, "gain": True}
+LIST = [True, False]
+ROWS = list("wxyz")
+
+PER_POINT = {
+    "pareto_rank": lambda f, s: pp.pareto_rank(f, maximise=s),
+    "pareto_rank strict": lambda f, s: pp.pareto_rank(f, maximise=s, strict=True),
+    "is_nondominated": lambda f, s: pp.is_nondominated(f, maximise=s),
+    "is_nondominated violation": lambda f, s: pp.is_nondominated(
+        f, maximise=s, violation=[0, 1, 0, 2]
+    ),
+    "crowding_distance": lambda f, s: pp.crowding_distance(f, maximise=s),
+    "hv_contributions": lambda f, s: pp.hv_contributions(f, [0, 6], maximise=s),
+    "uncrowded_contributions": lambda f, s: pp.uncrowded_contributions(f, [0, 6], maximise=s),
+    "knee_points": lambda f, s: pp.knee_points(f, maximise=s),
+    "stochastic_pareto_rank": lambda f, _: pp.stochastic_pareto_rank(f, 1.0),
+    "pareto_advantage": lambda f, _: pp.pareto_advantage(f, [0.5, 0.5]),
+    "hypervolume_advantage": lambda f, _: pp.hypervolume_advantage(f, 0.0),
+}
+PER_VALUE = {
+    "hypervolume_gradient": lambda f, s: pp.hypervolume_gradient(f, [0, 6], maximise=s),
+    "normalise": lambda f, s: pp.normalise(f, maximise=s),
+}
+
+
+@pytest.fixture
+def pandas():
+    return pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def polars():
+    return pytest.importorskip("polars")
+
+
+@pytest.mark.parametrize("name", PER_POINT)
+def test_a_value_for_each_point_keeps_the_index(name, pandas):
+    found = PER_POINT[name](pandas.DataFrame(VALUES, index=ROWS), SENSES)
+    assert isinstance(found, pandas.Series)
+    assert found.index.tolist() == ROWS
+    assert found.name == name.partition(" ")[0]
+    expected = PER_POINT[name](POINTS, LIST)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+@pytest.mark.parametrize("name", PER_POINT)
+def test_a_polars_frame_gives_a_series(name, polars):
+    found = PER_POINT[name](polars.DataFrame(VALUES), SENSES)
+    assert isinstance(found, polars.Series)
+    assert found.name == name.partition(" ")[0]
+    np.testing.assert_array_equal(found.to_numpy(), PER_POINT[name](POINTS, LIST))
+
+
+@pytest.mark.parametrize("name", PER_VALUE)
+def test_a_value_for_each_cell_keeps_index_and_columns(name, pandas, polars):
+    expected = PER_VALUE[name](POINTS, LIST)
+    found = PER_VALUE[name](pandas.DataFrame(VALUES, index=ROWS), SENSES)
+    assert (found.index.tolist(), found.columns.tolist()) == (ROWS, list(VALUES))
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+    found = PER_VALUE[name](polars.DataFrame(VALUES), SENSES)
+    assert found.columns == list(VALUES)
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+def test_both_results_of_an_advantage_are_labelled(pandas):
+    frame = pandas.DataFrame(VALUES, index=ROWS)
+    for one in pp.pareto_advantage(frame, [0.5, 0.5], return_ranks=True):
+        assert one.index.tolist() == ROWS
+
+
+def test_other_results_are_those_of_an_array(pandas):
+    frame = pandas.DataFrame(VALUES)
+    volume = pp.hypervolume(frame, [0, 6], maximise=SENSES)
+    assert type(volume) is np.float64
+    assert volume == pp.hypervolume(POINTS, [0, 6], maximise=LIST)
+    kept = pp.select(frame, 2, maximise=SENSES)
+    np.testing.assert_array_equal(kept, pp.select(POINTS, 2, maximise=LIST))
+    np.testing.assert_array_equal(
+        pp.ideal_point(frame, maximise=SENSES), pp.ideal_point(POINTS, maximise=LIST)
+    )
+
+
+def test_arguments_go_by_column(pandas):
+    frame = pandas.DataFrame(VALUES)
+    expected = pp.hypervolume(POINTS, [0, 6], maximise=LIST)
+    for ref in ({"cost": 6, "gain": 0}, pandas.Series({"cost": 6, "gain": 0})):
+        assert pp.hypervolume(frame, ref, maximise=SENSES) == expected
+    turned = frame[["cost", "gain"]] + 1
+    assert pp.igd(frame, turned, maximise=SENSES) == pp.igd(POINTS, POINTS + 1, maximise=LIST)
+    with pytest.raises(ValueError, match=r"maximise must have a value for each of \['gain', 'cost"):
+        pp.pareto_rank(frame, maximise={"gain": True})
+
+
+def test_text_columns_are_named(pandas, polars):
+    for library in (pandas, polars):
+        frame = library.DataFrame({**VALUES, "model": ROWS})
+        for call in (pp.pareto_rank, pp.normalise, pp.knee_points):
+            with pytest.raises(TypeError, match=r"\['model'\] hold no numbers: pass points.drop"):
+                call(frame)
+        kept = frame.drop(columns=["model"]) if library is pandas else frame.drop(["model"])
+        np.testing.assert_array_equal(pp.pareto_rank(kept), pp.pareto_rank(POINTS))
+
+
+@pytest.mark.parametrize("name", PER_POINT)
+def test_nullable_columns_become_floats(name, pandas):
+    frame = pandas.DataFrame(np.round(POINTS * 2), columns=list(VALUES)).astype({"gain": "Int64"})
+    found = PER_POINT[name](frame, SENSES)
+    np.testing.assert_array_equal(found.to_numpy(), PER_POINT[name](np.round(POINTS * 2), LIST))
+
+
+def test_missing_values_are_nan(pandas):
+    frame = pandas.DataFrame({"a": pandas.array([1, None], dtype="Int64"), "b": [1.0, 2.0]})
+    np.testing.assert_array_equal(
+        pp.pareto_rank(frame), pp.pareto_rank(np.array([[1.0, 1.0], [np.nan, 2.0]]))
+    )
+    frame["a"] = pandas.array([2**60 + 1, 1], dtype="Int64")
+    with pytest.raises(ValueError, match="beyond what float64 holds exactly"):
+        pp.pareto_rank(frame)
+
+
+def test_columns_of_one_name_are_points_too(pandas):
+    frame = pandas.DataFrame(POINTS, columns=["a", "a"])
+    np.testing.assert_array_equal(pp.pareto_rank(frame).to_numpy(), pp.pareto_rank(POINTS))
+
+
+def test_an_archive_takes_a_frame(pandas):
+    archive = pp.ParetoArchive([0, 6], maximise=LIST)
+    archive.extend(pandas.DataFrame(VALUES))
+    assert archive.hypervolume == pytest.approx(pp.hypervolume(POINTS, [0, 6], maximise=LIST))
+
+
+def test_one_number_as_reference_says_what_it_means():
+    with pytest.warns(UserWarning, match=r"ParetoArchive\(2\) has one objective, .* \[2\]: pass"):
+        archive = pp.ParetoArchive(2)
+    assert archive.ref.tolist() == [2.0]
+    pp.ParetoArchive([2])  # meant
