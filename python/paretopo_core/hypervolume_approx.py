@@ -82,6 +82,7 @@ def hypervolume_approx(
     Zhang (2019), IEEE Trans. Evol. Comput. 23(5), do for uniform ones; replicates after Cranley and
     Patterson (1976): docs/mathematics.md.
 
+    >>> import numpy as np
     >>> points = 0.5 + np.eye(10) / 2
     >>> volume, error = hypervolume_approx(points, ref=0, samples=4096)
     >>> exact = 11 * 0.5**10  # a cube that all have, and as much for each point

@@ -141,7 +141,7 @@ def test_an_archive_takes_a_frame(pandas):
     assert archive.hypervolume == pytest.approx(pp.hypervolume(POINTS, [0, 6], maximise=LIST))
 
 
-def test_one_number_as_reference_says_what_it_means():
+def test_one_number_as_reference_warns_of_one_objective():
     with pytest.warns(UserWarning, match=r"ParetoArchive\(2\) has one objective, .* \[2\]: pass"):
         archive = pp.ParetoArchive(2)
     assert archive.ref.tolist() == [2.0]
