@@ -162,7 +162,7 @@ ON_GPU = [name for name, call in CALLS.items() if call.on_gpu]
 
 def calls(names: Any = CALLS, *, ref: float = -0.1) -> dict[str, Callable[..., Any]]:
     """Return the calls of these names with a reference point, so that they take only points."""
-    return {name: partial(_run, CALLS[name].run, ref) for name in names}
+    return {name: partial(_run, CALLS[name].run, ref) for name in sorted(names)}
 
 
 def _run(run: Callable[..., Any], ref: float, points: Any, **more: Any) -> Any:
