@@ -165,7 +165,7 @@ def _read(name: str, source: str) -> list[dict[str, Any]]:
     if path.suffix != ".jsonl":
         raise ConfigError(f"openrlhf.{name} must be a .jsonl or .parquet file, got {source}")
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
         try:
             rows.append(json.loads(line))
         except ValueError as error:

@@ -155,7 +155,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
         path = folders.default_path(Path("evaluations"), name, settings.tool, identity)
         path = path if arguments.out is None else Path(arguments.out)
         folder = folders.EvaluationFolder.start(path, identity, name=name, questions=len(rows))
-        with folder.claim():
+        with folder.removed_if_refused(), folder.claim():
             _evaluate(folder, rows, settings, arguments)
     except (ConfigError, DataError, OSError, SandboxError, ServerError) as error:
         refuse(str(error))
@@ -207,7 +207,12 @@ def _run_task(arguments: argparse.Namespace) -> int:
         announce("loading packages and model")
         from paretopo.integrations.trl.train import evaluate
 
-        with folder.claim(), folder.note_failure(), terminate_as_interrupt():
+        with (
+            folder.removed_if_refused(),
+            folder.claim(),
+            folder.note_failure(),
+            terminate_as_interrupt(),
+        ):
             rows = evaluate(config, folder, preferences)
     except (ConfigError, OSError) as error:
         refuse(str(error))

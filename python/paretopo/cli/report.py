@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,7 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from paretopo.evaluation.folder import is_evaluation
 
     need("matplotlib")
+    arguments.runs = _leave_out_others(arguments.runs)
     kinds = [is_evaluation(path) for path in arguments.runs]
     out = None if arguments.out is None else Path(arguments.out)
     if any(kinds) and not all(kinds):
@@ -79,6 +81,27 @@ def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     except (ConfigError, OSError, ValueError) as error:
         refuse(str(error))
     return 0
+
+
+def _leave_out_others(paths: Sequence[str]) -> list[str]:
+    """The folders of several that hold a run or an evaluation: runs/* has reports among them."""
+    from pathlib import Path
+
+    from paretopo.evaluation.folder import is_evaluation
+
+    if len(paths) == 1:
+        return list(paths)
+    others = [
+        path
+        for path in paths
+        if Path(path).is_dir() and not (Path(path) / "config.toml").exists()
+        if not is_evaluation(path)
+    ]
+    if len(others) == len(paths):
+        refuse(f"none of these folders holds a run or an evaluation: {' '.join(paths)}")
+    for path in others:
+        print(f"paretopo: {path} holds no run or evaluation: left out", file=sys.stderr)
+    return [path for path in paths if path not in others]
 
 
 def _report_study(files: Sequence[str], out: Path | None) -> int:

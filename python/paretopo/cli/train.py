@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from paretopo.cli.subcommands import Subcommands, announce, complete_with, need, refuse
@@ -22,6 +23,7 @@ examples:
   paretopo train examples/calculator.toml --method mo_grpo --set paretopo.gate=success
   paretopo train examples/calculator.toml --method paper+without_stage_1
   paretopo train --resume runs/calculator-recommended-seed3-20260101-120000
+  paretopo train --resume runs/calculator-recommended-seed3-20260101-120000 --steps 200
   paretopo train examples/math_qwen2.5_7b.toml --rehearse
   paretopo train examples/math_qwen2.5_7b.toml -- --vllm.num_engines 16
 
@@ -61,6 +63,11 @@ def add_train(subcommands: Subcommands) -> None:
     parser.listing = _list_methods
     parser.add_argument("config", nargs="?", metavar="CONFIG.toml", help="what to train")
     parser.add_argument("--resume", metavar="RUN", help="go on with the run in this folder")
+    parser.add_argument(
+        "--accept-changes",
+        action="store_true",
+        help="with --resume: go on although reward functions or questions have changed",
+    )
     method = parser.add_argument(
         "--method",
         metavar="NAME[+NAME...]",
@@ -103,10 +110,13 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
 
     if (arguments.config is None) == (arguments.resume is None):
         refuse("train needs either a CONFIG.toml or --resume RUN; see paretopo train --help")
+    longer = _read_steps(arguments.overrides) if arguments.resume is not None else None
     if arguments.resume is not None and (
-        arguments.overrides or arguments.method or arguments.rehearse or arguments.real_model
+        arguments.method or arguments.rehearse or arguments.real_model
     ):
-        refuse("a resumed run keeps its own configuration: drop all options but --resume")
+        refuse(_KEEPS)
+    if arguments.accept_changes and arguments.resume is None:
+        refuse("--accept-changes is for --resume RUN")
     if arguments.real_model and not arguments.rehearse:
         refuse("--real-model is for --rehearse: without it, a training takes the real model anyway")
     try:
@@ -145,15 +155,38 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
             _check_backend(run.config, options)
             check_trackers(run.config.run)
             check_rewards(run.config)
+            if arguments.accept_changes:
+                run.accept_files()
+            run.check_files()
+            if longer is not None:
+                run.extend(longer)
     except (ConfigError, OSError) as error:
         refuse(str(error))
 
     try:
-        with run.claim():
+        with ExitStack() as kept:
+            if arguments.resume is None:
+                kept.enter_context(run.removed_if_refused())
+            kept.enter_context(run.claim())
             _train(run, resume=arguments.resume is not None, options=options)
     except ConfigError as error:
         refuse(str(error))
     return 0
+
+
+_KEEPS = (
+    "a resumed run keeps its own configuration: drop all options but --resume, --accept-changes, "
+    "and --steps, which makes it longer"
+)
+
+
+def _read_steps(overrides: Sequence[str]) -> int | None:
+    """The steps of a run that is made longer: all that may change."""
+    given = _parse_overrides(overrides)
+    steps = given.pop("optimiser.steps", None)
+    if given or not isinstance(steps, int | None):
+        refuse(_KEEPS)
+    return steps
 
 
 def _parse_overrides(given: Sequence[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -92,3 +93,58 @@ def hash_own_files(config: RunConfig) -> dict[str, str]:
         for key, name in named.items()
         if Path(name).is_file()
     }
+
+
+# Keys that may name a file or folder of the user's.
+_FILES = {
+    "task": ("train", "held_out", "tools"),
+    "warmup": ("file", "shared"),
+    "rewards": ("file",),
+    "tool": ("corpus",),
+    "model": ("path", "chat_template"),
+    "openrlhf": ("agent", "prompts", "held_out"),
+    "verl": ("reward", "prompts", "held_out", "tools"),
+}
+_NOT_HASHED = {"model.path", "warmup.shared"}  # gigabytes; a folder
+
+
+def hash_run_files(config: RunConfig) -> dict[str, str]:
+    """SHA-256 of every file that a run reads, and of the modules next to its Python files.
+
+    Weights of models are left out.
+    """
+    found = {}
+    for key, path in _list_files(config):
+        if key not in _NOT_HASHED and path.is_file():
+            found[key] = _hash(path)
+    folders = {path.resolve().parent for _, path in _list_files(config) if path.suffix == ".py"}
+    for module in list(sys.modules.values()):
+        place = Path(getattr(module, "__dict__", {}).get("__file__") or "")  # no lazy attribute
+        if place.suffix == ".py" and place.parent in folders and place.is_file():
+            found.setdefault(f"{place.name}, imported", _hash(place))
+    return found
+
+
+def anchor(config: RunConfig, folder: Path) -> RunConfig:
+    """The configuration with the files of another folder, where they are not found from here."""
+    if folder == Path.cwd():
+        return config
+    for key, path in _list_files(config):
+        whole = folder / path
+        if not path.is_absolute() and not path.exists() and whole.exists():
+            section, _, name = key.partition(".")
+            moved = replace(getattr(config, section), **{name: str(whole)})
+            config = replace(config, **{section: moved})
+    return config
+
+
+def _list_files(config: RunConfig) -> list[tuple[str, Path]]:
+    return [
+        (f"{section}.{name}", Path(getattr(getattr(config, section), name)))
+        for section, names in _FILES.items()
+        for name in names
+    ]
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from paretopo.config.keys import ConfigError, check_section, key
 from paretopo.config.notes import Note
 from paretopo.config.objectives import (
+    MEASURES,
     OF_SUCCESSES,
     Objective,
     arrange_objectives,
@@ -318,10 +320,13 @@ def _check_shares(why: str, objectives: tuple[Objective, ...], other: str) -> No
     for one in objectives:
         if not one.is_share:
             bounded = one.better == "fewer" or one.high is not None
-            cure = "" if bounded else "high, the best value there can be, and "
+            ends = "high = 1 if no value is above 1, else high, the best value there can be, and "
+            cure = "" if bounded else ends
             sense = "" if bounded else ' (a cost: better = "fewer")'
+            meant = difflib.get_close_matches(one.name, MEASURES, n=1, cutoff=0.75)
+            near = f"did you mean {meant[0]!r}? If not: " if meant and one.function is None else ""
             raise ConfigError(
-                f"{why}, and objectives.{one.name} is none: give it {cure}economy = "
+                f"{near}{why}, and objectives.{one.name} is none: give it {cure}economy = "
                 f'"saving"{sense}, or {other}'
             )
 

@@ -43,7 +43,7 @@ def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> RunCon
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # editors on Windows write a mark
     except FileNotFoundError:
         raise ConfigError(f"no configuration file at {path}") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -76,7 +76,7 @@ def read_table(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
     if config is None or isinstance(config, Mapping):
         return dict(config or {})
     try:
-        return tomllib.loads(Path(config).read_text(encoding="utf-8"))
+        return tomllib.loads(Path(config).read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read the configuration file {config}: {error}") from None
 

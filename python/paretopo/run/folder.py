@@ -22,17 +22,21 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from paretopo.config import FROM_TASK, RECIPES, ConfigError, RunConfig, dumps, load
+from paretopo.config.python_files import anchor, hash_run_files
 from paretopo.run import files
 from paretopo.run.files import Row, write_text
 from paretopo.run.provenance import git_commit, machine, versions
@@ -87,6 +91,17 @@ class Folder:
         """Note the end of the work: "finished", "interrupted", or "failed" and why."""
         told = None if error is None else f"{type(error).__name__}: {error}"
         self.update_manifest(ended=now(), status=status, error=told)
+
+    @contextmanager
+    def removed_if_refused(self) -> Iterator[None]:
+        """Remove the folder if the work is refused before anything is recorded."""
+        try:
+            yield
+        except ConfigError:
+            kept = [*self.path.glob("*.jsonl"), *self.path.glob("checkpoints/*")]
+            if not kept and not any(self.path.glob("model/*")):
+                shutil.rmtree(self.path, ignore_errors=True)
+            raise
 
     @contextmanager
     def note_failure(self) -> Iterator[None]:
@@ -165,6 +180,9 @@ class RunFolder(Folder):
             versions=versions(),
             machine=machine(),
             git=git_commit(),
+            # From the run folder, so that both can be moved together.
+            directory=os.path.relpath(Path.cwd(), self.path),
+            files=hash_run_files(self.config),
             **entries,
         )
 
@@ -183,7 +201,9 @@ class RunFolder(Folder):
         if not (path / "config.toml").is_file():
             raise ConfigError(f"{path} is not a run folder: it holds no config.toml")
         run = cls(path, load(path / "config.toml"))
-        _ = run.manifest  # a broken one is refused here
+        directory = run.manifest.get("directory")  # a broken manifest is refused here
+        if directory is not None:
+            run.config = anchor(run.config, (path / directory).resolve())
         return run
 
     def check_goes_on(self, otherwise: str) -> None:
@@ -202,6 +222,47 @@ class RunFolder(Folder):
                     f"the run was begun with other values of {section}, see config.toml in its "
                     f"folder: go on with those, or {otherwise}"
                 )
+
+    def check_files(self) -> None:
+        """Refuse to go on after a file that the run reads has changed.
+
+        Raises:
+            ConfigError: Names the files.
+        """
+        before, now_ = self.manifest.get("files"), hash_run_files(self.config)
+        changed = [name for name, digest in (before or {}).items() if now_.get(name) != digest]
+        if changed:
+            raise ConfigError(
+                f"the run was begun with other contents of {', '.join(changed)}: one archive would "
+                "hold two measures; restore them, or go on with --accept-changes"
+            )
+
+    def accept_files(self) -> None:
+        """Note the files as they are now, and the step from which on."""
+        self.update_manifest(
+            files=hash_run_files(self.config),
+            accepted=[*self.manifest.get("accepted", []), {"at": now(), "step": self.last_step()}],
+        )
+
+    def last_step(self) -> int:
+        """The last recorded step; 0 before the first."""
+        return max((row["step"] for row in self.steps()), default=0)
+
+    def extend(self, steps: int) -> None:
+        """Make the run longer: its steps in all.
+
+        Raises:
+            ConfigError: It has as many.
+        """
+        if steps <= self.config.optimiser.steps:
+            raise ConfigError(
+                f"--steps must be more than the {self.config.optimiser.steps} steps that the run "
+                f"has, got {steps}"
+            )
+        written = load(self.path / "config.toml", {"optimiser.steps": steps})
+        RunFolder(self.path, written).write_config()
+        optimiser = replace(self.config.optimiser, steps=steps)
+        self.config = replace(self.config, optimiser=optimiser)
 
     @property
     def method(self) -> str:

@@ -189,7 +189,7 @@ def grade_answer(response: str, answer: Any) -> float | None:
 
 def _read_questions(key: str, path: str) -> list[Question]:
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"task.{key}: cannot read {path}: {error}") from None
     questions = [

@@ -251,11 +251,12 @@ def test_a_failure_is_noted_and_not_hidden(trainer, toml):
 
 
 def test_the_manifest_says_why_a_run_failed(trainer, toml, monkeypatch):
-    trainer.fails = ConfigError("model.path: nothing at /x")
-    assert cli.main(["train", str(toml)]) == 2
+    trainer.fails = RuntimeError("out of memory")
+    with pytest.raises(RuntimeError, match="out of memory"):
+        cli.main(["train", str(toml)])
     kept = RunFolder.open(trainer.calls[0][1])
     assert kept.manifest["status"] == "failed"
-    assert kept.manifest["error"] == "ConfigError: model.path: nothing at /x"
+    assert kept.manifest["error"] == "RuntimeError: out of memory"
     # A run that goes on is not one that failed.
     trainer.fails = None
     assert cli.main(["train", "--resume", str(kept.path)]) == 0

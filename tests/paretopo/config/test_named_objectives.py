@@ -84,7 +84,7 @@ def test_one_key_of_one_objective_is_set():
         (RAW, r'objectives.tokens is none: give it economy = "saving", or take'),
         (
             TOKENS.replace("tokens", "b"),
-            r'b is none: give it high, .* \(a cost: better = "fewer"\), or',
+            r'b is none: give it high = 1 if .* \(a cost: better = "fewer"\), or',
         ),
         (TOKENS.replace("tokens", "b") + 'high = 1\nfailure = "keeps"', "b.failure = .* count"),
         (
