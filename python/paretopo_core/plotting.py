@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
-from paretopo_core._arrays import Batch, numbers_of, vector_of
+from paretopo_core._arrays import Batch, vector_of
+from paretopo_core._numbers import numbers_of
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._wrong_names import refuse_names
 from paretopo_core.archive import ParetoArchive
