@@ -2,13 +2,13 @@
 .PHONY: train rehearse test check format
 
 train:
-	python3 -m venv .venv && .venv/bin/pip install ".[train]" && .venv/bin/paretopo train examples/calculator.toml
+	python3 -m venv .venv && .venv/bin/pip install -c constraints.txt ".[train]" && .venv/bin/paretopo train examples/calculator.toml
 
 rehearse:
 	bash scripts/install_openrlhf_cpu.sh && .venv-openrlhf/bin/paretopo train examples/rehearsal.toml --rehearse
 
 test:
-	python3 -m venv .venv && .venv/bin/pip install ".[test]" && .venv/bin/pytest -n auto
+	python3 -m venv .venv && .venv/bin/pip install -c constraints.txt ".[test]" && .venv/bin/pytest -n auto
 
 check:
 	bash .ci/run

@@ -93,3 +93,18 @@ def test_an_issue_form_is_one_that_github_takes(form):
     for field in content["body"]:
         assert field["type"] in FIELDS
         assert field["attributes"]["label"]
+
+
+def test_the_exact_set_lies_in_the_ranges():
+    requirements = pytest.importorskip("packaging.requirements")
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    exact = dict(line.split("==") for line in lines if not line.startswith("#"))
+    extras = PROJECT["optional-dependencies"]
+    used = ("torch", "train", "search", "dense-search", "tensorboard", "wandb", "test")
+    checked = 0
+    for one in [requirements.Requirement(text) for name in used for text in extras[name]]:
+        if one.name != "paretopo":
+            assert one.specifier.contains(exact[one.name.lower()]), one
+            checked += 1
+    assert checked > 30
+    assert "pip install -c constraints.txt" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -41,7 +41,7 @@ _LONGEST_NAME = 200  # characters of a prompt that has no other name
 
 
 class UnexpectedTRL(RuntimeError):
-    """TRL handed over something else than versions 0.19 to 1.16 do."""
+    """TRL handed over something else than version 1.16 does."""
 
 
 class ParetoAdvantages:
