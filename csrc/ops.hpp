@@ -1,5 +1,6 @@
-// The compiled core: its operations on the CPU and on a GPU, as csrc/bindings/operations.cpp gives
-// them to Python, which also has the archive (cpu/archive/recorded_archive.hpp).
+// The compiled core: the operations that run on the CPU and on a GPU. CPU-only ones are declared in
+// the header of their family in a room of cpu/. csrc/bindings/operations.cpp describes all of them
+// for Python, which also has the archive (cpu/archive/recorded_archive.hpp).
 //
 // The caller has checked shapes and owns all memory; outputs are written in full. Operations on the
 // CPU return when they are done; operations on a GPU return when they are queued.
@@ -8,38 +9,9 @@
 #include <cstdint>
 #include <string>
 
-#include "portability.hpp"
+#include "batch.hpp"
 
 namespace paretopo {
-
-// A contiguous batch of groups of points: `values` has shape (groups, points, objectives).
-template <typename Scalar>
-struct Batch {
-    const Scalar* values;
-    const std::uint8_t* mask;  // (groups, points), 0 marks padding; null: every point counts
-    std::int64_t groups;
-    std::int32_t points;
-    std::int32_t objectives;
-    std::uint64_t minimised;  // bit m: smaller is better in objective m; otherwise larger
-
-    PARETOPO_HD const Scalar* group(std::int64_t g) const {
-        return values + g * points * objectives;
-    }
-    PARETOPO_HD const std::uint8_t* group_mask(std::int64_t g) const {
-        return mask ? mask + g * points : nullptr;
-    }
-    PARETOPO_HD bool is_minimised(int objective) const {
-        return objective < 64 && (minimised >> objective & 1) != 0;
-    }
-    bool is_empty() const { return groups == 0 || points == 0; }
-};
-
-// What is subtracted from the advantages of a group; Python has the codes from here.
-enum class Centre : std::int32_t { kNone, kMean, kStd, kLoo, kExact };
-inline constexpr const char* kCentreNames[] = {"none", "mean", "std", "loo", "exact"};
-
-inline constexpr std::int32_t kUnranked = -1;  // the rank of a masked point
-inline constexpr std::int64_t kNoneRefused = -1;
 
 // The operations of cpu:: and of gpu::, declared here.
 #define PARETOPO_OPERATIONS(OPERATION) \
@@ -53,29 +25,9 @@ inline constexpr std::int64_t kNoneRefused = -1;
     OPERATION(expected_hypervolume)    \
     OPERATION(hypervolume_advantage)
 
-// CPU-only operations, declared in the header of their family in a room of cpu/.
-#define PARETOPO_CPU_OPERATIONS(OPERATION)      \
-    OPERATION(nondominated_boxes)               \
-    OPERATION(dominated_boxes)                  \
-    OPERATION(hypervolume_improvement)          \
-    OPERATION(hypervolume_improvement_gradient) \
-    OPERATION(weighted_hypervolume)             \
-    OPERATION(indicator)                        \
-    OPERATION(r2)                               \
-    OPERATION(hypervolume_approx)               \
-    OPERATION(hypervolume_subset)               \
-    OPERATION(select)                           \
-    OPERATION(ideal_point)                      \
-    OPERATION(nadir_point)                      \
-    OPERATION(normalise)                        \
-    OPERATION(filter_boxes)
-
 // ---- On the CPU ----
 
 namespace cpu {
-
-void set_threads(int threads);
-int threads();
 
 // ranks: (groups, points), 0 is best.
 template <typename Scalar>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cpu/lanes/isa.hpp"
+#include "cpu/runtime/for_each_group.hpp"
 #include "ops.hpp"
 
 namespace paretopo::fuzz {

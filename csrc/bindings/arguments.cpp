@@ -90,21 +90,13 @@ bool take_numbers(PyObject* given, const Shape& shape, std::size_t depth,
 bool Call::take(PyObject* values, PyObject* maximise, PyObject* given_mask) {
     if (!take_points(values)) return false;
     if (is_checked_) return true;
-    return take_senses(maximise) && take_bools(given_mask, mask);
+    return take_senses(maximise) && take_per_point(given_mask, true, mask);
 }
 
-bool Call::take_bools(PyObject* given, std::uintptr_t& address) const {
-    return take_per_point(given, NumPy::NPY_BOOL_, address);
-}
-
-bool Call::take_ranks(PyObject* given, std::uintptr_t& address) const {
-    return take_per_point(given, NumPy::NPY_INT_, address);
-}
-
-bool Call::take_per_point(PyObject* given, int type_number, std::uintptr_t& address) const {
+bool Call::take_per_point(PyObject* given, bool is_byte, std::uintptr_t& address) const {
     address = 0;
     if (given == Py_None) return true;
-    if (is_plain_array(given, type_number)) {
+    if (is_plain_array(given, is_byte ? NumPy::NPY_BOOL_ : NumPy::NPY_INT_)) {
         const auto* array = py::detail::array_proxy(given);
         const Shape expected{shape.begin(), shape.end() - 1};
         if (Shape(array->dimensions, array->dimensions + array->nd) != expected) return false;
@@ -117,8 +109,14 @@ bool Call::take_per_point(PyObject* given, int type_number, std::uintptr_t& addr
 }
 
 bool Call::take_points(PyObject* given) {
-    const bool is_float = is_plain_array(given, NumPy::NPY_FLOAT_);
-    if (is_float || is_plain_array(given, NumPy::NPY_DOUBLE_)) {
+    const bool is_float = is_plain_array(given, NumPy::NPY_FLOAT_, kAligned);
+    if (is_float || is_plain_array(given, NumPy::NPY_DOUBLE_, kAligned)) {
+        if ((py::detail::array_proxy(given)->flags & kPlain) != kPlain) {  // strided
+            constexpr int kAsInC = 0;
+            copy_ = py::reinterpret_steal<py::object>(NumPy::get().PyArray_NewCopy_(given, kAsInC));
+            if (!copy_) throw py::error_already_set();
+            given = copy_.ptr();
+        }
         const auto* array = py::detail::array_proxy(given);
         shape.assign(array->dimensions, array->dimensions + array->nd);
         address = reinterpret_cast<std::uintptr_t>(array->data);

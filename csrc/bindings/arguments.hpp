@@ -12,8 +12,8 @@
 #include <optional>
 #include <vector>
 
+#include "batch.hpp"
 #include "bindings/unlocked.hpp"
-#include "ops.hpp"
 
 namespace paretopo::bindings {
 
@@ -52,8 +52,7 @@ class Call {
     bool take(PyObject* values, PyObject* maximise, PyObject* mask);
 
     // One byte, or one integer as pareto_rank gives them, for each point; 0 for None.
-    bool take_bools(PyObject* given, std::uintptr_t& address) const;
-    bool take_ranks(PyObject* given, std::uintptr_t& address) const;
+    bool take_per_point(PyObject* given, bool is_byte, std::uintptr_t& address) const;
 
     bool is_checked() const { return is_checked_; }
     bool is_on_gpu() const { return device != kCpu; }
@@ -100,14 +99,14 @@ class Call {
     bool wants_all = false;   // also the results that not everybody wants
 
   private:
-    bool take_per_point(PyObject* given, int type_number, std::uintptr_t& address) const;
     bool take_points(PyObject* given);
     bool take_checked(PyObject* given);
     bool take_shape();
     bool take_senses(PyObject* given);
 
     bool is_checked_ = false;
-    std::vector<double> numbers_;
+    std::vector<double> numbers_;  // of lists
+    pybind11::object copy_;        // of a strided array
 };
 
 // A Python float, or an int that float64 holds; other numbers go through NumPy.

@@ -5,6 +5,7 @@
 #include "bindings/arguments.hpp"
 #include "bindings/bind.hpp"
 #include "cpu/lanes/isa.hpp"
+#include "cpu/runtime/for_each_group.hpp"
 #include "ops.hpp"
 
 namespace py = pybind11;

@@ -29,28 +29,19 @@ namespace paretopo::bindings {
 // ---- Arguments of an operation. `Taken` lives as long as the call, `pass` gives the core's view.
 // ----
 
-// One finite number for each objective.
+// One finite number for each objective; null for None, where that is allowed.
 struct Corner {
     static constexpr const char* kKind = "corner";
     using Taken = std::vector<double>;
     bool take(PyObject* given, Call& call, Taken& taken) const {
+        if (is_optional && given == Py_None) return true;
         return take_plain_vector(given, call.objectives, true, taken);
-    }
-    static auto pass(const Taken& taken) { return std::tuple{taken.data()}; }
-    const char* name;
-};
-
-// The same, or null for None.
-struct CornerIfAny {
-    static constexpr const char* kKind = "corner";
-    using Taken = std::vector<double>;
-    bool take(PyObject* given, Call& call, Taken& taken) const {
-        return given == Py_None || take_plain_vector(given, call.objectives, true, taken);
     }
     static auto pass(const Taken& taken) {
         return std::tuple{taken.empty() ? nullptr : taken.data()};
     }
     const char* name;
+    bool is_optional = false;
 };
 
 // The same, or such numbers for each group; for None neither, where the operation needs none.
@@ -100,27 +91,20 @@ struct Weights {
     const char* name;
 };
 
-// One byte for each point, or null.
-struct Bools {
-    static constexpr const char* kKind = "bools";
+// One number for each point, or null: a byte, or the front of the point.
+template <typename Number>
+struct PerPoint {
+    static constexpr bool kIsByte = sizeof(Number) == 1;
+    static constexpr const char* kKind = kIsByte ? "bools" : "ranks";
     using Taken = std::uintptr_t;
     bool take(PyObject* given, Call& call, Taken& taken) const {
-        return call.take_bools(given, taken);
+        return call.take_per_point(given, kIsByte, taken);
     }
-    static auto pass(Taken taken) { return std::tuple{at<const std::uint8_t>(taken)}; }
+    static auto pass(Taken taken) { return std::tuple{at<const Number>(taken)}; }
     const char* name;
 };
-
-// The front of each point, or null.
-struct Ranks {
-    static constexpr const char* kKind = "ranks";
-    using Taken = std::uintptr_t;
-    bool take(PyObject* given, Call& call, Taken& taken) const {
-        return call.take_ranks(given, taken);
-    }
-    static auto pass(Taken taken) { return std::tuple{at<const std::int32_t>(taken)}; }
-    const char* name;
-};
+using Bools = PerPoint<std::uint8_t>;
+using Ranks = PerPoint<std::int32_t>;
 
 // A number or an option that the public function has checked; of codes the core has the names.
 template <typename Number>

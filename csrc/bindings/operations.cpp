@@ -246,11 +246,6 @@ void bind_operations(py::module_& m) {
         .def_readonly("results", &Operation::results)
         .def_readonly("is_on_gpu", &Operation::is_on_gpu)
         .def_readonly("call", &Operation::call);
-#define PARETOPO_NAME(operation) #operation,
-    constexpr const char* kNames[] = {PARETOPO_OPERATIONS(PARETOPO_NAME)
-                                          PARETOPO_CPU_OPERATIONS(PARETOPO_NAME)};
-#undef PARETOPO_NAME
-    m.attr("OPERATIONS") = names(kNames);
     m.def("address", &address_of, "array"_a);
     m.def("points_of", &points_of, "values"_a, "mask"_a, "minimised"_a);
     m.attr("CPU") = kCpu;
@@ -332,7 +327,12 @@ void bind_operations(py::module_& m) {
     };
     define_on_cpu(m, "ideal_point", ideal, takes(), gives(Output<Own>{kPerObjective}));
     define_on_cpu(m, "nadir_point", nadir, takes(), gives(Output<Own>{kPerObjective}));
-    define_on_cpu(m, "normalise", scale, takes(CornerIfAny{"ideal"}, CornerIfAny{"nadir"}),
+    const auto guess = [](auto batch, double part, auto* corners) {
+        cpu::reference_point(batch, part, corners);
+    };
+    define_on_cpu(m, "reference_point", guess, takes(Given<double>{"scale"}),
+                  gives(Output<Own>{kPerObjective}));
+    define_on_cpu(m, "normalise", scale, takes(Corner{"ideal", true}, Corner{"nadir", true}),
                   gives(Output<Own>{kPerValue}));
     define_on_cpu(m, "filter_boxes", run_filter_boxes, takes(Corner{"epsilon"}),
                   gives(Output<bool>{kPerPoint}));

@@ -10,8 +10,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "batch.hpp"
 #include "formulas/one_lane.hpp"
-#include "ops.hpp"
 #include "portability.hpp"
 
 namespace paretopo {

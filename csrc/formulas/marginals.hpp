@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "batch.hpp"
 #include "formulas/advantage.hpp"
 #include "formulas/attainment.hpp"
-#include "ops.hpp"
 #include "portability.hpp"
 
 namespace paretopo {

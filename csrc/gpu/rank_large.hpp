@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "batch.hpp"
 #include "gpu/launch/limits.hpp"
 #include "gpu/ranking/large_sets.hpp"
-#include "ops.hpp"
 
 namespace paretopo::gpu {
 

@@ -30,7 +30,13 @@ from paretopo_core.indicators import (
     r2,
 )
 from paretopo_core.isa import get_isa, set_isa
-from paretopo_core.normalise import ideal_point, knee_points, nadir_point, normalise
+from paretopo_core.normalise import (
+    ideal_point,
+    knee_points,
+    nadir_point,
+    normalise,
+    reference_point,
+)
 from paretopo_core.plotting import plot_front
 from paretopo_core.smooth import stochastic_dominance, stochastic_pareto_rank
 from paretopo_core.subsets import hypervolume_subset, reference_directions, select
@@ -74,6 +80,7 @@ __all__ = [
     "plot_front",
     "r2",
     "reference_directions",
+    "reference_point",
     "select",
     "set_isa",
     "set_num_threads",

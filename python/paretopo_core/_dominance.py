@@ -6,6 +6,7 @@ So a tensor stays on its device, and torch's transformations see the same operat
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from paretopo_core import _core, _cuda_arrays
 from paretopo_core._arrays import Batch, positive_vector
 from paretopo_core._dtypes import refuse_kind
 from paretopo_core._numbers import MOST_WHOLE, flag_of, numbers_of, whole_number
-from paretopo_core._operation import Operation, call_plain
+from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import check_per_point
 from paretopo_core._torch_arrays import is_tensor
@@ -94,6 +95,10 @@ class Frame:
             numbers = numbers.double()
         return numbers.detach().to(self.points.device).expand(self.shape)
 
+    def ignoring_overflow(self) -> AbstractContextManager[Any]:
+        """Return a context in which an overflow gives infinity without a warning."""
+        return nullcontext() if self.is_tensor else np.errstate(all="ignore")
+
     def among(self, chosen: Any) -> Any:
         """Those of some points that are no padding."""
         return chosen if self.mask is None else chosen & self.mask
@@ -136,16 +141,14 @@ def is_nondominated(
     """See :func:`paretopo_core.is_nondominated`, with at least one of the options."""
     strict = flag_of(strict, "strict")
     if violation is None and not strict:
-        kept = call_plain(_core.filter_boxes, points, maximise, mask, epsilon)
-        if kept is not None:
-            return kept
+        return _BOXES.answer(points, maximise, mask, epsilon)
     frame = Frame(points, maximise, mask)
     if strict:
         if epsilon is not None:
             raise ValueError("strict is about points and epsilon= about boxes: pass one of them")
         frame.points, frame.maximise = _without_ties(frame), False
     if violation is None:
-        return _filtered(frame, keep_weakly, epsilon, frame.mask)
+        return _nondominated(frame.points, frame.maximise, keep_weakly, frame.mask)
     numbers = frame.per_point(violation, "violation")
     feasible = frame.among(numbers <= 0)
     chosen = _filtered(frame, keep_weakly, epsilon, feasible)
@@ -259,6 +262,14 @@ def _ordered(keys: list[np.ndarray]) -> np.ndarray:
     first = np.take_along_axis(keys[0], places, -1)
     is_strict = (first[..., :-1] < first[..., 1:]).all()
     return places if is_strict else np.lexsort(keys[::-1], axis=-1)
+
+
+def _compose_boxes(points: Any, maximise: Maximise, mask: Any, epsilon: Any) -> Any:
+    frame = Frame(points, maximise, mask)
+    return _filtered(frame, False, epsilon, frame.mask)
+
+
+_BOXES = Operation(_core.filter_boxes, compose=_compose_boxes)
 
 
 def _first_ranks(frame: Frame, mask: Any, n_below: int | None) -> Any:

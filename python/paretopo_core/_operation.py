@@ -25,11 +25,6 @@ from paretopo_core._torch_arrays import is_tensor
 _PLAIN = (np.ndarray, list, tuple)
 
 
-def call_plain(core: _core.Operation, points: Any, *others: Any) -> Any:
-    """The result for plain arrays and lists of what is else made of other operations, or None."""
-    return core.call(points, *others) if type(points) in _PLAIN else None
-
-
 class Composed(NamedTuple):
     """An operation that Python makes of others, described as those of the core are."""
 
@@ -79,6 +74,7 @@ class Operation:
         refuse: raises the error for a value that the core refuses.
         finish: (batch, result) to the result.
         compute: in the place of all of these, the result for arguments that are not plain.
+        compose: the same, made of other operations. Torch sees those, and no operator of this one.
         broadcast: the leading dimensions of the result, of the shapes of points and other sets.
         slopes: the derivative, of the arguments of the torch operator: see
             ``_torch_transforms.add_slopes``. None: it has none, ``no_slopes`` says why.
@@ -96,6 +92,7 @@ class Operation:
         refuse: Callable[[Refused], Any] | None = None,
         finish: Callable[[Batch, Any], Any] | None = None,
         compute: Callable[..., Any] | None = None,
+        compose: Callable[..., Any] | None = None,
         broadcast: Callable[..., tuple[int, ...]] | None = None,
         slopes: Callable[..., Any] | None = None,
         no_slopes: str = "",
@@ -110,13 +107,15 @@ class Operation:
         self.prepare = prepare
         self.refuse = refuse
         self.finish = finish
-        self.compute = compute or self._compute
+        self.compose = compose
+        self.compute = compute or compose or self._compute
         self.broadcast = broadcast
         self.slopes = slopes
         self.no_slopes = no_slopes
         self.moves_with_ref = moves_with_ref
         self.operator: Any = None  # torch's, once it had to see one
-        OPERATIONS.append(self)
+        if not compose:
+            OPERATIONS.append(self)
 
     def answer(self, points: Any, *others: Any) -> Any:
         """The result, by the shortest way that the arguments allow."""
@@ -129,6 +128,8 @@ class Operation:
                 return self.compute(points, *others)
             calls = calls or _import_torch_calls()
             if not calls.are_plain(points, others):
+                if self.compose:
+                    return self.compose(points, *others)
                 from paretopo_core import _torch_operators
 
                 return _torch_operators.apply(self, points, *others)

@@ -11,7 +11,7 @@ import numpy as np
 from paretopo_core import _core
 from paretopo_core._arrays import ArrayT, Batch, host_doubles, places_of, vector_of
 from paretopo_core._dominance import NONDOMINATED, Frame
-from paretopo_core._operation import Composed, Operation, Refused, call_plain
+from paretopo_core._operation import Composed, Operation, Refused
 from paretopo_core._senses import Maximise, senses_of
 from paretopo_core._shapes import broadcast_shapes
 from paretopo_core._wrong_names import refuse_names
@@ -234,13 +234,14 @@ def weighted_hypervolume(
     """
     if wrong:
         refuse_names(wrong)
-    ends = corners_of(boxes)
-    core = _core.weighted_hypervolume
-    plain = call_plain(core, points, maximise, mask, *ends, weights, ref)
-    if plain is not None:
-        return plain
+    return _WEIGHTED.answer(points, maximise, mask, *corners_of(boxes), weights, ref)
+
+
+def _compose_weighted(
+    points: Any, maximise: Maximise, mask: Any, lower: Any, upper: Any, weights: Any, ref: Any
+) -> Any:
     Frame(points, maximise, mask)  # errors call them points, and the others candidates below
-    lower, upper = (host_doubles(each, "boxes") for each in ends)
+    lower, upper = (host_doubles(each, "boxes") for each in (lower, upper))
     if lower.shape != upper.shape or lower.ndim < 2:
         raise ValueError(
             "boxes must have lower and upper corners of one shape (..., boxes, objectives), got "
@@ -533,6 +534,7 @@ _IMPROVEMENT = Operation(
     slopes=_IMPROVEMENT_GRADIENT.operate,
     moves_with_ref=False,
 )
+_WEIGHTED = Operation(_core.weighted_hypervolume, compose=_compose_weighted)
 _NEAREST = Operation(
     Composed("nearest_undominated", (("ref", "corner"),), (("value", "float64"),)),
     compute=_compute_nearest,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from typing import Any, Never
 
 import numpy as np
@@ -12,8 +11,8 @@ from paretopo_core import _core
 from paretopo_core._arrays import ArrayT
 from paretopo_core._dominance import Frame
 from paretopo_core._dtypes import refuse_kind
-from paretopo_core._numbers import are_finite, numbers_of
-from paretopo_core._operation import call_plain
+from paretopo_core._numbers import are_finite, number_of, numbers_of
+from paretopo_core._operation import Operation
 from paretopo_core._senses import Maximise
 from paretopo_core._tables import through_table
 from paretopo_core._torch_arrays import is_tensor
@@ -51,12 +50,7 @@ def ideal_point(
     """
     if wrong:
         refuse_names(wrong)
-    ideal: ArrayT = call_plain(_core.ideal_point, points, maximise, mask)
-    if ideal is None:
-        ideal = through_table(ideal_point, "set", points, maximise=maximise, mask=mask)
-    if ideal is None:
-        frame = Frame(points, maximise, mask)
-        ideal = _ideal(frame, _swapped(frame, frame.given))
+    ideal: ArrayT = _IDEAL.answer(points, maximise, mask)
     return ideal
 
 
@@ -88,13 +82,57 @@ def nadir_point(
     """
     if wrong:
         refuse_names(wrong)
-    nadir: ArrayT = call_plain(_core.nadir_point, points, maximise, mask)
-    if nadir is None:
-        nadir = through_table(nadir_point, "set", points, maximise=maximise, mask=mask)
-    if nadir is None:
-        frame = Frame(points, maximise, mask)
-        nadir = _nadir(frame, _swapped(frame, frame.given))
+    nadir: ArrayT = _NADIR.answer(points, maximise, mask)
     return nadir
+
+
+def reference_point(
+    points: ArrayT,
+    *,
+    scale: float = 0.1,
+    maximise: Maximise = True,
+    mask: Any = None,
+    **wrong: Never,
+) -> ArrayT:
+    """Guess a reference point for the hypervolume: the nadir point, moved away from the front.
+
+    Every non-dominated point is better than it in every objective, so that the ends of the front
+    have a volume. Volumes are comparable only with the same reference point: guess it once.
+
+    Args:
+        points: shape (..., points, objectives), as for :func:`ideal_point`.
+        scale: the distance from the nadir point, as a part of the range of the front: 0 or more,
+            finite. An objective without a range counts its own absolute value instead, or 1.
+        maximise: whether larger is better; one bool, or one per objective.
+        mask: shape (..., points), bool; False marks padding.
+
+    Returns:
+        shape (..., objectives), in the units of the objectives, as that of :func:`nadir_point`; NaN
+        where that is NaN.
+
+    Raises:
+        ValueError, TypeError: as :func:`ideal_point`; ``scale`` not a number, below 0 or not
+            finite.
+
+    Cost: that of :func:`nadir_point`.
+
+    Source: Ishibuchi, Imada, Setoguchi and Nojima (2018), "How to specify a reference point in
+    hypervolume calculation for fair performance comparison", Evolutionary Computation 26(3); the
+    default is that of BoTorch's ``infer_reference_point``, which leaves a flat objective of several
+    points without a volume.
+
+    >>> points = [[0, 10], [4, 8], [10, 0]]
+    >>> ref = reference_point(points)
+    >>> ref
+    array([-1., -1.])
+    """
+    if wrong:
+        refuse_names(wrong)
+    part = number_of(scale, "scale")
+    if not 0 <= part < math.inf:
+        raise ValueError(f"scale must be 0 or more, and finite, got {scale}")
+    corner: ArrayT = _REFERENCE.answer(points, maximise, mask, part)
+    return corner
 
 
 def normalise(
@@ -146,19 +184,7 @@ def normalise(
     """
     if wrong:
         refuse_names(wrong)
-    normalised: ArrayT = call_plain(_core.normalise, points, maximise, mask, ideal, nadir)
-    if normalised is None:
-        corners = {"ideal": ideal, "nadir": nadir}
-        normalised = through_table(
-            normalise, "value", points, maximise=maximise, mask=mask, **corners
-        )
-    if normalised is None:
-        frame = Frame(points, maximise, mask)
-        if frame.is_tensor:
-            normalised = _normalise(frame, ideal, nadir)
-        else:
-            with np.errstate(all="ignore"):  # what overflows is infinite
-                normalised = _normalise(frame, ideal, nadir)
+    normalised: ArrayT = _NORMALISE.answer(points, maximise, mask, ideal, nadir)
     return normalised
 
 
@@ -210,7 +236,7 @@ def knee_points(
     columns = _swapped(frame, frame.points)
     ideal = ideal_point(frame.points, maximise=maximise, mask=frame.mask)[..., None]
     nadir = nadir_point(frame.points, maximise=maximise, mask=frame.mask)[..., None]
-    with nullcontext() if frame.is_tensor else np.errstate(all="ignore"):
+    with frame.ignoring_overflow():
         span = abs(nadir - ideal)
         parts = abs(columns - ideal) / library.where(span == 0, 1.0, span)
         total = parts[..., 0, :]
@@ -219,6 +245,33 @@ def knee_points(
     total = library.where(chosen, total, math.inf)
     knees: ArrayT = chosen & (total == library.amin(total, -1)[..., None])
     return knees
+
+
+def _compose_ideal(points: Any, maximise: Maximise, mask: Any) -> Any:
+    frame = Frame(points, maximise, mask)
+    return _ideal(frame, _swapped(frame, frame.given))
+
+
+def _compose_nadir(points: Any, maximise: Maximise, mask: Any) -> Any:
+    frame = Frame(points, maximise, mask)
+    return _nadir(frame, _swapped(frame, frame.given))
+
+
+def _compose_reference(points: Any, maximise: Maximise, mask: Any, scale: float) -> Any:
+    frame = Frame(points, maximise, mask)
+    library, columns = frame.library, _swapped(frame, frame.given)
+    with frame.ignoring_overflow():
+        ideal, nadir = _ideal(frame, columns), _nadir(frame, columns)
+        span = abs(ideal - nadir)
+        span = library.where(span == 0, abs(nadir), span)
+        span = library.where(span == 0, 1.0, span)
+        return nadir - frame.signs(columns.dtype) * (scale * span)
+
+
+def _compose_normalised(points: Any, maximise: Maximise, mask: Any, ideal: Any, nadir: Any) -> Any:
+    frame = Frame(points, maximise, mask)
+    with frame.ignoring_overflow():
+        return _normalise(frame, ideal, nadir)
 
 
 def _normalise(frame: Frame, ideal: Any, nadir: Any) -> Any:
@@ -297,3 +350,9 @@ def _corner(frame: Frame, corner: Any, name: str) -> Any:
             f"got shape {shape}"
         )
     return numbers
+
+
+_IDEAL = Operation(_core.ideal_point, compose=_compose_ideal)
+_NADIR = Operation(_core.nadir_point, compose=_compose_nadir)
+_REFERENCE = Operation(_core.reference_point, compose=_compose_reference)
+_NORMALISE = Operation(_core.normalise, compose=_compose_normalised)

@@ -112,6 +112,18 @@ def nadir_point(points: Array, *, maximise: Maximise = True, mask: Array | None 
     return np.array(found, dtype=points.dtype).reshape(*points.shape[:-2], points.shape[-1])
 
 
+def reference_point(
+    points: Array, scale: float = 0.1, *, maximise: Maximise = True, mask: Array | None = None
+) -> Array:
+    """Move the nadir point away from the ideal point, by a part of their distance."""
+    senses = np.broadcast_to(np.asarray(maximise), points.shape[-1:])
+    nadir = nadir_point(points, maximise=maximise, mask=mask)
+    span = np.abs(ideal_point(points, maximise=maximise, mask=mask) - nadir)
+    span[span == 0] = np.abs(nadir[span == 0])
+    span[span == 0] = 1.0
+    return np.asarray(np.where(senses, nadir - scale * span, nadir + scale * span))
+
+
 def normalise(
     points: Array,
     *,

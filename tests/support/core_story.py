@@ -82,6 +82,7 @@ def _of_batches(values: np.ndarray, mask: np.ndarray, weights: np.ndarray) -> It
     yield "normalise", pp.normalise(values, mask=mask)
     yield "ideal_point", pp.ideal_point(values, mask=mask)
     yield "nadir_point", pp.nadir_point(values, mask=mask)
+    yield "reference_point", pp.reference_point(values, mask=mask)
     yield "knee_points", pp.knee_points(values, mask=mask)
     if points <= 40 and objectives <= 5:
         yield "hypervolume", pp.hypervolume(values, _REF, mask=mask)

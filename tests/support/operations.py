@@ -85,6 +85,7 @@ CALLS: dict[str, Call] = {
     "is_nondominated, boxes": Call(_without_ref(pp.is_nondominated, epsilon=0.75), "point"),
     "ideal_point": Call(_without_ref(pp.ideal_point), "objective"),
     "nadir_point": Call(_without_ref(pp.nadir_point), "objective"),
+    "reference_point": Call(_without_ref(pp.reference_point), "objective"),
     "normalise": Call(_without_ref(pp.normalise), "value"),
     "normalise, range": Call(
         lambda x, ref, **more: pp.normalise(x, ideal=weights(x), nadir=ref, **more), "value"

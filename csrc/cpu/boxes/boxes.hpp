@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "batch.hpp"
 #include "formulas/sides.hpp"
-#include "ops.hpp"
 
 namespace paretopo::cpu {
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "batch.hpp"
 #include "cpu/tuning.hpp"
 #include "formulas/advantage.hpp"
-#include "ops.hpp"
 
 namespace paretopo::cpu {
 

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "batch.hpp"
 #include "cpu/tuning.hpp"
 #include "formulas/sides.hpp"
-#include "ops.hpp"
 
 namespace paretopo::cpu {
 

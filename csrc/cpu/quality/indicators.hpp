@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "batch.hpp"
 #include "formulas/sides.hpp"
-#include "ops.hpp"
 
 namespace paretopo::cpu {
 

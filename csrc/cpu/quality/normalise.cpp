@@ -9,6 +9,7 @@
 
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/runtime/interrupt.hpp"
+#include "ops.hpp"
 
 namespace paretopo::cpu {
 namespace {
@@ -111,6 +112,26 @@ void nadir_point(Batch<Scalar> batch, Scalar* corners) {
 }
 
 template <typename Scalar>
+void reference_point(Batch<Scalar> batch, double part, Scalar* corners) {
+    const auto width = static_cast<std::size_t>(batch.objectives);
+    const std::vector<std::uint8_t> chosen = find_fronts(batch);
+    const auto work = [=, from = chosen.data(),
+                       best = std::vector<Scalar>(width)](std::int64_t g) mutable {
+        Scalar* corner = corners + g * batch.objectives;
+        find_best(batch, g, best.data());
+        find_worst(batch, g, from + g * batch.points, corner);
+        for (std::size_t m = 0; m < width; ++m) {
+            Scalar span = std::abs(best[m] - corner[m]);
+            if (span == Scalar(0)) span = std::abs(corner[m]);  // of one value
+            if (span == Scalar(0)) span = Scalar(1);
+            const Scalar beyond = static_cast<Scalar>(part) * span;
+            corner[m] += batch.is_minimised(static_cast<int>(m)) ? beyond : -beyond;
+        }
+    };
+    for_each_group(batch.groups, 2.0 * pass_cost(batch), work);
+}
+
+template <typename Scalar>
 void normalise(Batch<Scalar> batch, const double* ideal, const double* nadir, Scalar* scaled) {
     std::vector<std::uint8_t> chosen;
     if (!nadir) chosen = find_fronts(batch);
@@ -140,6 +161,8 @@ template void ideal_point(Batch<float>, float*);
 template void ideal_point(Batch<double>, double*);
 template void nadir_point(Batch<float>, float*);
 template void nadir_point(Batch<double>, double*);
+template void reference_point(Batch<float>, double, float*);
+template void reference_point(Batch<double>, double, double*);
 template void normalise(Batch<float>, const double*, const double*, float*);
 template void normalise(Batch<double>, const double*, const double*, double*);
 

@@ -2,7 +2,7 @@
 // of other calls for what is not one.
 #pragma once
 
-#include "ops.hpp"
+#include "batch.hpp"
 
 namespace paretopo::cpu {
 
@@ -11,6 +11,9 @@ template <typename Scalar>
 void ideal_point(Batch<Scalar> batch, Scalar* corners);
 template <typename Scalar>
 void nadir_point(Batch<Scalar> batch, Scalar* corners);
+// Beyond the nadir point, by that part of the range.
+template <typename Scalar>
+void reference_point(Batch<Scalar> batch, double part, Scalar* corners);
 
 // scaled: (groups, points, objectives). ideal, nadir: (objectives,) for all groups; null: each
 // group has its own.

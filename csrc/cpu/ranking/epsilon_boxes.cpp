@@ -9,6 +9,7 @@
 #include "cpu/runtime/interrupt.hpp"
 #include "cpu/runtime/scratch_array.hpp"
 #include "formulas/dominance.hpp"
+#include "ops.hpp"
 
 namespace paretopo::cpu {
 namespace {

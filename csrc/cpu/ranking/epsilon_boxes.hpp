@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "ops.hpp"
+#include "batch.hpp"
 
 namespace paretopo::cpu {
 

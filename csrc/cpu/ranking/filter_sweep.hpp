@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "batch.hpp"
 #include "cpu/ranking/staircase_of_minima.hpp"
 #include "cpu/runtime/scratch_array.hpp"
 #include "cpu/runtime/warm.hpp"
 #include "cpu/sorting/key_order.hpp"
 #include "cpu/sorting/objective_order.hpp"
-#include "ops.hpp"
 
 namespace paretopo::cpu {
 

@@ -6,10 +6,10 @@
 #include <numeric>
 #include <vector>
 
+#include "batch.hpp"
 #include "cpu/lanes/ranking.hpp"
 #include "cpu/ranking/large_fronts.hpp"
 #include "cpu/runtime/compacted.hpp"
-#include "ops.hpp"
 
 namespace paretopo::cpu {
 

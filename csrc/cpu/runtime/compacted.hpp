@@ -9,8 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "batch.hpp"
 #include "cpu/tuning.hpp"
-#include "ops.hpp"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

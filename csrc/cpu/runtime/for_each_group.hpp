@@ -10,11 +10,14 @@
 #include <functional>
 #include <mutex>
 
+#include "batch.hpp"
 #include "cpu/runtime/call.hpp"
 #include "cpu/runtime/floating_point.hpp"
-#include "ops.hpp"
 
 namespace paretopo::cpu {
+
+void set_threads(int threads);
+int threads();
 
 // Calls `task` in this thread and at once in up to `others` more, and returns when every call has.
 // The task divides its work among however many calls there are, and does not throw; a thread that

@@ -12,7 +12,6 @@
 
 #include "cpu/runtime/for_each_group.hpp"
 #include "cpu/runtime/interrupt.hpp"
-#include "ops.hpp"
 #include "system.hpp"
 
 namespace paretopo::cpu {

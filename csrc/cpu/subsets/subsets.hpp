@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "batch.hpp"
 #include "formulas/sides.hpp"
-#include "ops.hpp"
 
 namespace paretopo::cpu {
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "ops.hpp"
+#include "batch.hpp"
 
 namespace paretopo::cpu {
 

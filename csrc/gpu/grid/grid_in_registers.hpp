@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "batch.hpp"
 #include "formulas/sorting_networks.hpp"
 #include "gpu/ranking/group_in_registers.hpp"
 #include "gpu/volume/sides.hpp"
-#include "ops.hpp"
 #include "portability.hpp"
 
 namespace paretopo::gpu {

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "batch.hpp"
 #include "formulas/attainment.hpp"
 #include "gpu/launch/team.hpp"
 #include "gpu/volume/sides.hpp"
-#include "ops.hpp"
 #include "portability.hpp"
 
 namespace paretopo::gpu {

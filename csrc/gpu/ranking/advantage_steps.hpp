@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
+#include "batch.hpp"
 #include "formulas/advantage.hpp"
 #include "formulas/dominance.hpp"
 #include "gpu/launch/team.hpp"
-#include "ops.hpp"
 #include "portability.hpp"
 
 namespace paretopo::gpu {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "batch.hpp"
 #include "formulas/advantage.hpp"
 #include "formulas/dominance.hpp"
 #include "gpu/launch/limits.hpp"
-#include "ops.hpp"
 #include "portability.hpp"
 
 namespace paretopo::gpu {

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "batch.hpp"
 #include "formulas/dominance.hpp"
 #include "gpu/launch/team.hpp"
-#include "ops.hpp"
 #include "portability.hpp"
 
 namespace paretopo::gpu {

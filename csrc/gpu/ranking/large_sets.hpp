@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
+#include "batch.hpp"
 #include "gpu/launch/limits.hpp"
 #include "gpu/launch/team.hpp"
 #include "gpu/ranking/advantage_steps.hpp"
 #include "gpu/ranking/chain.hpp"
-#include "ops.hpp"
 
 namespace paretopo::gpu {
 

@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "batch.hpp"
 #include "formulas/sides.hpp"
 #include "gpu/launch/limits.hpp"
-#include "ops.hpp"
 #include "portability.hpp"
 
 namespace paretopo::gpu {

@@ -9,10 +9,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "batch.hpp"
 #include "gpu/launch/limits.hpp"
 #include "gpu/launch/team.hpp"
 #include "gpu/volume/sides.hpp"
-#include "ops.hpp"
 #include "portability.hpp"
 
 namespace paretopo::gpu {

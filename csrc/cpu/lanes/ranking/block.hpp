@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "batch.hpp"
 #include "cpu/lanes/ranking.hpp"
 #include "cpu/lanes/simd/simd.hpp"
 #include "cpu/lanes/simd/transpose.hpp"
-#include "ops.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <type_traits>
 
+#include "batch.hpp"
 #include "cpu/lanes/ranking/block.hpp"
 #include "cpu/lanes/ranking/dominators.hpp"
 #include "cpu/lanes/ranking/pairwise.hpp"
 #include "cpu/lanes/simd/simd.hpp"
-#include "ops.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 

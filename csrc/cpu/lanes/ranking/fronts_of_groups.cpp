@@ -1,11 +1,11 @@
 // Ranks, filter and advantages of many small groups, one group per lane.
 #include <cstdint>
 
+#include "batch.hpp"
 #include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/ranking/advantage_block.hpp"
 #include "cpu/lanes/ranking/dominance_block.hpp"
 #include "cpu/lanes/ranking/rounded_block.hpp"
-#include "ops.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 namespace {

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include "batch.hpp"
 #include "cpu/lanes/kernels.hpp"
 #include "cpu/lanes/simd/simd.hpp"
-#include "ops.hpp"
 
 #if defined(__SSE2__) && !defined(__AVX2__)
 #include <emmintrin.h>

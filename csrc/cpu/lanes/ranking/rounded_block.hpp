@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "batch.hpp"
 #include "cpu/lanes/ranking/block.hpp"
 #include "cpu/lanes/ranking/dominance_block.hpp"
 #include "cpu/lanes/simd/simd.hpp"
-#include "ops.hpp"
 
 namespace paretopo::cpu::PARETOPO_LANES {
 
