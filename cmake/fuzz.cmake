@@ -1,14 +1,16 @@
-# The targets of fuzz/: libFuzzer against the definitions, under the sanitizers for addresses and
-# undefined behaviour.
+# The targets of fuzz/: libFuzzer checks the core against the definitions, with AddressSanitizer and
+# UndefinedBehaviorSanitizer on.
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "PARETOPO_FUZZ needs clang with libFuzzer: CXX=clang++ (Debian: clang, libclang-rt-dev)")
 endif()
 set(fuzz_checks -fsanitize=address,undefined -fno-sanitize=float-divide-by-zero -fno-sanitize-recover=all)
-# A hook at every comparison takes two thirds of the time, and tells little where numbers are compared.
+# Hooks at comparisons take two thirds of the run time and find little in code that compares
+# numbers.
 set(fuzz_coverage -fno-sanitize-coverage=trace-cmp)
 target_compile_options(paretopo PRIVATE -O1 -g -fsanitize=fuzzer-no-link ${fuzz_coverage} ${fuzz_checks})
 foreach(isa IN LISTS isas)
-  # Unrolled loops times every check would take many minutes to compile: addresses only.
+  # The lanes' unrolled loops with every check would take many minutes to compile: check addresses
+  # only.
   target_compile_options(paretopo_lanes_${isa} PRIVATE -O1 -g -fsanitize=address)
 endforeach()
 

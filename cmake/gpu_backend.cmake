@@ -1,7 +1,7 @@
 # Decides which folder under csrc/ implements the GPU half: cuda/ (needs nvcc) or no_cuda/ (stubs).
-# nvcc comes from PATH or CUDACXX, else from the pip package nvidia-cuda-nvcc, if it is installed.
-# AUTO asks for kernels where they can run at once, for the GPUs of this machine, or where CUDAARCHS
-# names architectures: they take minutes, and most who have nvcc and no GPU have no use for them.
+# nvcc comes from PATH or CUDACXX, or else from the pip package nvidia-cuda-nvcc if it is installed.
+# AUTO compiles kernels for the GPUs of this machine, or for the architectures in CUDAARCHS. Without
+# either it compiles none: they take minutes, and a machine without a GPU rarely needs them.
 set(gpu_backend no_cuda)
 if(PARETOPO_CUDA MATCHES "^(OFF|off|0)$")
   message(STATUS "paretopo: no CUDA kernels (PARETOPO_CUDA=OFF)")
@@ -33,16 +33,16 @@ endif()
 
 if(CMAKE_CUDA_COMPILER)
   set(gpu_backend cuda)
-  set(cuda_compression none) # what the PTX machine reads
+  set(cuda_compression none) # the PTX machine reads uncompressed PTX
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-    # A wheel for others: machine code for what is in use, and for everything else the instructions
-    # that its driver compiles.
+    # For wheels: machine code for the GPUs in common use, and PTX that the driver compiles for all
+    # others.
     set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90 100-real 120-real)
     set(cuda_compression size)
   endif()
   set(CMAKE_CUDA_STANDARD 20)
   enable_language(CUDA)
-  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # an older CMake does not know that nvcc can do it
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # an older CMake does not know that nvcc supports C++20
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
   endif()

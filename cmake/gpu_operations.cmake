@@ -1,6 +1,6 @@
-# Each operation of csrc/gpu/ is compiled for each place that runs it, as the lanes are for each
-# instruction set: for a GPU in a file that includes its launcher, then the operation; for other
-# places all operations in one.
+# Each operation of csrc/gpu/ is compiled once for each place that runs it. For a GPU, each
+# operation has a file that includes the launcher and then the operation. For every other place, one
+# file includes all operations.
 file(GLOB gpu_operations CONFIGURE_DEPENDS csrc/gpu/*.hpp)
 set(gpu_sources)
 function(write_source suffix place launcher)
@@ -19,7 +19,7 @@ if(PARETOPO_FIBERS)
   write_source(.cpp emulated fiber_launcher.hpp ${gpu_operations})
 elseif(PARETOPO_EMULATED)
   write_source(.cpp emulated launcher.hpp ${gpu_operations})
-  # For tests only: compiled in half the time.
+  # For tests only: -O1 compiles in half the time.
   set_source_files_properties(${gpu_sources} PROPERTIES COMPILE_OPTIONS -O1)
 endif()
 if(gpu_backend STREQUAL cuda)

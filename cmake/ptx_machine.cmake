@@ -1,5 +1,6 @@
-# The kernels' PTX runs on the CPU: tests/ptx_machine/ takes the place of the CUDA runtime and of
-# csrc/cuda/limits.cpp. All else is compiled as ever. scripts/run_ptx.sh builds so; it is for tests.
+# Runs the kernels' PTX on the CPU: tests/ptx_machine/ replaces the CUDA runtime and
+# csrc/cuda/limits.cpp. Everything else is compiled as usual. For tests; scripts/run_ptx.sh builds
+# it.
 if(NOT gpu_backend STREQUAL cuda)
   message(FATAL_ERROR "PARETOPO_PTX_MACHINE needs the kernels: PARETOPO_CUDA=ON")
 endif()

@@ -1,7 +1,6 @@
-# A toolchain file: the compiler is zig's clang, which has the C and C++ libraries of every Linux, and
-# what a module of macOS and of Windows is linked with.
-# scripts/build_wheels.sh names a folder with the commands (PARETOPO_ZIG) and the target
-# (PARETOPO_TARGET, say aarch64-linux-gnu.2.28).
+# A toolchain file: the compiler is zig's clang, which ships the C and C++ libraries of every Linux
+# and the link stubs of macOS and Windows. scripts/build_wheels.sh sets PARETOPO_ZIG to the folder
+# of the commands and PARETOPO_TARGET to the target, for example aarch64-linux-gnu.2.28.
 set(CMAKE_SYSTEM_NAME Linux)
 if("$ENV{PARETOPO_TARGET}" MATCHES "-macos")
   set(CMAKE_SYSTEM_NAME Darwin)
@@ -12,9 +11,9 @@ string(REGEX MATCH "^[^-]+" CMAKE_SYSTEM_PROCESSOR "$ENV{PARETOPO_TARGET}")
 set(CMAKE_CXX_COMPILER $ENV{PARETOPO_ZIG}/zig-clang++ -target $ENV{PARETOPO_TARGET})
 set(CMAKE_AR $ENV{PARETOPO_ZIG}/zig-ar)
 set(CMAKE_RANLIB $ENV{PARETOPO_ZIG}/zig-ranlib)
-# The host's strip knows its own processor only: the linker leaves out what it would.
+# The host's strip supports only its own processor, so the linker strips the symbols.
 set(CMAKE_STRIP true)
-set(CMAKE_MODULE_LINKER_FLAGS_INIT "-s -shared") # on macOS CMake says -bundle, which zig does not know
-set(PARETOPO_AVX512_FLAGS -mevex512) # zig turns vectors of 512 bits off, unless asked
-# The module's name is SETUPTOOLS_EXT_SUFFIX, not what the host's interpreter calls its own.
+set(CMAKE_MODULE_LINKER_FLAGS_INIT "-s -shared") # on macOS CMake passes -bundle, which zig does not support
+set(PARETOPO_AVX512_FLAGS -mevex512) # zig disables 512-bit vectors by default
+# Name the module after SETUPTOOLS_EXT_SUFFIX, not after the host's interpreter.
 set(PYBIND11_USE_CROSSCOMPILING ON)

@@ -1,4 +1,4 @@
-// What every operation works on: a batch of groups of points; and the codes of its results.
+// The input of every operation: a batch of groups of points; and the codes of its results.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace paretopo {
 template <typename Scalar>
 struct Batch {
     const Scalar* values;
-    const std::uint8_t* mask;  // (groups, points), 0 marks padding; null: every point counts
+    const std::uint8_t* mask;  // (groups, points), 0 marks padding; null: no padding
     std::int64_t groups;
     std::int32_t points;
     std::int32_t objectives;
@@ -29,7 +29,7 @@ struct Batch {
     bool is_empty() const { return groups == 0 || points == 0; }
 };
 
-// What is subtracted from the advantages of a group; Python has the codes from here.
+// The value subtracted from the advantages of a group; Python reads the codes from here.
 enum class Centre : std::int32_t { kNone, kMean, kStd, kLoo, kExact };
 inline constexpr const char* kCentreNames[] = {"none", "mean", "std", "loo", "exact"};
 

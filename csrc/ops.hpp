@@ -1,9 +1,9 @@
-// The compiled core: the operations that run on the CPU and on a GPU. CPU-only ones are declared in
-// the header of their family in a room of cpu/. csrc/bindings/operations.cpp describes all of them
-// for Python, which also has the archive (cpu/archive/recorded_archive.hpp).
+// The operations that run on the CPU and on a GPU. CPU-only operations are declared in the header
+// of their family in a folder of cpu/. csrc/bindings/operations.cpp describes all of them for
+// Python; the archive (cpu/archive/recorded_archive.hpp) has bindings of its own.
 //
-// The caller has checked shapes and owns all memory; outputs are written in full. Operations on the
-// CPU return when they are done; operations on a GPU return when they are queued.
+// The caller has checked shapes and owns all memory; outputs are written in full. CPU operations
+// return when they are done; GPU operations return when they are queued.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace paretopo {
 
-// The operations of cpu:: and of gpu::, declared here.
+// The operations of cpu:: and of gpu::, declared below.
 #define PARETOPO_OPERATIONS(OPERATION) \
     OPERATION(pareto_rank)             \
     OPERATION(is_nondominated)         \
@@ -33,30 +33,31 @@ namespace cpu {
 template <typename Scalar>
 void pareto_rank(Batch<Scalar> batch, std::int32_t* ranks);
 
-// nondominated: (groups, points), 1 for a point nobody dominates; of equal points only the first,
-// unless keep_weakly.
+// nondominated: (groups, points), 1 for a point that no other dominates; of equal points only the
+// first, unless keep_weakly.
 template <typename Scalar>
 void is_nondominated(Batch<Scalar> batch, bool keep_weakly, std::uint8_t* nondominated);
 
-// ranks: (groups, points), the fronts; null: those of pareto_rank. distances: (groups, points).
+// ranks: (groups, points), the fronts; null: pareto_rank computes them. distances: (groups,
+// points).
 template <typename Scalar>
 void crowding_distance(Batch<Scalar> batch, const std::int32_t* ranks, double* distances);
 
 // advantages: (groups, points); ranks: (groups, points) or null. weights: (objectives + 1,), or
-// (groups, objectives + 1) if per_group; the last is the reward beyond which rewards saturate, so
+// (groups, objectives + 1) if per_group; the last is the magnitude at which rewards saturate, so
 // that no sum overflows. See formulas/advantage.hpp.
 template <typename Scalar>
 void pareto_advantage(Batch<Scalar> batch, const double* weights, bool per_group, double beta,
                       Centre centre, Scalar* advantages, std::int32_t* ranks);
 
-// The hypervolume operations return the flat index of the first value they refuse (NaN, or
+// The hypervolume operations return the flat index of the first value that they refuse (NaN, or
 // infinity on the better side), or kNoneRefused. ref: (objectives,).
 template <typename Scalar>
 std::int64_t hypervolume(Batch<Scalar> batch, const double* ref, double* volumes);
 
-// gradient: (groups, points, objectives), what the hypervolume gains for each unit of a value.
-// wanted: (groups, points), 0 for points whose slopes are not asked for and are then 0, as of new
-// points before a fixed front; null: all are.
+// gradient: (groups, points, objectives), the derivative of the hypervolume with respect to each
+// value. wanted: (groups, points), 0 for points whose derivatives are not needed and are set to 0,
+// such as the points of a fixed front; null: all are needed.
 template <typename Scalar>
 std::int64_t hypervolume_gradient(Batch<Scalar> batch, const double* ref,
                                   const std::uint8_t* wanted, double* gradient);
@@ -65,12 +66,13 @@ template <typename Scalar>
 std::int64_t hv_contributions(Batch<Scalar> batch, const double* ref, bool ignore_dominated,
                               double* contributions);
 
-// gains: (groups,); what the last point of each group adds to the hypervolume of the others.
+// gains: (groups,); the hypervolume that the last point of each group adds to the others.
 template <typename Scalar>
 std::int64_t hypervolume_gain(Batch<Scalar> batch, const double* ref, double* gains);
 
-// volumes: (groups,); the expected hypervolume of k points of each group, or of all it has if these
-// are fewer; see formulas/attainment.hpp. ref: (objectives,), or (groups, objectives) if per_group.
+// volumes: (groups,); the expected hypervolume of k points of each group, or of the whole group if
+// it has fewer; see formulas/attainment.hpp. ref: (objectives,), or (groups, objectives) if
+// per_group.
 template <typename Scalar>
 std::int64_t expected_hypervolume(Batch<Scalar> batch, const double* ref, bool per_group,
                                   std::int32_t k, double* volumes);
@@ -82,17 +84,17 @@ std::int64_t hypervolume_advantage(Batch<Scalar> batch, const double* ref, bool 
 
 }  // namespace cpu
 
-// ---- On a GPU. Nothing waits, nothing is allocated: all memory is the caller's. ----
+// ---- On a GPU. Operations never synchronise and never allocate: the caller owns all memory. ----
 
 // Work is queued on `stream` of `device`.
 struct Cuda {
     int device;
     void* stream;
-    char* scratch;  // as many bytes as <operation>_scratch says, aligned to 16
+    char* scratch;  // <operation>_scratch bytes, aligned to 16
 };
 
-// The same algorithms on the CPU, lane after lane: what runs on a GPU is tested without one.
-// `mapping` chooses which of them do small sets, too.
+// The same algorithms on the CPU, one lane after another, so that GPU code is tested without a GPU.
+// `mapping` chooses the algorithm for small sets.
 enum class Mapping : int { kWarp, kThread, kBlock, kGrid };
 inline constexpr const char* kMappingNames[] = {"warp", "thread", "block", "grid"};
 struct Emulated {
@@ -104,14 +106,14 @@ namespace cuda {
 
 bool is_compiled();
 int device_count();             // 0 without a driver
-int device_of(const void* at);  // the device whose memory that is; the current one for null
-std::string driver_needed();    // what drivers this build runs on; empty in a build without CUDA
+int device_of(const void* at);  // the device that owns the address; the current device for null
+std::string driver_needed();  // the drivers that this build runs on; empty in a build without CUDA
 
 }  // namespace cuda
 
 namespace gpu {
 
-// Bytes of scratch that an operation takes.
+// Bytes of scratch that an operation needs.
 #define PARETOPO_DECLARE_SCRATCH(operation)    \
     template <typename Place, typename Scalar> \
     std::int64_t operation##_scratch(Place place, Batch<Scalar> batch);
@@ -129,14 +131,14 @@ template <typename Place, typename Scalar>
 void crowding_distance(Place place, Batch<Scalar> batch, const std::int32_t* ranks,
                        double* distances);
 
-// One row of weights is in host memory, those of the groups beside the rewards; `ranks` may be
+// A single row of weights is in host memory, weights per group are on the device; `ranks` may be
 // null.
 template <typename Place, typename Scalar>
 void pareto_advantage(Place place, Batch<Scalar> batch, const double* weights, bool per_group,
                       double beta, Centre centre, Scalar* advantages, std::int32_t* ranks);
 
-// ref is in host memory. A set with a value that the CPU refuses has the volume NaN, and so have
-// its contributions and its gradient: telling the host would make it wait.
+// ref is in host memory. If the CPU would refuse a value of a set, the set's volume, contributions
+// and gradient are NaN: reporting an index to the host would make it wait.
 template <typename Place, typename Scalar>
 void hypervolume(Place place, Batch<Scalar> batch, const double* ref, double* volumes);
 
@@ -148,7 +150,7 @@ template <typename Place, typename Scalar>
 void hv_contributions(Place place, Batch<Scalar> batch, const double* ref, bool ignore_dominated,
                       double* contributions);
 
-// A single reference is in host memory, those of the groups beside the points.
+// A single reference is in host memory, references per group are on the device.
 template <typename Place, typename Scalar>
 void expected_hypervolume(Place place, Batch<Scalar> batch, const double* ref, bool per_group,
                           std::int32_t k, double* volumes);

@@ -1,5 +1,5 @@
-// What the CPU's compilers and CUDA's spell differently: marks of functions that run on both, of
-// functions that are always inlined, and of loops to be unrolled; and a few bit operations.
+// Hides the differences between the CPU's compilers and CUDA's: marks for functions that run on
+// both, for functions that are always inlined and for loops to unroll; and a few bit operations.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 #if defined(__CUDACC__)
 #define PARETOPO_HD __host__ __device__
-#define PARETOPO_UNROLL _Pragma("unroll")  // on a GPU: an array lives in registers only if unrolled
+#define PARETOPO_UNROLL _Pragma("unroll")  // GPU: keeps an array in registers
 #define PARETOPO_UNROLL_4
 #else
 #define PARETOPO_HD
 #define PARETOPO_UNROLL
-#define PARETOPO_UNROLL_4 _Pragma("GCC unroll 4")  // on the CPU: a few objectives
+#define PARETOPO_UNROLL_4 _Pragma("GCC unroll 4")  // CPU: a few objectives
 #endif
 
 namespace paretopo {
@@ -34,7 +34,7 @@ PARETOPO_HD inline std::uint32_t bits_of(float value) {
     return bits;
 }
 
-// All bits one up, and the highest of `word` below them.
+// Shifts `bits` up by one and fills the lowest bit with the highest bit of `word`.
 PARETOPO_HD inline std::uint32_t shift_in(std::uint32_t bits, std::uint32_t word) {
 #if defined(__CUDA_ARCH__)
     return __funnelshift_l(word, bits, 1);

@@ -1,4 +1,4 @@
-// What operating systems have or lack: signals of threads, children of a process, huge pages.
+// Features that differ between operating systems: signal masks, fork handlers, huge pages.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace paretopo {
 
-#if defined(_WIN32)  // has neither
+#if defined(_WIN32)  // has neither signal masks nor fork
 
 class SignalsBlocked {
   public:
-    SignalsBlocked() {}  // written out, so that a variable of it counts as used
+    SignalsBlocked() {}  // user-provided, so that a variable of this type counts as used
 };
 inline int in_children(void (*)()) { return 0; }
 inline int around_forks(void (*)(), void (*)(), void (*)()) { return 0; }
 
 #else
 
-// For the duration of a scope. Signals are the host program's: one that a thread of ours took would
-// not wake the host's, so ours are started in such a scope.
+// Blocks all signals for the duration of a scope. A signal that one of our threads received would
+// not interrupt the host program's thread, so our threads are started in such a scope.
 class SignalsBlocked {
   public:
     SignalsBlocked() {
@@ -42,8 +42,8 @@ class SignalsBlocked {
     sigset_t before_;
 };
 
-// From now on every fork comes after a call of `before`; the parent goes on with a call of
-// `in_parent`, the child begins with one of `in_child`.
+// Registers handlers for every later fork: `before` runs before it, `in_parent` after it in the
+// parent, `in_child` after it in the child.
 inline int around_forks(void (*before)(), void (*in_parent)(), void (*in_child)()) {
     return pthread_atfork(before, in_parent, in_child);
 }
@@ -51,7 +51,7 @@ inline int in_children(void (*renew)()) { return around_forks(nullptr, nullptr, 
 
 #endif
 
-// `memory` begins where a huge page may. It need not have any: this is advice.
+// Advises the kernel to use huge pages for `memory`, which starts at a possible huge page.
 inline void prefer_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(__linux__)
     madvise(memory, bytes, MADV_HUGEPAGE);

@@ -12,7 +12,7 @@ pip() { "$venv/bin/python" -m pip --quiet --disable-pip-version-check "$@"; }
 echo "1/4 torch, the CPU build"
 pip install "torch==2.13.0+cpu" ||
     pip install "torch==2.13.0+cpu" --index-url https://download.pytorch.org/whl/cpu
-echo "2/4 Ray, vLLM, OpenRLHF and what they need"
+echo "2/4 Ray, vLLM, OpenRLHF and their dependencies"
 pip install --no-deps -r scripts/openrlhf_cpu.txt
 # Source only; its build needs torch, and setuptools newer than the one that vLLM asks for.
 DS_BUILD_OPS=0 pip install --no-build-isolation --no-deps "deepspeed==0.19.6"

@@ -12,7 +12,7 @@ pip() { "$venv/bin/python" -m pip --quiet --disable-pip-version-check "$@"; }
 echo "1/3 torch, the CPU build"
 pip install "torch==2.13.0+cpu" ||
     pip install "torch==2.13.0+cpu" --index-url https://download.pytorch.org/whl/cpu
-echo "2/3 verl, Ray, TransferQueue and what they need"
+echo "2/3 verl, Ray, TransferQueue and their dependencies"
 pip install --no-deps -r scripts/verl_cpu.txt
 echo "3/3 paretopo"
 PARETOPO_CUDA=OFF pip install --no-build-isolation --no-deps .

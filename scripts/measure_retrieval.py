@@ -6,11 +6,10 @@ FOLDER has HippoRAG's files (OSU-NLP-Group/HippoRAG): hotpotqa_train.json and mu
 100 questions each with their paragraphs, and 2wikimultihopqa_corpus.json, 6,119 passages. Recall @k
 is the share of a question's gold paragraphs among its first k passages, averaged over questions.
 
-BM25's peers get the tokens that our index has: bm25s's own index with Lucene's idf, as ours, and
-with two others; and rank_bm25's BM25Okapi, whose idf is Robertson's. The dense engine's peer
-multiplies its vectors by NumPy. MODEL is a sentence encoder: a Hugging Face name or folder; without
-it, BM25 alone. Needs `pip install
-'paretopo[dense-search]' rank_bm25`.
+BM25's peers index the same tokens as our engine. They are bm25s with Lucene's idf, like our engine,
+bm25s with two other idfs, and rank_bm25's BM25Okapi with Robertson's idf. The dense engine's peer
+multiplies its vectors with NumPy. MODEL is a sentence encoder: a Hugging Face name or folder. The
+script measures only BM25 without it. Needs `pip install 'paretopo[dense-search]' rank_bm25`.
 """
 
 from __future__ import annotations
@@ -158,8 +157,8 @@ def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--model", help="sentence encoder, of which the small corpus is embedded")
-    parser.add_argument("--all-dense", action="store_true", help="and the large corpus")
+    parser.add_argument("--model", help="sentence encoder that embeds the small corpus")
+    parser.add_argument("--all-dense", action="store_true", help="embed the large corpus, too")
     arguments = parser.parse_args()
     print(f"| corpus | questions | engine | {' | '.join(f'@{depth}' for depth in _DEPTHS)} |")
     print("|---|---|---|" + "---:|" * len(_DEPTHS))

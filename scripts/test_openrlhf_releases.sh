@@ -24,12 +24,12 @@ trap 'rm -rf "$copy"' EXIT
 cp -a --reflink=auto "$venv" "$copy"
 PARETOPO_CUDA=OFF pip install --no-build-isolation --no-deps .
 
-told=() status=0
+reports=() status=0
 for release in "${releases[@]}"; do
     pip install --no-build-isolation --no-deps "openrlhf==$release"
     result=passed
     bash scripts/test_openrlhf_cpu.sh "${chosen[@]}" "$copy" || { result=failed && status=1; }
-    told+=("openrlhf $release: $result")
+    reports+=("openrlhf $release: $result")
 done
-printf '%s\n' "${told[@]}"
+printf '%s\n' "${reports[@]}"
 exit "$status"

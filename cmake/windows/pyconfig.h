@@ -1,4 +1,4 @@
-// What Python's headers ask of a 64-bit Windows, for a compiler that is not Microsoft's.
+// Python's headers for 64-bit Windows need these definitions with any compiler but Microsoft's.
 #pragma once
 
 #define MS_WINDOWS
